@@ -1,0 +1,110 @@
+"""The house style of the book's figures.
+
+A chapter calls :func:`use_style` once and ends each plotting cell with :func:`show`. Alternative text can't be computed, so it stands in the
+metadata of the cell that plots, where the book's builder finds it and writes it into the image's ``alt`` attribute::
+
+    {"mystnb": {"image": {"alt": "Entropy against time: falls, then levels off."}}}
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from IPython.display import display
+from matplotlib.figure import Figure
+
+from scansnap_core.bad_input import BadInput
+
+#: Widest figure in inches. A phone shows it 360 px wide, where 11 pt text is then still 9 px high.
+MAX_WIDTH = 6.4
+
+#: The card behind a figure: light in both of the site's colour modes, so that ink and colours keep their contrast.
+CARD = "#fcfcfa"
+
+_INK = "#23272f"
+_GRID = "#dfe1e4"
+
+# Okabe and Ito's colours are told apart with any colour vision; its yellow and light blue are too pale for lines on a light card.
+_BLACK, _ORANGE, _SKY, _GREEN, _YELLOW, _BLUE, _RED, _PINK = mpl.color_sequences["okabe_ito"]
+_CYCLE = [_BLUE, _RED, _GREEN, _PINK, _ORANGE, _BLACK]
+
+_STYLE = {
+    "figure.figsize": (6.0, 3.7),
+    "figure.dpi": 100,
+    "figure.facecolor": CARD,
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": 160,
+    "savefig.facecolor": CARD,
+    "font.size": 11,
+    "font.family": "DejaVu Sans",
+    "mathtext.fontset": "cm",
+    "text.color": _INK,
+    "axes.facecolor": CARD,
+    "axes.edgecolor": _INK,
+    "axes.labelcolor": _INK,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.labelsize": 11,
+    "axes.linewidth": 0.8,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": mpl.cycler(color=_CYCLE),
+    "grid.color": _GRID,
+    "grid.linewidth": 0.7,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "xtick.labelsize": 10,
+    "ytick.labelsize": 10,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5,
+    "legend.fontsize": 10,
+    "legend.frameon": False,
+    "image.cmap": "cividis",
+    "image.interpolation": "nearest",
+}
+
+
+def use_style() -> None:
+    """Make the house style Matplotlib's default for the rest of the notebook."""
+    mpl.rcdefaults()
+    mpl.rcParams.update(_STYLE)
+
+
+def show(fig: Figure, caption: str) -> None:
+    """Display a figure and its caption as the outputs of the cell, then close the figure.
+
+    The PNG is the same, byte for byte, in every run with the same versions. The caption is an output of its own: text that notebook
+    comparison reads, so a number in it is verified like any other.
+
+    Parameters
+    ----------
+    fig
+        A figure no wider than :data:`MAX_WIDTH` inches. Put more panels below one another, not side by side.
+    caption
+        Markdown, with TeX between dollar signs: one or two sentences that say what to see. Round the numbers that it holds.
+
+    Raises
+    ------
+    BadInput
+        If the caption is empty, or the figure is too wide to be read on a phone.
+    """
+    width = float(fig.get_figwidth())
+    if not caption.strip():
+        raise BadInput(repr(caption), "a figure needs a caption", "say in one sentence what to see")
+    if width > MAX_WIDTH:
+        raise BadInput(
+            f"figure width {width:g} in",
+            f"a figure is at most {MAX_WIDTH} in wide, to be legible on a phone",
+            "arrange its panels below one another",
+        )
+    buffer = io.BytesIO()
+    fig.savefig(buffer, format="png", metadata={"Software": None})
+    plt.close(fig)
+    png = base64.b64encode(buffer.getvalue()).decode()
+    display({"image/png": png, "text/plain": "figure"}, raw=True)
+    display({"text/markdown": caption, "text/plain": caption}, raw=True)
