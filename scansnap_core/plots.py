@@ -1,6 +1,6 @@
 """The house style of the book's figures.
 
-A chapter calls :func:`use_style` once and ends each plotting cell with :func:`show`. Alternative text can't be computed, so it stands in the
+A chapter calls :func:`use_style` once and ends each plotting cell with :func:`show`. Alternative text stands in the
 metadata of the cell that plots, where the book's builder finds it and writes it into the image's ``alt`` attribute::
 
     {"mystnb": {"image": {"alt": "Entropy against time: falls, then levels off."}}}
@@ -13,6 +13,7 @@ import io
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+from cycler import cycler
 from IPython.display import display
 from matplotlib.figure import Figure
 
@@ -27,7 +28,7 @@ CARD = "#fcfcfa"
 _INK = "#23272f"
 _GRID = "#dfe1e4"
 
-# Okabe and Ito's colours are told apart with any colour vision; its yellow and light blue are too pale for lines on a light card.
+# Okabe and Ito's colours are told apart with any colour vision; two of them are too pale for lines on a light card.
 _BLACK, _ORANGE, _SKY, _GREEN, _YELLOW, _BLUE, _RED, _PINK = mpl.color_sequences["okabe_ito"]
 _CYCLE = [_BLUE, _RED, _GREEN, _PINK, _ORANGE, _BLACK]
 
@@ -53,7 +54,7 @@ _STYLE = {
     "axes.axisbelow": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.prop_cycle": mpl.cycler(color=_CYCLE),
+    "axes.prop_cycle": cycler(color=_CYCLE),
     "grid.color": _GRID,
     "grid.linewidth": 0.7,
     "xtick.color": _INK,
@@ -72,21 +73,21 @@ _STYLE = {
 def use_style() -> None:
     """Make the house style Matplotlib's default for the rest of the notebook."""
     mpl.rcdefaults()
-    mpl.rcParams.update(_STYLE)
+    plt.style.use(_STYLE)
 
 
 def show(fig: Figure, caption: str) -> None:
     """Display a figure and its caption as the outputs of the cell, then close the figure.
 
-    The PNG is the same, byte for byte, in every run with the same versions. The caption is an output of its own: text that notebook
-    comparison reads, so a number in it is verified like any other.
+    The PNG is the same, byte for byte, in every run with the same versions. The caption is an output of its own, as
+    text that is compared when the notebook is verified, so a number in it is checked like any other.
 
     Parameters
     ----------
     fig
         A figure no wider than :data:`MAX_WIDTH` inches. Put more panels below one another, not side by side.
     caption
-        Markdown, with TeX between dollar signs: one or two sentences that say what to see. Round the numbers that it holds.
+        Markdown, with TeX between dollar signs: one or two sentences that say what to see. Round its numbers.
 
     Raises
     ------

@@ -1,0 +1,56 @@
+# The two commands: `make book` and `make test`. Both need Python 3.11 or later, make, and the network once, to install.
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+SITE := _build/html
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help install book site test style types tests clean
+
+help:
+	@echo "make book   execute and verify every chapter, then build the site"
+	@echo "make test   lint, check types, run the tests, compare every chapter's outputs with fresh ones"
+	@echo "make clean  remove what was built; $(VENV) stays"
+
+install: $(INSTALLED)
+
+$(INSTALLED): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python %d.%d is too old: 3.11 or later is needed; choose one with make PYTHON=..." % sys.version_info[:2])'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV): about 1.7 GB, a minute or two"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+book: $(INSTALLED)
+	$(BIN)/scansnap verify --jobs $(JOBS)
+	@$(MAKE) --no-print-directory site
+
+# The pages show the stored outputs, which were just verified. The old build goes first: a page that isn't read again can't warn again.
+site: $(INSTALLED)
+	rm -rf _build/.doctrees $(SITE)
+	$(BIN)/jupyter-book build . -W -n --keep-going --quiet
+	@echo "The book: file://$(CURDIR)/$(SITE)/index.html"
+
+# Every part runs even when an earlier one failed; make's exit status tells of any failure.
+test: $(INSTALLED)
+	@$(MAKE) --no-print-directory --keep-going style types tests
+
+style: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+
+tests: $(INSTALLED)
+	@mkdir -p reports
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --color=no --junitxml=reports/tests.xml \
+		--nbval --nbval-current-env --nbval-cell-timeout=300 tests chapters
+
+clean:
+	rm -rf _build reports
