@@ -1,0 +1,259 @@
+"""A chapter and its witnesses: every check stands beside a control that must fail, and the verdict is computed.
+
+A chapter can't claim anything that wasn't measured, and a check that couldn't have failed is refused.
+"""
+
+from typing import Any
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.ledger.display import show_check, show_conclusion, show_refutation
+from scansnap_core.ledger.entries import WITNESSES, Check, Conclusion, Refutation
+from scansnap_core.ledger.statements import page
+from scansnap_core.ledger.values import RELATIONS, NoEvidence, holds, is_infinite, requirement, scalar, written
+
+
+class CheckFailed(AssertionError):
+    """A claim that its measured value doesn't meet, or a counterexample that meets what it should violate."""
+
+
+class ControlPassed(AssertionError):
+    """A control that a check can't tell from the claim, or a repair that fails on its own counterexample."""
+
+
+class Chapter:
+    """The ledger of one chapter.
+
+    Parameters
+    ----------
+    page_id : str
+        A statement's, a figure's or a page's id, such as ``"lemma_06"``: the stem of the notebook's file name.
+
+    Raises
+    ------
+    BadInput
+        If there is no such page.
+
+    Examples
+    --------
+    >>> lemma = Chapter("lemma_06")
+    >>> numeric = lemma.witness("numeric")
+    """
+
+    def __init__(self, page_id: str) -> None:
+        self.page = page(page_id)
+        self._witnesses: dict[str, Witness] = {}
+        self._checks: list[Check] = []
+        self._refutations: list[Refutation] = []
+        self._concluded = False
+
+    def witness(self, name: str) -> "Witness":
+        """Call a witness.
+
+        Parameters
+        ----------
+        name : {"symbolic", "numeric", "empirical"}
+
+        Raises
+        ------
+        BadInput
+            If the name is none of these.
+        """
+        if name not in WITNESSES:
+            raise BadInput(f"witness = {name!r}", "there are three witnesses", f"call one of {', '.join(WITNESSES)}")
+        return self._witnesses.setdefault(name, Witness(self, name))
+
+    def conclude(self) -> None:
+        """Display the verdict as text, HTML and JSON, and close the chapter.
+
+        Raises
+        ------
+        NoEvidence
+            If a witness of a statement has no check, or another page has none at all.
+        BadInput
+            If the chapter was concluded before.
+        """
+        self._require_open("conclude")
+        heard = {entry.witness for entry in self._checks}
+        missing = [name for name in WITNESSES if name not in heard]
+        if self.page.is_statement and missing:
+            raise NoEvidence(f"{self.page.name}: no check by the witness {' or '.join(missing)}")
+        if not (self._checks or self._refutations):
+            raise NoEvidence(f"{self.page.name}: no check by any witness")
+        self._concluded = True
+        show_conclusion(Conclusion(self.page, tuple(self._checks), tuple(self._refutations)))
+
+    def _enter(self, entry: Check | Refutation) -> None:
+        if isinstance(entry, Check):
+            self._checks.append(entry)
+        else:
+            self._refutations.append(entry)
+
+    def _require_new(self, what: str) -> None:
+        self._require_open(what)
+        if what in {check.what for check in self._checks} | {refutation.what for refutation in self._refutations}:
+            raise BadInput(
+                f"what = {what!r}", "a chapter checks each thing once", "name the second check after what is new in it"
+            )
+
+    def _require_open(self, what: str) -> None:
+        if self._concluded:
+            raise BadInput(what, f"{self.page.name} is concluded already", "move it before conclude()")
+
+
+class Witness:
+    """One of the three witnesses of a chapter; made by `Chapter.witness`."""
+
+    def __init__(self, chapter: Chapter, name: str) -> None:
+        self._chapter = chapter
+        self.name = name
+
+    def check(self, what: str, measured: Any, relation: str, bound: Any, *, control: Any, control_is: str) -> None:
+        """Record that a measured value meets a bound, while a control doesn't.
+
+        Parameters
+        ----------
+        what : str
+            What is checked, once a chapter. Mathematics may stand between dollar signs, here and in the other texts.
+        measured : real number or SymPy value
+            What the witness measured for the claim as stated. Effects are written in three significant digits; what is
+            below 1e-6 is written only as the relation that it meets. A SymPy value must equal `bound` structurally.
+        relation : {"==", "!=", "<=", ">=", "<", ">"}
+        bound : real number or SymPy value
+        control : real number or SymPy value
+            The same measure of a nearby false formula, or in a regime outside the conditions. It must not meet the
+            bound; a SymPy value must provably differ.
+        control_is : str
+            What the control is.
+
+        Raises
+        ------
+        CheckFailed
+            If `measured` doesn't meet the bound.
+        ControlPassed
+            If `control` does.
+        NoEvidence
+            If a value is NaN or undecided.
+        BadInput
+            If an argument is malformed, or `what` was checked before.
+        """
+        measured, bound, control = self._admit(what, measured, relation, bound, control, control_is=control_is)
+        place, required = self._place(what), requirement(relation, bound)
+        if not holds(measured, relation, bound):
+            raise CheckFailed(f"{place}: measured {_raw(measured)}, required {required}")
+        if holds(control, relation, bound):
+            raise ControlPassed(f"{place}: the control ({control_is}) gives {_raw(control)}, which also is {required}")
+        check = Check(
+            self.name,
+            what,
+            written(measured, relation, bound),
+            required,
+            written(control, relation, bound),
+            control_is,
+        )
+        self._chapter._enter(check)
+        show_check(check)
+
+    def refute(
+        self,
+        what: str,
+        measured: Any,
+        relation: str,
+        bound: Any,
+        *,
+        control: Any,
+        control_is: str,
+        place: str,
+        printed: str,
+        repair: str = "",
+        condition: str = "",
+        consequence: str,
+    ) -> None:
+        """Record a counterexample to what is printed, and a repair that holds on the same instance.
+
+        Parameters
+        ----------
+        what : str
+            What is measured of the printed claim.
+        measured : real number or SymPy value
+            It must violate the bound.
+        relation : {"==", "!=", "<=", ">=", "<", ">"}
+        bound : real number or SymPy value
+            What the printed claim requires.
+        control : real number or SymPy value
+            The same measure of the repaired claim, or with the missing condition met. It must meet the bound.
+        control_is : str
+            What the control is.
+        place : str
+            Where it is printed, such as ``"Lemma 3, Eqn 43"``.
+        printed : str
+            What is printed, in the book's own words or as a formula.
+        repair, condition : str
+            Exactly one of them: what should be printed instead, or the name of the missing condition.
+        consequence : str
+            What it does to later statements.
+
+        Raises
+        ------
+        CheckFailed
+            If `measured` meets the bound, so that it refutes nothing.
+        ControlPassed
+            If `control` violates the bound, so that the repair repairs nothing.
+        NoEvidence
+            If a value is NaN or undecided.
+        BadInput
+            If an argument is malformed, or `what` was checked before.
+        """
+        if bool(repair) == bool(condition):
+            raise BadInput(
+                f"repair = {repair!r} with condition = {condition!r}",
+                "a refutation names a repair or a missing condition",
+                "give exactly one of them",
+            )
+        texts = {"control_is": control_is, "place": place, "printed": printed, "consequence": consequence}
+        measured, bound, control = self._admit(what, measured, relation, bound, control, **texts)
+        where, required = self._place(what), requirement(relation, bound)
+        if holds(measured, relation, bound):
+            raise CheckFailed(f"{where}: measured {_raw(measured)} is {required}, so it is no counterexample")
+        if not holds(control, relation, bound):
+            raise ControlPassed(
+                f"{where}: the repair ({control_is}) gives {_raw(control)}, which isn't {required} either"
+            )
+        refutation = Refutation(
+            self.name,
+            what,
+            written(measured, relation, bound),
+            required,
+            written(control, relation, bound),
+            control_is,
+            place,
+            printed,
+            repair,
+            condition,
+            consequence,
+        )
+        self._chapter._enter(refutation)
+        show_refutation(refutation)
+
+    def _admit(
+        self, what: str, measured: Any, relation: str, bound: Any, control: Any, **texts: str
+    ) -> tuple[Any, Any, Any]:
+        self._chapter._require_new(what)
+        if relation not in RELATIONS:
+            raise BadInput(f"relation = {relation!r}", "it is no relation", f"use one of {' '.join(RELATIONS)}")
+        for name, text in {"what": what, **texts}.items():
+            if not text.strip():
+                raise BadInput(f"{name} = {text!r}", "a reader must learn what it is", "say it in a few words")
+        place = self._place(what)
+        values = [
+            scalar(v, f"{place}: {n}") for v, n in ((measured, "measured"), (bound, "bound"), (control, "control"))
+        ]
+        if is_infinite(values[1]):
+            raise BadInput(f"{place}: bound = {bound}", "nothing but infinity could fail it", "pass a finite bound")
+        return values[0], values[1], values[2]
+
+    def _place(self, what: str) -> str:
+        return f"{self._chapter.page.name}, {self.name} witness, {what!r}"
+
+
+def _raw(value: Any) -> str:
+    return f"{value:.17g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,130 @@
+r"""How checks, refutations and verdicts look in a notebook: plain text for terminals, semantic HTML for pages.
+
+CSS classes
+-----------
+``ss-check``, ``ss-refutation``
+    A check or a refutation (``section``), with ``ss-symbolic``, ``ss-numeric`` or ``ss-empirical`` beside it.
+``ss-head``
+    Its first line (``p``), with ``ss-mark`` (the sign), ``ss-witness`` (the witness's name) and ``ss-what`` inside.
+``ss-values``
+    The list of values (``dl``); each pair stands in a ``div``. ``ss-note`` is what a control is (in a ``dd``).
+``ss-verdict``
+    The verdict (``section``), beside one of ``ss-holds``, ``ss-condition``, ``ss-fails``, ``ss-reproduced``,
+    ``ss-differs``; ``ss-verdict-name`` and ``ss-verdict-word`` are in its first line.
+``ss-witnesses``
+    The verdict's table of witnesses.
+
+Text between dollar signs becomes ``<span class="math notranslate nohighlight">\(...\)</span>``, which is what Sphinx
+writes for inline mathematics, so that MathJax sets it.
+"""
+
+import html
+import re
+from typing import Any
+
+from scansnap_core.ledger.entries import (
+    DIFFERS,
+    FAILS_AS_PRINTED,
+    HOLDS,
+    HOLDS_UNDER_A_CONDITION,
+    OPEN,
+    REPRODUCED,
+    VERDICT_MIME,
+    WITNESSES,
+    Check,
+    Conclusion,
+    Refutation,
+)
+
+VERDICT_CLASS = {
+    HOLDS: "ss-holds",
+    HOLDS_UNDER_A_CONDITION: "ss-condition",
+    FAILS_AS_PRINTED: "ss-fails",
+    REPRODUCED: "ss-reproduced",
+    DIFFERS: "ss-differs",
+    OPEN: "ss-open",
+}
+_INLINE_MATH = re.compile(r"\$([^$]+)\$")
+
+
+class Shown:
+    """An output in several formats, for `IPython.display.display`."""
+
+    def __init__(self, plain: str, markup: str, verdict: dict[str, Any] | None = None) -> None:
+        self._plain = plain
+        self._bundle: dict[str, Any] = {"text/plain": plain, "text/html": markup}
+        if verdict is not None:
+            self._bundle[VERDICT_MIME] = verdict
+
+    def __repr__(self) -> str:
+        return self._plain
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return self._bundle
+
+
+def show(shown: Shown) -> None:
+    """Put an output into the running cell."""
+    # Only a notebook needs IPython; reading the ledger doesn't, and starts the faster without it.
+    from IPython.display import display
+
+    display(shown)  # type: ignore[no-untyped-call]
+
+
+def rich(text: str) -> str:
+    """Escape a text for HTML and mark what stands between dollar signs as mathematics."""
+    return _INLINE_MATH.sub(r'<span class="math notranslate nohighlight">\\(\1\\)</span>', html.escape(text))
+
+
+def show_check(check: Check) -> None:
+    """Display a check that held."""
+    show(_shown(check, "✓", "ss-check", [("control, which must fail", f"{check.control} ({check.control_is})")]))
+
+
+def show_refutation(refutation: Refutation) -> None:
+    """Display a counterexample with its repair."""
+    remedy = ("condition", refutation.condition) if refutation.condition else ("repair", refutation.repair)
+    rest = [
+        ("repaired, same instance", f"{refutation.control} ({refutation.control_is})"),
+        ("place", refutation.place),
+        ("printed", refutation.printed),
+        remedy,
+        ("consequence", refutation.consequence),
+    ]
+    show(_shown(refutation, "✗", "ss-refutation", rest))
+
+
+def _shown(entry: Check | Refutation, mark: str, css: str, rest: list[tuple[str, str]]) -> Shown:
+    required = "required" if css == "ss-check" else "printed claim requires"
+    values = [("measured", entry.measured), (required, entry.required), *rest]
+    plain = "\n".join([f"{mark} {entry.witness}: {entry.what}", *(f"    {term}: {text}" for term, text in values)])
+    sign = f'<span class="ss-mark" aria-label="{"holds" if mark == "✓" else "refuted"}">{mark}</span>'
+    head = f'{sign} <span class="ss-witness">{entry.witness}</span> <span class="ss-what">{rich(entry.what)}</span>'
+    pairs = "".join(f"<div><dt>{term}</dt><dd>{rich(text)}</dd></div>" for term, text in values)
+    markup = (
+        f'<section class="{css} ss-{entry.witness}"><p class="ss-head">{head}</p>'
+        f'<dl class="ss-values">{pairs}</dl></section>'
+    )
+    return Shown(plain, markup)
+
+
+def show_conclusion(conclusion: Conclusion) -> None:
+    """Display a verdict as text, as HTML and as JSON."""
+    page = conclusion.page
+    rows = [(w, conclusion.counts(w)) for w in WITNESSES if page.is_statement or conclusion.counts(w) != _NOTHING]
+    plain = [f"{page.name}, {page.title}: {conclusion.verdict}"]
+    plain += [f"    {w}: checks {c['checks']}, refutations {c['refutations']}" for w, c in rows]
+    body = "".join(
+        f'<tr><th scope="row">{w}</th><td>{c["checks"]}</td><td>{c["refutations"]}</td></tr>' for w, c in rows
+    )
+    markup = (
+        f'<section class="ss-verdict {VERDICT_CLASS[conclusion.verdict]}">'
+        f'<p><span class="ss-verdict-name">{page.name}, {rich(page.title)}</span> '
+        f'<span class="ss-verdict-word">{conclusion.verdict}</span></p>'
+        '<table class="ss-witnesses"><thead><tr><th scope="col">witness</th><th scope="col">checks</th>'
+        f'<th scope="col">refutations</th></tr></thead><tbody>{body}</tbody></table></section>'
+    )
+    show(Shown("\n".join(plain), markup, conclusion.as_json()))
+
+
+_NOTHING = {"checks": 0, "refutations": 0}
