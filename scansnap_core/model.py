@@ -1,0 +1,99 @@
+"""The 1-layer transformer in (Y, Z), with Lemma 1's gradients in closed form.
+
+All functions work on torch tensors with any leading dimensions ("..."), which batch over runs, and know nothing of
+class systems. Axes: B samples, L tokens (rows of Y, columns of Z), Q query tokens (rows of Z), O outputs (columns
+of Y). In the paper L = Q = O = M; rows and columns that can't move may be left out, and outputs that are equal may
+be one column with a multiplicity (see ``multiplicity`` below).
+
+Notation: ``q`` is the sequence as token frequencies, so that the paper's X^T b_T is ``attend(q, z)`` with z = Z^T x_T;
+``f`` is LN(X^T b_T); ``query`` and ``target`` hold x_T and x_{T+1} as one-hot rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Gradients(NamedTuple):
+    """What one batch says: the loss -J (shape ...), dJ/dY (..., L, O) and dJ/dZ (..., Q, L)."""
+
+    loss: Tensor
+    Y: Tensor
+    Z: Tensor
+
+
+def attend(q: Tensor, z: Tensor) -> Tensor:
+    """c = q∘exp(z) / 1^T(q∘exp(z)): the attention over tokens, Eqn 1 in counts and Eqn 5 with q = P(.|n).
+
+    Parameters
+    ----------
+    q, z
+        Token frequencies and attention logits, shape (..., L). Tokens with q = 0 get no attention, whatever their z.
+    """
+    present = q > 0
+    top = torch.where(present, z, -torch.inf).amax(dim=-1, keepdim=True)
+    weights = q * torch.exp(torch.where(present, z - top, 0.0))
+    return weights / weights.sum(dim=-1, keepdim=True)
+
+
+def normalise(c: Tensor) -> Tensor:
+    """f = LN(c) = c/‖c‖_2, the paper's normalisation; shape (..., L)."""
+    return c / torch.linalg.vector_norm(c, dim=-1, keepdim=True)
+
+
+def decode(f: Tensor, Y: Tensor, multiplicity: Tensor | None = None) -> Tensor:
+    """ln α, shape (..., B, O), with α = exp(Y^T f)/1^T exp(Y^T f) (Eqn 3).
+
+    Parameters
+    ----------
+    multiplicity
+        Shape (O,): how many equal outputs each column stands for; its α is their sum. Default: one each.
+    """
+    logits = f @ Y
+    if multiplicity is not None:
+        logits = logits + torch.log(multiplicity)
+    return torch.log_softmax(logits, dim=-1)
+
+
+def loss(
+    q: Tensor, query: Tensor, target: Tensor, weight: Tensor, Y: Tensor, Z: Tensor, multiplicity: Tensor | None = None
+) -> Tensor:
+    """-J of Eqn 2 and 15, the cross entropy summed over samples with ``weight``; shape (...). Autograd's way in."""
+    log_alpha = decode(normalise(attend(q, query @ Z)), Y, multiplicity)
+    return -(weight * (target * log_alpha).sum(dim=-1)).sum(dim=-1)
+
+
+def gradients(
+    q: Tensor, query: Tensor, target: Tensor, weight: Tensor, Y: Tensor, Z: Tensor, multiplicity: Tensor | None = None
+) -> Gradients:
+    """Lemma 1 (Eqn 3), summed over the samples of a batch: the ascent directions of J for unit learning rates.
+
+    Parameters
+    ----------
+    q
+        Token frequencies, shape (..., B, L).
+    query, target
+        x_T and x_{T+1} as one-hot rows, shapes (..., B, Q) and (..., B, O).
+    weight
+        The weight of each sample, shape (..., B): 1/B for a batch mean, P(n) for the expectation over classes.
+    Y, Z
+        Shapes (..., L, O) and (..., Q, L).
+    multiplicity
+        As in :func:`decode`. The gradient is that of one of the equal columns, so they stay equal.
+    """
+    f = normalise(attend(q, query @ Z))
+    log_alpha = decode(f, Y, multiplicity)
+    error = target - log_alpha.exp()  # x_{T+1} - α
+    g = error @ Y.mT
+    # diag(c) P^⊥_f g / ‖c‖_2 = f∘(g - f f^T g): Eqn 4, since X^T diag(b) X = diag(c) and f = c/‖c‖_2
+    dz = f * (g - f * (f * g).sum(dim=-1, keepdim=True))
+    per_column = error if multiplicity is None else error / multiplicity
+    samples = weight.unsqueeze(-1)
+    return Gradients(
+        loss=-(weight * (target * log_alpha).sum(dim=-1)).sum(dim=-1),
+        Y=(samples * f).mT @ per_column,
+        Z=(samples * query).mT @ dz,
+    )
