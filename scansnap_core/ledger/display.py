@@ -68,7 +68,7 @@ def show(shown: Shown) -> None:
     # Only a notebook needs IPython; reading the ledger doesn't, and starts the faster without it.
     from IPython.display import display
 
-    display(shown)  # type: ignore[no-untyped-call]
+    display(shown)
 
 
 def rich(text: str) -> str:

@@ -1,0 +1,102 @@
+"""The command ``scansnap``: a function for each of its commands."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from scansnap_core.bad_input import BadInput
+
+VERIFIED, NOT_VERIFIED, REFUSED = 0, 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Without it, those of the process.
+
+    Returns
+    -------
+    int
+        The exit status: 0; 1 if something isn't verified; 2 on bad input.
+    """
+    parser = argparse.ArgumentParser(
+        prog="scansnap", description="The executable companion of the paper Scan and Snap."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_verify(commands)
+    options = parser.parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = options.command
+    try:
+        return command(options)
+    except BadInput as error:
+        print(f"scansnap: error: {error}", file=sys.stderr)
+        return REFUSED
+    except KeyboardInterrupt:
+        print("scansnap: interrupted", file=sys.stderr)
+        return 130
+
+
+def _add_verify(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "verify",
+        help="execute chapters and compare them with what they store",
+        description="Execute chapters, compare their outputs with the stored ones, and print the verdicts.",
+    )
+    parser.add_argument("ids", nargs="*", metavar="ID", help="a chapter, such as lemma_06 (default: all)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many chapters at a time (default: 1)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found to this file too")
+    parser.add_argument("--store", action="store_true", help="store the fresh outputs instead of comparing them")
+    parser.add_argument(
+        "--book",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="the folder with chapters/ and _toc.yml (default: here)",
+    )
+    parser.set_defaults(command=verify)
+
+
+def verify(options: argparse.Namespace) -> int:
+    """Verify chapters, print a table, and name every failure."""
+    # Jupyter's client takes longest to import; the other commands don't need it.
+    from tqdm import tqdm
+
+    from scansnap_core.ledger.verify import cell_count, find_chapters
+    from scansnap_core.ledger.verify import verify as verify_chapters
+
+    if options.jobs < 1:
+        raise BadInput(f"--jobs {options.jobs}", "at least one chapter is executed at a time", "pass e.g. --jobs 2")
+    if options.json is not None and not options.json.resolve().parent.is_dir():
+        raise BadInput(f"--json {options.json}", "its folder doesn't exist", "create it or name another file")
+    paths = find_chapters(options.book, options.ids)
+    with tqdm(total=cell_count(paths), unit="cell", disable=None, leave=False) as bar:
+        reports, failures = verify_chapters(
+            options.book, paths, jobs=options.jobs, rewrite=options.store, on_cell=bar.update
+        )
+
+    rows: list[tuple[str, ...]] = [("chapter", "title", "verdict", "checks", "seconds")]
+    for report in reports:
+        verdict = "NOT VERIFIED" if report.failures or report.verdict is None else report.verdict["verdict"]
+        rows.append((report.id, report.title, verdict, report.counts(), f"{report.seconds:.1f}"))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    rows.insert(1, tuple("─" * width for width in widths))
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print("checks: of the symbolic, the numeric and the empirical witness, refutations among them")
+
+    if options.json is not None:
+        found = {"chapters": [report.as_json() for report in reports], "failures": failures}
+        options.json.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    named = [f"{report.id}: {failure}" for report in reports for failure in report.failures] + failures
+    for line in named:
+        print(f"scansnap: {line}", file=sys.stderr)
+    return NOT_VERIFIED if named else VERIFIED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
