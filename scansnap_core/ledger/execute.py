@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,10 +9,12 @@ from pathlib import Path
 from time import perf_counter
 
 import nbformat
+from ipykernel.kernelspec import get_kernel_dict
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from traitlets import default
 
 from scansnap_core.ledger.notebooks import code_cells, read_notebook
 
@@ -48,8 +49,12 @@ class _ThisPython(AsyncKernelManager):
 
     @property
     def kernel_spec(self) -> KernelSpec:
-        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        return KernelSpec(argv=argv, display_name="Python 3", language="python")
+        return KernelSpec(**get_kernel_dict())
+
+    @default("transport_encryption")
+    def _encrypt(self) -> str:
+        # Without it each kernel warns in the terminal that others on the machine could read along.
+        return "auto"
 
 
 def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> dict[Path, Execution]:
