@@ -21,8 +21,8 @@ _h_rate = numeric(formulas.h_rate, (formulas.h_, formulas.M, formulas.eta_Y))
 _gamma = numeric(formulas.gamma, (formulas.h_, formulas.M))
 
 
-def h(t: ArrayLike, vocab_size: float, lr_y: float) -> Floats:
-    """h(t) of Eqn 45 through Lambert's W, to full relative precision.
+def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
+    """h(t) of Eqn 45 through Lambert's W, to full relative precision; arrays broadcast.
 
     Parameters
     ----------
@@ -31,9 +31,10 @@ def h(t: ArrayLike, vocab_size: float, lr_y: float) -> Floats:
     vocab_size, lr_y
         M >= 2 and eta_Y.
     """
-    M, u = float(vocab_size), vocab_size * _h(t, vocab_size, lr_y)
+    M = np.asarray(vocab_size, dtype=np.float64)
+    u = M * _h(t, M, lr_y)
     # W is exact to an absolute 1e-15 in M h; one Newton step on Eqn 45 makes that relative where M h is small.
-    residual = np.expm1(u) + (M - 1) * u - M * lr_y * np.asarray(t, dtype=np.float64)
+    residual = np.expm1(u) + (M - 1) * u - M * np.asarray(lr_y) * np.asarray(t)
     return np.asarray((u - residual / (np.exp(u) + M - 1)) / M)
 
 
