@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
-
-import nbformat
-import yaml
+from typing import TYPE_CHECKING, Any
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger.entries import VERDICT_MIME
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 TABLE_OF_CONTENTS = "_toc.yml"
 _PAGE_SUFFIXES = ("", ".ipynb", ".md", ".rst", ".txt")
@@ -28,7 +28,7 @@ def chapter_paths(chapters_dir: Path) -> list[Path]:
     return sorted(p for p in chapters_dir.rglob("*.ipynb") if p.parent.name != ".ipynb_checkpoints")
 
 
-def read_notebook(path: Path) -> nbformat.NotebookNode:
+def read_notebook(path: Path) -> "NotebookNode":
     """A stored notebook.
 
     Raises
@@ -36,6 +36,9 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
     BadInput
         If the file is no readable notebook.
     """
+    # Every chapter imports the ledger, and only what reads chapters needs nbformat.
+    import nbformat
+
     try:
         notebook = nbformat.read(path, as_version=4)
         nbformat.validate(notebook)
@@ -44,12 +47,12 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
     return notebook
 
 
-def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+def code_cells(notebook: "NotebookNode") -> "list[NotebookNode]":
     """A notebook's code cells that hold code, in order."""
     return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
 
 
-def verdicts_in(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:
+def verdicts_in(notebook: "NotebookNode") -> list[dict[str, Any]]:
     """Every verdict in a notebook's outputs."""
     outputs = (output for cell in code_cells(notebook) for output in cell.outputs)
     return [output.data[VERDICT_MIME] for output in outputs if VERDICT_MIME in output.get("data", {})]
@@ -75,6 +78,8 @@ def contents(book: Path) -> tuple[set[Path], list[str]]:
     BadInput
         If it is missing or unreadable.
     """
+    import yaml
+
     path = book / TABLE_OF_CONTENTS
     try:
         entries = list(_entries(yaml.safe_load(path.read_text(encoding="utf-8"))))
@@ -103,7 +108,7 @@ def _entries(node: Any) -> Iterator[str]:
             yield from _entries(value)
 
 
-def stored_faults(notebook: nbformat.NotebookNode) -> list[str]:
+def stored_faults(notebook: "NotebookNode") -> list[str]:
     """What makes a stored notebook unfit, whatever it would show when executed.
 
     A notebook that was cleared or executed in part passes any comparison of outputs, and so does what an ignore marker
@@ -123,7 +128,7 @@ def stored_faults(notebook: nbformat.NotebookNode) -> list[str]:
     return faults
 
 
-def source_faults(notebook: nbformat.NotebookNode) -> list[str]:
+def source_faults(notebook: "NotebookNode") -> list[str]:
     """Markers and habits in the code that switch comparisons off."""
     faults = []
     for number, cell in enumerate(code_cells(notebook), 1):
@@ -135,7 +140,7 @@ def source_faults(notebook: nbformat.NotebookNode) -> list[str]:
     return faults
 
 
-def output_faults(outputs: Iterable[nbformat.NotebookNode]) -> list[str]:
+def output_faults(outputs: "Iterable[NotebookNode]") -> list[str]:
     """Outputs that no page may show: an error, or anything on stderr."""
     faults = []
     for output in outputs:

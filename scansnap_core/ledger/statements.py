@@ -99,7 +99,7 @@ _PAGES = (
     _lemma(3, "Decoder dynamics, one row a class", equations=(8,), uses="L1 L2 L14", proof_uses="L17"),
     _lemma(
         4,
-        "Self-attention dynamics given the decoder's gradient",
+        "Self-attention dynamics given the decoder",
         equations=(10,),
         uses="L1 L2 T1",
         proof_uses="L1 L2 T1",
@@ -108,12 +108,12 @@ _PAGES = (
     _lemma(6, "Closed form of the continuous clock h", equations=(44, 45), uses="L5"),
     _lemma(
         7,
-        "Gap between the discrete and the continuous clock",
+        "Discrete clock against the continuous one",
         equations=(46, 47, 48, 49),
         uses="L5 L6",
         proof_uses="L5 L6 L9",
     ),
-    _lemma(8, "Where the exponential outgrows the linear term", equations=(50, 51)),
+    _lemma(8, "Exponential against linear growth", equations=(50, 51)),
     _lemma(
         9,
         "Speed control: linear rise, then decay",
@@ -133,7 +133,7 @@ _PAGES = (
     _lemma(13, "Overlaps are below their top eigenvalue", equations=(74,)),
     _lemma(14, "Inverse of the Gram matrix", equations=(75, 76, 77)),
     _lemma(15, "Spectral bound of the inverse's deviation", equations=(78,), uses="L14", proof_uses="L14"),
-    _lemma(16, "The deviation's diagonal is non-positive", equations=(79,), uses="L14", proof_uses="L14"),
+    _lemma(16, "Sign of the deviation's diagonal", equations=(79,), uses="L14", proof_uses="L14"),
     _lemma(17, "The deviation is close to the overlap", equations=(80,), uses="L14", proof_uses="L14"),
     _lemma(18, "Empirical counts of a long sequence", equations=(134, 135, 136)),
     _theorem(
