@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scansnap_core.checks import check_rate, check_seq_len
 from scansnap_core.sequences import SequenceClasses
 
 MUCH_GREATER = 10.0
@@ -37,8 +38,17 @@ def audit(
     seq_len
         T, the sequence length with the query; ``inf`` is the paper's limit.
     lr_y, lr_z
-        eta_Y and eta_Z. Condition 1(c) is left out when they aren't given.
+        eta_Y and eta_Z. Condition 1(c) is left out unless both are given.
+
+    Raises
+    ------
+    BadInput
+        T < 2, or a rate that is not positive and finite.
     """
+    check_seq_len(seq_len)
+    for name, rate in (("lr_y", lr_y), ("lr_z", lr_z)):
+        if rate is not None:
+            check_rate(name, rate)
     M, K = classes.vocab_size, classes.num_classes
     magnitudes = np.abs(classes.eigenvalues)
     largest, smallest = float(magnitudes[0]), float(magnitudes[-1])

@@ -32,15 +32,21 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     """
     _check_axes(Z, classes)
     rows = Z.isel(query=xr.DataArray(classes.compact.query_row, dims="class")).transpose(..., "class", "token")
-    return rows.copy(data=_c(classes.compact.probs, rows.values)).assign_attrs(units="attention")
+    probs = classes.compact.probs
+    # tokens that a class doesn't hold get no attention, however large a z their other classes gave them
+    present = np.where(probs > 0, rows.values, -np.inf)
+    return rows.copy(data=_c(probs, present)).assign_attrs(units="attention")
 
 
 def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
-    """H_n = -sum c ln c over class n's distinct tokens, c renormalised over them (Fig. 6), in nats: (..., class)."""
+    """H_n = -sum c ln c over class n's distinct tokens, c renormalised over them (Fig. 6), in nats: (..., class).
+
+    NaN for a class without distinct tokens.
+    """
 
     def one(n: int) -> NDArray[np.float64]:
         own = c.isel({"class": n}).sel(token=classes.distinct_tokens(n)).transpose(..., "token")
-        return np.asarray(stats.entropy(own.values, axis=-1))
+        return np.asarray(stats.entropy(own.values, axis=-1)) if own.size else np.full(own.shape[:-1], np.nan)
 
     values = np.stack([one(n) for n in range(classes.num_classes)], axis=-1)
     template = c.isel(token=0, drop=True).transpose(..., "class")

@@ -19,14 +19,17 @@ def F(probs: Floats, z: Floats) -> Floats:
     Parameters
     ----------
     probs, z
-        P(l|n) and the attention logits z_{psi(n)} that class n sees, both of shape (K, L).
+        P(l|n) and the attention logits z_{psi(n)} that class n sees, both of shape (K, L). Tokens with P = 0 get no
+        attention, whatever their z.
     """
-    return np.asarray(_f(probs, z))
+    return np.asarray(_f(probs, np.where(probs > 0, z, -np.inf)))
 
 
 def E(F: Floats) -> Floats:
-    """E = F^T F - I for F as rows: the overlaps f_n^T f_n' off the diagonal, shape (K, K)."""
-    return F @ F.T - np.eye(len(F))
+    """E = F^T F - I for F as rows: the overlaps f_n^T f_n' off a zero diagonal (‖f_n‖ = 1), shape (K, K)."""
+    overlaps = F @ F.T
+    np.fill_diagonal(overlaps, 0.0)
+    return np.asarray(overlaps)
 
 
 def E_prime(E: Floats) -> Floats:
@@ -34,7 +37,8 @@ def E_prime(E: Floats) -> Floats:
 
     App. D.1 defines E' with the opposite sign; Eqn 28, Lemmas 14-17 and Theorems 1 and 5 need this one.
     """
-    return np.eye(len(E)) - np.linalg.inv(np.eye(len(E)) + E)
+    # the same as (I + E)^{-1} E, which keeps its relative precision however small the overlaps get
+    return np.linalg.solve(np.eye(len(E)) + E, E)
 
 
 def projection(F: Floats, g: Floats) -> Floats:

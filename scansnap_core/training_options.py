@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.checks import check_rate, check_seq_len
 from scansnap_core.optimizers import NAMES as OPTIMIZERS
 
 Initial = str | tuple[Any, Any]
@@ -102,13 +103,7 @@ def _check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
 
 
 def _checked_length(seq_len: float, batch_size: int | None, rng: str) -> float:
-    whole = math.isinf(seq_len) or seq_len == int(seq_len) if not math.isnan(seq_len) else False
-    if not whole or seq_len < 2:
-        raise BadInput(
-            value=f"seq_len = {seq_len}",
-            rule="T is a whole number of at least 2 (one contextual token and the query), or inf",
-            remedy="pass e.g. 128",
-        )
+    check_seq_len(seq_len)
     if batch_size is None and not math.isinf(seq_len):
         raise BadInput(
             value=f"batch_size = None with seq_len = {seq_len:g}",
@@ -128,18 +123,16 @@ def _checked_rates(lr_y: float | Sequence[float], lr_z: float | Sequence[float])
     lists = {"lr_y": np.atleast_1d(lr_y).tolist(), "lr_z": np.atleast_1d(lr_z).tolist()}
     for name, rates in lists.items():
         for rate in rates:
-            if not isinstance(rate, int | float) or not (math.isfinite(rate) and rate > 0):
-                raise BadInput(
-                    value=f"{name} = {rate}", rule="a learning rate is positive and finite", remedy="pass e.g. 1.0"
-                )
-    count = max(map(len, lists.values()))
+            check_rate(name, rate)
+    count = max(1, *map(len, lists.values()))
     if any(len(rates) not in (1, count) for rates in lists.values()):
         raise BadInput(
             value=f"{len(lists['lr_y'])} values of lr_y and {len(lists['lr_z'])} of lr_z",
             rule="rates are paired",
             remedy="pass lists of one length, or one number for either",
         )
-    return list(zip(*(rates * (count // len(rates)) for rates in lists.values()), strict=True))
+    lr_ys, lr_zs = ([float(rate) for rate in rates] * (count // len(rates)) for rates in lists.values())
+    return list(zip(lr_ys, lr_zs, strict=True))
 
 
 def _checked_count(name: str, value: Any) -> int:
@@ -149,10 +142,12 @@ def _checked_count(name: str, value: Any) -> int:
 
 
 def _checked_seeds(seeds: Iterable[int]) -> list[int]:
-    checked = list(seeds)
+    checked = list(seeds) if isinstance(seeds, Iterable) else []
     if not checked or any(isinstance(s, bool) or not isinstance(s, int | np.integer) or s < 0 for s in checked):
         raise BadInput(
-            value=f"seeds = {checked}", rule="a list of integers that are not negative", remedy="pass e.g. [0, 1, 2]"
+            value=f"seeds = {checked or seeds}",
+            rule="a list of integers that are not negative",
+            remedy="pass e.g. [0, 1, 2]",
         )
     return [int(seed) for seed in checked]
 
@@ -160,15 +155,17 @@ def _checked_seeds(seeds: Iterable[int]) -> list[int]:
 def _checked_record(record: int | Iterable[int] | None, steps: int) -> list[int]:
     if record is None:
         return [0, steps]
-    if isinstance(record, int):
+    if isinstance(record, int | np.integer):
         every = _checked_count("record", record)
         return sorted({*range(0, steps + 1, every), steps})
     checked = sorted(set(record))
-    if not checked or checked[0] < 0 or checked[-1] > steps:
+    if not checked or checked[0] < 0 or checked[-1] > steps or any(step != int(step) for step in checked):
         raise BadInput(
-            value=f"record = {checked}", rule=f"recorded steps lie in 0..{steps}", remedy="change the list or steps"
+            value=f"record = {checked}",
+            rule=f"recorded steps are integers in 0..{steps}",
+            remedy="change the list or steps",
         )
-    return checked
+    return [int(step) for step in checked]
 
 
 def _checked_device(device: str) -> torch.device:
