@@ -201,8 +201,8 @@ def _with_divergence(result: xr.Dataset) -> xr.Dataset:
     bad = ~np.isfinite(result.loss)
     first = xr.where(bad.any("step"), bad.argmax("step"), -1)
     # a last update can overflow after the last loss was finite
-    end = np.isfinite(result[["Y", "Z"]].isel(recorded=-1))
-    lost = ~(end.Y.all(["token", "output"]) & end.Z.all(["query", "token"]))
+    end = result.isel(recorded=-1)
+    lost = ~(np.isfinite(end.Y).all(["token", "output"]) & np.isfinite(end.Z).all(["query", "token"]))
     first = xr.where((first < 0) & lost, result.sizes["step"], first)
     for s, r in zip(*np.nonzero(first.values >= 0), strict=True):
         run = first[s, r]
