@@ -139,9 +139,9 @@ class Witness:
         measured, bound, control = self._admit(what, measured, relation, bound, control, control_is=control_is)
         place, required = self._place(what), requirement(relation, bound)
         if not holds(measured, relation, bound):
-            raise CheckFailed(f"{place}: measured {_raw(measured)}, required {required}")
+            raise CheckFailed(f"{place}: measured {measured}, required {required}")
         if holds(control, relation, bound):
-            raise ControlPassed(f"{place}: the control ({control_is}) gives {_raw(control)}, which also is {required}")
+            raise ControlPassed(f"{place}: the control ({control_is}) gives {control}, which also is {required}")
         check = Check(
             self.name,
             what,
@@ -213,11 +213,9 @@ class Witness:
         measured, bound, control = self._admit(what, measured, relation, bound, control, **texts)
         where, required = self._place(what), requirement(relation, bound)
         if holds(measured, relation, bound):
-            raise CheckFailed(f"{where}: measured {_raw(measured)} is {required}, so it is no counterexample")
+            raise CheckFailed(f"{where}: measured {measured} is {required}, so it is no counterexample")
         if not holds(control, relation, bound):
-            raise ControlPassed(
-                f"{where}: the repair ({control_is}) gives {_raw(control)}, which isn't {required} either"
-            )
+            raise ControlPassed(f"{where}: the repair ({control_is}) gives {control}, which isn't {required} either")
         refutation = Refutation(
             self.name,
             what,
@@ -253,7 +251,3 @@ class Witness:
 
     def _place(self, what: str) -> str:
         return f"{self._chapter.page.name}, {self.name} witness, {what!r}"
-
-
-def _raw(value: Any) -> str:
-    return f"{value:.17g}" if isinstance(value, float) else str(value)

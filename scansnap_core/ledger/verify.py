@@ -138,7 +138,10 @@ def verify(
     reports = {path: Report(path.stem, path, PAGES[path.stem].title if path.stem in PAGES else "") for path in paths}
     stored = {path: _readable(path) for path in paths}
     executions = execute_all([path for path in paths if stored[path] is not None], jobs, on_cell)
+    stems = [path.stem for path in chapter_paths(book / "chapters")]
     for path, report in reports.items():
+        if stems.count(path.stem) > 1:
+            report.failures.append("another notebook has the same file name")
         if path.resolve() not in listed:
             report.failures.append(f"it is missing from {TABLE_OF_CONTENTS}")
         if path.stem not in PAGES:

@@ -1,0 +1,214 @@
+import json
+import math
+from typing import Any
+
+import pytest
+import sympy as sp
+
+from scansnap_core import BadInput
+from scansnap_core.ledger import (
+    VERDICT_MIME,
+    WITNESSES,
+    Chapter,
+    CheckFailed,
+    ControlPassed,
+    NoEvidence,
+    Witness,
+    display,
+)
+
+REFUTATION: dict[str, Any] = {
+    "control": 0.1,
+    "control_is": "with exp(2Mh)",
+    "place": "Lemma 6, Eqn 45",
+    "printed": "$e^{Mh}$",
+    "consequence": "none",
+}
+
+
+@pytest.fixture
+def outputs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the ledger displays, in place of a notebook."""
+    shown: list[dict[str, Any]] = []
+    monkeypatch.setattr(display, "show", lambda output: shown.append(output._repr_mimebundle_()))
+    return shown
+
+
+@pytest.fixture
+def chapter(outputs: list[dict[str, Any]]) -> Chapter:
+    return Chapter("lemma_06")
+
+
+@pytest.fixture
+def numeric(chapter: Chapter) -> Witness:
+    return chapter.witness("numeric")
+
+
+def check(witness: Witness, measured: Any = 0.1, *, what: str = "error", control: Any = 0.7) -> None:
+    witness.check(what, measured, "<=", 0.5, control=control, control_is="another exponent")
+
+
+def all_three(chapter: Chapter) -> None:
+    for name in WITNESSES:
+        check(chapter.witness(name), what=f"{name} error")
+
+
+def refute(witness: Witness, measured: Any = 0.7, *, what: str = "printed error", **rest: Any) -> None:
+    witness.refute(what, measured, "<=", 0.5, **{**REFUTATION, **rest})
+
+
+def test_a_check_shows_what_it_found(numeric: Witness, outputs: list[dict[str, Any]]) -> None:
+    numeric.check("error of $e^h$ & h", 3e-13, "<=", 1e-9, control=1 / 3, control_is="a <b>")
+    assert outputs == [
+        {
+            "text/plain": "✓ numeric: error of $e^h$ & h\n    measured: ≤ 1e-09\n    required: ≤ 1e-09\n"
+            "    control, which must fail: 0.333 (a <b>)",
+            "text/html": outputs[0]["text/html"],
+        }
+    ]
+    markup = outputs[0]["text/html"]
+    assert r'error of <span class="math notranslate nohighlight">\(e^h\)</span> &amp; h' in markup
+    assert "0.333 (a &lt;b&gt;)" in markup
+    assert 'class="ss-check ss-numeric"' in markup
+
+
+def test_a_failed_check_raises(numeric: Witness, outputs: list[dict[str, Any]]) -> None:
+    with pytest.raises(CheckFailed, match=r"Lemma 6, numeric witness, 'error': measured 0.6.*required ≤ 0.5"):
+        check(numeric, 0.6)
+    assert not outputs
+
+
+def test_a_control_that_passes_raises(numeric: Witness, outputs: list[dict[str, Any]]) -> None:
+    with pytest.raises(ControlPassed, match=r"the control \(another exponent\) gives 0.4.*≤ 0.5"):
+        check(numeric, control=0.4)
+    assert not outputs
+
+
+@pytest.mark.parametrize(("measured", "control"), [(math.nan, 0.7), (0.1, math.nan)])
+def test_nan_is_no_evidence(numeric: Witness, measured: float, control: float) -> None:
+    with pytest.raises(NoEvidence, match="NaN"):
+        check(numeric, measured, control=control)
+    with pytest.raises(NoEvidence, match="NaN"):
+        refute(numeric, measured + 1, control=control, repair="the other")
+
+
+def test_an_undecided_control_is_no_evidence(chapter: Chapter) -> None:
+    x = sp.Symbol("x")
+    with pytest.raises(NoEvidence, match="can't decide"):
+        chapter.witness("symbolic").check(
+            "zero", sp.Integer(0), "==", 0, control=sp.sin(x) ** 2 + sp.cos(x) ** 2 - 1, control_is="unsimplified"
+        )
+
+
+def test_symbolic_zero_matrices(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
+    zero = sp.zeros(2, 2)
+    chapter.witness("symbolic").check("rows", zero, "==", zero, control=sp.ones(2, 2), control_is="the sign changed")
+    assert "measured: = 0 (2×2)" in outputs[0]["text/plain"]
+
+
+@pytest.mark.parametrize("bound", [math.inf, -math.inf, sp.oo])
+def test_a_bound_that_nothing_could_fail_is_refused(numeric: Witness, bound: Any) -> None:
+    with pytest.raises(BadInput, match="pass a finite bound"):
+        numeric.check("error", 1.0, "<=", bound, control=2.0, control_is="anything")
+
+
+def test_the_same_thing_is_checked_once(chapter: Chapter, numeric: Witness) -> None:
+    check(numeric)
+    with pytest.raises(BadInput, match="a chapter checks each thing once"):
+        check(chapter.witness("empirical"))
+    with pytest.raises(BadInput, match="a chapter checks each thing once"):
+        refute(numeric, what="error", repair="the other")
+
+
+def test_malformed_arguments_are_refused(chapter: Chapter, numeric: Witness) -> None:
+    with pytest.raises(BadInput, match="relation = '≤'"):
+        numeric.check("error", 0.1, "≤", 0.5, control=0.7, control_is="another exponent")
+    with pytest.raises(BadInput, match="control_is = ' '"):
+        numeric.check("error", 0.1, "<=", 0.5, control=0.7, control_is=" ")
+    with pytest.raises(BadInput, match="witness = 'visual'"):
+        chapter.witness("visual")
+    with pytest.raises(BadInput, match="did you mean lemma_06"):
+        Chapter("Lemma 6")
+    for both_or_none in ({}, {"repair": "a", "condition": "b"}):
+        with pytest.raises(BadInput, match="exactly one"):
+            refute(numeric, **both_or_none)
+
+
+def test_a_counterexample_must_violate(numeric: Witness) -> None:
+    with pytest.raises(CheckFailed, match="no counterexample"):
+        refute(numeric, 0.3, repair="the other")
+
+
+def test_a_repair_must_repair(numeric: Witness) -> None:
+    with pytest.raises(ControlPassed, match="the repair"):
+        refute(numeric, control=0.8, repair="the other")
+
+
+def test_a_verdict_holds(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
+    all_three(chapter)
+    chapter.conclude()
+    verdict = outputs[-1][VERDICT_MIME]
+    assert verdict["verdict"] == "holds"
+    assert verdict["witnesses"] == {name: {"checks": 1, "refutations": 0} for name in WITNESSES}
+    assert outputs[-1]["text/plain"].startswith("Lemma 6, Closed form of the continuous clock h: holds\n")
+    assert 'class="ss-verdict ss-holds"' in outputs[-1]["text/html"]
+    assert json.loads(json.dumps(verdict)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("refutations", "verdict", "css"),
+    [
+        ([{"condition": "h is small"}], "holds under a condition", "ss-condition"),
+        ([{"condition": "h is small"}, {"condition": "M > 2"}], "holds under a condition", "ss-condition"),
+        ([{"repair": "the other"}], "fails as printed", "ss-fails"),
+        ([{"condition": "h is small"}, {"repair": "the other"}], "fails as printed", "ss-fails"),
+    ],
+)
+def test_refutations_decide_the_verdict(
+    chapter: Chapter, outputs: list[dict[str, Any]], refutations: list[dict[str, str]], verdict: str, css: str
+) -> None:
+    all_three(chapter)
+    for number, remedy in enumerate(refutations):
+        refute(chapter.witness("numeric"), what=f"printed error {number}", **remedy)
+    chapter.conclude()
+    assert outputs[-1][VERDICT_MIME]["verdict"] == verdict
+    assert css in outputs[-1]["text/html"]
+    stored = outputs[-1][VERDICT_MIME]["refutations"][0]
+    assert stored["place"] == "Lemma 6, Eqn 45"
+    assert stored["measured"] == "0.7"
+
+
+@pytest.mark.parametrize("silent", WITNESSES)
+def test_a_statement_needs_all_three_witnesses(chapter: Chapter, silent: str) -> None:
+    for name in WITNESSES:
+        if name != silent:
+            check(chapter.witness(name), what=f"{name} error")
+    refute(chapter.witness(silent), repair="the other")
+    with pytest.raises(NoEvidence, match=f"no check by the witness {silent}"):
+        chapter.conclude()
+
+
+@pytest.mark.parametrize(("page_id", "verdict"), [("fig_04", "reproduced"), ("notation", "holds")])
+def test_other_pages_need_any_check(outputs: list[dict[str, Any]], page_id: str, verdict: str) -> None:
+    chapter = Chapter(page_id)
+    with pytest.raises(NoEvidence, match="no check by any witness"):
+        chapter.conclude()
+    check(chapter.witness("empirical"))
+    chapter.conclude()
+    assert outputs[-1][VERDICT_MIME]["verdict"] == verdict
+
+
+def test_a_figure_can_differ(outputs: list[dict[str, Any]]) -> None:
+    figure = Chapter("fig_04")
+    refute(figure.witness("empirical"), repair="the curve ends at 3")
+    figure.conclude()
+    assert outputs[-1][VERDICT_MIME]["verdict"] == "differs from the paper"
+
+
+def test_nothing_follows_the_conclusion(chapter: Chapter) -> None:
+    all_three(chapter)
+    chapter.conclude()
+    with pytest.raises(BadInput, match="concluded already"):
+        check(chapter.witness("numeric"), what="afterthought")
+    with pytest.raises(BadInput, match="concluded already"):
+        chapter.conclude()

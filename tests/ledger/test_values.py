@@ -1,0 +1,109 @@
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+import torch
+
+from scansnap_core import BadInput
+from scansnap_core.ledger.values import NoEvidence, holds, requirement, scalar, written, written_bound
+
+x = sp.Symbol("x")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.123456, "0.123"),
+        (-0.5, "-0.5"),
+        (2.0, "2"),
+        (1234.5, "1230"),
+        (123456.7, "1.23e+05"),
+        (1.5e-5, "1.5e-05"),
+        (1e300, "1e+300"),
+        (math.inf, "∞"),
+        (-math.inf, "-∞"),
+        (50272, "50272"),
+        (10**7, "1e+07"),
+        (True, "true"),
+        (Fraction(1, 3), "1/3"),
+        (sp.Rational(1, 3), "1/3"),
+        (sp.sqrt(2), "1.41"),
+        (sp.Integer(3), "3"),
+    ],
+)
+def test_an_effect_is_written_in_three_digits(value: Any, text: str) -> None:
+    assert written(value, "!=", 77) == text
+
+
+@pytest.mark.parametrize("noise", [0, 1e-15, -1e-15, 3e-13])
+@pytest.mark.parametrize(("value", "text"), [(0.8125, "0.812"), (1.0, "1"), (0.0625, "0.0625"), (99950.0, "1e+05")])
+def test_rounding_noise_changes_no_text(value: float, text: str, noise: float) -> None:
+    assert written(value * (1 + noise), "!=", 77) == text
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-17, -1e-17, 3.3e-13, 9.9e-10])
+def test_rounding_level_is_written_as_the_relation_that_it_meets(value: float) -> None:
+    assert written(value, "<=", 1e-9) == "≤ 1e-09"
+    assert written(value, ">", 1e-9) == "≤ 1e-09"
+
+
+def test_digits_that_read_like_the_bounds_give_way_to_the_relation() -> None:
+    assert written(0.99999, "<", 1) == "< 1"
+    assert written(0.8121, "<=", 0.8119) == "> 0.812"
+
+
+def test_a_bound_is_written_however_small() -> None:
+    assert requirement("<=", 2.5e-12) == "≤ 2.5e-12"
+    assert requirement("==", 0) == "= 0"
+    assert written_bound(sp.zeros(2, 3)) == "0 (2×3)"
+    assert written_bound(sp.ones(2, 3)) == "the 2×3 matrix"
+    assert written_bound(x + 1) == "x + 1"
+
+
+def test_symbolic_values_are_written_as_relations() -> None:
+    assert written(sp.zeros(2, 2), "==", sp.zeros(2, 2)) == "= 0 (2×2)"
+    assert written(x**2 + 1, "==", 0) == "≠ 0"
+
+
+@pytest.mark.parametrize("one", [np.float32(0.5), np.float64(0.5), np.array([0.5]), torch.tensor(0.5), 0.5])
+def test_one_number_in_any_wrapping(one: Any) -> None:
+    assert scalar(one, "it") == 0.5
+
+
+@pytest.mark.parametrize("several", [np.zeros(2), torch.zeros(2, 2), 1j, "1", None, [1.0]])
+def test_anything_else_is_refused(several: Any) -> None:
+    with pytest.raises(BadInput, match=r"^it "):
+        scalar(several, "it")
+
+
+@pytest.mark.parametrize("nan", [math.nan, np.float32("nan"), torch.tensor(math.nan), sp.nan, sp.Matrix([0, sp.nan])])
+def test_nan_is_no_evidence(nan: Any) -> None:
+    with pytest.raises(NoEvidence, match="it is NaN"):
+        scalar(nan, "it")
+
+
+def test_symbolic_equality_is_structural_and_difference_proven() -> None:
+    assert holds(sp.expand((x + 1) ** 2) - x**2, "==", 2 * x + 1)
+    assert not holds(x, "==", 0)
+    assert holds(x, "!=", 0)
+    assert not holds(sp.Matrix([0, x]), "==", sp.zeros(2, 1))
+    assert not holds(sp.zeros(1, 2), "==", sp.zeros(2, 1))
+    assert holds(sp.Symbol("p", positive=True), ">", 0)
+    assert not holds(sp.Symbol("p", positive=True), "<=", 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "relation"),
+    [
+        (sp.sin(x) ** 2 + sp.cos(x) ** 2 - 1, "=="),
+        (x, ">"),
+        (sp.Matrix([sp.sin(2 * x) - 2 * sp.sin(x) * sp.cos(x)]), "=="),
+    ],
+)
+def test_what_sympy_cant_decide_is_no_evidence(value: Any, relation: str) -> None:
+    bound = sp.zeros(*value.shape) if hasattr(value, "shape") else 0
+    with pytest.raises(NoEvidence, match="can't decide"):
+        holds(value, relation, bound)
