@@ -114,6 +114,11 @@ def _torch_omega(x: torch.Tensor) -> torch.Tensor:
     return torch.exp(v)
 
 
+def _torch_sigmoid(x: torch.Tensor) -> torch.Tensor:
+    # torch.sigmoid's own derivative s (1 - s) loses its digits where s is close to 1
+    return torch.exp(torch.nn.functional.logsigmoid(x))
+
+
 def _lifted(function: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Any], torch.Tensor]:
     """Constants of a formula reach Torch's functions as plain numbers, which they refuse."""
     return lambda x: function(_tensor(x))
@@ -146,7 +151,7 @@ _BACKENDS: dict[str, tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]]
             "exp": _lifted(torch.exp),
             "log": _lifted(torch.log),
             "sqrt": _lifted(torch.sqrt),
-            "sigmoid": _lifted(torch.sigmoid),
+            "sigmoid": _lifted(_torch_sigmoid),
             "omega": _lifted(_torch_omega),
             "top": lambda x: x.amax(dim=-1, keepdim=True),
             "total": lambda x: x.sum(dim=-1, keepdim=True),
