@@ -38,7 +38,7 @@ def E_prime(E: Floats) -> Floats:
     App. D.1 defines E' with the opposite sign; Eqn 28, Lemmas 14-17 and Theorems 1 and 5 need this one.
     """
     # the same as (I + E)^{-1} E, which keeps its relative precision however small the overlaps get
-    return np.linalg.solve(np.eye(len(E)) + E, E)
+    return np.asarray(np.linalg.solve(np.eye(len(E)) + E, E), dtype=np.float64)
 
 
 def projection(F: Floats, g: Floats) -> Floats:
