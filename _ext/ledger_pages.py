@@ -1,0 +1,80 @@
+"""Directives for what the ledger knows: the statement board, the dependency graph, the errata, a statement's links."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from scansnap_core import ledger
+
+
+class LedgerDirective(SphinxDirective):
+    """Puts what the ledger draws from the chapters' stored outputs into the page."""
+
+    draw: ClassVar[dict[str, Callable[[Path, Callable[[str], str]], str]]] = {
+        "statement-board": ledger.board_html,
+        "dependency-graph": ledger.graph_svg,
+        "errata": ledger.errata_html,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        """Draw what the directive's name asks for."""
+        # A chapter that doesn't exist yet can't be noted as a dependency, so the page is read anew in every build.
+        self.env.note_reread()
+        documents = {document.rpartition("/")[2]: document for document in self.env.found_docs}
+        here, builder = self.env.docname, self.env.app.builder
+
+        def page_url(page_id: str) -> str:
+            if page_id not in documents:
+                raise self.error(f"the chapter {page_id} is missing in _toc.yml")
+            return builder.get_relative_uri(here, documents[page_id])
+
+        drawing = self.draw[self.name](Path(self.env.srcdir, "chapters"), page_url)
+        return [nodes.raw("", f'<div class="ss-scroll">{drawing}</div>', format="html")]
+
+
+class StatementLinks(SphinxDirective):
+    """What a statement rests on, and what rests on it, as links to the chapters that exist."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Take the edges from the registry."""
+        self.env.note_reread()
+        page = ledger.page(self.arguments[0])
+        ids = ledger.STATEMENTS
+        rows = {
+            "The statement rests on": page.uses,
+            "Its proof rests on": page.proof_uses,
+            "Statements that rest on it": [i for i in ids if page.id in ids[i].uses],
+            "Proofs that rest on it": [i for i in ids if page.id in ids[i].proof_uses],
+        }
+        items = nodes.definition_list(classes=["ss-links"])
+        for term, others in rows.items():
+            text = nodes.paragraph("", "", *self._links(others))
+            items += nodes.definition_list_item("", nodes.term("", term), nodes.definition("", text))
+        return [items]
+
+    def _links(self, ids: Iterable[str]) -> list[nodes.Node]:
+        links: list[nodes.Node] = []
+        for other in ids:
+            document = f"chapters/statements/{other}"
+            name = ledger.page(other).name
+            link: nodes.Node = nodes.inline("", name)
+            if document in self.env.found_docs:
+                link = pending_xref(
+                    "", link, refdomain="std", reftype="doc", reftarget=f"/{document}", refexplicit=True, refwarn=True
+                )
+            links += [nodes.Text(", "), link] if links else [link]
+        return links or [nodes.Text("nothing")]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    for name in LedgerDirective.draw:
+        app.add_directive(name, LedgerDirective)
+    app.add_directive("statement-links", StatementLinks)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

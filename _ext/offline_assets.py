@@ -1,0 +1,48 @@
+"""MathJax from the installed package instead of a CDN, and no script twice."""
+
+import re
+import shutil
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+# What the pages load of the package's 24 MB; the extensions hold \boldsymbol and others, loaded when they are met.
+MATHJAX_PARTS = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
+
+
+def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
+    if exception or app.builder.format != "html":
+        return
+    source = Path(str(distribution("sphinx-mathjax-offline").locate_file("sphinx-mathjax-offline/static/mathjax")))
+    target = Path(app.outdir, "_static", "mathjax")
+    for part in MATHJAX_PARTS:
+        (target / part).parent.mkdir(parents=True, exist_ok=True)
+        if (source / part).is_dir():
+            shutil.copytree(source / part, target / part, dirs_exist_ok=True)
+        else:
+            shutil.copy2(source / part, target / part)
+
+
+def drop_repeated_scripts(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Keep the first of the scripts that two extensions each add; some declare constants and fail the second time."""
+    seen = set()
+    kept = []
+    for script in context.get("script_files", []):
+        name = getattr(script, "filename", None)
+        body = getattr(script, "attributes", {}).get("body")
+        key = re.sub(r"\?.*", "", str(name)) if name else body
+        if key not in seen:
+            seen.add(key)
+            kept.append(script)
+    context["script_files"] = kept
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("html-page-context", drop_repeated_scripts, priority=900)
+    app.connect("build-finished", copy_mathjax)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
