@@ -1,0 +1,49 @@
+"""The ledger of skips: every skipped test says why and how to get it, and the run ends with the list."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+REMEDY = "To get it:"
+
+
+def skip_reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """The reason that a skipped report carries, without pytest's prefix."""
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return reason.removeprefix("Skipped: ")
+
+
+def is_unexplained(report: pytest.TestReport) -> bool:
+    """Whether a test was skipped without saying how to get it. Pytest also calls an expected failure skipped."""
+    return report.skipped and not hasattr(report, "wasxfail") and REMEDY not in skip_reason(report)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    report = yield
+    if is_unexplained(report):
+        reason = skip_reason(report)
+        report.outcome = "failed"
+        report.longrepr = (
+            f"{item.nodeid} was skipped ({reason}) and doesn't say how to get it: end the reason with '{REMEDY} ...'"
+        )
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = defaultdict(list)
+    for report in terminalreporter.stats.get("skipped", []):
+        skipped[skip_reason(report)].append(report.nodeid)
+    terminalreporter.section("skipped tests")
+    if not skipped:
+        terminalreporter.write_line("None: every test ran.")
+    for reason, tests in sorted(skipped.items()):
+        why, _, remedy = reason.partition(REMEDY)
+        terminalreporter.write_line(
+            f"what       {tests[0]}" + (f" and {len(tests) - 1} more" if len(tests) > 1 else "")
+        )
+        terminalreporter.write_line(f"why        {why.strip()}")
+        terminalreporter.write_line(f"to get it  {remedy.strip()}")

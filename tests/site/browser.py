@@ -1,0 +1,91 @@
+"""What a browser finds wrong with a page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+HOST = "127.0.0.1"
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {HOST}",  # what asks for another host is refused, and recorded
+)
+WIDE, NARROW = 1280, 390
+DETECTORS = Path(__file__).with_name("detectors.js").read_text(encoding="utf8").strip()
+
+
+def find_browser() -> str | None:
+    """The path of a Chromium or Chrome: $CHROMIUM, else the first on PATH."""
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@contextmanager
+def open_browser(path: str) -> Iterator[Browser]:
+    """A headless browser; it is the machine's own, none is ever downloaded."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def faults(browser: Browser, url: str) -> list[str]:
+    """Load a page once and look at it wide, narrow, and in dark colours: all that is wrong with it."""
+    found: list[str] = []
+    page = browser.new_page(viewport={"width": WIDE, "height": 900}, color_scheme="light")
+
+    def look(*detectors: str) -> None:
+        for detector in detectors:
+            found.extend(page.evaluate(f"{DETECTORS}.{detector}()"))
+
+    try:
+        record_events(page, found)
+        page.goto(url, wait_until="load")
+        page.add_style_tag(content="* { transition: none !important }")
+        page.evaluate("async () => { await window.MathJax?.startup?.promise; await document.fonts.ready; }")
+        look("texErrors", "imagesWithoutAlt", "overflow", "faintText")
+        page.set_viewport_size({"width": NARROW, "height": 844})
+        look("overflow")
+        page.emulate_media(color_scheme="dark")
+        page.evaluate("() => new Promise(done => setTimeout(done, 100))")  # the theme's script answers the change
+        look("notDark", "faintText")
+    finally:
+        page.close()
+    return found
+
+
+def record_events(page: Page, found: list[str]) -> None:
+    """Record requests off the machine, failed requests, console messages and script errors from now on."""
+
+    def request(request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme not in ("data", "blob") and address.hostname != HOST:
+            found.append(f"request off the machine: {request.url}")
+
+    def response(response: Response) -> None:
+        if response.status >= 400:
+            found.append(f"status {response.status}: {response.url}")
+
+    def console(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            found.append(f"console {message.type}: {message.text}")
+
+    page.on("request", request)
+    page.on("response", response)
+    page.on("requestfailed", lambda request: found.append(f"request failed: {request.url}"))
+    page.on("console", console)
+    page.on("pageerror", lambda error: found.append(f"script error: {error}"))

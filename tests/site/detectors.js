@@ -1,0 +1,78 @@
+// What can be seen to be wrong with a loaded page. Each function returns its findings as texts; none means that all is well.
+({
+  // Mathematics that MathJax couldn't read, and mathematics that it never set.
+  texErrors() {
+    const found = [];
+    const note = (what, element) => found.push(`${what}: ${element.textContent.slice(0, 80)}`);
+    for (const e of document.querySelectorAll('mjx-merror')) note('TeX error', e);
+    for (const e of document.querySelectorAll('mjx-mtext'))
+      if (getComputedStyle(e).color === 'rgb(255, 0, 0)') note('unknown TeX command', e);
+    for (const e of document.querySelectorAll('.math'))
+      if (!e.querySelector('mjx-container')) note('mathematics not set', e);
+    return found;
+  },
+
+  // A page wider than its window, with the first elements that stick out.
+  overflow() {
+    const width = document.scrollingElement.scrollWidth;
+    if (width <= innerWidth) return [];
+    const wide = [...document.body.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > innerWidth + 1);
+    const names = wide.slice(0, 5).map(e => `${e.tagName.toLowerCase()}.${e.className}`);
+    return [`page is ${width} px wide in a window of ${innerWidth}: ${names.join(', ')}`];
+  },
+
+  // Images in the text that a screen reader would pass over. Without a text of its own, Sphinx gives an image its file's name.
+  imagesWithoutAlt() {
+    return [...document.querySelectorAll('article img')]
+      .filter(e => !e.alt.trim() || e.alt === e.getAttribute('src'))
+      .map(e => `image without alternative text: ${e.getAttribute('src')}`);
+  },
+
+  // A page that stays light for a reader whose machine asks for dark colours.
+  notDark() {
+    const background = getComputedStyle(document.body).backgroundColor;
+    const [r, g, b] = background.match(/[0-9.]+/g).map(Number);
+    return r + g + b > 3 * 80 ? [`light background in dark mode: ${background}`] : [];
+  },
+
+  // Text whose contrast with what lies behind it is below WCAG's 4.5 for body text.
+  faintText() {
+    const pixel = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+    const rgba = colour => {
+      pixel.clearRect(0, 0, 1, 1);
+      pixel.fillStyle = colour;
+      pixel.fillRect(0, 0, 1, 1);
+      const [r, g, b, a] = pixel.getImageData(0, 0, 1, 1).data;
+      return [r, g, b, a / 255];
+    };
+    const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3]));
+    const behind = element => {
+      const layers = [];
+      for (let e = element; e; e = e.parentElement) {
+        layers.push(rgba(getComputedStyle(e).backgroundColor));
+        if (layers.at(-1)[3] === 1) break;
+      }
+      return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
+    };
+    const luminance = colour => {
+      const [r, g, b] = colour.map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const found = new Map();
+    const texts = document.createTreeWalker(document.querySelector('article') || document.createElement('article'), NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const text = texts.currentNode.data.trim();
+      const e = texts.currentNode.parentElement;
+      if (!text || !e.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+      if (e.closest('mjx-assistive-mml, .headerlink')) continue; // shown to no one, or only under the pointer
+      const style = getComputedStyle(e);
+      const ink = e.closest('svg') ? style.fill : style.color;
+      const back = behind(e);
+      const [a, b] = [luminance(back), luminance(over(rgba(ink), back))];
+      const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+      const place = `${e.tagName.toLowerCase()}.${style.color} in .${e.parentElement.className}`;
+      if (ratio < 4.5 && !found.has(place)) found.set(place, `faint text (${ratio.toFixed(1)}): ${place}: ${text.slice(0, 40)}`);
+    }
+    return [...found.values()];
+  },
+})

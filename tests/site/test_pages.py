@@ -1,0 +1,87 @@
+"""Every page in a real browser, and for each detector a page on which it must fire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.site.book import documents
+from tests.site.browser import faults
+
+
+@pytest.fixture(scope="module")
+def address(site: Path, served: str) -> str:
+    return f"{served}/{site.name}"
+
+
+@pytest.mark.parametrize("document", documents())
+def test_page_is_sound(document: str, address: str, browser: Browser) -> None:
+    assert faults(browser, f"{address}/{document}.html") == []
+
+
+def test_pages_outside_the_contents_are_sound(site: Path, address: str, browser: Browser) -> None:
+    rest = sorted({str(page.relative_to(site)) for page in site.rglob("*.html") if "_static" not in page.parts})
+    rest = [page for page in rest if page.removesuffix(".html") not in documents()]
+    rest.remove("index.html")
+    assert {"genindex.html", "search.html"} <= set(rest)
+    assert {page: found for page in rest if (found := faults(browser, f"{address}/{page}"))} == {}
+
+
+def test_front_door_leads_to_the_home_page(address: str, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}/index.html")
+    page.wait_for_url("**/chapters/index.html")
+    page.close()
+
+
+MATHJAX = '<script src="MATHJAX/tex-mml-chtml.js" defer></script>'
+BAD_PAGES = {
+    "request off the machine": '<img alt="a" src="https://example.org/a.png">',
+    "request failed": '<img alt="a" src="https://example.org/a.png">',
+    "status 404": '<script src="missing.js"></script>',
+    "console error": "<script>console.error('no')</script>",
+    "console warning": "<script>console.warn('no')</script>",
+    "script error": "<script>throw new Error('no')</script>",
+    "TeX error": MATHJAX + r'<span class="math">\(\frac{1}\)</span>',
+    "unknown TeX command": MATHJAX + r'<span class="math">\(\nosuchcommand\)</span>',
+    "mathematics not set": r'<span class="math">\(x\)</span>',
+    "in a window of 1280": '<div style="width: 1300px">wide</div>',
+    "in a window of 390": '<div style="width: 400px">wide</div>',
+    "image without alternative text": '<img alt="" src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">',
+    "faint text": '<p style="color: #777; background: #888">faint</p>',
+    "light background in dark mode": "<style>:root body {background: white; color: black}</style>",
+}
+GOOD_PAGE = MATHJAX + r'<p>Text, <span class="math">\(\boldsymbol{x}\)</span></p><div style="width: 300px">narrow</div>'
+
+
+PAGE = """<!doctype html><title>A page</title><link rel="icon" href="data:,">
+<style>
+  body { background: white; color: black }
+  @media (prefers-color-scheme: dark) { body { background: black; color: white } }
+</style>
+<article>BODY</article>"""
+
+
+@pytest.fixture
+def found_on(site: Path, served: str, browser: Browser) -> Callable[[str], list[str]]:
+    """The faults of a page with a given body, which lies beside the site."""
+
+    def find(body: str) -> list[str]:
+        page = PAGE.replace("BODY", body).replace("MATHJAX/", f"{site.name}/_static/mathjax/")
+        (site.parent / "page.html").write_text(page, encoding="utf8")
+        return faults(browser, f"{served}/page.html")
+
+    return find
+
+
+@pytest.mark.parametrize("fault", BAD_PAGES)
+def test_detector_fires(fault: str, found_on: Callable[[str], list[str]]) -> None:
+    found = found_on(BAD_PAGES[fault])
+    assert any(fault in entry for entry in found), found
+
+
+def test_detectors_are_silent_on_a_good_page(found_on: Callable[[str], list[str]]) -> None:
+    assert found_on(GOOD_PAGE) == []

@@ -1,0 +1,80 @@
+"""The book's sources: stored notebooks, table of contents, README."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from nbformat import NotebookNode, from_dict, v4
+
+from scansnap_core.ledger.notebooks import chapter_paths, read_notebook, stored_faults
+from tests.site.book import ROOT, documents, picture_faults
+
+CHAPTERS = ROOT / "chapters"
+
+
+@pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
+def test_stored_notebook_is_fit_to_show(path: Path) -> None:
+    notebook = read_notebook(path)
+    assert stored_faults(notebook) + picture_faults(notebook) == []
+
+
+def test_every_chapter_is_in_the_contents() -> None:
+    chapters = [*chapter_paths(CHAPTERS), *CHAPTERS.rglob("*.md")]
+    assert {str(path.relative_to(ROOT).with_suffix("")) for path in chapters} == set(documents())
+
+
+def test_readme_commands_are_make_targets() -> None:
+    fences = re.findall(r"```bash\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf8"), re.DOTALL)
+    commands = set(re.findall(r"^make (\w+)", "\n".join(fences), re.MULTILINE))
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf8"), re.MULTILINE))
+    assert {"book", "test"} <= commands <= targets
+
+
+def test_every_module_is_on_the_code_page() -> None:
+    paths = (ROOT / "scansnap_core").rglob("*.py")
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths}
+    listed = set(re.findall(r"automodule:: (\S+)", (CHAPTERS / "api.md").read_text(encoding="utf8")))
+    assert listed == modules
+
+
+def illustrated_notebook() -> NotebookNode:
+    picture = v4.new_output("display_data", {"image/png": "iVBORw0KGgo=", "text/plain": "figure"})
+    caption = v4.new_output("display_data", {"text/markdown": "What to see.", "text/plain": "What to see."})
+    plot = v4.new_code_cell("show(fig, 'What to see.')", execution_count=1, outputs=[picture, caption])
+    plot.metadata = from_dict({"mystnb": {"image": {"alt": "A line that rises."}}})
+    return v4.new_notebook(cells=[v4.new_markdown_cell("# Title"), plot])
+
+
+def drop_alternative_text(cell: NotebookNode) -> None:
+    cell.metadata.mystnb.image.alt = " "
+
+
+def drop_caption(cell: NotebookNode) -> None:
+    del cell.outputs[1]
+
+
+def add_a_widget(cell: NotebookNode) -> None:
+    cell.outputs.append(v4.new_output("display_data", {"application/vnd.jupyter.widget-view+json": from_dict({})}))
+
+
+def test_illustrated_notebook_has_no_fault() -> None:
+    assert picture_faults(illustrated_notebook()) == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "fault"),
+    [
+        (drop_alternative_text, "without alternative text"),
+        (drop_caption, "without a caption"),
+        (add_a_widget, "a widget"),
+    ],
+)
+def test_picture_fault_is_found(spoil: Callable[[NotebookNode], None], fault: str) -> None:
+    notebook = illustrated_notebook()
+    spoil(notebook.cells[1])
+    found = picture_faults(notebook)
+    assert len(found) == 1
+    assert fault in found[0]
