@@ -14,8 +14,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
+from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.sequences import SequenceClasses
@@ -51,12 +51,13 @@ def load_classes(path: str | Path) -> SequenceClasses:
             rule="next tokens are tokens, so K <= M",
             remedy="raise vocab_size",
         )
-    probs = np.zeros((len(entries), vocab_size))
+    probs = sparse.dok_array((len(entries), vocab_size))
     query_of, next_of = [], []
     for n, entry in enumerate(entries):
         where = f"class {n}"
         keys = _mapping(entry, where, required={"query", "probs"}, optional={"next"})
-        probs[n] = _row(keys["probs"], where, vocab_size)
+        for token, probability in _row(keys["probs"], where, vocab_size).items():
+            probs[n, token] = probability
         query_of.append(_integer(keys["query"], f"{where}: query"))
         next_of.append(_integer(keys.get("next", n), f"{where}: next"))
     return SequenceClasses(probs, query_of, next_of)
@@ -92,7 +93,7 @@ def _mapping(value: Any, where: str, required: set[str], optional: set[str]) -> 
     return value
 
 
-def _row(value: Any, where: str, vocab_size: int) -> np.ndarray:
+def _row(value: Any, where: str, vocab_size: int) -> dict[int, float]:
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
     if pairs is None or (isinstance(value, list) and len(value) != vocab_size):
         raise BadInput(
@@ -100,7 +101,7 @@ def _row(value: Any, where: str, vocab_size: int) -> np.ndarray:
             rule=f"probs maps tokens to probabilities, or lists all M = {vocab_size} of them",
             remedy=EXAMPLE,
         )
-    row = np.zeros(vocab_size)
+    row = {}
     for key, probability in pairs:
         token = int(key) if isinstance(key, str) and key.isdecimal() else _integer(key, f"{where}: token")
         if not 0 <= token < vocab_size:

@@ -1,0 +1,97 @@
+"""Attention, entropy, relative gain and growth factor against their definitions, by hand."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from scansnap_core import BadInput, measures
+from scansnap_core.datasets import syn_medium, syn_small
+from scansnap_core.sequences import SequenceClasses
+from scansnap_core.training import train
+from tests.core.references import overlapping_classes
+
+
+def logits(classes: SequenceClasses, scale: float = 1.0) -> xr.DataArray:
+    compact = classes.compact
+    shape = (2, len(compact.queries), len(compact.tokens))
+    values = scale * np.random.default_rng(0).normal(size=shape)
+    return xr.DataArray(
+        values, dims=("recorded", "query", "token"), coords={"query": compact.queries, "token": compact.tokens}
+    )
+
+
+def test_attention_is_eqn_5() -> None:
+    classes = overlapping_classes()
+    Z = logits(classes)
+    c = measures.attention(Z, classes)
+    assert c.dims == ("recorded", "class", "token")
+    for n in range(3):
+        row = Z.isel(recorded=1).sel(query=classes.query_of[n]).values
+        weights = classes.compact.probs[n] * np.exp(row)
+        assert c.isel({"recorded": 1, "class": n}).values == pytest.approx(weights / weights.sum(), rel=1e-13)
+
+
+def test_attention_is_finite_where_another_class_of_the_query_wins() -> None:
+    classes = overlapping_classes()
+    Z = logits(classes)
+    Z.loc[{"query": 6, "token": 2}] = 1e4  # class 0's own token, under the query that class 2 shares
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        c = measures.attention(Z, classes)
+    assert c.isel({"class": 0}).sel(token=2).values == pytest.approx([1.0, 1.0])
+    assert c.isel({"class": 2}).sum("token").values == pytest.approx([1.0, 1.0])
+    assert (c.isel({"class": 2}).sel(token=2) == 0).all()
+
+
+def test_attention_of_a_training() -> None:
+    classes = syn_medium(1)
+    run = train(classes, lr_y=2, lr_z=3, steps=4, seeds=[0, 1], batch_size=8, seq_len=16)
+    c = measures.attention(run.Z, classes)
+    assert dict(c.sizes) == {"seed": 2, "rate": 1, "recorded": 2, "class": 2, "token": 30}
+    assert c.sum("token").values == pytest.approx(np.ones((2, 1, 2, 2)))
+    with pytest.raises(BadInput, match="Z over 1 queries and 30 tokens: attention logits and classes name the same"):
+        measures.attention(run.Z, syn_small())
+
+
+def test_entropy_by_hand() -> None:
+    classes = overlapping_classes()
+    Z = logits(classes)
+    H = measures.entropy(measures.attention(Z, classes), classes)
+    assert H.dims == ("recorded", "class")
+    row = Z.isel(recorded=0).sel(query=7, token=[3, 4]).values
+    weights = np.array([0.1, 0.3]) * np.exp(row)
+    p = weights / weights.sum()
+    assert H.isel(recorded=0).values == pytest.approx([0.0, -(p * np.log(p)).sum(), 0.0], abs=1e-13)
+
+
+def test_entropy_of_uniform_attention_is_the_log_of_the_number_of_tokens() -> None:
+    probs = np.array([[0.4, 0.2, 0.2, 0.2, 0.0], [0.6, 0.0, 0.0, 0.0, 0.4]])
+    classes = SequenceClasses(probs, [0, 0])
+    H = measures.entropy(measures.attention(0 * logits(classes), classes), classes)
+    assert H.isel(recorded=0).values == pytest.approx([np.log(3), 0.0], abs=1e-14)
+
+
+def test_entropy_of_no_tokens_is_undefined() -> None:
+    classes = SequenceClasses([[0.5, 0.5, 0.0], [0.5, 0.2, 0.3]], [0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        H = measures.entropy(measures.attention(logits(classes), classes), classes)
+    assert np.isnan(H.isel({"class": 0})).all()
+    assert (H.isel({"class": 1}) == 0).all()
+
+
+def test_relative_gain_and_growth_factor_are_theorem_3s() -> None:
+    classes = overlapping_classes()
+    Z = logits(classes)
+    c = measures.attention(Z, classes).isel({"class": 1})
+    r = measures.relative_gain(c, 3, 4)
+    z = Z.sel(query=7)
+    f = [classes.probs[1, token] * np.exp(z.sel(token=token).values) for token in (3, 4)]  # up to the norm
+    assert r.dims == ("recorded",)
+    assert r.values == pytest.approx(f[0] ** 2 / f[1] ** 2 - 1, rel=1e-12)
+    chi = measures.growth_factor(z.values, z.isel(recorded=0).values)
+    assert chi == pytest.approx(np.exp(2 * (z.values - z.values[0])), rel=1e-13)
