@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import lambertw
 
 from scansnap_core import formulas, model, spectrum
+from scansnap_core.bad_input import BadInput
 from scansnap_core.numeric import numeric
 from scansnap_core.sequences import SequenceClasses
 
@@ -49,6 +51,31 @@ def h_star(steps: int, vocab_size: float, lr_y: float) -> Floats:
 def h_rhs(t: float, h: Floats, vocab_size: float, lr_y: float) -> Floats:
     """dh/dt of Eqn 44, for ``solve_ivp(h_rhs, ..., args=(vocab_size, lr_y))``."""
     return np.asarray(_h_rate(h, vocab_size, lr_y))
+
+
+def omega(vocab_size: ArrayLike) -> tuple[Floats, Floats]:
+    """omega_0 and omega_1 of Lemma 8, from both branches of Lambert's W.
+
+    Parameters
+    ----------
+    vocab_size
+        M >= 1 + e, so 4 tokens or more.
+
+    Raises
+    ------
+    BadInput
+        A smaller M: exp(M h) stays above (M - 1) M h, and there are no such omegas.
+    """
+    M = np.asarray(vocab_size, dtype=np.float64)
+    if not np.all(1 + np.e <= M):
+        raise BadInput(
+            value=f"vocab_size = {M}",
+            rule="exp(M h) meets (M - 1) M h from M = 1 + e on (Lemma 8)",
+            remedy="use 4 tokens or more",
+        )
+    u_lower, u_upper = (-lambertw(-1 / (M - 1), branch).real for branch in (0, -1))
+    # 2 + ln(u_lower/M)/ln M with u_lower = exp(u_lower)/(M - 1), written so that nothing cancels
+    return np.asarray((u_lower - np.log1p(-1 / M)) / np.log(M)), np.asarray(u_upper / np.log(M) - 1)
 
 
 class TrueFlow:

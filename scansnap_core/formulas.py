@@ -61,6 +61,17 @@ alpha_target = exp(M * h_) / ((M - 1) + exp(M * h_))
 alpha_other = 1 / ((M - 1) + exp(M * h_))
 """alpha_nj for j != n, at h_ (Eqn 32)."""
 
+# -- where the exponential meets the line ----------------------------------------------------------------------------
+
+J_lower = -LambertW(-1 / (M - 1)) / M
+J_upper = -LambertW(-1 / (M - 1), -1) / M
+"""The two zeros of exp(M h) - (M - 1) M h, the edges of J_1 (Lemma 8); real for M >= 1 + e. (The paper leaves them
+implicit.)"""
+
+omega_0 = 2 + log(J_lower) / log(M)
+omega_1 = M * J_upper / log(M) - 1
+"""Of Lemma 8: J_1 = [1/M^(2 - omega_0), (1 + omega_1) ln(M)/M]. omega_1 is Theorem 1's delta'."""
+
 # -- the speed of attention ------------------------------------------------------------------------------------------
 
 gamma = (M - 1) ** 2 * h_ / ((M - 1) + exp(M * h_))
