@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -30,6 +31,17 @@ DETECTORS = Path(__file__).with_name("detectors.js").read_text(encoding="utf8").
 def find_browser() -> str | None:
     """The path of a Chromium or Chrome: $CHROMIUM, else the first on PATH."""
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def browser_or_skip() -> str:
+    """The path of a browser. Without one, tests are skipped, or fail where $REQUIRE_BROWSER is set."""
+    path = find_browser()
+    if path is None:
+        missing = "no Chromium or Chrome was found on PATH or in $CHROMIUM."
+        if os.environ.get("REQUIRE_BROWSER"):
+            pytest.fail(f"REQUIRE_BROWSER is set, and {missing}")
+        pytest.skip(f"{missing} To get it: install the system's chromium package, or set CHROMIUM to a browser's path")
+    return path
 
 
 @contextmanager

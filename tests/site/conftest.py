@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from threading import Thread
 import pytest
 from playwright.sync_api import Browser
 
-from tests.site.browser import HOST, find_browser, open_browser
+from tests.site.browser import HOST, browser_or_skip, open_browser
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,13 +25,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = find_browser()
-    if path is None:
-        missing = "no Chromium or Chrome was found on PATH or in $CHROMIUM."
-        if os.environ.get("REQUIRE_BROWSER"):
-            pytest.fail(f"REQUIRE_BROWSER is set, and {missing}")
-        pytest.skip(f"{missing} To get it: install the system's chromium package, or set CHROMIUM to a browser's path")
-    with open_browser(path) as opened:
+    with open_browser(browser_or_skip()) as opened:
         yield opened
 
 
@@ -41,9 +34,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The book's HTML, built with warnings as errors."""
     output = tmp_path_factory.mktemp("site")
     builder = Path(sys.executable).with_name("jupyter-book")
-    options = ["--path-output", str(output), "-W", "-n", "--keep-going"]
+    options = ["--path-output", str(output), "-W", "-n", "--keep-going", "--quiet"]
     built = subprocess.run([builder, "build", ROOT, *options], capture_output=True, text=True)
-    assert built.returncode == 0, built.stdout[-3000:] + built.stderr[-6000:]
+    assert built.returncode == 0, built.stderr
     return output / "_build" / "html"
 
 

@@ -1,15 +1,54 @@
-"""Every page in a real browser, and for each detector a page on which it must fire."""
+"""The built site: where it leads, each page in a real browser, and for each detector a page on which it must fire."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
-from tests.site.book import documents
+from scansnap_core.ledger import STATEMENTS
+from scansnap_core.ledger.notebooks import chapter_paths
+from tests.site.book import ROOT, documents
 from tests.site.browser import faults
+
+STATEMENT_CHAPTERS = [path.stem for path in chapter_paths(ROOT / "chapters") if path.stem in STATEMENTS]
+
+
+def read(site: Path, document: str) -> str:
+    return (site / f"{document}.html").read_text(encoding="utf8")
+
+
+@pytest.mark.parametrize("drawing", ["ss-board", "ss-graph"])
+def test_home_page_links_every_statement_that_has_a_chapter(site: Path, drawing: str) -> None:
+    home = read(site, "chapters/index")
+    drawn = home[home.index(f'class="{drawing}"') :].partition("</table>" if drawing == "ss-board" else "</svg>")[0]
+    linked = set(re.findall(r'href="statements/(\w+)\.html"', drawn))
+    assert linked == set(STATEMENT_CHAPTERS)
+    assert linked
+
+
+@pytest.mark.parametrize("statement", STATEMENT_CHAPTERS)
+def test_chapter_links_the_chapters_that_it_rests_on(site: Path, statement: str) -> None:
+    page = read(site, f"chapters/statements/{statement}")
+    links = page[page.index("ss-links") :].partition("</dl>")[0]
+    grounds = {*STATEMENTS[statement].uses, *STATEMENTS[statement].proof_uses}
+    assert {f"{ground}.html" for ground in grounds & set(STATEMENT_CHAPTERS)} <= set(
+        re.findall(r'href="([^"#]+)', links)
+    )
+
+
+@pytest.mark.parametrize("statement", STATEMENT_CHAPTERS)
+def test_chapter_has_launch_buttons(site: Path, statement: str) -> None:
+    page = read(site, f"chapters/statements/{statement}")
+    assert re.search(rf"https://mybinder\.org/v2/gh/[^\"]*chapters/statements/{statement}\.ipynb", page)
+    assert re.search(rf"https://colab\.research\.google\.com/github/[^\"]*chapters/statements/{statement}\.ipynb", page)
+
+
+def test_code_page_sets_formulas_as_mathematics(site: Path) -> None:
+    assert r"\frac{\eta_{Y}}{M + e^{M h} - 1}" in read(site, "chapters/api")
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from nbformat import NotebookNode, from_dict, v4
@@ -38,6 +40,22 @@ def test_every_module_is_on_the_code_page() -> None:
     modules = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths}
     listed = set(re.findall(r"automodule:: (\S+)", (CHAPTERS / "api.md").read_text(encoding="utf8")))
     assert listed == modules
+
+
+def test_build_on_github_links_to_its_own_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.spec_from_file_location("repository", ROOT / "_ext" / "repository.py")
+    assert spec is not None
+    assert spec.loader is not None
+    repository = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(repository)
+    config = SimpleNamespace(html_theme_options={"repository_url": "https://github.com/configured/book"})
+    monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
+    repository.use_own_repository(None, config)
+    assert config.html_theme_options["repository_url"] == "https://github.com/configured/book"
+    monkeypatch.setenv("GITHUB_REPOSITORY", "reader/fork")
+    monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.com")
+    repository.use_own_repository(None, config)
+    assert config.html_theme_options["repository_url"] == "https://github.com/reader/fork"
 
 
 def illustrated_notebook() -> NotebookNode:

@@ -1,0 +1,52 @@
+"""The house style of figures."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.figure import Figure
+
+from scansnap_core import BadInput, plots
+
+
+@pytest.fixture
+def displayed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+    outputs: list[dict[str, Any]] = []
+    monkeypatch.setattr(plots, "display", lambda data, raw: outputs.append(data))
+    with plt.rc_context():
+        plots.use_style()
+        yield outputs
+    plt.close("all")
+
+
+def line(width: float = 6.0, end: float = 1.0) -> Figure:
+    figure, axes = plt.subplots(figsize=(width, 3))
+    axes.plot([0, end])
+    return figure
+
+
+def test_figure_and_caption_are_outputs_and_the_figure_is_closed(displayed: list[dict[str, Any]]) -> None:
+    plots.show(line(), "It rises to $1$.")
+    picture, caption = displayed
+    assert base64.b64decode(picture["image/png"]).startswith(b"\x89PNG")
+    assert caption == {"text/markdown": "It rises to $1$.", "text/plain": "It rises to $1$."}
+    assert plt.get_fignums() == []
+
+
+def test_pictures_repeat_byte_for_byte_and_tell_no_version(displayed: list[dict[str, Any]]) -> None:
+    for end in (1.0, 1.0, 2.0):
+        plots.show(line(end=end), "A line.")
+    first, again, other = (output["image/png"] for output in displayed[::2])
+    assert first == again != other
+    assert b"Software" not in base64.b64decode(first)
+
+
+@pytest.mark.parametrize(("width", "caption", "rule"), [(6.0, " ", "needs a caption"), (9.0, "A line.", "at most")])
+def test_bad_figure_is_refused(width: float, caption: str, rule: str, displayed: list[dict[str, Any]]) -> None:
+    with pytest.raises(BadInput, match=rule):
+        plots.show(line(width), caption)
+    assert displayed == []
