@@ -2,11 +2,14 @@
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.commands import audit, train
 
 VERIFIED, NOT_VERIFIED, REFUSED = 0, 1, 2
 
@@ -24,12 +27,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit status: 0; 1 if something isn't verified; 2 on bad input.
     """
-    parser = argparse.ArgumentParser(
-        prog="scansnap", description="The executable companion of the paper Scan and Snap."
-    )
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    parser = _Parser(prog="scansnap", description="The executable companion of the paper Scan and Snap.")
+    parser.set_defaults(command_line=shlex.join(["scansnap", *given]))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_verify(commands)
-    options = parser.parse_args(arguments)
+    audit.add_to(commands)
+    train.add_to(commands)
+    options = parser.parse_args(given)
     command: Callable[[argparse.Namespace], int] = options.command
     try:
         return command(options)
@@ -41,7 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _add_verify(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+class _Parser(argparse.ArgumentParser):
+    """Refuses what it can't parse in the one line of other bad input."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(REFUSED, f"scansnap: error: {message}; see {self.prog} --help\n")
+
+
+def _add_verify(commands: "argparse._SubParsersAction[_Parser]") -> None:
     parser = commands.add_parser(
         "verify",
         help="execute chapters and compare them with what they store",

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
+from tqdm import tqdm
 
 from scansnap_core import draws, model, optimizers
 from scansnap_core.sequences import SequenceClasses
@@ -41,6 +42,7 @@ def train(
     rng: str = "fresh",
     device: str = "auto",
     dtype: str = "float64",
+    progress: bool = False,
 ) -> xr.Dataset:
     """Train the 1-layer transformer by Lemma 1's gradients, all runs in one batch.
 
@@ -71,6 +73,8 @@ def train(
         "auto" (a GPU where there is one), "cpu" or "cuda".
     dtype
         "float64" or "float32".
+    progress
+        Show a progress bar, where there is a terminal to show it on.
 
     Returns
     -------
@@ -104,14 +108,14 @@ def train(
     data_sets = {"": classes} if isinstance(classes, SequenceClasses) else dict(classes)
     for data_set in data_sets.values():
         options.check_initial(data_set.vocab_size)
-    results = [_train_one(data_set, options) for data_set in data_sets.values()]
+    results = [_train_one(data_set, options, progress) for data_set in data_sets.values()]
     if isinstance(classes, SequenceClasses):
         return results[0]
     names = xr.DataArray(list(data_sets), dims="data", name="data")
     return xr.concat(results, dim=names, join="outer", combine_attrs="drop_conflicts")
 
 
-def _train_one(classes: SequenceClasses, options: Options) -> xr.Dataset:
+def _train_one(classes: SequenceClasses, options: Options, progress: bool) -> xr.Dataset:
     rates, seeds, steps = options.rates, options.seeds, options.steps
     device, batch_size = options.device, options.batch_size
     compact, M, K = classes.compact, classes.vocab_size, classes.num_classes
@@ -144,7 +148,7 @@ def _train_one(classes: SequenceClasses, options: Options) -> xr.Dataset:
 
     loss = torch.full((steps, len(seeds), len(rates)), torch.nan, dtype=Y.dtype, device=device)
     states = {s: (torch.full_like(Y, torch.nan), torch.full_like(Z, torch.nan)) for s in options.recorded}
-    for step in range(steps + 1):
+    for step in tqdm(range(steps + 1), unit="step", leave=False, disable=None if progress else True):
         if step in states:
             states[step] = (Y.clone(), Z.clone())
         if step == steps or (step and step % FINITE_CHECK_EVERY == 0 and not loss[step - 1].isfinite().any()):

@@ -1,0 +1,131 @@
+"""``scansnap train FILE``: train on a user's classes and store the runs as labelled NetCDF."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.class_files import load_classes
+from scansnap_core.commands.listing import listed
+from scansnap_core.provenance import provenance
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from scansnap_core.sequences import SequenceClasses
+
+TRAINED, DIVERGED = 0, 1
+
+
+def add_to(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser(
+        "train",
+        help="train on a class system and store the runs",
+        description="Train the 1-layer transformer on a class system and store the runs as NetCDF.",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="the classes, a .yaml or .json file")
+    parser.add_argument("--lr-y", type=float, nargs="+", required=True, metavar="RATE", help="eta_Y, one or several")
+    parser.add_argument("--lr-z", type=float, nargs="+", required=True, metavar="RATE", help="eta_Z, paired with them")
+    parser.add_argument("--steps", type=int, required=True, metavar="N", help="updates to make")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the NetCDF file to write")
+    parser.add_argument("--seeds", default="0", metavar="LIST", help="such as 0,1,2 or 0-9 (default: 0)")
+    parser.add_argument("--batch-size", type=int, default=128, metavar="B", help="samples an update (default: 128)")
+    parser.add_argument(
+        "--expectation", action="store_true", help="the expected gradient in place of batches (with --seq-len inf)"
+    )
+    parser.add_argument(
+        "--seq-len", type=float, default=128, metavar="T", help="tokens with the query, or inf (default: 128)"
+    )
+    parser.add_argument("--optimizer", default="sgd", metavar="NAME", help="sgd, momentum or adam (default: sgd)")
+    parser.add_argument("--momentum", type=float, default=0.9, metavar="MU", help="of momentum (default: 0.9)")
+    parser.add_argument("--initial", default="zero", metavar="NAME", help="zero or random (default: zero)")
+    parser.add_argument("--record", type=int, metavar="N", help="keep Y and Z every N steps (default: start and end)")
+    parser.add_argument("--rng", default="fresh", metavar="NAME", help="fresh or replay (default: fresh)")
+    parser.add_argument("--device", default="auto", metavar="NAME", help="auto, cpu or cuda (default: auto)")
+    parser.add_argument("--dtype", default="float64", metavar="NAME", help="float64 or float32 (default: float64)")
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Train, store the runs, and sum them up; 1 if a run diverged."""
+    classes, seeds = load_classes(options.file), _seeds(options.seeds)
+    _check_new(options.out)
+
+    from scansnap_core.training import TrainingDiverged, train
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", TrainingDiverged)
+        result = train(
+            classes,
+            lr_y=options.lr_y,
+            lr_z=options.lr_z,
+            steps=options.steps,
+            seeds=seeds,
+            batch_size=None if options.expectation else options.batch_size,
+            seq_len=options.seq_len,
+            optimizer=options.optimizer,
+            momentum=options.momentum,
+            initial=options.initial,
+            record=options.record,
+            rng=options.rng,
+            device=options.device,
+            dtype=options.dtype,
+            progress=True,
+        )
+    digest = hashlib.sha256(options.file.read_bytes()).hexdigest()
+    result.attrs |= {**provenance(options.command_line), "class_file_sha256": digest}
+    result.to_netcdf(options.out, engine="h5netcdf")
+
+    print(_summary(result, classes))
+    print(f"stored in {options.out}")
+    for warning in caught:
+        print(f"scansnap: {warning.message}", file=sys.stderr)
+    return DIVERGED if (result.diverged_at >= 0).any() else TRAINED
+
+
+def _seeds(text: str) -> list[int]:
+    """Read "0,1,2" or "0-9" or both."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        if first > last:
+            raise BadInput(f"--seeds {text}", "seeds are integers or ascending ranges", "pass e.g. 0,1,2 or 0-9")
+        seeds += range(first, last + 1)
+    return seeds
+
+
+def _check_new(path: Path) -> None:
+    """Whether the file can be written is known only by writing it, and better before the training than after."""
+    try:
+        path.open("xb").close()
+    except FileExistsError:
+        raise BadInput(f"--out {path}", "a stored run is never overwritten", "name another file") from None
+    except OSError as error:
+        raise BadInput(f"--out {path}: {error.strerror}", "the file can be written", "name another file") from None
+    path.unlink()
+
+
+def _summary(result: xr.Dataset, classes: SequenceClasses) -> str:
+    from scansnap_core import measures
+
+    with np.errstate(invalid="ignore"):  # a diverged run has no attention
+        attention = measures.attention(result.Z.isel(recorded=-1), classes)
+        entropy = measures.entropy(attention, classes)
+    lines = ["final loss, and by class the entropy of attention over its distinct tokens, in nats"]
+    for seed in range(result.sizes["seed"]):
+        for rate in range(result.sizes["rate"]):
+            one = result.isel(seed=seed, rate=rate)
+            name = f"seed {int(one.seed)}, lr_y {float(one.lr_y):g}, lr_z {float(one.lr_z):g}"
+            loss = float(one.loss.isel(step=-1)) + 0.0  # shows -0 as 0
+            lines.append(f"{name}: {loss:.4g}; {listed(entropy.isel(seed=seed, rate=rate).values)}")
+    return "\n".join(lines)

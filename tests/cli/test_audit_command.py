@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scansnap_core.cli import main
+from scansnap_core.commands.listing import listed
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "two_topics.yaml"
+
+
+def test_audit_prints_what_the_classes_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", str(EXAMPLE), "--lr-y", "20", "--lr-z", "1"]) == 0
+    out, err = capsys.readouterr()
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    # f = P/|P|: the overlap is 0.13 / sqrt(0.225 * 0.24)
+    assert lines[:5] == [
+        "M = 11 tokens, K = 2 classes",
+        "query tokens 1",
+        "common tokens 2",
+        "distinct tokens 3 3 (by class)",
+        "eigenvalues of E -0.5594 0.5594",
+    ]
+    assert lines[6] == "condition required actual holds"
+    assert "1(b) length T -> infinity T = inf yes" in lines
+    assert "1(c) rates eta_Y >> eta_Z (at least 10 times) eta_Y/eta_Z = 20 yes" in lines
+    assert "2 largest eigenvalue |lambda_1(E)| < 1/K = 0.5 0.5594 NO" in lines
+    assert err == ""
+
+
+def test_audit_of_a_finite_length(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", str(EXAMPLE), "--seq-len", "128"]) == 0
+    out = capsys.readouterr().out
+    assert "T = 128" in out
+    assert "1(c)" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.yaml"], "file nowhere.yaml: No such file or directory: the file can be read; check the path"),
+        ([str(EXAMPLE), "--seq-len", "1"], "seq_len = 1.0: T is a whole number of at least 2"),
+        ([str(EXAMPLE), "--lr-z", "0"], "lr_z = 0.0: a learning rate is positive and finite; pass e.g. 1.0"),
+    ],
+)
+def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"scansnap: error: {message}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["audit"], "the following arguments are required: FILE; see scansnap audit --help"),
+        (
+            ["audit", "x.yaml", "--seq-len", "long"],
+            "argument --seq-len: invalid float value: 'long'; see scansnap audit",
+        ),
+        (["dance"], "argument COMMAND: invalid choice: 'dance'"),
+        (["audit", "x.yaml", "--colour"], "unrecognized arguments: --colour; see scansnap --help"),
+    ],
+)
+def test_what_the_parser_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"scansnap: error: {message}")
+    assert err.count("\n") == 1
+
+
+def test_auditing_imports_no_torch() -> None:
+    program = f"""
+import sys
+from scansnap_core.cli import main
+main(["audit", {str(EXAMPLE)!r}])
+print("torch" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_long_rows_are_cut_in_the_middle() -> None:
+    assert listed([1.0, -0.123456]) == "1 -0.1235"
+    assert listed(range(8)) == "0 1 2 3 4 5 6 7"
+    assert listed(range(9)) == "0 1 2 3 … 5 6 7 8"

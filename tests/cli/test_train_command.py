@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from scansnap_core import measures, training
+from scansnap_core.class_files import load_classes
+from scansnap_core.cli import main
+from scansnap_core.training import train
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "two_topics.yaml"
+
+
+def arguments(out: Path, *more: str) -> list[str]:
+    return ["train", str(EXAMPLE), "--lr-y", "1", "--lr-z", "1", "--steps", "5", "--out", str(out), *more]
+
+
+def test_it_stores_what_train_returns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run.nc"
+    options = "--lr-y 1 2 --lr-z 0.5 --steps 20 --seeds 0-1,7 --batch-size 16 --seq-len 32 --optimizer momentum"
+    more = "--momentum 0.8 --initial random --record 10 --rng replay --dtype float32 --device cpu"
+    assert main(["train", str(EXAMPLE), *options.split(), *more.split(), "--out", str(out)]) == 0
+    stdout, stderr = capsys.readouterr()
+    assert stderr == ""
+    with xr.open_dataset(out, engine="h5netcdf") as stored:
+        expected = train(
+            load_classes(EXAMPLE), lr_y=[1, 2], lr_z=0.5, steps=20, seeds=[0, 1, 7], batch_size=16, seq_len=32,
+            optimizer="momentum", momentum=0.8, initial="random", record=10, rng="replay", dtype="float32",
+            device="cpu",
+        )  # fmt: skip
+        xr.testing.assert_equal(stored, expected)
+        assert stored.attrs.items() >= expected.attrs.items()
+        assert stored.attrs["command"].startswith(f"scansnap train {EXAMPLE} --lr-y 1 2 --lr-z 0.5 --steps 20")
+        assert stored.attrs["numpy_version"] == np.__version__
+        assert {"scansnap_core_version", "torch_version", "class_file_sha256"} <= stored.attrs.keys()
+    lines = stdout.splitlines()
+    assert len(lines) == 1 + 6 + 1
+    H = measures.entropy(measures.attention(expected.Z.isel(recorded=-1), load_classes(EXAMPLE)), load_classes(EXAMPLE))
+    one = {"seed": 2, "rate": 1}
+    first, second = H.isel(one).values
+    loss = float(expected.loss.isel(one).isel(step=-1))
+    assert lines[6] == f"seed 7, lr_y 2, lr_z 0.5: {loss:.4g}; {first:.4g} {second:.4g}"
+    assert lines[7] == f"stored in {out}"
+
+
+def test_the_expectation_at_infinite_length(tmp_path: Path) -> None:
+    out = tmp_path / "run.nc"
+    assert main(arguments(out, "--expectation", "--seq-len", "inf")) == 0
+    with xr.open_dataset(out, engine="h5netcdf") as stored:
+        assert stored.attrs["seq_len"] == np.inf
+        assert stored.attrs["batch_size"] == "expectation"
+        assert stored.loss.isel(step=0).item() == pytest.approx(np.log(11))
+
+
+def test_attention_moves_to_the_distinct_tokens_as_the_example_says(tmp_path: Path) -> None:
+    out = tmp_path / "run.nc"
+    assert main([*arguments(out), "--steps", "200"]) == 0
+    classes = load_classes(EXAMPLE)
+    with xr.open_dataset(out, engine="h5netcdf") as stored:
+        c = measures.attention(stored.Z, classes).isel(seed=0, rate=0, recorded=-1)
+    for n, winner in enumerate((4, 7)):
+        own = c.isel({"class": n})
+        assert (own.sel(token=[2, 3]).values < classes.probs[n, [2, 3]]).all()
+        distinct = classes.distinct_tokens(n)
+        gain = own.sel(token=distinct).values / classes.probs[n, distinct]
+        assert distinct[np.argmax(gain)] == winner
+
+
+def test_a_diverged_run_is_stored_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run.nc"
+    rates = ["--lr-y", "1", "1e200", "--lr-z", "1", "1e200", "--seq-len", "3", "--seeds", "0,1"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main(arguments(out, *rates)) == 1
+    stdout, stderr = capsys.readouterr()
+    with xr.open_dataset(out, engine="h5netcdf") as stored:
+        assert (stored.diverged_at.isel(rate=0) == -1).all()
+        steps = stored.diverged_at.isel(rate=1).values
+        assert np.isfinite(stored.loss.isel(rate=0)).all()
+    assert stderr.splitlines() == [
+        f"scansnap: run seed={seed}, lr_y=1e+200, lr_z=1e+200 turned NaN at step {step}: its later values are NaN; "
+        "use smaller rates"
+        for seed, step in enumerate(steps)
+    ]
+    assert "seed 1, lr_y 1e+200, lr_z 1e+200: nan; nan nan" in stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--lr-y", "0"], "lr_y = 0.0: a learning rate is positive and finite; pass e.g. 1.0"),
+        (["--lr-z", "nan"], "lr_z = nan: a learning rate"),
+        (["--lr-y", "1", "2", "--lr-z", "1", "2", "3"], "2 values of lr_y and 3 of lr_z: rates are paired"),
+        (["--steps", "0"], "steps = 0: a positive integer"),
+        (["--seq-len", "1"], "seq_len = 1.0: T is a whole number"),
+        (["--batch-size", "0"], "batch_size = 0: a positive integer"),
+        (["--expectation"], "batch_size = None with seq_len = 128: the expectation"),
+        (["--seeds", "one"], "--seeds one: seeds are integers or ascending ranges; pass e.g. 0,1,2 or 0-9"),
+        (["--seeds", "3-1"], "--seeds 3-1: seeds are"),
+        (["--seeds", ""], "--seeds : seeds are"),
+        (["--seeds=-1"], "--seeds -1: seeds are"),
+        (["--optimizer", "lion"], "optimizer = 'lion': the choices are sgd, momentum, adam"),
+        (["--device", "tpu"], "device = 'tpu': a device is auto, cpu or cuda"),
+        (["--initial", "one"], "initial = 'one': the choices are zero, random"),
+        (["--record", "0"], "record = 0: a positive integer"),
+    ],
+)
+def test_bad_input(more: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run.nc"
+    assert main(arguments(out, *more)) == 2
+    stdout, stderr = capsys.readouterr()
+    assert stdout == ""
+    assert stderr.startswith(f"scansnap: error: {message}")
+    assert stderr.count("\n") == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("there.nc", "there.nc: a stored run is never overwritten; name another file"),
+        ("", ": a stored run is never overwritten; name another file"),
+        ("nowhere/run.nc", "nowhere/run.nc: No such file or directory: the file can be written; name another file"),
+        ("there.nc/run.nc", "there.nc/run.nc: Not a directory: the file can be written"),
+        ("x" * 300, ": File name too long: the file can be written"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_training(
+    name: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_early(*_: object, **__: object) -> None:
+        raise AssertionError("the training began")
+
+    monkeypatch.setattr(training, "train", too_early)
+    (tmp_path / "there.nc").write_text("precious")
+    assert main(arguments(tmp_path / name)) == 2
+    stderr = capsys.readouterr().err
+    assert stderr.startswith(f"scansnap: error: --out {tmp_path}")
+    assert message in stderr
+    assert (tmp_path / "there.nc").read_text() == "precious"
+    with pytest.raises(AssertionError, match="the training began"):
+        main(arguments(tmp_path / "new.nc"))
+
+
+def test_the_installed_command(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "scansnap_core.cli"]
+    done = subprocess.run([*command, *arguments(tmp_path / "run.nc")], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    again = subprocess.run([*command, *arguments(tmp_path / "run.nc")], capture_output=True, text=True, check=False)
+    assert again.returncode == 2
+    assert again.stderr.count("\n") == 1
+    assert "Traceback" not in again.stderr
