@@ -1,0 +1,102 @@
+"""Time ``train`` on Syn-Medium against the machine's matrix rate and against a plain autograd loop.
+
+Run ``python -m benchmarks.training``. Seconds depend on the machine; the ratios, measured in one process, much less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from scansnap_core.datasets import syn_medium
+from scansnap_core.sequences import SequenceClasses
+from scansnap_core.training import train
+
+BATCH, SEQ_LEN, MOMENTUM = 128, 128, 0.9
+LR_Z = np.repeat([0.5, 1.0, 2.0, 3.0], 4)
+LR_Y = LR_Z * np.tile([1.0, 2.0, 5.0, 10.0], 4)
+"""The paper's 16 rate pairs (Fig. 6)."""
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """The time of one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def matmul_rate(device: str, size: int = 2048, repeats: int = 5) -> float:
+    """Float32 operations a second of a large square matrix product, the best of some."""
+    a = torch.rand(size, size, device=device)
+
+    def product() -> None:
+        (a @ a).sum().item()  # waits for the device
+
+    product()
+    return 2 * size**3 / min(seconds(product) for _ in range(repeats))
+
+
+def one_hot_autograd(classes: SequenceClasses, lr_y: float, lr_z: float, steps: int, seed: int) -> float:
+    """One run as it would be written down first: one-hot sequences, M x M parameters, autograd, torch's SGD."""
+    draw, M = torch.Generator().manual_seed(seed), classes.vocab_size
+    probs = torch.from_numpy(classes.probs).float()
+    query_of, next_of = torch.from_numpy(classes.query_of), torch.from_numpy(classes.next_of)
+    bound = M**-0.5
+    Y, Z = ((2 * bound * torch.rand(M, M, generator=draw) - bound).requires_grad_() for _ in "YZ")
+    optimizer = torch.optim.SGD([{"params": [Y], "lr": lr_y}, {"params": [Z], "lr": lr_z}], momentum=MOMENTUM)
+    for _ in range(steps):
+        n = torch.randint(classes.num_classes, (BATCH,), generator=draw)
+        tokens = torch.multinomial(probs[n], SEQ_LEN - 1, replacement=True, generator=draw)
+        X = torch.nn.functional.one_hot(tokens, M).float()
+        b = torch.softmax((X @ Z[query_of[n]].unsqueeze(-1)).squeeze(-1), dim=-1)
+        u = (X.mT @ b.unsqueeze(-1)).squeeze(-1)
+        loss = torch.nn.functional.cross_entropy(torch.nn.functional.normalize(u) @ Y, next_of[n])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss.item()
+
+
+def main() -> None:
+    """Print the ratios."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--device", default="cpu")
+    options = parser.parse_args()
+    classes, seeds, steps = syn_medium(5), range(options.seeds), options.steps
+    runs = len(LR_Y) * options.seeds
+
+    def core(num_steps: int) -> object:
+        return train(
+            classes, lr_y=LR_Y, lr_z=LR_Z, steps=num_steps, seeds=seeds, optimizer="momentum", momentum=MOMENTUM,
+            batch_size=BATCH, seq_len=SEQ_LEN, initial="random", dtype="float32", device=options.device,
+        )  # fmt: skip
+
+    core(2)
+    rate = matmul_rate(options.device)
+    trained = seconds(lambda: core(steps))
+    plain_steps = max(1, steps // 10)
+    plain = seconds(lambda: one_hot_autograd(classes, LR_Y[0], LR_Z[0], plain_steps, seed=0)) * steps / plain_steps
+
+    compact = classes.compact
+    L, Q, M = len(compact.tokens), len(compact.queries), classes.vocab_size
+    # three products of a batch with Y (logits, g, dY), two with Z (attention logits, dZ)
+    operations = 2 * BATCH * L * (3 * M + 2 * Q) * steps * runs
+    print(f"Syn-Medium 5/10, {runs} runs ({len(LR_Y)} rate pairs, {options.seeds} seeds), {steps} updates, float32")
+    print(f"{torch.get_num_threads()} threads, {options.device}; float32 matrix rate {rate / 1e9:.0f} Gflop/s")
+    print(f"train                     {trained:8.2f} s   {1e3 * trained / (runs * steps):.3f} ms a run and update")
+    print(
+        f"  its matrix products     {operations / rate:8.2f} s at that rate: 1/{trained * rate / operations:.1f} of it"
+    )
+    print(
+        f"one-hot autograd loop     {plain * runs:8.2f} s for as many runs (1 measured): {plain * runs / trained:.0f} x"
+    )
+
+
+if __name__ == "__main__":
+    main()
