@@ -47,6 +47,12 @@ def test_chapter_has_launch_buttons(site: Path, statement: str) -> None:
     assert re.search(rf"https://colab\.research\.google\.com/github/[^\"]*chapters/statements/{statement}\.ipynb", page)
 
 
+def test_code_page_has_every_module(site: Path) -> None:
+    paths = (ROOT / "scansnap_core").rglob("*.py")
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths}
+    assert set(re.findall(r'id="module-([\w.]+)"', read(site, "chapters/api"))) == modules
+
+
 def test_code_page_sets_formulas_as_mathematics(site: Path) -> None:
     assert r"\frac{\eta_{Y}}{M + e^{M h} - 1}" in read(site, "chapters/api")
 

@@ -35,13 +35,6 @@ def test_readme_commands_are_make_targets() -> None:
     assert {"book", "test"} <= commands <= targets
 
 
-def test_every_module_is_on_the_code_page() -> None:
-    paths = (ROOT / "scansnap_core").rglob("*.py")
-    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths}
-    listed = set(re.findall(r"automodule:: (\S+)", (CHAPTERS / "api.md").read_text(encoding="utf8")))
-    assert listed == modules
-
-
 def test_build_on_github_links_to_its_own_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = importlib.util.spec_from_file_location("repository", ROOT / "_ext" / "repository.py")
     assert spec is not None
