@@ -43,6 +43,7 @@ def drop_repeated_scripts(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.set_html_assets_policy("always")  # a page whose only mathematics stands in an output needs MathJax too
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
     app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
