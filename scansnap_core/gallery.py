@@ -1,0 +1,99 @@
+"""A gallery of overlap matrices E (Assumption 2) to hold a claim against: extreme, random, and of trained models.
+
+They span what claims about E hinge on: how many classes an overlap involves, how uneven overlaps are, and how close
+the classes come to being linearly dependent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from scansnap_core import spectrum
+from scansnap_core.bad_input import BadInput
+from scansnap_core.datasets import syn_medium, syn_small, with_overlap
+from scansnap_core.sequences import SequenceClasses
+from scansnap_core.training import train
+
+Floats = NDArray[np.float64]
+
+
+def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str, Floats]:
+    """Five matrices E with |lambda_1| = top: symmetric, zero diagonal, no negative entry, shape (K, K).
+
+    ``equal``: all overlaps the same. ``pair``: two classes overlap, the others overlap with none. ``pairs``: classes
+    overlap two by two. ``star``: the first class overlaps with all others, and these not with each other. ``random``:
+    of :func:`random_classes`, scaled.
+
+    Parameters
+    ----------
+    num_classes
+        K, at least 2. With K = 2 the five are one.
+    top
+        |lambda_1|, positive. With ``top < 1``, I + E is positive definite.
+    rng
+        For ``random``.
+    """
+    if num_classes < 2 or not (math.isfinite(top) and top > 0):
+        raise BadInput(
+            value=f"K = {num_classes}, top = {top}",
+            rule="overlaps need two classes, and |lambda_1| is then positive",
+            remedy="pass num_classes >= 2 and a positive finite top",
+        )
+    pair, pairs, star = np.zeros((3, num_classes, num_classes))
+    pair[0, 1] = 1
+    first = np.arange(0, num_classes - 1, 2)
+    pairs[first, first + 1] = 1
+    star[0, 1:] = 1
+    shapes = {
+        "equal": 1 - np.eye(num_classes),
+        "pair": pair + pair.T,
+        "pairs": pairs + pairs.T,
+        "star": star + star.T,
+        "random": random_classes(rng, num_classes).E,
+    }
+    return {name: top / np.linalg.eigvalsh(shape)[-1] * shape for name, shape in shapes.items()}
+
+
+def random_classes(rng: np.random.Generator, num_classes: int) -> SequenceClasses:
+    """K >= 2 classes that draw 8 tokens each from 4K, with Dirichlet(1) probabilities; 4 query tokens take turns.
+
+    Where K is large, a class overlaps with about 16 others, some hardly and some nearly whole.
+    """
+    tokens, held = 4 * num_classes, 8
+    columns = np.concatenate([rng.choice(tokens, held, replace=False) for _ in range(num_classes)])
+    probs = rng.dirichlet(np.ones(held), num_classes).ravel()
+    rows = np.repeat(np.arange(num_classes), held)
+    shape = (num_classes, tokens + 4)
+    return SequenceClasses(sparse.csr_array((probs, (rows, columns)), shape=shape), tokens + np.arange(num_classes) % 4)
+
+
+def systems() -> dict[str, SequenceClasses]:
+    """Five class systems, the paper's own among them, by name. Only ``inside`` satisfies Assumption 2."""
+    return {
+        "Syn-Small": syn_small(),
+        "Syn-Medium": syn_medium(10),
+        "inside": with_overlap(5, 40_000, 0.04),
+        "outside": with_overlap(5, 1_000, 0.3),
+        "irregular": random_classes(np.random.default_rng(0), 12),
+    }
+
+
+def along_training(classes: SequenceClasses, marks: Sequence[int], *, lr_y: float, lr_z: float) -> Floats:
+    """E at T = infinity of a model in training, shape (len(marks), K, K).
+
+    Parameters
+    ----------
+    marks
+        After how many steps of SGD with batch size 32 and T = 128 to take E, ascending; 0 is the start, Z = 0.
+    lr_y, lr_z
+        eta_Y and eta_Z.
+    """
+    run = train(classes, lr_y=lr_y, lr_z=lr_z, steps=marks[-1], batch_size=32, record=marks, device="cpu")
+    compact = classes.compact
+    logits = run.Z.isel(seed=0, rate=0).transpose("recorded", "query", "token").values
+    return np.stack([spectrum.E(spectrum.F(compact.probs, Z[compact.query_row])) for Z in logits])
