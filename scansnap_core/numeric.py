@@ -44,7 +44,8 @@ def numeric(
     Raises
     ------
     BadInput
-        An unknown backend, or a symbol of the formula that is not among the arguments.
+        An unknown backend, a symbol of the formula that is not among the arguments, or Lambert's W of anything but an
+        exponential.
     """
     if backend not in _BACKENDS:
         raise BadInput(
@@ -82,8 +83,14 @@ def _without_indices(expression: sp.Expr, arrays: dict[str, sp.Symbol]) -> sp.Ex
     return expression.replace(sp.Indexed, lambda base, _: arrays.get(base.name, sp.Symbol(base.name)))
 
 
-def _stable_lambert(argument: sp.Expr) -> sp.Expr:
+def _stable_lambert(argument: sp.Expr, branch: sp.Expr = sp.S.Zero) -> sp.Expr:
     exponent, scale = _split(argument)
+    if exponent == 0 or branch != 0:
+        raise BadInput(
+            value=f"LambertW({argument}, {branch})",
+            rule="W is evaluated on its main branch, of an exponential with a positive factor",
+            remedy="use scipy.special.lambertw",
+        )
     return _omega(exponent + sp.log(scale))
 
 

@@ -8,7 +8,7 @@ import torch
 from mpmath import mp, mpf
 from scipy.integrate import quad, solve_ivp
 
-from scansnap_core import flows, formulas, spectrum
+from scansnap_core import BadInput, flows, formulas, spectrum
 from scansnap_core.numeric import numeric
 from scansnap_core.sequences import SequenceClasses
 from scansnap_core.training import train
@@ -54,6 +54,30 @@ def test_h_star_follows_the_recursion() -> None:
 
 def test_h_rhs_is_eqn_44() -> None:
     assert flows.h_rhs(0.0, np.array([0.0, 0.5]), 10, 2.0) == pytest.approx([2 / 10, 2 / (9 + np.exp(5))], rel=1e-14)
+
+
+@pytest.mark.parametrize("vocab_size", [4, 34, 10**6, 10**12])
+def test_the_zeros_of_lemma_8(vocab_size: int) -> None:
+    with mp.workdps(50):
+        M = mpf(vocab_size)
+        # u - ln u - ln(M - 1) falls up to u = 1 and rises after it
+        zeros = [
+            mp.findroot(lambda u: u - mp.log(u) - mp.log(M - 1), bracket, solver="bisect", tol=1e-45, maxsteps=400)
+            for bracket in ((mpf("1e-20"), mpf(1)), (mpf(1), mpf(100)))
+        ]
+        exact = [2 + mp.log(zeros[0] / M) / mp.log(M), zeros[1] / mp.log(M) - 1]
+        for name, zero in zip(("J_lower", "J_upper"), zeros, strict=True):
+            formula = getattr(formulas, name).subs(formulas.M, vocab_size)
+            assert abs(M * mpf(str(formula.evalf(40))) / zero - 1) < mpf(10) ** -30
+        for name, value, got in zip(("omega_0", "omega_1"), exact, flows.omega(vocab_size), strict=True):
+            formula = getattr(formulas, name).subs(formulas.M, vocab_size)
+            assert abs(mpf(str(formula.evalf(60))) / value - 1) < mpf(10) ** -20
+            assert abs(mpf(float(got)) / value - 1) < 1e-13
+
+
+def test_lemma_8_has_no_zeros_below_four_tokens() -> None:
+    with pytest.raises(BadInput, match=r"vocab_size = 3.0: .* from M = 1 \+ e on \(Lemma 8\); use 4 tokens or more"):
+        flows.omega(3)
 
 
 # -- the true flow ---------------------------------------------------------------------------------------------------

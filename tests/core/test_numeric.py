@@ -86,6 +86,8 @@ REFERENCES: dict[str, Reference] = {
     "chi_upper": (lambda B: mpmath.exp(2 * B), (formulas.B_,), attention_points),
 }  # fmt: skip
 ARRAY_FORMULAS = {"c", "f"}
+LEMMA_8 = {"J_lower", "J_upper", "omega_0", "omega_1"}
+"""Numbers, functions of M alone: evaluated by flows.omega, not by numeric()."""
 
 
 def test_every_formula_is_held_to_a_reference() -> None:
@@ -94,7 +96,7 @@ def test_every_formula_is_held_to_a_reference() -> None:
         for name, value in vars(formulas).items()
         if isinstance(value, sp.Expr) and not isinstance(value, sp.Symbol | sp.IndexedBase)
     }
-    assert closed_forms == set(REFERENCES) | ARRAY_FORMULAS
+    assert closed_forms == set(REFERENCES) | ARRAY_FORMULAS | LEMMA_8
 
 
 def worst_error(name: str, expression: sp.Expr, backend: str) -> float:
@@ -194,6 +196,12 @@ def test_arrays_broadcast() -> None:
     grid = numeric(formulas.gamma, (h_, M))(np.linspace(0, 1, 5)[:, None], np.array([2.0, 50.0]))
     assert grid.shape == (5, 2)
     assert grid[0].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", sorted(LEMMA_8))
+def test_other_branches_of_W_are_refused(name: str) -> None:
+    with pytest.raises(BadInput, match=r"LambertW\(-1/\(M - 1\), (0|-1)\): W is evaluated on .*; use scipy.special"):
+        numeric(getattr(formulas, name), (M,))
 
 
 def test_unknown_backend() -> None:
