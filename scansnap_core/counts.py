@@ -1,0 +1,78 @@
+"""Exact probabilities of how often things are drawn: the binomial and multinomial laws behind Lemmas 10-12 and 18."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binom, poisson
+
+from scansnap_core.bad_input import BadInput
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def log_tails(draws: int, p: float) -> tuple[Floats, Floats]:
+    """ln P(count <= k) and ln P(count >= k) for k = 0..draws, each of shape (draws + 1,).
+
+    Summed in log space, so that a tail far below the smallest float keeps its digits.
+
+    Parameters
+    ----------
+    draws, p
+        The number of independent draws and the probability that one of them counts.
+    """
+    log_pmf = binom.logpmf(np.arange(draws + 1), draws, p)
+    return np.logaddexp.accumulate(log_pmf), np.logaddexp.accumulate(log_pmf[::-1])[::-1]
+
+
+def log_miss(draws: int, p: float, center: int, distances: Ints) -> Floats:
+    """ln P(|count - center| >= distance), shape of ``distances``.
+
+    Parameters
+    ----------
+    center
+        A whole number, such as the paper's ceil(N P(n)).
+    distances
+        Whole numbers of at least 1.
+    """
+    below, above = log_tails(draws, p)
+    low, high = center - distances, center + distances
+    left = np.where(low >= 0, below[np.clip(low, 0, draws)], -np.inf)
+    right = np.where(high <= draws, above[np.clip(high, 0, draws)], -np.inf)
+    return np.asarray(np.logaddexp(left, right))
+
+
+def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) -> float:
+    """P(low_n <= N_n <= high_n for every n at once), for multinomial counts N_n of ``draws`` draws.
+
+    Independent Poisson counts of means ``draws * probs``, given that they add up to ``draws``, are multinomial. So the
+    probability is one entry of a convolution of K windows. It is exact to about 1e-13, absolutely.
+
+    Parameters
+    ----------
+    probs, low, high
+        Shape (K,); the probabilities sum to 1. Bounds may lie outside 0..draws.
+
+    Raises
+    ------
+    BadInput
+        If the probabilities don't sum to 1.
+    """
+    weights = np.asarray(probs, dtype=np.float64)
+    if abs(weights.sum() - 1) > 1e-9:
+        raise BadInput(
+            value=f"probs sum to {weights.sum():.9g}",
+            rule="every draw falls into one of the classes",
+            remedy="divide the probabilities by their sum, or add the missing class",
+        )
+    first = np.clip(np.broadcast_to(low, weights.shape), 0, None)
+    last = np.clip(np.broadcast_to(high, weights.shape), None, draws)
+    if np.any(first > last) or not first.sum() <= draws <= last.sum():
+        return 0.0
+    counts = np.arange(last.max() + 1)
+    pmf = {weight: poisson.pmf(counts, draws * weight) for weight in np.unique(weights)}
+    sums = np.ones(1)
+    for weight, a, b in zip(weights, first, last, strict=True):
+        sums = np.convolve(sums, pmf[weight][a : b + 1])[: draws + 1]
+    return float(sums[draws - first.sum()] / poisson.pmf(draws, draws))

@@ -1,0 +1,58 @@
+"""Exact tails against mpmath, and joint probabilities against every outcome counted."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.counts import all_within, log_miss, log_tails
+
+
+@pytest.mark.parametrize(("draws", "p"), [(1, 0.3), (40, 0.5), (2_000, 0.01), (2_000, 0.999)])
+def test_tails_meet_mpmath(draws: int, p: float) -> None:
+    below, above = log_tails(draws, p)
+    with mpmath.workdps(50):
+        pmf = [mpmath.binomial(draws, k) * mpmath.mpf(p) ** k * (1 - mpmath.mpf(p)) ** (draws - k) for k in (0, draws)]
+        assert below[0] == pytest.approx(float(mpmath.log(pmf[0])), rel=1e-10)
+        assert above[draws] == pytest.approx(float(mpmath.log(pmf[1])), rel=1e-10)
+        k = draws // 3
+        tail = mpmath.fsum(
+            mpmath.binomial(draws, j) * mpmath.mpf(p) ** j * (1 - mpmath.mpf(p)) ** (draws - j) for j in range(k + 1)
+        )
+        assert below[k] == pytest.approx(float(mpmath.log(tail)), rel=1e-10, abs=1e-12)
+
+
+def test_a_tail_below_the_smallest_float_keeps_its_digits() -> None:
+    assert log_tails(2_000, 0.01)[1][2_000] == pytest.approx(2_000 * math.log(0.01), rel=1e-12)
+
+
+def test_miss_counts_both_sides_and_nothing_outside() -> None:
+    draws, p, center = 7, 0.4, 3
+    pmf = [math.comb(draws, k) * p**k * (1 - p) ** (draws - k) for k in range(draws + 1)]
+    distances = np.arange(1, 9)
+    expected = [sum(pmf[k] for k in range(draws + 1) if abs(k - center) >= d) for d in distances]
+    assert np.exp(log_miss(draws, p, center, distances)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_all_within_counts_every_outcome() -> None:
+    draws, probs = 5, np.array([0.2, 0.3, 0.5])
+    low, high = np.array([0, 1, 1]), np.array([2, 3, 9])
+    expected = 0.0
+    for outcome in itertools.product(range(3), repeat=draws):
+        counts = np.bincount(outcome, minlength=3)
+        if np.all((low <= counts) & (counts <= high)):
+            expected += float(np.prod(probs[list(outcome)]))
+    assert all_within(draws, probs, low, high) == pytest.approx(expected, rel=1e-12)
+    assert all_within(draws, probs, 0, draws) == pytest.approx(1, rel=1e-12)
+    assert all_within(draws, probs, 3, draws) == 0
+    assert all_within(draws, probs, 2, 1) == 0
+
+
+def test_probabilities_that_do_not_sum_to_one_are_refused() -> None:
+    with pytest.raises(BadInput, match=r"probs sum to 0\.9: .*divide"):
+        all_within(3, [0.4, 0.5], 0, 3)
