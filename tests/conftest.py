@@ -33,7 +33,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # around pytest's own summary, so that the ledger comes last
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Any:
+    result = yield
+    write_ledger(terminalreporter)
+    return result
+
+
+def write_ledger(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what was skipped, why, and how to get it."""
     skipped = defaultdict(list)
     for report in terminalreporter.stats.get("skipped", []):
         skipped[skip_reason(report)].append(report.nodeid)
