@@ -9,7 +9,6 @@ import argparse
 import time
 from collections.abc import Callable
 
-import numpy as np
 import torch
 
 from scansnap_core.datasets import syn_medium
@@ -17,8 +16,8 @@ from scansnap_core.sequences import SequenceClasses
 from scansnap_core.training import train
 
 BATCH, SEQ_LEN, MOMENTUM = 128, 128, 0.9
-LR_Z = np.repeat([0.5, 1.0, 2.0, 3.0], 4)
-LR_Y = LR_Z * np.tile([1.0, 2.0, 5.0, 10.0], 4)
+LR_Z = [lr_z for lr_z in (0.5, 1.0, 2.0, 3.0) for _ in range(4)]
+LR_Y = [lr_z * ratio for lr_z in (0.5, 1.0, 2.0, 3.0) for ratio in (1, 2, 5, 10)]
 """The paper's 16 rate pairs (Fig. 6)."""
 
 
