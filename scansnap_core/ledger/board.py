@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from scansnap_core.ledger.display import VERDICT_CLASS, rich
+from scansnap_core.ledger.display import VERDICT_CLASS, refutation_anchor, rich
 from scansnap_core.ledger.entries import OPEN, WITNESSES
 from scansnap_core.ledger.statements import PAGES, STATEMENTS, Page
 from scansnap_core.ledger.stored import fully_verified, stored_verdicts, unverified_grounds, verdict_of
@@ -64,7 +64,7 @@ def board_html(chapters_dir: Path, page_url: Callable[[str], str]) -> str:
 
 
 def errata_html(chapters_dir: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the table of errata: every refutation that a chapter stores.
+    """Draw the table of errata: every refutation that a chapter stores, linked to the cell that shows it.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ def errata_html(chapters_dir: Path, page_url: Callable[[str], str]) -> str:
     """
     verdicts = stored_verdicts(chapters_dir)
     rows = [
-        _erratum(page_id, refutation, page_url)
+        _erratum(refutation, f"{page_url(page_id)}#{refutation_anchor(number)}")
         for page_id, verdict in verdicts.items()
-        for refutation in verdict.get("refutations", [])
+        for number, refutation in enumerate(verdict.get("refutations", []), start=1)
     ]
     if not rows:
         return '<p class="ss-none">No chapter has refuted anything that is printed.</p>'
@@ -134,8 +134,8 @@ def _standing(page: Page, verdicts: dict[str, Any], full: bool) -> str:
     return f' <span class="ss-waits">rests on {waits}, not verified yet</span>'
 
 
-def _erratum(page_id: str, refutation: dict[str, str], page_url: Callable[[str], str]) -> str:
-    place = f'<a href="{html.escape(page_url(page_id))}">{rich(refutation["place"])}</a>'
+def _erratum(refutation: dict[str, str], cell_url: str) -> str:
+    place = f'<a href="{html.escape(cell_url)}">{rich(refutation["place"])}</a>'
     remedy = f"lacks: {refutation['condition']}" if refutation["condition"] else refutation["repair"]
     counterexample = f"{refutation['what']}: {refutation['measured']}, required {refutation['required']}"
     repaired = f"{refutation['control']} ({refutation['control_is']})"

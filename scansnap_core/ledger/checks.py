@@ -230,7 +230,7 @@ class Witness:
             consequence,
         )
         self._chapter._enter(refutation)
-        show_refutation(refutation)
+        show_refutation(refutation, len(self._chapter._refutations))
 
     def _admit(
         self, what: str, measured: Any, relation: str, bound: Any, control: Any, **texts: str

@@ -81,8 +81,13 @@ def show_check(check: Check) -> None:
     show(_shown(check, "✓", "ss-check", [("control, which must fail", f"{check.control} ({check.control_is})")]))
 
 
-def show_refutation(refutation: Refutation) -> None:
-    """Display a counterexample with its repair."""
+def refutation_anchor(number: int) -> str:
+    """Where the errata link to: the id that the chapter's refutation with that number, from 1, has on its page."""
+    return f"refutation-{number}"
+
+
+def show_refutation(refutation: Refutation, number: int) -> None:
+    """Display a counterexample with its repair, as the chapter's refutation with that number."""
     remedy = ("condition", refutation.condition) if refutation.condition else ("repair", refutation.repair)
     rest = [
         ("repaired, same instance", f"{refutation.control} ({refutation.control_is})"),
@@ -91,10 +96,10 @@ def show_refutation(refutation: Refutation) -> None:
         remedy,
         ("consequence", refutation.consequence),
     ]
-    show(_shown(refutation, "✗", "ss-refutation", rest))
+    show(_shown(refutation, "✗", "ss-refutation", rest, f' id="{refutation_anchor(number)}"'))
 
 
-def _shown(entry: Check | Refutation, mark: str, css: str, rest: list[tuple[str, str]]) -> Shown:
+def _shown(entry: Check | Refutation, mark: str, css: str, rest: list[tuple[str, str]], anchor: str = "") -> Shown:
     required = "required" if css == "ss-check" else "printed claim requires"
     values = [("measured", entry.measured), (required, entry.required), *rest]
     plain = "\n".join([f"{mark} {entry.witness}: {entry.what}", *(f"    {term}: {text}" for term, text in values)])
@@ -102,7 +107,7 @@ def _shown(entry: Check | Refutation, mark: str, css: str, rest: list[tuple[str,
     head = f'{sign} <span class="ss-witness">{entry.witness}</span> <span class="ss-what">{rich(entry.what)}</span>'
     pairs = "".join(f"<div><dt>{term}</dt><dd>{rich(text)}</dd></div>" for term, text in values)
     markup = (
-        f'<section class="{css} ss-{entry.witness}"><p class="ss-head">{head}</p>'
+        f'<section class="{css} ss-{entry.witness}"{anchor}><p class="ss-head">{head}</p>'
         f'<dl class="ss-values">{pairs}</dl></section>'
     )
     return Shown(plain, markup)

@@ -154,7 +154,7 @@ def test_the_errata_come_from_the_refutations(chapters: Path) -> None:
     errata = errata_html(chapters, url)
     ElementTree.fromstring(errata)
     assert errata.count('<th scope="row">') == 1
-    assert '<a href="pages/lemma_03.html?a&amp;b">Lemma 3, Eqn 43</a>' in errata
+    assert '<a href="pages/lemma_03.html?a&amp;b#refutation-1">Lemma 3, Eqn 43</a>' in errata
     assert "rate &lt;s&gt;: 0.7, required ≤ 0.5" in errata
     assert r'<span class="math notranslate nohighlight">\(1-\rho\)</span>' in errata
 

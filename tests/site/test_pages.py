@@ -57,6 +57,13 @@ def test_code_page_sets_formulas_as_mathematics(site: Path) -> None:
     assert r"\frac{\eta_{Y}}{M + e^{M h} - 1}" in read(site, "chapters/api")
 
 
+def test_errata_link_the_cells_that_show_them(site: Path) -> None:
+    errata = read(site, "chapters/errata")
+    links = re.findall(r'href="((?:statements|figures)/\w+|\w+)\.html#(refutation-\d+)"', errata)
+    assert len(links) == errata.count('<th scope="row">') > 0
+    assert [link for link in links if read(site, f"chapters/{link[0]}").count(f'id="{link[1]}"') != 1] == []
+
+
 @pytest.fixture(scope="module")
 def address(site: Path, served: str) -> str:
     return f"{served}/{site.name}"
