@@ -33,7 +33,7 @@ book: $(INSTALLED)
 # The pages show the stored outputs, which were just verified. The old build goes first: a page that isn't read again can't warn again.
 site: $(INSTALLED)
 	rm -rf _build/.doctrees $(SITE)
-	$(BIN)/jupyter-book build . -W -n --keep-going --quiet
+	$(BIN)/jupyter-book build . -W -n --keep-going --quiet >/dev/null
 	@echo "The book: file://$(CURDIR)/$(SITE)/index.html"
 
 # Every part runs even when an earlier one failed; make's exit status tells of any failure.
