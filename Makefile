@@ -7,6 +7,10 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SITE := _build/html
 
+# JOBS processes share the cores. More threads each would wait for one another by spinning, at several times the cost.
+OMP_NUM_THREADS ?= 1
+export OMP_NUM_THREADS
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help install book site test style types tests clean
