@@ -134,15 +134,13 @@ def written(value: Any, relation: str, bound: Any) -> str:
     relation : str
         The relation that was asked; where it fails, its negation is written.
     """
-    if _is_symbolic(value):
-        number = _number(value)
-        if number is None:
-            return _relation_met(value, relation, bound)
-        value = number
-    text = _digits(value)
+    number = _number(value) if _is_symbolic(value) else value
+    if number is None:
+        return _relation_met(value, relation, bound)
+    text = _digits(number)
     # Digits that read like the bound's would hide on which side of it the value lies.
-    unclear = abs(value) < ROUNDING_LEVEL or text == written_bound(bound)
-    return _relation_met(value, relation, bound) if isinstance(value, float) and unclear else text
+    unclear = abs(number) < ROUNDING_LEVEL or text == written_bound(bound)
+    return _relation_met(value, relation, bound) if isinstance(number, float) and unclear else text
 
 
 def is_infinite(value: Any) -> bool:

@@ -107,3 +107,9 @@ def test_what_sympy_cant_decide_is_no_evidence(value: Any, relation: str) -> Non
     bound = sp.zeros(*value.shape) if hasattr(value, "shape") else 0
     with pytest.raises(NoEvidence, match="can't decide"):
         holds(value, relation, bound)
+
+
+def test_an_irrational_sympy_value_that_meets_its_bound_is_written_so() -> None:
+    value = 1 / (2 * sp.E)
+    assert written(value, "==", value) == requirement("==", value)
+    assert written(sp.pi / 3, "==", value) == "1.05"
