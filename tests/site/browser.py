@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 HOST = "127.0.0.1"
@@ -45,20 +45,20 @@ def browser_or_skip() -> str:
 
 
 @contextmanager
-def open_browser(path: str) -> Iterator[Browser]:
-    """A headless browser; it is the machine's own, none is ever downloaded."""
+def open_browser(path: str) -> Iterator[BrowserContext]:
+    """A headless browser whose pages share a cache; it is the machine's own, none is ever downloaded."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         try:
-            yield browser
+            yield browser.new_context()
         finally:
             browser.close()
 
 
-def faults(browser: Browser, url: str) -> list[str]:
+def faults(browser: BrowserContext, url: str) -> list[str]:
     """Load a page once and look at it wide, narrow, and in dark colours: all that is wrong with it."""
     found: list[str] = []
-    page = browser.new_page(viewport={"width": WIDE, "height": 900}, color_scheme="light")
+    page = browser.new_page()
 
     def look(*detectors: str) -> None:
         for detector in detectors:
@@ -66,6 +66,8 @@ def faults(browser: Browser, url: str) -> list[str]:
 
     try:
         record_events(page, found)
+        page.set_viewport_size({"width": WIDE, "height": 900})
+        page.emulate_media(color_scheme="light")
         page.goto(url, wait_until="load")
         page.add_style_tag(content="* { transition: none !important }")
         page.evaluate("async () => { await window.MathJax?.startup?.promise; await document.fonts.ready; }")

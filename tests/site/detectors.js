@@ -38,12 +38,16 @@
   // Text whose contrast with what lies behind it is below WCAG's 4.5 for body text.
   faintText() {
     const pixel = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+    const known = new Map(); // reading a pixel back is slow, and a page has few colours
     const rgba = colour => {
-      pixel.clearRect(0, 0, 1, 1);
-      pixel.fillStyle = colour;
-      pixel.fillRect(0, 0, 1, 1);
-      const [r, g, b, a] = pixel.getImageData(0, 0, 1, 1).data;
-      return [r, g, b, a / 255];
+      if (!known.has(colour)) {
+        pixel.clearRect(0, 0, 1, 1);
+        pixel.fillStyle = colour;
+        pixel.fillRect(0, 0, 1, 1);
+        const [r, g, b, a] = pixel.getImageData(0, 0, 1, 1).data;
+        known.set(colour, [r, g, b, a / 255]);
+      }
+      return known.get(colour);
     };
     const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3]));
     const behind = element => {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import BrowserContext
 
 from scansnap_core.ledger import STATEMENTS
 from scansnap_core.ledger.notebooks import chapter_paths
@@ -70,11 +71,11 @@ def address(site: Path, served: str) -> str:
 
 
 @pytest.mark.parametrize("document", documents())
-def test_page_is_sound(document: str, address: str, browser: Browser) -> None:
+def test_page_is_sound(document: str, address: str, browser: BrowserContext) -> None:
     assert faults(browser, f"{address}/{document}.html") == []
 
 
-def test_pages_outside_the_contents_are_sound(site: Path, address: str, browser: Browser) -> None:
+def test_pages_outside_the_contents_are_sound(site: Path, address: str, browser: BrowserContext) -> None:
     rest = sorted({str(page.relative_to(site)) for page in site.rglob("*.html") if "_static" not in page.parts})
     rest = [page for page in rest if page.removesuffix(".html") not in documents()]
     rest.remove("index.html")
@@ -82,7 +83,7 @@ def test_pages_outside_the_contents_are_sound(site: Path, address: str, browser:
     assert {page: found for page in rest if (found := faults(browser, f"{address}/{page}"))} == {}
 
 
-def test_front_door_leads_to_the_home_page(address: str, browser: Browser) -> None:
+def test_front_door_leads_to_the_home_page(address: str, browser: BrowserContext) -> None:
     page = browser.new_page()
     page.goto(f"{address}/index.html")
     page.wait_for_url("**/chapters/index.html")
@@ -118,13 +119,14 @@ PAGE = """<!doctype html><title>A page</title><link rel="icon" href="data:,">
 
 
 @pytest.fixture
-def found_on(site: Path, served: str, browser: Browser) -> Callable[[str], list[str]]:
+def found_on(site: Path, served: str, browser: BrowserContext) -> Callable[[str], list[str]]:
     """The faults of a page with a given body, which lies beside the site."""
 
     def find(body: str) -> list[str]:
         page = PAGE.replace("BODY", body).replace("MATHJAX/", f"{site.name}/_static/mathjax/")
-        (site.parent / "page.html").write_text(page, encoding="utf8")
-        return faults(browser, f"{served}/page.html")
+        name = f"{uuid4()}.html"  # an address of its own, since the browser keeps a cache
+        (site.parent / name).write_text(page, encoding="utf8")
+        return faults(browser, f"{served}/{name}")
 
     return find
 
