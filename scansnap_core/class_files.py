@@ -73,7 +73,9 @@ def _parse(path: Path) -> Any:
         return json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
-        raise BadInput(value=f"file {path}: {reason}", rule="the file must exist and be readable", remedy="check the path") from None
+        raise BadInput(
+            value=f"file {path}: {reason}", rule="the file must exist and be readable", remedy="check the path"
+        ) from None
     except (yaml.YAMLError, ValueError) as error:
         problem = " ".join(str(error).split())
         raise BadInput(value=f"file {path}: {problem}", rule="the file is valid YAML or JSON", remedy=EXAMPLE) from None

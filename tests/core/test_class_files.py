@@ -96,7 +96,7 @@ def test_malformed_json(text: str, tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(
-        BadInput, match=r"nowhere\.yaml: No such file or directory: the file can be read; check the path"
+        BadInput, match=r"nowhere\.yaml: No such file or directory: the file must exist and be readable; check the path"
     ):
         load_classes(tmp_path / "nowhere.yaml")
     (tmp_path / "folder.json").mkdir()
