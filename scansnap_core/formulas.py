@@ -25,6 +25,8 @@ C_0 = Symbol("C_0", positive=True)
 h_ = Symbol("h", nonnegative=True)
 Gamma_ = Symbol("Gamma", nonnegative=True)
 B_ = Symbol("B_n", nonnegative=True)
+omega_1_ = Symbol("omega_1", positive=True)
+gamma_ = Symbol("gamma", nonnegative=True)
 chi_ = Symbol("chi", positive=True)
 r_0 = Symbol("r_0", real=True)
 """The relative gain at t = 0."""
@@ -72,6 +74,14 @@ omega_0 = 2 + log(J_lower) / log(M)
 omega_1 = M * J_upper / log(M) - 1
 """Of Lemma 8: J_1 = [1/M^(2 - omega_0), (1 + omega_1) ln(M)/M]. omega_1 is Theorem 1's delta'."""
 
+# -- the two ends of the phase transition -----------------------------------------------------------------------------
+
+t_0_prime = K * log(M) / eta_Y
+"""t_0', up to which attention scans: exp(M h) <= M - 1 (Lemma 9, Theorem 4)."""
+
+t_0 = 2 * (1 + omega_1_) * K * log(M) / eta_Y
+"""t_0, from which attention snaps, at omega_1_ = omega_1 for the o(1) (Lemma 9, Theorem 4)."""
+
 # -- the speed of attention ------------------------------------------------------------------------------------------
 
 gamma = (M - 1) ** 2 * h_ / ((M - 1) + exp(M * h_))
@@ -82,6 +92,12 @@ Gamma = eta_Z / eta_Y * K * (M - 1) ** 2 * h_**2 / 2
 
 B = log(C_0 + 4 * Gamma_) / 4
 """B_n at Gamma_ = Gamma(t), as printed (Eqn 124, 129)."""
+
+z_snap = -log(4 * Gamma_ / C_0 + 1) / 4
+"""z_ml of Theorem 4's common token at Gamma_ = Gamma(t) (Eqn 122)."""
+
+xi_snap = gamma_ / (C_0 + 4 * Gamma_)
+"""xi_n along z_snap, at gamma_ = gamma(t) (Eqn 123)."""
 
 # -- attention -------------------------------------------------------------------------------------------------------
 

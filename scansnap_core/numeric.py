@@ -1,10 +1,11 @@
 """From a SymPy formula to a function of NumPy or Torch arrays that stays finite where exp overflows.
 
-Three rewritings keep it finite; each is an identity, so the formula stays the one that was derived:
+Four rewritings keep it finite and exact; each is an identity, so the formula stays the one that was derived:
 
 * e^x/(a + e^x) = sigmoid(x - ln a), and 1/(a + e^x) = sigmoid(ln a - x)/a;
 * W(b e^y) = omega(y + ln b), with Wright's omega: omega + ln omega = y;
-* sum_k w_k e^(z_k) = e^top sum_k w_k e^(z_k - top), with top the largest z_k.
+* sum_k w_k e^(z_k) = e^top sum_k w_k e^(z_k - top), with top the largest z_k;
+* ln(1 + x) = log1p(x).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from scipy import special
 from scansnap_core.bad_input import BadInput
 
 _sigmoid, _omega = sp.Function("sigmoid", positive=True), sp.Function("omega", positive=True)
+_log1p = sp.Function("log1p", real=True)
 _top, _total = sp.Function("top", real=True), sp.Function("total", positive=True)
 
 OMEGA_STEPS = 8
@@ -60,7 +62,7 @@ def numeric(
             value=f"no argument for {names}", rule="every symbol of a formula is an argument", remedy=f"add {names}"
         )
     merged = sp.powsimp(whole, deep=True, combine="exp")
-    stable = _stable_quotients(merged.replace(sp.LambertW, _stable_lambert))
+    stable = _stable_quotients(merged.replace(sp.LambertW, _stable_lambert)).replace(sp.log, _stable_log)
     convert, namespace = _BACKENDS[backend]
     function = sp.lambdify(arrays, stable, modules=[namespace])
     return lambda *values: function(*map(convert, values))
@@ -92,6 +94,10 @@ def _stable_lambert(argument: sp.Expr, branch: sp.Expr = sp.S.Zero) -> sp.Expr:
             remedy="use scipy.special.lambertw",
         )
     return _omega(exponent + sp.log(scale))
+
+
+def _stable_log(argument: sp.Expr) -> sp.Expr:
+    return _log1p(argument - 1) if argument.is_Add and sp.S.One in argument.args else sp.log(argument)
 
 
 def _stable_quotients(expression: sp.Expr) -> sp.Expr:
@@ -145,6 +151,7 @@ _BACKENDS: dict[str, tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]]
         {
             "exp": np.exp,
             "log": np.log,
+            "log1p": np.log1p,
             "sqrt": np.sqrt,
             "sigmoid": special.expit,
             "omega": special.wrightomega,
@@ -157,6 +164,7 @@ _BACKENDS: dict[str, tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]]
         {
             "exp": _lifted(torch.exp),
             "log": _lifted(torch.log),
+            "log1p": _lifted(torch.log1p),
             "sqrt": _lifted(torch.sqrt),
             "sigmoid": _lifted(_torch_sigmoid),
             "omega": _lifted(_torch_omega),

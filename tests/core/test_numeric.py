@@ -46,7 +46,10 @@ def h_by_newton(time: mpf, vocab_size: mpf, rate: mpf) -> mpf:
 def decoder_points() -> Iterator[dict[str, float]]:
     for vocab_size in VOCABULARIES:
         for growth in GROWTHS:
-            yield {"M": vocab_size, "h": growth / vocab_size, "eta_Y": 0.7, "t": 11.0, "K": 5.0, "eta_Z": 0.3}
+            yield {
+                "M": vocab_size, "h": growth / vocab_size, "eta_Y": 0.7, "t": 11.0, "K": 5.0, "eta_Z": 0.3,
+                "omega_1": 0.3,
+            }  # fmt: skip
 
 
 def time_points() -> Iterator[dict[str, float]]:
@@ -60,7 +63,7 @@ def attention_points() -> Iterator[dict[str, float]]:
     for exponent in (-300.0, -1.0, 0.0, 1e-9, 5.0, 300.0):
         yield {
             "z": 7 + exponent, "z_0": 7.0, "r_0": 0.4, "chi": math.exp(exponent), "ctilde_l": math.exp(exponent / 3),
-            "ctilde_l'": 0.8, "f_0": 0.6, "B_n": abs(exponent), "Gamma": abs(exponent), "C_0": 0.1,
+            "ctilde_l'": 0.8, "f_0": 0.6, "B_n": abs(exponent), "Gamma": abs(exponent), "C_0": 0.1, "gamma": 0.3,
         }  # fmt: skip
 
 
@@ -79,6 +82,12 @@ REFERENCES: dict[str, Reference] = {
         lambda h, M, K, y, z: z / y * K * (M - 1) ** 2 * h**2 / 2, (h_, M, K, eta_Y, eta_Z), decoder_points,
     ),
     "B": (lambda G, C: mpmath.log(C + 4 * G) / 4, (Gamma_, formulas.C_0), attention_points),
+    "z_snap": (lambda G, C: -mpmath.log1p(4 * G / C) / 4, (Gamma_, formulas.C_0), attention_points),
+    "xi_snap": (lambda g, G, C: g / (C + 4 * G), (formulas.gamma_, Gamma_, formulas.C_0), attention_points),
+    "t_0_prime": (lambda K, M, y: K * mpmath.log(M) / y, (K, M, eta_Y), decoder_points),
+    "t_0": (
+        lambda K, M, y, w: 2 * (1 + w) * K * mpmath.log(M) / y, (K, M, eta_Y, formulas.omega_1_), decoder_points,
+    ),
     "r": (lambda c, other: (c / other) ** 2 - 1, (c_l, c_other), attention_points),
     "chi": (lambda z, z_0: mpmath.exp(2 * (z - z_0)), (z, z_0), attention_points),
     "r_grown": (lambda r, chi: r * chi, (r_0, chi_), attention_points),
