@@ -83,6 +83,16 @@ def systems() -> dict[str, SequenceClasses]:
     }
 
 
+def compared() -> dict[str, SequenceClasses]:
+    """The class systems on which the three dynamics are compared: two that satisfy Assumption 2, and Syn-Small."""
+    weights = [1, 0.8, 0.5]
+    return {
+        "K = 2": with_overlap(2, 1_000, 0.3, distinct_weights=weights),
+        "K = 3": with_overlap(3, 10_000, 0.1, distinct_weights=weights),
+        "Syn-Small": syn_small(),
+    }
+
+
 def along_training(classes: SequenceClasses, marks: Sequence[int], *, lr_y: float, lr_z: float) -> Floats:
     """E at T = infinity of a model in training, shape (len(marks), K, K).
 

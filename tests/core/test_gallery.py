@@ -73,3 +73,11 @@ def test_along_training_starts_at_the_data_and_follows_the_logits() -> None:
     assert path[1] + np.eye(12) == pytest.approx(f @ f.T, abs=1e-12)
     # control: training moves E
     assert np.abs(path[1] - path[0]).max() > 1e-3
+
+
+def test_the_compared_systems_stand_on_both_sides_of_assumption_2() -> None:
+    inside = {
+        name: all(condition.holds for condition in audit(classes) if condition.name.startswith("2"))
+        for name, classes in gallery.compared().items()
+    }
+    assert inside == {"K = 2": True, "K = 3": True, "Syn-Small": False}
