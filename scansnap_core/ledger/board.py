@@ -29,7 +29,7 @@ _NAMED_GROUNDS = 4
 
 
 def board_html(chapters_dir: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the board: every statement and every figure with its three witnesses and its verdict.
+    """Draw the board: every statement, figure and page beyond the paper with its three witnesses and its verdict.
 
     Parameters
     ----------
@@ -50,12 +50,16 @@ def board_html(chapters_dir: Path, page_url: Callable[[str], str]) -> str:
     verdicts = stored_verdicts(chapters_dir)
     full = fully_verified(verdicts)
     done = sum(verdict_of(verdicts, s) != OPEN for s in STATEMENTS)
-    figures = [page for page in PAGES.values() if page.kind == "figure"]
+    figures, beyond = ([page for page in PAGES.values() if page.kind == kind] for kind in ("figure", "beyond"))
     heads = "".join(f'<th scope="col">{head}</th>' for head in ("", *WITNESSES, "verdict"))
     bodies = "".join(
         f'<tbody><tr><th scope="rowgroup" colspan="{2 + len(WITNESSES)}">{name}</th></tr>'
         f"{''.join(_row(page, verdicts, page.id in full, page_url) for page in pages)}</tbody>"
-        for name, pages in (("Statements", list(STATEMENTS.values())), ("Figures", figures))
+        for name, pages in (
+            ("Statements", list(STATEMENTS.values())),
+            ("Figures", figures),
+            ("Beyond the paper", beyond),
+        )
     )
     return (
         f'<p class="ss-summary">{done} of {len(STATEMENTS)} statements have a verdict; {len(full)} fully verified.</p>'

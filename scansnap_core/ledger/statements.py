@@ -27,9 +27,10 @@ class Page:
     id : str
         The stem of its notebook's file name, such as ``"lemma_06"``.
     kind : str
-        ``"lemma"``, ``"theorem"``, ``"corollary"``, ``"figure"`` or ``"notation"``.
+        ``"lemma"``, ``"theorem"``, ``"corollary"``, ``"figure"``, ``"notation"`` or ``"beyond"`` (what the paper leaves
+        open).
     number : int
-        The paper's number; 0 for the notation.
+        The paper's number; 0 for a page that has none.
     title : str
         What it is about, in a few words.
     equations : tuple of int
@@ -55,8 +56,8 @@ class Page:
 
     @property
     def name(self) -> str:
-        """The paper's name of it, such as ``"Lemma 6"``."""
-        return f"{self.kind.capitalize()} {self.number}" if self.number else self.kind.capitalize()
+        """The paper's name of it, such as ``"Lemma 6"``, or its own, such as ``"One path"``."""
+        return f"{self.kind.capitalize()} {self.number}" if self.number else self.id.replace("_", " ").capitalize()
 
     @property
     def label(self) -> str:
@@ -168,6 +169,7 @@ _PAGES = (
     _figure(11, "Recall of distinct tokens, a panel per attention rate"),
     _figure(12, "Recall of distinct tokens, a panel per ratio of rates"),
     Page("notation", "notation", 0, "Symbols, code names, shapes and units"),
+    Page("one_path", "beyond", 0, "All rates move attention along one curve, each on its own clock"),
 )
 
 PAGES: Mapping[str, Page] = MappingProxyType({page.id: page for page in _PAGES})

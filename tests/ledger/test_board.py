@@ -44,6 +44,7 @@ def chapters(tmp_path: Path) -> Path:
     write_chapter(tmp_path / "statements", "lemma_03", SLIP)
     write_chapter(tmp_path / "statements", "lemma_01", cleared=True)
     write_chapter(tmp_path / "figures", "fig_04")
+    write_chapter(tmp_path / "beyond", "one_path", SLIP)
     return tmp_path
 
 
@@ -56,6 +57,7 @@ def test_verdicts_are_read_from_the_outputs(chapters: Path) -> None:
         "lemma_14": "holds",
         "lemma_17": "holds",
         "fig_04": "reproduced",
+        "one_path": "fails as printed",
     }
 
 
@@ -109,7 +111,7 @@ def test_the_board_shows_every_page(chapters: Path) -> None:
     board = board_html(chapters, url)
     ElementTree.fromstring(f"<div>{board}</div>")
     assert "4 of 25 statements have a verdict; 2 fully verified." in board
-    assert board.count('<th scope="row">') == 35
+    assert board.count('<th scope="row">') == 36
     lemma = row(board, "Lemma 17")
     assert '<a href="pages/lemma_17.html?a&amp;b">Lemma 17</a>' in lemma
     assert 'class="ss-holds ss-full"' in lemma
@@ -121,6 +123,9 @@ def test_the_board_shows_every_page(chapters: Path) -> None:
     assert "open" in row(board, "Lemma 1")
     assert "<a " not in row(board, "Lemma 2")
     assert "reproduced" in row(board, "Figure 4")
+    beyond = row(board.partition("Beyond the paper</th>")[2], "One path")
+    assert '<a href="pages/one_path.html?a&amp;b">One path</a>' in beyond
+    assert "fails as printed</span></td>" in beyond
 
 
 def test_the_graph_links_what_has_a_chapter(chapters: Path) -> None:
@@ -153,7 +158,8 @@ def test_no_node_of_the_graph_covers_another_or_leaves_the_picture(chapters: Pat
 def test_the_errata_come_from_the_refutations(chapters: Path) -> None:
     errata = errata_html(chapters, url)
     ElementTree.fromstring(errata)
-    assert errata.count('<th scope="row">') == 1
+    assert errata.count('<th scope="row">') == 2
+    assert "pages/one_path.html?a&amp;b#refutation-1" in errata
     assert '<a href="pages/lemma_03.html?a&amp;b#refutation-1">Lemma 3, Eqn 43</a>' in errata
     assert "rate &lt;s&gt;: 0.7, required ≤ 0.5" in errata
     assert r'<span class="math notranslate nohighlight">\(1-\rho\)</span>' in errata

@@ -188,7 +188,9 @@ def test_a_statement_needs_all_three_witnesses(chapter: Chapter, silent: str) ->
         chapter.conclude()
 
 
-@pytest.mark.parametrize(("page_id", "verdict"), [("fig_04", "reproduced"), ("notation", "holds")])
+@pytest.mark.parametrize(
+    ("page_id", "verdict"), [("fig_04", "reproduced"), ("notation", "holds"), ("one_path", "holds")]
+)
 def test_other_pages_need_any_check(outputs: list[dict[str, Any]], page_id: str, verdict: str) -> None:
     chapter = Chapter(page_id)
     with pytest.raises(NoEvidence, match="no check by any witness"):
@@ -203,6 +205,13 @@ def test_a_figure_can_differ(outputs: list[dict[str, Any]]) -> None:
     refute(figure.witness("empirical"), repair="the curve ends at 3")
     figure.conclude()
     assert outputs[-1][VERDICT_MIME]["verdict"] == "differs from the paper"
+
+
+def test_a_page_beyond_the_paper_can_refute_it(outputs: list[dict[str, Any]]) -> None:
+    beyond = Chapter("one_path")
+    refute(beyond.witness("numeric"), repair="one curve for each ratio of the rates")
+    beyond.conclude()
+    assert outputs[-1][VERDICT_MIME]["verdict"] == "fails as printed"
 
 
 def test_nothing_follows_the_conclusion(chapter: Chapter) -> None:

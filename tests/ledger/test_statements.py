@@ -10,9 +10,9 @@ from scansnap_core.ledger import PAGES, STATEMENTS, page
 from scansnap_core.ledger.graph import TITLE_CHARACTERS, drawn_edges
 
 
-def test_there_are_25_statements_10_figures_and_the_notation() -> None:
+def test_there_are_25_statements_10_figures_and_pages_of_the_books_own() -> None:
     kinds = Counter(entry.kind for entry in PAGES.values())
-    assert kinds == {"lemma": 18, "theorem": 5, "corollary": 2, "figure": 10, "notation": 1}
+    assert kinds == {"lemma": 18, "theorem": 5, "corollary": 2, "figure": 10, "notation": 1, "beyond": 1}
     assert len(STATEMENTS) == 25
     assert [PAGES[f"fig_{number:02d}"].number for number in range(3, 13)] == list(range(3, 13))
 
@@ -20,7 +20,8 @@ def test_there_are_25_statements_10_figures_and_the_notation() -> None:
 def test_ids_are_well_formed() -> None:
     for page_id, entry in PAGES.items():
         assert page_id == entry.id
-        assert re.fullmatch(r"lemma_\d\d|theorem_[1-5]|corollary_[12]|fig_\d\d|notation", page_id)
+        papers = re.fullmatch(r"lemma_\d\d|theorem_[1-5]|corollary_[12]|fig_\d\d", page_id)
+        assert bool(papers) == bool(entry.number) == (entry.kind not in ("notation", "beyond"))
     for kind, last in (("lemma", 18), ("theorem", 5), ("corollary", 2)):
         assert sorted(s.number for s in STATEMENTS.values() if s.kind == kind) == list(range(1, last + 1))
 
@@ -72,8 +73,5 @@ def test_an_unknown_id_suggests_the_nearest(asked: str, suggested: str) -> None:
 
 def test_names() -> None:
     assert (page("lemma_06").name, page("lemma_06").label) == ("Lemma 6", "L6")
-    assert (page("corollary_1").name, page("fig_04").name, page("notation").name) == (
-        "Corollary 1",
-        "Figure 4",
-        "Notation",
-    )
+    others = ("corollary_1", "fig_04", "notation", "one_path")
+    assert [page(page_id).name for page_id in others] == ["Corollary 1", "Figure 4", "Notation", "One path"]
