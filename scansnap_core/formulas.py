@@ -22,6 +22,8 @@ eta_Y = Symbol("eta_Y", positive=True)  # noqa: N816
 eta_Z = Symbol("eta_Z", positive=True)  # noqa: N816
 C_0 = Symbol("C_0", positive=True)
 """rho_0^4 / K of Sec. 6."""
+rho = Symbol("rho", positive=True)
+"""f_n^T f_n' at t = 0 where all overlaps are equal: 1/rho_0^2 of Sec. 6."""
 h_ = Symbol("h", nonnegative=True)
 Gamma_ = Symbol("Gamma", nonnegative=True)
 B_ = Symbol("B_n", nonnegative=True)
@@ -92,6 +94,10 @@ Gamma = eta_Z / eta_Y * K * (M - 1) ** 2 * h_**2 / 2
 
 B = log(C_0 + 4 * Gamma_) / 4
 """B_n at Gamma_ = Gamma(t), as printed (Eqn 124, 129)."""
+
+B_shared = log(1 + 4 * K * (K - 1) * rho**2 * Gamma_) / (4 * K)
+"""B_n at Gamma_ = Gamma(t) as Eqn 10 has it for small overlaps: the K classes share one logarithm. (Not in the paper;
+see Theorem 4's chapter.)"""
 
 z_snap = -log(4 * Gamma_ / C_0 + 1) / 4
 """z_ml of Theorem 4's common token at Gamma_ = Gamma(t) (Eqn 122)."""

@@ -64,6 +64,7 @@ def attention_points() -> Iterator[dict[str, float]]:
         yield {
             "z": 7 + exponent, "z_0": 7.0, "r_0": 0.4, "chi": math.exp(exponent), "ctilde_l": math.exp(exponent / 3),
             "ctilde_l'": 0.8, "f_0": 0.6, "B_n": abs(exponent), "Gamma": abs(exponent), "C_0": 0.1, "gamma": 0.3,
+            "K": 5.0, "rho": 0.02,
         }  # fmt: skip
 
 
@@ -82,6 +83,9 @@ REFERENCES: dict[str, Reference] = {
         lambda h, M, K, y, z: z / y * K * (M - 1) ** 2 * h**2 / 2, (h_, M, K, eta_Y, eta_Z), decoder_points,
     ),
     "B": (lambda G, C: mpmath.log(C + 4 * G) / 4, (Gamma_, formulas.C_0), attention_points),
+    "B_shared": (
+        lambda G, K, r: mpmath.log1p(4 * K * (K - 1) * r**2 * G) / (4 * K), (Gamma_, K, formulas.rho), attention_points,
+    ),
     "z_snap": (lambda G, C: -mpmath.log1p(4 * G / C) / 4, (Gamma_, formulas.C_0), attention_points),
     "xi_snap": (lambda g, G, C: g / (C + 4 * G), (formulas.gamma_, Gamma_, formulas.C_0), attention_points),
     "t_0_prime": (lambda K, M, y: K * mpmath.log(M) / y, (K, M, eta_Y), decoder_points),
