@@ -72,6 +72,36 @@ def random_classes(rng: np.random.Generator, num_classes: int) -> SequenceClasse
     return SequenceClasses(sparse.csr_array((probs, (rows, columns)), shape=shape), tokens + np.arange(num_classes) % 4)
 
 
+def attentions(
+    rng: np.random.Generator, num_classes: int, num_common: int, tops: Floats, *, spread: float = 1.0
+) -> Floats:
+    """Random attention F with |lambda_1(E)| = tops[s]: f_n as rows, shape (S, K, num_common + 2K).
+
+    Tokens: the common ones, held by every class, then two distinct ones a class. At Z = 0 it is the attention of
+    classes with P(l|n) = f_nl / sum_l f_nl. Classes differ in how much of their attention is common, by up to five
+    times, and in how they split it.
+
+    Parameters
+    ----------
+    tops
+        The |lambda_1| asked for, positive, shape (S,). Where it can't be had, because a class would attend to nothing
+        but common tokens before, that class does so but for 1 part in 10^4, and |lambda_1| is what it then is.
+    spread
+        How unevenly a class splits its common attention: Dirichlet(1/spread).
+    """
+    split = rng.dirichlet(np.full(num_common, 1 / spread), (len(tops), num_classes))
+    common = rng.uniform(0.2, 1, (len(tops), num_classes, 1)) * split / np.linalg.norm(split, axis=-1, keepdims=True)
+    top = np.linalg.eigvalsh(spectrum.E(common))[:, -1]
+    reachable = 0.9999 / np.linalg.norm(common, axis=-1).max(axis=-1)
+    common *= np.minimum(np.sqrt(tops / top), reachable)[:, None, None]
+    own = np.sqrt(1 - (common**2).sum(axis=-1))
+    angle = rng.uniform(0.1, np.pi / 2 - 0.1, own.shape)
+    distinct = np.zeros((len(tops), num_classes, num_classes, 2))
+    n = np.arange(num_classes)
+    distinct[:, n, n] = np.stack([own * np.cos(angle), own * np.sin(angle)], axis=-1)
+    return np.concatenate([common, distinct.reshape(len(tops), num_classes, -1)], axis=-1)
+
+
 def systems() -> dict[str, SequenceClasses]:
     """Five class systems, the paper's own among them, by name. Only ``inside`` satisfies Assumption 2."""
     return {
