@@ -1,11 +1,11 @@
-"""What is read off a training: attention, its entropy on distinct tokens, relative gain and growth factor."""
+"""What is read off a training: attention, its entropy and recall on distinct tokens, relative gain, growth factor."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
-from scipy import stats
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
 
 from scansnap_core import formulas
 from scansnap_core.bad_input import BadInput
@@ -51,6 +51,38 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     values = np.stack([one(n) for n in range(classes.num_classes)], axis=-1)
     template = c.isel(token=0, drop=True).transpose(..., "class")
     return template.copy(data=values).assign_attrs(units="nats")
+
+
+def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> xr.DataArray:
+    """The share of distinct tokens whose attention is above a threshold (Fig. 11, 12): (..., threshold).
+
+    Attention is the softmax of a query token's row of Z over all M tokens, about 1/M before training. For each class
+    it's compared on the class's distinct tokens; the mean is over classes that have some. NaN for a diverged run.
+
+    Parameters
+    ----------
+    Z
+        As :func:`scansnap_core.training.train` returns it, dimensions (..., query, token). The tokens that no class
+        holds aren't in it. They never move, and their logits count as 0 here. That is exact for Z(0) = 0; where they
+        began uniformly in ±1/sqrt(M) it moves the softmax by less than exp(1/sqrt(M)) - 1, relatively.
+    thresholds
+        Shape (thresholds,), or one number.
+    """
+    _check_axes(Z, classes)
+    thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+    logits = Z.transpose(..., "query", "token")
+    frozen = np.zeros((*logits.shape[:-1], classes.vocab_size - len(classes.compact.tokens)))
+    softmax = special.softmax(np.concatenate([logits.values, frozen], axis=-1), axis=-1)
+    shares = []
+    for n, row in enumerate(classes.compact.query_row):
+        own = np.isin(classes.compact.tokens, classes.distinct_tokens(n))
+        if own.any():
+            attention = softmax[..., row, : own.size][..., own]
+            above = (attention[..., None] > thresholds).mean(axis=-2)
+            shares.append(np.where(np.isnan(attention).any(axis=-1, keepdims=True), np.nan, above))
+    values = np.mean(shares, axis=0) if shares else np.full((*logits.shape[:-2], thresholds.size), np.nan)
+    template = logits.isel(query=0, token=0, drop=True).expand_dims(threshold=thresholds, axis=-1)
+    return template.copy(data=values).assign_attrs(units="share of distinct tokens")
 
 
 def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:

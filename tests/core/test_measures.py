@@ -84,6 +84,48 @@ def test_entropy_of_no_tokens_is_undefined() -> None:
     assert (H.isel({"class": 1}) == 0).all()
 
 
+def test_recall_by_hand() -> None:
+    classes = overlapping_classes()
+    Z = logits(classes)
+    thresholds = [0.05, 0.1, 0.2, 0.5]
+    R = measures.recall(Z, classes, thresholds)
+    assert R.dims == ("recorded", "threshold")
+    for recorded in range(2):
+        shares = []
+        for n in range(classes.num_classes):
+            full = np.zeros(classes.vocab_size)
+            full[classes.compact.tokens] = Z.isel(recorded=recorded).sel(query=classes.query_of[n]).values
+            softmax = np.exp(full) / np.exp(full).sum()
+            distinct = classes.distinct_tokens(n)
+            shares.append(
+                [sum(softmax[token] > threshold for token in distinct) / len(distinct) for threshold in thresholds]
+            )
+        assert R.isel(recorded=recorded).values == pytest.approx(np.mean(shares, axis=0))
+    assert len(np.unique(R)) > 3
+
+
+def test_recall_falls_from_one_to_none_at_one_over_M() -> None:
+    classes = syn_medium(1)
+    R = measures.recall(0 * logits(classes), classes, [0.0, 0.99 / 33, 1.01 / 33, 1.0])
+    assert R.isel(recorded=0).values.tolist() == [1, 1, 0, 0]
+    assert R.threshold.values.tolist() == [0.0, 0.99 / 33, 1.01 / 33, 1.0]
+    # the three tokens outside all supports hold a part of the attention
+    held = len(classes.compact.tokens)
+    assert held == 30
+    assert measures.recall(0 * logits(classes), classes, 1 / 31).max() == 0
+
+
+def test_recall_of_no_distinct_tokens_is_undefined() -> None:
+    classes = SequenceClasses([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]], [0, 1])
+    assert np.isnan(measures.recall(logits(classes), classes, 0.1)).all()
+
+
+def test_recall_of_a_diverged_run_is_undefined() -> None:
+    Z = logits(syn_small())
+    Z[0] = np.nan
+    assert np.isnan(measures.recall(Z, syn_small(), 0.1)).values.tolist() == [[True], [False]]
+
+
 def test_relative_gain_and_growth_factor_are_theorem_3s() -> None:
     classes = overlapping_classes()
     Z = logits(classes)
