@@ -18,8 +18,12 @@ def provenance(command: str) -> dict[str, str]:
     command
         What was run, so that it can be run again.
     """
-    versions = {f"{name}_version": metadata.version(name) for name in PACKAGES}
-    return {"command": command, **versions, "python_version": platform.python_version(), **_commit()}
+    return {"command": command, **versions(), "python_version": platform.python_version(), **_commit()}
+
+
+def versions() -> dict[str, str]:
+    """The versions of the packages that decide a training's numbers."""
+    return {f"{name}_version": metadata.version(name) for name in PACKAGES}
 
 
 def _commit() -> dict[str, str]:
