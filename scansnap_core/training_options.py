@@ -71,7 +71,7 @@ class Options:
             initial=initial,
             recorded=_checked_record(record, steps),
             rng=rng,
-            device=_checked_device(device),
+            device=checked_device(device),
             dtype=dtype,
         )
 
@@ -168,7 +168,14 @@ def _checked_record(record: int | Iterable[int] | None, steps: int) -> list[int]
     return [int(step) for step in checked]
 
 
-def _checked_device(device: str) -> torch.device:
+def checked_device(device: str) -> torch.device:
+    """The device of that name, "auto" being a GPU where there is one.
+
+    Raises
+    ------
+    BadInput
+        There is no such device.
+    """
     if device not in ("auto", "cpu", "cuda"):
         raise BadInput(value=f"device = {device!r}", rule="a device is auto, cpu or cuda", remedy="use auto")
     if device == "cuda" and not torch.cuda.is_available():

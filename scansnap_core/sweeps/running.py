@@ -1,0 +1,151 @@
+"""Run a grid's blocks, here or on a Dask cluster, into a store."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.provenance import provenance, versions
+from scansnap_core.store import writing
+from scansnap_core.sweeps.blocks import Block, blocks, layout_of, num_bytes, placed
+from scansnap_core.sweeps.grids import Grid
+from scansnap_core.training_options import checked_device
+
+AHEAD = 1000
+"""How many blocks a cluster is given before the first of them comes back."""
+CONNECT_SECONDS = 20
+
+Results = Iterator[tuple[Block, dict[str, np.ndarray]]]
+
+
+def run(
+    grid: Grid,
+    out: Path,
+    *,
+    device: str = "auto",
+    scheduler: str | None = None,
+    command: str = "",
+    progress: bool = False,
+) -> None:
+    """Run what a store still lacks of a grid.
+
+    Parameters
+    ----------
+    grid
+        The runs.
+    out
+        The store, new or begun by the same configuration. Only this process writes to it.
+    device
+        "auto" (a GPU where this process finds one; on a cluster the CPU), "cpu" or "cuda".
+    scheduler
+        The address of a Dask scheduler, such as ``tcp://host:8786``; without it everything is computed here.
+    command
+        What is recorded as having been run.
+    progress
+        Show a progress bar, where there is a terminal to show it on.
+
+    Raises
+    ------
+    BadInput
+        The store isn't one of this grid (see :func:`scansnap_core.store.writing`), the disk doesn't hold the runs, the
+        device or scheduler isn't there.
+    """
+    if scheduler is not None and device == "auto":
+        device = "cpu"
+    if scheduler is None or device != "cuda":  # whether workers have a GPU, they say
+        device = checked_device(device).type
+    layout = layout_of(grid)
+    if not out.exists():
+        _check_room(out, grid, share=1.0)
+    configuration = grid.configuration() | versions() | {"device": device}
+    with writing(out, layout, configuration, provenance(command)) as store:
+        finished = store.finished
+        _check_room(out, grid, share=1 - len(finished) / layout.num_blocks)
+        done = sum(block.num_runs for block in blocks(grid, device) if block.number in finished)
+        left = (block for block in blocks(grid, device) if block.number not in finished)
+        with tqdm(total=grid.num_runs, initial=done, unit="run", disable=None if progress else True) as bar:
+            for block, values in _here(left) if scheduler is None else _on_cluster(left, scheduler):
+                store.write(block.number, placed(values, block, layout.labels))
+                bar.update(block.num_runs)
+
+
+def _check_room(out: Path, grid: Grid, share: float) -> None:
+    needed = share * num_bytes(grid)
+    folder = next(parent for parent in out.absolute().parents if parent.exists())
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise BadInput(
+            value=f"{grid.num_runs:,} runs, up to {needed / 1e6:,.2f} MB",
+            rule=f"the disk of {out} holds them: {free / 1e6:,.2f} MB are free",
+            remedy="take fewer runs, or another disk",
+        )
+
+
+def _here(blocks: Iterator[Block]) -> Results:
+    for block in blocks:
+        yield block, block.compute()
+
+
+def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:
+    try:
+        from distributed import CancelledError, Client, KilledWorker, as_completed
+    except ImportError:
+        raise BadInput(
+            value=f"scheduler {scheduler}",
+            rule="Dask distributed is installed",
+            remedy="pip install 'scansnap_core[cluster]'",
+        ) from None
+    try:
+        client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            value=f"scheduler {scheduler}: {error}",
+            rule="a Dask scheduler answers at the address",
+            remedy="start one with `dask scheduler`, and workers with `dask worker`",
+        ) from None
+    expected = versions()
+    with client:
+        given = {}
+        futures = as_completed(loop=client.loop)
+        for block in itertools.islice(blocks, AHEAD):
+            future = client.submit(compute_as, expected, block, pure=False)
+            given[future.key] = block
+            futures.add(future)
+        for future in futures:
+            try:
+                values = future.result()
+            except (CancelledError, KilledWorker) as error:
+                raise BadInput(
+                    value=f"scheduler {scheduler}: {error}",
+                    rule="scheduler and workers live until the sweep is done",
+                    remedy="look at their logs and give the same command again: the finished blocks stay",
+                ) from None
+            yield given.pop(future.key), values
+            for block in itertools.islice(blocks, 1):
+                future = client.submit(compute_as, expected, block, pure=False)
+                given[future.key] = block
+                futures.add(future)
+
+
+def compute_as(expected: dict[str, str], block: Block) -> dict[str, np.ndarray]:
+    """Compute a block on a worker, if the worker has the versions that the store names.
+
+    Raises
+    ------
+    BadInput
+        It has others.
+    """
+    for name, version in versions().items():
+        if version != expected[name]:
+            raise BadInput(
+                value=f"a worker with {name} {version}",
+                rule=f"workers have the versions of the store, here {expected[name]}",
+                remedy="install the same on all of them",
+            )
+    return block.compute()

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scansnap_core.cli import main
+from scansnap_core.store import read
+from scansnap_core.sweeps import running
+
+GRID = """
+data: [syn_small]
+rates: {lr_y: [1, 2], lr_z: 1}
+steps: 5
+seeds: 9
+batch_size: 8
+seq_len: 16
+"""
+
+
+@pytest.fixture
+def grid(tmp_path: Path) -> Path:
+    path = tmp_path / "grid.yaml"
+    path.write_text(GRID)
+    return path
+
+
+def test_it_stores_a_grid_and_goes_on(grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "a.zarr"
+    command = ["sweep", str(grid), "--out", str(out), "--seeds", "3", "--rng", "replay", "--device", "cpu"]
+    for _ in range(2):
+        assert main(command) == 0
+        assert capsys.readouterr() == (f"6 runs stored in {out}\n", "")
+    result = read(out)
+    assert result.seed.values.tolist() == [1, 2, 3]
+    assert result.attrs["command"] == f"scansnap sweep {grid} --out {out} --seeds 3 --rng replay --device cpu"
+    assert '"rng": "replay"' in result.attrs["configuration"]
+    assert main([*command, "--seeds", "4"]) == 2
+    stdout, stderr = capsys.readouterr()
+    assert stdout == ""
+    assert stderr.startswith(f"scansnap: error: store {out}: seeds = [1, 2, 3], asked for is [1, 2, 3, 4]: a store")
+    assert read(out).identical(result)
+
+
+def test_a_figure_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def stop(grid: Any, out: Path, **more: Any) -> None:
+        asked.update(grid=grid, out=out, **more)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "run", stop)
+    command = ["sweep", "fig6", "--out", "a.zarr", "--seeds", "2", "--scheduler", "tcp://here:8786"]
+    assert main(command) == 130
+    assert asked.pop("grid").num_runs == 128
+    assert asked == {
+        "out": Path("a.zarr"),
+        "device": "auto",
+        "scheduler": "tcp://here:8786",
+        "command": "scansnap " + " ".join(command),
+        "progress": True,
+    }
+
+
+def test_diverged_runs_are_counted(grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grid.write_text(GRID.replace("[1, 2], lr_z: 1", "[1.0e+200, 1.0e+199], lr_z: 1.0e+200") + "dtype: float64\n")
+    assert main(["sweep", str(grid), "--out", str(tmp_path / "a.zarr"), "--seeds", "2"]) == 1
+    stderr = capsys.readouterr().err
+    assert stderr == "scansnap: 4 of them turned NaN: diverged_at says when; use smaller rates\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "more", "message"),
+    [
+        ("fig7", "", [], "grid fig7: a grid is one of fig5, fig6, fig11, fig12, or a .yaml file"),
+        (None, "stepz: 5", [], "key 'stepz': the known keys are data, rates"),
+        (None, "optimizer: []", [], "optimizer = []: an axis of a grid has at least one value"),
+        (None, "rates: {lr_y: -1, lr_z: 1}", [], "lr_y = -1: a learning rate is positive and finite"),
+        (None, "", ["--seeds", "0"], "seeds = 0: how many seeds"),
+        (None, "", ["--seeds", "many"], "argument --seeds: invalid int value: 'many'"),
+        (None, "", ["--rng", "lottery"], "rng = 'lottery': the choices are fresh, replay"),
+        (None, "", ["--device", "tpu"], "device = 'tpu': a device is auto, cpu or cuda"),
+    ],
+)
+def test_bad_input(
+    name: str | None, change: str, more: list[str], message: str, grid: Path, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    grid.write_text(
+        GRID.replace("rates: {lr_y: [1, 2], lr_z: 1}\n", "") + change if "rates" in change else GRID + change
+    )
+    command = ["sweep", name or str(grid), "--out", str(tmp_path / "a.zarr"), *more]
+    try:
+        status = main(command)
+    except SystemExit as stopped:  # argparse's own
+        status = stopped.code  # type: ignore[assignment]
+    assert status == 2
+    stdout, stderr = capsys.readouterr()
+    assert stdout == ""
+    assert stderr.startswith(f"scansnap: error: {message}")
+    assert stderr.count("\n") == 1
+    assert [entry.name for entry in tmp_path.iterdir()] == ["grid.yaml"]

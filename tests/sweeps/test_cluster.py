@@ -1,0 +1,99 @@
+"""A sweep on Dask's workers, one of which dies midway, is the sweep made here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+from scansnap_core import BadInput, provenance
+from scansnap_core.store import read
+from scansnap_core.sweeps import running
+from scansnap_core.sweeps.blocks import blocks
+from scansnap_core.sweeps.grid_files import grid_of, load_grid
+from scansnap_core.sweeps.running import run
+from tests.sweeps.processes import finished_blocks, start, wait_for
+
+GRID = """
+data: syn_medium 3
+rates: {lr_z: [1, 2], ratio: [1, 5]}
+steps: 60
+seeds: 24
+optimizer: momentum
+initial: random
+"""
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[str]:
+    """The address of a scheduler on this machine."""
+    file = tmp_path / "scheduler.json"
+    process = start("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+                    "--scheduler-file", file)  # fmt: skip
+    wait_for(lambda: file.exists() and '"address"' in file.read_text(), process)
+    yield json.loads(file.read_text())["address"]
+    process.kill()
+    process.communicate()
+
+
+def worker(scheduler: str) -> subprocess.Popen[str]:
+    return start("distributed.cli.dask_worker", scheduler, "--nthreads", "1", "--no-nanny", "--no-dashboard")
+
+
+def test_a_worker_dies_midway(scheduler: str, tmp_path: Path) -> None:
+    (tmp_path / "grid.yaml").write_text(GRID)
+    grid, out = load_grid(str(tmp_path / "grid.yaml")), tmp_path / "a.zarr"
+    workers = [worker(scheduler), worker(scheduler)]
+    try:
+        sweep = start("scansnap_core.cli", "sweep", tmp_path / "grid.yaml", "--out", out, "--scheduler", scheduler)
+        wait_for(lambda: finished_blocks(out) >= 4, sweep)
+        workers[0].kill()
+        assert finished_blocks(out) < 20
+        stdout, stderr = sweep.communicate()
+        assert (sweep.returncode, stdout) == (0, f"96 runs stored in {out}\n"), stderr
+    finally:
+        for process in workers:
+            process.kill()
+            process.communicate()
+    run(grid, tmp_path / "here.zarr")
+    here, there = read(tmp_path / "here.zarr"), read(out)
+    xr.testing.assert_equal(there, here)
+    assert there.attrs["configuration"] == here.attrs["configuration"]
+    chunks = [file.relative_to(out) for file in out.rglob("0.*")]
+    assert len(chunks) == 4 * 24
+    assert all((out / chunk).read_bytes() == (tmp_path / "here.zarr" / chunk).read_bytes() for chunk in chunks)
+    control = tmp_path / "control.zarr"
+    run(load_grid(str(tmp_path / "grid.yaml"), rng="replay", seeds=1), control)
+    assert not read(control).Z.equals(here.Z.sel(seed=[1]))
+
+
+def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 2, "seeds": 1}
+    grid = grid_of(content, Path())
+    monkeypatch.setattr(running, "CONNECT_SECONDS", 1)
+    with pytest.raises(
+        BadInput, match=r"scheduler tcp://127\.0\.0\.1:9: .*: a Dask scheduler answers at the address; st"
+    ):
+        run(grid, tmp_path / "a.zarr", scheduler="tcp://127.0.0.1:9")
+    with pytest.raises(BadInput, match=r"scheduler nonsense://x: .*: a Dask scheduler answers"):
+        run(grid, tmp_path / "a.zarr", scheduler="nonsense://x")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(BadInput, match=r"Dask distributed is installed; pip install 'scansnap_core\[cluster\]'"):
+        run(grid, tmp_path / "a.zarr", scheduler="tcp://127.0.0.1:9")
+    run(grid, tmp_path / "a.zarr")
+
+
+def test_a_worker_of_other_versions_is_refused() -> None:
+    content = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 2, "seeds": 1}
+    (block,) = blocks(grid_of(content, Path()), "cpu")
+    versions = provenance.versions()
+    assert running.compute_as(versions, block).keys() == block.compute().keys()
+    with pytest.raises(
+        BadInput, match=r"a worker with torch_version .*: workers have the versions of the store, here 0"
+    ):
+        running.compute_as(versions | {"torch_version": "0.1"}, block)

@@ -1,0 +1,177 @@
+"""Grids: what named and written ones hold, and that bad ones are refused in one clear line before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from scansnap_core import BadInput
+from scansnap_core.datasets import syn_medium
+from scansnap_core.sequences import SequenceClasses
+from scansnap_core.sweeps.grid_files import grid_of, load_grid
+from scansnap_core.sweeps.grids import Grid, checksum
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GOOD: dict[str, Any] = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 5, "seeds": 2}
+
+
+@pytest.mark.parametrize("name", ["fig6", "fig11", "fig12"])
+def test_the_640_runs_of_syn_medium(name: str) -> None:
+    grid = load_grid(name)
+    assert grid.num_runs == 640
+    assert [classes.vocab_size for classes in grid.data.values()] == [33, 79, 125, 240]
+    assert grid.seeds == tuple(range(1, 11))
+    pairs = {(lr_z, lr_y / lr_z) for lr_y, lr_z in grid.rates}
+    assert pairs == {(lr_z, ratio) for lr_z in (0.5, 1, 2, 3) for ratio in (1, 2, 5, 10)}
+    assert (grid.optimizers, grid.momentum, grid.initial, grid.steps) == (("momentum",), 0.9, "random", 100)
+    assert (grid.seq_lens, grid.batch_sizes, grid.rng) == ((128,), (128,), "fresh")
+
+
+def test_seeds_and_random_numbers_of_the_command_line_count() -> None:
+    grid = load_grid("fig6", seeds=3, rng="replay")
+    assert (grid.seeds, grid.rng) == ((1, 2, 3), "replay")
+
+
+def test_fig_5_is_adam() -> None:
+    grid = load_grid("fig5")
+    assert (grid.optimizers, grid.rates) == (("adam",), ((0.1, 0.1), (0.5, 0.5), (1.0, 1.0)))
+    assert len(grid.seeds) == 20
+
+
+def test_the_example() -> None:
+    grid = load_grid(str(EXAMPLES / "my_grid.yaml"))
+    assert list(grid.data) == ["syn_medium 3", "two_topics.yaml"]
+    assert grid.rates == ((0.5, 0.5), (2.5, 0.5), (2, 2), (10, 2))
+    assert grid.num_runs == 2 * 4 * 3 * 2
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [
+        ({"lr_y": [1, 2], "lr_z": [3, 4]}, [(1, 3), (1, 4), (2, 3), (2, 4)]),
+        ({"lr_y": [1, 2], "ratio": 4}, [(1, 0.25), (2, 0.5)]),
+        ({"pairs": [[1, 2], [3, 4]]}, [(1, 2), (3, 4)]),
+    ],
+)
+def test_rates(rates: dict[str, Any], expected: list[tuple[float, float]]) -> None:
+    assert list(grid_of(GOOD | {"rates": rates}, Path()).rates) == expected
+
+
+def test_the_expectation_is_a_batch_size() -> None:
+    grid = grid_of(GOOD | {"batch_size": ["expectation", 8], "seq_len": float("inf")}, Path())
+    assert grid.batch_sizes == (None, 8)
+
+
+def test_class_systems_differ_in_their_checksums() -> None:
+    assert checksum(syn_medium(3)) == checksum(syn_medium(3))
+    probs = syn_medium(3).probs
+    others = [
+        syn_medium(5),
+        SequenceClasses(probs, syn_medium(3).query_of),
+        SequenceClasses(probs[::-1], syn_medium(3).query_of, syn_medium(3).next_of),
+        SequenceClasses(np.pad(probs, ((0, 0), (0, 1))), syn_medium(3).query_of, syn_medium(3).next_of),
+        SequenceClasses(probs, np.roll(syn_medium(3).query_of, 1), syn_medium(3).next_of),
+    ]
+    assert len({checksum(classes) for classes in [syn_medium(3), *others]}) == 6
+
+
+RATE = "a learning rate is positive and finite; pass e.g. 1.0"
+BAD = [
+    ({"rate": 1}, "key 'rate': the known keys are data, rates, steps, seeds, optimizer, seq_len, batch_size, momentum"),
+    ({"data": []}, "data = []: an axis of a grid has at least one value; give it one"),
+    ({"data": ["syn_small", "syn_small"]}, "data holds 'syn_small' twice: the values of an axis differ; remove one"),
+    ({"data": "syn_large"}, "data = 'syn_large': data are syn_small, syn_medium m (with m query tokens), or a .yaml"),
+    ({"data": "syn_medium 0"}, "num_queries = 0: Syn-Medium has at least one query token"),
+    ({"data": 7}, "data = 7: data are syn_small"),
+    ({"data": {"syn_medium": 3}}, "data = {'syn_medium': 3}: data is a value or a list of values; see examples/my_g"),
+    ({"data": "nowhere.yaml"}, "file nowhere.yaml: No such file or directory"),
+    ({"rates": {"lr_y": 1}}, "rates = {'lr_y': 1}: rates has two of lr_y, lr_z and ratio, or pairs; see examples"),
+    ({"rates": {"lr_y": 1, "lr_x": 1}}, "rates = {'lr_y': 1, 'lr_x': 1}: rates has two of"),
+    ({"rates": 1}, "rates = 1: rates has two of"),
+    ({"rates": {"lr_y": [], "lr_z": 1}}, "lr_y = []: an axis of a grid has at least one value"),
+    ({"rates": {"lr_y": [1, -1], "lr_z": 1}}, f"lr_y = -1: {RATE}"),
+    ({"rates": {"lr_y": [1, 1.0], "lr_z": 1}}, "lr_y holds 1.0 twice: the values of an axis differ"),
+    ({"rates": {"lr_z": 1, "ratio": 0}}, f"ratio = 0: {RATE}"),
+    ({"rates": {"lr_z": 1e200, "ratio": 1e200}}, f"lr_y = inf: {RATE}"),
+    ({"rates": {"pairs": [[1, 1], [1, 1]]}}, "rates holds (1.0, 1.0) twice"),
+    ({"rates": {"pairs": [[1, "a"]]}}, f"lr_z = a: {RATE}"),
+    ({"rates": {"pairs": [[1, 2, 3]]}}, "rates: pairs = [[1, 2, 3]]: pairs is a list of [lr_y, lr_z]"),
+    ({"rates": {"pairs": []}}, "rates = []: an axis"),
+    ({"steps": 0}, "steps = 0: a positive integer; pass e.g. 100"),
+    ({"steps": -5}, "steps = -5: a positive integer"),
+    ({"steps": "ten"}, "steps = 'ten': a positive integer"),
+    ({"steps": [10, 20]}, "steps = [10, 20]: a positive integer"),
+    ({"seeds": 0}, "seeds = 0: how many seeds (1 to 1000000), or a list; write e.g. 10"),
+    ({"seeds": 10**12}, "seeds = 1000000000000: how many seeds"),
+    ({"seeds": "all"}, "seeds = 'all': how many seeds"),
+    ({"seeds": []}, "seeds = []: an axis"),
+    ({"seeds": [1, 2, 1]}, "seeds holds 1 twice"),
+    ({"seeds": [-1]}, "seeds = [-1]: a list of integers that are not negative"),
+    ({"optimizer": "lion"}, "optimizer = 'lion': the choices are sgd, momentum, adam; use one of them"),
+    ({"optimizer": []}, "optimizer = []: an axis"),
+    ({"seq_len": [128, 1]}, "seq_len = 1: T is a whole number of at least 2"),
+    ({"batch_size": 0}, "batch_size = 0: a positive integer"),
+    ({"batch_size": "expectation"}, "batch_size = None with seq_len = 128: the expectation"),
+    ({"momentum": 1}, "momentum = 1: momentum lies in [0, 1)"),
+    ({"momentum": "much"}, "momentum = 'much': momentum is a number"),
+    ({"initial": "one"}, "initial = 'one': the choices are zero, random"),
+    ({"initial": [0, 0]}, "initial = [0, 0]: the choices are zero, random"),
+    ({"rng": "lottery"}, "rng = 'lottery': the choices are fresh, replay"),
+    ({"rng": "replay", "seq_len": float("inf")}, "rng = 'replay' without a finite batch and T"),
+    ({"dtype": "float16"}, "dtype = 'float16': the choices are float64, float32"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "message"), BAD, ids=[message.split(":")[0] for _, message in BAD])
+def test_a_bad_grid(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        grid_of(GOOD | change, Path())
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_good_grid_is_good() -> None:
+    assert grid_of(GOOD, Path()).num_runs == 2
+
+
+@pytest.mark.parametrize("key", GOOD)
+def test_a_missing_key(key: str) -> None:
+    content = {name: value for name, value in GOOD.items() if name != key}
+    with pytest.raises(BadInput, match=f"no key '{key}': a grid has data, rates, steps, seeds; see examples"):
+        grid_of(content, Path())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("fig7", None, "grid fig7: a grid is one of fig5, fig6, fig11, fig12, or a .yaml file; correct the name"),
+        ("nowhere.yaml", None, "nowhere.yaml: No such file or directory: the file must exist and be readable"),
+        ("a.yaml", "data: [", "a.yaml: while parsing a flow node"),
+        ("a.yaml", "- 1", "a.yaml: [1]: a mapping of keys to values"),
+        ("a.yaml", "", "a.yaml: None: a mapping"),
+    ],
+)
+def test_a_bad_file(name: str, text: str | None, message: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(BadInput) as caught:
+        load_grid(name if name == "fig7" else str(tmp_path / name))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_of_classes_lies_beside_the_grid(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text((EXAMPLES / "two_topics.yaml").read_text())
+    (tmp_path / "grid.yaml").write_text(yaml.safe_dump(GOOD | {"data": "mine.yaml"}))
+    assert load_grid(str(tmp_path / "grid.yaml")).data["mine.yaml"].vocab_size == 11
+
+
+def test_a_grid_from_python() -> None:
+    with pytest.raises(BadInput, match=r"rates = \[\]: an axis"):
+        Grid(data={"a": syn_medium(1)}, rates=(), steps=1, seeds=(0,))
+    with pytest.raises(BadInput, match=r"data = \[\]: an axis"):
+        Grid(data={}, rates=((1, 1),), steps=1, seeds=(0,))

@@ -1,0 +1,162 @@
+"""What a sweep stores, and that neither blocks nor a kill change a bit of it."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import signal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from scansnap_core import BadInput, measures
+from scansnap_core.datasets import syn_medium
+from scansnap_core.store import read
+from scansnap_core.sweeps import blocks
+from scansnap_core.sweeps.grid_files import grid_of, load_grid
+from scansnap_core.sweeps.running import run
+from scansnap_core.training import train
+from tests.sweeps.processes import finished_blocks, start, wait_for
+from tests.sweeps.stores import files
+
+CONTENT: dict[str, Any] = {
+    "data": ["syn_medium 1", "syn_small", "syn_medium 2"],
+    "rates": {"lr_z": [0.5, 2], "ratio": [1, 5]},
+    "steps": 6,
+    "seeds": [3, 8],
+    "optimizer": ["momentum", "adam"],
+    "seq_len": [16, 32],
+    "batch_size": 8,
+    "initial": "random",
+}
+SLOW = """
+data: syn_medium 3
+rates: {lr_z: [1, 2], ratio: [1, 5]}
+steps: 60
+seeds: 16
+optimizer: momentum
+initial: random
+"""
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
+    path = tmp_path_factory.mktemp("swept") / "a.zarr"
+    run(grid_of(CONTENT, Path()), path, command="scansnap sweep")
+    return read(path)
+
+
+def test_it_stores_what_train_returns(swept: xr.Dataset) -> None:
+    assert dict(swept.entropy.sizes) == {
+        "data": 3, "optimizer": 2, "seq_len": 2, "batch_size": 1, "seed": 2, "rate": 4, "class": 4,
+    }  # fmt: skip
+    assert {"command", "torch_version", "configuration"} <= swept.attrs.keys()
+    assert swept.lr_y.values.tolist() == [0.5, 2.5, 2, 10]
+    classes = syn_medium(2)
+    expected = train(
+        classes, lr_y=[0.5, 2.5, 2, 10], lr_z=[0.5, 0.5, 2, 2], steps=6, seeds=[8], optimizer="adam", seq_len=32,
+        batch_size=8, initial="random", dtype="float32",
+    ).isel(seed=0, recorded=-1)  # fmt: skip
+    one = swept.sel(data="syn_medium 2", optimizer="adam", seq_len=32, batch_size="8", seed=8)
+    Z = one.Z.sel(query=classes.compact.queries, token=classes.compact.tokens)
+    np.testing.assert_allclose(Z, expected.Z, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(one.final_loss, expected.loss.isel(step=-1), rtol=1e-5)
+    H = measures.entropy(measures.attention(expected.Z, classes), classes)
+    np.testing.assert_allclose(one.entropy, H, rtol=1e-5)
+    np.testing.assert_array_equal(one.diverged_at, -1)
+    # what a class system lacks is NaN, and nothing else is
+    assert swept.num_classes.values.tolist() == [2, 2, 4]
+    assert np.isnan(swept.entropy.sel(data="syn_small")).any(["optimizer", "seed"]).sum("class").max() == 2
+    assert np.isfinite(swept.entropy).sum() == (2 + 2 + 4) * 2 * 2 * 2 * 4
+
+
+def test_blocks_do_not_matter(swept: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "RATES_PER_BLOCK", 3)
+    grid = grid_of(CONTENT, Path())
+    assert blocks.layout_of(grid).num_blocks == 2 * 24
+    run(grid, tmp_path / "a.zarr")
+    other = read(tmp_path / "a.zarr")
+    for name in ("entropy", "final_loss", "diverged_at"):
+        xr.testing.assert_allclose(other[name], swept[name], rtol=1e-5)
+    one_seed = grid_of(CONTENT | {"seeds": [8]}, Path())
+    run(one_seed, tmp_path / "b.zarr")
+    xr.testing.assert_equal(read(tmp_path / "b.zarr"), other.sel(seed=[8]))
+
+
+def test_seeds_matter(swept: xr.Dataset) -> None:
+    assert not np.isclose(swept.final_loss.sel(seed=3), swept.final_loss.sel(seed=8)).any()
+
+
+def test_the_expectation_at_infinite_length(tmp_path: Path) -> None:
+    content = CONTENT | {"seq_len": np.inf, "batch_size": "expectation", "initial": "zero", "data": "syn_small"}
+    run(grid_of(content, Path()), tmp_path / "a.zarr")
+    result = read(tmp_path / "a.zarr")
+    assert (result.seq_len.values.tolist(), result.batch_size.values.tolist()) == ([np.inf], ["expectation"])
+    xr.testing.assert_equal(result.Z.sel(seed=3), result.Z.sel(seed=8).assign_coords(seed=3))
+
+
+def test_diverged_runs_are_stored_and_named(tmp_path: Path) -> None:
+    content = CONTENT | {"data": "syn_small", "rates": {"pairs": [[1, 1], [1e200, 1e200]]}, "dtype": "float64"}
+    run(grid_of(content | {"optimizer": "sgd", "seq_len": 3}, Path()), tmp_path / "a.zarr")
+    result = read(tmp_path / "a.zarr")
+    assert (result.diverged_at.isel(rate=0) == -1).all()
+    assert (result.diverged_at.isel(rate=1) >= 0).all()
+    assert np.isnan(result.entropy.isel(rate=1)).all()
+
+
+class Usage(NamedTuple):
+    total: int
+    used: int
+    free: int
+
+
+def test_more_runs_than_the_disk_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = grid_of(CONTENT, Path())
+    path = tmp_path / "a.zarr"
+    run(grid, path)
+    written = sum(map(len, files(path).values()))
+    assert written / 2 < blocks.num_bytes(grid) < 20 * written
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(2, 1, blocks.num_bytes(grid) - 1))
+    run(grid, path)  # it needs no room any more
+    message = r"96 runs, up to 0\.\d+ MB: the disk of .*b\.zarr holds them: 0\.\d+ MB are free; take fewer runs, or"
+    with pytest.raises(BadInput, match=message):
+        run(grid, tmp_path / "b.zarr")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.zarr"]
+    many = grid_of(CONTENT | {"seeds": 1_000_000}, Path())
+    with pytest.raises(BadInput, match=r"48,000,000 runs, up to [\d,]+\.\d+ MB: the disk of .* take fewer runs"):
+        run(many, tmp_path / "b.zarr")
+
+
+def test_killed_and_continued_it_is_the_same_to_the_last_byte(tmp_path: Path) -> None:
+    (tmp_path / "grid.yaml").write_text(SLOW)
+    out = tmp_path / "a.zarr"
+    command = ("scansnap_core.cli", "sweep", tmp_path / "grid.yaml", "--out", out)
+    process = start(*command)
+    wait_for(lambda: finished_blocks(out) >= 3, process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    kept = finished_blocks(out)
+    assert 3 <= kept < 16
+    shutil.copytree(out, tmp_path / "killed.zarr")
+
+    process = start(*command)
+    stdout, stderr = process.communicate()
+    assert (process.returncode, stdout, stderr) == (0, f"64 runs stored in {out}\n", "")
+    killed = files(tmp_path / "killed.zarr")
+    journal = killed.pop("blocks.journal")
+    continued = files(out)
+    assert continued["blocks.journal"].startswith(journal)
+    # all that was there is there still; a temporary file of the block that was cut short may be gone
+    assert {name: continued.get(name) for name in killed if not name.endswith(".partial")}.items() <= continued.items()
+
+    shutil.move(out, tmp_path / "continued.zarr")
+    told = shlex.join(["scansnap", *map(str, command[1:])])
+    run(load_grid(str(tmp_path / "grid.yaml")), out, command=told)
+    assert files(out) == files(tmp_path / "continued.zarr")
+
+    run(load_grid(str(tmp_path / "grid.yaml"), seeds=1, rng="replay"), tmp_path / "control.zarr", command=told)
+    assert not read(tmp_path / "control.zarr").Z.equals(read(out).Z.sel(seed=[1]))
