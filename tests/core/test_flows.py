@@ -151,6 +151,16 @@ def test_B_grows_by_the_definition_of_xi() -> None:
     assert flow.xi(Y, Z) == pytest.approx(expected, rel=1e-9)
 
 
+def test_the_flows_start_at_the_given_attention_and_else_at_zero() -> None:
+    classes = overlapping_classes()
+    Z = np.random.default_rng(5).normal(size=(2, 6))
+    for flow in (flows.TrueFlow(classes, LR_Y, LR_Z), flows.IdealisedFlow(classes, LR_Y, LR_Z)):
+        *Y, at, B = flow.unpack(flow.initial(Z))
+        assert np.array_equal(at, Z)
+        assert not any(part.any() for part in (*Y, B, flow.initial()))
+        assert flow.initial().shape == flow.initial(Z).shape
+
+
 def test_training_with_small_rates_follows_the_true_flow_to_first_order() -> None:
     classes = overlapping_classes()
     flow, end = flows.TrueFlow(classes, LR_Y, LR_Z), 20
@@ -202,7 +212,21 @@ def test_idealised_direction_is_eqn_97() -> None:
     assert (phi[1][classes.compact.probs[1] == 0] == 0).all()
 
 
-def test_idealised_flow_keeps_the_row_sums_of_Z_and_moves_at_the_speed_gamma() -> None:
+def test_idealised_flow_moves_at_the_speed_gamma() -> None:
+    classes = overlapping_classes()
+    flow = flows.IdealisedFlow(classes, LR_Y, LR_Z)
+    start = np.random.default_rng(3).normal(size=(2, 6))
+    # gamma(t) at h(t/K), Eqn 85
+    M, height = classes.vocab_size, float(flows.h(40 / 3, classes.vocab_size, LR_Y))
+    gamma = (M - 1) ** 2 * height / (M - 1 + np.exp(M * height))
+    assert flow.gamma(40.0) == pytest.approx(gamma, rel=1e-12)
+    rate_Z, rate_B = flow.unpack(flow.rhs(40.0, flow.initial(start)))
+    phi, pull = flow.phi(start)
+    assert rate_Z == pytest.approx(LR_Z * gamma * phi, rel=1e-12)
+    assert rate_B == pytest.approx(LR_Z * gamma * pull, rel=1e-12)
+
+
+def test_idealised_flow_keeps_the_row_sums_of_Z() -> None:
     classes = overlapping_classes()
     flow = flows.IdealisedFlow(classes, LR_Y, LR_Z)
     start = np.random.default_rng(3).normal(size=(2, 6))
@@ -212,14 +236,6 @@ def test_idealised_flow_keeps_the_row_sums_of_Z_and_moves_at_the_speed_gamma() -
     assert B.shape == (solution.t.size, 3)
     assert np.abs(Z[-1] - start).max() > 0.1
     assert Z.sum(axis=-1) == pytest.approx(np.tile(start.sum(axis=-1), (len(Z), 1)), abs=1e-12)
-    # gamma(t) at h(t/K), Eqn 85
-    M, height = classes.vocab_size, float(flows.h(40 / 3, classes.vocab_size, LR_Y))
-    gamma = (M - 1) ** 2 * height / (M - 1 + np.exp(M * height))
-    assert flow.gamma(40.0) == pytest.approx(gamma, rel=1e-12)
-    rate_Z, rate_B = flow.unpack(flow.rhs(40.0, flow.initial(start)))
-    phi, pull = flow.phi(start)
-    assert rate_Z == pytest.approx(LR_Z * gamma * phi, rel=1e-12)
-    assert rate_B == pytest.approx(LR_Z * gamma * pull, rel=1e-12)
 
 
 def test_Gamma_is_the_integral_of_gamma() -> None:
