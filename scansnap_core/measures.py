@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
+from scipy import special
 
 from scansnap_core import formulas
 from scansnap_core.bad_input import BadInput
@@ -43,12 +43,11 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
 
     NaN for a class without distinct tokens.
     """
-
-    def one(n: int) -> NDArray[np.float64]:
-        own = c.isel({"class": n}).sel(token=classes.distinct_tokens(n)).transpose(..., "token")
-        return np.asarray(stats.entropy(own.values, axis=-1)) if own.size else np.full(own.shape[:-1], np.nan)
-
-    values = np.stack([one(n) for n in range(classes.num_classes)], axis=-1)
+    distinct = np.array([np.isin(c.token, classes.distinct_tokens(n)) for n in range(classes.num_classes)])
+    own = np.where(distinct, c.transpose(..., "class", "token").values, 0.0)
+    # of a class without distinct tokens, of a diverged run or of vanished attention there is nothing to divide by
+    with np.errstate(invalid="ignore"):
+        values = special.entr(own / own.sum(axis=-1, keepdims=True)).sum(axis=-1)
     template = c.isel(token=0, drop=True).transpose(..., "class")
     return template.copy(data=values).assign_attrs(units="nats")
 

@@ -119,18 +119,12 @@ def _train_one(classes: SequenceClasses, options: Options, progress: bool) -> xr
     rates, seeds, steps = options.rates, options.seeds, options.steps
     device, batch_size = options.device, options.batch_size
     compact, M, K = classes.compact, classes.vocab_size, classes.num_classes
-    source: draws.Draws
-    if batch_size is None:
-        source = draws.Expectation(classes, seeds)
-    elif options.rng == "replay":
-        source = draws.Replay(classes, seeds, batch_size, options.seq_len)
-    else:
-        source = draws.Fresh(classes, seeds, batch_size, options.seq_len)
+    source = draws_of(classes, options)
 
     def tensor(array: Any) -> Tensor:
         return torch.as_tensor(np.asarray(array), dtype=getattr(torch, options.dtype), device=device)
 
-    Y_0, Z_0, outputs, multiplicity = _initial_values(options.initial, classes, source, len(seeds))
+    Y_0, Z_0, outputs, multiplicity = initial_values(options.initial, classes, source, len(seeds))
     per_run = (len(seeds), len(rates), -1, -1)
     Y, Z = tensor(Y_0).unsqueeze(1).expand(per_run).clone(), tensor(Z_0).unsqueeze(1).expand(per_run).clone()
     targets = tensor(classes.next_of[:, None] == outputs)
@@ -219,10 +213,18 @@ def _with_divergence(result: xr.Dataset) -> xr.Dataset:
     return result.assign(diverged_at=first)
 
 
-def _initial_values(
+def draws_of(classes: SequenceClasses, options: Options) -> draws.Draws:
+    """The source of the batches that the options ask for."""
+    if options.batch_size is None:
+        return draws.Expectation(classes, options.seeds)
+    kind = draws.Replay if options.rng == "replay" else draws.Fresh
+    return kind(classes, options.seeds, options.batch_size, options.seq_len)
+
+
+def initial_values(
     initial: str | tuple[Any, Any], classes: SequenceClasses, source: draws.Draws, num_seeds: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Y (S, L, O), Z (S, Q, L), the outputs and their multiplicities."""
+    """Where training begins, for S seeds: Y (S, L, O), Z (S, Q, L), the O outputs and their multiplicities."""
     compact, M, K = classes.compact, classes.vocab_size, classes.num_classes
     L, Q = len(compact.tokens), len(compact.queries)
     if initial == "zero":

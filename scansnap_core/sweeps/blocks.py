@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,12 @@ import numpy as np
 import xarray as xr
 
 from scansnap_core import measures
+from scansnap_core.compiled import SharedRuns
 from scansnap_core.sequences import SequenceClasses
 from scansnap_core.store import Layout, Variable
 from scansnap_core.sweeps.grids import Grid
 from scansnap_core.training import TrainingDiverged, train
+from scansnap_core.training_options import Options
 
 RATES_PER_BLOCK = 64
 """Runs of one seed share data, so they are computed together; more of them make a block that is lost when killed."""
@@ -48,8 +51,14 @@ class Block:
         """How many runs it holds."""
         return len(self.arguments["lr_y"])
 
-    def compute(self) -> dict[str, np.ndarray]:
-        """Train the runs.
+    def start(self) -> SharedRuns | None:
+        """Draw the first samples for the compiled program, where it serves: on a CPU, without Adam."""
+        if self.arguments["device"] != "cpu" or self.arguments["optimizer"] == "adam":
+            return None
+        return SharedRuns(self.classes, Options.checked(**self.arguments, seeds=[self.seed]))
+
+    def finish(self, started: SharedRuns | None, threads: ThreadPoolExecutor | None = None) -> dict[str, np.ndarray]:
+        """Train what :meth:`start` returned.
 
         Returns
         -------
@@ -57,17 +66,27 @@ class Block:
             ``entropy`` (rate, class), ``final_loss`` (rate), ``diverged_at`` (rate) and ``Z`` (rate, query, token) on
             the axes of the classes' :class:`~scansnap_core.sequences.Compact`; see :func:`layout_of`.
         """
+        values = self._train() if started is None else started.train(threads)
+        labels = {"query": self.classes.compact.queries, "token": self.classes.compact.tokens}
+        Z = xr.DataArray(values["Z"], dims=("rate", "query", "token"), coords=labels)
+        with np.errstate(invalid="ignore"):  # a diverged run has no attention
+            entropy = measures.entropy(measures.attention(Z, self.classes), self.classes)
+        return {
+            "entropy": entropy.values,
+            "final_loss": values["loss"][:, -1],
+            "diverged_at": values["diverged_at"],
+            "Z": values["Z"],
+        }
+
+    def compute(self) -> dict[str, np.ndarray]:
+        """All of it, in this thread."""
+        return self.finish(self.start())
+
+    def _train(self) -> dict[str, np.ndarray]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrainingDiverged)  # diverged_at tells of it
             result = train(self.classes, seeds=[self.seed], **self.arguments).isel(seed=0, recorded=0)
-        with np.errstate(invalid="ignore"):  # a diverged run has no attention
-            entropy = measures.entropy(measures.attention(result.Z, self.classes), self.classes)
-        return {
-            "entropy": entropy.values,
-            "final_loss": result.loss.isel(step=-1).values,
-            "diverged_at": result.diverged_at.values,
-            "Z": result.Z.values,
-        }
+        return {name: result[name].values for name in ("loss", "diverged_at", "Z")}
 
 
 def layout_of(grid: Grid) -> Layout:

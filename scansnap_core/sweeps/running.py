@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import torch
 from tqdm import tqdm
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.compiled import SharedRuns
 from scansnap_core.provenance import provenance, versions
 from scansnap_core.store import writing
 from scansnap_core.sweeps.blocks import Block, blocks, layout_of, num_bytes, placed
@@ -88,8 +91,13 @@ def _check_room(out: Path, grid: Grid, share: float) -> None:
 
 
 def _here(blocks: Iterator[Block]) -> Results:
-    for block in blocks:
-        yield block, block.compute()
+    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
+        ahead: Future[SharedRuns | None] | None = None
+        for block, following in itertools.pairwise(itertools.chain(blocks, [None])):
+            assert block is not None
+            started = block.start() if ahead is None else ahead.result()
+            ahead = None if following is None else threads.submit(following.start)
+            yield block, block.finish(started, threads)
 
 
 def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:

@@ -79,7 +79,8 @@ def test_blocks_do_not_matter(swept: xr.Dataset, tmp_path: Path, monkeypatch: py
     assert blocks.layout_of(grid).num_blocks == 2 * 24
     run(grid, tmp_path / "a.zarr")
     other = read(tmp_path / "a.zarr")
-    for name in ("entropy", "final_loss", "diverged_at"):
+    xr.testing.assert_equal(other.sel(optimizer="momentum"), swept.sel(optimizer="momentum"))
+    for name in ("entropy", "final_loss", "diverged_at"):  # Adam's products run over all rates of a block at once
         xr.testing.assert_allclose(other[name], swept[name], rtol=1e-5)
     one_seed = grid_of(CONTENT | {"seeds": [8]}, Path())
     run(one_seed, tmp_path / "b.zarr")
