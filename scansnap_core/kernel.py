@@ -43,33 +43,35 @@ _P0, _P1, _P2, _P3, _P4, _P5 = (
 )
 
 
-def _exp(x: Any, top: Any, bits: Any, out: Any) -> None:
-    """exp(x - top) for x <= top, with room for as many integers; a loop over a library's exp isn't vectorised."""
+def _exp(x: Any, top: Any, bits: Any, powers: Any, out: Any) -> None:
+    """exp(x - top) for x <= top. A loop over a library's exp isn't vectorised.
+
+    ``bits`` and ``powers`` are room for numbers, the same memory as int32 and as float32.
+    """
 
 
 @overload(_exp, jit_options={"fastmath": {"contract"}, "error_model": "numpy"})
-def _exp_of_type(x: Any, top: Any, bits: Any, out: Any) -> Any:
+def _exp_of_type(x: Any, top: Any, bits: Any, powers: Any, out: Any) -> Any:
     return _exp_single if x.dtype == types.float32 else _exp_double
 
 
-def _exp_single(x: Any, top: Any, bits: Any, out: Any) -> None:  # pragma: no cover
-    rounded = bits.view(np.float32)
+def _exp_single(x: Any, top: Any, bits: Any, powers: Any, out: Any) -> None:  # pragma: no cover
     for i in range(x.size):
         a = x[i] - top
         a = _LOWEST if a < _LOWEST else a
         t = a * _LOG2_E + _ROUNDING
         n = t - _ROUNDING
-        rounded[i] = t
+        powers[i] = t
         r = (a - n * _LN_2[0]) - n * _LN_2[1]
         p = ((((_P0 * r + _P1) * r + _P2) * r + _P3) * r + _P4) * r + _P5
         out[i] = p * (r * r) + r + _ONE
     for i in range(x.size):
         bits[i] = (bits[i] + _BIAS) << _MANTISSA  # the float 2^n
     for i in range(x.size):
-        out[i] *= rounded[i]
+        out[i] *= powers[i]
 
 
-def _exp_double(x: Any, top: Any, bits: Any, out: Any) -> None:  # pragma: no cover
+def _exp_double(x: Any, top: Any, bits: Any, powers: Any, out: Any) -> None:  # pragma: no cover
     for i in range(x.size):
         out[i] = np.exp(x[i] - top)
 
@@ -108,10 +110,12 @@ def _attend(q: Any, z: Any, growth: Any, f: Any) -> None:  # pragma: no cover
 
 
 @njit(nogil=True, cache=True, fastmath=REORDERED, error_model="numpy")
-def _err(logits: Any, hit: Any, num_outputs: Any, lanes: Any, bits: Any, error: Any) -> Any:  # pragma: no cover
+def _err(
+    logits: Any, hit: Any, num_outputs: Any, lanes: Any, bits: Any, powers: Any, error: Any
+) -> Any:  # pragma: no cover
     """error = x_{T+1} - alpha of one sample, and its loss."""
     top = _largest(logits, lanes)
-    _exp(logits, top, bits, error)
+    _exp(logits, top, bits, powers, error)
     summed = error.dtype.type(0)
     for o in range(error.size):
         summed += error[o]
@@ -222,6 +226,7 @@ def climb(
     F, G = np.empty((TOGETHER, S), Y.dtype), np.empty((TOGETHER, S), Y.dtype)
     z, growth, lanes = np.empty(S, Y.dtype), np.empty(S, Y.dtype), np.empty(LANES, Y.dtype)
     bits = np.empty(max(O, S), np.int32)
+    powers = bits.view(np.float32)
     share = one / Y.dtype.type(B)
     num_outputs = np.count_nonzero(per_output)
     all_alike = (per_output[:num_outputs] == one).all()
@@ -236,7 +241,7 @@ def climb(
                 for s in range(S):
                     z[s] = z_m[support[s]]
                     top = z[s] if z[s] > top else top
-                _exp(z, top, bits[:S], growth)
+                _exp(z, top, bits, powers, growth)
             count = 0
             while count < TOGETHER and first + count < B and samples[step, first + count] == n:
                 _attend(q[step, first + count], z, growth, F[count])
@@ -251,7 +256,7 @@ def climb(
                     errors[k, o] = zero
             _decode(F, Y, support, logits)
             for k in range(count):
-                total += _err(logits[k], hit, num_outputs, lanes, bits, errors[k])
+                total += _err(logits[k], hit, num_outputs, lanes, bits, powers, errors[k])
             _back(errors, Y, support, G)
             for k in range(count):
                 f, g = F[k], G[k]
