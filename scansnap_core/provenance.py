@@ -7,7 +7,7 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
-PACKAGES = ("scansnap_core", "torch", "numpy")
+PACKAGES = ("scansnap_core", "torch", "numpy", "numba")
 
 
 def provenance(command: str) -> dict[str, str]:

@@ -127,7 +127,7 @@ def _parsed(path: Path) -> dict[str, Any]:
         problem = " ".join(str(error).split())
         raise BadInput(value=f"file {path}: {problem}", rule="the file is valid YAML", remedy=EXAMPLE) from None
     if not isinstance(content, dict):
-        raise BadInput(value=f"file {path}: {content!r}"[:80], rule="a mapping of keys to values", remedy=EXAMPLE)
+        raise BadInput(value=f"file {path}: {str(content)[:60]}", rule="a mapping of keys to values", remedy=EXAMPLE)
     return content
 
 
