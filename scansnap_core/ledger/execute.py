@@ -64,7 +64,7 @@ def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> 
     ----------
     paths : list of Path
     jobs : int
-        How many at a time; each gets its share of the cores.
+        How many at a time, a thread each.
     on_cell : callable
         Called after each executed cell.
 
@@ -72,10 +72,11 @@ def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> 
     -------
     dict from Path to Execution
     """
-    threads = str(max(1, (os.cpu_count() or 1) // jobs))
     environment = {
         **os.environ,
-        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), threads),
+        # One thread adds up in one order, so the last digits don't depend on the machine; and the chapters' matrices are
+        # so small that more threads cost time.
+        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
         # A backend chosen for the terminal would leave the notebook without its figures.
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     }
