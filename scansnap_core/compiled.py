@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from scansnap_core.kernel import LANES, TOGETHER, climb
+from scansnap_core.kernel import LANES, TOGETHER, climb, prepare
 from scansnap_core.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.training import draws_of, initial_values
 from scansnap_core.training_options import Options
@@ -34,6 +34,7 @@ class SharedRuns:
     """
 
     def __init__(self, classes: SequenceClasses, options: Options) -> None:
+        prepare()
         self._classes, self._options, self._dtype = classes, options, np.dtype(options.dtype)
         self._source = draws_of(classes, options)
         Y, Z, outputs, multiplicity = initial_values(options.initial, classes, self._source, 1)
@@ -49,6 +50,8 @@ class SharedRuns:
         self._log_multiplicity[: Y.shape[2]] = np.log(multiplicity)
         self._per_output = np.zeros(shape_Y[2], self._dtype)
         self._per_output[: Y.shape[2]] = 1 / multiplicity
+        # copies, because arrays that came from another process may be read-only, which is another type to Numba
+        self._query_row = np.array(classes.compact.query_row)
         self._target = np.argmax(classes.next_of[:, None] == outputs, axis=1)
         self._loss = np.empty((num_rates, options.steps), self._dtype)
         self._batch = self._sample(0)
@@ -101,7 +104,7 @@ class SharedRuns:
         climb(
             self._Y[rate], self._Z[rate], self._velocity_Y[rate], self._velocity_Z[rate],
             number(lr_y), number(lr_z), number(self._options.momentum), samples, q,
-            self._supports, self._classes.compact.query_row, self._target, self._log_multiplicity, self._per_output,
+            self._supports, self._query_row, self._target, self._log_multiplicity, self._per_output,
             self._loss[rate, first : first + CHUNK],
         )  # fmt: skip
 

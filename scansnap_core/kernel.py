@@ -11,6 +11,7 @@ as a large number) and ``per_output`` 0.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -280,3 +281,19 @@ def climb(
                 for i in range(p.size):
                     p[i] += lr * v[i]
                     v[i] *= momentum
+
+
+@functools.cache
+def prepare() -> None:
+    """Compile :func:`climb` for float32 and then for float64, or load what was compiled before.
+
+    Numba numbers what it keeps on the disk in the order in which types come, and processes that begin at once don't
+    see each other's numbers. So all of them keep to one order.
+    """
+    for dtype in (np.float32, np.float64):
+        Y, Z, support = np.zeros((TOGETHER, LANES), dtype), np.zeros((1, TOGETHER), dtype), np.arange(TOGETHER)[None]
+        one, nothing = np.zeros(1, np.int64), dtype(0)
+        climb(
+            Y, Z, Y.copy(), Z.copy(), nothing, nothing, nothing, one[None], np.ones((1, 1, TOGETHER), dtype),
+            support, one, one, np.zeros(LANES, dtype), np.ones(LANES, dtype), np.zeros(1, dtype),
+        )  # fmt: skip

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
-from scansnap_core import compiled
+from scansnap_core import compiled, kernel
 from scansnap_core.compiled import SharedRuns
 from scansnap_core.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.sequences import SequenceClasses
@@ -98,3 +99,12 @@ def test_neither_chunks_nor_threads_nor_other_rates_change_a_bit(monkeypatch: py
     alone = SharedRuns(syn_medium(3), Options.checked(**options | {"lr_y": 3.0, "lr_z": 2.0})).train()
     assert all(np.array_equal(alone[name][0], whole[name][1]) for name in whole)
     assert not np.array_equal(alone["Z"][0], whole["Z"][0])
+
+
+def test_all_trainings_share_two_compiled_programs() -> None:
+    """Processes that compile at once must compile the same types in the same order; a third would come in any."""
+    for dtype in ("float64", "float32"):
+        classes = pickle.loads(pickle.dumps(syn_medium(1)))
+        classes.compact.query_row.flags.writeable = False
+        SharedRuns(classes, Options.checked(**OPTIONS | {"dtype": dtype, "seeds": [3]})).train()
+    assert [str(signature[4]) for signature in kernel.climb.signatures] == ["float32", "float64"]
