@@ -74,7 +74,7 @@ def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> 
     """
     environment = {
         **os.environ,
-        # One thread adds up in one order, so the last digits don't depend on the machine; and the chapters' matrices are
+        # One thread adds up in one order, so the last digits don't depend on the machine; and a chapter's matrices are
         # so small that more threads cost time.
         **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
         # A backend chosen for the terminal would leave the notebook without its figures.
