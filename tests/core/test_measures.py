@@ -123,7 +123,7 @@ def test_recall_of_no_distinct_tokens_is_undefined() -> None:
 def test_recall_of_a_diverged_run_is_undefined() -> None:
     Z = logits(syn_small())
     Z[0] = np.nan
-    assert np.isnan(measures.recall(Z, syn_small(), 0.1)).values.tolist() == [[True], [False]]
+    assert np.isnan(measures.recall(Z, syn_small(), 0.1).values).tolist() == [[True], [False]]
 
 
 def test_relative_gain_and_growth_factor_are_theorem_3s() -> None:
