@@ -126,7 +126,7 @@ def _said(verdicts: dict[str, Any], page_id: str, witness: str) -> str:
 
 
 def _standing(page: Page, verdicts: dict[str, Any], full: bool) -> str:
-    """Beside the verdict of a statement: whether it is fully verified, or what that waits for."""
+    """Beside the verdict of a statement: whether it is fully verified, or what stands in the way."""
     if full:
         return ' <span class="ss-waits">fully verified</span>'
     if not page.is_statement or verdict_of(verdicts, page.id) == OPEN:
@@ -135,7 +135,7 @@ def _standing(page: Page, verdicts: dict[str, Any], full: bool) -> str:
     if not grounds:
         return ""
     waits = ", ".join(grounds) if len(grounds) <= _NAMED_GROUNDS else f"{len(grounds)} statements"
-    return f' <span class="ss-waits">rests on {waits}, not verified yet</span>'
+    return f' <span class="ss-waits">rests on {waits}, not verified</span>'
 
 
 def _erratum(refutation: dict[str, str], cell_url: str) -> str:

@@ -107,8 +107,15 @@ def test_flow_follows_the_mean_gradient_over_samples() -> None:
         queries.append([1.0])
         targets.append(np.eye(2, 3)[n])
         weight.append(0.5 * chance_of(k, classes.compact.probs[n][held]))
-    stacked = [torch.tensor(np.array(part)) for part in (q, queries, targets, weight)]
-    exact = model.gradients(*stacked, *map(torch.from_numpy, (Y, Z)), torch.tensor([1.0, 1.0, 98.0]).double())
+    exact = model.gradients(
+        torch.tensor(np.array(q)),
+        torch.tensor(queries).double(),
+        torch.tensor(np.array(targets)),
+        torch.tensor(weight).double(),
+        torch.from_numpy(Y),
+        torch.from_numpy(Z),
+        torch.tensor([1.0, 1.0, 98.0]).double(),
+    )
     for part, got, base in zip(exact[1:], flow.unpack(finite)[:2], flow.unpack(limit)[:2], strict=True):
         change = part.numpy() - base
         assert np.abs(got - base - change).max() < 0.02 * np.abs(change).max()
