@@ -69,6 +69,9 @@ def test_a_batch_is_its_systems_one_by_one() -> None:
         assert spectrum.E_prime(E)[s] == pytest.approx(spectrum.E_prime(E[s]), abs=1e-14)
         assert beta[s] == pytest.approx(spectrum.beta(E[s], 100), abs=1e-14)
         assert spectrum.force(F, beta)[s] == pytest.approx(spectrum.force(F[s], beta[s]), abs=1e-14)
+    # a batch of batches
+    assert np.array_equal(spectrum.E(F[:2, None])[:, 0], E[:2])
+    assert np.array_equal(spectrum.E_prime(E[:2, None])[:, 0], spectrum.E_prime(E[:2]))
 
 
 @pytest.mark.parametrize("num_common", [1, 3])

@@ -193,6 +193,14 @@ def test_attention_is_finite_and_exact(name: str, power: int, backend: str) -> N
             assert (got**power).sum() == pytest.approx(1, rel=1e-12)
 
 
+@pytest.mark.parametrize(("name", "power"), [("c", 1), ("f", 2)])
+def test_attention_is_normalised_over_tokens_1_to_M(name: str, power: int) -> None:
+    weights = [P[i] * sp.exp(z_m[i]) for i in (1, 2, 3)]
+    norm = sp.root(sp.Add(*(weight**power for weight in weights)), power)
+    formula = getattr(formulas, name).subs(M, 3).doit()
+    assert [sp.simplify(formula.subs(formulas.l, i) - weights[i - 1] / norm) for i in (1, 2, 3)] == [0, 0, 0]
+
+
 def test_attention_batches_over_leading_axes_and_is_differentiable() -> None:
     rng = np.random.default_rng(1)
     probs, logits = rng.dirichlet(np.ones(5), size=(2, 3)), rng.normal(size=(2, 3, 5))
