@@ -13,12 +13,13 @@ export OMP_NUM_THREADS
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install book site test style types tests clean
+.PHONY: help install book site test style types tests mutants clean
 
 help:
-	@echo "make book   execute and verify every chapter, then build the site"
-	@echo "make test   lint, check types, run the tests, compare every chapter's outputs with fresh ones"
-	@echo "make clean  remove what was built; $(VENV) stays"
+	@echo "make book     execute and verify every chapter, then build the site"
+	@echo "make test     lint, check types, run the tests, compare every chapter's outputs with fresh ones"
+	@echo "make mutants  change the formulas in small ways, one at a time: each change must fail a test or a chapter"
+	@echo "make clean    remove what was built; $(VENV) stays"
 
 install: $(INSTALLED)
 
@@ -55,6 +56,10 @@ tests: $(INSTALLED)
 	@mkdir -p reports
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --color=no --junitxml=reports/tests.xml \
 		--nbval --nbval-current-env --nbval-cell-timeout=300 tests chapters
+
+# For hours on two cores, so at low priority; an interrupted run goes on where it was.
+mutants: $(INSTALLED)
+	nice -n 10 $(BIN)/python -m mutants --jobs $(JOBS)
 
 clean:
 	rm -rf _build reports

@@ -1,0 +1,84 @@
+"""A run of many mutants: in copies, several at a time, and going on where it was interrupted."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from mutants.catalogue import Mutant
+from mutants.copies import copies
+from mutants.judges import Outcome, Verdict
+from mutants.session import judge_all, session
+from tests.mutants.trees import MODULE, mutants, write_tree
+
+SOURCE = "scansnap_core/flows.py"
+
+
+def by_what_it_becomes(copy: Path, mutant: Mutant) -> Verdict:
+    return Verdict(Outcome.TESTS, (copy / SOURCE).read_text())
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_each_mutant_is_planted_alone_in_a_copy(tmp_path: Path, jobs: int) -> None:
+    tree, seen = write_tree(tmp_path), set()
+
+    def judge(copy: Path, mutant: Mutant) -> Verdict:
+        seen.add(copy)
+        return by_what_it_becomes(copy, mutant)
+
+    verdicts = dict(judge_all(tree, mutants(), judge, jobs))
+    assert {mutant: verdict.by for mutant, verdict in verdicts.items()} == {m: m.source for m in mutants()}
+    assert (tree / SOURCE).read_text() == MODULE
+    assert tree not in seen
+    assert len(seen) <= jobs
+    assert not any(copy.exists() for copy in seen)
+
+
+def test_a_copy_lacks_what_is_hidden_built_or_installed(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path)
+    before = {path for path in tree.rglob("*") if path.is_file()}
+    for name in (".git/HEAD", "_build/page", "environment/pyvenv.cfg", "scansnap_core/__pycache__/flows.pyc"):
+        (tree / name).parent.mkdir(parents=True)
+        (tree / name).touch()
+    with copies(tree, 1) as (copy,):
+        files = {str(path.relative_to(copy)) for path in copy.rglob("*") if path.is_file()}
+    assert len(files) == len(before)
+    assert SOURCE in files
+
+
+def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path)
+
+    def go_on(stop_after: int) -> dict[Mutant, Verdict]:
+        with session(tree, mutants()) as kept:
+            waiting = [m for m in mutants() if m not in kept.verdicts()]
+            for mutant, verdict in islice(judge_all(tree, waiting, by_what_it_becomes, 2), stop_after):
+                assert mutant in waiting
+                kept.keep(mutant, verdict)
+            return kept.verdicts()
+
+    assert len(go_on(stop_after=2)) == 2
+    assert len(go_on(stop_after=1)) == 3
+    assert go_on(stop_after=len(mutants())) == {m: Verdict(Outcome.TESTS, m.source) for m in mutants()}
+
+
+def test_a_later_verdict_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+    mutant, *_ = mutants()
+    with session(write_tree(tmp_path), mutants()) as kept:
+        for verdict in (Verdict(Outcome.ALIVE), Verdict(Outcome.CHAPTERS, "lemma_08")):
+            kept.keep(mutant, verdict)
+            assert kept.verdicts() == {mutant: verdict}
+
+
+@pytest.mark.parametrize("changed", [SOURCE, "tests/core/test_flows.py", "chapters/statements/lemma_08.ipynb"])
+def test_other_sources_or_judges_begin_a_new_session(tmp_path: Path, changed: str) -> None:
+    tree, (mutant, *_) = write_tree(tmp_path), mutants()
+    with session(tree, mutants()) as kept:
+        kept.keep(mutant, Verdict(Outcome.ALIVE))
+    (tree / changed).parent.mkdir(parents=True, exist_ok=True)
+    (tree / changed).write_text("# changed\n")
+    with session(tree, mutants()) as kept:
+        assert kept.verdicts() == {}
+    assert len(list((tree / "_build").iterdir())) == 1

@@ -1,0 +1,41 @@
+"""A small tree to plant mutants in: one of its modules has something to change, and a test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from mutants.catalogue import Mutant, mutants_of
+
+MODULE = "def double(x: int) -> int:\n    return 2 * x\n"
+TEST = "from scansnap_core import flows\n\n\ndef test_double() -> None:\n    assert flows.double(3) == 6\n"
+
+
+def write_tree(root: Path, test: str = TEST) -> Path:
+    for name, text in {
+        "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["."]\naddopts = "--import-mode=importlib"\n',
+        "scansnap_core/__init__.py": "",
+        "scansnap_core/flows.py": MODULE,
+        "scansnap_core/formulas.py": "",
+        "scansnap_core/model.py": "",
+        "scansnap_core/spectrum.py": "",
+        "mutants/equivalent.yaml": "",
+        "tests/core/test_flows.py": test,
+        "tests/core/test_nothing.py": "def test_nothing() -> None:\n    pass\n",
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def name_equivalent(root: Path, *entries: dict[str, object]) -> None:
+    (root / "mutants/equivalent.yaml").write_text(yaml.safe_dump(list(entries)))
+
+
+def mutants() -> list[Mutant]:
+    return list(mutants_of("flows", MODULE))
+
+
+def mutant(becomes: str) -> Mutant:
+    return next(m for m in mutants() if m.becomes == becomes)
