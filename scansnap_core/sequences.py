@@ -81,23 +81,32 @@ class SequenceClasses:
         """|Omega(l)| for every token l, shape (M,): in how many classes it occurs."""
         return np.bincount(self._probs.indices, minlength=self.vocab_size).astype(np.int64)
 
+    @cached_property
+    def sparse_probs(self) -> sparse.csr_array:
+        """P(l|n) over :attr:`tokens` alone, SciPy sparse, shape (K, L)."""
+        # slicing columns would allocate an array of size M
+        columns = np.searchsorted(self.tokens, self._probs.indices)
+        shape = (self.num_classes, len(self.tokens))
+        return sparse.csr_array((self._probs.data, columns, self._probs.indptr), shape=shape)
+
     @property
     def common_tokens(self) -> Ints:
         """G_CT: the tokens with |Omega(l)| > 1."""
-        return np.flatnonzero(self.num_holders > 1)
+        return self.tokens[np.bincount(self.sparse_probs.indices) > 1]
 
     def distinct_tokens(self, n: int) -> Ints:
         """G_DT(n): the tokens that occur in class n alone."""
         support = self.support(n)
-        return support[self.num_holders[support] == 1]
+        return np.setdiff1d(support, self.common_tokens, assume_unique=True)
 
     # -- overlaps ----------------------------------------------------------------------------------------------
 
     @cached_property
     def E(self) -> Floats:
         """E = F^T F - I at Z = 0, shape (K, K): the overlaps f_n^T f_n' of the l2-normalised classes (Assumption 2)."""
-        norms = np.sqrt(self._probs.multiply(self._probs).sum(axis=1))
-        F = sparse.csr_array(self._probs.multiply(1 / np.asarray(norms).reshape(-1, 1)))
+        probs = self.sparse_probs
+        norms = np.sqrt(probs.multiply(probs).sum(axis=1))
+        F = sparse.csr_array(probs.multiply(1 / np.asarray(norms).reshape(-1, 1)))
         overlaps = (F @ F.T).toarray()
         np.fill_diagonal(overlaps, 0.0)
         return overlaps
@@ -114,7 +123,7 @@ class SequenceClasses:
     def compact(self) -> Compact:
         """The same classes on the axes that can move; see :class:`Compact`."""
         queries, query_row = np.unique(self.query_of, return_inverse=True)
-        return Compact(self.tokens, self._probs[:, self.tokens].toarray(), queries, query_row.astype(np.int64))
+        return Compact(self.tokens, self.sparse_probs.toarray(), queries, query_row.astype(np.int64))
 
     def sample(self, rng: np.random.Generator, batch_size: int, seq_len: float) -> tuple[Ints, Floats]:
         """Draw a batch: classes uniformly, then T - 1 contextual tokens i.i.d. from P(.|n).

@@ -53,11 +53,16 @@ def test_sparse_classes_are_the_dense_ones() -> None:
         assert (other.compact.probs == dense.compact.probs).all()
 
 
-def test_a_large_vocabulary_costs_only_its_support() -> None:
-    probs = sparse.csr_array(([0.5, 0.5, 0.25, 0.75], ([0, 0, 1, 1], [7, 10**3, 7, 10**6])), shape=(2, 10**6 + 1))
-    compact = SequenceClasses(probs, [3, 3]).compact
-    assert compact.tokens.tolist() == [7, 10**3, 10**6]
-    assert compact.probs.tolist() == [[0.5, 0.5, 0], [0.25, 0, 0.75]]
+@pytest.mark.parametrize("last", [10**6, 10**13])
+def test_a_large_vocabulary_costs_only_its_support(last: int) -> None:
+    probs = sparse.csr_array(([0.5, 0.5, 0.25, 0.75], ([0, 0, 1, 1], [7, 10**3, 7, last])), shape=(2, last + 1))
+    classes = SequenceClasses(probs, [3, 3])
+    assert classes.compact.tokens.tolist() == [7, 10**3, last]
+    assert classes.compact.probs.tolist() == [[0.5, 0.5, 0], [0.25, 0, 0.75]]
+    assert (classes.sparse_probs.toarray() == classes.compact.probs).all()
+    assert classes.common_tokens.tolist() == [7]
+    assert classes.distinct_tokens(1).tolist() == [last]
+    assert classes.E[0, 1] == pytest.approx(0.5 * 0.25 / np.sqrt(0.5 * 0.625), rel=1e-14)
 
 
 def test_compact_axes_hold_the_classes() -> None:
