@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -25,8 +26,9 @@ def main() -> int:
     Returns
     -------
     int
-        The exit status: 0; 1 if a mutant survived; 2 on bad input.
+        The exit status: 0; 1 if a mutant survived; 2 on bad input; 130 if interrupted.
     """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # else a terminated run leaves its copies behind
     parser = argparse.ArgumentParser(prog="python -m mutants", description=sys.modules["mutants"].__doc__)
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many mutants at a time (default: 1)")
     jobs = parser.parse_args().jobs
@@ -35,6 +37,9 @@ def main() -> int:
     except BadInput as error:
         print(f"mutants: error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("mutants: interrupted; the same command goes on from here", file=sys.stderr)
+        return 130
 
 
 def run(root: Path, jobs: int) -> int:

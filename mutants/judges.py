@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import nbformat
 import psutil
 
 from mutants import pytest_in_copy
+from scansnap_core.cli import NOT_VERIFIED, VERIFIED
 
 TEST_SECONDS = 60
 CHAPTER_SECONDS = 300
@@ -87,7 +89,7 @@ class CoreTests:
             The tests don't import the copy, or pytest fails without a failed test.
         """
         receiver, sender = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=pytest_in_copy.run, args=(copy, files, sender))
+        process = self._context.Process(target=pytest_in_copy.run, args=(copy, files, 2 * TEST_SECONDS, sender))
         process.start()
         sender.close()
         try:
@@ -117,13 +119,22 @@ def panels(root: Path, module: str, first: str = "") -> list[list[str]]:
 
 
 def judge_by_chapters(copy: Path, chapters: Iterable[str]) -> Verdict:
-    """Execute chapters of the copy, one by one; the first that fails, or differs from its stored outputs, kills."""
+    """Execute chapters of the copy, one by one; the first that fails, or differs from its stored outputs, kills.
+
+    Raises
+    ------
+    RuntimeError
+        A chapter was neither verified nor refuted: it doesn't exist, or its execution was interrupted.
+    """
     for chapter in chapters:
         try:
-            if verify(copy, chapter, seconds=CHAPTER_SECONDS):
-                return Verdict(Outcome.CHAPTERS, chapter)
+            status = verify(copy, chapter, seconds=CHAPTER_SECONDS)
         except subprocess.TimeoutExpired:
             return Verdict(Outcome.TIMEOUT, chapter)
+        if status not in (VERIFIED, NOT_VERIFIED):
+            raise RuntimeError(f"scansnap verify {chapter} ends with status {status}")
+        if status == NOT_VERIFIED:
+            return Verdict(Outcome.CHAPTERS, chapter)
     return Verdict(Outcome.SURVIVED)
 
 
@@ -141,7 +152,9 @@ def verify(copy: Path, *arguments: str, seconds: float | None = None) -> int:
 
 def chapters_about(root: Path, module: str) -> list[str]:
     """The chapters that import the module, themselves or through another of the package's modules."""
-    package = {path.stem: imports(path.read_text("utf8")) for path in (root / "scansnap_core").glob("*.py")}
+    package: dict[str, set[str]] = defaultdict(set)
+    for path in (root / "scansnap_core").rglob("*.py"):
+        package[path.relative_to(root / "scansnap_core").with_suffix("").parts[0]] |= imports(path.read_text("utf8"))
     found = []
     for path in sorted((root / "chapters").rglob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
@@ -150,7 +163,7 @@ def chapters_about(root: Path, module: str) -> list[str]:
         new = imports(source)
         while new:
             reached |= new
-            new = {other for name in new for other in package.get(name, set())} - reached
+            new = {other for name in new for other in package[name]} - reached
         if module in reached:
             found.append(path.stem)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -29,7 +30,7 @@ class FirstFailure:
             self.name = report.nodeid
 
 
-def run(copy: Path, files: list[str], answer: Connection) -> None:
+def run(copy: Path, files: list[str], seconds: int, answer: Connection) -> None:
     """Run the copy's tests up to the first failure, and send what it is: "" for none, or a complaint (an Exception).
 
     Parameters
@@ -38,9 +39,12 @@ def run(copy: Path, files: list[str], answer: Connection) -> None:
         The root of the copy. Everything of ours that the tests import comes from it.
     files
         Test files, from the root.
+    seconds
+        When this process ends, even if nobody is left who waits for it.
     answer
         Where the answer goes to. The output of pytest goes nowhere.
     """
+    signal.alarm(seconds)
     gc.freeze()  # pytest collects garbage twice, and the imported libraries are a lot to search
     silence = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import shutil
+import signal
 from pathlib import Path
 
 import nbformat
 import psutil
 import pytest
 
-from mutants import judges
+from mutants import judges, pytest_in_copy
 from mutants.copies import ROOT, copies, planted
 from mutants.judges import CoreTests, Outcome, Verdict, chapters_about, imports, judge_by_chapters, panels
 from tests.ledger.books import CHAPTER, GOOD_CELLS, write_book
@@ -62,6 +64,16 @@ def test_a_test_without_end_is_ended(tests: CoreTests, tmp_path: Path, monkeypat
     assert [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", "1234.5"]] == []
 
 
+def test_a_process_that_nobody_waits_for_ends(tmp_path: Path) -> None:
+    copy = write_tree(tmp_path, test="def test_it() -> None:\n    while True:\n        pass\n")
+    process = multiprocessing.get_context("forkserver").Process(
+        target=pytest_in_copy.run, args=(copy, [FILE], 3, multiprocessing.Pipe(duplex=False)[1])
+    )
+    process.start()
+    process.join(30)
+    assert process.exitcode == -signal.SIGALRM
+
+
 def test_a_crash_kills(tests: CoreTests, tmp_path: Path) -> None:
     copy = write_tree(tmp_path, test="import os\n\n\ndef test_it() -> None:\n    os._exit(0)\n")
     assert tests.ask(copy, [FILE]) == Verdict(Outcome.TESTS, f"{FILE} (crash)")
@@ -84,8 +96,8 @@ def test_imports_are_found_in_all_their_forms() -> None:
 
 def test_chapters_are_those_that_reach_the_module(tmp_path: Path) -> None:
     write_book(tmp_path, (CHAPTER, ("from scansnap_core.dynamics import compare",)))
-    (tmp_path / "scansnap_core").mkdir()
-    (tmp_path / "scansnap_core/dynamics.py").write_text("from scansnap_core import flows\n")
+    (tmp_path / "scansnap_core/dynamics").mkdir(parents=True)
+    (tmp_path / "scansnap_core/dynamics/all.py").write_text("from scansnap_core import flows\n")
     (tmp_path / "scansnap_core/flows.py").write_text("from scansnap_core import dynamics, formulas\n")
     assert [chapters_about(tmp_path, name) for name in ("flows", "formulas", "model")] == [["lemma_08"]] * 2 + [[]]
 
@@ -113,3 +125,8 @@ def test_a_chapter_judges_the_copy(book: Path, monkeypatch: pytest.MonkeyPatch) 
         assert judge_by_chapters(copy, ["lemma_08"]) == Verdict(Outcome.CHAPTERS, "lemma_08")
         monkeypatch.setattr(judges, "CHAPTER_SECONDS", 0.5)
         assert judge_by_chapters(copy, ["lemma_08"]) == Verdict(Outcome.TIMEOUT, "lemma_08")
+
+
+def test_a_chapter_that_judges_nothing_is_no_judge(book: Path) -> None:
+    with pytest.raises(RuntimeError, match="scansnap verify lemma_09 ends with status 2"):
+        judge_by_chapters(book, ["lemma_09"])
