@@ -169,6 +169,7 @@ _PAGES = (
     _figure(11, "Recall of distinct tokens, a panel per attention rate"),
     _figure(12, "Recall of distinct tokens, a panel per ratio of rates"),
     Page("notation", "notation", 0, "Symbols, code names, shapes and units"),
+    Page("assumptions", "beyond", 0, "Which experiment satisfies which assumption"),
     Page("one_path", "beyond", 0, "All rates move attention along one curve, each on its own clock"),
 )
 
