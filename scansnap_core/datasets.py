@@ -25,7 +25,7 @@ def syn_small() -> SequenceClasses:
     The paper says M = 30; the authors' runs give each query and each next token an index of its own, so M = 34 here,
     as their first loss ln 34 shows. Each class has its own query token.
     """
-    return _shared_and_distinct(np.ones(NUM_COMMON), DISTINCT_WEIGHTS, num_queries=2, classes_per_query=1)
+    return _shared_and_distinct(num_classes=2, classes_per_query=1)
 
 
 def syn_medium(num_queries: int) -> SequenceClasses:
@@ -42,7 +42,25 @@ def syn_medium(num_queries: int) -> SequenceClasses:
             rule="Syn-Medium has at least one query token",
             remedy="use 1, 3, 5 or 10 as in the paper",
         )
-    return _shared_and_distinct(np.ones(NUM_COMMON), DISTINCT_WEIGHTS, num_queries, classes_per_query=2)
+    return _shared_and_distinct(num_classes=2 * num_queries, classes_per_query=2)
+
+
+def syn_large(num_classes: int, vocab_size: int) -> SequenceClasses:
+    """Syn-Medium's classes, two to a query token, in any number and in any larger vocabulary.
+
+    Parameters
+    ----------
+    num_classes, vocab_size
+        K and M, with K >= 1 and M >= 10 + 11 K + K/2 (rounded up) for the common, distinct, next and query tokens.
+    """
+    needed = NUM_COMMON + (len(DISTINCT_WEIGHTS) + 1) * num_classes + -(-num_classes // 2)
+    if num_classes < 1 or vocab_size < needed:
+        raise BadInput(
+            value=f"K = {num_classes}, M = {vocab_size}",
+            rule=f"K >= 1, and M >= {needed} for the common, distinct, query and next tokens",
+            remedy="raise the vocabulary size or use fewer classes",
+        )
+    return _shared_and_distinct(num_classes, classes_per_query=2, vocab_size=vocab_size)
 
 
 def with_overlap(
@@ -94,14 +112,11 @@ def with_overlap(
     return SequenceClasses(probs, np.full(num_classes, query))
 
 
-def _shared_and_distinct(
-    common: np.ndarray, distinct: np.ndarray, num_queries: int, classes_per_query: int
-) -> SequenceClasses:
-    num_classes = num_queries * classes_per_query
-    first_query = len(common) + num_classes * len(distinct)
-    first_next = first_query + num_queries
-    probs = _blocks(common, distinct, num_classes, first_next + num_classes)
-    query_of = first_query + np.repeat(np.arange(num_queries), classes_per_query)
+def _shared_and_distinct(num_classes: int, classes_per_query: int, vocab_size: int | None = None) -> SequenceClasses:
+    first_query = NUM_COMMON + num_classes * len(DISTINCT_WEIGHTS)
+    query_of = first_query + np.arange(num_classes) // classes_per_query
+    first_next = query_of[-1] + 1
+    probs = _blocks(np.ones(NUM_COMMON), DISTINCT_WEIGHTS, num_classes, vocab_size or first_next + num_classes)
     return SequenceClasses(probs, query_of, next_of=first_next + np.arange(num_classes))
 
 

@@ -27,7 +27,6 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.checks import check_rate
 from scansnap_core.kernel import REORDERED
 from scansnap_core.sequences import Floats, SequenceClasses
-from scansnap_core.training import TrainingDiverged
 
 PARTS = 8
 """Into how many pieces a step's work is cut for an executor."""
@@ -93,6 +92,11 @@ class SupportRun:
         """Shape (Q, L): the entries that move, at the distinct query tokens and ``classes.tokens``, ascending."""
         return sparse.csr_array((self._z.copy(), np.divmod(self._cells, self._shape_Z[1])), shape=self._shape_Z)
 
+    @property
+    def operations(self) -> int:
+        """Multiplications and additions in a step's products with Y: 6 for every place and output."""
+        return 6 * len(self._q) * self.Y.shape[1]
+
     def train(self, steps: int, threads: Executor | None = None) -> Floats:
         """Make steps from where the run stands.
 
@@ -122,6 +126,8 @@ class SupportRun:
             raise BadInput(value=f"steps = {steps!r}", rule="a positive integer", remedy="pass e.g. 100")
         loss = np.array([self._step(threads) for _ in range(steps)])
         if not np.isfinite(loss).all():
+            from scansnap_core.training import TrainingDiverged  # torch would take more memory than most systems here
+
             warnings.warn(
                 f"the run turned NaN at step {np.argmin(np.isfinite(loss))} of {steps}; use smaller rates",
                 TrainingDiverged,

@@ -9,7 +9,7 @@ import pytest
 
 from scansnap_core import BadInput
 from scansnap_core.audit import audit, table
-from scansnap_core.datasets import syn_medium, syn_small, with_overlap
+from scansnap_core.datasets import syn_large, syn_medium, syn_small, with_overlap
 from scansnap_core.sequences import SequenceClasses
 
 
@@ -44,6 +44,23 @@ def test_syn_medium(num_queries: int, vocab_size: int) -> None:
 def test_syn_medium_needs_a_query() -> None:
     with pytest.raises(BadInput, match="num_queries = 0: Syn-Medium has at least one query token; use 1, 3, 5 or 10"):
         syn_medium(0)
+
+
+def test_syn_large_is_syn_medium_at_any_size() -> None:
+    medium, large = syn_medium(3), syn_large(6, 10**12)
+    assert (large.compact.probs == medium.compact.probs).all()
+    assert (large.query_of == medium.query_of).all()
+    assert (large.next_of == medium.next_of).all()
+    assert large.vocab_size == 10**12
+    odd = syn_large(3, 45)
+    assert odd.query_of.tolist() == [40, 40, 41]
+    assert odd.next_of.tolist() == [42, 43, 44]
+
+
+@pytest.mark.parametrize(("num_classes", "vocab_size", "needed"), [(3, 44, 45), (0, 100, 10)])
+def test_bad_syn_large(num_classes: int, vocab_size: int, needed: int) -> None:
+    with pytest.raises(BadInput, match=f"K = {num_classes}, M = {vocab_size}: K >= 1, and M >= {needed} for the comm"):
+        syn_large(num_classes, vocab_size)
 
 
 @pytest.mark.parametrize("weights", [np.linspace(0.1, 1, 10), [1.0], [3, 1]])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import sparse
+from torch.utils.flop_counter import FlopCounterMode
 
 from scansnap_core import BadInput, gallery, supports
 from scansnap_core.datasets import syn_medium, syn_small, with_overlap
@@ -106,6 +107,17 @@ def test_its_axes_and_memory_are_the_supports() -> None:
     assert Z.shape == (2, 3)
     assert (Z[1] != 0).tolist() == [True, True, False]  # row 1 is token M - 2, the query of class 0
     assert (Z[0] != 0).tolist() == [True, False, True]
+
+
+def test_its_operations_are_those_of_the_dense_program_where_supports_are_full() -> None:
+    full = SequenceClasses(np.random.default_rng(0).dirichlet(np.ones(7), 5), [0, 1, 1, 2, 0])
+    for classes in (full, uneven_classes(0)):
+        with FlopCounterMode(display=False) as counter:
+            dense(classes, steps=1)
+        K, L, Q = classes.num_classes, len(classes.tokens), len(classes.compact.queries)
+        with_Z = 2 * 2 * K * Q * L
+        same = counter.get_total_flops() - with_Z == SupportRun(classes, LR_Y, LR_Z).operations
+        assert same == (classes is full)
 
 
 @pytest.mark.filterwarnings("ignore::scansnap_core.training.TrainingDiverged")
