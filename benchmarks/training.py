@@ -39,7 +39,15 @@ def matmul_rate(device: str, size: int = 2048, repeats: int = 5) -> float:
     return 2 * size**3 / min(seconds(product) for _ in range(repeats))
 
 
-def one_hot_autograd(classes: SequenceClasses, lr_y: float, lr_z: float, steps: int, seed: int) -> float:
+def one_hot_autograd(
+    classes: SequenceClasses,
+    lr_y: float,
+    lr_z: float,
+    steps: int,
+    seed: int,
+    batch_size: int = BATCH,
+    seq_len: int = SEQ_LEN,
+) -> float:
     """One run as it would be written down first: one-hot sequences, M x M parameters, autograd, torch's SGD."""
     draw, M = torch.Generator().manual_seed(seed), classes.vocab_size
     probs = torch.from_numpy(classes.probs).float()
@@ -48,8 +56,8 @@ def one_hot_autograd(classes: SequenceClasses, lr_y: float, lr_z: float, steps: 
     Y, Z = ((2 * bound * torch.rand(M, M, generator=draw) - bound).requires_grad_() for _ in "YZ")
     optimizer = torch.optim.SGD([{"params": [Y], "lr": lr_y}, {"params": [Z], "lr": lr_z}], momentum=MOMENTUM)
     for _ in range(steps):
-        n = torch.randint(classes.num_classes, (BATCH,), generator=draw)
-        tokens = torch.multinomial(probs[n], SEQ_LEN - 1, replacement=True, generator=draw)
+        n = torch.randint(classes.num_classes, (batch_size,), generator=draw)
+        tokens = torch.multinomial(probs[n], seq_len - 1, replacement=True, generator=draw)
         X = torch.nn.functional.one_hot(tokens, M).float()
         b = torch.softmax((X @ Z[query_of[n]].unsqueeze(-1)).squeeze(-1), dim=-1)
         u = (X.mT @ b.unsqueeze(-1)).squeeze(-1)

@@ -1,0 +1,163 @@
+"""Record what a training costs, for the chapter of that name: ``python -m benchmarks.cost results/cost.nc``.
+
+Seconds are CPU seconds of one thread for an update of all runs, the least of some repeats, so that other programs on
+the machine matter little. Operations are those of matrix products in such an update, as torch's counter saw them, or
+``SupportRun.operations``. The run at OPT's vocabulary is :mod:`benchmarks.scale`'s, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import xarray as xr
+from torch.utils.flop_counter import FlopCounterMode
+from tqdm import tqdm
+
+from benchmarks import scale
+from benchmarks.training import one_hot_autograd
+from scansnap_core.datasets import syn_large
+from scansnap_core.provenance import provenance
+from scansnap_core.sequences import SequenceClasses
+from scansnap_core.supports import SupportRun
+from scansnap_core.training import train
+
+REPEATS = 3
+LR_Y, LR_Z = 1.0, 0.1
+SMALL = (20, 240)
+"""K and M of Syn-Medium 10/20."""
+
+
+class Point(NamedTuple):
+    """One program at one size of one axis, the others fixed."""
+
+    program: str
+    axis: str
+    size: int
+    work: Callable[[int], object]
+    """Makes so many updates."""
+    updates: int
+    """How many to time."""
+    operations: int | None = None
+    """Of an update, where torch can't count them."""
+
+
+def on_supports(axis: str, size: int, classes: SequenceClasses, updates: int) -> Point:
+    """The true flow on supports."""
+    run = SupportRun(classes, LR_Y, LR_Z)
+    return Point("supports", axis, size, run.train, updates, run.operations)
+
+
+def dense(axis: str, size: int, classes: SequenceClasses, updates: int) -> Point:
+    """The true flow by products of all classes with all tokens."""
+
+    def work(steps: int) -> object:
+        return train(classes, lr_y=LR_Y, lr_z=LR_Z, steps=steps, batch_size=None, seq_len=math.inf, device="cpu")
+
+    return Point("dense", axis, size, work, updates)
+
+
+def sgd(axis: str, size: int, classes: SequenceClasses, *, B: int = 128, T: int = 128, runs: int = 1) -> Point:
+    """SGD on sampled counts."""
+
+    def work(steps: int) -> object:
+        return train(
+            classes, lr_y=LR_Y, lr_z=LR_Z, steps=steps, batch_size=B, seq_len=T, seeds=range(runs), device="cpu"
+        )
+
+    return Point("sgd", axis, size, work, 20)
+
+
+def one_hot(axis: str, size: int, classes: SequenceClasses, *, T: int = 128) -> Point:
+    """SGD on one-hot sequences, by autograd; batch 16."""
+
+    def work(steps: int) -> object:
+        return one_hot_autograd(classes, LR_Y, LR_Z, steps, seed=0, batch_size=16, seq_len=T)
+
+    return Point("one-hot", axis, size, work, 3)
+
+
+def points() -> Iterator[Point]:
+    """All points, one at a time, since each holds its memory."""
+    for M in (10**4, 10**6, 10**8, 10**10, 10**12):
+        yield on_supports("M", M, syn_large(100, M), 200)
+        yield dense("M", M, syn_large(20, M), 50)
+        yield sgd("M", M, syn_large(20, M))
+    for M in (500, 1000, 2000, 4000):
+        yield one_hot("M", M, syn_large(20, M))
+    for K in (250, 500, 1000, 2000):
+        yield on_supports("K", K, syn_large(K, scale.VOCAB_SIZE), 10)
+    for K in (50, 100, 200, 400):
+        yield dense("K", K, syn_large(K, scale.VOCAB_SIZE), 3)
+    for T in (128, 256, 512, 1024, 2048, 4096):
+        yield one_hot("T", T, syn_large(*SMALL), T=T)
+        yield sgd("T", T, syn_large(*SMALL), T=T)
+    for B in (128, 256, 512, 1024, 2048, 4096):
+        yield sgd("B", B, syn_large(*SMALL), B=B)
+    for runs in (1, 2, 4, 8, 16, 32, 64):
+        yield sgd("runs", runs, syn_large(*SMALL), runs=runs)
+
+
+def cpu_seconds(point: Point) -> float:
+    """Of one update, without what comes once."""
+
+    def timed(updates: int) -> float:
+        start = time.process_time()
+        point.work(updates)
+        return time.process_time() - start
+
+    timed(1)
+    once = min(timed(1) for _ in range(REPEATS))
+    return (min(timed(point.updates + 1) for _ in range(REPEATS)) - once) / point.updates
+
+
+def operations(point: Point) -> int:
+    """Of matrix products in one update."""
+    if point.operations is not None:
+        return point.operations
+    with FlopCounterMode(display=False) as counter:
+        point.work(1)
+    return int(counter.get_total_flops())
+
+
+def main() -> None:
+    """Measure, and write the file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    file = parser.parse_args().file
+    torch.set_num_threads(1)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
+        opt = alone.submit(scale.measure, 1000, os.cpu_count() or 1).result()
+    rows = [(point[:3], cpu_seconds(point), operations(point)) for point in tqdm(points(), disable=None)]
+    labels, seconds, counts = zip(*rows, strict=True)
+    program, axis, size = zip(*labels, strict=True)
+    source = provenance(f"python -m benchmarks.cost {file}") | {
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}, shared with other programs",
+        "date": datetime.now(UTC).date().isoformat(),
+        "load_average": os.getloadavg()[2],
+    }
+    xr.Dataset(
+        {
+            "cpu_seconds": ("point", np.array(seconds)),
+            "operations": ("point", np.array(counts)),
+            "loss": ("step", opt.pop("loss")),
+        },
+        coords={"program": ("point", list(program)), "axis": ("point", list(axis)), "size": ("point", list(size))},
+        attrs={f"opt_{name}": value for name, value in opt.items()} | {"sources": json.dumps([source])},
+    ).to_netcdf(file, engine="h5netcdf")
+
+
+if __name__ == "__main__":
+    main()
