@@ -7,12 +7,14 @@ all of Y, and can't be faster. Seconds depend on the machine; the ratio, measure
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import resource
 import time
 import timeit
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,7 +53,7 @@ def measure(steps: int, num_threads: int) -> dict[str, Any]:
         "floor_seconds": floor * steps,
         "gflop": run.operations * steps / 1e9,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "loss": loss,
+        "loss": loss.tolist(),
     }
 
 
@@ -72,9 +74,12 @@ def main() -> None:
     """Print the ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--json", type=Path, help="also write what was measured to this file")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     options = parser.parse_args()
     found = measure(options.steps, options.threads)
+    if options.json:
+        options.json.write_text(json.dumps(found))
     print(f"M = {VOCAB_SIZE:,}, K = {NUM_CLASSES:,}, {options.steps} steps of the true flow, float64")
     print(f"{options.threads} threads: {found['seconds']:.1f} s ({found['cpu_seconds']:.1f} s of CPU), ", end="")
     print(f"{options.steps / found['seconds']:.0f} steps/s, {found['gflop'] / found['seconds']:.1f} Gflop/s")
