@@ -23,7 +23,7 @@ from scansnap_core.cli import NOT_VERIFIED, VERIFIED
 
 TEST_SECONDS = 60
 CHAPTER_SECONDS = 300
-"""Where all the tests of the core take some 6 s, and a chapter a minute at most."""
+"""Where all the tests of the core take some 10 s, and a chapter a minute at most."""
 
 # Imported once, before the forks: they take longer than the tests. Nothing of ours may be among them.
 LIBRARIES = [
@@ -111,11 +111,11 @@ def panels(root: Path, module: str, first: str = "") -> list[list[str]]:
     names = {str(p.relative_to(root)): p for p in sorted((root / "tests" / "core").glob("test_*.py"))}
     own = f"tests/core/test_{module}.py"
     about = [name for name, path in names.items() if module in imports(path.read_text("utf8"))]
-    panels: list[list[str]] = []
+    order: list[list[str]] = []
     for panel in ([first], [own], about, names):
-        asked = {name for earlier in panels for name in earlier}
-        panels.append([name for name in panel if name in names and name not in asked])
-    return [panel for panel in panels if panel]
+        asked = {name for earlier in order for name in earlier}
+        order.append([name for name in panel if name in names and name not in asked])
+    return [panel for panel in order if panel]
 
 
 def judge_by_chapters(copy: Path, chapters: Iterable[str]) -> Verdict:
