@@ -171,6 +171,7 @@ _PAGES = (
     Page("notation", "notation", 0, "Symbols, code names, shapes and units"),
     Page("assumptions", "beyond", 0, "Which experiment satisfies which assumption"),
     Page("one_path", "beyond", 0, "All rates move attention along one curve, each on its own clock"),
+    Page("cost", "beyond", 0, "What a training costs, in operations and in seconds"),
 )
 
 PAGES: Mapping[str, Page] = MappingProxyType({page.id: page for page in _PAGES})
