@@ -21,14 +21,15 @@ import psutil
 from mutants import pytest_in_copy
 from scansnap_core.cli import NOT_VERIFIED, VERIFIED
 
-TEST_SECONDS = 60
-CHAPTER_SECONDS = 300
-"""Where all the tests of the core take some 10 s, and a chapter a minute at most."""
+SECONDS = 300
+"""For a run of the tests, which take some 15 s, or of a chapter, which takes a minute at most. A copy has no compiled
+kernels in store, and a busy machine must not look like a verdict."""
 
 # Imported once, before the forks: they take longer than the tests. Nothing of ours may be among them.
 LIBRARIES = [
     "matplotlib.pyplot",
     "mpmath",
+    "numba",
     "pytest",
     "scipy.integrate",
     "scipy.optimize",
@@ -89,11 +90,11 @@ class CoreTests:
             The tests don't import the copy, or pytest fails without a failed test.
         """
         receiver, sender = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=pytest_in_copy.run, args=(copy, files, 2 * TEST_SECONDS, sender))
+        process = self._context.Process(target=pytest_in_copy.run, args=(copy, files, 2 * SECONDS, sender))
         process.start()
         sender.close()
         try:
-            if not receiver.poll(TEST_SECONDS):
+            if not receiver.poll(SECONDS):
                 _end(process.pid)
                 return Verdict(Outcome.TIMEOUT, files[0])
             answer = receiver.recv()
@@ -128,7 +129,7 @@ def judge_by_chapters(copy: Path, chapters: Iterable[str]) -> Verdict:
     """
     for chapter in chapters:
         try:
-            status = verify(copy, chapter, seconds=CHAPTER_SECONDS)
+            status = verify(copy, chapter, seconds=SECONDS)
         except subprocess.TimeoutExpired:
             return Verdict(Outcome.TIMEOUT, chapter)
         if status not in (VERIFIED, NOT_VERIFIED):

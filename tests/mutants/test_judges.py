@@ -59,7 +59,7 @@ def test_pytest_that_runs_nothing_is_no_judge(tests: CoreTests, tmp_path: Path) 
 def test_a_test_without_end_is_ended(tests: CoreTests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sleeping = "import subprocess\n\n\ndef test_it() -> None:\n    subprocess.run(['sleep', '1234.5'])\n"
     copy = write_tree(tmp_path, test=sleeping)
-    monkeypatch.setattr(judges, "TEST_SECONDS", 5)
+    monkeypatch.setattr(judges, "SECONDS", 5)
     assert tests.ask(copy, [FILE]) == Verdict(Outcome.TIMEOUT, FILE)
     assert [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", "1234.5"]] == []
 
@@ -123,7 +123,7 @@ def test_a_chapter_judges_the_copy(book: Path, monkeypatch: pytest.MonkeyPatch) 
         # only in the kernel, so that it isn't the command that fails
         package.write_text(f'import sys\n\nif "ipykernel" in sys.modules:\n    {COPY_SAYS}' + package.read_text())
         assert judge_by_chapters(copy, ["lemma_08"]) == Verdict(Outcome.CHAPTERS, "lemma_08")
-        monkeypatch.setattr(judges, "CHAPTER_SECONDS", 0.5)
+        monkeypatch.setattr(judges, "SECONDS", 0.5)
         assert judge_by_chapters(copy, ["lemma_08"]) == Verdict(Outcome.TIMEOUT, "lemma_08")
 
 
