@@ -57,7 +57,7 @@ tests: $(INSTALLED)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --color=no --junitxml=reports/tests.xml \
 		--nbval --nbval-current-env --nbval-cell-timeout=300 tests chapters
 
-# For hours on two cores, so at low priority; an interrupted run goes on where it was.
+# About half an hour, at low priority; an interrupted run goes on where it was.
 mutants: $(INSTALLED)
 	nice -n 10 $(BIN)/python -m mutants --jobs $(JOBS)
 
