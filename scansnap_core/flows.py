@@ -6,6 +6,8 @@ change in such a step. ``IdealisedFlow`` is Eqn 10 as printed, which sums over c
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
@@ -67,7 +69,7 @@ def omega(vocab_size: ArrayLike) -> tuple[Floats, Floats]:
         A smaller M: exp(M h) stays above (M - 1) M h, and there are no such omegas.
     """
     M = np.asarray(vocab_size, dtype=np.float64)
-    if not np.all(1 + np.e < M):  # 1 + e as a float is less than 1 + e
+    if not np.all(1 + math.e < M):  # 1 + e as a float is less than 1 + e
         raise BadInput(
             value=f"vocab_size = {M}",
             rule="exp(M h) meets (M - 1) M h from M = 1 + e on (Lemma 8)",

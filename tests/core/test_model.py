@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -151,8 +152,8 @@ def test_attention_is_exact_at_large_logits() -> None:
     q = torch.tensor([0.5, 0.25, 0.25, 0.0], dtype=torch.float64)
     z = torch.tensor([-1e4, -1e4 + 1, -2e4, 1e4], dtype=torch.float64)
     c = model.attend(q, z)
-    total = 0.5 + 0.25 * np.e
+    total = 0.5 + 0.25 * math.e
     assert torch.allclose(
-        c, torch.tensor([0.5 / total, 0.25 * np.e / total, 0.0, 0.0], dtype=torch.float64), rtol=1e-12
+        c, torch.tensor([0.5 / total, 0.25 * math.e / total, 0.0, 0.0], dtype=torch.float64), rtol=1e-12
     )
     assert torch.linalg.vector_norm(model.normalise(c)) == pytest.approx(1, rel=1e-15)
