@@ -1,0 +1,1 @@
+"""Real text and generated text as word numbers, and the standard Transformer on them."""
