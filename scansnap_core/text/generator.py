@@ -1,0 +1,164 @@
+"""Running text in which hidden topics decide the word after a query, for readers and machines without a corpus."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.text.corpus import Corpus
+from scansnap_core.text.splits import EOS, UNK
+
+SHORTEST_GAP, LONGEST_GAP = 35, 55
+"""How many filler words stand before each query: at least a context of the authors' length."""
+QUERIES_A_PASSAGE = 5
+
+
+@dataclass(frozen=True, eq=False)
+class TopicText:
+    """Generated text and what it was generated from.
+
+    Attributes
+    ----------
+    corpus : Corpus
+        The text, under the name ``"topics"``.
+    query : int
+        The number of the query word.
+    next_words : ndarray of int64, shape (K,)
+        The word that follows the query, by topic.
+    common : ndarray of int64
+        The common words, most frequent first.
+    distinct : ndarray of int64, shape (K, D)
+        The distinct words by topic, most frequent first.
+    probs : ndarray of float64, shape (K, M)
+        P(l|n), the probability of word l at each place before a query in a passage of topic n.
+    """
+
+    corpus: Corpus
+    query: int
+    next_words: NDArray[np.int64]
+    common: NDArray[np.int64]
+    distinct: NDArray[np.int64]
+    probs: NDArray[np.float64]
+
+
+def topic_text(
+    num_tokens: int = 200_000,
+    num_validation_tokens: int = 20_000,
+    *,
+    num_topics: int = 4,
+    num_common: int = 50,
+    num_distinct: int = 10,
+    distinct_share: float = 0.3,
+    exponent: float = 1.0,
+    seed: int = 0,
+) -> TopicText:
+    """Text whose sequence classes (Sec. 3) are known: one query word, and a next word for each of K topics.
+
+    A passage has one hidden topic n, equally likely each, and ends with ``<eos>``. It is five times 35 to 55 filler
+    words, the query and the topic's next word. Each filler word is drawn from P(l|n) on its own: with probability
+    ``distinct_share`` it is one of the topic's own words, which no other topic has, and else one of the common words,
+    with the same probabilities in all topics. So the 35 words before a query are filler of its own passage, and of
+    them the distinct ones tell the next word and the common ones don't. Within either kind, the i-th word's
+    probability is proportional to i^-exponent (Zipf's law).
+
+    Parameters
+    ----------
+    num_tokens, num_validation_tokens
+        The lengths of the two texts; the last passage is cut there.
+    num_topics
+        K, at least 2.
+    num_common, num_distinct
+        How many common words there are, and how many distinct words for each topic.
+    distinct_share
+        The share of distinct words among the filler, in (0, 1).
+    exponent
+        Zipf's exponent; 0 makes all words of a kind equally frequent.
+    seed
+        The same seed gives the same text.
+
+    Raises
+    ------
+    BadInput
+        An argument breaks its rule.
+    """
+    counts = {"num_tokens": num_tokens, "num_validation_tokens": num_validation_tokens, "num_common": num_common}
+    for name, value in {**counts, "num_distinct": num_distinct}.items():
+        _check_count(name, value, least=1)
+    _check_count("num_topics", num_topics, least=2)
+    _check_count("seed", seed, least=0)
+    if not (_is_real(distinct_share) and 0 < distinct_share < 1):
+        raise BadInput(
+            value=f"distinct_share = {distinct_share!r}",
+            rule="a share of the filler lies in (0, 1), so that both kinds occur",
+            remedy="pass e.g. 0.3",
+        )
+    if not (_is_real(exponent) and 0 <= exponent < math.inf):
+        raise BadInput(
+            value=f"exponent = {exponent!r}",
+            rule="Zipf's exponent is finite and not negative",
+            remedy="pass e.g. 1.0",
+        )
+    words = [UNK, EOS, "query", *(f"next-{n}" for n in range(num_topics)), *(f"common-{i}" for i in range(num_common))]
+    words += [f"distinct-{n}-{i}" for n in range(num_topics) for i in range(num_distinct)]
+    next_words = 3 + np.arange(num_topics)
+    common = 3 + num_topics + np.arange(num_common)
+    distinct = 3 + num_topics + num_common + np.arange(num_topics * num_distinct).reshape(num_topics, num_distinct)
+    probs = np.zeros((num_topics, len(words)))
+    probs[:, common] = (1 - distinct_share) * _zipf(num_common, exponent)
+    np.put_along_axis(probs, distinct, distinct_share * _zipf(num_distinct, exponent), axis=1)
+
+    rng = np.random.default_rng(seed)
+    query, eos = words.index("query"), words.index(EOS)
+    train, validation = (
+        _draw(rng, size, probs, next_words, query, eos) for size in (num_tokens, num_validation_tokens)
+    )
+    corpus = Corpus("topics", tuple(words), train, validation, trained_on="generated", sha256={})
+    return TopicText(corpus, query, next_words, common, distinct, probs)
+
+
+def _draw(
+    rng: np.random.Generator,
+    num_tokens: int,
+    probs: NDArray[np.float64],
+    next_words: NDArray[np.int64],
+    query: int,
+    eos: int,
+) -> NDArray[np.int64]:
+    num_passages = -(-num_tokens // (QUERIES_A_PASSAGE * (SHORTEST_GAP + 2) + 1))
+    topics = rng.integers(len(probs), size=num_passages)
+    # a query, its next word and, after a passage's last, <eos>
+    ends = np.tile([2] * (QUERIES_A_PASSAGE - 1) + [3], num_passages)
+    gaps = rng.integers(SHORTEST_GAP, LONGEST_GAP + 1, size=len(ends))
+    stops = np.cumsum(gaps + ends)
+    topic_of_stop = np.repeat(topics, QUERIES_A_PASSAGE)
+    topic_of = np.repeat(topic_of_stop, gaps + ends)
+
+    text = np.empty(stops[-1], dtype=np.int64)
+    for n, row in enumerate(probs):
+        here = np.flatnonzero(topic_of == n)
+        text[here] = rng.choice(len(row), size=len(here), p=row)
+    text[stops - ends] = query
+    text[stops - ends + 1] = next_words[topic_of_stop]
+    text[stops[QUERIES_A_PASSAGE - 1 :: QUERIES_A_PASSAGE] - 1] = eos
+    return text[:num_tokens]
+
+
+def _zipf(count: int, exponent: float) -> NDArray[np.float64]:
+    weights = np.arange(1, count + 1, dtype=float) ** -exponent
+    return weights / weights.sum()
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise BadInput(
+            value=f"{name} = {value!r}", rule=f"a whole number of at least {least}", remedy=f"pass e.g. {max(least, 4)}"
+        )
+
+
+def _is_real(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int | float | np.integer | np.floating)
