@@ -1,0 +1,270 @@
+"""WikiText is found in the first place that holds it, and whatever isn't it is refused; on a corpus of a few lines."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scansnap_core import BadInput
+from scansnap_core.text import splits
+from scansnap_core.text.corpus import Corpus, load_corpus
+from tests.text.tiny import KNOWN, NAME, TEST, TEXTS, TRAIN, VALIDATION, hugging_face, known, rows, write
+
+REAL = dict(splits.KNOWN)
+UNCHANGED = "put the files of the distribution there, unchanged"
+
+
+pytestmark = pytest.mark.usefixtures("cache")
+
+
+def marked(folder: Path, mark: str) -> Path:
+    """A corpus whose training text says where it lies; that text has no known checksum."""
+    return write(folder, TEXTS | {"train": TRAIN.replace("cat", mark)})
+
+
+def spelled(corpus: Corpus, numbers: np.ndarray) -> str:
+    return " ".join(corpus.words[number] for number in numbers)
+
+
+# -- the words ------------------------------------------------------------------------------------------------------
+
+
+def test_words_and_numbers(tmp_path: Path) -> None:
+    corpus = load_corpus(NAME, write(tmp_path / "data"))
+    assert corpus.words == ("<unk>", "the", ",", "<eos>", "cat", "dog")
+    assert corpus.vocab_size == 6
+    expected = "the cat , the cat <unk> <unk> cat <unk> <unk> the dog , the <unk> dog , <unk> dog <eos>"
+    assert spelled(corpus, corpus.train) == f"<unk> <unk> <unk> <eos> <eos> {expected}"
+    assert spelled(corpus, corpus.validation) == "<unk> <unk> <unk> <eos> <eos> the dog <unk> the <unk> <eos>"
+    assert corpus.train.dtype == corpus.validation.dtype == np.int64
+    assert (corpus.name, corpus.trained_on) == (NAME, "train")
+    assert corpus.sha256.keys() == {"train", "validation"}
+    assert corpus.sha256["validation"] == KNOWN["validation"].sha256
+
+
+def test_without_the_training_text_the_test_split_is_trained_on(tmp_path: Path) -> None:
+    corpus = load_corpus(NAME, write(tmp_path / "data", {"validation": VALIDATION, "test": TEST}))
+    assert corpus.trained_on == "test"
+    assert corpus.words == ("é", "<eos>", "<unk>")
+    assert spelled(corpus, corpus.train) == "<eos> <unk> é é é é <unk> <eos> <eos>"
+    assert spelled(corpus, corpus.validation).count("<unk>") == 8
+    assert corpus.sha256 == {split: KNOWN[split].sha256 for split in ("test", "validation")}
+
+
+def test_the_test_split_is_not_needed_where_the_training_text_is(tmp_path: Path) -> None:
+    folder = write(tmp_path / "data", {"train": TRAIN, "validation": VALIDATION})
+    assert load_corpus(NAME, folder).trained_on == "train"
+
+
+@pytest.mark.parametrize("absent", [set(), {"train"}])
+def test_both_styles_of_file_names(absent: set[str], tmp_path: Path) -> None:
+    texts = {split: text for split, text in TEXTS.items() if split not in absent}
+    one, other = (load_corpus(NAME, write(tmp_path / str(style), texts, style)) for style in (0, 1))
+    assert one.words == other.words
+    assert one.sha256 == other.sha256
+    np.testing.assert_array_equal(one.train, other.train)
+    np.testing.assert_array_equal(one.validation, other.validation)
+
+
+def test_the_table_of_the_real_corpora() -> None:
+    assert {name: [split.num_tokens for split in known.values()] for name, known in REAL.items()} == {
+        "wikitext-2": [2_088_628, 217_646, 245_569],
+        "wikitext-103": [103_227_021, 217_646, 245_569],
+    }
+
+
+def test_unknown_name() -> None:
+    with pytest.raises(BadInput, match="corpus 'ptb': the corpora are wikitext-2 and wikitext-103; use one of them"):
+        load_corpus("ptb")
+
+
+# -- the places -----------------------------------------------------------------------------------------------------
+
+
+def test_places_in_order(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def load() -> object:
+        calls.append(1)
+        return {split: rows(text) for split, text in (TEXTS | {"train": TRAIN.replace("cat", "net")}).items()}
+
+    monkeypatch.setitem(sys.modules, "datasets", hugging_face(load))
+    given, variable = marked(tmp_path / "given", "arg"), marked(tmp_path / "variable", "env")
+    marked(cache / NAME, "kept")
+
+    monkeypatch.setenv("SCANSNAP_DATA", str(variable))
+    assert "arg" in load_corpus(NAME, given).words
+    assert "env" in load_corpus(NAME).words
+    monkeypatch.setenv("SCANSNAP_DATA", "")
+    assert "kept" in load_corpus(NAME).words
+    monkeypatch.delenv("SCANSNAP_DATA")
+    assert "kept" in load_corpus(NAME).words
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("SCANSNAP_DATA", str(tmp_path / "empty"))
+    assert "kept" in load_corpus(NAME).words
+    assert calls == []
+    (cache / NAME).rename(tmp_path / "away")
+    assert "net" in load_corpus(NAME).words
+    assert "net" in load_corpus(NAME).words
+    assert calls == [1]
+
+
+def test_a_folder_may_hold_a_folder_for_each_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marked(tmp_path / "data" / NAME, "two")
+    marked(tmp_path / "data" / "wikitext-103", "large")
+    monkeypatch.setitem(splits.KNOWN, "wikitext-103", KNOWN)
+    monkeypatch.setenv("SCANSNAP_DATA", str(tmp_path / "data"))
+    for folder in (None, str(tmp_path / "data")):
+        assert "two" in load_corpus(NAME, folder).words
+        assert "large" in load_corpus("wikitext-103", folder).words
+    marked(tmp_path / "data", "flat")
+    assert "two" in load_corpus(NAME).words
+    for file in (tmp_path / "data" / NAME).iterdir():
+        file.unlink()
+    assert "flat" in load_corpus(NAME).words
+
+
+def test_a_given_folder_is_the_only_place(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("SCANSNAP_DATA", str(write(tmp_path / "variable")))
+    write(cache / NAME)
+    message = (
+        f"folder {tmp_path / 'empty'}: no text of {NAME}: it holds train.txt, valid.txt, test.txt, or a folder {NAME} "
+        "that does; check the path, or name no folder so that the other places are tried"
+    )
+    with pytest.raises(BadInput) as caught:
+        load_corpus(NAME, tmp_path / "empty")
+    assert str(caught.value) == message
+    load_corpus(NAME)  # control
+
+
+@pytest.mark.parametrize(("path", "reason"), [("nowhere", "No such file or directory"), ("file", "Not a directory")])
+def test_a_named_folder_that_is_none(
+    path: str, reason: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("words")
+    write(cache / NAME)
+    message = (
+        f"{path}: {reason}: a folder that is named as a corpus' place can be read; check the path that --data or S"
+    )
+    with pytest.raises(BadInput, match=message):
+        load_corpus(NAME, tmp_path / path)
+    monkeypatch.setenv("SCANSNAP_DATA", str(tmp_path / path))
+    with pytest.raises(BadInput, match=message):
+        load_corpus(NAME)
+
+
+# -- refused --------------------------------------------------------------------------------------------------------
+
+
+def replace(name: str, content: bytes) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        (folder / name).unlink()
+        (folder / name).write_bytes(content)
+
+    return damage
+
+
+def cut(name: str, size: int) -> Callable[[Path], None]:
+    return lambda folder: os.truncate(folder / name, size)
+
+
+def lose(*names: str) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        for name in names:
+            (folder / name).unlink()
+
+    return damage
+
+
+def turn_into_a_folder(name: str) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        (folder / name).unlink()
+        (folder / name).mkdir()
+
+    return damage
+
+
+def turn_into_a_dead_link(name: str) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        (folder / name).rename(folder / "moved")
+        (folder / name).symlink_to("gone")
+
+    return damage
+
+
+TEXT = "a split is a file of UTF-8 text"
+CORPUS = "a corpus is a text to train on (train, or test in its place) and one to evaluate on (valid)"
+COUNTED = "tokens, counting the end of each line"
+OTHER = VALIDATION.replace("dog", "cat").encode()
+DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "truncated training text": (
+        cut("train.txt", len(TRAIN) - 6),
+        f"file FOLDER/train.txt: 24 {COUNTED}: wikitext-2's train split has 25; {UNCHANGED}",
+    ),
+    "truncated validation text": (
+        cut("valid.txt", 9),
+        f"file FOLDER/valid.txt: 4 {COUNTED}: wikitext-2's validation split has 11; {UNCHANGED}",
+    ),
+    "empty training text": (
+        cut("train.txt", 0),
+        f"file FOLDER/train.txt: 0 {COUNTED}: wikitext-2's train split has 25; {UNCHANGED}",
+    ),
+    "another validation text of the same length": (
+        replace("valid.txt", OTHER),
+        f"file FOLDER/valid.txt: its sha256 is {hashlib.sha256(OTHER).hexdigest()}: that of wikitext-2's validation "
+        f"split is {KNOWN['validation'].sha256}; {UNCHANGED}",
+    ),
+    "no UTF-8": (
+        replace("train.txt", TRAIN.replace("cat", "c\xe4t").encode("latin-1")),
+        f"file FOLDER/train.txt: it isn't UTF-8 text: {TEXT}; {UNCHANGED}",
+    ),
+    "a folder": (turn_into_a_folder("valid.txt"), f"file FOLDER/valid.txt: Is a directory: {TEXT}; {UNCHANGED}"),
+    "a lost training text": (
+        turn_into_a_dead_link("train.txt"),
+        f"file FOLDER/train.txt: No such file or directory: {TEXT}; {UNCHANGED}",
+    ),
+    "no validation text": (lose("valid.txt"), f"folder FOLDER: no valid.txt: {CORPUS}; {UNCHANGED}"),
+    "only the validation text": (
+        lose("train.txt", "test.txt"),
+        f"folder FOLDER: no train.txt or test.txt: {CORPUS}; {UNCHANGED}",
+    ),
+    "only the training text": (lose("valid.txt", "test.txt"), f"folder FOLDER: no valid.txt: {CORPUS}; {UNCHANGED}"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_folder(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write(tmp_path / "data")
+    load_corpus(NAME, folder)  # control
+    do, message = DAMAGES[damage]
+    do(folder)
+    with pytest.raises(BadInput) as caught:
+        load_corpus(NAME, folder)
+    assert str(caught.value) == message.replace("FOLDER", str(folder))
+    assert "\n" not in str(caught.value)
+    monkeypatch.setenv("SCANSNAP_DATA", str(folder))
+    with pytest.raises(BadInput) as again:
+        load_corpus(NAME)
+    assert str(again.value) == str(caught.value)
+
+
+@pytest.mark.parametrize("change", [cut("test.txt", 8), replace("test.txt", TEST.replace("cat", "dog").encode())])
+def test_a_damaged_test_split_where_it_is_trained_on(change: Callable[[Path], None], tmp_path: Path) -> None:
+    folder = write(tmp_path / "data", {"validation": VALIDATION, "test": TEST})
+    load_corpus(NAME, folder)  # control
+    change(folder)
+    with pytest.raises(BadInput, match=r"test\.txt: .* wikitext-2's test split"):
+        load_corpus(NAME, folder)
+
+
+def test_the_other_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(splits.KNOWN, "wikitext-103", {**KNOWN, "train": known("train", 99)})
+    with pytest.raises(BadInput, match=r"train\.txt: 25 tokens, .* wikitext-103's train split has 99"):
+        load_corpus("wikitext-103", write(tmp_path / "data"))
