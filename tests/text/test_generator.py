@@ -1,0 +1,248 @@
+"""Generated text is made of classes as it says: which words, in which shares, and which of them tell the next word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from scansnap_core import BadInput
+from scansnap_core.text.generator import TopicText, topic_text
+
+RNG_SEEDS = (0, 1, 2)
+CONTEXT = 35
+
+
+@pytest.fixture(scope="module")
+def made() -> TopicText:
+    return topic_text()
+
+
+def passages(made: TopicText) -> list[np.ndarray]:
+    """The whole passages of the training text, without their <eos>."""
+    ends = np.flatnonzero(made.corpus.train == made.corpus.words.index("<eos>"))
+    return [made.corpus.train[before + 1 : end] for before, end in pairwise([-1, *ends])]
+
+
+def topic_of(made: TopicText, passage: np.ndarray) -> int:
+    """The topic, read off the first next word."""
+    return int(np.flatnonzero(made.next_words == passage[np.flatnonzero(passage == made.query)[0] + 1])[0])
+
+
+def filler(made: TopicText, passage: np.ndarray) -> np.ndarray:
+    return passage[~np.isin(passage, [made.query, *made.next_words])]
+
+
+def filler_counts(made: TopicText) -> np.ndarray:
+    """How often each word is filler, by topic, shape (K, M)."""
+    counts = np.zeros_like(made.probs)
+    for passage in passages(made):
+        counts[topic_of(made, passage)] += np.bincount(filler(made, passage), minlength=made.corpus.vocab_size)
+    return counts
+
+
+def contexts(made: TopicText) -> tuple[np.ndarray, np.ndarray]:
+    """The words before each query, (N, 35), and the word after it, (N,)."""
+    text = made.corpus.train
+    queries = np.flatnonzero(text == made.query)
+    queries = queries[queries + 1 < len(text)]
+    return np.stack([text[at - CONTEXT : at] for at in queries]), text[queries + 1]
+
+
+# -- kinds ----------------------------------------------------------------------------------------------------------
+
+
+def faults(made: TopicText) -> list[str]:
+    """Where the text isn't as the generator's documentation has it."""
+    found = []
+    for passage in passages(made):
+        queries = np.flatnonzero(passage == made.query)
+        n = topic_of(made, passage)
+        gaps = np.diff([0, *queries]) - [0, *[2] * (len(queries) - 1)]
+        words = filler(made, passage)
+        if len(queries) != 5 or queries[-1] != len(passage) - 2:
+            found.append("queries")
+        if gaps.min() < CONTEXT or gaps.max() > 55:
+            found.append("gaps")
+        if (passage[queries + 1] != made.next_words[n]).any() or np.isin(passage, made.next_words).sum() != 5:
+            found.append("next words")
+        if not np.isin(words, [*made.common, *made.distinct[n]]).all():
+            found.append("filler")
+    return found
+
+
+def test_every_passage_is_of_one_topic(made: TopicText) -> None:
+    assert len(passages(made)) > 800
+    assert faults(made) == []
+    assert faults(topic_text(num_topics=7, num_distinct=3, seed=5)) == []
+
+
+def test_control_faults_are_found(made: TopicText) -> None:
+    train, next_words = made.corpus.train, made.next_words
+    other_next = np.where(train == next_words[0], next_words[1], train)
+    assert faults(replace(made, corpus=replace(made.corpus, train=other_next))) == ["filler"] * sum(
+        topic_of(made, passage) == 0 for passage in passages(made)
+    )
+    later = np.delete(train, np.flatnonzero(train == made.query)[2] + 1)
+    assert "next words" in faults(replace(made, corpus=replace(made.corpus, train=later)))
+    sooner = np.delete(train, np.s_[:30])
+    assert faults(replace(made, corpus=replace(made.corpus, train=sooner))) == ["gaps"]
+    assert "queries" in faults(replace(made, corpus=replace(made.corpus, train=train[train != made.common[0]][60:])))
+
+
+def test_the_words_are_each_of_one_kind(made: TopicText) -> None:
+    words = made.corpus.words
+    kinds = [
+        words.index("<unk>"),
+        words.index("<eos>"),
+        made.query,
+        *made.next_words,
+        *made.common,
+        *made.distinct.flat,
+    ]
+    assert sorted(kinds) == list(range(made.corpus.vocab_size)) == list(range(97))
+    assert len(set(words)) == 97
+    assert words[made.query] == "query"
+    assert [words[i] for i in made.next_words] == [f"next-{n}" for n in range(4)]
+    assert words[made.common[7]] == "common-7"
+    assert words[made.distinct[2, 3]] == "distinct-2-3"
+    assert (made.corpus.train != words.index("<unk>")).all()
+    assert (made.corpus.name, made.corpus.trained_on, made.corpus.sha256) == ("topics", "generated", {})
+
+
+# -- shares ---------------------------------------------------------------------------------------------------------
+
+
+def fits(counts: np.ndarray, probs: np.ndarray) -> bool:
+    """Whether counts are such as these probabilities give, at one in ten thousand; other words don't occur."""
+    if counts[probs == 0].any():
+        return False
+    counts, expected = counts[probs > 0], probs[probs > 0] * counts.sum()
+    return bool(stats.chisquare(counts, expected).pvalue > 1e-4)
+
+
+@pytest.mark.parametrize("seed", RNG_SEEDS)
+def test_filler_is_drawn_with_its_probabilities(seed: int) -> None:
+    made = topic_text(seed=seed, num_common=20, num_distinct=5, distinct_share=0.2, exponent=0.8)
+    counts = filler_counts(made)
+    np.testing.assert_allclose(made.probs.sum(axis=1), 1)
+    np.testing.assert_allclose(made.probs[:, made.common].sum(axis=1), 0.8)
+    assert np.ptp(made.probs[:, made.common], axis=0).max() == 0
+    for n in range(4):
+        np.testing.assert_allclose(made.probs[n, made.distinct[n]].sum(), 0.2)
+        assert fits(counts[n], made.probs[n])
+        assert not fits(counts[n], made.probs[n - 1])  # control
+    nearby = topic_text(1, 1, num_common=20, num_distinct=5, distinct_share=0.22, exponent=0.8)
+    assert not any(fits(counts[n], nearby.probs[n]) for n in range(4))  # control
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.7, 1.0, 1.5])
+def test_zipf_slope(exponent: float) -> None:
+    made = topic_text(exponent=exponent)
+    counts = filler_counts(made)
+    assert slope(counts[:, made.common].sum(axis=0)) == pytest.approx(-exponent, abs=0.05)
+    for n, words in enumerate(made.distinct):
+        assert slope(counts[n, words]) == pytest.approx(-exponent, abs=0.15)
+    shuffled = np.random.default_rng(0).permutation(counts[:, made.common].sum(axis=0))
+    assert slope(shuffled) == pytest.approx(0, abs=0.5)
+    if exponent >= 0.7:
+        assert slope(shuffled) != pytest.approx(-exponent, abs=0.15)  # control
+
+
+def slope(counts: np.ndarray) -> float:
+    """Of the logarithm of counts against the logarithm of the rank by construction, for the ten most frequent."""
+    return float(np.polyfit(np.log(np.arange(1, 11)), np.log(counts[:10]), 1)[0])
+
+
+def test_topics_and_gaps_are_equally_likely(made: TopicText) -> None:
+    topics = np.bincount([topic_of(made, passage) for passage in passages(made)], minlength=4)
+    assert fits(topics, np.full(4, 1 / 4))
+    assert not fits(topics, np.array([0.4, 0.2, 0.2, 0.2]))  # control
+    gaps = np.concatenate([np.diff(np.flatnonzero(passage == made.query)) - 2 for passage in passages(made)])
+    gaps = np.bincount(gaps - CONTEXT)
+    assert fits(gaps, np.full(21, 1 / 21))
+    assert not fits(gaps[:-1], np.arange(20, 40) / np.arange(20, 40).sum())  # control
+
+
+# -- what decides the next word -------------------------------------------------------------------------------------
+
+
+def test_distinct_words_tell_the_next_word_and_common_words_do_not(made: TopicText) -> None:
+    before, after = contexts(made)
+    assert np.isin(before, [*made.common, *made.distinct.flat]).all()
+    for n, next_word in enumerate(made.next_words):
+        others = np.delete(made.distinct, n, axis=0)
+        assert not np.isin(before[after == next_word], others).any()
+        assert np.isin(before[after == next_word], made.distinct[n]).any(axis=1).mean() > 0.999
+    # the common words before a query are the same ones, whatever comes after it
+    common = np.stack([counts_in(before[after == word], made.common) for word in made.next_words])
+    assert stats.chi2_contingency(common).pvalue > 1e-4
+    both = np.stack(
+        [counts_in(before[after == word], [*made.common[:5], *made.distinct[0]]) for word in made.next_words]
+    )
+    assert stats.chi2_contingency(both).pvalue < 1e-4  # control
+
+
+def counts_in(words: np.ndarray, of: Any) -> np.ndarray:
+    return np.array([(words == word).sum() for word in of])
+
+
+# -- seeds, lengths, arguments --------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_text(made: TopicText) -> None:
+    again, other = topic_text(), topic_text(seed=1)
+    for split in ("train", "validation"):
+        np.testing.assert_array_equal(getattr(made.corpus, split), getattr(again.corpus, split))
+        assert (getattr(made.corpus, split) != getattr(other.corpus, split)).any()
+    assert made.corpus.words == other.corpus.words
+    assert (made.corpus.train[:1000] != made.corpus.validation[:1000]).any()
+
+
+@pytest.mark.parametrize("lengths", [(1, 2), (185, 186), (187, 5000)])
+def test_lengths(lengths: tuple[int, int]) -> None:
+    for seed in range(20):
+        corpus = topic_text(*lengths, seed=seed).corpus
+        assert (len(corpus.train), len(corpus.validation)) == lengths
+        assert corpus.train.dtype == corpus.validation.dtype == np.int64
+
+
+def test_numpy_numbers_and_least_counts_are_good() -> None:
+    least: dict[str, Any] = {"num_tokens": np.int64(9), "distinct_share": np.float32(0.5), "exponent": 2}
+    made = topic_text(num_validation_tokens=1, num_topics=2, num_common=1, num_distinct=1, **least)
+    assert made.corpus.vocab_size == 3 + 2 + 1 + 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_tokens": 0}, "num_tokens = 0: a whole number of at least 1; pass e.g. 4"),
+        ({"num_validation_tokens": -1}, "num_validation_tokens = -1: a whole number of at least 1"),
+        ({"num_topics": 1}, "num_topics = 1: a whole number of at least 2"),
+        ({"num_topics": True}, "num_topics = True: a whole number"),
+        ({"num_common": 2.0}, "num_common = 2.0: a whole number"),
+        ({"num_distinct": "3"}, "num_distinct = '3': a whole number"),
+        ({"seed": -1}, "seed = -1: a whole number of at least 0"),
+        ({"seed": None}, "seed = None: a whole number"),
+        (
+            {"distinct_share": 0.0},
+            "distinct_share = 0.0: a share of the filler lies in (0, 1), so that both kinds occur; p",
+        ),
+        ({"distinct_share": 1}, "distinct_share = 1: a share"),
+        ({"distinct_share": np.nan}, "distinct_share = nan: a share"),
+        ({"distinct_share": "half"}, "distinct_share = 'half': a share"),
+        ({"exponent": -0.1}, "exponent = -0.1: Zipf's exponent is finite and not negative; pass e.g. 1.0"),
+        ({"exponent": np.inf}, "exponent = inf: Zipf's"),
+        ({"exponent": np.nan}, "exponent = nan: Zipf's"),
+        ({"exponent": False}, "exponent = False: Zipf's"),
+    ],
+)
+def test_bad_argument(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        topic_text(**arguments)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
