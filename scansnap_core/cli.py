@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.commands import audit, sweep, train
+from scansnap_core.commands import audit, sweep, text, train
 
 VERIFIED, NOT_VERIFIED, REFUSED = 0, 1, 2
 
@@ -35,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     audit.add_to(commands)
     train.add_to(commands)
     sweep.add_to(commands)
+    text.add_to(commands)
     options = parser.parse_args(given)
     command: Callable[[argparse.Namespace], int] = options.command
     try:

@@ -1,0 +1,214 @@
+"""Train a Transformer on text, and see at every snapshot what its attention does on text that stays the same."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.text import maps
+from scansnap_core.text.corpus import Corpus
+from scansnap_core.text.settings import Settings
+from scansnap_core.text.transformer import Transformer
+
+MOMENTUM = 0.9
+WATCHED = 100
+"""How many sequences of the validation text the snapshots look at: always the first ones."""
+PREDICTED = 20
+"""How many of them the movement of predictions is measured on; each holds T times M probabilities."""
+SHOWN = 2
+"""How many of them a snapshot keeps the attention maps of."""
+
+
+class Training:
+    """A Transformer in training. The same corpus, settings, device and number of threads give the same numbers.
+
+    Parameters
+    ----------
+    corpus
+        The text. It is cut into ``batch_size`` columns, which are read on side by side, ``context`` words a step, and
+        from the top again at their end.
+    settings
+        The model and how it is trained.
+    device
+        On a GPU the step is compiled and its products are in bfloat16.
+
+    Raises
+    ------
+    BadInput
+        The text is too short for one step, or for the watched sequences.
+    """
+
+    def __init__(self, corpus: Corpus, settings: Settings, device: torch.device) -> None:
+        self.settings, self._device, self._taken = settings, device, 0
+        self._columns = _columns(corpus.train, settings).to(device)
+        self._watched, self._following = (part.to(device) for part in _watched(corpus.validation, settings))
+        self._devices = [device] if device.type == "cuda" else []
+        with torch.random.fork_rng(self._devices):
+            torch.manual_seed(settings.seed)
+            self.model = Transformer(
+                corpus.vocab_size,
+                layers=settings.layers,
+                embedding=settings.embedding,
+                hidden=settings.hidden,
+                context=settings.context,
+                dropout=settings.dropout,
+                positions=settings.positions,
+            ).to(device)
+            self._random = self._random_states()
+        self._optimizer = _optimizer(self.model, settings)
+        self._logits = torch.compile(self.model) if device.type == "cuda" else self.model
+        self._seen = self._see()
+
+    def snapshots(self) -> Iterator[tuple[int, dict[str, NDArray[Any]]]]:
+        """Train on, and yield at every snapshot that lies ahead.
+
+        Yields
+        ------
+        number, values
+            Which of ``settings.snapshots`` it is, and what is seen there: ``train_loss`` (mean of the steps since the
+            last one), ``loss`` on the watched text, both in nats a word; by layer the ``entropy`` of attention in
+            nats, its ``speed`` (the share of probability that the last step moved) and its ``drift`` (the share moved
+            since the last snapshot, a step); both of the predictions too; ``maps`` of the first sequences,
+            (layers, sequence, query, key). Rates of change and ``train_loss`` are NaN at step 0.
+        """
+        ends = self.settings.snapshots
+        for number in range(self._taken, len(ends)):
+            values = self._advance(ends[max(number - 1, 0)], ends[number])
+            self._taken = number + 1
+            yield number, values
+
+    def state(self) -> bytes:
+        """All that training goes on from: parameters, optimiser, random numbers, how many snapshots were taken."""
+        kept = {
+            "taken": self._taken,
+            "model": self.model.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+            "random": self._random,
+        }
+        buffer = io.BytesIO()
+        torch.save(kept, buffer)
+        return buffer.getvalue()
+
+    def resume(self, state: bytes) -> None:
+        """Go on from a :meth:`state` of the same corpus and settings."""
+        kept = torch.load(io.BytesIO(state), map_location=self._device, weights_only=True)
+        self.model.load_state_dict(kept["model"])
+        self._optimizer.load_state_dict(kept["optimizer"])
+        self._taken, self._random = kept["taken"], [each.cpu() for each in kept["random"]]
+        self._seen = self._see()
+
+    def _advance(self, start: int, end: int) -> dict[str, NDArray[Any]]:
+        total, last, one_before = torch.zeros((), device=self._device), self._seen, self._seen
+        with self._dice():
+            for step in range(start, end):
+                if step == end - 1:
+                    one_before = self._see()
+                total += self._step(step)
+        self._seen = self._see()
+        speed, prediction_speed = _rates(one_before, self._seen, min(end - start, 1))
+        drift, prediction_drift = _rates(last, self._seen, end - start)
+        found = {
+            "train_loss": total / (end - start or math.nan),
+            "loss": self._loss(),
+            "entropy": maps.entropy(self._seen[0]),
+            "speed": speed,
+            "drift": drift,
+            "prediction_speed": prediction_speed[0],
+            "prediction_drift": prediction_drift[0],
+            "maps": self._seen[0][:, :SHOWN],
+        }
+        return {name: values.cpu().numpy() for name, values in found.items()}
+
+    def _step(self, step: int) -> Tensor:
+        T = self.settings.context
+        start = step % ((self._columns.shape[1] - 1) // T) * T
+        words = self._columns[:, start : start + T + 1]
+        self.model.train()
+        self._optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
+            loss = _cross_entropy(self._logits(words[:, :-1]), words[:, 1:])
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        self._optimizer.step()
+        return loss.detach()
+
+    @torch.no_grad()
+    def _see(self) -> tuple[Tensor, Tensor]:
+        """Attention and predictions on the watched text, each with its layers first."""
+        model = self.model.eval()
+        return model.attention(self._watched), model(self._watched[:PREDICTED]).softmax(-1)[None]
+
+    @torch.no_grad()
+    def _loss(self) -> Tensor:
+        parts = zip(self._watched.split(PREDICTED), self._following.split(PREDICTED), strict=True)
+        losses = [_cross_entropy(self.model.eval()(words), after) * len(words) for words, after in parts]
+        return torch.stack(losses).sum() / len(self._watched)
+
+    def _random_states(self) -> list[Tensor]:
+        return [torch.get_rng_state(), *(torch.cuda.get_rng_state(device) for device in self._devices)]
+
+    @contextmanager
+    def _dice(self) -> Iterator[None]:
+        """Torch's modules draw from its global generators: lend them to this training, and put them back."""
+        with torch.random.fork_rng(self._devices):
+            torch.set_rng_state(self._random[0])
+            for device, state in zip(self._devices, self._random[1:], strict=True):
+                torch.cuda.set_rng_state(state, device)
+            yield
+            self._random = self._random_states()
+
+
+def digest(state: bytes) -> str:
+    """The SHA-256 of a state."""
+    return hashlib.sha256(state).hexdigest()
+
+
+def _columns(text: NDArray[np.integer], settings: Settings) -> Tensor:
+    length = len(text) // settings.batch_size
+    if length <= settings.context:
+        raise BadInput(
+            f"a training text of {len(text):,} words",
+            f"a step needs {settings.batch_size} columns of more than {settings.context} words",
+            "take a longer text, or a smaller batch_size or context",
+        )
+    return torch.from_numpy(text[: length * settings.batch_size].astype(np.int64)).reshape(settings.batch_size, length)
+
+
+def _watched(text: NDArray[np.integer], settings: Settings) -> tuple[Tensor, Tensor]:
+    T = settings.context
+    sequences = min(WATCHED, (len(text) - 1) // T)
+    if sequences < SHOWN:
+        raise BadInput(
+            f"a validation text of {len(text):,} words",
+            f"it holds {SHOWN} sequences of {T} words and the word after them",
+            "take a longer text, or a smaller context",
+        )
+    words = torch.from_numpy(text[: sequences * T + 1].astype(np.int64))
+    return words[:-1].reshape(sequences, T), words[1:].reshape(sequences, T)
+
+
+def _optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimizer:
+    if settings.optimizer == "adam":
+        return torch.optim.Adam(model.parameters(), lr=settings.lr)
+    return torch.optim.SGD(
+        model.parameters(), lr=settings.lr, momentum=MOMENTUM if settings.optimizer == "momentum" else 0.0
+    )
+
+
+def _cross_entropy(logits: Tensor, words: Tensor) -> Tensor:
+    return functional.cross_entropy(logits.flatten(0, 1).float(), words.flatten())
+
+
+def _rates(before: tuple[Tensor, Tensor], after: tuple[Tensor, Tensor], steps: int) -> list[Tensor]:
+    return [maps.moved(one, two) / (steps or math.nan) for one, two in zip(before, after, strict=True)]

@@ -1,0 +1,181 @@
+"""A training's store: what it holds, that a kill changes no bit of it, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from scansnap_core import BadInput, store
+from scansnap_core.store import Store, read
+from scansnap_core.text import recording
+from scansnap_core.text.recording import record, train
+from scansnap_core.text.settings import Settings
+from scansnap_core.text.training import Training
+from tests.sweeps.processes import finished_blocks, start, wait_for
+from tests.sweeps.stores import files
+from tests.text.texts import small_corpus
+
+CORPUS = small_corpus()
+SMALL = Settings(steps=14, every=4, embedding=8, hidden=6, context=10, batch_size=5, lr=0.5, layers=2)
+
+
+class Killed(BaseException):
+    """In place of SIGKILL, where a test wants to choose the moment."""
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("undisturbed") / "run.zarr"
+    record(CORPUS, SMALL, path, command="scansnap text train")
+    return path
+
+
+def test_it_stores_what_train_returns(undisturbed: Path) -> None:
+    stored, (inside, training) = read(undisturbed), train(CORPUS, SMALL)
+    assert stored.step.values.tolist() == [0, 4, 8, 12, 14]
+    assert dict(stored.maps.sizes) == {"snapshot": 5, "layer": 2, "sequence": 2, "query": 10, "key": 10}
+    xr.testing.assert_equal(stored.drop_vars("state"), inside)
+    assert {"command", "configuration", "torch_version"} <= stored.attrs.keys()
+    assert '"trained_on": "generated"' in stored.configuration
+    # beside it lies the trained model, and no older state
+    state = undisturbed / "state-4.pt"
+    assert [file.name for file in undisturbed.glob("state-*")] == [state.name]
+    kept = torch.load(state, weights_only=True)["model"]
+    assert all(torch.equal(kept[name], value) for name, value in training.model.state_dict().items())
+
+
+def raising_after(calls: int, function: Callable[..., Any]) -> Callable[..., Any]:
+    left = [calls]
+
+    def wrapped(*arguments: Any) -> Any:
+        if left[0] == 0:
+            raise Killed
+        left[0] -= 1
+        return function(*arguments)
+
+    return wrapped
+
+
+@pytest.mark.parametrize("calls", [0, 1, 3, 4])
+@pytest.mark.parametrize(("owner", "name"), [(Store, "write"), (recording, "_write"), (os, "replace")])
+def test_killed_anywhere(
+    calls: int, owner: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Path
+) -> None:
+    path = tmp_path / "run.zarr"
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, raising_after(calls, getattr(owner, name)))
+        with pytest.raises(Killed):
+            record(CORPUS, SMALL, path, command="scansnap text train")
+    assert finished_blocks(path) <= calls
+    record(CORPUS, SMALL, path, command="scansnap text train")
+    assert files(path) == files(undisturbed)
+
+
+def test_killed_from_outside(tmp_path: Path) -> None:
+    def command(name: str) -> list[str | Path]:
+        arguments = ["--corpus", "topics", "--steps", "12", "--every", "3", "--lr", "1", "--device", "cpu"]
+        return ["scansnap_core.cli", "text", "train", *arguments, "--out", tmp_path / name]
+
+    process = start(*command("killed.zarr"))
+    wait_for(lambda: finished_blocks(tmp_path / "killed.zarr") >= 2, process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert 2 <= finished_blocks(tmp_path / "killed.zarr") < 5
+    for name in ("killed.zarr", "whole.zarr"):
+        process = start(*command(name))
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+    killed, whole = (read(tmp_path / name) for name in ("killed.zarr", "whole.zarr"))
+    xr.testing.assert_equal(killed, whole)
+    assert f"stored in {tmp_path / 'whole.zarr'}" in out
+    assert "trained on the generated split of topics" in out
+    assert f"12: {float(whole.loss[-1]):.3f}; {float(whole.entropy[-1, 0]):.3f}" in out
+
+
+def test_a_finished_store_is_left_alone(undisturbed: Path) -> None:
+    before = files(undisturbed)
+    record(CORPUS, SMALL, undisturbed)
+    assert files(undisturbed) == before
+
+
+def test_another_training_is_refused(undisturbed: Path) -> None:
+    before = files(undisturbed)
+    for settings, corpus in (
+        (dataclasses.replace(SMALL, lr=1.0), CORPUS),
+        (SMALL, dataclasses.replace(CORPUS, trained_on="test")),
+        (SMALL, dataclasses.replace(CORPUS, sha256={"valid": "ab"})),
+    ):
+        with pytest.raises(BadInput, match="a store holds one configuration"):
+            record(corpus, settings, undisturbed)
+    assert files(undisturbed) == before
+
+
+@pytest.mark.parametrize("damage", ["missing", "flipped", "truncated", "of another step"])
+def test_a_damaged_state_is_refused(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.zarr"
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "write", raising_after(2, Store.write))
+        with pytest.raises(Killed):
+            record(CORPUS, SMALL, path)
+    state, ahead = path / "state-1.pt", path / "state-2.pt"
+    content = state.read_bytes()
+    if damage == "missing":
+        state.unlink()
+    elif damage == "flipped":
+        state.write_bytes(content[:999] + bytes([content[999] ^ 1]) + content[1000:])
+    elif damage == "truncated":
+        state.write_bytes(content[:-1])
+    else:
+        shutil.copy(ahead, state)
+    how = "is missing" if damage == "missing" else "fails its checksum"
+    with pytest.raises(BadInput, match=f"state-1.pt {how}: training goes on from the state"):
+        record(CORPUS, SMALL, path)
+    assert finished_blocks(path) == 2
+    state.write_bytes(content)
+    record(CORPUS, SMALL, path)
+    assert finished_blocks(path) == 5
+
+
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Path) -> None:
+    path = tmp_path / "run.zarr"
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(BadInput, match="No space left on device: every state can be written; make room"):
+            record(CORPUS, SMALL, path, command="scansnap text train")
+    record(CORPUS, SMALL, path, command="scansnap text train")
+    assert files(path) == files(undisturbed)
+
+
+def test_a_rate_that_is_too_high_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from scansnap_core.commands import text
+
+    def diverge(self: Training, step: int) -> torch.Tensor:
+        with torch.no_grad():
+            self.model.decoder.bias.fill_(torch.nan)
+        return torch.tensor(torch.nan)
+
+    monkeypatch.setattr(Training, "_step", diverge)
+    found, _ = train(CORPUS, SMALL)
+    assert np.isnan(found.loss.values[1:]).all()
+    assert np.isfinite(found.loss.values[0])
+    assert text.DIVERGED == 1
+
+
+def test_two_writers(undisturbed: Path) -> None:
+    with store._locked(undisturbed, undisturbed), pytest.raises(BadInput, match="one process writes a store at a time"):
+        record(CORPUS, SMALL, undisturbed)
