@@ -67,7 +67,7 @@ def test_it_is_its_formula(layers: int, positions: bool) -> None:
     torch.testing.assert_close(model(text), logits, rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(model.attention(text), maps, rtol=1e-9, atol=1e-9)
     # the formula with another parameter is another: the comparison isn't empty
-    dict(model.named_parameters())[f"layers.{layers - 1}.self_attn.in_proj_bias"] += 1
+    dict(model.named_parameters())[f"layers.{layers - 1}.self_attn.in_proj_bias"].add_(1)
     assert (model(text) - logits).abs().max() > 1e-3
     assert (model.attention(text) - maps).abs().max() > 1e-3
 
