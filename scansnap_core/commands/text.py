@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Train, and sum up what the store holds; 1 if the loss is no longer finite."""
+    """Train, and sum up what the store holds; 1 if the loss didn't stay finite."""
     settings = Settings(
         layers=options.layers,
         lr=options.lr,
@@ -73,4 +74,8 @@ def run(options: argparse.Namespace) -> int:
     for one in (result.isel(snapshot=0), last):
         print(f"{int(one.step)}: {float(one.loss):.3f}; " + ", ".join(f"{value:.3f}" for value in one.entropy.values))
     print(f"stored in {options.out}")
-    return TRAINED if np.isfinite(last.loss) else DIVERGED
+    if np.isfinite(last.loss):
+        return TRAINED
+    first = int(result.step.values[~np.isfinite(result.loss.values)][0])
+    print(f"scansnap: the loss is no longer finite from step {first} on; take a smaller --lr", file=sys.stderr)
+    return DIVERGED

@@ -1,0 +1,101 @@
+"""``scansnap text train``: what it says, and what it refuses before any work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from scansnap_core.cli import main
+from scansnap_core.store import read
+from scansnap_core.text.training import Training
+from tests.text.tiny import NAME
+
+COMMAND = ["text", "train", "--corpus", "topics", "--steps", "1", "--device", "cpu", "--out"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--lr", "-1"], "lr = -1.0: a learning rate is positive and finite; pass e.g. 1.0"),
+        (["--layers", "0"], "layers = 0: it is a whole number of at least 1; pass e.g. 1"),
+        (["--optimizer", "lion"], "optimizer = 'lion': it is one of sgd, momentum, adam; choose one of them"),
+        (["--data", "somewhere"], "--data somewhere: the corpus topics is generated; leave --data out"),
+        (["--corpus", "ptb"], "argument --corpus: invalid choice: 'ptb'"),
+    ],
+)
+def test_refused(arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run.zarr"
+    try:
+        status = main([*COMMAND, str(out), *arguments])
+    except SystemExit as exit:  # of the parser itself
+        status = int(str(exit.code))
+    assert status == 2
+    stdout, stderr = capsys.readouterr()
+    assert stdout == ""
+    assert stderr.startswith(f"scansnap: error: {message}")
+    assert stderr.count("\n") == 1
+    assert not out.exists()
+
+
+@pytest.mark.usefixtures("cache")
+def test_no_data_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run.zarr"
+    assert main([*COMMAND, str(out), "--corpus", NAME]) == 2
+    _, stderr = capsys.readouterr()
+    assert stderr.startswith(f"scansnap: error: corpus {NAME}: not in SCANSNAP_DATA (not set), not in the cache")
+    assert "put the files into a folder and name it with --data or SCANSNAP_DATA" in stderr
+    assert stderr.count("\n") == 1
+    assert not out.exists()
+
+
+def test_it_stores_what_was_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run.zarr"
+    options = [
+        "--layers",
+        "2",
+        "--lr",
+        "0.25",
+        "--dropout",
+        "0",
+        "--no-positions",
+        "--optimizer",
+        "adam",
+        "--seed",
+        "3",
+    ]
+    assert main([*COMMAND, str(out), *options]) == 0
+    result = read(out)
+    stdout, stderr = capsys.readouterr()
+    assert stderr == ""
+    assert stdout.splitlines()[-1] == f"stored in {out}"
+    assert (
+        f"1: {float(result.loss[1]):.3f}; {float(result.entropy[1, 0]):.3f}, {float(result.entropy[1, 1]):.3f}"
+        in stdout
+    )
+    for asked in (
+        '"lr": 0.25',
+        '"dropout": 0.0',
+        '"positions": false',
+        '"optimizer": "adam"',
+        '"seed": 3',
+        '"layers": 2',
+    ):
+        assert asked in result.attrs["configuration"]
+    assert result.attrs["command"].startswith("scansnap text train --corpus topics")
+
+
+def test_a_run_that_diverged_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def diverge(self: Training, step: int) -> torch.Tensor:
+        with torch.no_grad():
+            self.model.decoder.bias.fill_(torch.nan)
+        return torch.tensor(torch.nan)
+
+    monkeypatch.setattr(Training, "_step", diverge)
+    assert main([*COMMAND, str(tmp_path / "run.zarr")]) == 1
+    assert "the loss is no longer finite" in capsys.readouterr().err
+    assert np.isnan(read(tmp_path / "run.zarr").loss[-1])
