@@ -97,7 +97,7 @@ def _found(name: str, folder: str | Path | None) -> dict[str, Path]:
         if files := find(name, Path(folder)):
             return files
         raise BadInput(
-            value=f"folder {folder}: no text of {name}",
+            value=f"folder {Path(folder)}: no text of {name}",
             rule=f"it holds {wanted}, or a folder {name} that does",
             remedy="check the path, or name no folder so that the other places are tried",
         )

@@ -12,7 +12,7 @@ import platformdirs
 from filelock import FileLock
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.text.splits import CHECKSUMS, FILE_NAMES, KNOWN, Text
+from scansnap_core.text.splits import CHECKSUMS, FILE_NAMES, KNOWN, Text, find
 
 REPOSITORY = "Salesforce/wikitext"
 BLANK = " \n"  # as in the distribution
@@ -49,7 +49,7 @@ def download(name: str) -> None:
     try:
         cache().mkdir(parents=True, exist_ok=True)
         with FileLock(cache() / f".{name}.lock"):
-            if target.exists():
+            if find(name, cache()):
                 return
             shutil.rmtree(staging, ignore_errors=True)
             staging.mkdir()

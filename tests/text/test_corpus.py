@@ -51,8 +51,8 @@ def test_words_and_numbers(tmp_path: Path) -> None:
 def test_without_the_training_text_the_test_split_is_trained_on(tmp_path: Path) -> None:
     corpus = load_corpus(NAME, write(tmp_path / "data", {"validation": VALIDATION, "test": TEST}))
     assert corpus.trained_on == "test"
-    assert corpus.words == ("é", "<eos>", "<unk>")
-    assert spelled(corpus, corpus.train) == "<eos> <unk> é é é é <unk> <eos> <eos>"
+    assert corpus.words == ("<unk>", "é", "<eos>")
+    assert spelled(corpus, corpus.train) == "<eos> <unk> é <unk> é <unk> é <unk> é <unk> <eos> <eos>"
     assert spelled(corpus, corpus.validation).count("<unk>") == 8
     assert corpus.sha256 == {split: KNOWN[split].sha256 for split in ("test", "validation")}
 
@@ -109,7 +109,9 @@ def test_places_in_order(tmp_path: Path, cache: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("SCANSNAP_DATA", str(tmp_path / "empty"))
     assert "kept" in load_corpus(NAME).words
     assert calls == []
-    (cache / NAME).rename(tmp_path / "away")
+    assert [entry.name for entry in cache.iterdir()] == [NAME]  # what is there is read without a lock
+    for file in (cache / NAME).iterdir():
+        file.unlink()
     assert "net" in load_corpus(NAME).words
     assert "net" in load_corpus(NAME).words
     assert calls == [1]
@@ -141,6 +143,8 @@ def test_a_given_folder_is_the_only_place(tmp_path: Path, cache: Path, monkeypat
     with pytest.raises(BadInput) as caught:
         load_corpus(NAME, tmp_path / "empty")
     assert str(caught.value) == message
+    with pytest.raises(BadInput, match=r"folder \.: no text of"):
+        load_corpus(NAME, "")
     load_corpus(NAME)  # control
 
 
@@ -207,6 +211,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "truncated training text": (
         cut("train.txt", len(TRAIN) - 6),
         f"file FOLDER/train.txt: 24 {COUNTED}: wikitext-2's train split has 25; {UNCHANGED}",
+    ),
+    "longer training text": (
+        replace("train.txt", (TRAIN + "cat").encode()),
+        f"file FOLDER/train.txt: 27 {COUNTED}: wikitext-2's train split has 25; {UNCHANGED}",
     ),
     "truncated validation text": (
         cut("valid.txt", 9),

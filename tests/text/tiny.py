@@ -25,7 +25,7 @@ from scansnap_core.text.corpus import load_corpus
 NAME = "wikitext-2"
 TRAIN = " = Cats = \n \n the cat , the cat and a cat sat on the dog , the <unk> dog , a dog \n"
 VALIDATION = " = Dogs = \n \n the dog and the emu \n"
-TEST = " \n a é é é é cat \n \n"
+TEST = " \n a é <unk> é <unk> é <unk> é cat \n \n"
 TEXTS = {"train": TRAIN, "validation": VALIDATION, "test": TEST}
 
 
@@ -37,7 +37,7 @@ def known(split: str, num_tokens: int) -> splits.Known:
 KNOWN: Mapping[str, splits.Known] = {
     "train": known("train", 3 + 19 + 3),
     "validation": known("validation", 3 + 5 + 3),
-    "test": known("test", 6 + 3),
+    "test": known("test", 9 + 3),
 }
 
 
