@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +50,34 @@ class Corpus:
         """The number of words, M."""
         return len(self.words)
 
+    def limited(self, vocab_size: int) -> Corpus:
+        """The same text with fewer words, for smaller runs: the most frequent in training; all others are ``<unk>``.
+
+        Parameters
+        ----------
+        vocab_size
+            How many words stay, ``<unk>`` among them. They keep their order.
+
+        Raises
+        ------
+        BadInput
+            The corpus hasn't that many, or fewer than 2 are asked for.
+        """
+        if not 2 <= vocab_size <= self.vocab_size:
+            raise BadInput(
+                value=f"vocab_size = {vocab_size}",
+                rule=f"it lies between 2 and the corpus' {self.vocab_size:,} words",
+                remedy="choose one of these",
+            )
+        counts = np.bincount(self.train, minlength=self.vocab_size)
+        unknown = self.words.index(UNK)
+        counts[unknown] = len(self.train)  # it stays in any case
+        kept = np.sort(np.argsort(-counts, kind="stable")[:vocab_size])
+        number = np.full(self.vocab_size, np.searchsorted(kept, unknown))
+        number[kept] = np.arange(vocab_size)
+        words = tuple(self.words[old] for old in kept)
+        return replace(self, words=words, train=number[self.train], validation=number[self.validation])
+
 
 def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> Corpus:
     """WikiText, word by word, from the first place that holds it.
@@ -74,11 +102,45 @@ def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> C
     BadInput
         The name is unknown, no place holds the corpus, or a file is missing, can't be read or isn't the split's.
     """
+    _check_name(name)
+    if folder is None:
+        return _read(name, _at_hand(name) or _downloaded(name))
+    if files := find(name, Path(folder)):
+        return _read(name, files)
+    raise BadInput(
+        value=f"folder {Path(folder)}: no text of {name}",
+        rule=f"it holds {_wanted()[0]}, or a folder {name} that does",
+        remedy="check the path, or name no folder so that the other places are tried",
+    )
+
+
+def local_corpus(name: str = "wikitext-2") -> Corpus | None:
+    """What :func:`load_corpus` gives without a download: from ``SCANSNAP_DATA`` or the cache; None if neither has it.
+
+    Parameters
+    ----------
+    name
+        ``"wikitext-2"`` or ``"wikitext-103"``.
+
+    Raises
+    ------
+    BadInput
+        The name is unknown, or what is there is refused.
+    """
+    _check_name(name)
+    files = _at_hand(name)
+    return _read(name, files) if files else None
+
+
+def _check_name(name: str) -> None:
     if name not in KNOWN:
         raise BadInput(
             value=f"corpus {name!r}", rule=f"the corpora are {' and '.join(KNOWN)}", remedy="use one of them"
         )
-    trained_on, train, validation = read_verified(name, _found(name, folder))
+
+
+def _read(name: str, files: Mapping[str, Path]) -> Corpus:
+    trained_on, train, validation = read_verified(name, files)
     words = _vocabulary(train.counts)
     return Corpus(
         name=name,
@@ -90,33 +152,33 @@ def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> C
     )
 
 
-def _found(name: str, folder: str | Path | None) -> dict[str, Path]:
-    """The files by split, in the first place that has any."""
-    wanted, also = (", ".join(names) for names in zip(*FILE_NAMES.values(), strict=True))
-    if folder is not None:
-        if files := find(name, Path(folder)):
-            return files
-        raise BadInput(
-            value=f"folder {Path(folder)}: no text of {name}",
-            rule=f"it holds {wanted}, or a folder {name} that does",
-            remedy="check the path, or name no folder so that the other places are tried",
-        )
+def _at_hand(name: str) -> dict[str, Path]:
+    """The files by split, in the first place on this machine that has any."""
     variable = os.environ.get(VARIABLE)
     if variable and (files := find(name, Path(variable))):
         return files
-    if os.path.exists(cache()) and (files := find(name, cache())):
-        return files
+    return find(name, cache()) if os.path.exists(cache()) else {}
+
+
+def _downloaded(name: str) -> dict[str, Path]:
     try:
         download(name)
     except Unavailable as reason:
+        wanted, also = _wanted()
         raise BadInput(
-            value=f"corpus {name}: not in {VARIABLE} ({variable or 'not set'}), not in the cache ({cache() / name}), "
-            f"not from Hugging Face ({reason})",
+            value=f"corpus {name}: not in {VARIABLE} ({os.environ.get(VARIABLE) or 'not set'}), not in the cache "
+            f"({cache() / name}), not from Hugging Face ({reason})",
             rule=f"one of these holds {wanted}, or {also} (without train, test is trained on)",
             remedy=f"put the files into a folder and name it with --data or {VARIABLE}, or put them into the cache, or "
             "pip install datasets where there is a network",
         ) from None
     return find(name, cache())
+
+
+def _wanted() -> tuple[str, str]:
+    """The files' names, in either style."""
+    one, other = (", ".join(names) for names in zip(*FILE_NAMES.values(), strict=True))
+    return one, other
 
 
 def _vocabulary(counts: Counter[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import pytest
 
 from scansnap_core import BadInput
 from scansnap_core.text import splits
-from scansnap_core.text.corpus import Corpus, load_corpus
+from scansnap_core.text.corpus import Corpus, load_corpus, local_corpus
 from tests.text.tiny import KNOWN, NAME, TEST, TEXTS, TRAIN, VALIDATION, hugging_face, known, rows, write
 
 REAL = dict(splits.KNOWN)
@@ -115,6 +115,24 @@ def test_places_in_order(tmp_path: Path, cache: Path, monkeypatch: pytest.Monkey
     assert "net" in load_corpus(NAME).words
     assert "net" in load_corpus(NAME).words
     assert calls == [1]
+
+
+def test_without_a_download(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load() -> object:
+        raise AssertionError("it asked for a download")
+
+    monkeypatch.setitem(sys.modules, "datasets", hugging_face(load))
+    assert local_corpus(NAME) is None
+    marked(cache / NAME, "kept")
+    assert "kept" in getattr(local_corpus(NAME), "words", ())
+    variable = marked(tmp_path / "variable", "env")
+    monkeypatch.setenv("SCANSNAP_DATA", str(variable))
+    assert "env" in getattr(local_corpus(NAME), "words", ())
+    (variable / "valid.txt").unlink()
+    with pytest.raises(BadInput, match="no valid"):
+        local_corpus(NAME)
+    with pytest.raises(BadInput, match="corpus 'ptb'"):
+        local_corpus("ptb")
 
 
 def test_a_folder_may_hold_a_folder_for_each_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,3 +294,25 @@ def test_the_other_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(splits.KNOWN, "wikitext-103", {**KNOWN, "train": known("train", 99)})
     with pytest.raises(BadInput, match=r"train\.txt: 25 tokens, .* wikitext-103's train split has 99"):
         load_corpus("wikitext-103", write(tmp_path / "data"))
+
+
+def test_fewer_words() -> None:
+    whole = Corpus(
+        name="topics",
+        words=("a", "b", UNK, "c", "d"),
+        train=np.array([0, 1, 1, 3, 3, 3, 4]),
+        validation=np.array([4, 2, 0, 3]),
+        trained_on="generated",
+        sha256={},
+    )
+    small = whole.limited(3)
+    assert small.words == ("b", UNK, "c")
+    assert small.train.tolist() == [1, 0, 0, 2, 2, 2, 1]
+    assert small.validation.tolist() == [1, 1, 1, 2]
+    assert whole.limited(5).words == whole.words
+    assert whole.limited(5).train.tolist() == whole.train.tolist()
+    # of words that are as frequent the first stay
+    assert whole.limited(4).words == ("a", "b", UNK, "c")
+    for vocab_size in (1, 6):
+        with pytest.raises(BadInput, match=f"vocab_size = {vocab_size}: it lies between 2 and the corpus' 5 words"):
+            whole.limited(vocab_size)
