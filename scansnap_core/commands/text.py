@@ -27,6 +27,7 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
         "--corpus", choices=CORPORA, default=CORPORA[0], help=f"default: {CORPORA[0]}; topics: generated"
     )
     train.add_argument("--data", type=Path, metavar="DIR", help="its folder (default: SCANSNAP_DATA, the cache)")
+    train.add_argument("--vocab-size", type=int, metavar="M", help="keep only the most frequent words (default: all)")
     train.add_argument("--layers", type=int, default=default.layers, metavar="N", help=f"default: {default.layers}")
     train.add_argument("--lr", type=float, default=default.lr, metavar="RATE", help=f"default: {default.lr:g}")
     train.add_argument("--steps", type=int, default=default.steps, metavar="N", help=f"default: {default.steps}")
@@ -65,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
     from scansnap_core.text.recording import record
 
     corpus = topic_text().corpus if options.corpus == "topics" else load_corpus(options.corpus, options.data)
+    if options.vocab_size is not None:
+        corpus = corpus.limited(options.vocab_size)
     record(corpus, settings, options.out, device=options.device, command=options.command_line, progress=True)
 
     result = read(options.out)

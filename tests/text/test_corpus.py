@@ -14,6 +14,7 @@ import pytest
 from scansnap_core import BadInput
 from scansnap_core.text import splits
 from scansnap_core.text.corpus import Corpus, load_corpus, local_corpus
+from scansnap_core.text.splits import UNK
 from tests.text.tiny import KNOWN, NAME, TEST, TEXTS, TRAIN, VALIDATION, hugging_face, known, rows, write
 
 REAL = dict(splits.KNOWN)
