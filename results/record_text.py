@@ -13,7 +13,7 @@ import xarray as xr
 from scansnap_core.store import read
 
 HERE = Path(__file__).parent
-SETTINGS = ("layers", "lr", "seed", "dropout", "positions", "optimizer")
+SETTINGS = ("vocab_size", "layers", "lr", "seed", "dropout", "positions", "optimizer")
 SHOWN_STEPS = (0, 500, 1000, 1500)
 """The iterations of Figure 7."""
 LAGS = (25, 50, 100, 250, 500)
