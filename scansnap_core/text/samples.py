@@ -1,0 +1,124 @@
+"""Next-word samples after one query word: running text as the paper's sequence classes (Sec. 3.2).
+
+A position where the query word m stands is one sample: x_T = m, the T - 1 words before it are the contextual tokens,
+and the word after it is x_{T+1}. All samples with one next word n are a class, and P(l|n) is what its contexts hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from scansnap_core.bad_input import BadInput
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """N samples of one query word, over the L words of their contexts and K next words."""
+
+    query: int
+    """m, the query word's number."""
+    words: Ints
+    """The numbers of the words that occur in some context, ascending, shape (L,)."""
+    next_words: Ints
+    """The numbers of the next words, most frequent first, shape (K,)."""
+    q: sparse.csr_array
+    """The contexts as token frequencies, SciPy sparse, shape (N, L); rows sum to 1."""
+    target: Ints
+    """Which of the next words follows each sample, in 0..K-1, shape (N,)."""
+    weight: Floats
+    """The share of each sample, shape (N,); it sums to 1."""
+
+    @cached_property
+    def next_probs(self) -> Floats:
+        """P(n), the share of each next word, shape (K,)."""
+        return np.asarray(np.bincount(self.target, self.weight, minlength=len(self.next_words)), dtype=np.float64)
+
+    @cached_property
+    def class_means(self) -> sparse.csr_array:
+        """The matrix that takes the mean of each class over rows like those of :attr:`q`, shape (K, N)."""
+        rows, size = self.target, len(self.target)
+        share = self.weight / self.next_probs[rows]
+        return sparse.csr_array((share, (rows, np.arange(size))), shape=(len(self.next_words), size))
+
+    @cached_property
+    def probs(self) -> Floats:
+        """P(l|n), the mean token frequencies of a class's contexts, shape (K, L)."""
+        return (self.class_means @ self.q).toarray()
+
+    def shuffled(self, rng: np.random.Generator) -> Samples:
+        """The control: the same contexts and next words, dealt to one another at random."""
+        return replace(self, target=rng.permutation(self.target))
+
+    def at_infinity(self) -> Samples:
+        """The same classes at T = infinity: one sample a class, its frequencies P(l|n) and its weight P(n)."""
+        classes = np.arange(len(self.next_words))
+        return replace(self, q=sparse.csr_array(self.probs), target=classes, weight=self.next_probs)
+
+
+def samples_after(
+    text: Ints, query: int, *, seq_len: int, num_next: int, least: int = 1, without: Collection[int] = ()
+) -> Samples:
+    """Collect the samples of a query word whose next word is a frequent one.
+
+    Rare next words are left out because a class needs samples: P(l|n) of a class seen a few times says more about
+    those few windows than about the class.
+
+    Parameters
+    ----------
+    text
+        Word numbers in their order, shape (length,). Contexts run across line ends, as they do in training.
+    query
+        m.
+    seq_len
+        T, the query included, at least 2. A query with fewer than T - 1 words before it is no sample.
+    num_next
+        The K most frequent next words are kept (ties: the smaller number first), or fewer if there aren't as many.
+    least
+        A next word is kept only if it follows at least so many samples.
+    without
+        Next words that are left out, such as ``<unk>``, which stands for many different words.
+
+    Raises
+    ------
+    BadInput
+        T < 2, or fewer than two next words are left.
+    """
+    if seq_len < 2:
+        raise BadInput(
+            value=f"seq_len = {seq_len}",
+            rule="T counts the query and at least one contextual word",
+            remedy="pass e.g. 35",
+        )
+    places = np.flatnonzero(text[:-1] == query)
+    places = places[places >= seq_len - 1]
+    follower = text[places + 1]
+    candidates, seen = np.unique(follower, return_counts=True)
+    allowed = (seen >= least) & ~np.isin(candidates, list(without))
+    candidates, seen = candidates[allowed], seen[allowed]
+    next_words = candidates[np.argsort(-seen, kind="stable")][:num_next]
+    if len(next_words) < 2:
+        raise BadInput(
+            value=f"query word {query} with {len(next_words)} next words seen {least} times or more",
+            rule="common and distinct are told apart by two next words or more",
+            remedy="choose a more frequent query word, or a smaller `least`",
+        )
+    kept = np.isin(follower, next_words)
+    places, follower = places[kept], follower[kept]
+    contexts = text[places[:, None] - np.arange(seq_len - 1, 0, -1)]
+    words, column = np.unique(contexts, return_inverse=True)
+    row = np.repeat(np.arange(len(places)), seq_len - 1)
+    entries = (np.full(row.size, 1 / (seq_len - 1)), (row, column.ravel()))
+    q = sparse.csr_array(entries, shape=(len(places), len(words)))  # sums what falls on one place
+    ascending = np.argsort(next_words)
+    target = ascending[np.searchsorted(next_words, follower, sorter=ascending)]
+    weight = np.full(len(places), 1 / len(places))
+    return Samples(query, words.astype(np.int64), next_words.astype(np.int64), q, target.astype(np.int64), weight)

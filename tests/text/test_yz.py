@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from scansnap_core import BadInput, model
+from scansnap_core.text import forecast, yz
+from scansnap_core.text.samples import Samples, samples_after
+
+EXACT: dict[str, Any] = {"batch_size": None, "dtype": torch.float64}
+
+
+def some_samples() -> Samples:
+    rng = np.random.default_rng(3)
+    text = rng.choice(12, size=1500, p=rng.dirichlet(np.ones(12)))
+    return samples_after(text, int(np.bincount(text).argmax()), seq_len=7, num_next=4)
+
+
+def by_autograd(samples: Samples, outputs: int, bias: np.ndarray, lr_y: float, lr_z: float, steps: int) -> np.ndarray:
+    """z after steps of gradient descent on the loss as Eqn 2 writes it, nothing shared with the package's gradients."""
+    q, weight = torch.from_numpy(samples.q.toarray()), torch.from_numpy(samples.weight)
+    target = torch.from_numpy(samples.target)
+    Y = torch.zeros(q.shape[1], outputs, dtype=torch.float64, requires_grad=True)
+    z = torch.zeros(q.shape[1], dtype=torch.float64, requires_grad=True)
+    for _ in range(steps):
+        attended = q * torch.exp(z)
+        logits = attended / attended.norm(dim=1, keepdim=True) @ Y + torch.from_numpy(bias)
+        loss = (weight * torch.nn.functional.cross_entropy(logits, target, reduction="none")).sum()
+        dY, dz = torch.autograd.grad(loss, (Y, z))
+        with torch.no_grad():
+            Y -= lr_y * dY
+            z -= lr_z * dz
+    return z.detach().numpy()
+
+
+@pytest.mark.parametrize("vocab_size", [4, 20])
+def test_full_batches_are_gradient_descent_by_autograd(vocab_size: int) -> None:
+    samples = some_samples()
+    run = yz.train_on(samples, vocab_size=vocab_size, lr_y=2.0, lr_z=3.0, record=[20, 40], **EXACT)
+    expected = by_autograd(samples, vocab_size, np.zeros(vocab_size), 2.0, 3.0, 40)
+    assert run.z.sel(recorded=40).values[0] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert np.abs(expected).max() > 0.1
+    # control: the state halfway
+    assert np.abs(run.z.sel(recorded=20).values[0] - expected).max() > 0.05
+
+
+def test_base_rates_are_a_fixed_bias() -> None:
+    samples = some_samples()
+    run = yz.train_on(samples, vocab_size=20, lr_y=2.0, lr_z=3.0, record=[40], base_rates=True, **EXACT)
+    expected = by_autograd(samples, 4, np.log(samples.next_probs), 2.0, 3.0, 40)
+    assert run.z.values[0, 0] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    entropy = -(samples.next_probs * np.log(samples.next_probs)).sum()
+    assert float(run.loss[0, 0]) == pytest.approx(entropy)
+    # control: without the bias
+    plain = yz.train_on(samples, vocab_size=20, lr_y=2.0, lr_z=3.0, record=[40], **EXACT)
+    assert np.abs(plain.z.values[0, 0] - expected).max() > 0.05
+
+
+def test_training_begins_as_forecast() -> None:
+    samples, steps = some_samples(), 20
+    run = yz.train_on(samples, vocab_size=20, lr_y=1e-4, lr_z=1e-4, record=[steps], **EXACT)
+    # sum of 0..steps-1 in place of t^2/2
+    foretold = 1e-8 * steps * (steps - 1) / 2 * forecast.first_force(samples, 20)
+    assert run.z.values[0, 0] == pytest.approx(foretold, rel=1e-2, abs=1e-3 * np.abs(foretold).max())
+
+
+def test_batches_move_as_the_mean_of_all_samples_does_on_average() -> None:
+    samples = some_samples()
+    recipe: dict[str, Any] = {"vocab_size": 20, "lr_y": 1.0, "lr_z": 1.0, "record": [60]}
+    mean = yz.train_on(samples, **recipe, **EXACT).z.values[0, 0]
+    runs = yz.train_on(samples, **recipe, batch_size=32, seeds=range(12)).z.values[:, 0]
+    error = runs.std(axis=0, ddof=1) / np.sqrt(12)
+    assert (np.abs(runs.mean(axis=0) - mean) < 5 * error + 1e-6).all()
+    assert error.max() < 0.2 * np.abs(mean).max()
+
+
+def test_at_infinity_batches_are_drawn_by_weight() -> None:
+    limit = some_samples().at_infinity()
+    assert limit.weight.max() > 1.5 * limit.weight.min()
+    recipe: dict[str, Any] = {"vocab_size": 20, "lr_y": 1.0, "lr_z": 1.0, "record": [60]}
+    mean = yz.train_on(limit, **recipe, **EXACT).z.values[0, 0]
+    many = yz.train_on(limit, **recipe, batch_size=4096, dtype=torch.float64).z.values[0, 0]
+    assert np.abs(many - mean).max() < 0.05 * np.abs(mean).max()
+
+
+def test_a_seed_names_a_run() -> None:
+    samples = some_samples()
+    recipe: dict[str, Any] = {"vocab_size": 20, "lr_y": 1.0, "lr_z": 1.0, "record": [5, 10], "batch_size": 16}
+    both = yz.train_on(samples, **recipe, seeds=[3, 4])
+    alone = yz.train_on(samples, **recipe, seeds=[4])
+    assert np.array_equal(both.z.sel(seed=4), alone.z.sel(seed=4))
+    assert not np.array_equal(both.z.sel(seed=3), alone.z.sel(seed=4))
+    assert both.z.dims == ("seed", "recorded", "word")
+    assert both.word.values.tolist() == samples.words.tolist()
+    assert float(both.loss[0, 0]) == pytest.approx(np.log(20), rel=1e-6)
+
+
+def test_words_outside_a_batch_stay() -> None:
+    samples = some_samples()
+    one = yz.train_on(samples, vocab_size=20, lr_y=1.0, lr_z=1.0, record=[2], batch_size=2, seeds=[0])
+    moved = np.count_nonzero(one.z.values)
+    assert 0 < moved < len(samples.words)
+
+
+def test_gradients_are_the_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    real = model.gradients
+
+    def spy(*args: torch.Tensor) -> model.Gradients:
+        calls.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(model, "gradients", spy)
+    yz.train_on(some_samples(), vocab_size=20, lr_y=1.0, lr_z=1.0, record=[3])
+    assert len(calls) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"lr_y": 0.0}, "lr_y = 0"),
+        ({"lr_z": -1.0}, "lr_z = -1"),
+        ({"vocab_size": 3}, "there are 4 next words"),
+        ({"record": []}, "record = "),
+        ({"record": [5, 5]}, "record = "),
+        ({"record": [0, 5]}, "record = "),
+    ],
+)
+def test_bad_input_is_refused(change: dict[str, Any], message: str) -> None:
+    recipe: dict[str, Any] = {"vocab_size": 20, "lr_y": 1.0, "lr_z": 1.0, "record": [5]} | change
+    with pytest.raises(BadInput, match=message):
+        yz.train_on(some_samples(), **recipe)
