@@ -18,7 +18,7 @@ SHOWN_STEPS = (0, 500, 1000, 1500)
 """The iterations of Figure 7."""
 LAGS = (25, 50, 100, 250, 500)
 WINDOW = 10
-"""Snapshots."""
+"""Snapshots; their number is even, so that two windows are dealt by turns."""
 SMALLEST = 1e-30
 """Below this a probability's logarithm isn't followed: in float32 it may have become 0."""
 
@@ -58,16 +58,18 @@ def by_lag(store: xr.Dataset) -> xr.DataArray:
 def by_window(store: xr.Dataset) -> xr.Dataset:
     """The share moved between the mean maps of windows of snapshots that follow one another: (window, layer).
 
-    ``window_floor`` is what noise alone makes of it: the share moved between the means of every other snapshot of one
-    window and of those between, each of half as many, so that it overstates the noise of a whole window's mean.
+    ``window_floor`` is what noise alone makes of it: the same maps dealt to two means by turns, so that both cover the
+    same time. A window has its last step as label, and NaN where none lies before.
     """
     maps = store.maps.isel(snapshot=slice(1, None)).drop_vars(["step", "snapshot"])
     windows = maps.coarsen(snapshot=WINDOW).construct(snapshot=("window", "inside"))
-    means = windows.mean("inside")
-    halves = (windows.isel(inside=slice(first, None, 2)).mean("inside") for first in (0, 1))
-    ends = store.step.values[WINDOW::WINDOW]
-    steps = moved(means.shift(window=1), means)
-    return xr.Dataset({"window_moved": steps, "window_floor": moved(*halves)}).assign_coords(window=ends)
+    before = windows.shift(window=1)
+    dealt = [xr.concat([before, windows], dim="inside").isel(inside=slice(turn, None, 2)) for turn in (0, 1)]
+    apart = {
+        "window_moved": moved(before.mean("inside"), windows.mean("inside")),
+        "window_floor": moved(*(one.mean("inside", skipna=False) for one in dealt)),
+    }
+    return xr.Dataset(apart).assign_coords(window=store.step.values[WINDOW::WINDOW])
 
 
 def curves(store: xr.Dataset) -> xr.Dataset:
