@@ -78,7 +78,8 @@ def curves(store: xr.Dataset) -> xr.Dataset:
     kept = store.drop_vars(["maps", "state"]).assign(score_drift=score_drift(store))
     kept = kept.drop_dims(["sequence", "query", "key"]).swap_dims(snapshot="step").drop_vars("snapshot")
     kept = kept.merge(by_window(store)).assign(lag_moved=by_lag(store))
-    return kept.assign_coords({name: configuration[name] for name in SETTINGS}).drop_attrs(deep=False)
+    settings = {name: ("run", [configuration[name]]) for name in SETTINGS}
+    return kept.expand_dims("run").assign_coords(settings).drop_attrs(deep=False)
 
 
 def shown_maps(stores: list[xr.Dataset]) -> xr.DataArray:
