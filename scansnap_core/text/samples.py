@@ -58,6 +58,15 @@ class Samples:
         """The control: the same contexts and next words, dealt to one another at random."""
         return replace(self, target=rng.permutation(self.target))
 
+    def halves(self, rng: np.random.Generator) -> tuple[Samples, Samples]:
+        """Two halves at random, on the same words and next words, so that one can judge what the other has taught."""
+        order = rng.permutation(len(self.target))
+        return self._part(order[::2]), self._part(order[1::2])
+
+    def _part(self, rows: Ints) -> Samples:
+        weight = self.weight[rows] / self.weight[rows].sum()
+        return replace(self, q=self.q[rows], target=self.target[rows], weight=weight)
+
     def at_infinity(self) -> Samples:
         """The same classes at T = infinity: one sample a class, its frequencies P(l|n) and its weight P(n)."""
         classes = np.arange(len(self.next_words))

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 import xarray as xr
+from torch import Tensor
 
 from scansnap_core import model
 from scansnap_core.bad_input import BadInput
 from scansnap_core.checks import check_rate
-from scansnap_core.text.samples import Floats, Samples
+from scansnap_core.text.samples import Floats, Ints, Samples
 
 
 def train_on(
@@ -29,6 +30,7 @@ def train_on(
     batch_size: int | None = 128,
     seeds: Sequence[int] = (0,),
     base_rates: bool = False,
+    held_out: Samples | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> xr.Dataset:
     """Train (Y, z) from zero by SGD on real contexts.
@@ -51,12 +53,14 @@ def train_on(
     base_rates
         Give the decoder a fixed bias ln P(n), so that training starts from alpha = P(n) in place of 1/M. Outputs that
         are no class have no chance then, whatever M is.
+    held_out
+        Other samples of the same words and next words, to see what is learnt beyond the samples themselves.
 
     Returns
     -------
     xarray.Dataset
         ``z`` (seed, recorded, word): the query's row of Z. ``loss`` (seed, step): -J of the batch before update
-        ``step``, in nats.
+        ``step``, in nats. With ``held_out`` also ``held_out_loss`` (seed, recorded), the mean over those samples.
 
     Raises
     ------
@@ -70,15 +74,14 @@ def train_on(
         raise BadInput(f"vocab_size = {vocab_size}", f"there are {K} next words", "pass the corpus' vocab_size")
     if len(record) == 0 or np.any(np.diff([0, *record]) <= 0):
         raise BadInput(f"record = {list(record)}", "moments are positive and ascend", "pass e.g. [100, 1000]")
-    runs = [
-        _run(samples, None if base_rates else vocab_size, lr_y, lr_z, list(record), batch_size, seed, dtype)
-        for seed in seeds
-    ]
+    start = _Start(samples, None if base_rates else vocab_size, dtype)
+    runs = [_run(samples, start, lr_y, lr_z, list(record), batch_size, seed, held_out) for seed in seeds]
+    z, loss, held_out_loss = (np.stack(part) for part in zip(*runs, strict=True))
     clock = {"units": f"updates of batch size {batch_size or len(samples.target)}"}
-    return xr.Dataset(
+    result = xr.Dataset(
         {
-            "z": (("seed", "recorded", "word"), np.stack([z for z, _ in runs]), {"units": "logits"}),
-            "loss": (("seed", "step"), np.stack([loss for _, loss in runs]), {"units": "nats"}),
+            "z": (("seed", "recorded", "word"), z, {"units": "logits"}),
+            "loss": (("seed", "step"), loss, {"units": "nats"}),
         },
         coords={
             "seed": list(seeds),
@@ -86,48 +89,75 @@ def train_on(
             "step": ("step", np.arange(record[-1]), clock),
             "word": samples.words,
         },
-        attrs={"lr_y": lr_y, "lr_z": lr_z, "batch_size": str(batch_size or "all"), "vocab_size": vocab_size}
-        | {"base_rates": int(base_rates)},
+        attrs={
+            "lr_y": lr_y,
+            "lr_z": lr_z,
+            "batch_size": str(batch_size or "all"),
+            "vocab_size": vocab_size,
+            "base_rates": int(base_rates),
+        },
     )
+    if held_out is not None:
+        result["held_out_loss"] = (("seed", "recorded"), held_out_loss, {"units": "nats"})
+    return result
+
+
+class _Start:
+    """The outputs as training starts: their multiplicity in alpha, and by how much a unit gradient moves their Y."""
+
+    def __init__(self, samples: Samples, vocab_size: int | None, dtype: torch.dtype) -> None:
+        K, self.dtype = len(samples.next_words), dtype
+        if vocab_size is None:
+            # exp(bias) enters alpha as a multiplicity does, but the gradient is not shared among that many outputs
+            self.multiplicity = torch.as_tensor(samples.next_probs, dtype=dtype)
+            self.scale = self.multiplicity
+        else:
+            others = vocab_size - K
+            self.multiplicity = torch.tensor([1.0] * K + [others] * (others > 0), dtype=dtype)
+            self.scale = torch.ones_like(self.multiplicity)
+
+    def targets(self, samples: Samples) -> Tensor:
+        """x_{T+1} of all samples as one-hot rows."""
+        outputs = len(self.multiplicity)
+        return torch.eye(len(samples.next_words), outputs, dtype=self.dtype)[torch.from_numpy(samples.target)]
 
 
 def _run(
     samples: Samples,
-    vocab_size: int | None,
+    start: _Start,
     lr_y: float,
     lr_z: float,
     record: list[int],
     batch_size: int | None,
     seed: int,
-    dtype: torch.dtype,
-) -> tuple[Floats, Floats]:
-    K, (N, L) = len(samples.next_words), samples.q.shape
-    if vocab_size is None:
-        # exp(bias) enters alpha as a multiplicity does, but the gradient is not shared among that many outputs
-        multiplicity = torch.as_tensor(samples.next_probs, dtype=dtype)
-        rate = lr_y * multiplicity
-    else:
-        others = vocab_size - K
-        multiplicity = torch.tensor([1.0] * K + [others] * (others > 0), dtype=dtype)
-        rate = torch.full_like(multiplicity, lr_y)
-    Y, z = torch.zeros((L, len(multiplicity)), dtype=dtype), torch.zeros(L, dtype=dtype)
-    targets = torch.eye(K, len(multiplicity), dtype=dtype)[torch.from_numpy(samples.target)]
-    rng = np.random.default_rng(seed)
-    kept, loss = np.empty((len(record), L)), np.empty(record[-1])
+    held_out: Samples | None,
+) -> tuple[Floats, Floats, Floats]:
+    N, L = samples.q.shape
+    Y, z = torch.zeros((L, len(start.multiplicity)), dtype=start.dtype), torch.zeros(L, dtype=start.dtype)
+    targets, rng = start.targets(samples), np.random.default_rng(seed)
+    kept, loss, held_out_loss = np.empty((len(record), L)), np.empty(record[-1]), np.full(len(record), np.nan)
+
+    def gradients(part: Samples, rows: Ints, share: Floats, target: Tensor) -> tuple[Tensor, model.Gradients]:
+        """Over the words that these samples hold, and which they are."""
+        q = part.q[rows]
+        held = np.unique(q.indices)
+        here, one = torch.from_numpy(held), torch.ones((len(rows), 1), dtype=start.dtype)
+        dense, weight = (torch.as_tensor(array, dtype=start.dtype) for array in (q[:, held].toarray(), share))
+        return here, model.gradients(dense, one, target, weight, Y[here], z[here].unsqueeze(0), start.multiplicity)
+
     for step in range(record[-1]):
         if batch_size is None:
             drawn, share = np.arange(N), samples.weight
         else:
             drawn, share = rng.choice(N, batch_size, p=samples.weight), np.full(batch_size, 1 / batch_size)
-        rows = samples.q[drawn]
-        held = np.unique(rows.indices)
-        q = torch.as_tensor(rows[:, held].toarray(), dtype=dtype)
-        here, query = torch.from_numpy(held), torch.ones((len(drawn), 1), dtype=dtype)
-        weight = torch.as_tensor(share, dtype=dtype)
-        change = model.gradients(q, query, targets[drawn], weight, Y[here], z[here].unsqueeze(0), multiplicity)
+        here, change = gradients(samples, drawn, share, targets[drawn])
         loss[step] = float(change.loss)
-        Y[here] += rate * change.Y
+        Y[here] += lr_y * start.scale * change.Y
         z[here] += lr_z * change.Z[0]
         if step + 1 in record:
-            kept[record.index(step + 1)] = z.numpy()
-    return kept, loss
+            at = record.index(step + 1)
+            kept[at] = z.numpy()
+            if held_out is not None:
+                everything = np.arange(len(held_out.target))
+                held_out_loss[at] = gradients(held_out, everything, held_out.weight, start.targets(held_out))[1].loss
+    return kept, loss, held_out_loss

@@ -56,6 +56,17 @@ def test_shuffling_keeps_contexts_and_next_words_but_not_their_pairs() -> None:
     assert np.abs(samples.probs - 0.5).min() == 0.5
 
 
+def test_halves_are_all_samples_once() -> None:
+    rng = np.random.default_rng(0)
+    samples = samples_after(rng.integers(6, size=2001), 0, seq_len=5, num_next=4)
+    parts = samples.halves(rng)
+    assert abs(len(parts[0].target) - len(parts[1].target)) <= 1
+    together = np.concatenate([np.column_stack([part.q.toarray(), part.target]) for part in parts])
+    everything = np.column_stack([samples.q.toarray(), samples.target])
+    assert np.array_equal(together[np.lexsort(together.T)], everything[np.lexsort(everything.T)])
+    assert all(part.weight.sum() == pytest.approx(1) for part in parts)
+
+
 def test_a_context_needs_a_word() -> None:
     with pytest.raises(BadInput, match="seq_len = 1"):
         samples_after(TEXT, 0, seq_len=1, num_next=2)

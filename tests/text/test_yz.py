@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy.special import logsumexp
 
 from scansnap_core import BadInput, model
 from scansnap_core.text import forecast, yz
@@ -84,6 +85,23 @@ def test_at_infinity_batches_are_drawn_by_weight() -> None:
     mean = yz.train_on(limit, **recipe, **EXACT).z.values[0, 0]
     many = yz.train_on(limit, **recipe, batch_size=4096, dtype=torch.float64).z.values[0, 0]
     assert np.abs(many - mean).max() < 0.05 * np.abs(mean).max()
+
+
+def test_held_out_loss_is_that_of_the_same_parameters() -> None:
+    samples = some_samples()
+    taught, others = samples.halves(np.random.default_rng(0))
+    recipe: dict[str, Any] = {"vocab_size": 20, "lr_y": 3.0, "lr_z": 3.0, "record": [1, 400], "dtype": torch.float64}
+    same = yz.train_on(samples, **recipe, batch_size=None, held_out=samples)
+    assert float(same.held_out_loss[0, 0]) == pytest.approx(float(same.loss[0, 1]))
+    run = yz.train_on(taught, **recipe, batch_size=None, held_out=others)
+    # the first step from zero moves Y alone
+    f, f_others = (part.q.toarray() / np.linalg.norm(part.q.toarray(), axis=1)[:, None] for part in (taught, others))
+    Y = 3.0 * f.T @ (np.eye(20)[taught.target] - 1 / 20) / len(f)
+    log_alpha = f_others @ Y - logsumexp(f_others @ Y, axis=1)[:, None]
+    expected = -log_alpha[np.arange(len(f_others)), others.target].mean()
+    assert float(run.held_out_loss[0, 0]) == pytest.approx(expected)
+    # control: the next words here are drawn at random, so what is learnt in the end doesn't help elsewhere
+    assert float(run.held_out_loss[0, 1]) > float(run.loss[0, 300:].mean()) + 0.05
 
 
 def test_a_seed_names_a_run() -> None:

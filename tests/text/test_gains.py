@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+from scansnap_core.text import cooccurrence, forecast, gains, yz
+from scansnap_core.text.generator import topic_text
+from scansnap_core.text.samples import samples_after
+
+
+def test_theorems_2_and_3_hold_on_text_that_meets_their_terms() -> None:
+    made = topic_text(60_000, 1_000, num_topics=4, num_common=30, num_distinct=5, seed=1)
+    samples = samples_after(made.corpus.train, made.query, seq_len=35, num_next=10)
+    M, rng = made.corpus.vocab_size, np.random.default_rng(0)
+    described = cooccurrence.describe(samples, rng)
+    run = yz.train_on(samples.at_infinity(), vocab_size=M, lr_y=1, lr_z=0.1, record=[10, 100], batch_size=None)
+    found = gains.follow(run.z.sel(seed=0), samples.at_infinity(), described, M)
+    assert (found.rising.sel(label="distinct") == 1).all()
+    assert (found.order > 0.9).all()
+    assert found.rho.sel(score="first force", recorded=10) > 0.95
+    common = run.z.sel(seed=0, word=np.intersect1d(described.word, made.common))
+    assert (common < 0).all()
+
+    # control: short contexts push the most frequent word up at first, common as it is
+    short = yz.train_on(samples, vocab_size=M, lr_y=1, lr_z=0.1, record=[10], batch_size=None)
+    assert float(short.z.sel(seed=0, recorded=10, word=made.common[0])) > 0
+    followed = gains.follow(short.z.sel(seed=0), samples, described, M)
+    assert float(followed.rising.sel(label="distinct")[0]) < 0.5
+
+    # control: next words shuffled
+    shuffled = samples.shuffled(rng)
+    run = yz.train_on(shuffled.at_infinity(), vocab_size=M, lr_y=1, lr_z=0.1, record=[100], batch_size=None)
+    control = gains.follow(run.z.sel(seed=0), shuffled.at_infinity(), described, M)
+    assert abs(float(control.rising.sel(label="distinct")[0]) - 0.5) < 0.4
+    assert float(control.rho.sel(score="distinctness")[0]) < 0.5 < float(found.rho.sel(score="distinctness")[1])
+
+
+def test_numbers_are_what_they_say() -> None:
+    made = topic_text(30_000, 1_000, num_topics=3, num_common=20, num_distinct=4, seed=2)
+    samples = samples_after(made.corpus.train, made.query, seq_len=20, num_next=3)
+    described = cooccurrence.describe(samples, np.random.default_rng(0), least=200)
+    assert 10 < described.sizes["word"] < len(samples.words)
+    z = np.random.default_rng(1).normal(size=(2, len(samples.words)))
+    run = xr.DataArray(z, dims=("recorded", "word"), coords={"recorded": [1, 2], "word": samples.words})
+    found = gains.follow(run, samples, described, 100)
+    at = np.isin(samples.words, described.word)
+    expected = stats.spearmanr(z[1, at], forecast.first_force(samples, 100)[at]).statistic
+    assert float(found.rho.sel(recorded=2, score="first force")) == pytest.approx(expected)
+    expected = stats.spearmanr(z[0, at], described.distinctness).statistic
+    assert float(found.rho.sel(recorded=1, score="distinctness")) == pytest.approx(expected)
+    columns = [stats.rankdata(values) for values in (z[0, at], described.distinctness, described.frequency)]
+    left = [column - np.polyval(np.polyfit(columns[2], column, 1), columns[2]) for column in columns[:2]]
+    assert float(found.distinct_beyond_frequency[0]) == pytest.approx(stats.pearsonr(*left).statistic)
+    common = z[0, at][described.label == "common"]
+    assert float(found.rising.sel(recorded=1, label="common")) == np.mean(common > 0)
+    assert float(found["mean"].sel(recorded=1, label="common")) == pytest.approx(common.mean())
+    assert dict(found.sizes) == {"recorded": 2, "score": 4, "label": 3}
+
+
+def test_order_is_taken_within_a_group() -> None:
+    x, y = np.array([1.0, 2, 3, 11, 12, 13]), np.array([13.0, 12, 11, 3, 2, 1])
+    group = np.array([0, 0, 0, 1, 1, 1])
+    assert gains.order_within(x, x + 100 * group, group) == pytest.approx(1)
+    assert gains.order_within(x, y, group) == pytest.approx(-1)
+    # control: between the groups the order is the other way round
+    assert gains.order_within(x, np.where(group, x - 100, x), group) == pytest.approx(1)
+    # groups of different sizes
+    uneven = np.array([0, 0, 1, 1, 1, 1])
+    assert gains.order_within(np.arange(6.0), np.array([0, 1.0, 5, 4, 3, 2]), uneven) == pytest.approx(-9 / 11)
+    assert np.isnan(gains.order_within(x[:2], y[:2], np.array([0, 1])))
