@@ -101,21 +101,6 @@ def _one(z: Floats, score: Floats, given: Floats | None, rng: np.random.Generato
     return float(test.statistic), float(interval.low), float(interval.high), float(chance), float(test.pvalue)
 
 
-def content_scores(E: Floats, W_Q: Floats, W_K: Floats, query: int) -> Floats:
-    """(W_Q e_m)·(W_K e_l)/sqrt(d) of every word l: a standard Transformer's row z_m of Z, without positions (Eqn 1).
-
-    Parameters
-    ----------
-    E
-        The embedding of each word as the first layer sees it, shape (M, d).
-    W_Q, W_K
-        Query and key matrices as torch's Linear holds them, shape (d, d): they act from the left.
-    query
-        m.
-    """
-    return (E @ W_K.T) @ (W_Q @ E[query]) / np.sqrt(W_K.shape[0])
-
-
 def _pearson(a: Floats, b: Floats, axis: int) -> Floats:
     a, b = (values - values.mean(axis=axis, keepdims=True) for values in (a, b))
     return (a * b).sum(axis=axis) / np.sqrt((a**2).sum(axis=axis) * (b**2).sum(axis=axis))

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from scipy import stats
 
 from scansnap_core import BadInput
@@ -83,14 +82,3 @@ def test_the_generator_alone_decides() -> None:
 def test_bad_input_is_refused(scores: dict, given: str | None, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         rankings.explain(np.arange(5), scores, np.random.default_rng(0), given=given)
-
-
-def test_content_scores_are_torchs_attention_logits() -> None:
-    torch.manual_seed(0)
-    d, M = 8, 12
-    E, query, key = torch.randn(M, d), torch.nn.Linear(d, d, bias=False), torch.nn.Linear(d, d, bias=False)
-    expected = (query(E[3]) @ key(E).T / d**0.5).detach().numpy()
-    weights = (E.numpy(), query.weight.detach().numpy(), key.weight.detach().numpy())
-    assert rankings.content_scores(*weights, 3) == pytest.approx(expected, rel=1e-5, abs=1e-6)
-    # control: the matrices transposed
-    assert rankings.content_scores(weights[0], weights[1].T, weights[2].T, 3) != pytest.approx(expected, abs=0.05)
