@@ -47,7 +47,8 @@ def cases() -> list[Case]:
     chosen = []
     for query in QUERIES:
         chosen += [Case(query, variant, seed) for variant in ("text", "shuffled") for seed in (0, 1)]
-        chosen += [Case(query, variant) for variant in ("half", "shuffled half", "base rates", "infinity")]
+        chosen += [Case(query, variant, seed) for variant in ("half", "shuffled half") for seed in (0, 1, 2)]
+        chosen += [Case(query, variant) for variant in ("base rates", "infinity")]
     the = Case("the")
     for seq_len in (8, 128):
         chosen += [replace(the, seq_len=seq_len, variant=variant) for variant in ("text", "shuffled")]
