@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.checks import check_rate
-from scansnap_core.optimizers import NAMES as OPTIMIZERS
+
+OPTIMIZERS = ("sgd", "momentum", "adam")
 
 
 @dataclass(frozen=True)
