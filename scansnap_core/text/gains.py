@@ -11,6 +11,7 @@ from scansnap_core.text.cooccurrence import COMMON, DISTINCT, UNDECIDED
 from scansnap_core.text.samples import Floats, Ints, Samples
 
 SCORES = ("frequency", "distinctness", "first force", "base-rate force")
+"""What may explain a gain."""
 
 
 def scores(samples: Samples, described: xr.Dataset, vocab_size: int) -> dict[str, Floats]:
