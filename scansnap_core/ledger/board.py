@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.ledger.display import VERDICT_CLASS, refutation_anchor, rich
-from scansnap_core.ledger.entries import OPEN, WITNESSES
+from scansnap_core.ledger.entries import JUDGES, OPEN, WITNESSES
 from scansnap_core.ledger.statements import PAGES, STATEMENTS, Page
 from scansnap_core.ledger.stored import fully_verified, stored_verdicts, unverified_grounds, verdict_of
 
@@ -94,7 +94,7 @@ def errata_html(chapters_dir: Path, page_url: Callable[[str], str]) -> str:
     ]
     if not rows:
         return '<p class="ss-none">No chapter has refuted anything that is printed.</p>'
-    names = ("place", "printed", "should read, or lacks", "counterexample", "with the repair", "consequence")
+    names = ("place", "judges", "printed", "should read, or lacks", "counterexample", "with the repair", "consequence")
     heads = "".join(f'<th scope="col">{name}</th>' for name in names)
     return (
         f'<div class="ss-scroll"><table class="ss-errata"><thead><tr>{heads}</tr></thead>'
@@ -143,5 +143,12 @@ def _erratum(refutation: dict[str, str], cell_url: str) -> str:
     remedy = f"lacks: {refutation['condition']}" if refutation["condition"] else refutation["repair"]
     counterexample = f"{refutation['what']}: {refutation['measured']}, required {refutation['required']}"
     repaired = f"{refutation['control']} ({refutation['control_is']})"
-    cells = (refutation["printed"], remedy, counterexample, repaired, refutation["consequence"])
+    cells = (
+        JUDGES[refutation.get("judges", "claim")],
+        refutation["printed"],
+        remedy,
+        counterexample,
+        repaired,
+        refutation["consequence"],
+    )
     return f'<tr><th scope="row">{place}</th>{"".join(f"<td>{rich(cell)}</td>" for cell in cells)}</tr>'

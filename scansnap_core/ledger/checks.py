@@ -7,7 +7,7 @@ from typing import Any
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger.display import show_check, show_conclusion, show_refutation
-from scansnap_core.ledger.entries import WITNESSES, Check, Conclusion, Refutation
+from scansnap_core.ledger.entries import JUDGES, WITNESSES, Check, Conclusion, Refutation
 from scansnap_core.ledger.statements import page
 from scansnap_core.ledger.values import RELATIONS, NoEvidence, holds, is_infinite, requirement, scalar, written
 
@@ -167,6 +167,7 @@ class Witness:
         repair: str = "",
         condition: str = "",
         consequence: str,
+        judges: str = "claim",
     ) -> None:
         """Record a counterexample to what is printed, and a repair that holds on the same instance.
 
@@ -191,6 +192,10 @@ class Witness:
             Exactly one of them: what should be printed instead, or the name of the missing condition.
         consequence : str
             What it does to later statements.
+        judges : {"claim", "proof", "remark", "reading"}
+            What it hits: the words and formulas of the statement itself (or what a figure or another page claims), a
+            step of the proof, what the paper says around it, or a reading of this book's that those words don't force.
+            Only the first decides the verdict.
 
         Raises
         ------
@@ -208,6 +213,10 @@ class Witness:
                 f"repair = {repair!r} with condition = {condition!r}",
                 "a refutation names a repair or a missing condition",
                 "give exactly one of them",
+            )
+        if judges not in JUDGES:
+            raise BadInput(
+                f"judges = {judges!r}", "a refutation hits one of four things", f"use one of {', '.join(JUDGES)}"
             )
         texts = {"control_is": control_is, "place": place, "printed": printed, "consequence": consequence}
         measured, bound, control = self._admit(what, measured, relation, bound, control, **texts)
@@ -228,6 +237,7 @@ class Witness:
             repair,
             condition,
             consequence,
+            judges,
         )
         self._chapter._enter(refutation)
         show_refutation(refutation, len(self._chapter._refutations))

@@ -12,7 +12,7 @@ CSS classes
     The verdict (``section``), beside one of ``ss-holds``, ``ss-condition``, ``ss-fails``, ``ss-reproduced``,
     ``ss-differs``; ``ss-verdict-name`` and ``ss-verdict-word`` are in its first line.
 ``ss-witnesses``
-    The verdict's table of witnesses.
+    The verdict's table of witnesses; ``ss-beside`` (``p``) says what was refuted beside the page's own claim.
 
 Text between dollar signs becomes ``<span class="math notranslate nohighlight">\(...\)</span>``, which is what Sphinx
 writes for inline mathematics, so that MathJax sets it.
@@ -27,6 +27,7 @@ from scansnap_core.ledger.entries import (
     FAILS_AS_PRINTED,
     HOLDS,
     HOLDS_UNDER_A_CONDITION,
+    JUDGES,
     OPEN,
     REPRODUCED,
     VERDICT_MIME,
@@ -92,6 +93,7 @@ def show_refutation(refutation: Refutation, number: int) -> None:
     rest = [
         ("repaired, same instance", f"{refutation.control} ({refutation.control_is})"),
         ("place", refutation.place),
+        ("judges", JUDGES[refutation.judges]),
         ("printed", refutation.printed),
         remedy,
         ("consequence", refutation.consequence),
@@ -119,15 +121,20 @@ def show_conclusion(conclusion: Conclusion) -> None:
     rows = [(w, conclusion.counts(w)) for w in WITNESSES if page.is_statement or conclusion.counts(w) != _NOTHING]
     plain = [f"{page.name}, {page.title}: {conclusion.verdict}"]
     plain += [f"    {w}: checks {c['checks']}, refutations {c['refutations']}" for w, c in rows]
+    beside = "; ".join(f"{number} of {JUDGES[what]}" for what, number in conclusion.beside.items())
+    note = f"refuted beside it, which doesn't decide the verdict: {beside}" if beside else ""
+    plain += [f"    {note}"] if note else []
     body = "".join(
         f'<tr><th scope="row">{w}</th><td>{c["checks"]}</td><td>{c["refutations"]}</td></tr>' for w, c in rows
     )
+    aside = f'<p class="ss-beside">{rich(note)}</p>' if note else ""
     markup = (
         f'<section class="ss-verdict {VERDICT_CLASS[conclusion.verdict]}">'
         f'<p><span class="ss-verdict-name">{page.name}, {rich(page.title)}</span> '
         f'<span class="ss-verdict-word">{conclusion.verdict}</span></p>'
         '<table class="ss-witnesses"><thead><tr><th scope="col">witness</th><th scope="col">checks</th>'
-        f'<th scope="col">refutations</th></tr></thead><tbody>{body}</tbody></table></section>'
+        f'<th scope="col">refutations</th></tr></thead><tbody>{body}</tbody></table>'
+        f"{aside}</section>"
     )
     show(Shown("\n".join(plain), markup, conclusion.as_json()))
 

@@ -17,6 +17,14 @@ DIFFERS = "differs from the paper"
 OPEN = "open"
 VERDICTS = (HOLDS, HOLDS_UNDER_A_CONDITION, FAILS_AS_PRINTED, REPRODUCED, DIFFERS)
 
+JUDGES = {
+    "claim": "what the statement, figure or page itself claims",
+    "proof": "a step of its proof",
+    "remark": "what the paper says around it",
+    "reading": "a reading of this book's, which the paper's words don't force",
+}
+"""What a refutation can hit. Only a page's own claim decides its verdict."""
+
 VERDICT_MIME = "application/vnd.scansnap.verdict+json"
 
 
@@ -36,7 +44,8 @@ class Check:
 class Refutation:
     """A counterexample to what is printed, beside the repair that holds on the same instance.
 
-    Exactly one of `repair` (what should be printed) and `condition` (what is missing) isn't empty.
+    Exactly one of `repair` (what should be printed) and `condition` (what is missing) isn't empty. `judges` is one of
+    `JUDGES`.
     """
 
     witness: str
@@ -50,6 +59,7 @@ class Refutation:
     repair: str
     condition: str
     consequence: str
+    judges: str = "claim"
 
 
 @dataclass(frozen=True)
@@ -62,12 +72,19 @@ class Conclusion:
 
     @property
     def verdict(self) -> str:
-        """One of `VERDICTS`."""
+        """One of `VERDICTS`, decided by what was refuted of the page's own claim and by nothing else."""
+        decisive = [refutation for refutation in self.refutations if refutation.judges == "claim"]
         if self.page.kind == "figure":
-            return DIFFERS if self.refutations else REPRODUCED
-        if not self.refutations:
+            return DIFFERS if decisive else REPRODUCED
+        if not decisive:
             return HOLDS
-        return HOLDS_UNDER_A_CONDITION if all(r.condition for r in self.refutations) else FAILS_AS_PRINTED
+        return HOLDS_UNDER_A_CONDITION if all(r.condition for r in decisive) else FAILS_AS_PRINTED
+
+    @property
+    def beside(self) -> dict[str, int]:
+        """How many refutations hit something else than the page's own claim, by what they judge."""
+        judged = [refutation.judges for refutation in self.refutations]
+        return {what: judged.count(what) for what in JUDGES if what != "claim" and what in judged}
 
     def counts(self, witness: str) -> dict[str, int]:
         """How many checks and refutations a witness gave."""

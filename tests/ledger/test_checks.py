@@ -16,6 +16,7 @@ from scansnap_core.ledger import (
     Witness,
     display,
 )
+from scansnap_core.ledger.entries import JUDGES
 
 REFUTATION: dict[str, Any] = {
     "control": 0.1,
@@ -176,6 +177,39 @@ def test_refutations_decide_the_verdict(
     stored = outputs[-1][VERDICT_MIME]["refutations"][0]
     assert stored["place"] == "Lemma 6, Eqn 45"
     assert stored["measured"] == "0.7"
+
+
+@pytest.mark.parametrize(
+    ("page_id", "verdict"), [("lemma_06", "holds"), ("fig_04", "reproduced"), ("one_path", "holds")]
+)
+@pytest.mark.parametrize("judges", ["proof", "remark", "reading"])
+def test_only_what_a_page_itself_claims_decides_its_verdict(
+    outputs: list[dict[str, Any]], page_id: str, verdict: str, judges: str
+) -> None:
+    chapter = Chapter(page_id)
+    all_three(chapter)
+    refute(chapter.witness("numeric"), repair="the other", judges=judges)
+    assert f"    judges: {JUDGES[judges]}\n" in outputs[-1]["text/plain"]
+    refute(chapter.witness("numeric"), what="another", repair="the other", judges=judges)
+    chapter.conclude()
+    assert outputs[-1][VERDICT_MIME]["verdict"] == verdict
+    assert [refutation["judges"] for refutation in outputs[-1][VERDICT_MIME]["refutations"]] == [judges, judges]
+    assert outputs[-1]["text/plain"].endswith(f"doesn't decide the verdict: 2 of {JUDGES[judges]}")
+    assert "ss-beside" in outputs[-1]["text/html"]
+
+
+def test_a_remark_beside_a_refuted_claim(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
+    all_three(chapter)
+    refute(chapter.witness("numeric"), condition="h is small")
+    assert f"    judges: {JUDGES['claim']}\n" in outputs[-1]["text/plain"]
+    refute(chapter.witness("numeric"), what="a remark's error", repair="the other", judges="remark")
+    chapter.conclude()
+    assert outputs[-1][VERDICT_MIME]["verdict"] == "holds under a condition"
+
+
+def test_what_a_refutation_judges_has_a_name(numeric: Witness) -> None:
+    with pytest.raises(BadInput, match=r"judges = 'lemma'.*use one of claim, proof, remark, reading"):
+        refute(numeric, repair="the other", judges="lemma")
 
 
 @pytest.mark.parametrize("silent", WITNESSES)
