@@ -26,7 +26,12 @@ LANES = 16
 SMALLEST = np.float32(1e-20)
 """The square of a sample's attention, in units of its class's largest exp(z), above which nothing is lost."""
 REORDERED = {"reassoc", "contract", "nsz", "arcp"}
-"""Sums may be reordered, as vector registers need; NaN and infinity stay what they are."""
+"""Sums may be reordered, as vector registers need; NaN and infinity stay what they are.
+
+A loop either stores or sums, never both. Before a loop that stores, the program looks how far apart its arrays are, and
+takes them one by one where registers would overlap; a sum in such a loop would be rounded in an order that depends on
+where malloc put the arrays.
+"""
 
 _LOG2_E = np.float32(math.log2(math.e))
 _ROUNDING = np.float32(1.5 * 2**23)  # adding it rounds a float32 to an integer, held in its low bits
@@ -96,6 +101,7 @@ def _attend(q: Any, z: Any, growth: Any, f: Any) -> None:  # pragma: no cover
     squares = q.dtype.type(0)
     for s in range(f.size):
         f[s] = q[s] * growth[s]
+    for s in range(f.size):
         squares += f[s] * f[s]
     if not squares > SMALLEST:
         top = -np.inf * q.dtype.type(1)
@@ -104,6 +110,7 @@ def _attend(q: Any, z: Any, growth: Any, f: Any) -> None:  # pragma: no cover
         squares = q.dtype.type(0)
         for s in range(f.size):
             f[s] = q[s] * np.exp(z[s] - top) if q[s] > 0 else q.dtype.type(0)
+        for s in range(f.size):
             squares += f[s] * f[s]
     per_norm = q.dtype.type(1) / np.sqrt(squares)
     for s in range(f.size):

@@ -167,6 +167,7 @@ def _attend(q: Any, z: Any, f: Any) -> None:  # pragma: no cover
     squares = 0.0
     for s in range(f.size):
         f[s] = q[s] * np.exp(z[s] - top)
+    for s in range(f.size):
         squares += f[s] * f[s]
     f /= np.sqrt(squares)
 
@@ -210,13 +211,11 @@ def _climb_classes(
         for s in range(held.size):
             y, weight = Y[held[s]], f_n[s]
             along = 0.0
+            for o in range(O):
+                along += error[o] * y[o]
             if own[s]:
                 for o in range(O):
-                    along += error[o] * y[o]
                     y[o] += weight * move[o]
-            else:
-                for o in range(O):
-                    along += error[o] * y[o]
             g[s] = along
         along = 0.0
         for s in range(held.size):
