@@ -20,6 +20,7 @@ NEAR = 512
 DRAWS = 4
 """Another order of a sum gives another last bit in about every second draw."""
 
+DType = type[np.float32] | type[np.float64]
 Call = tuple[Callable[..., Any], list[np.ndarray], list[int]]
 """A function, its arguments, and which of them it writes to."""
 
@@ -55,17 +56,17 @@ def outcomes(call: Call) -> Iterator[bytes]:
                 yield after(starts)
 
 
-def kernel_attend(rng: np.random.Generator, dtype: type, size: int, top: float = 1) -> Call:
+def kernel_attend(rng: np.random.Generator, dtype: DType, size: int, top: float = 1) -> Call:
     q, z = rng.random(size).astype(dtype), rng.normal(size=size).astype(dtype)
     return kernel._attend, [q, z, np.exp(z - z.max()) * dtype(top), np.zeros(size, dtype)], [3]
 
 
-def kernel_vanishing(rng: np.random.Generator, dtype: type, size: int) -> Call:
+def kernel_vanishing(rng: np.random.Generator, dtype: DType, size: int) -> Call:
     """Samples whose attention is worked out anew."""
     return kernel_attend(rng, dtype, size, top=1e-30)
 
 
-def kernel_err(rng: np.random.Generator, dtype: type, size: int) -> Call:
+def kernel_err(rng: np.random.Generator, dtype: DType, size: int) -> Call:
     outputs = 16 * size
     logits, error = rng.normal(size=outputs).astype(dtype), np.zeros(outputs, dtype)
     lanes, bits = np.zeros(kernel.LANES, dtype), np.zeros(outputs, np.int32)
@@ -76,7 +77,7 @@ def kernel_err(rng: np.random.Generator, dtype: type, size: int) -> Call:
     return call, [logits, lanes, bits, error], [1, 2, 3]
 
 
-def kernel_products(rng: np.random.Generator, dtype: type, size: int) -> Call:
+def kernel_products(rng: np.random.Generator, dtype: DType, size: int) -> Call:
     """The three products of a climb, one after the other."""
     F, G = rng.random((kernel.TOGETHER, size)).astype(dtype), np.zeros((kernel.TOGETHER, size), dtype)
     Y, V = rng.normal(size=(2, size + 4, 48)).astype(dtype)
@@ -91,11 +92,11 @@ def kernel_products(rng: np.random.Generator, dtype: type, size: int) -> Call:
     return call, [F, G, Y, V, logits, errors, rows], [1, 3, 4]
 
 
-def supports_attend(rng: np.random.Generator, dtype: type, size: int) -> Call:
+def supports_attend(rng: np.random.Generator, dtype: DType, size: int) -> Call:
     return supports._attend, [rng.random(size), rng.normal(size=size), np.zeros(size)], [2]
 
 
-def supports_classes(rng: np.random.Generator, dtype: type, size: int) -> Call:
+def supports_classes(rng: np.random.Generator, dtype: DType, size: int) -> Call:
     """Three classes of one common token and distinct ones, 2 size outputs, and then the common token's row of Y."""
     K, outputs = 3, 2 * size
     rows = np.array([[3 * n, 3 * n + 1, 3 * n + 2, 9] for n in range(K)])
@@ -123,7 +124,7 @@ def supports_classes(rng: np.random.Generator, dtype: type, size: int) -> Call:
         (supports_classes, np.float64),
     ],
 )
-def test_no_bit_depends_on_how_far_apart_arrays_are(make: Callable[..., Call], dtype: type, size: int) -> None:
+def test_no_bit_depends_on_how_far_apart_arrays_are(make: Callable[..., Call], dtype: DType, size: int) -> None:
     rng = np.random.default_rng(size)
     for _ in range(DRAWS):
         apart, *near = outcomes(make(rng, dtype, size))
