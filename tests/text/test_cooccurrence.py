@@ -131,6 +131,24 @@ def test_false_discoveries_are_kept_rare_among_many_words() -> None:
     assert 0.03 < (found.p_independent[3:] <= 0.05).mean() < 0.08
 
 
+def test_false_claims_of_common_are_kept_rare_among_many_words() -> None:
+    rng, tolerance, P = np.random.default_rng(4), 0.05, TOTALS / TOTALS.sum()
+    strengths = np.linspace(0, 5, 2001)
+    departures = np.array([stats.entropy(tilted(s), P) for s in strengths])
+    edge = tilted(strengths[np.argmin(np.abs(departures - tolerance))])
+    target = np.repeat(np.arange(4), TOTALS)
+    # 597 words that depart by just as much as common words mustn't, and three that don't depart at all
+    present = rng.random((len(target), 600)) < (0.3 * edge / P)[target, None]
+    present[:, :3] = rng.random((len(target), 3)) < 0.9
+    q = sparse.csr_array(present / present.sum(axis=1, keepdims=True))
+    samples = Samples(0, np.arange(600), np.arange(4), q, target, np.full(len(target), 1 / len(target)))
+    found = cooccurrence.describe(samples, rng, tolerance=tolerance)
+    assert (found.label[:3] == "common").all()
+    assert (found.label[3:] == "common").mean() < 0.005
+    # control: p-values without the correction
+    assert 0.02 < (found.p_apart[3:] <= 0.05).mean() < 0.09
+
+
 def test_kinds_known_by_construction() -> None:
     made = topic_text(60_000, 1_000, num_topics=4, num_common=30, num_distinct=5, seed=1)
     samples = samples_after(made.corpus.train, made.query, seq_len=35, num_next=10)

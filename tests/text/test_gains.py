@@ -59,6 +59,20 @@ def test_numbers_are_what_they_say() -> None:
     assert dict(found.sizes) == {"recorded": 2, "score": 4, "label": 3}
 
 
+def test_a_word_that_stays_where_it_was_has_not_risen() -> None:
+    made = topic_text(30_000, 1_000, num_topics=3, num_common=20, num_distinct=4, seed=2)
+    samples = samples_after(made.corpus.train, made.query, seq_len=20, num_next=3)
+    described = cooccurrence.describe(samples, np.random.default_rng(0), least=200)
+    label = str(described.label.values[0])
+    of_label = np.isin(samples.words, described.word[described.label == label])
+    z = np.random.default_rng(1).normal(size=(3, len(samples.words)))
+    z[:, of_label] = 0
+    z[1:, np.flatnonzero(of_label)[0]] = 1e-9, -1e-9
+    run = xr.DataArray(z, dims=("recorded", "word"), coords={"recorded": [0, 1, 2], "word": samples.words})
+    rising = gains.follow(run, samples, described, 100).rising.sel(label=label)
+    assert rising.values.tolist() == [0, 1 / of_label.sum(), 0]
+
+
 def test_order_is_taken_within_a_group() -> None:
     x, y = np.array([1.0, 2, 3, 11, 12, 13]), np.array([13.0, 12, 11, 3, 2, 1])
     group = np.array([0, 0, 0, 1, 1, 1])

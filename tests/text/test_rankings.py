@@ -52,6 +52,19 @@ def test_intervals_cover_and_controls_hold() -> None:
     assert false_alarms <= 0.15 * trials
 
 
+@pytest.mark.parametrize("given", [None, "c"])
+def test_ninety_five_per_cent_of_other_draws_of_words_lie_inside(given: str | None) -> None:
+    rng = np.random.default_rng(6)
+    c = rng.normal(size=60)
+    x, y = c + rng.normal(size=60), c + rng.normal(size=60)
+    found = rankings.explain(x, {"y": y, "c": c}, rng, given=given).sel(score="y")
+    drawn = rng.integers(60, size=(20_000, 60))
+    again = rankings.partial_spearman(x[drawn], y[drawn], c[drawn]) if given else rankings.spearman(x[drawn], y[drawn])
+    # 2.5 % on either side, give or take three standard errors of 1,999 resamples; of 90 % it would be 5 %
+    for outside in (again < float(found.low), again > float(found.high)):
+        assert abs(outside.mean() - 0.025) < 3 * np.sqrt(0.025 * 0.975 / rankings.RESAMPLES)
+
+
 def test_what_is_given_is_taken_out_of_the_others() -> None:
     rng = np.random.default_rng(3)
     frequency = rng.normal(size=300)
