@@ -12,7 +12,10 @@ OPTIMIZERS = ("sgd", "momentum", "adam")
 
 @dataclass(frozen=True)
 class Settings:
-    """How a Transformer is trained on text. The defaults are those of Figure 7's upper row.
+    """How a Transformer is trained on text.
+
+    Of the defaults the paper prints, for Figure 7's upper row, one layer, SGD and the rate. The others are those of
+    PyTorch's tutorial on language modelling, which has the same rate, with one head.
 
     Parameters
     ----------
