@@ -114,6 +114,12 @@ def test_it_is_claimed_as_often_as_it_may_be_of_a_word_in_most_contexts() -> Non
     assert np.mean(stats.ncx2.cdf(g, 3, 2 * sizes * tolerance) <= 0.05) < 0.02
 
 
+def test_a_word_of_all_contexts_is_common_without_a_doubt() -> None:
+    table = np.array([TOTALS, TOTALS - [0, 0, 0, 1]])
+    assert (cooccurrence.departure_pvalues(table, TOTALS, 0.05) < 1e-6).all()
+    assert cooccurrence.independence_pvalues(table, TOTALS, np.random.default_rng(1), DRAWS)[0] == 1
+
+
 def test_false_discoveries_are_kept_rare_among_many_words() -> None:
     rng = np.random.default_rng(3)
     target = np.repeat(np.arange(4), TOTALS)
@@ -183,3 +189,6 @@ def test_too_few_contexts() -> None:
     samples = samples_after(np.array([4, 0, 2, 4, 0, 3, 5, 0, 3]), 0, seq_len=2, num_next=2)
     with pytest.raises(BadInput, match="so many of the 3 contexts"):
         cooccurrence.describe(samples, np.random.default_rng(0), least=4)
+    # word 4 is in two contexts, word 5 in one: in `least` contexts is enough
+    assert cooccurrence.describe(samples, np.random.default_rng(0), least=2).word.values.tolist() == [4]
+    assert cooccurrence.describe(samples, np.random.default_rng(0), least=1).word.values.tolist() == [4, 5]

@@ -48,6 +48,10 @@ def test_numbers_are_what_they_say() -> None:
     at = np.isin(samples.words, described.word)
     expected = stats.spearmanr(z[1, at], forecast.first_force(samples, 100)[at]).statistic
     assert float(found.rho.sel(recorded=2, score="first force")) == pytest.approx(expected)
+    expected = stats.spearmanr(z[1, at], forecast.first_force_from_base_rates(samples)[at]).statistic
+    assert float(found.rho.sel(recorded=2, score="base-rate force")) == pytest.approx(expected)
+    expected = stats.spearmanr(z[1, at], described.frequency).statistic
+    assert float(found.rho.sel(recorded=2, score="frequency")) == pytest.approx(expected)
     expected = stats.spearmanr(z[0, at], described.distinctness).statistic
     assert float(found.rho.sel(recorded=1, score="distinctness")) == pytest.approx(expected)
     columns = [stats.rankdata(values) for values in (z[0, at], described.distinctness, described.frequency)]

@@ -84,6 +84,11 @@ def test_the_generator_alone_decides() -> None:
     assert one.identical(two)
 
 
+def test_fewer_than_four_words_are_refused() -> None:
+    with pytest.raises(BadInput, match="four words or more"):
+        rankings.explain(np.arange(3), {"y": np.arange(3)}, np.random.default_rng(0))
+
+
 @pytest.mark.parametrize(
     ("scores", "given", "message"),
     [
