@@ -20,8 +20,9 @@ class NotRepeated(AssertionError):
 def check_repeated(recorded: xr.Dataset, corpus: Corpus, settings: Settings, tolerance: float) -> None:
     """Train the first steps of a recorded training again, in memory, and compare loss and entropy at its snapshots.
 
-    How far two machines may differ depends on the rate: rounding grows while the training runs, slowly at a rate of 1
-    (0.000003 nats in 50 steps of one thread against two) and fast at 5 (0.02 nats in 25, 0.3 in 50).
+    How far two machines may differ depends on the rate, because rounding grows while the training runs: slowly at a
+    rate of 1 (0.000003 nats in 50 steps), and with Adam at 0.001 (0.00005 in 25); but at 5 by up to 1.4 nats in 25
+    steps, with another processor's instructions. Such a run can't be repeated elsewhere.
 
     Parameters
     ----------
