@@ -41,6 +41,15 @@ def test_the_score_leaves_out_what_is_equivalent_and_isnt_rounded_up(tmp_path: P
     assert "hanged since" not in page
 
 
+@pytest.mark.parametrize(("mutants", "score"), [(1001, "99.9 %"), (10**6, "99.9 %"), (3, "66.6 %"), (1, "0 %")])
+def test_one_survivor_among_however_many_isnt_a_hundred(tmp_path: Path, mutants: int, score: str) -> None:
+    counts = {**COUNTS, "mutants": mutants, "equivalent": 0, "survived": 1}
+    write_record(tmp_path, counts={"flows": counts})
+    page = score_html(tmp_path)
+    assert f"<strong>{score}</strong>" in page
+    assert page.count(f"<td>{score}</td>") == 2
+
+
 def test_all_killed_is_a_hundred(tmp_path: Path) -> None:
     write_record(tmp_path, counts={"flows": {**COUNTS, "killed_by_tests": 1991, "survived": 0}})
     assert "<strong>100 %</strong>" in score_html(tmp_path)

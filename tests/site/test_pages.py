@@ -32,13 +32,20 @@ def test_home_page_links_every_statement_that_has_a_chapter(site: Path, drawing:
 
 
 @pytest.mark.parametrize("statement", STATEMENT_CHAPTERS)
-def test_chapter_links_the_chapters_that_it_rests_on(site: Path, statement: str) -> None:
+def test_chapter_links_what_it_rests_on_and_what_rests_on_it(site: Path, statement: str) -> None:
     page = read(site, f"chapters/statements/{statement}")
     links = page[page.index("ss-links") :].partition("</dl>")[0]
-    grounds = {*STATEMENTS[statement].uses, *STATEMENTS[statement].proof_uses}
-    assert {f"{ground}.html" for ground in grounds & set(STATEMENT_CHAPTERS)} <= set(
-        re.findall(r'href="([^"#]+)', links)
-    )
+    shown = {
+        re.sub("<.*?>", "", term): re.findall(r'href="(\w+)\.html"', rest)
+        for term, _, rest in (part.partition("</dt>") for part in links.split("<dt>")[1:])
+    }
+    own = STATEMENTS[statement]
+    assert shown == {
+        "The statement rests on": list(own.uses),
+        "Its proof rests on": list(own.proof_uses),
+        "Statements that rest on it": [s.id for s in STATEMENTS.values() if statement in s.uses],
+        "Proofs that rest on it": [s.id for s in STATEMENTS.values() if statement in s.proof_uses],
+    }
 
 
 @pytest.mark.parametrize("statement", STATEMENT_CHAPTERS)
