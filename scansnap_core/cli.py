@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.commands import audit, sweep, text, train
+from scansnap_core.commands import audit, claims, sweep, text, train
 
 VERIFIED, NOT_VERIFIED, REFUSED = 0, 1, 2
 
@@ -32,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.set_defaults(command_line=shlex.join(["scansnap", *given]))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_verify(commands)
+    claims.add_to(commands)
     audit.add_to(commands)
     train.add_to(commands)
     sweep.add_to(commands)

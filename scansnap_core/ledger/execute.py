@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import nbformat
 from ipykernel.kernelspec import get_kernel_dict
@@ -57,6 +58,16 @@ class _ThisPython(AsyncKernelManager):
         return "auto"
 
 
+class _Client(NotebookClient):
+    async def async_execute_cell(self, *args: Any, **options: Any) -> nbformat.NotebookNode:
+        try:
+            return await super().async_execute_cell(*args, **options)
+        except CellTimeoutError:
+            # Asked to end in the middle of a cell, a kernel leaves a traceback in the terminal; so it isn't asked.
+            self.shutdown_kernel = "immediate"
+            raise
+
+
 def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> dict[Path, Execution]:
     """Execute notebooks, several at a time.
 
@@ -97,7 +108,7 @@ def _client(path: Path, on_cell: Callable[[], object]) -> NotebookClient:
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    return NotebookClient(
+    return _Client(
         notebook,
         kernel_manager_class=_ThisPython,
         timeout=_CELL_TIMEOUT_SECONDS,

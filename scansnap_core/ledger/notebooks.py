@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.ledger.controls import literal_controls
 from scansnap_core.ledger.entries import VERDICT_MIME
+from scansnap_core.ledger.statements import STATEMENT_KINDS, Page
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 TABLE_OF_CONTENTS = "_toc.yml"
+_STATEMENT_AS_PRINTED = rf"\{{prf:(?:{'|'.join(STATEMENT_KINDS)})\}} (.*), as printed"
+_STATEMENT_LINKS = r"\{statement-links\} (\w+)"
 _PAGE_SUFFIXES = ("", ".ipynb", ".md", ".rst", ".txt")
 
 
@@ -70,8 +74,8 @@ def contents(book: Path) -> tuple[set[Path], list[str]]:
     -------
     pages : set of Path
         The files of its entries.
-    missing : list of str
-        Its entries that have no file.
+    faults : list of str
+        Entries that have no file, or whose file another entry has.
 
     Raises
     ------
@@ -87,13 +91,15 @@ def contents(book: Path) -> tuple[set[Path], list[str]]:
         rule = f"the book needs a readable table of contents ({type(error).__name__})"
         raise BadInput(f"{path}", rule, "run this in the book's folder, or name it with --book") from None
     pages: set[Path] = set()
-    missing = []
+    faults = []
     for entry in entries:
-        found = [p for suffix in _PAGE_SUFFIXES if (p := book / f"{entry}{suffix}").is_file()]
-        pages.update(p.resolve() for p in found)
+        found = {p.resolve() for suffix in _PAGE_SUFFIXES if (p := book / f"{entry}{suffix}").is_file()}
         if not found:
-            missing.append(entry)
-    return pages, missing
+            faults.append(f"{TABLE_OF_CONTENTS} lists {entry}, which has no file")
+        if found & pages:
+            faults.append(f"{TABLE_OF_CONTENTS} lists {entry}, whose file it lists already")
+        pages |= found
+    return pages, faults
 
 
 def _entries(node: Any) -> Iterator[str]:
@@ -129,7 +135,7 @@ def stored_faults(notebook: "NotebookNode") -> list[str]:
 
 
 def source_faults(notebook: "NotebookNode") -> list[str]:
-    """Markers and habits in the code that switch comparisons off."""
+    """What in the code switches comparisons off, or makes a check that nothing could fail."""
     faults = []
     for number, cell in enumerate(code_cells(notebook), 1):
         marker = re.search(r"#.*\b(NBVAL_\w+|PYTEST_VALIDATE_\w+)", cell.source)
@@ -137,6 +143,19 @@ def source_faults(notebook: "NotebookNode") -> list[str]:
         faults += [f"cell {number} has the marker {name}" for name in [*([marker[1]] if marker else []), *tags]]
         if re.search(r";[ \t]*$", cell.source, re.MULTILINE):
             faults.append(f"cell {number} has a line that ends in ';', which a comparison doesn't honour")
+    controls = literal_controls(cell.source for cell in code_cells(notebook))
+    return faults + [f"cell {number} has a control that nothing computes: {source}" for number, source in controls]
+
+
+def naming_faults(notebook: "NotebookNode", page: Page) -> list[str]:
+    """Where a notebook names another page than its own: in its heading, or as the statement that it shows."""
+    first = next((cell.source for cell in notebook.cells if cell.cell_type == "markdown"), "")
+    heading = first.partition("\n")[0]
+    start = f"# {page.name}: " if page.number else "# "
+    faults = [] if heading.startswith(start) else [f"its heading is {heading!r} instead of '{start}...'"]
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    for pattern, own in ((_STATEMENT_AS_PRINTED, page.name), (_STATEMENT_LINKS, page.id)):
+        faults += [f"it shows {name} as its own statement" for name in re.findall(pattern, text) if name != own]
     return faults
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.ledger.claims import CLAIMS_FILE, claim_faults, claims_of, reviewed_claims
 from scansnap_core.ledger.compare import differences
 from scansnap_core.ledger.entries import WITNESSES
 from scansnap_core.ledger.execute import Execution, execute_all, store
@@ -14,6 +15,7 @@ from scansnap_core.ledger.notebooks import (
     chapter_paths,
     code_cells,
     contents,
+    naming_faults,
     output_faults,
     read_notebook,
     source_faults,
@@ -132,9 +134,10 @@ def verify(
     Raises
     ------
     BadInput
-        If the table of contents is missing or unreadable.
+        If the table of contents is missing or unreadable, or the file of reviewed claims is unreadable.
     """
-    listed, missing = contents(book)
+    listed, failures = contents(book)
+    reviewed = reviewed_claims(book)
     reports = {path: Report(path.stem, path, PAGES[path.stem].title if path.stem in PAGES else "") for path in paths}
     stored = {path: _readable(path) for path in paths}
     executions = execute_all([path for path in paths if stored[path] is not None], jobs, on_cell)
@@ -150,7 +153,14 @@ def verify(
             report.failures.append("it is no readable notebook")
             continue
         _judge(report, stored[path], executions[path], rewrite)
-    return list(reports.values()), [f"{TABLE_OF_CONTENTS} lists {entry}, which has no file" for entry in missing]
+        if path.stem in PAGES:
+            report.failures += naming_faults(stored[path], PAGES[path.stem])
+        if report.verdict is not None:
+            report.failures += claim_faults(reviewed.get(path.stem, {}), claims_of(report.verdict))
+    failures += [
+        f"{CLAIMS_FILE} holds claims of {page_id}, which has no chapter" for page_id in sorted({*reviewed} - {*stems})
+    ]
+    return list(reports.values()), failures
 
 
 def _readable(path: Path) -> Any:

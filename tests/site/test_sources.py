@@ -11,7 +11,9 @@ from types import SimpleNamespace
 import pytest
 from nbformat import NotebookNode, from_dict, v4
 
-from scansnap_core.ledger.notebooks import chapter_paths, read_notebook, stored_faults
+from scansnap_core.ledger import PAGES
+from scansnap_core.ledger.claims import book_faults
+from scansnap_core.ledger.notebooks import chapter_paths, contents, naming_faults, read_notebook, stored_faults
 from tests.site.book import ROOT, documents, picture_faults
 
 CHAPTERS = ROOT / "chapters"
@@ -20,10 +22,15 @@ CHAPTERS = ROOT / "chapters"
 @pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
 def test_stored_notebook_is_fit_to_show(path: Path) -> None:
     notebook = read_notebook(path)
-    assert stored_faults(notebook) + picture_faults(notebook) == []
+    assert stored_faults(notebook) + naming_faults(notebook, PAGES[path.stem]) + picture_faults(notebook) == []
 
 
-def test_every_chapter_is_in_the_contents() -> None:
+def test_chapters_claim_what_was_reviewed() -> None:
+    assert book_faults(ROOT) == []
+
+
+def test_every_chapter_is_in_the_contents_once() -> None:
+    assert contents(ROOT)[1] == []
     chapters = [*chapter_paths(CHAPTERS), *CHAPTERS.rglob("*.md")]
     assert {str(path.relative_to(ROOT).with_suffix("")) for path in chapters} == set(documents())
 
