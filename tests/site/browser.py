@@ -25,6 +25,11 @@ FLAGS = (
     f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {HOST}",  # what asks for another host is refused, and recorded
 )
 WIDE, NARROW = 1280, 390
+# The window reports a change to its listeners in the order in which they came, so the theme's script has answered it.
+LISTEN_FOR_DARK = """() => {
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  window.darkened = new Promise(done => dark.addEventListener('change', done, { once: true }));
+}"""
 DETECTORS = Path(__file__).with_name("detectors.js").read_text(encoding="utf8").strip()
 
 
@@ -74,8 +79,9 @@ def faults(browser: BrowserContext, url: str) -> list[str]:
         look("texErrors", "imagesWithoutAlt", "overflow", "faintText")
         page.set_viewport_size({"width": NARROW, "height": 844})
         look("overflow")
+        page.evaluate(LISTEN_FOR_DARK)
         page.emulate_media(color_scheme="dark")
-        page.evaluate("() => new Promise(done => setTimeout(done, 100))")  # the theme's script answers the change
+        page.evaluate("() => darkened")
         look("notDark", "faintText")
     finally:
         page.close()
