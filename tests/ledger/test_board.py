@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -9,6 +10,7 @@ import pytest
 from scansnap_core import BadInput
 from scansnap_core.ledger import STATEMENTS, board_html, errata_html, fully_verified, graph_svg, stored_verdicts
 from scansnap_core.ledger.entries import VERDICT_MIME, Check, Conclusion, Refutation
+from scansnap_core.ledger.graph import drawn_edges
 from scansnap_core.ledger.statements import page
 from scansnap_core.ledger.stored import unverified_grounds
 
@@ -137,8 +139,13 @@ def test_the_graph_links_what_has_a_chapter(chapters: Path) -> None:
     assert set(links) == {url(s) for s in ("lemma_01", "lemma_03", "lemma_05", "lemma_14", "lemma_17")}
     label = links[url("lemma_17")].get("aria-label")
     assert label == "Lemma 17, The deviation is close to the overlap: holds, fully verified"
-    kinds = {path.get("class") for path in svg.iter(f"{space}path")}
-    assert kinds == {"ss-arrow", "ss-edge ss-uses", "ss-edge ss-proof-uses"}
+    kinds = Counter(path.get("class") for path in svg.iter(f"{space}path"))
+    edges = drawn_edges()
+    stated = sum(ground in STATEMENTS[statement].uses for ground, statement in edges)
+    legend = 1  # a sample of each kind
+    assert kinds["ss-edge ss-uses"] == stated + legend
+    assert kinds["ss-edge ss-proof-uses"] == len(edges) - stated + legend
+    assert kinds.keys() == {"ss-arrow", "ss-edge ss-uses", "ss-edge ss-proof-uses"}
 
 
 def test_no_node_of_the_graph_covers_another_or_leaves_the_picture(chapters: Path) -> None:
