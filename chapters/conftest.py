@@ -1,6 +1,7 @@
 """Outputs are compared as `scansnap verify` compares them, too: pictures among them, which nbval leaves out."""
 
 from collections.abc import Generator
+from copy import deepcopy
 
 import pytest
 from nbval.plugin import IPyNbCell
@@ -11,6 +12,10 @@ from scansnap_core.ledger.compare import differences
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Fail a cell whose stored outputs differ from those that it just gave."""
-    yield
-    if isinstance(item, IPyNbCell) and (found := differences(item.cell.outputs, item.test_outputs)):
+    if not isinstance(item, IPyNbCell):
+        return (yield)
+    stored = deepcopy(item.cell.outputs)  # nbval merges the pieces of a stream where they are
+    result = yield
+    if found := differences(stored, item.test_outputs):
         item.raise_cell_error("Cell outputs differ", "\n".join(found))
+    return result
