@@ -32,7 +32,7 @@ def test_attention_is_eqn_5() -> None:
     for n in range(3):
         row = Z.isel(recorded=1).sel(query=classes.query_of[n]).values
         weights = classes.compact.probs[n] * np.exp(row)
-        assert c.isel({"recorded": 1, "class": n}).values == pytest.approx(weights / weights.sum(), rel=1e-13)
+        assert c.isel({"recorded": 1, "class": n}).values == pytest.approx(weights / weights.sum(), rel=1e-13, abs=0)
 
 
 def test_attention_is_finite_where_another_class_of_the_query_wins() -> None:
@@ -42,8 +42,8 @@ def test_attention_is_finite_where_another_class_of_the_query_wins() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         c = measures.attention(Z, classes)
-    assert c.isel({"class": 0}).sel(token=2).values == pytest.approx([1.0, 1.0])
-    assert c.isel({"class": 2}).sum("token").values == pytest.approx([1.0, 1.0])
+    assert c.isel({"class": 0}).sel(token=2).values == pytest.approx([1.0, 1.0], rel=1e-9, abs=0)
+    assert c.isel({"class": 2}).sum("token").values == pytest.approx([1.0, 1.0], rel=1e-9, abs=0)
     assert (c.isel({"class": 2}).sel(token=2) == 0).all()
 
 
@@ -52,7 +52,7 @@ def test_attention_of_a_training() -> None:
     run = train(classes, lr_y=2, lr_z=3, steps=4, seeds=[0, 1], batch_size=8, seq_len=16)
     c = measures.attention(run.Z, classes)
     assert dict(c.sizes) == {"seed": 2, "rate": 1, "recorded": 2, "class": 2, "token": 30}
-    assert c.sum("token").values == pytest.approx(np.ones((2, 1, 2, 2)))
+    assert c.sum("token").values == pytest.approx(np.ones((2, 1, 2, 2)), rel=1e-9, abs=0)
     with pytest.raises(BadInput, match="Z over 1 queries and 30 tokens: attention logits and classes name the same"):
         measures.attention(run.Z, syn_small())
 
@@ -100,7 +100,7 @@ def test_recall_by_hand() -> None:
             shares.append(
                 [sum(softmax[token] > threshold for token in distinct) / len(distinct) for threshold in thresholds]
             )
-        assert R.isel(recorded=recorded).values == pytest.approx(np.mean(shares, axis=0))
+        assert R.isel(recorded=recorded).values == pytest.approx(np.mean(shares, axis=0), rel=1e-9, abs=0)
     assert len(np.unique(R)) > 3
 
 
@@ -134,6 +134,6 @@ def test_relative_gain_and_growth_factor_are_theorem_3s() -> None:
     z = Z.sel(query=7)
     f = [classes.probs[1, token] * np.exp(z.sel(token=token).values) for token in (3, 4)]  # up to the norm
     assert r.dims == ("recorded",)
-    assert r.values == pytest.approx(f[0] ** 2 / f[1] ** 2 - 1, rel=1e-12)
+    assert r.values == pytest.approx(f[0] ** 2 / f[1] ** 2 - 1, rel=1e-12, abs=0)
     chi = measures.growth_factor(z.values, z.isel(recorded=0).values)
-    assert chi == pytest.approx(np.exp(2 * (z.values - z.values[0])), rel=1e-13)
+    assert chi == pytest.approx(np.exp(2 * (z.values - z.values[0])), rel=1e-13, abs=0)

@@ -156,4 +156,4 @@ def test_attention_is_exact_at_large_logits() -> None:
     assert torch.allclose(
         c, torch.tensor([0.5 / total, 0.25 * math.e / total, 0.0, 0.0], dtype=torch.float64), rtol=1e-12
     )
-    assert torch.linalg.vector_norm(model.normalise(c)) == pytest.approx(1, rel=1e-15)
+    assert torch.linalg.vector_norm(model.normalise(c)) == pytest.approx(1, rel=1e-15, abs=0)

@@ -190,7 +190,7 @@ def test_attention_is_finite_and_exact(name: str, power: int, backend: str) -> N
             for value, weight in zip(got, weights, strict=True):
                 # z is exact to its rounding, which e^z makes relative
                 assert abs(mpf(value) - weight / norm) <= mpf("1e-15") * (4 + np.abs(logits).max())
-            assert (got**power).sum() == pytest.approx(1, rel=1e-12)
+            assert (got**power).sum() == pytest.approx(1, rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize(("name", "power"), [("c", 1), ("f", 2)])
