@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -88,12 +89,12 @@ def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(grid, tmp_path / "a.zarr")
 
 
-def test_a_worker_of_other_versions_is_refused() -> None:
+def test_a_worker_with_another_program_is_refused() -> None:
     content = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 2, "seeds": 1}
     (block,) = blocks(grid_of(content, Path()), "cpu")
-    versions = provenance.versions()
-    assert running.compute_as(versions, block).keys() == block.compute().keys()
-    with pytest.raises(
-        BadInput, match=r"a worker with torch_version .*: workers have the versions of the store, here 0"
-    ):
-        running.compute_as(versions | {"torch_version": "0.1"}, block)
+    program = provenance.program("scansnap_core.sweeps.blocks")
+    assert running.compute_as(program, block).keys() == block.compute().keys()
+    for name in ("torch_version", "code"):
+        message = f"a worker with {name} {program[name]}: workers run the program of the store, here 0"
+        with pytest.raises(BadInput, match=re.escape(message)):
+            running.compute_as(program | {name: "0.1"}, block)
