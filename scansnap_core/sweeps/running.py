@@ -115,7 +115,7 @@ def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:
         raise BadInput(
             value=f"scheduler {scheduler}: {error}",
             rule="a Dask scheduler answers at the address",
-            remedy="start one with `dask scheduler`, and workers with `dask worker`",
+            remedy="start it and its workers as README.md says",
         ) from None
     expected = program(Block.__module__)
     with client:
