@@ -53,6 +53,25 @@ def test_all_within_counts_every_outcome() -> None:
     assert all_within(draws, probs, 2, 1) == 0
 
 
-def test_probabilities_that_do_not_sum_to_one_are_refused() -> None:
-    with pytest.raises(BadInput, match=r"probs sum to 0\.9: .*divide"):
-        all_within(3, [0.4, 0.5], 0, 3)
+def test_windows_of_one_count_are_the_multinomial_law() -> None:
+    draws, probs, counts = 5, [0.2, 0.3, 0.5], [1, 1, 3]
+    exact = 20 * 0.2 * 0.3 * 0.5**3
+    assert all_within(draws, probs, counts, counts) == pytest.approx(exact, rel=1e-12, abs=0)
+    # the bounds' own sums may be all that is left: 5 = 1 + 1 + 3
+    assert all_within(draws, probs, 0, counts) == pytest.approx(exact, rel=1e-12, abs=0)
+    assert all_within(draws, probs, counts, draws) == pytest.approx(exact, rel=1e-12, abs=0)
+    assert all_within(draws, probs, [-3, -1, 3], [1, 1, 99]) == pytest.approx(
+        sum(
+            math.factorial(5) / math.prod(map(math.factorial, (a, b, 5 - a - b))) * 0.2**a * 0.3**b * 0.5 ** (5 - a - b)
+            for a in (0, 1)
+            for b in (0, 1)
+        ),
+        rel=1e-12,
+        abs=0,
+    )
+
+
+@pytest.mark.parametrize("probs", [[0.4, 0.5], [0.6, 0.5], [0.5, 0.49999]])
+def test_probabilities_that_do_not_sum_to_one_are_refused(probs: list[float]) -> None:
+    with pytest.raises(BadInput, match=rf"probs sum to {sum(probs):.9g}: .*divide"):
+        all_within(3, probs, 0, 3)

@@ -109,7 +109,9 @@ def test_leading_axes_are_times() -> None:
     assert model.gradient(both)[1] == pytest.approx(model.gradient(2 * V), rel=1e-14, abs=0)
 
 
-@pytest.mark.parametrize(("E", "vocab_size"), [(np.zeros(3), 9), (np.zeros((2, 3)), 9), (np.zeros((3, 3)), 2)])
+@pytest.mark.parametrize(
+    ("E", "vocab_size"), [(np.zeros(3), 9), (np.zeros((2, 3)), 9), (np.zeros((3, 3)), 2), (np.zeros((1, 1)), 1)]
+)
 def test_bad_input_is_named(E: np.ndarray, vocab_size: int) -> None:
-    with pytest.raises(BadInput, match=r"E of shape|M = 2 with K = 3"):
+    with pytest.raises(BadInput, match=r"E of shape|M = 2 with K = 3|M = 1 with K = 1"):
         Decoder(E, vocab_size, LR, modified=False)

@@ -90,6 +90,21 @@ def test_flow_at_infinity_is_the_true_flow_and_its_change_falls_like_one_over_t(
     assert np.abs(dZ.sum(axis=-1)).max() < 1e-12
 
 
+def test_each_rate_moves_its_own_parameter() -> None:
+    classes = with_overlap(2, 100, 0.3, distinct_weights=[1, 0.5])
+    state = np.random.default_rng(0).normal(size=flows.TrueFlow(classes, 1.0, 1.0).initial().size)
+
+    def change(lr_y: float, lr_z: float) -> tuple[np.ndarray, np.ndarray]:
+        finite, limit = (sampling.FiniteLengthFlow(classes, lr_y, lr_z, seq_len=seq_len) for seq_len in (11, math.inf))
+        dY, dZ, _ = finite.unpack(finite.rhs(0.0, state) - limit.rhs(0.0, state))
+        return dY, dZ
+
+    (dY, dZ), (one_Y, one_Z) = change(2.0, 0.3), change(1.0, 1.0)
+    assert np.allclose(dY, 2.0 * one_Y, rtol=1e-9, atol=1e-12)
+    assert np.allclose(dZ, 0.3 * one_Z, rtol=1e-9, atol=1e-12)
+    assert min(np.abs(one_Y).max(), np.abs(one_Z).max()) > 1e-3
+
+
 def test_flow_follows_the_mean_gradient_over_samples() -> None:
     classes = with_overlap(2, 100, 0.3, distinct_weights=[1.0])  # two tokens a class
     flow = sampling.FiniteLengthFlow(classes, 1.0, 1.0, seq_len=2_001)

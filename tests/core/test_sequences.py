@@ -11,7 +11,7 @@ from scipy import sparse, stats
 from scansnap_core import BadInput
 from scansnap_core.draws import Fresh, Replay
 from scansnap_core.sequences import SequenceClasses
-from tests.core.references import overlapping_classes
+from tests.core.references import overlapping_classes, scattered_classes
 
 
 def test_token_kinds() -> None:
@@ -80,12 +80,30 @@ def test_input_is_not_changed() -> None:
     assert classes.probs.sum() == pytest.approx(1, abs=1e-15)
 
 
+def test_every_token_may_be_a_next_token() -> None:
+    classes = SequenceClasses(np.eye(2), [0, 1])
+    assert (classes.num_classes, classes.vocab_size) == (2, 2)
+    assert classes.next_of.tolist() == [0, 1]
+
+
+def test_a_token_of_two_classes_is_common() -> None:
+    classes = scattered_classes()
+    assert classes.tokens.tolist() == [2, 5, 7, 9, 11, 13]
+    assert classes.common_tokens.tolist() == [2, 5, 11]
+    assert [classes.distinct_tokens(n).tolist() for n in range(4)] == [[], [9], [13], [7]]
+    assert classes.compact.queries.tolist() == [3, 8, 12]
+    assert classes.compact.query_row.tolist() == [2, 0, 2, 1]
+
+
 TWO = [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]
 BAD: list[tuple[Any, Any, Any, str]] = [
     ([[1.5, -0.5]], [0], None, "class 0 has the probability -0.5: probabilities are finite and not negative; correct"),
     ([[0.5, np.nan]], [0], None, "class 0 has the probability nan: probabilities are finite and not negative"),
     ([[1.0, 0], [np.inf, 0]], [0, 0], None, "class 1 has the probability inf: probabilities are finite"),
     ([[0.5, 0.4]], [0], None, "class 0 sums to 0.9: the probabilities of a class sum to 1 (within 1e-06); divide"),
+    ([[0.5, 0.6]], [0], None, "class 0 sums to 1.1: the probabilities of a class sum to 1"),
+    ([[0.5, 0.500002]], [0], None, "class 0 sums to 1.000002: the probabilities of a class sum to 1"),
+    ([[1.0001, -0.0001]], [0], None, "class 0 has the probability -0.0001: probabilities are finite and not negative"),
     ([[1.0, 0], [0, 0]], [0, 0], None, "class 1 holds no token: every class gives some token a positive probability;"),
     ([0.5, 0.5], [0], None, "probs of shape (2,): P(l|n) has shape (K, M) with K and M at least 1; pass one row"),
     ([], [], None, "probs of shape (0,): P(l|n) has shape (K, M)"),

@@ -12,8 +12,9 @@ import xarray as xr
 
 from scansnap_core import spectrum
 from scansnap_core.datasets import syn_medium, syn_small
+from scansnap_core.sequences import SequenceClasses
 from scansnap_core.training import OTHERS, TrainingDiverged, train
-from tests.core.references import DEVICES, eqn_3, expected_loss, overlapping_classes
+from tests.core.references import DEVICES, eqn_3, expected_loss, overlapping_classes, scattered_classes
 
 VARIABLES = ("loss", "Y", "Z", "diverged_at")
 
@@ -233,12 +234,18 @@ def test_random_initial_values_are_a_linear_layers(rng: str) -> None:
     assert np.unique(run.Y.values).size > 0.99 * run.Y.size
 
 
-def test_replayed_layers_are_torchs_own() -> None:
-    run = small(initial="random", rng="replay", seeds=[2], steps=1, dtype="float32").isel(recorded=0, seed=0, rate=0)
+@pytest.mark.parametrize("classes", [syn_small(), scattered_classes()])
+def test_replayed_layers_are_torchs_own(classes: SequenceClasses) -> None:
+    M = classes.vocab_size
+    run = train(
+        classes, lr_y=1, lr_z=1, steps=1, batch_size=4, seq_len=8, initial="random", rng="replay", seeds=[2],
+        dtype="float32",
+    ).isel(recorded=0, seed=0, rate=0)  # fmt: skip
+    assert run.token.values.tolist() == classes.tokens.tolist()
     with torch.random.fork_rng():
         torch.manual_seed(2 + 2)
-        decoder = torch.nn.Linear(34, 34, bias=False)
-        attention = torch.nn.Linear(34, 34, bias=False)
+        decoder = torch.nn.Linear(M, M, bias=False)
+        attention = torch.nn.Linear(M, M, bias=False)
     assert (run.Y.values == decoder.weight.detach().numpy().T[run.token]).all()
     assert (run.Z.values == attention.weight.detach().numpy()[np.ix_(run["query"], run.token)]).all()
 
