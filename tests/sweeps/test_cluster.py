@@ -97,6 +97,20 @@ def test_a_worker_dies_midway(scheduler: str, tmp_path: Path) -> None:
     assert not read(control).Z.equals(here.Z.sel(seed=[1]))
 
 
+def test_more_blocks_than_are_given_ahead(scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 2, "seeds": 7}
+    grid = grid_of(content, Path())
+    monkeypatch.setattr(running, "AHEAD", 2)
+    process = worker(scheduler)
+    try:
+        run(grid, tmp_path / "there.zarr", scheduler=scheduler)
+    finally:
+        process.kill()
+        process.communicate()
+    run(grid, tmp_path / "here.zarr", device="cpu")
+    xr.testing.assert_equal(read(tmp_path / "there.zarr"), read(tmp_path / "here.zarr"))
+
+
 def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 2, "seeds": 1}
     grid = grid_of(content, Path())
