@@ -131,7 +131,7 @@ def writing(
     layout
         What it holds; the configuration decides it.
     configuration
-        All that decides the results, as JSON values by name.
+        All that decides the results, as JSON values by name; ``code`` is a digest of the program.
     provenance
         Attributes that say where the results come from. A store keeps those it was created with; its journal keeps
         the ``commit`` of every block.
@@ -176,7 +176,7 @@ def read(path: Path) -> xr.Dataset:
     """
     _check_is_store(path)
     journal = _checked(path)
-    finished, num_blocks = len(journal.records) - 1, journal.records[0]["num_blocks"]
+    finished, num_blocks = len({record["block"] for record in journal.records[1:]}), journal.records[0]["num_blocks"]
     if finished < num_blocks:
         raise BadInput(
             value=f"store {path}: {finished} of {num_blocks} blocks",
@@ -244,10 +244,12 @@ def _check_continuable(path: Path, layout: Layout, asked: dict[str, Any]) -> Non
     held = journal.records[0]["configuration"]
     for key in sorted(held.keys() | asked.keys()):
         if held.get(key) != asked.get(key):
+            commit = zarr.open_group(path, mode="r").attrs.get("commit", "unknown")
+            again = f", to the code of commit {commit} (the finished blocks stay)" if key == "code" else ""
             raise BadInput(
                 value=f"store {path}: {key} = {_short(held.get(key))}, asked for is {_short(asked.get(key))}",
                 rule="a store holds one configuration",
-                remedy=f"give the command that began it, or {ANOTHER}",
+                remedy=f"give the command that began it{again}, or {ANOTHER}",
             )
     known = {file for record in journal.records for file in record["sha256"]}
     found = {file: file.relative_to(path).as_posix() for name in layout.variables for file in (path / name).iterdir()}

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.compiled import SharedRuns
-from scansnap_core.provenance import provenance, versions
+from scansnap_core.provenance import program, provenance
 from scansnap_core.store import writing
 from scansnap_core.sweeps.blocks import Block, blocks, layout_of, num_bytes, placed
 from scansnap_core.sweeps.grids import Grid
@@ -66,7 +66,7 @@ def run(
     layout = layout_of(grid)
     if not out.exists():
         _check_room(out, grid, share=1.0)
-    configuration = grid.configuration() | versions() | {"device": device}
+    configuration = grid.configuration() | program(Block.__module__) | {"device": device}
     with writing(out, layout, configuration, provenance(command)) as store:
         finished = store.finished
         _check_room(out, grid, share=1 - len(finished) / layout.num_blocks)
@@ -115,9 +115,9 @@ def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:
         raise BadInput(
             value=f"scheduler {scheduler}: {error}",
             rule="a Dask scheduler answers at the address",
-            remedy="start one with `dask scheduler`, and workers with `dask worker`",
+            remedy="start it and its workers as README.md says",
         ) from None
-    expected = versions()
+    expected = program(Block.__module__)
     with client:
         given = {}
         futures = as_completed(loop=client.loop)
@@ -142,18 +142,18 @@ def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:
 
 
 def compute_as(expected: dict[str, str], block: Block) -> dict[str, np.ndarray]:
-    """Compute a block on a worker, if the worker has the versions that the store names.
+    """Compute a block on a worker, if the worker runs the program that the store names.
 
     Raises
     ------
     BadInput
-        It has others.
+        It has other versions, or other code.
     """
-    for name, version in versions().items():
+    for name, version in program(Block.__module__).items():
         if version != expected[name]:
             raise BadInput(
                 value=f"a worker with {name} {version}",
-                rule=f"workers have the versions of the store, here {expected[name]}",
-                remedy="install the same on all of them",
+                rule=f"workers run the program of the store, here {expected[name]}",
+                remedy="install the same on all of them, and start them anew",
             )
     return block.compute()

@@ -11,7 +11,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.provenance import provenance, versions
+from scansnap_core.provenance import program, provenance
 from scansnap_core.store import Layout, Variable, writing
 from scansnap_core.text.corpus import Corpus
 from scansnap_core.text.settings import Settings
@@ -73,7 +73,7 @@ def record(
         "vocab_size": corpus.vocab_size,
         **{f"sha256_{split}": checksum for split, checksum in corpus.sha256.items()},
         **dataclasses.asdict(settings),
-        **versions(),
+        **program(Training.__module__),
         "device": place.type,
     }
     layout = Layout(_labels(settings), VARIABLES | {"state": STATE}, {"snapshot": 1})

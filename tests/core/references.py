@@ -34,6 +34,16 @@ def overlapping_classes() -> SequenceClasses:
     return SequenceClasses(probs, query_of=[6, 7, 6], next_of=[8, 2, 5])
 
 
+def scattered_classes() -> SequenceClasses:
+    """Four classes over tokens that are no prefix of the vocabulary; three query tokens, out of order."""
+    probs = np.zeros((4, 14))
+    probs[0, [2, 5, 11]] = 0.2, 0.5, 0.3
+    probs[1, [5, 9]] = 0.6, 0.4
+    probs[2, [2, 11, 13]] = 0.3, 0.3, 0.4
+    probs[3, [7]] = 1.0
+    return SequenceClasses(probs, query_of=[12, 3, 12, 8], next_of=[4, 13, 0, 9])
+
+
 def eqn_3(tokens: Sequence[int], query: int, target: int, Y: Any, Z: Any) -> tuple[float, Floats, Floats]:
     """-J and Lemma 1's ascent directions for one sequence of T - 1 one-hot rows: Eqn 1-3 as they stand."""
     M = len(Y)

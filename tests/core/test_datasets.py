@@ -22,8 +22,8 @@ def test_syn_small() -> None:
     assert classes.query_of.tolist() == [30, 31]
     assert classes.next_of.tolist() == [32, 33]
     total = 10 + 5.5  # ten tokens of weight 1, and 0.1 + 0.2 + ... + 1.0
-    assert classes.probs[0, :10] == pytest.approx([1 / total] * 10)
-    assert classes.probs[1, 20:30] == pytest.approx([(i + 1) / 10 / total for i in range(10)])
+    assert classes.probs[0, :10] == pytest.approx([1 / total] * 10, rel=1e-9, abs=0)
+    assert classes.probs[1, 20:30] == pytest.approx([(i + 1) / 10 / total for i in range(10)], rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize(("num_queries", "vocab_size"), [(1, 33), (3, 79), (5, 125), (10, 240)])

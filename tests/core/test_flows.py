@@ -53,7 +53,9 @@ def test_h_star_follows_the_recursion() -> None:
 
 
 def test_h_rhs_is_eqn_44() -> None:
-    assert flows.h_rhs(0.0, np.array([0.0, 0.5]), 10, 2.0) == pytest.approx([2 / 10, 2 / (9 + np.exp(5))], rel=1e-14)
+    assert flows.h_rhs(0.0, np.array([0.0, 0.5]), 10, 2.0) == pytest.approx(
+        [2 / 10, 2 / (9 + np.exp(5))], rel=1e-14, abs=0
+    )
 
 
 @pytest.mark.parametrize("vocab_size", [4, 34, 10**6, 10**12])
@@ -147,8 +149,8 @@ def test_B_grows_by_the_definition_of_xi() -> None:
         gamma_beta = -np.linalg.lstsq(F.T, g)[0]  # Eqn 9: g = gamma iota_n f_n - sum gamma beta_nn' f_n'
         expected.append(sum(gamma_beta[k] * F[n] @ F[k] for k in range(3) if k != n))
     _, _, rate_B = flow.unpack(flow.rhs(0.0, state))
-    assert rate_B == pytest.approx(LR_Z / 3 * np.array(expected), rel=1e-9)
-    assert flow.xi(Y, Z) == pytest.approx(expected, rel=1e-9)
+    assert rate_B == pytest.approx(LR_Z / 3 * np.array(expected), rel=1e-9, abs=0)
+    assert flow.xi(Y, Z) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
 def test_the_flows_start_at_the_given_attention_and_else_at_zero() -> None:
@@ -219,11 +221,11 @@ def test_idealised_flow_moves_at_the_speed_gamma() -> None:
     # gamma(t) at h(t/K), Eqn 85
     M, height = classes.vocab_size, float(flows.h(40 / 3, classes.vocab_size, LR_Y))
     gamma = (M - 1) ** 2 * height / (M - 1 + np.exp(M * height))
-    assert flow.gamma(40.0) == pytest.approx(gamma, rel=1e-12)
+    assert flow.gamma(40.0) == pytest.approx(gamma, rel=1e-12, abs=0)
     rate_Z, rate_B = flow.unpack(flow.rhs(40.0, flow.initial(start)))
     phi, pull = flow.phi(start)
-    assert rate_Z == pytest.approx(LR_Z * gamma * phi, rel=1e-12)
-    assert rate_B == pytest.approx(LR_Z * gamma * pull, rel=1e-12)
+    assert rate_Z == pytest.approx(LR_Z * gamma * phi, rel=1e-12, abs=0)
+    assert rate_B == pytest.approx(LR_Z * gamma * pull, rel=1e-12, abs=0)
 
 
 def test_idealised_flow_keeps_the_row_sums_of_Z() -> None:
@@ -245,4 +247,4 @@ def test_Gamma_is_the_integral_of_gamma() -> None:
     closed = numeric(formulas.Gamma, arguments)(flows.h(50 / 3, 9, LR_Y), 9, 3, LR_Y, LR_Z)
     integral = LR_Z * quad(flow.gamma, 0, 50, epsabs=0, epsrel=1e-10)[0]
     # the exact integral of h h' is h^2/2 times K (M-1)^2/eta_Y
-    assert closed == pytest.approx(integral, rel=1e-9)
+    assert closed == pytest.approx(integral, rel=1e-9, abs=0)

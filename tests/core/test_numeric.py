@@ -190,7 +190,7 @@ def test_attention_is_finite_and_exact(name: str, power: int, backend: str) -> N
             for value, weight in zip(got, weights, strict=True):
                 # z is exact to its rounding, which e^z makes relative
                 assert abs(mpf(value) - weight / norm) <= mpf("1e-15") * (4 + np.abs(logits).max())
-            assert (got**power).sum() == pytest.approx(1, rel=1e-12)
+            assert (got**power).sum() == pytest.approx(1, rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize(("name", "power"), [("c", 1), ("f", 2)])
@@ -206,7 +206,7 @@ def test_attention_batches_over_leading_axes_and_is_differentiable() -> None:
     probs, logits = rng.dirichlet(np.ones(5), size=(2, 3)), rng.normal(size=(2, 3, 5))
     c = numeric(formulas.c, (P, z_m))(probs, logits)
     weights = probs * np.exp(logits)
-    assert np.allclose(c, weights / weights.sum(-1, keepdims=True), rtol=1e-14)
+    assert np.allclose(c, weights / weights.sum(-1, keepdims=True), rtol=1e-14, atol=0)
     x = torch.tensor(logits[0, 0], requires_grad=True)
     jacobian = torch.autograd.functional.jacobian(lambda v: numeric(formulas.c, (P, z_m), "torch")(probs[0, 0], v), x)
     one = c[0, 0]

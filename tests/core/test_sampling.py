@@ -58,7 +58,7 @@ def test_dispersion_keeps_to_both_bounds() -> None:
         assert 1 - 1e-12 <= value <= min(1 / probs.min(), torch.cosh((z.max() - z.min()) / 2) ** 2) * (1 + 1e-12)
     two = torch.tensor([1 / (1 + math.exp(4)), 1 / (1 + math.exp(-4))], dtype=torch.float64)
     attention = model.attend(two, torch.tensor([4.0, 0.0], dtype=torch.float64))
-    assert float(sampling.dispersion(two, attention)) == pytest.approx(math.cosh(2) ** 2)
+    assert float(sampling.dispersion(two, attention)) == pytest.approx(math.cosh(2) ** 2, rel=1e-9, abs=0)
 
 
 def test_gain_is_half_the_trace_of_the_hessian() -> None:
@@ -74,7 +74,7 @@ def test_gain_is_half_the_trace_of_the_hessian() -> None:
     hessian = torch.func.hessian(objective)(probs.clone())
     expected = 0.5 * (hessian * (torch.diag(probs) - torch.outer(probs, probs))).sum()
     f = model.normalise(model.attend(probs, z))
-    assert float(sampling.gain(probs, f, target, Y, multiplicity)) == pytest.approx(float(expected), rel=1e-10)
+    assert float(sampling.gain(probs, f, target, Y, multiplicity)) == pytest.approx(float(expected), rel=1e-10, abs=0)
 
 
 def test_flow_at_infinity_is_the_true_flow_and_its_change_falls_like_one_over_t() -> None:
@@ -88,6 +88,21 @@ def test_flow_at_infinity_is_the_true_flow_and_its_change_falls_like_one_over_t(
     outputs = np.array([1.0, 1.0, 98.0])
     assert np.abs(dY @ outputs).max() < 1e-12
     assert np.abs(dZ.sum(axis=-1)).max() < 1e-12
+
+
+def test_each_rate_moves_its_own_parameter() -> None:
+    classes = with_overlap(2, 100, 0.3, distinct_weights=[1, 0.5])
+    state = np.random.default_rng(0).normal(size=flows.TrueFlow(classes, 1.0, 1.0).initial().size)
+
+    def change(lr_y: float, lr_z: float) -> tuple[np.ndarray, np.ndarray]:
+        finite, limit = (sampling.FiniteLengthFlow(classes, lr_y, lr_z, seq_len=seq_len) for seq_len in (11, math.inf))
+        dY, dZ, _ = finite.unpack(finite.rhs(0.0, state) - limit.rhs(0.0, state))
+        return dY, dZ
+
+    (dY, dZ), (one_Y, one_Z) = change(2.0, 0.3), change(1.0, 1.0)
+    assert np.allclose(dY, 2.0 * one_Y, rtol=1e-9, atol=1e-12)
+    assert np.allclose(dZ, 0.3 * one_Z, rtol=1e-9, atol=1e-12)
+    assert min(np.abs(one_Y).max(), np.abs(one_Z).max()) > 1e-3
 
 
 def test_flow_follows_the_mean_gradient_over_samples() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 import xarray as xr
+from distributed import Client
 
 from scansnap_core import BadInput, provenance
 from scansnap_core.store import read
@@ -17,8 +20,9 @@ from scansnap_core.sweeps import running
 from scansnap_core.sweeps.blocks import blocks
 from scansnap_core.sweeps.grid_files import grid_of, load_grid
 from scansnap_core.sweeps.running import run
-from tests.sweeps.processes import finished_blocks, start, wait_for
+from tests.sweeps.processes import PATIENCE, finished_blocks, start, wait_for
 
+HERE_ALONE = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0")
 GRID = """
 data: syn_medium 3
 rates: {lr_z: [1, 2], ratio: [1, 5]}
@@ -33,8 +37,7 @@ initial: random
 def scheduler(tmp_path: Path) -> Iterator[str]:
     """The address of a scheduler on this machine."""
     file = tmp_path / "scheduler.json"
-    process = start("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-                    "--scheduler-file", file)  # fmt: skip
+    process = start("distributed.cli.dask_scheduler", *HERE_ALONE, "--port", "0", "--scheduler-file", file)
     wait_for(lambda: file.exists() and '"address"' in file.read_text(), process)
     yield json.loads(file.read_text())["address"]
     process.kill()
@@ -42,7 +45,29 @@ def scheduler(tmp_path: Path) -> Iterator[str]:
 
 
 def worker(scheduler: str) -> subprocess.Popen[str]:
-    return start("distributed.cli.dask_worker", scheduler, "--nthreads", "1", "--no-nanny", "--no-dashboard")
+    return start("distributed.cli.dask_worker", scheduler, *HERE_ALONE, "--nthreads", "1", "--no-nanny")
+
+
+def test_nothing_listens_to_a_network(scheduler: str) -> None:
+    """Whoever reaches a scheduler or worker runs code, so the README's commands open them to this machine alone."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf8")
+    commands = [line for line in readme.splitlines() if line.startswith(("dask scheduler", "dask worker"))]
+    assert len(commands) == 2
+    assert all(" ".join(HERE_ALONE) in command for command in commands)
+    process = worker(scheduler)
+
+    def listening() -> set[str]:  # the scheduler is this process's child too
+        family = psutil.Process().children(recursive=True)
+        connections = [connection for one in family for connection in one.net_connections()]
+        return {connection.laddr.ip for connection in connections if connection.status == psutil.CONN_LISTEN}
+
+    try:
+        with Client(scheduler, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        assert listening() == {"127.0.0.1"}
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_a_worker_dies_midway(scheduler: str, tmp_path: Path) -> None:
@@ -72,12 +97,26 @@ def test_a_worker_dies_midway(scheduler: str, tmp_path: Path) -> None:
     assert not read(control).Z.equals(here.Z.sel(seed=[1]))
 
 
+def test_more_blocks_than_are_given_ahead(scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 2, "seeds": 7}
+    grid = grid_of(content, Path())
+    monkeypatch.setattr(running, "AHEAD", 2)
+    process = worker(scheduler)
+    try:
+        run(grid, tmp_path / "there.zarr", scheduler=scheduler)
+    finally:
+        process.kill()
+        process.communicate()
+    run(grid, tmp_path / "here.zarr", device="cpu")
+    xr.testing.assert_equal(read(tmp_path / "there.zarr"), read(tmp_path / "here.zarr"))
+
+
 def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 2, "seeds": 1}
     grid = grid_of(content, Path())
     monkeypatch.setattr(running, "CONNECT_SECONDS", 1)
     with pytest.raises(
-        BadInput, match=r"scheduler tcp://127\.0\.0\.1:9: .*: a Dask scheduler answers at the address; st"
+        BadInput, match=r"scheduler tcp://127\.0\.0\.1:9: .*: a Dask scheduler answers at the address; start"
     ):
         run(grid, tmp_path / "a.zarr", scheduler="tcp://127.0.0.1:9")
     with pytest.raises(BadInput, match=r"scheduler nonsense://x: .*: a Dask scheduler answers"):
@@ -88,12 +127,12 @@ def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(grid, tmp_path / "a.zarr")
 
 
-def test_a_worker_of_other_versions_is_refused() -> None:
+def test_a_worker_with_another_program_is_refused() -> None:
     content = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 2, "seeds": 1}
     (block,) = blocks(grid_of(content, Path()), "cpu")
-    versions = provenance.versions()
-    assert running.compute_as(versions, block).keys() == block.compute().keys()
-    with pytest.raises(
-        BadInput, match=r"a worker with torch_version .*: workers have the versions of the store, here 0"
-    ):
-        running.compute_as(versions | {"torch_version": "0.1"}, block)
+    program = provenance.program("scansnap_core.sweeps.blocks")
+    assert running.compute_as(program, block).keys() == block.compute().keys()
+    for name in ("torch_version", "code"):
+        message = f"a worker with {name} {program[name]}: workers run the program of the store, here 0"
+        with pytest.raises(BadInput, match=re.escape(message)):
+            running.compute_as(program | {name: "0.1"}, block)

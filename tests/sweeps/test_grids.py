@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,20 @@ def test_class_systems_differ_in_their_checksums() -> None:
         SequenceClasses(probs, np.roll(syn_medium(3).query_of, 1), syn_medium(3).next_of),
     ]
     assert len({checksum(classes) for classes in [syn_medium(3), *others]}) == 6
+
+
+def test_all_that_decides_the_results_is_in_the_configuration() -> None:
+    grid = Grid(data={"a": syn_medium(1)}, rates=((1, 2), (3, 4)), steps=5, seeds=(1, 2), seq_lens=(8, 9))
+    changes: dict[str, Any] = {
+        "data": {"a": syn_medium(2)}, "rates": ((1, 2), (3, 5)), "steps": 6, "seeds": (2, 1), "optimizers": ("sgd",),
+        "seq_lens": (9, 8), "batch_sizes": (4,), "momentum": 0.8, "initial": "random", "rng": "replay",
+        "dtype": "float64",
+    }  # fmt: skip
+    assert changes.keys() == {field.name for field in dataclasses.fields(Grid)}
+    one_lr_y = dataclasses.replace(grid, rates=((1, 2), (5, 4)))
+    others = [dataclasses.replace(grid, **{name: value}) for name, value in changes.items()]
+    texts = {json.dumps(each.configuration(), sort_keys=True) for each in (grid, one_lr_y, *others)}
+    assert len(texts) == 2 + len(changes)
 
 
 RATE = "a learning rate is positive and finite; pass e.g. 1.0"

@@ -105,6 +105,19 @@ def test_control_other_values_are_not_the_same(tmp_path: Path, undisturbed: Path
     assert files(path) != files(undisturbed)
 
 
+def test_a_gap_is_filled(tmp_path: Path, undisturbed: Path) -> None:
+    """A cluster's workers finish blocks in any order; which of them are there counts, not how many."""
+    path, there = tmp_path / "a.zarr", [7, 0, 11, 4]
+    with writing(path, LAYOUT, CONFIGURATION, PROVENANCE) as target:
+        for block in there:
+            target.write(block, values(block))
+        assert target.finished == set(there)
+    assert fill(path) == [block for block in range(12) if block not in there]
+    xr.testing.assert_identical(read(path), read(undisturbed))
+    chunks = {name: content for name, content in files(undisturbed).items() if name != JOURNAL}
+    assert chunks.items() <= files(path).items()
+
+
 def test_a_finished_store_is_left_alone(undisturbed: Path) -> None:
     before = files(undisturbed)
     assert fill(undisturbed) == []
@@ -135,6 +148,18 @@ def refused(path: Path, message: str, configuration: dict[str, Any] = CONFIGURAT
 def test_another_configuration(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     fill(tmp_path / "a.zarr", limit=4)
     refused(tmp_path / "a.zarr", message, CONFIGURATION | change)
+
+
+def test_other_code_of_the_same_version(tmp_path: Path, undisturbed: Path) -> None:
+    path, other = tmp_path / "a.zarr", {"code": "2" * 16}
+    fill(path, limit=4, configuration=CONFIGURATION | {"code": "1" * 16})
+    message = 'code = "1111111111111111", asked for is "2222222222222222": a store holds one configuration; give the '
+    remedy = "command that began it, to the code of commit abc (the finished blocks stay), or name another store"
+    refused(path, message + remedy, CONFIGURATION | other)
+    assert fill(path, configuration=CONFIGURATION | {"code": "1" * 16}) == list(range(4, 12))
+    xr.testing.assert_equal(read(path), read(undisturbed))
+    fill(tmp_path / "older.zarr", limit=4)
+    refused(tmp_path / "older.zarr", 'code = null, asked for is "2222222222222222"', CONFIGURATION | other)
 
 
 def flip(name: str, at: int = 30) -> Callable[[Path], None]:
@@ -198,6 +223,26 @@ def test_an_unfinished_store_is_not_read(tmp_path: Path) -> None:
     fill(tmp_path / "a.zarr", limit=8)
     with pytest.raises(BadInput, match="8 of 12 blocks: a store is read when its blocks are finished; give the comm"):
         read(tmp_path / "a.zarr")
+
+
+def test_a_block_written_twice_is_one_block(tmp_path: Path, undisturbed: Path) -> None:
+    path = tmp_path / "a.zarr"
+    with writing(path, LAYOUT, CONFIGURATION, PROVENANCE) as target:
+        for block in [*range(11), 3]:
+            target.write(block, values(block))
+    with pytest.raises(BadInput, match="11 of 12 blocks: a store is read when its blocks are finished"):
+        read(path)
+    assert fill(path) == [11]
+    xr.testing.assert_identical(read(path), read(undisturbed))
+
+
+def test_what_is_missing_is_nan_to_any_reader_and_a_zero_is_a_zero(tmp_path: Path) -> None:
+    zeros = np.zeros((1, 1, 2, 3), dtype=np.float32)
+    with writing(tmp_path / "a.zarr", LAYOUT, CONFIGURATION, PROVENANCE) as target:
+        target.write(8, values(8) | {"entropy": zeros})
+    entropy = xr.open_zarr(tmp_path / "a.zarr", chunks=None).entropy
+    assert (entropy.isel(data=1, seed=2) == 0).all()
+    assert np.isnan(entropy).sum() == entropy.size - zeros.size
 
 
 def test_a_path_that_is_no_store(tmp_path: Path) -> None:

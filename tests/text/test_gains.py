@@ -47,19 +47,19 @@ def test_numbers_are_what_they_say() -> None:
     found = gains.follow(run, samples, described, 100)
     at = np.isin(samples.words, described.word)
     expected = stats.spearmanr(z[1, at], forecast.first_force(samples, 100)[at]).statistic
-    assert float(found.rho.sel(recorded=2, score="first force")) == pytest.approx(expected)
+    assert float(found.rho.sel(recorded=2, score="first force")) == pytest.approx(expected, rel=1e-9, abs=0)
     expected = stats.spearmanr(z[1, at], forecast.first_force_from_base_rates(samples)[at]).statistic
-    assert float(found.rho.sel(recorded=2, score="base-rate force")) == pytest.approx(expected)
+    assert float(found.rho.sel(recorded=2, score="base-rate force")) == pytest.approx(expected, rel=1e-9, abs=0)
     expected = stats.spearmanr(z[1, at], described.frequency).statistic
-    assert float(found.rho.sel(recorded=2, score="frequency")) == pytest.approx(expected)
+    assert float(found.rho.sel(recorded=2, score="frequency")) == pytest.approx(expected, rel=1e-9, abs=0)
     expected = stats.spearmanr(z[0, at], described.distinctness).statistic
-    assert float(found.rho.sel(recorded=1, score="distinctness")) == pytest.approx(expected)
+    assert float(found.rho.sel(recorded=1, score="distinctness")) == pytest.approx(expected, rel=1e-9, abs=0)
     columns = [stats.rankdata(values) for values in (z[0, at], described.distinctness, described.frequency)]
     left = [column - np.polyval(np.polyfit(columns[2], column, 1), columns[2]) for column in columns[:2]]
-    assert float(found.distinct_beyond_frequency[0]) == pytest.approx(stats.pearsonr(*left).statistic)
+    assert float(found.distinct_beyond_frequency[0]) == pytest.approx(stats.pearsonr(*left).statistic, rel=1e-9, abs=0)
     common = z[0, at][described.label == "common"]
     assert float(found.rising.sel(recorded=1, label="common")) == np.mean(common > 0)
-    assert float(found["mean"].sel(recorded=1, label="common")) == pytest.approx(common.mean())
+    assert float(found["mean"].sel(recorded=1, label="common")) == pytest.approx(common.mean(), rel=1e-9, abs=0)
     assert dict(found.sizes) == {"recorded": 2, "score": 4, "label": 3}
 
 
@@ -80,11 +80,13 @@ def test_a_word_that_stays_where_it_was_has_not_risen() -> None:
 def test_order_is_taken_within_a_group() -> None:
     x, y = np.array([1.0, 2, 3, 11, 12, 13]), np.array([13.0, 12, 11, 3, 2, 1])
     group = np.array([0, 0, 0, 1, 1, 1])
-    assert gains.order_within(x, x + 100 * group, group) == pytest.approx(1)
-    assert gains.order_within(x, y, group) == pytest.approx(-1)
+    assert gains.order_within(x, x + 100 * group, group) == pytest.approx(1, rel=1e-9, abs=0)
+    assert gains.order_within(x, y, group) == pytest.approx(-1, rel=1e-9, abs=0)
     # control: between the groups the order is the other way round
-    assert gains.order_within(x, np.where(group, x - 100, x), group) == pytest.approx(1)
+    assert gains.order_within(x, np.where(group, x - 100, x), group) == pytest.approx(1, rel=1e-9, abs=0)
     # groups of different sizes
     uneven = np.array([0, 0, 1, 1, 1, 1])
-    assert gains.order_within(np.arange(6.0), np.array([0, 1.0, 5, 4, 3, 2]), uneven) == pytest.approx(-9 / 11)
+    assert gains.order_within(np.arange(6.0), np.array([0, 1.0, 5, 4, 3, 2]), uneven) == pytest.approx(
+        -9 / 11, rel=1e-9, abs=0
+    )
     assert np.isnan(gains.order_within(x[:2], y[:2], np.array([0, 1])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import json
 import os
 import shutil
 import signal
@@ -15,7 +16,7 @@ import pytest
 import torch
 import xarray as xr
 
-from scansnap_core import BadInput, store
+from scansnap_core import BadInput, provenance, store
 from scansnap_core.store import Store, read
 from scansnap_core.text import recording
 from scansnap_core.text.recording import record, train
@@ -116,6 +117,16 @@ def test_another_training_is_refused(undisturbed: Path) -> None:
     ):
         with pytest.raises(BadInput, match="a store holds one configuration"):
             record(corpus, settings, undisturbed)
+    assert files(undisturbed) == before
+
+
+def test_code_that_changed_meanwhile_is_refused(undisturbed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, held = files(undisturbed), provenance.program("scansnap_core.text.training")
+    configuration = json.loads(read(undisturbed).configuration)
+    assert held.items() <= configuration.items()
+    monkeypatch.setattr(recording, "program", lambda module: held | {"code": module})
+    with pytest.raises(BadInput, match=f'code = "{held["code"]}", asked for is "scansnap_core.text.training": a store'):
+        record(CORPUS, SMALL, undisturbed)
     assert files(undisturbed) == before
 
 

@@ -15,8 +15,8 @@ def test_samples_are_read_off_the_text() -> None:
     assert samples.target.tolist() == [0, 0, 1]
     assert samples.words.tolist() == [3, 4, 6]
     assert samples.q.toarray().tolist() == [[0, 1, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]]
-    assert samples.next_probs == pytest.approx([2 / 3, 1 / 3])
-    assert samples.probs == pytest.approx(np.array([[0.25, 0.5, 0.25], [0, 0.5, 0.5]]))
+    assert samples.next_probs == pytest.approx([2 / 3, 1 / 3], rel=1e-9, abs=0)
+    assert samples.probs == pytest.approx(np.array([[0.25, 0.5, 0.25], [0, 0.5, 0.5]]), rel=1e-9, abs=0)
 
 
 def test_the_order_of_the_context_is_the_texts() -> None:
@@ -40,10 +40,10 @@ def test_at_infinity_keeps_the_classes_and_drops_the_rest() -> None:
     samples = samples_after(rng.integers(6, size=2000), 0, seq_len=5, num_next=4)
     limit = samples.at_infinity()
     assert limit.q.shape == (4, len(samples.words))
-    assert limit.probs == pytest.approx(samples.probs)
-    assert limit.next_probs == pytest.approx(samples.next_probs)
-    assert limit.probs.sum(axis=1) == pytest.approx(1)
-    assert limit.weight @ limit.q == pytest.approx(samples.weight @ samples.q)
+    assert limit.probs == pytest.approx(samples.probs, rel=1e-9, abs=0)
+    assert limit.next_probs == pytest.approx(samples.next_probs, rel=1e-9, abs=0)
+    assert limit.probs.sum(axis=1) == pytest.approx(1, rel=1e-9, abs=0)
+    assert limit.weight @ limit.q == pytest.approx(samples.weight @ samples.q, rel=1e-9, abs=0)
 
 
 def test_shuffling_keeps_contexts_and_next_words_but_not_their_pairs() -> None:
@@ -64,7 +64,7 @@ def test_halves_are_all_samples_once() -> None:
     together = np.concatenate([np.column_stack([part.q.toarray(), part.target]) for part in parts])
     everything = np.column_stack([samples.q.toarray(), samples.target])
     assert np.array_equal(together[np.lexsort(together.T)], everything[np.lexsort(everything.T)])
-    assert all(part.weight.sum() == pytest.approx(1) for part in parts)
+    assert all(part.weight.sum() == pytest.approx(1, rel=1e-9, abs=0) for part in parts)
 
 
 def test_a_context_needs_a_word() -> None:
