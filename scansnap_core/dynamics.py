@@ -1,4 +1,4 @@
-"""The three dynamics side by side: the idealised one, the true gradient flow and SGD, on one clock.
+"""The four dynamics side by side: the quasi-static Eqn 10, update (26) with Eqn 4, the true gradient flow and SGD.
 
 Clock: steps of batch size 1. A batch mean moves Y and Z, in expectation, as far as one such step does. Eqn 10 sums over
 classes without their weight P(n) = 1/K, so the idealised flow runs with eta_Z/K here.
@@ -70,6 +70,7 @@ def compare(
     """
     flow_of: dict[str, flows.IdealisedFlow | flows.TrueFlow] = {
         "idealised": flows.IdealisedFlow(classes, lr_y, lr_z / classes.num_classes),
+        "update (26)": flows.ModifiedFlow(classes, lr_y, lr_z),
         "true flow": flows.TrueFlow(classes, lr_y, lr_z),
     }
     Z, B, error = [], [], []
@@ -115,9 +116,9 @@ def compare(
 
 def table(z: xr.DataArray, rows: Sequence[str]) -> str:
     """z (dynamics, t) of one token as text: a row for each time, named by ``rows``; last idealised/true."""
-    lines = [f"{'t':>8}" + "".join(f"{name:>12}" for name in [*z.dynamics.values, "ideal/true"])]
+    lines = [f"{'t':>8}" + "".join(f"{name:>13}" for name in [*z.dynamics.values, "ideal/true"])]
     for name, t in zip(rows, z.t.values, strict=True):
         at = z.sel(t=t)
         ratio = float(at.sel(dynamics="idealised") / at.sel(dynamics="true flow"))
-        lines.append(f"{name:>8}" + "".join(f"{value:12.3g}" for value in [*at.values, ratio]))
+        lines.append(f"{name:>8}" + "".join(f"{value:13.3g}" for value in [*at.values, ratio]))
     return "\n".join(lines)

@@ -1,7 +1,8 @@
 """Right-hand sides for ``scipy.integrate.solve_ivp``, and the solutions that are known in closed form.
 
-Clocks: time is continuous and counts steps of batch size 1. ``TrueFlow`` weighs class n by P(n) = 1/K, the expected
-change in such a step. ``IdealisedFlow`` is Eqn 10 as printed, which sums over classes without that weight.
+Clocks: time is continuous and counts steps of batch size 1. ``TrueFlow`` and ``ModifiedFlow`` weigh class n by
+P(n) = 1/K, the expected change in such a step. ``IdealisedFlow`` is Eqn 10 as printed, which sums over classes without
+that weight.
 """
 
 from __future__ import annotations
@@ -144,14 +145,37 @@ class TrueFlow:
 
     def g(self, Y: Floats, Z: Floats) -> Floats:
         """g = Y (x_{T+1} - alpha_n) for every class n, as rows: shape (K, L) (Theorem 1)."""
+        return (self._errors(Y, Z) @ torch.from_numpy(Y).mT).numpy()
+
+    def _errors(self, Y: Floats, Z: Floats) -> torch.Tensor:
+        """x_{T+1} - alpha_n for every class n, as rows: shape (K, K + 1)."""
         f = model.normalise(model.attend(self._probs, self._queries @ torch.from_numpy(Z)))
-        alpha = model.decode(f, torch.from_numpy(Y), self._multiplicity).exp()
-        return ((self._targets - alpha) @ torch.from_numpy(Y).mT).numpy()
+        return self._targets - model.decode(f, torch.from_numpy(Y), self._multiplicity).exp()
+
+
+class ModifiedFlow(TrueFlow):
+    """Update (26) for Y and Eqn 4 for Z: the decoder of the proofs, without their assumption that attention rests.
+
+    (26) moves Y along f_n - F E' e_n, where (7) has f_n, with E' that of the present F. State and clock as in
+    :class:`TrueFlow`; B takes xi from the gradient g of this flow's own Y.
+    """
+
+    def rhs(self, t: float, state: Floats) -> Floats:
+        """d(state)/dt."""
+        Y, Z, _ = self.unpack(state)
+        F = spectrum.F(self._probs.numpy(), Z[self._query_row])
+        error = self._weight[:, None] * self._errors(Y, Z) / self._multiplicity
+        removed = F.T @ spectrum.E_prime(spectrum.E(F)) @ error.numpy()
+        change = super().rhs(t, state)
+        change[: self._cuts[0]] -= self._lr_y * removed.ravel()
+        return change
 
 
 class IdealisedFlow:
     """Eqn 10 as the proofs use it: z' = eta_Z gamma(t) Phi(z), beta_nn' = E'_n'n, gamma(t) at h(t/K).
 
+    It is quasi-static: a function of the present z, as if Y had been built from the present f_n alone. Y does so where
+    attention rests; elsewhere it adds up past f_n, under update (26) (:class:`ModifiedFlow`) as under the gradient.
     Theorem 1's small terms (sigma, delta, theta) are zero here, and E' follows the current z. The state packs Z (Q, L)
     and B (K,), with B_n' = eta_Z xi_n (Theorem 3). The clock is Eqn 10's as printed: no weight P(n).
     """

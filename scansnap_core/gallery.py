@@ -114,13 +114,25 @@ def systems() -> dict[str, SequenceClasses]:
 
 
 def compared() -> dict[str, SequenceClasses]:
-    """The class systems on which the three dynamics are compared: two that satisfy Assumption 2, and Syn-Small."""
+    """The class systems on which the dynamics are compared: two that satisfy Assumption 2, and Syn-Small."""
     weights = [1, 0.8, 0.5]
     return {
         "K = 2": with_overlap(2, 1_000, 0.3, distinct_weights=weights),
         "K = 3": with_overlap(3, 10_000, 0.1, distinct_weights=weights),
         "Syn-Small": syn_small(),
     }
+
+
+def uneven() -> SequenceClasses:
+    """Two classes inside Assumption 2 that aren't alike: one distinct token each, and token 0 common to both.
+
+    The first class gives the common token 0.9 of its attention's length, the second 0.2.
+    """
+    attention = np.array([[0.9, math.sqrt(1 - 0.9**2), 0.0], [0.2, 0.0, math.sqrt(1 - 0.2**2)]])
+    vocab_size = math.ceil((6 / (0.9 * 0.2)) ** 2)  # the smallest that the assumption allows
+    probs = np.zeros((2, vocab_size))
+    probs[:, :3] = attention / attention.sum(axis=1, keepdims=True)
+    return SequenceClasses(probs, query_of=[vocab_size - 1] * 2)
 
 
 def along_training(classes: SequenceClasses, marks: Sequence[int], *, lr_y: float, lr_z: float) -> Floats:

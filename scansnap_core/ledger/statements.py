@@ -170,7 +170,7 @@ _PAGES = (
     _figure(12, "Recall of distinct tokens, a panel per ratio of rates"),
     Page("notation", "notation", 0, "Symbols, code names, shapes and units"),
     Page("assumptions", "beyond", 0, "Which experiment satisfies which assumption"),
-    Page("one_path", "beyond", 0, "All rates move attention along one curve, each on its own clock"),
+    Page("one_path", "beyond", 0, "By (10) all rates move attention along one curve, each on its own clock"),
     Page("real_text", "beyond", 0, "Which words of real text gain attention, and when"),
     Page("cost", "beyond", 0, "What a training costs, in operations and in seconds"),
 )

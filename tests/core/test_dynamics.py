@@ -1,4 +1,4 @@
-"""The three dynamics on one clock, against each other and against the flows run by hand."""
+"""The four dynamics on one clock, against each other and against the flows run by hand."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_moments_stand_at_the_ends_of_lemma_9s_two_stages(classes: SequenceClass
 def test_all_dynamics_share_the_clock(classes: SequenceClasses) -> None:
     marks = dynamics.moments(classes, 1.0)[:3]
     seen = dynamics.compare(classes, lr_y=1.0, lr_z=0.1, marks=marks, seeds=range(4), seq_lens=(math.inf,))
-    assert list(seen.dynamics.values) == ["idealised", "true flow", "SGD T=inf"]
+    assert list(seen.dynamics.values) == ["idealised", "update (26)", "true flow", "SGD T=inf"]
     # a flow of unit rate against unit steps: h* is ahead of h by a tenth here, a clock off by K would show 100 %
     common = seen.Z.sel(token=0).isel(query=0, t=-1)
     assert float(common.sel(dynamics="SGD T=inf") / common.sel(dynamics="true flow")) == pytest.approx(1, abs=0.25)
@@ -47,6 +47,9 @@ def test_all_dynamics_share_the_clock(classes: SequenceClasses) -> None:
     Z, B = flow.unpack(end)
     np.testing.assert_allclose(seen.Z.sel(dynamics="idealised").isel(t=-1), Z, rtol=1e-6)
     np.testing.assert_allclose(seen.B.sel(dynamics="idealised").isel(t=-1), B, rtol=1e-6)
+    modified = flows.ModifiedFlow(classes, 1.0, 0.1)
+    end = solve_ivp(modified.rhs, (0, marks[-1]), modified.initial(), rtol=1e-10, atol=1e-14).y[:, -1]
+    np.testing.assert_allclose(seen.Z.sel(dynamics="update (26)").isel(t=-1), modified.unpack(end)[1], rtol=1e-6)
     assert (seen.error.sel(dynamics="true flow") == 0).all()
     assert 0 < float(seen.error.sel(dynamics="SGD T=inf").isel(t=-1, token=0, query=0)) < abs(float(common[-1]))
 
@@ -56,5 +59,5 @@ def test_the_table_names_its_rows_and_ends_with_the_ratio(classes: SequenceClass
     lines = dynamics.table(seen.Z.sel(token=0).isel(query=0), ["early", "late"]).splitlines()
     assert len(lines) == 3
     assert lines[1].split()[0] == "early"
-    idealised, true, ratio = map(float, lines[2].split()[1:])
+    idealised, _, true, ratio = map(float, lines[2].split()[1:])
     assert ratio == pytest.approx(idealised / true, rel=1e-2, abs=0)

@@ -1,4 +1,4 @@
-"""h, h*, the true and the idealised flow against definitions, autograd, literal loops and the training core."""
+"""h, h*, and the true, the modified and the idealised flow against definitions, autograd, loops and training."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_B_grows_by_the_definition_of_xi() -> None:
 def test_the_flows_start_at_the_given_attention_and_else_at_zero() -> None:
     classes = overlapping_classes()
     Z = np.random.default_rng(5).normal(size=(2, 6))
-    for flow in (flows.TrueFlow(classes, LR_Y, LR_Z), flows.IdealisedFlow(classes, LR_Y, LR_Z)):
+    for flow in (make(classes, LR_Y, LR_Z) for make in (flows.TrueFlow, flows.ModifiedFlow, flows.IdealisedFlow)):
         *Y, at, B = flow.unpack(flow.initial(Z))
         assert np.array_equal(at, Z)
         assert not any(part.any() for part in (*Y, B, flow.initial()))
@@ -178,6 +178,70 @@ def test_training_with_small_rates_follows_the_true_flow_to_first_order() -> Non
     ratios = np.array(errors[:-1]) / np.array(errors[1:])
     assert np.max(errors[-1]) < 0.01 * np.abs(Z).max()
     assert ratios[-1] == pytest.approx([2, 2], abs=0.1)
+
+
+# -- update (26) and Eqn 4 ------------------------------------------------------------------------------------------
+
+
+def by_eqns_26_and_4(classes: SequenceClasses, Y: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean over the classes of one step's change by Eqns 26 and 4, class by class on the M x M program."""
+    M, K, compact = classes.vocab_size, classes.num_classes, classes.compact
+    rows = [np.exp(Z[query]) * classes.probs[n] for n, query in enumerate(classes.query_of)]
+    F = np.stack([row / np.linalg.norm(row) for row in rows], axis=1)  # the paper's F, one column a class
+    E_prime = np.eye(K) - np.linalg.inv(F.T @ F)
+    dY, dZ = np.zeros_like(Y), np.zeros_like(Z)
+    for n in range(K):
+        f, target = F[:, n], np.eye(M)[classes.next_of[n]]
+        alpha = np.exp(Y.T @ f) / np.exp(Y.T @ f).sum()
+        dY += np.outer(f - F @ E_prime[:, n], target - alpha) / K
+        dZ[classes.query_of[n]] += np.diag(f) @ (np.eye(M) - np.outer(f, f)) @ Y @ (target - alpha) / K
+    return dY[compact.tokens], dZ[np.ix_(compact.queries, compact.tokens)]
+
+
+def test_modified_flow_is_eqns_26_and_4() -> None:
+    classes = overlapping_classes()
+    flow = flows.ModifiedFlow(classes, LR_Y, LR_Z)
+    Y, Z, B = flow.unpack(some_state(flow))
+    column = np.full(classes.vocab_size, classes.num_classes)
+    column[classes.next_of] = np.arange(classes.num_classes)
+    expected_Y, expected_Z = by_eqns_26_and_4(
+        classes, *(full.detach().numpy() for full in on_the_full_program(classes, Y, Z))
+    )
+    state = np.concatenate([Y.ravel(), Z.ravel(), B])
+    rate_Y, rate_Z, rate_B = flow.unpack(flow.rhs(0.0, state))
+    assert np.abs(rate_Y[:, column] - LR_Y * expected_Y).max() < 1e-14
+    assert np.abs(rate_Z - LR_Z * expected_Z).max() < 1e-14
+    true = flows.TrueFlow(classes, LR_Y, LR_Z)
+    true_Y, _, true_B = true.unpack(true.rhs(0.0, state))
+    assert np.abs(true_Y - rate_Y).max() > 1e-2  # control: the gradient is another update of Y
+    assert np.array_equal(rate_B, true_B)
+
+
+def test_modified_flow_with_attention_at_rest_solves_lemma_5_for_every_class() -> None:
+    classes = overlapping_classes()
+    F = spectrum.F(classes.compact.probs, np.zeros_like(classes.compact.probs))
+    zeta = 9 / 8 * (np.eye(3, 4) - 1 / 9)
+    far = []
+    for flow in (flows.ModifiedFlow(classes, LR_Y, 0.0), flows.TrueFlow(classes, LR_Y, 0.0)):
+        end = solve_ivp(flow.rhs, (0, 60), flow.initial(), method="DOP853", rtol=1e-11, atol=1e-13).y[:, -1]
+        # Eqn 31 at h(t/K): W = F^T Y knows nothing of the overlaps
+        far.append(np.abs(F @ flow.unpack(end)[0] - 8 * float(flows.h(20, 9, LR_Y)) * zeta).max())
+    assert far[0] < 1e-8
+    assert far[1] > 0.1  # control: the gradient's W does
+
+
+def test_modified_flow_remembers_past_attention() -> None:
+    classes = overlapping_classes()
+    outside = []
+    for lr_z in (0.0, LR_Z):
+        flow = flows.ModifiedFlow(classes, LR_Y, lr_z)
+        end = solve_ivp(flow.rhs, (0, 60), flow.initial(), rtol=1e-9, atol=1e-11).y[:, -1]
+        Y, Z, _ = flow.unpack(end)
+        F = spectrum.F(classes.compact.probs, Z[classes.compact.query_row])
+        outside.append(np.linalg.norm(Y - np.linalg.pinv(F) @ (F @ Y)) / np.linalg.norm(Y))
+    # Y is made of the present f_n only where they rest
+    assert outside[0] < 1e-8
+    assert outside[1] > 1e-2
 
 
 # -- the idealised flow ----------------------------------------------------------------------------------------------

@@ -81,3 +81,13 @@ def test_the_compared_systems_stand_on_both_sides_of_assumption_2() -> None:
         for name, classes in gallery.compared().items()
     }
     assert inside == {"K = 2": True, "K = 3": True, "Syn-Small": False}
+
+
+def test_the_uneven_classes_satisfy_assumption_2_at_its_lower_edge() -> None:
+    classes = gallery.uneven()
+    assert all(condition.holds for condition in audit(classes) if condition.name.startswith("2"))
+    assert pytest.approx(np.array([[0, 0.18], [0.18, 0]]), abs=1e-15) == classes.E
+    assert list(classes.common_tokens) == [0]
+    assert 6 / np.sqrt(classes.vocab_size - 1) > 0.18 > 6 / np.sqrt(classes.vocab_size)
+    lengths = [np.linalg.norm(row) for row in classes.compact.probs]
+    assert classes.compact.probs[:, 0] / lengths == pytest.approx([0.9, 0.2], rel=1e-14)
