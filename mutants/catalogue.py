@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
@@ -108,10 +108,10 @@ def module_path(module: str) -> Path:
     return Path("scansnap_core", *module.split(".")).with_suffix(".py")
 
 
-def catalogue(root: Path) -> list[Mutant]:
-    """Every mutant of the tree at ``root``, in an order that depends on the sources alone."""
+def catalogue(root: Path, modules: Iterable[str] = MODULES) -> list[Mutant]:
+    """Every mutant of these modules of the tree at ``root``, in an order that depends on the sources alone."""
     return sorted(
-        mutant for module in MODULES for mutant in mutants_of(module, (root / module_path(module)).read_text("utf8"))
+        mutant for module in modules for mutant in mutants_of(module, (root / module_path(module)).read_text("utf8"))
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import signal
 import sys
 from collections.abc import Collection, Mapping
@@ -57,14 +58,13 @@ def run(root: Path, jobs: int, modules: Collection[str] = MODULES) -> int:
     if unknown := sorted(set(modules) - set(MODULES)):
         raise BadInput(", ".join(unknown), "no mutants are made of it", f"choose from {', '.join(MODULES)}")
     origin, stored = record.origin(), record.read(root)
-    every = catalogue(root)
-    harmless = equivalent(root, every)
-    mutants = {module: [m for m in every if m.module == module] for module in modules}
+    mutants = {module: catalogue(root, [module]) for module in modules}
+    harmless = equivalent(root, itertools.chain(*mutants.values()))
     before = {m: v for module in modules for m, v in record.verdicts(stored.get(module), mutants[module]).items()}
     heads = {module: {"provenance": origin, **record.hashes(root, module)} for module in modules}
     new = {m for m in modules if stored.get(m, {}).get("judges_sha256") != heads[m]["judges_sha256"]}
     verdicts = before | _judge(root, {module: mutants[module] for module in sorted(new)}, before, jobs)
-    for mutant in set(harmless) & set(verdicts):
+    for mutant in harmless:
         if by := verdicts[mutant].by:
             raise BadInput(str(mutant), f"it is named as equivalent, but {by} kills it", "remove the entry")
     for module in modules:

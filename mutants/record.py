@@ -45,7 +45,7 @@ def hashes(root: Path, module: str) -> dict[str, str]:
 
 
 def part(head: dict[str, Any], verdicts: Mapping[Mutant, Verdict], equivalent: Collection[Mutant]) -> dict[str, Any]:
-    """The part of one module: its head, the provenance and the hashes, and what these verdicts on its mutants come to."""
+    """The part of one module: its head (provenance and hashes), and what these verdicts on its mutants come to."""
     rows = [
         [*m.key[1:], EQUIVALENT if m in equivalent else v.outcome, v.by.partition("::")[0]]
         for m, v in sorted(verdicts.items(), key=lambda item: item[0])
