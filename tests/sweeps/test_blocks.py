@@ -183,3 +183,8 @@ def test_the_room_that_a_grid_takes() -> None:
     compact = syn_small().compact
     small = 2 + 1 + len(compact.queries) * len(compact.tokens)
     assert blocks.num_bytes(single) == 18 * small * 4 + 18 * 8 + 6 * 5 * 4096
+
+
+def test_a_block_is_what_it_was_made() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        block().seed = 2  # type: ignore[misc]
