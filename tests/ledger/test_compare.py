@@ -126,6 +126,8 @@ def test_long_texts_are_cut_around_the_first_difference() -> None:
     before, after = "".join(map(chr, range(400, 460))), "".join(map(chr, range(500, 560)))
     [line] = differences([display(text_plain=before + "x" + after)], [display(text_plain=before + "y" + after)])
     assert line.endswith(f": stored {before[-30:] + 'x' + after[:39]!r}, fresh {before[-30:] + 'y' + after[:39]!r}")
+    [line] = differences([display(text_plain=before + "y" + after)], [display(text_plain=before + "x" + after)])
+    assert line.endswith(f": stored {before[-30:] + 'y' + after[:39]!r}, fresh {before[-30:] + 'x' + after[:39]!r}")
     [line] = differences([display(text_plain=before)], [display(text_plain=before + after)])
     assert line.endswith(f": stored {before[-30:]!r}, fresh {before[-30:] + after[:40]!r}")
     [line] = differences([display(text_plain="abc")], [display(text_plain="abd")])
@@ -168,6 +170,14 @@ def test_pictures_may_differ_by_10_of_255_in_each_tile_of_32(
     expected = says if found else []
     assert differences([picture(PIXELS)], [specks(*places, value=value)]) == expected
     assert differences([specks(*places, value=value)], [picture(PIXELS)]) == expected
+
+
+def test_a_difference_of_10_is_the_last_that_may_be() -> None:
+    pixels = PIXELS.copy()
+    pixels[5, :5], pixels[6, 0, 0] = 255 - 160, 255 - 160  # root(16/4 * 160^2)/32 = 10
+    assert differences([picture(PIXELS)], [picture(pixels)]) == []
+    pixels[6, 0, 0] -= 1
+    assert len(differences([picture(PIXELS)], [picture(pixels)])) == 1
 
 
 def test_the_sizes_of_pictures_are_named() -> None:
