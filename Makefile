@@ -18,7 +18,7 @@ export OMP_NUM_THREADS
 help:
 	@echo "make book     execute and verify every chapter, then build the site"
 	@echo "make test     lint, check types, run the tests, compare every chapter's outputs with fresh ones"
-	@echo "make mutants  change the formulas in small ways, one at a time: each change must fail a test or a chapter"
+	@echo "make mutants  change the sources in small ways, one at a time: each change must fail a unit test"
 	@echo "make clean    remove what was built; $(VENV) stays"
 
 install: $(INSTALLED)
@@ -57,7 +57,8 @@ tests: $(INSTALLED)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --color=no --junitxml=reports/tests.xml \
 		--nbval --nbval-current-env --nbval-cell-timeout=300 tests chapters
 
-# About half an hour, at low priority; an interrupted run goes on where it was.
+# About an hour the first time, at low priority. An interrupted run goes on where it was; what was judged with the same
+# sources isn't judged again.
 mutants: $(INSTALLED)
 	nice -n 10 $(BIN)/python -m mutants --jobs $(JOBS)
 

@@ -1,7 +1,8 @@
-"""``{mutation-score}``: how many mutants the checks kill, from the last run, and whether the sources changed since."""
+"""``{mutation-score}``: how many mutants the unit tests kill, as last measured, and which sources changed since."""
 
 import hashlib
 import json
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -10,51 +11,50 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 RECORD = Path("results", "mutants.json")
-COLUMNS = {
-    "mutants": "mutants",
-    "equivalent": "equivalent",
-    "killed_by_tests": "killed by tests",
-    "killed_by_chapters": "by chapters only",
-    "timeouts": "by timeout",
-    "survived": "survived",
-}
+COLUMNS = ("mutants", "equivalent", "killed", "timeouts", "survived")
 
 
 def score_html(root: Path) -> str:
-    """The score and its table, from the record in the tree at ``root``."""
+    """The score, its table and the survivors, from the record in the tree at ``root``.
+
+    The score is a count, not a percentage: nothing is rounded.
+    """
     path = root / RECORD
     if not path.is_file():
         return "<p>Not measured yet: <code>make mutants</code> does it.</p>"
     record = json.loads(path.read_text(encoding="utf8"))
-    counts = record["counts"]
-    total = {name: sum(row[name] for row in counts.values()) for name in COLUMNS}
-    changed = [name for name, digest in record["sha256"].items() if _digest(root, name) != digest]
-    real = total["mutants"] - total["equivalent"]
+    rows = {module: part["counts"] for module, part in record.items()}
+    total = {name: sum(row[name] for row in rows.values()) for name in COLUMNS}
     lines = [
-        f'<p class="ss-score"><strong>{_percent(total)}</strong> of the mutants are killed: '
-        f"{real - total['survived']} of {real}, besides {total['equivalent']} that change nothing.</p>",
+        f'<p class="ss-score"><strong>{_score(total)}</strong> mutants are killed, '
+        f"besides {total['equivalent']} that change nothing.</p>",
         '<table class="table"><thead><tr><th scope="col">module</th>',
-        *(f'<th scope="col">{title}</th>' for title in COLUMNS.values()),
+        *(f'<th scope="col">{title}</th>' for title in COLUMNS),
         '<th scope="col">score</th></tr></thead><tbody>',
     ]
-    for name, row in {**counts, "all": total}.items():
+    for name, row in {**rows, "all": total}.items():
         cells = "".join(f"<td>{row[column]}</td>" for column in COLUMNS)
-        lines.append(f'<tr><th scope="row">{name}</th>{cells}<td>{_percent(row)}</td></tr>')
+        lines.append(f'<tr><th scope="row">{name}</th>{cells}<td>{_score(row)}</td></tr>')
     lines.append("</tbody></table>")
-    if changed:
-        files = ", ".join(f"<code>{name}.py</code>" for name in changed)
+    if survivors := [survivor for part in record.values() for survivor in part["survivors"]]:
+        items = "".join(f"<li><code>{escape(survivor)}</code></li>" for survivor in survivors)
+        lines.append(f"<p>These survived:</p><ul>{items}</ul>")
+    if changed := [module for module, part in record.items() if _digest(root, module) != part["sha256"]]:
+        files = ", ".join(f"<code>{_path(module)}</code>" for module in changed)
         lines.append(f'<p class="ss-stale">Changed since this was measured: {files}.</p>')
     return "".join(lines)
 
 
-def _percent(row: dict[str, int]) -> str:
-    """The share of the killed among those that change something, rounded down: 100 % is said of all only."""
-    real = row["mutants"] - row["equivalent"]
-    return f"{(real - row['survived']) * 1000 // real / 10:g} %" if real else "–"
+def _score(row: dict[str, int]) -> str:
+    return f"{row['killed']} of {row['mutants'] - row['equivalent']}"
+
+
+def _path(module: str) -> str:
+    return module.replace(".", "/") + ".py"
 
 
 def _digest(root: Path, module: str) -> str:
-    path = root / "scansnap_core" / f"{module}.py"
+    path = root / "scansnap_core" / _path(module)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 

@@ -1,10 +1,10 @@
-"""Which mutants there are: every change that one of the operators below can make to the mathematics."""
+"""Which mutants there are: every change that one of the operators below can make to one of the modules."""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
@@ -13,7 +13,25 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 
-MODULES = ("formulas", "spectrum", "flows", "model")
+MODULES = (
+    "counts",
+    "decoder",
+    "draws",
+    "flows",
+    "formulas",
+    "ledger.checks",
+    "ledger.compare",
+    "ledger.values",
+    "measures",
+    "model",
+    "numeric",
+    "optimizers",
+    "sampling",
+    "sequences",
+    "spectrum",
+    "sweeps.blocks",
+)
+"""What a number or a verdict of the book rests on, within the package."""
 
 # Left out, because they would raise the score for nothing: bitwise operators, shifts, and comparisons that become `is`,
 # which only give type errors; // and %, which turn a formula into a staircase that no test could miss; unary + for -,
@@ -87,13 +105,13 @@ class Mutant:
 
 def module_path(module: str) -> Path:
     """The file of one of `MODULES`, from the root of the tree."""
-    return Path("scansnap_core", f"{module}.py")
+    return Path("scansnap_core", *module.split(".")).with_suffix(".py")
 
 
-def catalogue(root: Path) -> list[Mutant]:
-    """Every mutant of the tree at ``root``, in an order that depends on the sources alone."""
+def catalogue(root: Path, modules: Iterable[str] = MODULES) -> list[Mutant]:
+    """Every mutant of these modules of the tree at ``root``, in an order that depends on the sources alone."""
     return sorted(
-        mutant for module in MODULES for mutant in mutants_of(module, (root / module_path(module)).read_text("utf8"))
+        mutant for module in modules for mutant in mutants_of(module, (root / module_path(module)).read_text("utf8"))
     )
 
 

@@ -1,22 +1,23 @@
-"""The run behind ``make mutants``: first the tests judge, then the chapters what the tests let live."""
+"""The run behind ``make mutants``: judge what hasn't been judged with these sources, and store what came out."""
 
 from __future__ import annotations
 
 import argparse
-import json
+import itertools
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 from tqdm import tqdm
 
+from mutants import record
 from mutants.catalogue import MODULES, Mutant, catalogue
 from mutants.copies import ROOT, copies
 from mutants.equivalent import equivalent
-from mutants.judges import CoreTests, Outcome, Verdict, chapters_about, judge_by_chapters, verify
-from mutants.record import RECORD, killers, write
-from mutants.session import Session, judge_all, session
+from mutants.judges import Outcome, UnitTests, Verdict
+from mutants.session import judge_all, session
 from scansnap_core import BadInput
 
 
@@ -26,14 +27,16 @@ def main() -> int:
     Returns
     -------
     int
-        The exit status: 0; 1 if a mutant survived; 2 on bad input; 130 if interrupted.
+        The exit status: 0; 1 if a mutant survived or made the tests run on without end; 2 on bad input; 130 if
+        interrupted.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # else a terminated run leaves its copies behind
     parser = argparse.ArgumentParser(prog="python -m mutants", description=sys.modules["mutants"].__doc__)
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many mutants at a time (default: 1)")
-    jobs = parser.parse_args().jobs
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help=f"of {', '.join(MODULES)} (default: all)")
+    arguments = parser.parse_args()
     try:
-        return run(ROOT, jobs)
+        return run(ROOT, arguments.jobs, arguments.modules or MODULES)
     except BadInput as error:
         print(f"mutants: error: {error}", file=sys.stderr)
         return 2
@@ -42,83 +45,61 @@ def main() -> int:
         return 130
 
 
-def run(root: Path, jobs: int) -> int:
-    """Judge the mutants of the tree at ``root``; the exit status as in :func:`main`.
+def run(root: Path, jobs: int, modules: Collection[str] = MODULES) -> int:
+    """Judge the mutants of these modules of the tree at ``root``; the exit status as in :func:`main`.
+
+    A module that was judged with the sources as they are isn't judged again.
 
     Raises
     ------
     BadInput
-        The tests or the chapters fail on the sources as they are, or a mutant named as equivalent is killed.
+        An unknown module; tests that fail on the sources as they are; or a mutant named as equivalent is killed.
     """
-    mutants = catalogue(root)
-    harmless = equivalent(root, mutants)
-    with session(root, mutants) as kept:
-        _ask_tests(root, kept, mutants, jobs)
-        _ask_chapters(root, kept, [m for m in mutants if m not in harmless], jobs)
-        verdicts = kept.verdicts()
+    if unknown := sorted(set(modules) - set(MODULES)):
+        raise BadInput(", ".join(unknown), "no mutants are made of it", f"choose from {', '.join(MODULES)}")
+    origin, stored = record.origin(), record.read(root)
+    mutants = {module: catalogue(root, [module]) for module in modules}
+    harmless = equivalent(root, itertools.chain(*mutants.values()))
+    before = {m: v for module in modules for m, v in record.verdicts(stored.get(module), mutants[module]).items()}
+    heads = {module: {"provenance": origin, **record.hashes(root, module)} for module in modules}
+    new = {m for m in modules if stored.get(m, {}).get("judges_sha256") != heads[m]["judges_sha256"]}
+    verdicts = before | _judge(root, {module: mutants[module] for module in sorted(new)}, before, jobs)
     for mutant in harmless:
         if by := verdicts[mutant].by:
             raise BadInput(str(mutant), f"it is named as equivalent, but {by} kills it", "remove the entry")
-    write(root, verdicts, harmless)
-    survivors = [m for m in mutants if verdicts[m].outcome is Outcome.SURVIVED and m not in harmless]
-    for mutant in survivors:
-        print(f"survived  {mutant}")
-    real = len(mutants) - len(harmless)
-    print(f"killed {real - len(survivors)} of {real}, besides {len(harmless)} equivalent ones; see {RECORD}")
-    return 1 if survivors else 0
+    for module in modules:
+        head = heads[module] if module in new else stored[module]
+        stored[module] = record.part(head, {mutant: verdicts[mutant] for mutant in mutants[module]}, harmless)
+    record.write(root, stored)
+    return _report({mutant: verdict for mutant, verdict in verdicts.items() if mutant not in harmless})
 
 
-def _ask_tests(root: Path, kept: Session, mutants: Iterable[Mutant], jobs: int) -> None:
-    known = kept.verdicts()
-    waiting = [mutant for mutant in mutants if mutant not in known]
-    if not waiting:
-        return
-    tests, before = CoreTests(), killers(root)
-    with copies(root, 1) as (copy,):
-        verdict = tests.judge(copy, MODULES[0])
-        if verdict.outcome is not Outcome.ALIVE:
-            raise BadInput(verdict.by, "a judge of mutants has nothing against the sources as they are", "mend it")
+def _judge(
+    root: Path, mutants: Mapping[str, list[Mutant]], before: Mapping[Mutant, Verdict], jobs: int
+) -> dict[Mutant, Verdict]:
+    """The verdicts on these modules' mutants, on each with what killed it last time as its first judge."""
+    tests = UnitTests()
 
     def judge(copy: Path, mutant: Mutant) -> Verdict:
-        return tests.judge(copy, mutant.module, before.get(mutant.key, ""))
+        return tests.judge(copy, mutant.module, before[mutant].by if mutant in before else "")
 
-    _judge_and_keep("tests", root, kept, waiting, judge, jobs)
-
-
-def _ask_chapters(root: Path, kept: Session, mutants: Iterable[Mutant], jobs: int) -> None:
-    known = kept.verdicts()
-    waiting = [mutant for mutant in mutants if known[mutant].outcome is Outcome.ALIVE]
-    if not waiting:
-        return
-    before = killers(root)
-    about = {module: chapters_about(root, module) for module in MODULES}
-    seconds = _seconds(root, sorted({chapter for mutant in waiting for chapter in about[mutant.module]}), jobs)
-
-    def judge(copy: Path, mutant: Mutant) -> Verdict:
-        first = before.get(mutant.key)
-        return judge_by_chapters(copy, sorted(about[mutant.module], key=lambda name: (name != first, seconds[name])))
-
-    _judge_and_keep("chapters", root, kept, waiting, judge, jobs)
+    with ExitStack() as stack:
+        kept = {module: stack.enter_context(session(root, module, mutants[module])) for module in mutants}
+        waiting = [m for module in mutants for m in mutants[module] if m not in kept[module].verdicts()]
+        if waiting:
+            folders = stack.enter_context(copies(root, jobs))
+            for module in dict.fromkeys(mutant.module for mutant in waiting):
+                if by := tests.judge(folders[0], module).by:
+                    raise BadInput(by, "a judge of mutants has nothing against the sources as they are", "mend it")
+            results = judge_all(folders, waiting, judge)
+            for mutant, verdict in tqdm(results, total=len(waiting), unit="mutant", disable=None):
+                kept[mutant.module].keep(mutant, verdict)
+        return {mutant: verdict for module in mutants for mutant, verdict in kept[module].verdicts().items()}
 
 
-def _seconds(root: Path, chapters: list[str], jobs: int) -> dict[str, float]:
-    """How long each chapter takes in an unchanged copy, where it must verify."""
-    with copies(root, 1) as (copy,):
-        report = copy / "verified.json"
-        if verify(copy, *chapters, "--jobs", str(jobs), "--json", str(report)):
-            raise BadInput("chapters", "a judge of mutants has nothing against the sources as they are", "mend them")
-        return {said["id"]: said["seconds"] for said in json.loads(report.read_text("utf8"))["chapters"]}
-
-
-def _judge_and_keep(
-    name: str,
-    root: Path,
-    kept: Session,
-    mutants: list[Mutant],
-    judge: Callable[[Path, Mutant], Verdict],
-    jobs: int,
-) -> None:
-    with tqdm(total=len(mutants), desc=name, unit="mutant", disable=None) as bar:
-        for mutant, verdict in judge_all(root, mutants, judge, jobs):
-            kept.keep(mutant, verdict)
-            bar.update()
+def _report(verdicts: Mapping[Mutant, Verdict]) -> int:
+    left = {mutant: verdict for mutant, verdict in sorted(verdicts.items()) if verdict.outcome is not Outcome.KILLED}
+    for mutant, verdict in left.items():
+        print(f"{verdict.outcome:<8}  {mutant}")
+    print(f"killed {len(verdicts) - len(left)} of {len(verdicts)}, besides the equivalent ones; see {record.RECORD}")
+    return 1 if left else 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from mutants.catalogue import Mutant
+from mutants.catalogue import MODULES, Mutant
 from scansnap_core import BadInput
 
 EQUIVALENT = Path("mutants", "equivalent.yaml")
@@ -15,7 +15,9 @@ KEYS = {"module", "line", "becomes", "reason"}
 
 
 def equivalent(root: Path, mutants: Iterable[Mutant]) -> dict[Mutant, str]:
-    """The mutants that the file in the tree at ``root`` names as equivalent, with the reasons.
+    """Those of the mutants that the file in the tree at ``root`` names as equivalent, with the reasons.
+
+    Entries for a module of which there are no mutants at all are passed over.
 
     Raises
     ------
@@ -31,6 +33,8 @@ def equivalent(root: Path, mutants: Iterable[Mutant]) -> dict[Mutant, str]:
                 rule="an entry has module, line, becomes and reason; and number, if the module has more of these lines",
                 remedy="complete it",
             )
+        if entry["module"] in set(MODULES) - {mutant.module for mutant in known.values()}:
+            continue
         named = known.get((entry["module"], entry["line"], entry["becomes"], entry.get("number", 1)))
         if named is None or named in found:
             raise BadInput(

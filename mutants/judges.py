@@ -1,34 +1,35 @@
-"""The judges of a mutant: test files, in a forked process, and chapters, which ``scansnap verify`` executes."""
+"""The judges of a mutant: the unit tests of its module, in a forked process."""
 
 from __future__ import annotations
 
 import ast
+import hashlib
 import multiprocessing
 import os
-import subprocess
-import sys
-from collections import defaultdict
+import signal
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
-from subprocess import DEVNULL
 
-import nbformat
 import psutil
 
 from mutants import pytest_in_copy
-from scansnap_core.cli import NOT_VERIFIED, VERIFIED
+from mutants.catalogue import module_path
 
-SECONDS = 300
-"""For a run of the tests, which take some 15 s, or of a chapter, which takes a minute at most. A copy has no compiled
-kernels in store, and a busy machine must not look like a verdict."""
+SECONDS = 900
+"""By the clock, for tests that wait for something. They are given `pytest_in_copy.CPU_SECONDS` of computing, however
+long that takes on a busy machine."""
 
 # Imported once, before the forks: they take longer than the tests. Nothing of ours may be among them.
 LIBRARIES = [
+    "PIL.Image",
+    "dask.array",
     "matplotlib.pyplot",
     "mpmath",
+    "nbformat",
     "numba",
     "pytest",
     "scipy.integrate",
@@ -37,29 +38,30 @@ LIBRARIES = [
     "sympy",
     "torch",
     "xarray",
+    "zarr",
 ]
+
+PROCESSES = {"subprocess", "tests.sweeps.processes"}
 
 
 class Outcome(StrEnum):
     """What became of a mutant."""
 
-    TESTS = "killed by tests"
-    CHAPTERS = "killed by chapters"
+    KILLED = "killed"
     TIMEOUT = "timeout"
-    ALIVE = "alive after the tests"
     SURVIVED = "survived"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """An outcome, and the test or the chapter that killed; empty where none did."""
+    """An outcome, and the test that killed or ran on without end; empty where none did."""
 
     outcome: Outcome
     by: str = ""
 
 
-class CoreTests:
-    """The tests of the core as judges of what is planted in a copy."""
+class UnitTests:
+    """The unit tests as judges of what is planted in a copy."""
 
     def __init__(self) -> None:
         # Before anything reads it: threads of their own would only make the forked processes wait for one another.
@@ -68,18 +70,18 @@ class CoreTests:
         self._context.set_forkserver_preload(LIBRARIES)
 
     def judge(self, copy: Path, module: str, first: str = "") -> Verdict:
-        """Ask the module's own test file, then the files that import it, then the others.
+        """Ask the module's own test file, then the others that import it.
 
         Parameters
         ----------
         first
-            A test file to ask before all others, if it exists.
+            A test file to ask before all others, if it is one of them.
         """
         for files in panels(copy, module, first):
             verdict = self.ask(copy, files)
-            if verdict.outcome is not Outcome.ALIVE:
+            if verdict.outcome is not Outcome.SURVIVED:
                 return verdict
-        return Verdict(Outcome.ALIVE)
+        return Verdict(Outcome.SURVIVED)
 
     def ask(self, copy: Path, files: list[str]) -> Verdict:
         """Run these test files up to the first failure.
@@ -99,89 +101,77 @@ class CoreTests:
                 return Verdict(Outcome.TIMEOUT, files[0])
             answer = receiver.recv()
         except EOFError:
-            return Verdict(Outcome.TESTS, f"{files[0]} (crash)")
+            process.join()
+            if process.exitcode == -signal.SIGXCPU:
+                return Verdict(Outcome.TIMEOUT, files[0])
+            return Verdict(Outcome.KILLED, f"{files[0]} (crash)")
         finally:
             process.join()
         if isinstance(answer, Exception):
             raise answer
-        return Verdict(Outcome.TESTS, answer) if answer else Verdict(Outcome.ALIVE)
+        return Verdict(Outcome.KILLED, answer) if answer else Verdict(Outcome.SURVIVED)
 
 
 def panels(root: Path, module: str, first: str = "") -> list[list[str]]:
-    """The test files of the core in the order in which they are asked, a list for each time pytest is started."""
-    names = {str(p.relative_to(root)): p for p in sorted((root / "tests" / "core").glob("test_*.py"))}
-    own = f"tests/core/test_{module}.py"
-    about = [name for name, path in names.items() if module in imports(path.read_text("utf8"))]
-    order: list[list[str]] = []
-    for panel in ([first], [own], about, names):
-        asked = {name for earlier in order for name in earlier}
-        order.append([name for name in panel if name in names and name not in asked])
+    """The test files that judge a module, in the order in which they are asked; a list for each start of pytest.
+
+    They lie in the folder of the module's package. A file that starts processes and waits for them is none: on a busy
+    machine it may fail by itself.
+    """
+    package, _, name = module.rpartition(".")
+    folder = Path("tests", package or "core")
+    own = str(folder / f"test_{name}.py")
+    judges = []
+    for path in sorted((root / folder).glob("test_*.py")):
+        file, imported = str(path.relative_to(root)), imports(path.read_text("utf8"))
+        if not imported & PROCESSES and (file == own or f"scansnap_core.{module}" in imported):
+            judges.append(file)
+    order = [[file for file in judges if file == wanted] for wanted in dict.fromkeys((first, own))]
+    order.append([file for file in judges if file not in (first, own)])
     return [panel for panel in order if panel]
 
 
-def judge_by_chapters(copy: Path, chapters: Iterable[str]) -> Verdict:
-    """Execute chapters of the copy, one by one; the first that fails, or differs from its stored outputs, kills.
-
-    Raises
-    ------
-    RuntimeError
-        A chapter was neither verified nor refuted: it doesn't exist, or its execution was interrupted.
-    """
-    for chapter in chapters:
-        try:
-            status = verify(copy, chapter, seconds=SECONDS)
-        except subprocess.TimeoutExpired:
-            return Verdict(Outcome.TIMEOUT, chapter)
-        if status not in (VERIFIED, NOT_VERIFIED):
-            raise RuntimeError(f"scansnap verify {chapter} ends with status {status}")
-        if status == NOT_VERIFIED:
-            return Verdict(Outcome.CHAPTERS, chapter)
-    return Verdict(Outcome.SURVIVED)
+def digest_of_judges(root: Path, module: str) -> str:
+    """A hash of all sources that decide the verdicts on a module: its own, its judges', and what these import."""
+    judges = [root / file for panel in panels(root, module) for file in panel]
+    around = [path for judge in judges for path in (judge.with_name("conftest.py"), root / "tests" / "conftest.py")]
+    hashed = hashlib.sha256()
+    for path in sorted(_reached(root, [root / module_path(module), *judges, *around])):
+        hashed.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
+    return hashed.hexdigest()
 
 
-def verify(copy: Path, *arguments: str, seconds: float | None = None) -> int:
-    """The exit status of ``scansnap verify`` in the copy. The chapters' kernels import the copy too."""
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "scansnap_core.cli", "verify", *arguments]
-    process = subprocess.Popen(command, cwd=copy, env=environment, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
-    try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        _end(process.pid)
-        raise
-
-
-def chapters_about(root: Path, module: str) -> list[str]:
-    """The chapters that import the module, themselves or through another of the package's modules."""
-    package: dict[str, set[str]] = defaultdict(set)
-    for path in (root / "scansnap_core").rglob("*.py"):
-        package[path.relative_to(root / "scansnap_core").with_suffix("").parts[0]] |= imports(path.read_text("utf8"))
-    found = []
-    for path in sorted((root / "chapters").rglob("*.ipynb")):
-        notebook = nbformat.read(path, as_version=4)
-        source = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
-        reached: set[str] = set()
-        new = imports(source)
-        while new:
-            reached |= new
-            new = {other for name in new for other in package[name]} - reached
-        if module in reached:
-            found.append(path.stem)
-    return found
-
-
+@cache
 def imports(source: str) -> set[str]:
-    """The modules of the package that a source imports by name: "flows" for ``from scansnap_core import flows``."""
+    """What a source imports: "a.b" and "a.b.c" for ``from a.b import c``, whose c may be a module."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         match node:
-            case ast.ImportFrom(module="scansnap_core"):
-                found |= {alias.name for alias in node.names}
-            case ast.ImportFrom(module=str(module)) if module.startswith("scansnap_core."):
-                found.add(module.split(".")[1])
+            case ast.ImportFrom(module=str(module)):
+                found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
             case ast.Import():
-                found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("scansnap_core.")}
+                found |= {alias.name for alias in node.names}
     return found
+
+
+def _reached(root: Path, start: Iterable[Path]) -> set[Path]:
+    """These files of the tree, as far as they exist, and all that they import from it."""
+    found: set[Path] = set()
+    new = {path for path in start if path.is_file()}
+    while new:
+        found |= new
+        names = {name for path in new for name in imports(path.read_text("utf8"))}
+        new = {path for name in names for path in _files(root, name) if path.is_file()} - found
+    return found
+
+
+def _files(root: Path, name: str) -> Iterable[Path]:
+    """Where a module of the tree would lie, with the packages that it is in."""
+    path = root.joinpath(*name.split("."))
+    yield path.with_suffix(".py")
+    for package in (path, *path.parents):
+        if package.is_relative_to(root) and package != root:
+            yield package / "__init__.py"
 
 
 def _end(pid: int | None) -> None:

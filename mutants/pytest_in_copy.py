@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import signal
 import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
+
+CPU_SECONDS = 120
+"""What the tests of one module take at most is a tenth of it. Load doesn't count."""
+MEMORY = 16 * 2**30
+"""Bytes of address space: a mutated size of an array must not take all that the machine has."""
 
 
 class FirstFailure:
@@ -45,6 +51,9 @@ def run(copy: Path, files: list[str], seconds: int, answer: Connection) -> None:
         Where the answer goes to. The output of pytest goes nowhere.
     """
     signal.alarm(seconds)
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, most))  # then comes SIGXCPU
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     gc.freeze()  # pytest collects garbage twice, and the imported libraries are a lot to search
     silence = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):

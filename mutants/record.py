@@ -1,66 +1,89 @@
-"""What a run found, as it is stored: ``results/mutants.json``."""
+"""What runs found, module by module, as it is stored: ``results/mutants.json``."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from mutants.catalogue import MODULES, Mutant, module_path
-from mutants.judges import Outcome, Verdict
+from mutants.judges import Outcome, Verdict, digest_of_judges
 from scansnap_core.provenance import provenance
 
 RECORD = Path("results", "mutants.json")
 EQUIVALENT = "equivalent"
 COUNTED = {
-    "killed_by_tests": Outcome.TESTS,
-    "killed_by_chapters": Outcome.CHAPTERS,
+    "killed": Outcome.KILLED,
     "timeouts": Outcome.TIMEOUT,
     "equivalent": EQUIVALENT,
     "survived": Outcome.SURVIVED,
 }
 
+Stored = dict[str, dict[str, Any]]
+"""A module's part of the record, by its name.
 
-def write(root: Path, verdicts: Mapping[Mutant, Verdict], equivalent: Iterable[Mutant]) -> None:
-    """Store verdicts.
+It holds the provenance of the run that judged the module; a hash of its source, and of all sources that decide the
+verdicts; the counts; the survivors; and the mutants in rows: line, what it becomes, number (see
+:class:`mutants.catalogue.Mutant`), outcome, and the test file that killed it.
+"""
 
-    The file holds the provenance, a hash of each module's source, the counts of each module, the survivors, and all
-    the mutants in rows: module, line, what it becomes, number (see :class:`mutants.catalogue.Mutant`), outcome, and
-    the test file or chapter that killed it.
-    """
+
+def read(root: Path) -> Stored:
+    """What is stored; empty if nothing is."""
+    path = root / RECORD
+    return json.loads(path.read_text("utf8")) if path.is_file() else {}
+
+
+def hashes(root: Path, module: str) -> dict[str, str]:
+    """The hashes that a module's part begins with."""
+    source = hashlib.sha256((root / module_path(module)).read_bytes())
+    return {"sha256": source.hexdigest(), "judges_sha256": digest_of_judges(root, module)}
+
+
+def part(head: dict[str, Any], verdicts: Mapping[Mutant, Verdict], equivalent: Collection[Mutant]) -> dict[str, Any]:
+    """The part of one module: its head (provenance and hashes), and what these verdicts on its mutants come to."""
     rows = [
-        [*m.key, EQUIVALENT if m in equivalent else said.outcome, said.by.partition("::")[0]]
-        for m, said in sorted(verdicts.items(), key=lambda item: item[0])
+        [*m.key[1:], EQUIVALENT if m in equivalent else v.outcome, v.by.partition("::")[0]]
+        for m, v in sorted(verdicts.items(), key=lambda item: item[0])
     ]
-    counts = {}
-    for module in MODULES:
-        tally = Counter(row[4] for row in rows if row[0] == module)
-        counts[module] = {"mutants": tally.total(), **{name: tally[outcome] for name, outcome in COUNTED.items()}}
-    head = {
-        "provenance": {**provenance("make mutants"), "cosmic_ray_version": metadata.version("cosmic-ray")},
-        "sha256": {module: digest(root / module_path(module)) for module in MODULES},
-        "counts": counts,
+    tally = Counter(row[3] for row in rows)
+    return {
+        **head,
+        "counts": {"mutants": len(rows), **{name: tally[outcome] for name, outcome in COUNTED.items()}},
         "survivors": [
-            str(m) for m, said in verdicts.items() if said.outcome == Outcome.SURVIVED and m not in equivalent
+            str(m) for m in sorted(verdicts) if verdicts[m].outcome is Outcome.SURVIVED and m not in equivalent
         ],
+        "mutants": rows,
     }
+
+
+def verdicts(stored: dict[str, Any] | None, mutants: Collection[Mutant]) -> dict[Mutant, Verdict]:
+    """The verdicts that a module's part holds on these mutants. An equivalent one was judged too: it survived."""
+    rows = {tuple(key): (outcome, by) for *key, outcome, by in (stored or {"mutants": []})["mutants"]}
+    found = {mutant: rows[mutant.key[1:]] for mutant in mutants if mutant.key[1:] in rows}
+    return {
+        mutant: Verdict(Outcome.SURVIVED if outcome == EQUIVALENT else Outcome(outcome), by)
+        for mutant, (outcome, by) in found.items()
+    }
+
+
+def origin() -> dict[str, str]:
+    """The provenance of a run that begins now."""
+    return {**provenance("make mutants"), "cosmic_ray_version": metadata.version("cosmic-ray")}
+
+
+def write(root: Path, stored: Stored) -> None:
+    """Store all parts, a line for each mutant."""
+    parts = []
+    for module in MODULES:
+        if module in stored:
+            head = json.dumps({**stored[module], "mutants": []}, indent=1, ensure_ascii=False).removesuffix("[]\n}")
+            rows = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in stored[module]["mutants"])
+            parts.append(f'"{module}": {head}[\n  {rows}\n ]}}')
     path = root / RECORD
     path.parent.mkdir(exist_ok=True)
-    listed = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in rows)
-    body = json.dumps(head, indent=1, ensure_ascii=False).removesuffix("\n}")
-    path.write_text(f'{body},\n "mutants": [\n  {listed}\n ]\n}}\n', encoding="utf8")
-
-
-def killers(root: Path) -> dict[tuple[str, str, str, int], str]:
-    """The test file or chapter that killed each mutant last time, by :attr:`Mutant.key`; empty if nothing is stored."""
-    path = root / RECORD
-    rows = json.loads(path.read_text("utf8"))["mutants"] if path.is_file() else []
-    return {(module, line, becomes, number): by for module, line, becomes, number, _, by in rows if by}
-
-
-def digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,16 +14,14 @@ from cosmic_ray.work_db import WorkDB, use_db
 from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkItem, WorkResult
 
 from mutants.catalogue import Mutant
-from mutants.copies import copies, planted
-from mutants.judges import Outcome, Verdict
-
-SOURCES_AND_JUDGES = ("scansnap_core/**/*.py", "tests/conftest.py", "tests/core/*.py", "chapters/**/*.ipynb")
+from mutants.copies import planted
+from mutants.judges import Outcome, Verdict, digest_of_judges
 
 
 def judge_all(
-    root: Path, mutants: Iterable[Mutant], judge: Callable[[Path, Mutant], Verdict], jobs: int
+    folders: Sequence[Path], mutants: Iterable[Mutant], judge: Callable[[Path, Mutant], Verdict]
 ) -> Iterator[tuple[Mutant, Verdict]]:
-    """Judge mutants, each planted in one of ``jobs`` copies of the tree; in the order in which they are done."""
+    """Judge mutants, each planted in one of these copies of the tree; in the order in which they are done."""
     free: SimpleQueue[Path] = SimpleQueue()
 
     def one(mutant: Mutant) -> tuple[Mutant, Verdict]:
@@ -34,7 +32,7 @@ def judge_all(
         finally:
             free.put(copy)
 
-    with copies(root, jobs) as folders, ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(len(folders)) as pool:
         for folder in folders:
             free.put(folder)
         runs = [pool.submit(one, mutant) for mutant in mutants]
@@ -61,24 +59,20 @@ class Session:
 
     def keep(self, mutant: Mutant, verdict: Verdict) -> None:
         """Keep a verdict, in place of an earlier one on the same mutant."""
-        lives = verdict.outcome in (Outcome.ALIVE, Outcome.SURVIVED)
         result = WorkResult(
             worker_outcome=WorkerOutcome.NORMAL,
             output=json.dumps({"outcome": verdict.outcome, "by": verdict.by}),
-            test_outcome=TestOutcome.SURVIVED if lives else TestOutcome.KILLED,
+            test_outcome=TestOutcome.SURVIVED if verdict.outcome is Outcome.SURVIVED else TestOutcome.KILLED,
         )
         self._database.set_result(_id(mutant), result)
 
 
 @contextmanager
-def session(root: Path, mutants: Iterable[Mutant]) -> Iterator[Session]:
-    """The session of these sources and these judges, begun or gone on with. One of others is of no use, and removed."""
-    digest = hashlib.sha256()
-    for path in sorted(path for pattern in SOURCES_AND_JUDGES for path in root.glob(pattern)):
-        digest.update(path.read_bytes())
-    path = root / "_build" / f"mutants-{digest.hexdigest()[:12]}.sqlite"
+def session(root: Path, module: str, mutants: Iterable[Mutant]) -> Iterator[Session]:
+    """A module's session with these sources, begun or gone on with. One with others is of no use, and removed."""
+    path = root / "_build" / f"mutants-{module}-{digest_of_judges(root, module)[:12]}.sqlite"
     path.parent.mkdir(exist_ok=True)
-    for old in set(path.parent.glob("mutants-*.sqlite")) - {path}:
+    for old in set(path.parent.glob(f"mutants-{module}-*.sqlite")) - {path}:
         old.unlink()
     with use_db(str(path), WorkDB.Mode.create) as database:
         yield Session(database, mutants)

@@ -95,8 +95,8 @@ def growth_factor(z: NDArray[np.float64], z_0: float | NDArray[np.float64]) -> N
 
 
 def _check_axes(Z: xr.DataArray, classes: SequenceClasses) -> None:
-    compact = classes.compact
-    if not (np.array_equal(Z.token, compact.tokens) and np.array_equal(Z["query"], compact.queries)):
+    axes = {"token": classes.compact.tokens, "query": classes.compact.queries}
+    if not all(np.array_equal(Z.coords.get(dim, ()), labels) for dim, labels in axes.items()):
         raise BadInput(
             value=f"Z over {Z.sizes.get('query', 0)} queries and {Z.sizes.get('token', 0)} tokens",
             rule="attention logits and classes name the same queries and tokens",

@@ -16,6 +16,7 @@ from scansnap_core.counts import all_within, log_miss, log_tails
 @pytest.mark.parametrize(("draws", "p"), [(1, 0.3), (40, 0.5), (2_000, 0.01), (2_000, 0.999)])
 def test_tails_meet_mpmath(draws: int, p: float) -> None:
     below, above = log_tails(draws, p)
+    assert below.shape == above.shape == (draws + 1,)
     with mpmath.workdps(50):
         pmf = [mpmath.binomial(draws, k) * mpmath.mpf(p) ** k * (1 - mpmath.mpf(p)) ** (draws - k) for k in (0, draws)]
         assert below[0] == pytest.approx(float(mpmath.log(pmf[0])), rel=1e-10, abs=0)
@@ -75,3 +76,12 @@ def test_windows_of_one_count_are_the_multinomial_law() -> None:
 def test_probabilities_that_do_not_sum_to_one_are_refused(probs: list[float]) -> None:
     with pytest.raises(BadInput, match=rf"probs sum to {sum(probs):.9g}: .*divide"):
         all_within(3, probs, 0, 3)
+
+
+def test_all_within_of_windows_that_hold_one_count_or_none() -> None:
+    probs = [0.2, 0.3, 0.5]
+    exactly = math.factorial(5) / math.factorial(3) * 0.2 * 0.3 * 0.5**3
+    assert all_within(5, probs, [1, 1, 3], [1, 1, 3]) == pytest.approx(exactly, rel=1e-12, abs=0)
+    assert all_within(5, probs, [-4, -1, -9], [1, 1, 3]) == pytest.approx(exactly, rel=1e-12, abs=0)
+    assert all_within(5, probs, [1, 1, 3], 9) == pytest.approx(exactly, rel=1e-12, abs=0)
+    assert all_within(5, probs, [2, 0, 0], [1, 9, 9]) == 0

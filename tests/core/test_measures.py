@@ -166,3 +166,53 @@ def test_relative_gain_and_growth_factor_are_theorem_3s() -> None:
     assert r.values == pytest.approx(f[0] ** 2 / f[1] ** 2 - 1, rel=1e-12, abs=0)
     chi = measures.growth_factor(z.values, z.isel(recorded=0).values)
     assert chi == pytest.approx(np.exp(2 * (z.values - z.values[0])), rel=1e-13, abs=0)
+
+
+def test_leading_axes_stay_whatever_their_number() -> None:
+    classes = overlapping_classes()
+    Z = xr.concat([logits(classes, scale) for scale in (0.5, 1.0, 2.0)], dim="seed").expand_dims(rate=2, axis=1).copy()
+    Z[2, 1, 0] = np.nan
+    c = measures.attention(Z, classes)
+    H, R = measures.entropy(c, classes), measures.recall(Z, classes, [0.05, 0.2])
+    r = measures.relative_gain(c.isel({"class": 1}), 3, 4)
+    assert (H.dims, R.dims, r.dims) == tuple(
+        ("seed", "rate", "recorded", *last) for last in (["class"], ["threshold"], [])
+    )
+    for seed, rate, recorded in np.ndindex(3, 2, 2):
+        one = {"seed": seed, "rate": rate, "recorded": recorded}
+        alone = Z.isel(one)
+        np.testing.assert_array_equal(H.isel(one), measures.entropy(measures.attention(alone, classes), classes))
+        np.testing.assert_array_equal(R.isel(one), measures.recall(alone, classes, [0.05, 0.2]))
+        assert np.isnan(R.isel(one)).all() == ((seed, rate, recorded) == (2, 1, 0))
+
+
+def test_only_the_labels_of_what_is_left_are_left() -> None:
+    classes = overlapping_classes()
+    Z = logits(classes)
+    c = measures.attention(Z, classes)
+    assert set(c.coords) == {"query", "token"}
+    assert c["query"].values.tolist() == [6, 7, 6]
+    assert set(measures.entropy(c, classes).coords) == {"query"}
+    assert set(measures.relative_gain(c.isel({"class": 1}), 3, 4).coords) == {"query"}
+    assert set(measures.recall(Z, classes, 0.1).coords) == {"threshold"}
+
+
+def test_a_system_of_one_token() -> None:
+    classes = SequenceClasses([[0.0, 1.0]], [0])
+    Z = logits(classes)
+    assert (measures.entropy(measures.attention(Z, classes), classes) == 0).all()
+    assert measures.recall(0 * Z, classes, 0.4).values.tolist() == [[1.0], [1.0]]
+
+
+def test_attention_at_the_threshold_isnt_above_it() -> None:
+    classes = SequenceClasses([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]], [0, 1])
+    assert measures.recall(0 * logits(classes), classes, [0.2, 0.25]).isel(recorded=0).values.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("left_out", "shape"), [("query", "0 queries and 6 tokens"), ("token", "2 queries and 0 tokens")]
+)
+def test_logits_without_an_axis_are_refused(left_out: str, shape: str) -> None:
+    classes = overlapping_classes()
+    with pytest.raises(BadInput, match=f"Z over {shape}: attention logits and classes name the same"):
+        measures.attention(logits(classes).isel({left_out: 0}, drop=True), classes)

@@ -236,3 +236,12 @@ def test_missing_arguments_are_named() -> None:
     with pytest.raises(BadInput, match="no argument for z"):
         numeric(formulas.c, (P,))
     assert K not in formulas.gamma.free_symbols
+
+
+@pytest.mark.parametrize("name", ["c", "f"])
+def test_both_backends_batch_alike(name: str) -> None:
+    rng = np.random.default_rng(2)
+    probs, logits = rng.dirichlet(np.ones(4), size=(2, 3)), rng.normal(size=(2, 3, 4))
+    ours, theirs = (numeric(getattr(formulas, name), (P, z_m), backend)(probs, logits) for backend in BACKENDS)
+    assert theirs.shape == ours.shape == (2, 3, 4)
+    np.testing.assert_allclose(theirs, ours, rtol=1e-14)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -165,3 +166,32 @@ def test_the_next_batch_is_another_one() -> None:
     assert first[1].shape == (2, 6, 6)
     assert (first[1] != second[1]).any()
     assert (first[1][0] != first[1][1]).any()
+
+
+MORE_BAD: list[tuple[Any, Any, Any, str]] = [
+    (TWO, [0, 0, 0], None, "query_of of shape (3,) and type int64: one integer token a class, K = 2"),
+    (TWO, [[0], [0]], None, "query_of of shape (2, 1) and type int64: one integer token a class, K = 2"),
+    (TWO, [5, -2], None, "query_of holds 5: tokens are numbered 0..2"),
+    (TWO, [-2, 5], None, "query_of holds -2: tokens are numbered 0..2"),
+    ([[1.5, -0.25, -0.25]], [0], None, "class 0 has the probability -0.25: probabilities are finite and not negative"),
+    ([[2.5, -0.5, -1.0]], [0], None, "class 0 has the probability -0.5: probabilities are finite and not negative"),
+]
+
+
+@pytest.mark.parametrize(("probs", "query_of", "next_of", "message"), MORE_BAD)
+def test_more_bad_classes(probs: Any, query_of: Any, next_of: Any, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        SequenceClasses(probs, query_of, next_of)
+    assert str(caught.value).startswith(message)
+
+
+def test_as_many_classes_as_tokens_and_one_token_a_class() -> None:
+    classes = SequenceClasses([[1.0, 0.0], [0.0, 1.0]], [1, 0])
+    assert classes.next_of.tolist() == [0, 1]
+    assert classes.E.tolist() == [[0, 0], [0, 0]]
+    assert [classes.distinct_tokens(n).tolist() for n in range(2)] == [[0], [1]]
+
+
+def test_the_compact_axes_are_what_they_were_made() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        overlapping_classes().compact.tokens = np.arange(3)  # type: ignore[misc]

@@ -8,7 +8,7 @@ import sympy as sp
 import torch
 
 from scansnap_core import BadInput
-from scansnap_core.ledger.values import NoEvidence, holds, requirement, scalar, written, written_bound
+from scansnap_core.ledger.values import NoEvidence, holds, is_infinite, requirement, scalar, written, written_bound
 
 x, y = sp.symbols("x y")
 f = sp.Function("f")
@@ -126,3 +126,44 @@ def test_an_irrational_sympy_value_that_meets_its_bound_is_written_so() -> None:
     value = 1 / (2 * sp.E)
     assert written(value, "==", value) == requirement("==", value)
     assert written(sp.pi / 3, "==", value) == "1.05"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (-999_999, "-999999"),
+        (999_999, "999999"),
+        (10**6, "1e+06"),
+        (-(10**6), "-1e+06"),
+        (Fraction(-999_999, 2), "-999999/2"),
+        (Fraction(2, 999_999), "2/999999"),
+        (Fraction(1_000_001, 2), "5e+05"),
+        (Fraction(1, 10**6), "1e-06"),
+        (0.0001, "0.0001"),
+        (0.00009994, "9.99e-05"),
+        (99_900.0, "99900"),
+        (100_000.0, "1e+05"),
+        (-1.25e9, "-1.25e+09"),
+        (120.0, "120"),
+        (0.8125, "0.812"),
+        (0.8135, "0.814"),
+    ],
+)
+def test_where_exact_and_scientific_notation_begin(value: Any, text: str) -> None:
+    assert written(value, "!=", 77) == text
+
+
+def test_an_exact_number_is_written_however_small() -> None:
+    assert written(Fraction(1, 10**9), "<=", 1) == "1e-09"
+    assert written(2e-9, "<=", 1) == "≤ 1"
+    assert written(1e-6, "<=", 1) == "1e-06"
+
+
+@pytest.mark.parametrize(("value", "infinite"), [(math.inf, True), (-sp.oo, True), (1e308, False), (sp.I, False)])
+def test_infinity_is_known(value: Any, infinite: bool) -> None:
+    assert is_infinite(value) is infinite
+
+
+def test_a_complex_number_has_no_digits() -> None:
+    assert written(sp.I, "!=", 0) == "≠ 0"

@@ -1,72 +1,107 @@
-"""The run as a whole, on a small tree: who judges what, what is recorded, and what is refused."""
+"""The run as a whole, on a small tree: what is judged, what is judged again, what is recorded, and what is refused."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mutants import command
-from mutants.judges import Outcome, Verdict
+from mutants.judges import Outcome, UnitTests, Verdict
 from mutants.record import RECORD
 from scansnap_core import BadInput
 from tests.mutants.trees import TEST, mutants, name_equivalent, write_tree
 
 WEAK = TEST.replace("flows.double(3) == 6", "flows.double(2) == 4")  # 2 + 2 = 2 ** 2 = 2 * 2
-LEFT = {"return 2 + x", "return 2 ** x"}
 ENTRY: dict[str, object] = {"module": "flows", "line": "return 2 * x", "becomes": "return 2 + x", "reason": "Because."}
+OTHER = ENTRY | {"becomes": "return 2 ** x"}
+SOURCE = "scansnap_core/flows.py"
 
 
 @pytest.fixture
-def chapters(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What comes before the chapters, which kill powers."""
-    asked: list[str] = []
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """What the judges were shown, and whom they asked first."""
+    shown: list[tuple[str, str]] = []
 
-    def judge(copy: Path, chapters: list[str]) -> Verdict:
-        source = (copy / "scansnap_core/flows.py").read_text()
-        asked.append(source.split("    ")[-1].strip())
-        return Verdict(Outcome.CHAPTERS, "lemma_08") if "**" in source else Verdict(Outcome.SURVIVED)
+    def judge(self: UnitTests, copy: Path, module: str, first: str = "") -> Verdict:
+        shown.append(((copy / SOURCE).read_text().split("    ")[-1].strip(), first))
+        return original(self, copy, module, first)
 
-    monkeypatch.setattr(command, "judge_by_chapters", judge)
-    monkeypatch.setattr(command, "_seconds", lambda root, chapters, jobs: {})
-    return asked
-
-
-def counts(tree: Path) -> dict[str, int]:
-    return json.loads((tree / RECORD).read_text("utf8"))["counts"]["flows"]
+    original = UnitTests.judge
+    monkeypatch.setattr(UnitTests, "judge", judge)
+    return shown
 
 
-def test_tests_that_kill_all_leave_nothing_to_the_chapters(
-    tmp_path: Path, chapters: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def part(tree: Path) -> dict[str, Any]:
+    return json.loads((tree / RECORD).read_text("utf8"))["flows"]
+
+
+def test_all_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree = write_tree(tmp_path)
     assert command.run(tree, 2) == 0
-    assert chapters == []
-    assert counts(tree)["killed_by_tests"] == counts(tree)["mutants"] == len(mutants())
-    assert f"killed {len(mutants())} of {len(mutants())}, besides 0 equivalent ones" in capsys.readouterr().out
+    assert part(tree)["counts"]["killed"] == part(tree)["counts"]["mutants"] == len(mutants())
+    assert f"killed {len(mutants())} of {len(mutants())}, besides" in capsys.readouterr().out
 
 
-def test_chapters_judge_what_the_tests_let_live(
-    tmp_path: Path, chapters: list[str], capsys: pytest.CaptureFixture[str]
+def test_what_survives_is_named_and_can_be_named_as_equivalent(
+    tmp_path: Path, asked: list[tuple[str, str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree = write_tree(tmp_path, test=WEAK)
     assert command.run(tree, 1) == 1
-    assert set(chapters) == LEFT
     assert "survived  flows.py: return 2 * x -> return 2 + x" in capsys.readouterr().out
-    assert (counts(tree)["killed_by_chapters"], counts(tree)["survived"]) == (1, 1)
-    # what survived can be named as equivalent, and nobody is asked again
+    assert (part(tree)["counts"]["equivalent"], part(tree)["counts"]["survived"]) == (0, 2)
+    assert sorted(line for line, _ in asked) == sorted(["return 2 * x", *(m.becomes for m in mutants())])
+    # nobody is asked again
+    asked.clear()
     name_equivalent(tree, ENTRY)
+    assert command.run(tree, 1) == 1
+    assert (part(tree)["counts"]["equivalent"], part(tree)["counts"]["survived"]) == (1, 1)
+    name_equivalent(tree, ENTRY, OTHER)
     assert command.run(tree, 1) == 0
-    assert len(chapters) == 2
-    assert (counts(tree)["equivalent"], counts(tree)["survived"]) == (1, 0)
+    assert f"killed {len(mutants()) - 2} of {len(mutants()) - 2}, besides" in capsys.readouterr().out
+    assert asked == []
 
 
-def test_what_is_named_as_equivalent_isnt_shown_to_the_chapters(tmp_path: Path, chapters: list[str]) -> None:
+def test_other_judges_judge_anew_and_the_last_killer_is_asked_first(
+    tmp_path: Path, asked: list[tuple[str, str]]
+) -> None:
     tree = write_tree(tmp_path, test=WEAK)
-    name_equivalent(tree, ENTRY)
+    command.run(tree, 1)
+    before = part(tree)
+    asked.clear()
+    file = tree / "tests/core/test_flows.py"
+    file.write_text(TEST)
+    assert command.run(tree, 1, ["model"]) == 0  # the control: flows isn't wanted
+    assert (asked, part(tree)) == ([], before)
     assert command.run(tree, 1) == 0
-    assert set(chapters) == LEFT - {"return 2 + x"}
+    first = {becomes: first for becomes, first in asked if becomes != "return 2 * x"}
+    assert first == {m.becomes: "" if m.becomes in {"return 2 + x", "return 2 ** x"} else FILE for m in mutants()}
+    assert part(tree)["judges_sha256"] != before["judges_sha256"]
+    assert part(tree)["sha256"] == before["sha256"]
+
+
+FILE = "tests/core/test_flows.py"
+
+
+def test_tests_without_end_kill_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = write_tree(tmp_path)
+
+    def judge(self: UnitTests, copy: Path, module: str, first: str = "") -> Verdict:
+        source = (copy / SOURCE).read_text()
+        if "**" in source:
+            return Verdict(Outcome.TIMEOUT, FILE)
+        return Verdict(Outcome.SURVIVED) if "2 * x" in source else Verdict(Outcome.KILLED, FILE)
+
+    monkeypatch.setattr(UnitTests, "judge", judge)
+    assert command.run(tree, 1) == 1
+    assert part(tree)["counts"]["timeouts"] == 1
+    out = capsys.readouterr().out
+    assert "timeout   flows.py: return 2 * x -> return 2 ** x" in out
+    assert f"killed {len(mutants()) - 1} of {len(mutants())}" in out
 
 
 def test_an_equivalent_mutant_that_dies_is_refused(tmp_path: Path) -> None:
@@ -83,7 +118,6 @@ def test_tests_that_fail_anyway_judge_nothing(tmp_path: Path) -> None:
         command.run(tree, 1)
 
 
-def test_chapters_that_fail_anyway_judge_nothing(tmp_path: Path) -> None:
-    # the small tree has no chapter, nor a scansnap to verify it with
-    with pytest.raises(BadInput, match="chapters: a judge of mutants has nothing against the sources as they are"):
-        command.run(write_tree(tmp_path, test=WEAK), 1)
+def test_a_module_without_mutants_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="kernel: no mutants are made of it; choose from counts, decoder"):
+        command.run(write_tree(tmp_path), 1, ["kernel", "flows"])

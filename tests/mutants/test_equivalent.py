@@ -24,11 +24,15 @@ def test_an_entry_names_its_mutant(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "stale", [{"line": "return 3 * x"}, {"becomes": "return 2 // x"}, {"module": "model"}, {"number": 2}]
+    "stale", [{"line": "return 3 * x"}, {"becomes": "return 2 // x"}, {"module": "modell"}, {"number": 2}]
 )
 def test_a_stale_entry_is_refused(tmp_path: Path, stale: dict[str, object]) -> None:
     with pytest.raises(BadInput, match="one mutant of the sources as they are"):
         named(tmp_path, {**ENTRY, **stale})
+
+
+def test_an_entry_for_a_module_that_isnt_looked_at_is_passed_over(tmp_path: Path) -> None:
+    assert named(tmp_path, ENTRY | {"module": "model"}) == {}
 
 
 def test_an_entry_twice_is_refused(tmp_path: Path) -> None:

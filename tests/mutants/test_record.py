@@ -2,46 +2,53 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from mutants.judges import Outcome, Verdict
-from mutants.record import RECORD, digest, killers, write
+from mutants.judges import Outcome, Verdict, digest_of_judges
+from mutants.record import RECORD, hashes, origin, part, read, verdicts, write
 from tests.mutants.trees import mutants, write_tree
 
 FILE = "tests/core/test_flows.py"
 
 
-def test_counts_survivors_and_killers(tmp_path: Path) -> None:
+def test_counts_survivors_and_what_is_read_back(tmp_path: Path) -> None:
     tree = write_tree(tmp_path)
     equivalent, *others = sorted(mutants())
     said = [
-        Verdict(Outcome.TESTS, f"{FILE}::test_double"),
-        Verdict(Outcome.CHAPTERS, "lemma_08"),
+        Verdict(Outcome.KILLED, f"{FILE}::test_double"),
         Verdict(Outcome.TIMEOUT, FILE),
         Verdict(Outcome.SURVIVED),
-        *[Verdict(Outcome.TESTS, FILE)] * (len(others) - 4),
+        *[Verdict(Outcome.KILLED, FILE)] * (len(others) - 3),
     ]
-    write(tree, {equivalent: Verdict(Outcome.ALIVE), **dict(zip(others, said, strict=True))}, [equivalent])
-    record = json.loads((tree / RECORD).read_text("utf8"))
-    assert record["counts"]["flows"] == {
+    judged = {equivalent: Verdict(Outcome.SURVIVED), **dict(zip(others, said, strict=True))}
+    head = {"provenance": origin(), **hashes(tree, "flows")}
+    write(tree, {"flows": part(head, judged, [equivalent])})
+    stored = read(tree)["flows"]
+    assert stored["counts"] == {
         "mutants": len(mutants()),
-        "killed_by_tests": len(others) - 3,
-        "killed_by_chapters": 1,
+        "killed": len(others) - 2,
         "timeouts": 1,
         "equivalent": 1,
         "survived": 1,
     }
-    assert set(record["counts"]["model"].values()) == {0}
-    assert record["survivors"] == [str(others[3])]
-    assert record["sha256"]["flows"] == digest(tree / "scansnap_core/flows.py")
-    assert {"command", "python_version", "cosmic_ray_version"} <= set(record["provenance"])
-    assert killers(tree) == {
-        mutant.key: verdict.by.removesuffix("::test_double")
-        for mutant, verdict in zip(others, said, strict=True)
-        if verdict.by
-    }
+    assert stored["survivors"] == [str(others[2])]
+    assert stored["judges_sha256"] == digest_of_judges(tree, "flows")
+    assert {"command", "python_version", "cosmic_ray_version"} <= set(stored["provenance"])
+    assert verdicts(stored, mutants()) == judged | {others[0]: Verdict(Outcome.KILLED, FILE)}
+
+
+def test_a_part_stays_as_it_is_when_another_is_written(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path)
+    killed = {mutant: Verdict(Outcome.KILLED, FILE) for mutant in mutants()}
+    write(tree, {"flows": part({}, killed, [])})
+    first = read(tree)
+    write(tree, {**first, "counts": part({}, {}, [])})
+    assert list(read(tree)) == ["counts", "flows"]
+    assert read(tree)["flows"] == first["flows"]
+    lines = (tree / RECORD).read_text("utf8").splitlines()
+    assert sum(line.startswith('  ["return 2 * x"') for line in lines) == len(mutants())
 
 
 def test_nothing_is_known_before_the_first_run(tmp_path: Path) -> None:
-    assert killers(tmp_path) == {}
+    assert read(tmp_path) == {}
+    assert verdicts(None, mutants()) == {}

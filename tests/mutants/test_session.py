@@ -17,7 +17,7 @@ SOURCE = "scansnap_core/flows.py"
 
 
 def by_what_it_becomes(copy: Path, mutant: Mutant) -> Verdict:
-    return Verdict(Outcome.TESTS, (copy / SOURCE).read_text())
+    return Verdict(Outcome.KILLED, (copy / SOURCE).read_text())
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -28,7 +28,8 @@ def test_each_mutant_is_planted_alone_in_a_copy(tmp_path: Path, jobs: int) -> No
         seen.add(copy)
         return by_what_it_becomes(copy, mutant)
 
-    verdicts = dict(judge_all(tree, mutants(), judge, jobs))
+    with copies(tree, jobs) as folders:
+        verdicts = dict(judge_all(folders, mutants(), judge))
     assert {mutant: verdict.by for mutant, verdict in verdicts.items()} == {m: m.source for m in mutants()}
     assert (tree / SOURCE).read_text() == MODULE
     assert tree not in seen
@@ -52,33 +53,32 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     tree = write_tree(tmp_path)
 
     def go_on(stop_after: int) -> dict[Mutant, Verdict]:
-        with session(tree, mutants()) as kept:
+        with session(tree, "flows", mutants()) as kept, copies(tree, 2) as folders:
             waiting = [m for m in mutants() if m not in kept.verdicts()]
-            for mutant, verdict in islice(judge_all(tree, waiting, by_what_it_becomes, 2), stop_after):
+            for mutant, verdict in islice(judge_all(folders, waiting, by_what_it_becomes), stop_after):
                 assert mutant in waiting
                 kept.keep(mutant, verdict)
             return kept.verdicts()
 
     assert len(go_on(stop_after=2)) == 2
     assert len(go_on(stop_after=1)) == 3
-    assert go_on(stop_after=len(mutants())) == {m: Verdict(Outcome.TESTS, m.source) for m in mutants()}
+    assert go_on(stop_after=len(mutants())) == {m: Verdict(Outcome.KILLED, m.source) for m in mutants()}
 
 
 def test_a_later_verdict_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     mutant, *_ = mutants()
-    with session(write_tree(tmp_path), mutants()) as kept:
-        for verdict in (Verdict(Outcome.ALIVE), Verdict(Outcome.CHAPTERS, "lemma_08")):
+    with session(write_tree(tmp_path), "flows", mutants()) as kept:
+        for verdict in (Verdict(Outcome.SURVIVED), Verdict(Outcome.KILLED, SOURCE)):
             kept.keep(mutant, verdict)
             assert kept.verdicts() == {mutant: verdict}
 
 
-@pytest.mark.parametrize("changed", [SOURCE, "tests/core/test_flows.py", "chapters/statements/lemma_08.ipynb"])
+@pytest.mark.parametrize("changed", [SOURCE, "tests/core/test_flows.py"])
 def test_other_sources_or_judges_begin_a_new_session(tmp_path: Path, changed: str) -> None:
     tree, (mutant, *_) = write_tree(tmp_path), mutants()
-    with session(tree, mutants()) as kept:
-        kept.keep(mutant, Verdict(Outcome.ALIVE))
-    (tree / changed).parent.mkdir(parents=True, exist_ok=True)
-    (tree / changed).write_text("# changed\n")
-    with session(tree, mutants()) as kept:
+    with session(tree, "flows", mutants()) as kept, session(tree, "model", []):
+        kept.keep(mutant, Verdict(Outcome.SURVIVED))
+    (tree / changed).write_text((tree / changed).read_text() + "# changed\n")
+    with session(tree, "flows", mutants()) as kept:
         assert kept.verdicts() == {}
-    assert len(list((tree / "_build").iterdir())) == 1
+    assert len(list((tree / "_build").iterdir())) == 2  # the other module's is there still

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from mutants.catalogue import Mutant, mutants_of
+from mutants.catalogue import MODULES, Mutant, module_path, mutants_of
 
 MODULE = "def double(x: int) -> int:\n    return 2 * x\n"
 TEST = "from scansnap_core import flows\n\n\ndef test_double() -> None:\n    assert flows.double(3) == 6\n"
@@ -16,10 +16,8 @@ def write_tree(root: Path, test: str = TEST) -> Path:
     for name, text in {
         "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["."]\naddopts = "--import-mode=importlib"\n',
         "scansnap_core/__init__.py": "",
+        **{str(module_path(module)): "" for module in MODULES},
         "scansnap_core/flows.py": MODULE,
-        "scansnap_core/formulas.py": "",
-        "scansnap_core/model.py": "",
-        "scansnap_core/spectrum.py": "",
         "mutants/equivalent.yaml": "",
         "tests/core/test_flows.py": test,
         "tests/core/test_nothing.py": "def test_nothing() -> None:\n    pass\n",

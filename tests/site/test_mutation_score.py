@@ -5,62 +5,55 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from html import escape
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mutation_score import RECORD, score_html
 
 from tests.site.book import ROOT
 
-COUNTS = {
-    "mutants": 2001,
-    "killed_by_tests": 1990,
-    "killed_by_chapters": 5,
-    "timeouts": 2,
-    "equivalent": 3,
-    "survived": 1,
-}
+COUNTS = {"mutants": 20003, "equivalent": 3, "killed": 19997, "timeouts": 2, "survived": 1}
 SOURCE = b"x = 1\n"
+SURVIVOR = "flows.py: return x < 2 -> return x <= 2"
 
 
-def write_record(root: Path, **changes: Any) -> None:
+def write_record(root: Path, **counts: int) -> None:
     (root / RECORD).parent.mkdir()
-    (root / "scansnap_core").mkdir()
-    (root / "scansnap_core/flows.py").write_bytes(SOURCE)
-    record = {"counts": {"flows": COUNTS}, "sha256": {"flows": hashlib.sha256(SOURCE).hexdigest()}, **changes}
-    (root / RECORD).write_text(json.dumps(record))
+    (root / "scansnap_core/sweeps").mkdir(parents=True)
+    for module in ("flows", "sweeps/blocks"):
+        (root / f"scansnap_core/{module}.py").write_bytes(SOURCE)
+    part = {"counts": COUNTS | counts, "sha256": hashlib.sha256(SOURCE).hexdigest(), "survivors": []}
+    survivors = [SURVIVOR] * (COUNTS | counts)["survived"]
+    (root / RECORD).write_text(json.dumps({"flows": part, "sweeps.blocks": part | {"survivors": survivors}}))
 
 
-def test_the_score_leaves_out_what_is_equivalent_and_isnt_rounded_up(tmp_path: Path) -> None:
+def test_the_score_is_counted_and_not_rounded(tmp_path: Path) -> None:
     write_record(tmp_path)
     page = score_html(tmp_path)
-    assert "<strong>99.9 %</strong>" in page
-    assert "1997 of 1998, besides 3" in page
-    assert re.findall(r"<td>(.*?)</td>", page) == ["2001", "3", "1990", "5", "2", "1", "99.9 %"] * 2
+    assert "<strong>39994 of 40000</strong> mutants are killed, besides 6 that change nothing" in page
+    one, all_ = ["20003", "3", "19997", "2", "1", "19997 of 20000"], ["40006", "6", "39994", "4", "2", "39994 of 40000"]
+    assert re.findall(r"<td>(.*?)</td>", page) == one * 2 + all_
+    assert "%" not in page
     assert "hanged since" not in page
 
 
-@pytest.mark.parametrize(("mutants", "score"), [(1001, "99.9 %"), (10**6, "99.9 %"), (3, "66.6 %"), (1, "0 %")])
-def test_one_survivor_among_however_many_isnt_a_hundred(tmp_path: Path, mutants: int, score: str) -> None:
-    counts = {**COUNTS, "mutants": mutants, "equivalent": 0, "survived": 1}
-    write_record(tmp_path, counts={"flows": counts})
-    page = score_html(tmp_path)
-    assert f"<strong>{score}</strong>" in page
-    assert page.count(f"<td>{score}</td>") == 2
+def test_survivors_are_named(tmp_path: Path) -> None:
+    write_record(tmp_path)
+    assert f"<code>{escape(SURVIVOR)}</code>" in score_html(tmp_path)
 
 
-def test_all_killed_is_a_hundred(tmp_path: Path) -> None:
-    write_record(tmp_path, counts={"flows": {**COUNTS, "killed_by_tests": 1991, "survived": 0}})
-    assert "<strong>100 %</strong>" in score_html(tmp_path)
+def test_none_is_named_where_none_survived(tmp_path: Path) -> None:
+    write_record(tmp_path, survived=0, killed=19998)
+    assert "survived:" not in score_html(tmp_path)
 
 
 @pytest.mark.parametrize("change", ["edit", "remove"])
 def test_a_changed_source_is_named(tmp_path: Path, change: str) -> None:
     write_record(tmp_path)
-    source = tmp_path / "scansnap_core/flows.py"
+    source = tmp_path / "scansnap_core/sweeps/blocks.py"
     source.write_bytes(b"x = 2\n") if change == "edit" else source.unlink()
-    assert "Changed since this was measured: <code>flows.py</code>" in score_html(tmp_path)
+    assert "Changed since this was measured: <code>sweeps/blocks.py</code>." in score_html(tmp_path)
 
 
 def test_no_record_is_said(tmp_path: Path) -> None:

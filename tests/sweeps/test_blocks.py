@@ -1,0 +1,190 @@
+"""Blocks: what they compute, where it stands in the store, and how much room it takes. Nothing here writes a store."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from scansnap_core import measures
+from scansnap_core.compiled import SharedRuns
+from scansnap_core.datasets import syn_small
+from scansnap_core.sequences import SequenceClasses
+from scansnap_core.sweeps import blocks
+from scansnap_core.sweeps.grids import Grid
+from scansnap_core.training import train
+from tests.core.references import overlapping_classes
+
+NAMES = ["Z", "diverged_at", "entropy", "final_loss"]
+
+
+def two_systems() -> dict[str, SequenceClasses]:
+    """K = 3 over tokens 0-5 with queries 6, 7, and K = 2 over tokens 2, 3 with query 1, of M = 9 and 4."""
+    small = SequenceClasses([[0, 0, 1, 0], [0, 0, 0.25, 0.75]], query_of=[1, 1], next_of=[0, 3])
+    return {"three": overlapping_classes(), "two": small}
+
+
+GRID = Grid(
+    data=two_systems(),
+    rates=((0.5, 1.0), (2.0, 0.3), (3.0, 0.1)),
+    steps=3,
+    seeds=(8, 3),
+    optimizers=("sgd", "momentum", "adam"),
+    seq_lens=(5,),
+    batch_sizes=(4,),
+    initial="random",
+    dtype="float64",
+)
+
+
+def block(**changes: Any) -> blocks.Block:
+    return next(blocks.blocks(dataclasses.replace(GRID, **changes), "cpu"))
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
+def test_a_block_holds_what_train_returns(optimizer: str) -> None:
+    one = block(optimizers=(optimizer,))
+    found = one.compute()
+    expected = train(
+        overlapping_classes(), lr_y=[0.5, 2.0, 3.0], lr_z=[1.0, 0.3, 0.1], steps=3, seeds=[8], optimizer=optimizer,
+        seq_len=5, batch_size=4, initial="random", device="cpu",
+    ).isel(seed=0, recorded=-1)  # fmt: skip
+    assert sorted(found) == NAMES
+    np.testing.assert_allclose(found["Z"], expected.Z, rtol=1e-9)
+    np.testing.assert_allclose(found["final_loss"], expected.loss.isel(step=-1), rtol=1e-9)
+    H = measures.entropy(measures.attention(expected.Z, one.classes), one.classes)
+    np.testing.assert_allclose(found["entropy"], H, rtol=1e-9)
+    assert found["diverged_at"].tolist() == [-1, -1, -1]
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_diverged_run_is_marked_without_a_warning(optimizer: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = block(optimizers=(optimizer,), rates=((1e200, 1e200), (0.1, 0.1))).compute()
+    assert found["diverged_at"][0] >= 0
+    assert np.isnan(found["entropy"][0]).all()
+    assert found["diverged_at"][1] == -1
+    assert np.isfinite(found["entropy"][1, 0])
+
+
+def test_the_compiled_program_serves_on_a_cpu_without_adam() -> None:
+    started = {optimizer: block(optimizers=(optimizer,)).start() for optimizer in ("sgd", "momentum", "adam")}
+    assert [type(start) for start in started.values()] == [SharedRuns, SharedRuns, type(None)]
+    assert next(blocks.blocks(GRID, "cuda")).start() is None
+
+
+def test_the_number_of_runs_is_that_of_the_rates() -> None:
+    assert block().num_runs == 3
+
+
+def test_a_block_stands_where_its_labels_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "RATES_PER_BLOCK", 3)
+    rates = tuple((float(i), 0.1 * i) for i in range(1, 8))
+    grid = dataclasses.replace(
+        GRID, rates=rates, seeds=tuple(range(6)), seq_lens=(16, 5, 128, 7, 32), batch_sizes=(3, 9, 4, 2)
+    )
+    layout = blocks.layout_of(grid)
+    assert layout.block_counts == (2, 3, 5, 4, 6, 3)
+    every = list(blocks.blocks(grid, "cpu"))
+    assert [block.number for block in every] == list(range(layout.num_blocks))
+    for block in every:
+        starts = dict(zip(layout.block_sizes, layout.position(block.number), strict=True))
+        sizes = layout.block_sizes
+        place = {dim: slice(at * sizes[dim], (at + 1) * sizes[dim]) for dim, at in starts.items()}
+        labels, given = layout.labels.isel(place), block.arguments
+        assert grid.data[labels["data"].item()] is block.classes
+        assert labels["seed"].item() == block.seed
+        assert labels["optimizer"].item() == given["optimizer"]
+        assert labels["seq_len"].item() == given["seq_len"]
+        assert labels["batch_size"].item() == str(given["batch_size"])
+        assert labels["lr_y"].values.tolist() == given["lr_y"]
+        assert labels["lr_z"].values.tolist() == given["lr_z"]
+        assert given["device"] == "cpu"
+        assert block.num_runs == labels.sizes["rate"]
+
+
+@pytest.mark.parametrize(("num_rates", "block_sizes"), [(1, [1]), (64, [64]), (65, [64, 1]), (130, [64, 64, 2])])
+def test_stores_hold_64_rates_a_block(num_rates: int, block_sizes: list[int]) -> None:
+    """So do those that were written before: with other blocks they couldn't be continued."""
+    grid = dataclasses.replace(
+        GRID, data=dict(list(GRID.data.items())[:1]), optimizers=("sgd",), seeds=(1,),
+        rates=tuple((1.0, float(i)) for i in range(1, num_rates + 1)),
+    )  # fmt: skip
+    assert [block.num_runs for block in blocks.blocks(grid, "cpu")] == block_sizes
+    assert blocks.layout_of(grid).block_sizes["rate"] == block_sizes[0]
+    assert blocks.layout_of(grid).num_blocks == len(block_sizes)
+
+
+def test_a_batch_of_all_classes_is_labelled_as_the_expectation() -> None:
+    labels = blocks.layout_of(dataclasses.replace(GRID, seq_lens=(np.inf,), batch_sizes=(None, 7))).labels
+    assert labels.batch_size.values.tolist() == ["expectation", "7"]
+    assert labels.seq_len.values.tolist() == [np.inf]
+
+
+def test_the_labels_cover_all_class_systems() -> None:
+    layout = blocks.layout_of(GRID)
+    labels = layout.labels
+    assert labels["data"].values.tolist() == ["three", "two"]
+    assert labels.vocab_size.values.tolist() == [9, 4]
+    assert labels.num_classes.values.tolist() == [3, 2]
+    assert labels["class"].values.tolist() == [0, 1, 2]
+    assert labels["query"].values.tolist() == [1, 6, 7]
+    assert labels.token.values.tolist() == [0, 1, 2, 3, 4, 5]
+    assert labels.lr_y.values.tolist() == [0.5, 2.0, 3.0]
+    assert labels.lr_z.values.tolist() == [1.0, 0.3, 0.1]
+    assert labels.lr_y.units == labels.lr_z.units == "per step"
+    axes = ("data", "optimizer", "seq_len", "batch_size", "seed", "rate")
+    assert {name: (variable.dims, variable.dtype) for name, variable in layout.variables.items()} == {
+        "entropy": ((*axes, "class"), "float64"),
+        "final_loss": (axes, "float64"),
+        "diverged_at": (axes, "int64"),
+        "Z": ((*axes, "query", "token"), "float64"),
+    }
+    assert list(layout.block_sizes.items()) == [*((axis, 1) for axis in axes[:-1]), ("rate", 3)]
+
+
+def test_values_stand_at_their_labels_and_nan_where_the_system_has_none() -> None:
+    labels = blocks.layout_of(GRID).labels
+    *_, last = blocks.blocks(GRID, "cpu")
+    rng = np.random.default_rng(0)
+    values = {
+        "entropy": rng.normal(size=(3, 2)).astype(np.float32),
+        "final_loss": rng.normal(size=3),
+        "diverged_at": np.array([-1, 2, 0]),
+        "Z": rng.normal(size=(3, 1, 2)).astype(np.float32),
+    }
+    placed = blocks.placed(values, last, labels)
+    assert sorted(placed) == NAMES
+    assert {name: array.dtype for name, array in placed.items()} == {n: v.dtype for n, v in values.items()}
+    one = (1, 1, 1, 1, 1, 3)
+    assert {name: array.shape for name, array in placed.items()} == {
+        "entropy": (*one, 3), "final_loss": one, "diverged_at": one, "Z": (*one, 3, 6),
+    }  # fmt: skip
+    for name in ("final_loss", "diverged_at"):
+        np.testing.assert_array_equal(placed[name].ravel(), values[name])
+    np.testing.assert_array_equal(placed["entropy"][0, 0, 0, 0, 0], np.insert(values["entropy"], 2, np.nan, axis=1))
+    Z = xr.DataArray(
+        placed["Z"][0, 0, 0, 0, 0], dims=("rate", "query", "token"), coords=labels[["query", "token"]].coords
+    )
+    np.testing.assert_array_equal(Z.sel(query=[1], token=[2, 3]), values["Z"])
+    assert np.isfinite(Z).sum() == values["Z"].size
+
+
+def test_the_room_that_a_grid_takes() -> None:
+    # 2 seeds, 3 optimisers, 3 rates: 18 runs of each system, in 6 blocks of 5 files that take 4096 bytes at least
+    three, two = 3 + 1 + 2 * 6, 2 + 1 + 1 * 2  # entropies, a loss, and Z
+    assert blocks.num_bytes(GRID) == 18 * (three + two) * 8 + 36 * 8 + 2 * 6 * 5 * 4096
+    single = dataclasses.replace(GRID, dtype="float32", data={"small": syn_small()})
+    compact = syn_small().compact
+    small = 2 + 1 + len(compact.queries) * len(compact.tokens)
+    assert blocks.num_bytes(single) == 18 * small * 4 + 18 * 8 + 6 * 5 * 4096
+
+
+def test_a_block_is_what_it_was_made() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        block().seed = 2  # type: ignore[misc]
