@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
+# What to install: the versions that were measured, or others, as "-e .[book,test]" for today's newest
+REQUIREMENTS ?= -r requirements.txt
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -13,13 +15,15 @@ export OMP_NUM_THREADS
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install book site test style types tests mutants clean
+.PHONY: help install book site test style types tests links portable mutants clean
 
 help:
-	@echo "make book     execute and verify every chapter, then build the site"
-	@echo "make test     lint, check types, run the tests, compare every chapter's outputs with fresh ones"
-	@echo "make mutants  change the sources in small ways, one at a time: each change must fail a unit test"
-	@echo "make clean    remove what was built; $(VENV) stays"
+	@echo "make book      execute and verify every chapter, then build the site"
+	@echo "make test      lint, check types, run the tests, compare every chapter's outputs with fresh ones"
+	@echo "make portable  run the tests and chapters as on other processors, with other threads, languages, clocks and paths"
+	@echo "make links     try the book's links to other sites"
+	@echo "make mutants   change the sources in small ways, one at a time: each change must fail a unit test"
+	@echo "make clean     remove what was built; $(VENV) stays"
 
 install: $(INSTALLED)
 
@@ -27,7 +31,7 @@ $(INSTALLED): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python %d.%d is too old: 3.11 or later is needed; choose one with make PYTHON=..." % sys.version_info[:2])'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV): about 1.7 GB, a minute or two"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(REQUIREMENTS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
@@ -56,6 +60,13 @@ tests: $(INSTALLED)
 	@mkdir -p reports
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --color=no --junitxml=reports/tests.xml \
 		--nbval --nbval-current-env --nbval-cell-timeout=300 tests chapters
+
+# As long as `make tests` for each row of portable/rows.yaml, at low priority, on a checkout of the last commit.
+portable: $(INSTALLED)
+	nice -n 10 $(BIN)/python -m portable
+
+links: $(INSTALLED)
+	$(BIN)/jupyter-book build . --builder linkcheck --quiet
 
 # About an hour the first time, at low priority. An interrupted run goes on where it was; what was judged with the same
 # sources isn't judged again.

@@ -90,4 +90,4 @@ def test_the_uneven_classes_satisfy_assumption_2_at_its_lower_edge() -> None:
     assert list(classes.common_tokens) == [0]
     assert 6 / np.sqrt(classes.vocab_size - 1) > 0.18 > 6 / np.sqrt(classes.vocab_size)
     lengths = [np.linalg.norm(row) for row in classes.compact.probs]
-    assert classes.compact.probs[:, 0] / lengths == pytest.approx([0.9, 0.2], rel=1e-14)
+    assert classes.compact.probs[:, 0] / lengths == pytest.approx([0.9, 0.2], rel=1e-14, abs=0)

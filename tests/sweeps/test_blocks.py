@@ -152,7 +152,7 @@ def test_values_stand_at_their_labels_and_nan_where_the_system_has_none() -> Non
     labels = blocks.layout_of(GRID).labels
     *_, last = blocks.blocks(GRID, "cpu")
     rng = np.random.default_rng(0)
-    values = {
+    values: dict[str, np.ndarray] = {
         "entropy": rng.normal(size=(3, 2)).astype(np.float32),
         "final_loss": rng.normal(size=3),
         "diverged_at": np.array([-1, 2, 0]),
