@@ -54,6 +54,16 @@ def test_sparse_classes_are_the_dense_ones() -> None:
         assert (other.compact.probs == dense.compact.probs).all()
 
 
+def test_an_entry_in_two_parts_is_one_token() -> None:
+    parts = sparse.csr_array(([0.25, 0.5, 0.25, 1.0], [1, 2, 1, 2], [0, 3, 4]), shape=(2, 4))
+    assert parts.nnz == 4
+    classes = SequenceClasses(parts, [0, 0])
+    assert classes.support(0).tolist() == [1, 2]
+    assert classes.num_holders.tolist() == [0, 1, 2, 0]
+    assert classes.distinct_tokens(0).tolist() == [1]
+    assert classes.probs[0].tolist() == [0, 0.5, 0.5, 0]
+
+
 @pytest.mark.parametrize("last", [10**6, 10**13])
 def test_a_large_vocabulary_costs_only_its_support(last: int) -> None:
     probs = sparse.csr_array(([0.5, 0.5, 0.25, 0.75], ([0, 0, 1, 1], [7, 10**3, 7, last])), shape=(2, last + 1))

@@ -349,6 +349,7 @@ def test_a_journal_drops_a_torn_record_and_refuses_a_damaged_one(tmp_path: Path)
     for block in range(3):
         Journal(path).append({"block": block})
     whole = path.read_bytes()
+    assert whole.splitlines()[0] == b'a33671bb {"block": 0}'  # the CRC-32 is gzip's
     path.write_bytes(whole[:-3])
     journal = Journal(path)
     assert journal.records == [{"block": 0}, {"block": 1}]
