@@ -114,7 +114,7 @@ def _stable_quotients(expression: sp.Expr) -> sp.Expr:
         if j.is_Integer and 0 <= j <= k:
             quotient = (_sigmoid(x - sp.log(a / b)) / b) ** j * (_sigmoid(sp.log(a / b) - x) / a) ** (k - j)
             return _stable_quotients(others) * quotient
-    if not expression.args or expression.is_Atom:
+    if not expression.args:
         return expression
     return expression.func(*map(_stable_quotients, expression.args))
 
