@@ -20,9 +20,8 @@ from scipy import special
 
 from scansnap_core.bad_input import BadInput
 
-_sigmoid, _omega = sp.Function("sigmoid", positive=True), sp.Function("omega", positive=True)
-_log1p = sp.Function("log1p", real=True)
-_top, _total = sp.Function("top", real=True), sp.Function("total", positive=True)
+_sigmoid, _omega, _log1p, _total = map(sp.Function, ("sigmoid", "omega", "log1p", "total"))
+_top = sp.Function("top", real=True)  # so that sqrt(e^(2 top)) is e^top
 
 OMEGA_STEPS = 8
 """Newton steps for Wright's omega in Torch. They converge quadratically from the right; 6 reach float64 everywhere."""
@@ -114,7 +113,7 @@ def _stable_quotients(expression: sp.Expr) -> sp.Expr:
         if j.is_Integer and 0 <= j <= k:
             quotient = (_sigmoid(x - sp.log(a / b)) / b) ** j * (_sigmoid(sp.log(a / b) - x) / a) ** (k - j)
             return _stable_quotients(others) * quotient
-    if not expression.args or expression.is_Atom:
+    if not expression.args:
         return expression
     return expression.func(*map(_stable_quotients, expression.args))
 

@@ -9,7 +9,7 @@ import math
 import operator
 import sys
 from collections.abc import Callable
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_HALF_EVEN, Context
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +29,7 @@ RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
+_INFINITE = {math.inf: "∞", -math.inf: "-∞"}
 _SIGN = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥", "<": "<", ">": ">"}
 _NEGATED = {"==": "!=", "!=": "==", "<=": ">", ">=": "<", "<": ">=", ">": "<="}
 
@@ -114,11 +115,6 @@ def _holds_symbolically(value: Any, relation: str, bound: Any) -> bool:
 
 def _same(value: Any, bound: Any) -> bool | None:
     """Structural equality, or proven difference, or None."""
-    if hasattr(value, "shape") and hasattr(bound, "shape"):
-        if value.shape != bound.shape:
-            return False
-        entries = [_same(a, b) for a, b in zip(value, bound, strict=True)]
-        return False if False in entries else None if None in entries else True
     if value == bound:
         return True
     # An unsimplified zero is not structurally zero; that alone must not count as a difference.
@@ -182,11 +178,9 @@ def _digits(value: float | Fraction) -> str:
         if max(abs(value.numerator), value.denominator) < _LARGEST_EXACT:
             return str(value)
         value = float(value)
-    if value in (math.inf, -math.inf):
-        return "∞" if value > 0 else "-∞"
-    rounded = _THREE_DIGITS.plus(_NINE_DIGITS.create_decimal(value)) if value else Decimal(0)
-    if rounded == 0:
-        return "0"
+    if value in _INFINITE:
+        return _INFINITE[value]
+    rounded = _THREE_DIGITS.plus(_NINE_DIGITS.create_decimal(value))
     exponent = rounded.adjusted()
     if -4 <= exponent < 5:
         text = f"{rounded:f}"

@@ -245,3 +245,34 @@ def test_both_backends_batch_alike(name: str) -> None:
     ours, theirs = (numeric(getattr(formulas, name), (P, z_m), backend)(probs, logits) for backend in BACKENDS)
     assert theirs.shape == ours.shape == (2, 3, 4)
     np.testing.assert_allclose(theirs, ours, rtol=1e-14)
+
+
+x, y = sp.symbols("x y", real=True)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("expression", "at", "value"),
+    [
+        (K * x * sp.exp(y) / (1 + sp.exp(y)), (3.0, 2.0, 1e3), 6.0),
+        (3 * sp.exp(y) / (2 + 5 * sp.exp(y)), (1.0, 1.0, 1e3), 0.6),
+        (3 * sp.exp(y) / (2 + 5 * sp.exp(y)), (1.0, 1.0, 0.5), 3 * math.exp(0.5) / (2 + 5 * math.exp(0.5))),
+        (sp.exp(y) / (2 + 5 * sp.exp(y)) ** 2, (1.0, 1.0, 0.5), math.exp(0.5) / (2 + 5 * math.exp(0.5)) ** 2),
+        (sp.exp(2 * y) / (2 + 5 * sp.exp(y)) ** 2, (1.0, 1.0, 1e3), 0.04),
+        (sp.exp(x) / (1 + sp.exp(y)), (1.0, 2.0, 0.5), math.exp(2) / (1 + math.exp(0.5))),
+        (1 / (sp.exp(y) - sp.exp(-y)), (1.0, 1.0, 0.5), 1 / (math.exp(0.5) - math.exp(-0.5))),
+        (sp.sqrt(1 + sp.exp(x) * sp.exp(-y)), (1.0, 1e3, 1e3), math.sqrt(2)),
+        ((1 + sp.exp(y)) ** 2, (1.0, 1.0, 0.5), (1 + math.exp(0.5)) ** 2),
+        (sp.log(3 + x), (1.0, 1e-9, 1.0), math.log(3)),
+    ],
+)
+def test_quotients_of_exponentials(expression: sp.Expr, at: tuple[float, ...], value: float, backend: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert float(numeric(expression, (K, x, y), backend)(*at)) == pytest.approx(value, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("branch", [-1, 1])
+def test_other_branches_of_an_exponential_are_refused(branch: int) -> None:
+    with pytest.raises(BadInput, match=rf"LambertW\(exp\(x\), {branch}\): W is evaluated on its main branch"):
+        numeric(sp.LambertW(sp.exp(x), branch), (x,))

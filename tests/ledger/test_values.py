@@ -167,3 +167,33 @@ def test_infinity_is_known(value: Any, infinite: bool) -> None:
 
 def test_a_complex_number_has_no_digits() -> None:
     assert written(sp.I, "!=", 0) == "≠ 0"
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.8125000001, "0.812"), (0.812500001, "0.813"), (0.8124999999, "0.812")])
+def test_a_tie_is_broken_by_nine_digits(value: float, text: str) -> None:
+    assert written(value, "!=", 77) == text
+
+
+@pytest.mark.parametrize("zero", [0, 0.0, -0.0, Fraction(0), sp.Integer(0)])
+def test_zero_has_one_way_to_be_written(zero: Any) -> None:
+    assert requirement("==", zero) == "= 0"
+
+
+def test_an_exact_number_is_written_however_large() -> None:
+    assert written(sp.Integer(10) ** 400, "!=", 77) == written(10**400, "!=", 77) == "1e+400"
+
+
+def test_matrices_differ_provably_in_shape_or_in_an_entry() -> None:
+    undecided = sp.sin(x) ** 2 + sp.cos(x) ** 2 - 1
+    assert not holds(sp.Matrix([undecided, 1]), "==", sp.zeros(2, 1))
+    assert not holds(sp.Matrix([1, undecided]), "==", sp.zeros(2, 1))
+    assert not holds(sp.zeros(2, 2), "==", 0)
+    assert not holds(sp.zeros(2, 1), "==", sp.zeros(1, 2))
+    assert holds(sp.zeros(2, 1), "!=", sp.zeros(1, 2))
+    assert not holds(x, "!=", x)
+    assert holds(sp.ImmutableMatrix([x, 0]), "==", sp.Matrix([x, 0]))
+
+
+@pytest.mark.parametrize("bound", [sp.Matrix([[-1, 0]]), sp.Matrix([[0, x]])])
+def test_only_a_matrix_of_zeros_is_written_as_0(bound: Any) -> None:
+    assert written_bound(bound) == "the 1×2 matrix"
