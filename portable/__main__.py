@@ -163,10 +163,9 @@ def main() -> int:
 
 def settings(row: str) -> str:
     """A row's settings as arguments of `env`, to play it by hand."""
-    return " ".join(
-        f"-u {name}" if value is None else shlex.quote(f"{name}={value}")
-        for name, value in ROWS[row]["environment"].items()
-    )
+    named = ROWS[row]["environment"].items()
+    out = [f"-u {name}" for name, value in named if value is None]
+    return " ".join(out + [shlex.quote(f"{name}={value}") for name, value in named if value is not None])
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ def test_only_a_rows_own_settings_are_in_force() -> None:
     assert environment == {
         "HOME": "/home/reader",
         "OMP_NUM_THREADS": "2",
+        "OMP_WAIT_POLICY": "PASSIVE",
         "PYTHONHASHSEED": "random",
         "LC_ALL": "C",
         "TZ": "America/St_Johns",
