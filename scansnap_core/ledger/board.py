@@ -144,7 +144,7 @@ def _erratum(refutation: dict[str, str], cell_url: str) -> str:
     counterexample = f"{refutation['what']}: {refutation['measured']}, required {refutation['required']}"
     repaired = f"{refutation['control']} ({refutation['control_is']})"
     cells = (
-        JUDGES[refutation.get("judges", "claim")],
+        JUDGES[refutation["judges"]],
         refutation["printed"],
         remedy,
         counterexample,

@@ -32,7 +32,7 @@ def claims_of(verdict: Mapping[str, Any]) -> Claims:
     for check in verdict.get("checks", []):
         lines[check["witness"]].append(f"✓ {check['what']}: {check['required']}")
     for refutation in verdict.get("refutations", []):
-        judged = f"✗ {refutation.get('judges', 'claim')}: {refutation['what']}"
+        judged = f"✗ {refutation['judges']}: {refutation['what']}"
         lines[refutation["witness"]].append(f"{judged}: {refutation['required']}")
     return {witness: claims for witness, claims in lines.items() if claims}
 
