@@ -51,7 +51,7 @@ def by_autograd(arguments: dict[str, Any]) -> model.Gradients:
 
 
 def distance(one: model.Gradients, other: model.Gradients) -> float:
-    """The largest difference, relative to the largest entry (at least 1); NaN if there is one (Python's max loses it)."""
+    """The largest difference, relative to the largest entry (at least 1); NaN if there is one."""
     ratios = [(a - b).abs().max() / b.abs().max().clamp(min=1) for a, b in zip(one, other, strict=True)]
     return float(torch.stack(ratios).max())
 
