@@ -120,7 +120,7 @@ def _stable_quotients(expression: sp.Expr) -> sp.Expr:
 
 def _torch_omega(x: torch.Tensor) -> torch.Tensor:
     # v = ln omega solves v + e^v = x, convex in v: Newton from the right of the root never overshoots it.
-    v = torch.where(x > 1, torch.log(x.clamp(min=1)), x)
+    v = torch.log(x.clamp(min=1))
     for _ in range(OMEGA_STEPS):
         v = v - (v + torch.exp(v) - x) / (1 + torch.exp(v))
     return torch.exp(v)

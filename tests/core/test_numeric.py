@@ -264,6 +264,7 @@ x, y = sp.symbols("x y", real=True)
         (sp.sqrt(1 + sp.exp(x) * sp.exp(-y)), (1.0, 1e3, 1e3), math.sqrt(2)),
         ((1 + sp.exp(y)) ** 2, (1.0, 1.0, 0.5), (1 + math.exp(0.5)) ** 2),
         (sp.log(3 + x), (1.0, 1e-9, 1.0), math.log(3)),
+        (sp.log(x + y), (1.0, 1e-20, 1e-20), math.log(2e-20)),
     ],
 )
 def test_quotients_of_exponentials(expression: sp.Expr, at: tuple[float, ...], value: float, backend: str) -> None:

@@ -144,3 +144,19 @@ def chance_of(k: int, probs: np.ndarray) -> float:
 def test_too_short_a_sequence_is_refused() -> None:
     with pytest.raises(BadInput, match="seq_len = 1"):
         sampling.FiniteLengthFlow(with_overlap(2, 100, 0.3), 1.0, 0.1, seq_len=1)
+
+
+def test_each_rate_scales_its_own_parameters() -> None:
+    classes = with_overlap(2, 100, 0.3, distinct_weights=[1, 0.5])
+    state = np.random.default_rng(0).normal(size=flows.TrueFlow(classes, 1.0, 1.0).initial().size)
+
+    def change(lr_y: float, lr_z: float) -> tuple[np.ndarray, np.ndarray]:
+        finite = sampling.FiniteLengthFlow(classes, lr_y, lr_z, seq_len=11)
+        dY, dZ, _ = finite.unpack(finite.rhs(0.0, state) - flows.TrueFlow(classes, lr_y, lr_z).rhs(0.0, state))
+        return dY, dZ
+
+    (dY, dZ), (dY_scaled, dZ_scaled) = change(1.0, 1.0), change(0.3, 0.07)
+    np.testing.assert_allclose(dY_scaled, 0.3 * dY, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(dZ_scaled, 0.07 * dZ, rtol=1e-9, atol=1e-12)
+    assert np.abs(dY).max() > 1e-3
+    assert np.abs(dZ).max() > 1e-3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import shlex
@@ -90,29 +89,6 @@ IRREGULAR = Grid(
     batch_sizes=(3, 9, 4, 2),
     initial="random",
 )
-
-
-def test_a_block_stands_where_its_labels_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "RATES_PER_BLOCK", 3)
-    rates = tuple((float(i), 0.1 * i) for i in range(1, 8))
-    grid = dataclasses.replace(IRREGULAR, rates=rates, seeds=tuple(range(6)), seq_lens=(16, 5, 128, 7, 32))
-    layout = blocks.layout_of(grid)
-    assert layout.block_counts == (3, 2, 5, 4, 6, 3)
-    every = list(blocks.blocks(grid, "cpu"))
-    assert [block.number for block in every] == list(range(layout.num_blocks))
-    for block in every:
-        starts = dict(zip(layout.block_sizes, layout.position(block.number), strict=True))
-        sizes = layout.block_sizes
-        place = {dim: slice(at * sizes[dim], (at + 1) * sizes[dim]) for dim, at in starts.items()}
-        labels, given = layout.labels.isel(place), block.arguments
-        assert grid.data[labels["data"].item()] is block.classes
-        assert labels["seed"].item() == block.seed
-        assert labels["optimizer"].item() == given["optimizer"]
-        assert labels["seq_len"].item() == given["seq_len"]
-        assert labels["batch_size"].item() == str(given["batch_size"])
-        assert labels["lr_y"].values.tolist() == given["lr_y"]
-        assert labels["lr_z"].values.tolist() == given["lr_z"]
-        assert block.num_runs == labels.sizes["rate"]
 
 
 @pytest.fixture(scope="module")
