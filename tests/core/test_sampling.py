@@ -160,3 +160,20 @@ def test_each_rate_scales_its_own_parameters() -> None:
     np.testing.assert_allclose(dZ_scaled, 0.07 * dZ, rtol=1e-9, atol=1e-12)
     assert np.abs(dY).max() > 1e-3
     assert np.abs(dZ).max() > 1e-3
+
+
+def test_leading_dimensions_are_a_batch() -> None:
+    rng = np.random.default_rng(3)
+    probs, logits = (
+        torch.from_numpy(rng.dirichlet(np.ones(4), size=(2, 3))),
+        torch.from_numpy(rng.normal(size=(2, 3, 4))),
+    )
+    c = model.attend(probs, logits)
+    for coefficient, values in (
+        (sampling.dispersion, c),
+        (sampling.bias_c, c),
+        (sampling.bias_f, model.normalise(c)),
+        (sampling.covariance_f, model.normalise(c)),
+    ):
+        each = [torch.stack([coefficient(probs[i, j], values[i, j]) for j in range(3)]) for i in range(2)]
+        torch.testing.assert_close(coefficient(probs, values), torch.stack(each), rtol=1e-12, atol=0)
