@@ -57,7 +57,8 @@ def split_a_stream(cells: list[Any]) -> None:
 
 def run(book: Path) -> str:
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-q", "--color=no"]
-    options = ["-p", "no:cacheprovider", "--import-mode=importlib", str(CHAPTER)]
+    # the summary would repeat a reason, in full where CI is set
+    options = ["-p", "no:cacheprovider", "--import-mode=importlib", "-rN", str(CHAPTER)]
     return subprocess.run([*command, *options], cwd=book, capture_output=True, text=True, check=False).stdout
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from scansnap_core.store import JOURNAL
 
-PATIENCE = 90
+PATIENCE = 300
 """Seconds after which something that should have happened hasn't."""
 
 
