@@ -135,7 +135,7 @@ def mutants_of(module: str, source: str) -> Iterator[Mutant]:
             seen.add(meaning)
             row = position[0][0] - 1
             line = lines[row]
-            becomes = mutated.splitlines()[row]
+            becomes = "" if name == "RemoveDecorator" else mutated.splitlines()[row]
             number = Counter(map(_plain, lines[: row + 1]))[_plain(line)]
             yield Mutant(module, _plain(line), _plain(becomes), number, name, occurrence, position, mutated)
 

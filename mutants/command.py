@@ -48,7 +48,7 @@ def main() -> int:
 def run(root: Path, jobs: int, modules: Collection[str] = MODULES) -> int:
     """Judge the mutants of these modules of the tree at ``root``; the exit status as in :func:`main`.
 
-    A module that was judged with the sources as they are isn't judged again.
+    A module all of whose mutants were judged with the sources as they are isn't judged again.
 
     Raises
     ------
@@ -62,7 +62,11 @@ def run(root: Path, jobs: int, modules: Collection[str] = MODULES) -> int:
     harmless = equivalent(root, itertools.chain(*mutants.values()))
     before = {m: v for module in modules for m, v in record.verdicts(stored.get(module), mutants[module]).items()}
     heads = {module: {"provenance": origin, **record.hashes(root, module)} for module in modules}
-    new = {m for m in modules if stored.get(m, {}).get("judges_sha256") != heads[m]["judges_sha256"]}
+    new = {
+        module
+        for module, head in heads.items()
+        if stored.get(module, {}).get("judges_sha256") != head["judges_sha256"] or set(mutants[module]) - set(before)
+    }
     verdicts = before | _judge(root, {module: mutants[module] for module in sorted(new)}, before, jobs)
     for mutant in harmless:
         if by := verdicts[mutant].by:

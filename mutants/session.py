@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,9 +68,10 @@ class Session:
 
 
 @contextmanager
-def session(root: Path, module: str, mutants: Iterable[Mutant]) -> Iterator[Session]:
-    """A module's session with these sources, begun or gone on with. One with others is of no use, and removed."""
-    path = root / "_build" / f"mutants-{module}-{digest_of_judges(root, module)[:12]}.sqlite"
+def session(root: Path, module: str, mutants: Collection[Mutant]) -> Iterator[Session]:
+    """A module's session with these sources and mutants, begun or gone on with. One with others is removed."""
+    digest = hashlib.sha256(f"{digest_of_judges(root, module)} {' '.join(map(_id, mutants))}".encode()).hexdigest()
+    path = root / "_build" / f"mutants-{module}-{digest[:12]}.sqlite"
     path.parent.mkdir(exist_ok=True)
     for old in set(path.parent.glob(f"mutants-{module}-*.sqlite")) - {path}:
         old.unlink()

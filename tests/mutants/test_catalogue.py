@@ -27,6 +27,12 @@ def test_comparisons_signs_booleans_and_loops() -> None:
     assert changes("for x in y: break") == {"for x in []: break", "for x in y: continue"}
 
 
+def test_a_decorator_is_left_out() -> None:
+    (found,) = mutants_of("flows", "class A:\n    @property\n    def b(self):\n        pass\n")
+    assert (found.line, found.becomes) == ("@property", "")
+    assert "@" not in found.source
+
+
 def test_what_means_nothing_is_no_mutant() -> None:
     source = (
         'def f(a: int | None, *, b: "3 - 1" = None) -> Floats[2]:\n    """From 1 to 2 - x."""\nx: Array[3]\n"""2."""\n'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ WEAK = TEST.replace("flows.double(3) == 6", "flows.double(2) == 4")  # 2 + 2 = 2
 ENTRY: dict[str, object] = {"module": "flows", "line": "return 2 * x", "becomes": "return 2 + x", "reason": "Because."}
 OTHER = ENTRY | {"becomes": "return 2 ** x"}
 SOURCE = "scansnap_core/flows.py"
+FILE = "tests/core/test_flows.py"
 
 
 @pytest.fixture
@@ -82,7 +84,17 @@ def test_other_judges_judge_anew_and_the_last_killer_is_asked_first(
     assert part(tree)["sha256"] == before["sha256"]
 
 
-FILE = "tests/core/test_flows.py"
+def test_a_mutant_that_the_record_lacks_is_judged(tmp_path: Path, asked: list[tuple[str, str]]) -> None:
+    tree = write_tree(tmp_path)
+    command.run(tree, 1)
+    record = json.loads((tree / RECORD).read_text("utf8"))
+    del record["flows"]["mutants"][0]
+    (tree / RECORD).write_text(json.dumps(record))
+    shutil.rmtree(tree / "_build")
+    asked.clear()
+    assert command.run(tree, 1) == 0
+    assert len(part(tree)["mutants"]) == len(mutants())
+    assert len(asked) == 1 + len(mutants())
 
 
 def test_tests_without_end_kill_nothing(

@@ -73,6 +73,14 @@ def test_a_later_verdict_takes_the_place_of_an_earlier_one(tmp_path: Path) -> No
             assert kept.verdicts() == {mutant: verdict}
 
 
+def test_other_mutants_begin_a_new_session(tmp_path: Path) -> None:
+    tree, (first, *others) = write_tree(tmp_path), mutants()
+    with session(tree, "flows", others) as kept:
+        kept.keep(others[0], Verdict(Outcome.SURVIVED))
+    with session(tree, "flows", [first, *others]) as kept:
+        assert kept.verdicts() == {}
+
+
 @pytest.mark.parametrize("changed", [SOURCE, "tests/core/test_flows.py"])
 def test_other_sources_or_judges_begin_a_new_session(tmp_path: Path, changed: str) -> None:
     tree, (mutant, *_) = write_tree(tmp_path), mutants()
