@@ -13,16 +13,32 @@ from nbformat import NotebookNode, from_dict, v4
 
 from scansnap_core.ledger import PAGES
 from scansnap_core.ledger.claims import book_faults
-from scansnap_core.ledger.notebooks import chapter_paths, contents, naming_faults, read_notebook, stored_faults
+from scansnap_core.ledger.notebooks import (
+    chapter_paths,
+    code_cells,
+    contents,
+    naming_faults,
+    read_notebook,
+    stored_faults,
+)
 from tests.site.book import ROOT, documents, picture_faults
 
 CHAPTERS = ROOT / "chapters"
+LONG = 40
+"""Lines of code that no reader should have to scroll by between a question and its answer."""
 
 
 @pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
 def test_stored_notebook_is_fit_to_show(path: Path) -> None:
     notebook = read_notebook(path)
     assert stored_faults(notebook) + naming_faults(notebook, PAGES[path.stem]) + picture_faults(notebook) == []
+
+
+@pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
+def test_code_that_stays_visible_is_short(path: Path) -> None:
+    cells = [cell for cell in code_cells(read_notebook(path)) if "hide-input" not in cell.metadata.get("tags", [])]
+    longest = max(cells, key=lambda cell: cell.source.count("\n"))
+    assert longest.source.count("\n") + 1 < LONG, f"fold it by the tag hide-input, or split it:\n{longest.source}"
 
 
 def test_chapters_claim_what_was_reviewed() -> None:
