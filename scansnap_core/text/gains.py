@@ -81,13 +81,13 @@ def follow(z: xr.DataArray, samples: Samples, described: xr.Dataset, vocab_size:
 def order_within(x: Floats, y: Floats, group: Ints) -> float:
     """The rank correlation of x and y inside groups: ranks within each, less their mean, correlated over all of them.
 
-    NaN if no group has two members.
+    Equal values share their mean rank, so that the order in which they stand decides nothing. NaN if x or y differs
+    within no group.
     """
-    groups = [np.flatnonzero(group == name) for name in np.unique(group)]
-    if all(len(members) < 2 for members in groups):
-        return float("nan")
     ranks = np.empty((2, len(group)))
-    for members in groups:
-        inside = [np.argsort(np.argsort(values[members])) for values in (x, y)]
-        ranks[:, members] = np.array(inside) - (len(members) - 1) / 2
+    for members in (np.flatnonzero(group == name) for name in np.unique(group)):
+        inside = [stats.rankdata(values[members]) for values in (x, y)]
+        ranks[:, members] = np.array(inside) - (len(members) + 1) / 2
+    if not ranks.any(axis=1).all():
+        return float("nan")
     return float(stats.pearsonr(*ranks).statistic)

@@ -90,3 +90,13 @@ def test_order_is_taken_within_a_group() -> None:
         -9 / 11, rel=1e-9, abs=0
     )
     assert np.isnan(gains.order_within(x[:2], y[:2], np.array([0, 1])))
+
+
+def test_what_ties_in_a_group_has_no_order() -> None:
+    group = np.array([0, 0, 0, 1, 1])
+    x, tied = np.array([1.0, 2, 3, 4, 5]), np.array([1.0, 1, 2, 5, 4])
+    orders = [[0, 1, 2, 3, 4], [1, 0, 2, 3, 4], [4, 3, 2, 1, 0]]
+    found = [gains.order_within(x[order], tied[order], group[order]) for order in orders]
+    # less their means: ranks -1, 0, 1, -1/2, 1/2 of x against -1/2, -1/2, 1, 1/2, -1/2
+    assert found == pytest.approx([1 / 5**0.5] * 3, rel=1e-9, abs=0)
+    assert np.isnan(gains.order_within(x, np.zeros(5), group))
