@@ -10,15 +10,17 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from scansnap_core import ledger
+from scansnap_core.book.board import board_html, errata_html
+from scansnap_core.book.graph import graph_svg
 
 
 class LedgerDirective(SphinxDirective):
     """Puts what the ledger draws from the chapters' stored outputs into the page."""
 
     draw: ClassVar[dict[str, Callable[[Path, Callable[[str], str]], str]]] = {
-        "statement-board": ledger.board_html,
-        "dependency-graph": ledger.graph_svg,
-        "errata": ledger.errata_html,
+        "statement-board": board_html,
+        "dependency-graph": graph_svg,
+        "errata": errata_html,
     }
 
     def run(self) -> list[nodes.Node]:

@@ -29,11 +29,11 @@ from tqdm import tqdm
 
 from benchmarks import scale
 from benchmarks.training import one_hot_autograd
-from scansnap_core.datasets import syn_large
-from scansnap_core.provenance import provenance
-from scansnap_core.sequences import SequenceClasses
-from scansnap_core.supports import SupportRun
-from scansnap_core.training import train
+from scansnap_core.data.datasets import syn_large
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.supports import SupportRun
+from scansnap_core.engine.training import train
+from scansnap_core.storage.provenance import provenance
 
 REPEATS = 3
 LR_Y, LR_Z = 1.0, 0.1

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from scansnap_core.datasets import syn_large
-from scansnap_core.supports import SupportRun
+from scansnap_core.data.datasets import syn_large
+from scansnap_core.engine.supports import SupportRun
 
 VOCAB_SIZE, NUM_CLASSES = 50_272, 1_000
 LR_Y, LR_Z = 100.0, 10.0
@@ -59,7 +59,7 @@ def measure(steps: int, num_threads: int) -> dict[str, Any]:
 
 def difference(num_classes: int, steps: int) -> float:
     """The largest difference from ``train`` in the losses and in Y, relative to the largest entries."""
-    from scansnap_core.training import train  # after the memory was measured: torch takes more than the run does
+    from scansnap_core.engine.training import train  # after the memory was measured: torch takes more than the run does
 
     classes = syn_large(num_classes, VOCAB_SIZE)
     run = SupportRun(classes, LR_Y, LR_Z)

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import torch
 
-from scansnap_core.datasets import syn_medium
-from scansnap_core.sequences import SequenceClasses
-from scansnap_core.training import train
+from scansnap_core.data.datasets import syn_medium
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.training import train
 
 BATCH, SEQ_LEN, MOMENTUM = 128, 128, 0.9
 LR_Z = [lr_z for lr_z in (0.5, 1.0, 2.0, 3.0) for _ in range(4)]

@@ -6,7 +6,7 @@ from copy import deepcopy
 import pytest
 from nbval.plugin import IPyNbCell
 
-from scansnap_core.ledger.compare import differences
+from scansnap_core.book.compare import differences
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,22 +14,22 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 
 MODULES = (
-    "counts",
-    "decoder",
-    "draws",
-    "flows",
-    "formulas",
+    "book.compare",
+    "data.sequences",
+    "engine.draws",
+    "engine.model",
+    "engine.optimizers",
     "ledger.checks",
-    "ledger.compare",
     "ledger.values",
-    "measures",
-    "model",
-    "numeric",
-    "optimizers",
-    "sampling",
-    "sequences",
-    "spectrum",
     "sweeps.blocks",
+    "theory.decoder",
+    "theory.flows",
+    "theory.formulas",
+    "theory.functions",
+    "theory.measures",
+    "theory.sampling",
+    "theory.spectrum",
+    "theory.tails",
 )
 """What a number or a verdict of the book rests on, within the package."""
 

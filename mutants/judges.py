@@ -115,14 +115,13 @@ class UnitTests:
 def panels(root: Path, module: str, first: str = "") -> list[list[str]]:
     """The test files that judge a module, in the order in which they are asked; a list for each start of pytest.
 
-    They lie in the folder of the module's package. A file that starts processes and waits for them is none: on a busy
-    machine it may fail by itself.
+    Those of the module's own room come before those of the rooms above it. A file that starts processes and waits for
+    them is none: on a busy machine it may fail by itself.
     """
-    package, _, name = module.rpartition(".")
-    folder = Path("tests", package or "core")
-    own = str(folder / f"test_{name}.py")
+    room, _, name = module.rpartition(".")
+    own = str(Path("tests", room, f"test_{name}.py"))
     judges = []
-    for path in sorted((root / folder).glob("test_*.py")):
+    for path in sorted((root / "tests").glob("*/test_*.py"), key=lambda path: (path.parent.name != room, path)):
         file, imported = str(path.relative_to(root)), imports(path.read_text("utf8"))
         if not imported & PROCESSES and (file == own or f"scansnap_core.{module}" in imported):
             judges.append(file)

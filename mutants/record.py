@@ -12,7 +12,7 @@ from typing import Any
 
 from mutants.catalogue import MODULES, Mutant, module_path
 from mutants.judges import Outcome, Verdict, digest_of_judges
-from scansnap_core.provenance import provenance
+from scansnap_core.storage.provenance import provenance
 
 RECORD = Path("results", "mutants.json")
 EQUIVALENT = "equivalent"

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from scansnap_core import measures
-from scansnap_core.datasets import syn_medium
-from scansnap_core.store import read
+from scansnap_core.data.datasets import syn_medium
+from scansnap_core.storage.store import read
+from scansnap_core.theory import measures
 
 HERE = Path(__file__).parent
 THRESHOLDS = {1: (0.028, 0.038), 3: (0.012, 0.016), 5: (0.0075, 0.0105), 10: (0.0040, 0.0050)}

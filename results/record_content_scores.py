@@ -12,8 +12,8 @@ import torch
 import xarray as xr
 from record_real_text import LEAST_NEXT, NUM_NEXT, QUERIES
 
-from scansnap_core.provenance import provenance
-from scansnap_core.store import read
+from scansnap_core.storage.provenance import provenance
+from scansnap_core.storage.store import read
 from scansnap_core.text import cooccurrence, gains
 from scansnap_core.text.corpus import Corpus, load_corpus
 from scansnap_core.text.samples import Samples, samples_after

@@ -14,7 +14,7 @@ import torch
 import xarray as xr
 from tqdm import tqdm
 
-from scansnap_core.provenance import provenance
+from scansnap_core.storage.provenance import provenance
 from scansnap_core.text import cooccurrence, gains, rankings, yz
 from scansnap_core.text.corpus import Corpus, load_corpus
 from scansnap_core.text.samples import Samples, samples_after

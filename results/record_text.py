@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from scansnap_core.store import read
+from scansnap_core.storage.store import read
 
 HERE = Path(__file__).parent
 SETTINGS = ("vocab_size", "layers", "lr", "seed", "dropout", "positions", "optimizer")

@@ -81,8 +81,8 @@ def verify(options: argparse.Namespace) -> int:
     # Jupyter's client takes longest to import; the other commands don't need it.
     from tqdm import tqdm
 
-    from scansnap_core.ledger.verify import cell_count, find_chapters
-    from scansnap_core.ledger.verify import verify as verify_chapters
+    from scansnap_core.book.verify import cell_count, find_chapters
+    from scansnap_core.book.verify import verify as verify_chapters
 
     if options.jobs < 1:
         raise BadInput(f"--jobs {options.jobs}", "at least one chapter is executed at a time", "pass e.g. --jobs 2")

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from scansnap_core.audit import audit, table
-from scansnap_core.class_files import load_classes
 from scansnap_core.commands.listing import listed
+from scansnap_core.data.audit import audit, table
+from scansnap_core.data.class_files import load_classes
 
 
 def add_to(commands: argparse._SubParsersAction[Any]) -> None:

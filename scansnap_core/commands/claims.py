@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from scansnap_core.ledger.claims import CLAIMS_FILE, book_faults, write_claims
+from scansnap_core.book.claims import CLAIMS_FILE, book_faults, write_claims
 
 
 def add_to(commands: argparse._SubParsersAction[Any]) -> None:

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
     import numpy as np
 
-    from scansnap_core.store import read
+    from scansnap_core.storage.store import read
     from scansnap_core.text.corpus import load_corpus
     from scansnap_core.text.generator import topic_text
     from scansnap_core.text.recording import record

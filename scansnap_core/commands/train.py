@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.class_files import load_classes
 from scansnap_core.commands.listing import listed
-from scansnap_core.provenance import provenance
+from scansnap_core.data.class_files import load_classes
+from scansnap_core.storage.provenance import provenance
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from scansnap_core.sequences import SequenceClasses
+    from scansnap_core.data.sequences import SequenceClasses
 
 TRAINED, DIVERGED = 0, 1
 
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     classes, seeds = load_classes(options.file), _seeds(options.seeds)
     _check_new(options.out)
 
-    from scansnap_core.training import TrainingDiverged, train
+    from scansnap_core.engine.training import TrainingDiverged, train
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TrainingDiverged)
@@ -116,7 +116,7 @@ def _check_new(path: Path) -> None:
 
 
 def _summary(result: xr.Dataset, classes: SequenceClasses) -> str:
-    from scansnap_core import measures
+    from scansnap_core.theory import measures
 
     with np.errstate(invalid="ignore"):  # a diverged run has no attention
         attention = measures.attention(result.Z.isel(recorded=-1), classes)

@@ -1,11 +1,8 @@
 """The ledger: what was claimed, what was measured, and the verdicts that follow. It knows no mathematics."""
 
-from scansnap_core.ledger.board import board_html, errata_html
 from scansnap_core.ledger.checks import Chapter, CheckFailed, ControlPassed, Witness
 from scansnap_core.ledger.entries import VERDICT_MIME, VERDICTS, WITNESSES
-from scansnap_core.ledger.graph import graph_svg
 from scansnap_core.ledger.statements import PAGES, STATEMENTS, Page, page
-from scansnap_core.ledger.stored import fully_verified, stored_verdicts
 from scansnap_core.ledger.values import NoEvidence
 
 __all__ = [
@@ -20,10 +17,5 @@ __all__ = [
     "NoEvidence",
     "Page",
     "Witness",
-    "board_html",
-    "errata_html",
-    "fully_verified",
-    "graph_svg",
     "page",
-    "stored_verdicts",
 ]

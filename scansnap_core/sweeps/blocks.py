@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from scansnap_core import measures
-from scansnap_core.compiled import SharedRuns
-from scansnap_core.sequences import SequenceClasses
-from scansnap_core.store import Layout, Variable
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.compiled import SharedRuns
+from scansnap_core.engine.options import Options
+from scansnap_core.engine.training import TrainingDiverged, train
+from scansnap_core.storage.store import Layout, Variable
 from scansnap_core.sweeps.grids import Grid
-from scansnap_core.training import TrainingDiverged, train
-from scansnap_core.training_options import Options
+from scansnap_core.theory import measures
 
 RATES_PER_BLOCK = 64
 """Runs of one seed share data, so they are computed together; more of them make a block that is lost when killed."""
@@ -38,7 +38,7 @@ class Block:
     classes, seed
         What the runs share.
     arguments
-        Those of :func:`~scansnap_core.training.train`.
+        Those of :func:`~scansnap_core.engine.training.train`.
     """
 
     number: int
@@ -64,7 +64,7 @@ class Block:
         -------
         dict
             ``entropy`` (rate, class), ``final_loss`` (rate), ``diverged_at`` (rate) and ``Z`` (rate, query, token) on
-            the axes of the classes' :class:`~scansnap_core.sequences.Compact`; see :func:`layout_of`.
+            the axes of the classes' :class:`~scansnap_core.data.sequences.Compact`; see :func:`layout_of`.
         """
         values = self._train() if started is None else started.train(threads)
         labels = {"query": self.classes.compact.queries, "token": self.classes.compact.tokens}

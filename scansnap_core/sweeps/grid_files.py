@@ -26,10 +26,10 @@ from typing import Any
 import yaml
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.checks import check_rate
-from scansnap_core.class_files import load_classes
-from scansnap_core.datasets import syn_medium, syn_small
-from scansnap_core.sequences import SequenceClasses
+from scansnap_core.data.class_files import load_classes
+from scansnap_core.data.datasets import syn_medium, syn_small
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.rules import check_rate
 from scansnap_core.sweeps.grids import Grid, check_axis
 
 EXAMPLE = "see examples/my_grid.yaml"

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.sequences import SequenceClasses
-from scansnap_core.training_options import Options
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.options import Options
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The axes of a sweep, checked on construction; the arguments of :func:`scansnap_core.training.train` by name.
+    """The axes of a sweep, checked on construction: :func:`~scansnap_core.engine.training.train`'s arguments by name.
 
     Parameters
     ----------

@@ -13,12 +13,12 @@ import torch
 from tqdm import tqdm
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.compiled import SharedRuns
-from scansnap_core.provenance import program, provenance
-from scansnap_core.store import writing
+from scansnap_core.engine.compiled import SharedRuns
+from scansnap_core.engine.options import checked_device
+from scansnap_core.storage.provenance import program, provenance
+from scansnap_core.storage.store import writing
 from scansnap_core.sweeps.blocks import Block, blocks, layout_of, num_bytes, placed
 from scansnap_core.sweeps.grids import Grid
-from scansnap_core.training_options import checked_device
 
 AHEAD = 1000
 """How many blocks a cluster is given before the first of them comes back."""
@@ -56,8 +56,8 @@ def run(
     Raises
     ------
     BadInput
-        The store isn't one of this grid (see :func:`scansnap_core.store.writing`), the disk doesn't hold the runs, the
-        device or scheduler isn't there.
+        The store isn't one of this grid (see :func:`scansnap_core.storage.store.writing`), the disk doesn't hold the
+        runs, the device or scheduler isn't there.
     """
     if scheduler is not None and device == "auto":
         device = "cpu"

@@ -46,7 +46,7 @@ def first_force_without_repeats(samples: Samples, seq_len: int, vocab_size: floa
 
     It is (T - 2) sum_n P(n)P(l|n) [a_nl - sum_l' P(l'|n) a_nl'] with a_nl = P(n)P(l|n) - P(l)/M. For a large M a word
     gains where P(l|n) is above sum_l P(l|n)^2, the chance that two positions of the class agree: the frequent words
-    gain, distinct or not. The other end, (T - 1)P(l|n) >> 1 for all l, is :mod:`scansnap_core.sampling`'s.
+    gain, distinct or not. The other end, (T - 1)P(l|n) >> 1 for all l, is :mod:`scansnap_core.theory.sampling`'s.
 
     Parameters
     ----------

@@ -11,12 +11,12 @@ import xarray as xr
 from tqdm import tqdm
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.provenance import program, provenance
-from scansnap_core.store import Layout, Variable, writing
+from scansnap_core.engine.options import checked_device
+from scansnap_core.storage.provenance import program, provenance
+from scansnap_core.storage.store import Layout, Variable, writing
 from scansnap_core.text.corpus import Corpus
 from scansnap_core.text.settings import Settings
 from scansnap_core.text.training import SHOWN, Training, digest
-from scansnap_core.training_options import checked_device
 
 BY_LAYER = ("snapshot", "layer")
 VARIABLES = {
@@ -62,8 +62,8 @@ def record(
     Raises
     ------
     BadInput
-        The store isn't one of this training (see :func:`scansnap_core.store.writing`), its state was damaged, the disk
-        is full, or the text is too short.
+        The store isn't one of this training (see :func:`scansnap_core.storage.store.writing`), its state was damaged,
+        the disk is full, or the text is too short.
     """
     place = checked_device(device)
     training = Training(corpus, settings, place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.checks import check_rate
+from scansnap_core.rules import check_rate
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
 

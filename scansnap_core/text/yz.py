@@ -1,8 +1,8 @@
 """The paper's model in (Y, Z), trained on the contexts of one query word as they stand in the text.
 
-The steps are plain SGD on Lemma 1's gradients (:mod:`scansnap_core.model`). One query means one row z of Z. Next words
-that are no class are one output with a multiplicity, as in :mod:`scansnap_core.training`, and a batch moves only the
-words that it holds, so a step costs what its words cost and is exact all the same.
+The steps are plain SGD on Lemma 1's gradients (:mod:`scansnap_core.engine.model`). One query means one row z of Z. Next
+words that are no class are one output with a multiplicity, as in :mod:`scansnap_core.engine.training`, and a batch
+moves only the words that it holds, so a step costs what its words cost and is exact all the same.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from scansnap_core import model
 from scansnap_core.bad_input import BadInput
-from scansnap_core.checks import check_rate
+from scansnap_core.engine import model
+from scansnap_core.rules import check_rate
 from scansnap_core.text.samples import Floats, Ints, Samples
 
 

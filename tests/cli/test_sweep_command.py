@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scansnap_core.cli import main
-from scansnap_core.store import read
+from scansnap_core.storage.store import read
 from scansnap_core.sweeps import running
 
 GRID = """

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from scansnap_core import measures, training
-from scansnap_core.class_files import load_classes
 from scansnap_core.cli import main
-from scansnap_core.training import train
+from scansnap_core.data.class_files import load_classes
+from scansnap_core.engine import training
+from scansnap_core.engine.training import train
+from scansnap_core.theory import measures
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two_topics.yaml"
 

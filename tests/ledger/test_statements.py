@@ -6,8 +6,8 @@ from textwrap import wrap
 import pytest
 
 from scansnap_core import BadInput
+from scansnap_core.book.graph import TITLE_CHARACTERS, drawn_edges
 from scansnap_core.ledger import PAGES, STATEMENTS, page
-from scansnap_core.ledger.graph import TITLE_CHARACTERS, drawn_edges
 
 
 def test_there_are_25_statements_10_figures_and_pages_of_the_books_own() -> None:

@@ -6,7 +6,7 @@ from mutants.catalogue import mutants_of
 
 
 def changes(source: str) -> set[str]:
-    return {mutant.becomes for mutant in mutants_of("flows", source)}
+    return {mutant.becomes for mutant in mutants_of("theory.flows", source)}
 
 
 def test_arithmetic_and_numbers() -> None:
@@ -28,7 +28,7 @@ def test_comparisons_signs_booleans_and_loops() -> None:
 
 
 def test_a_decorator_is_left_out() -> None:
-    (found,) = mutants_of("flows", "class A:\n    @property\n    def b(self):\n        pass\n")
+    (found,) = mutants_of("theory.flows", "class A:\n    @property\n    def b(self):\n        pass\n")
     assert (found.line, found.becomes) == ("@property", "")
     assert "@" not in found.source
 
@@ -42,11 +42,11 @@ def test_what_means_nothing_is_no_mutant() -> None:
 
 
 def test_the_same_change_counts_once() -> None:
-    assert [m.becomes for m in mutants_of("flows", "y = 0 - 1")].count("y = 0 - 0") == 1
-    assert len(changes("y = -x")) == len(list(mutants_of("flows", "y = -x")))
+    assert [m.becomes for m in mutants_of("theory.flows", "y = 0 - 1")].count("y = 0 - 0") == 1
+    assert len(changes("y = -x")) == len(list(mutants_of("theory.flows", "y = -x")))
 
 
 def test_equal_lines_are_numbered() -> None:
-    found = [m for m in mutants_of("flows", "y = -x\nz = 0\n\nif x:\n    y  =  -x\n") if m.line == "y = -x"]
+    found = [m for m in mutants_of("theory.flows", "y = -x\nz = 0\n\nif x:\n    y  =  -x\n") if m.line == "y = -x"]
     assert [m.number for m in found] == [1, 2]
     assert [m.source.splitlines()[row] for m, row in zip(found, (0, 4), strict=True)] == ["y = x", "    y  =  x"]

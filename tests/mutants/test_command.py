@@ -16,10 +16,15 @@ from scansnap_core import BadInput
 from tests.mutants.trees import TEST, mutants, name_equivalent, write_tree
 
 WEAK = TEST.replace("flows.double(3) == 6", "flows.double(2) == 4")  # 2 + 2 = 2 ** 2 = 2 * 2
-ENTRY: dict[str, object] = {"module": "flows", "line": "return 2 * x", "becomes": "return 2 + x", "reason": "Because."}
+ENTRY: dict[str, object] = {
+    "module": "theory.flows",
+    "line": "return 2 * x",
+    "becomes": "return 2 + x",
+    "reason": "Because.",
+}
 OTHER = ENTRY | {"becomes": "return 2 ** x"}
-SOURCE = "scansnap_core/flows.py"
-FILE = "tests/core/test_flows.py"
+SOURCE = "scansnap_core/theory/flows.py"
+FILE = "tests/theory/test_flows.py"
 
 
 @pytest.fixture
@@ -37,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
 
 def part(tree: Path) -> dict[str, Any]:
-    return json.loads((tree / RECORD).read_text("utf8"))["flows"]
+    return json.loads((tree / RECORD).read_text("utf8"))["theory.flows"]
 
 
 def test_all_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,7 +57,7 @@ def test_what_survives_is_named_and_can_be_named_as_equivalent(
 ) -> None:
     tree = write_tree(tmp_path, test=WEAK)
     assert command.run(tree, 1) == 1
-    assert "survived  flows.py: return 2 * x -> return 2 + x" in capsys.readouterr().out
+    assert "survived  theory.flows.py: return 2 * x -> return 2 + x" in capsys.readouterr().out
     assert (part(tree)["counts"]["equivalent"], part(tree)["counts"]["survived"]) == (0, 2)
     assert sorted(line for line, _ in asked) == sorted(["return 2 * x", *(m.becomes for m in mutants())])
     # nobody is asked again
@@ -73,9 +78,9 @@ def test_other_judges_judge_anew_and_the_last_killer_is_asked_first(
     command.run(tree, 1)
     before = part(tree)
     asked.clear()
-    file = tree / "tests/core/test_flows.py"
+    file = tree / "tests/theory/test_flows.py"
     file.write_text(TEST)
-    assert command.run(tree, 1, ["model"]) == 0  # the control: flows isn't wanted
+    assert command.run(tree, 1, ["engine.model"]) == 0  # the control: flows isn't wanted
     assert (asked, part(tree)) == ([], before)
     assert command.run(tree, 1) == 0
     first = {becomes: first for becomes, first in asked if becomes != "return 2 * x"}
@@ -88,7 +93,7 @@ def test_a_mutant_that_the_record_lacks_is_judged(tmp_path: Path, asked: list[tu
     tree = write_tree(tmp_path)
     command.run(tree, 1)
     record = json.loads((tree / RECORD).read_text("utf8"))
-    del record["flows"]["mutants"][0]
+    del record["theory.flows"]["mutants"][0]
     (tree / RECORD).write_text(json.dumps(record))
     shutil.rmtree(tree / "_build")
     asked.clear()
@@ -112,14 +117,14 @@ def test_tests_without_end_kill_nothing(
     assert command.run(tree, 1) == 1
     assert part(tree)["counts"]["timeouts"] == 1
     out = capsys.readouterr().out
-    assert "timeout   flows.py: return 2 * x -> return 2 ** x" in out
+    assert "timeout   theory.flows.py: return 2 * x -> return 2 ** x" in out
     assert f"killed {len(mutants()) - 1} of {len(mutants())}" in out
 
 
 def test_an_equivalent_mutant_that_dies_is_refused(tmp_path: Path) -> None:
     tree = write_tree(tmp_path)
     name_equivalent(tree, ENTRY)
-    with pytest.raises(BadInput, match=r"named as equivalent, but tests/core/test_flows.py::test_double kills it"):
+    with pytest.raises(BadInput, match=r"named as equivalent, but tests/theory/test_flows.py::test_double kills it"):
         command.run(tree, 1)
     assert not (tree / RECORD).exists()
 
@@ -131,5 +136,5 @@ def test_tests_that_fail_anyway_judge_nothing(tmp_path: Path) -> None:
 
 
 def test_a_module_without_mutants_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="kernel: no mutants are made of it; choose from counts, decoder"):
-        command.run(write_tree(tmp_path), 1, ["kernel", "flows"])
+    with pytest.raises(BadInput, match=r"kernel: no mutants are made of it; choose from book\.compare, data\.sequences"):
+        command.run(write_tree(tmp_path), 1, ["kernel", "theory.flows"])

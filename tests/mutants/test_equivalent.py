@@ -10,7 +10,12 @@ from mutants.equivalent import equivalent
 from scansnap_core import BadInput
 from tests.mutants.trees import mutant, mutants, name_equivalent, write_tree
 
-ENTRY: dict[str, object] = {"module": "flows", "line": "return 2 * x", "becomes": "return 2 / x", "reason": "Because."}
+ENTRY: dict[str, object] = {
+    "module": "theory.flows",
+    "line": "return 2 * x",
+    "becomes": "return 2 / x",
+    "reason": "Because.",
+}
 
 
 def named(root: Path, *entries: dict[str, object]) -> dict[str, str]:
@@ -32,7 +37,7 @@ def test_a_stale_entry_is_refused(tmp_path: Path, stale: dict[str, object]) -> N
 
 
 def test_an_entry_for_a_module_that_isnt_looked_at_is_passed_over(tmp_path: Path) -> None:
-    assert named(tmp_path, ENTRY | {"module": "model"}) == {}
+    assert named(tmp_path, ENTRY | {"module": "engine.model"}) == {}
 
 
 def test_an_entry_twice_is_refused(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from mutants.copies import planted
 from mutants.judges import Outcome, UnitTests, Verdict, digest_of_judges, imports, panels
 from tests.mutants.trees import MODULE, TEST, mutant, write_tree
 
-FILE = "tests/core/test_flows.py"
+FILE = "tests/theory/test_flows.py"
 
 
 @pytest.fixture(scope="module")
@@ -25,26 +25,26 @@ def tests() -> UnitTests:
 
 def test_a_wrong_module_dies_and_a_right_one_lives(tests: UnitTests, tmp_path: Path) -> None:
     copy = write_tree(tmp_path)
-    assert tests.judge(copy, "flows") == Verdict(Outcome.SURVIVED)
+    assert tests.judge(copy, "theory.flows") == Verdict(Outcome.SURVIVED)
     with planted(mutant("return 2 + x"), copy):
-        assert tests.judge(copy, "flows") == Verdict(Outcome.KILLED, f"{FILE}::test_double")
-    assert (copy / "scansnap_core/flows.py").read_text() == MODULE
+        assert tests.judge(copy, "theory.flows") == Verdict(Outcome.KILLED, f"{FILE}::test_double")
+    assert (copy / "scansnap_core/theory/flows.py").read_text() == MODULE
     # at once again, with a file of the same size and age
     with planted(mutant("return 2 / x"), copy):
-        assert tests.judge(copy, "flows").outcome is Outcome.KILLED
+        assert tests.judge(copy, "theory.flows").outcome is Outcome.KILLED
 
 
 def test_a_module_that_fails_to_import_dies(tests: UnitTests, tmp_path: Path) -> None:
     copy = write_tree(tmp_path)
-    (copy / "scansnap_core/flows.py").write_text("1 / 0\n")
-    assert tests.judge(copy, "flows") == Verdict(Outcome.KILLED, FILE)
+    (copy / "scansnap_core/theory/flows.py").write_text("1 / 0\n")
+    assert tests.judge(copy, "theory.flows") == Verdict(Outcome.KILLED, FILE)
 
 
 def test_what_is_imported_must_be_the_copy(tests: UnitTests, tmp_path: Path) -> None:
     copy = write_tree(tmp_path, test="from scansnap_core import BadInput\n\n\ndef test_it() -> None:\n    pass\n")
     shutil.rmtree(copy / "scansnap_core")  # so that the installed package is found
     with pytest.raises(RuntimeError, match="instead of the copy"):
-        tests.judge(copy, "flows")
+        tests.judge(copy, "theory.flows")
 
 
 def test_pytest_that_runs_nothing_is_no_judge(tests: UnitTests, tmp_path: Path) -> None:
@@ -94,32 +94,35 @@ def test_computing_and_memory_are_limited(tests: UnitTests, tmp_path: Path) -> N
 
 
 def test_the_likeliest_judges_come_first(tmp_path: Path) -> None:
-    copy, about = write_tree(tmp_path), "tests/core/test_a_flow.py"
+    copy, about = write_tree(tmp_path), "tests/theory/test_a_flow.py"
     (copy / about).write_text(TEST)
-    assert panels(copy, "flows") == [[FILE], [about]]  # and not test_nothing
-    assert panels(copy, "flows", first=about) == [[about], [FILE]]
-    assert panels(copy, "flows", first=FILE) == [[FILE], [about]]
-    assert panels(copy, "flows", first="tests/core/test_gone.py") == [[FILE], [about]]
-    assert panels(copy, "model") == []
+    assert panels(copy, "theory.flows") == [[FILE], [about]]  # and not test_nothing
+    assert panels(copy, "theory.flows", first=about) == [[about], [FILE]]
+    assert panels(copy, "theory.flows", first=FILE) == [[FILE], [about]]
+    assert panels(copy, "theory.flows", first="tests/theory/test_gone.py") == [[FILE], [about]]
+    assert panels(copy, "engine.model") == []
 
 
-def test_judges_lie_in_the_folder_of_the_package(tmp_path: Path) -> None:
+def test_the_judges_of_the_same_room_come_first(tmp_path: Path) -> None:
     copy = write_tree(tmp_path)
     importing = "from scansnap_core.ledger.values import holds\n"
     for file, text in {
         "tests/ledger/test_values.py": "",
         "tests/ledger/test_checks.py": importing,
-        "tests/core/test_values.py": importing,
+        "tests/book/test_values.py": importing,
     }.items():
         (copy / file).parent.mkdir(exist_ok=True)
         (copy / file).write_text(text)
-    assert panels(copy, "ledger.values") == [["tests/ledger/test_values.py"], ["tests/ledger/test_checks.py"]]
+    assert panels(copy, "ledger.values") == [
+        ["tests/ledger/test_values.py"],
+        ["tests/ledger/test_checks.py", "tests/book/test_values.py"],
+    ]
 
 
 @pytest.mark.parametrize("line", ["import subprocess", "from tests.sweeps.processes import wait_for"])
 def test_what_waits_for_processes_is_no_judge(tmp_path: Path, line: str) -> None:
     copy = write_tree(tmp_path, test=f"{line}\n{TEST}")
-    assert panels(copy, "flows") == []
+    assert panels(copy, "theory.flows") == []
 
 
 def test_imports_are_found_in_all_their_forms() -> None:
@@ -132,13 +135,13 @@ def test_imports_are_found_in_all_their_forms() -> None:
 @pytest.mark.parametrize(
     ("changed", "matters"),
     [
-        ("scansnap_core/flows.py", True),
-        ("tests/core/test_flows.py", True),
-        ("tests/core/conftest.py", True),
+        ("scansnap_core/theory/flows.py", True),
+        ("tests/theory/test_flows.py", True),
+        ("tests/theory/conftest.py", True),
         ("scansnap_core/omega/__init__.py", True),
         ("scansnap_core/omega/newton.py", True),
-        ("scansnap_core/spectrum.py", False),
-        ("tests/core/test_nothing.py", False),
+        ("scansnap_core/theory/spectrum.py", False),
+        ("tests/theory/test_nothing.py", False),
     ],
 )
 def test_the_hash_is_of_all_that_decides(tmp_path: Path, changed: str, matters: bool) -> None:
@@ -146,9 +149,9 @@ def test_the_hash_is_of_all_that_decides(tmp_path: Path, changed: str, matters: 
     (tree / "scansnap_core/omega").mkdir()
     (tree / "scansnap_core/omega/__init__.py").write_text("")
     (tree / "scansnap_core/omega/newton.py").write_text("")
-    (tree / "tests/core/conftest.py").write_text("")
-    (tree / "scansnap_core/model.py").write_text("from scansnap_core.omega.newton import root\n")
-    (tree / "scansnap_core/flows.py").write_text("from scansnap_core import model\n" + MODULE)
-    before = digest_of_judges(tree, "flows")
+    (tree / "tests/theory/conftest.py").write_text("")
+    (tree / "scansnap_core/engine/model.py").write_text("from scansnap_core.omega.newton import root\n")
+    (tree / "scansnap_core/theory/flows.py").write_text("from scansnap_core.engine import model\n" + MODULE)
+    before = digest_of_judges(tree, "theory.flows")
     (tree / changed).write_text((tree / changed).read_text() + "# changed\n")
-    assert (digest_of_judges(tree, "flows") != before) is matters
+    assert (digest_of_judges(tree, "theory.flows") != before) is matters

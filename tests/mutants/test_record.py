@@ -8,7 +8,7 @@ from mutants.judges import Outcome, Verdict, digest_of_judges
 from mutants.record import RECORD, hashes, origin, part, read, verdicts, write
 from tests.mutants.trees import mutants, write_tree
 
-FILE = "tests/core/test_flows.py"
+FILE = "tests/theory/test_flows.py"
 
 
 def test_counts_survivors_and_what_is_read_back(tmp_path: Path) -> None:
@@ -21,9 +21,9 @@ def test_counts_survivors_and_what_is_read_back(tmp_path: Path) -> None:
         *[Verdict(Outcome.KILLED, FILE)] * (len(others) - 3),
     ]
     judged = {equivalent: Verdict(Outcome.SURVIVED), **dict(zip(others, said, strict=True))}
-    head = {"provenance": origin(), **hashes(tree, "flows")}
-    write(tree, {"flows": part(head, judged, [equivalent])})
-    stored = read(tree)["flows"]
+    head = {"provenance": origin(), **hashes(tree, "theory.flows")}
+    write(tree, {"theory.flows": part(head, judged, [equivalent])})
+    stored = read(tree)["theory.flows"]
     assert stored["counts"] == {
         "mutants": len(mutants()),
         "killed": len(others) - 2,
@@ -32,7 +32,7 @@ def test_counts_survivors_and_what_is_read_back(tmp_path: Path) -> None:
         "survived": 1,
     }
     assert stored["survivors"] == [str(others[2])]
-    assert stored["judges_sha256"] == digest_of_judges(tree, "flows")
+    assert stored["judges_sha256"] == digest_of_judges(tree, "theory.flows")
     assert {"command", "python_version", "cosmic_ray_version"} <= set(stored["provenance"])
     assert verdicts(stored, mutants()) == judged | {others[0]: Verdict(Outcome.KILLED, FILE)}
 
@@ -40,11 +40,11 @@ def test_counts_survivors_and_what_is_read_back(tmp_path: Path) -> None:
 def test_a_part_stays_as_it_is_when_another_is_written(tmp_path: Path) -> None:
     tree = write_tree(tmp_path)
     killed = {mutant: Verdict(Outcome.KILLED, FILE) for mutant in mutants()}
-    write(tree, {"flows": part({}, killed, [])})
+    write(tree, {"theory.flows": part({}, killed, [])})
     first = read(tree)
-    write(tree, {**first, "counts": part({}, {}, [])})
-    assert list(read(tree)) == ["counts", "flows"]
-    assert read(tree)["flows"] == first["flows"]
+    write(tree, {**first, "data.sequences": part({}, {}, [])})
+    assert list(read(tree)) == ["data.sequences", "theory.flows"]
+    assert read(tree)["theory.flows"] == first["theory.flows"]
     lines = (tree / RECORD).read_text("utf8").splitlines()
     assert sum(line.startswith('  ["return 2 * x"') for line in lines) == len(mutants())
 

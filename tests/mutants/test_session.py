@@ -13,7 +13,7 @@ from mutants.judges import Outcome, Verdict
 from mutants.session import judge_all, session
 from tests.mutants.trees import MODULE, mutants, write_tree
 
-SOURCE = "scansnap_core/flows.py"
+SOURCE = "scansnap_core/theory/flows.py"
 
 
 def by_what_it_becomes(copy: Path, mutant: Mutant) -> Verdict:
@@ -53,7 +53,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     tree = write_tree(tmp_path)
 
     def go_on(stop_after: int) -> dict[Mutant, Verdict]:
-        with session(tree, "flows", mutants()) as kept, copies(tree, 2) as folders:
+        with session(tree, "theory.flows", mutants()) as kept, copies(tree, 2) as folders:
             waiting = [m for m in mutants() if m not in kept.verdicts()]
             for mutant, verdict in islice(judge_all(folders, waiting, by_what_it_becomes), stop_after):
                 assert mutant in waiting
@@ -67,7 +67,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
 
 def test_a_later_verdict_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     mutant, *_ = mutants()
-    with session(write_tree(tmp_path), "flows", mutants()) as kept:
+    with session(write_tree(tmp_path), "theory.flows", mutants()) as kept:
         for verdict in (Verdict(Outcome.SURVIVED), Verdict(Outcome.KILLED, SOURCE)):
             kept.keep(mutant, verdict)
             assert kept.verdicts() == {mutant: verdict}
@@ -75,18 +75,18 @@ def test_a_later_verdict_takes_the_place_of_an_earlier_one(tmp_path: Path) -> No
 
 def test_other_mutants_begin_a_new_session(tmp_path: Path) -> None:
     tree, (first, *others) = write_tree(tmp_path), mutants()
-    with session(tree, "flows", others) as kept:
+    with session(tree, "theory.flows", others) as kept:
         kept.keep(others[0], Verdict(Outcome.SURVIVED))
-    with session(tree, "flows", [first, *others]) as kept:
+    with session(tree, "theory.flows", [first, *others]) as kept:
         assert kept.verdicts() == {}
 
 
-@pytest.mark.parametrize("changed", [SOURCE, "tests/core/test_flows.py"])
+@pytest.mark.parametrize("changed", [SOURCE, "tests/theory/test_flows.py"])
 def test_other_sources_or_judges_begin_a_new_session(tmp_path: Path, changed: str) -> None:
     tree, (mutant, *_) = write_tree(tmp_path), mutants()
-    with session(tree, "flows", mutants()) as kept, session(tree, "model", []):
+    with session(tree, "theory.flows", mutants()) as kept, session(tree, "engine.model", []):
         kept.keep(mutant, Verdict(Outcome.SURVIVED))
     (tree / changed).write_text((tree / changed).read_text() + "# changed\n")
-    with session(tree, "flows", mutants()) as kept:
+    with session(tree, "theory.flows", mutants()) as kept:
         assert kept.verdicts() == {}
     assert len(list((tree / "_build").iterdir())) == 2  # the other module's is there still

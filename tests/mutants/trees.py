@@ -9,7 +9,7 @@ import yaml
 from mutants.catalogue import MODULES, Mutant, module_path, mutants_of
 
 MODULE = "def double(x: int) -> int:\n    return 2 * x\n"
-TEST = "from scansnap_core import flows\n\n\ndef test_double() -> None:\n    assert flows.double(3) == 6\n"
+TEST = "from scansnap_core.theory import flows\n\n\ndef test_double() -> None:\n    assert flows.double(3) == 6\n"
 
 
 def write_tree(root: Path, test: str = TEST) -> Path:
@@ -17,10 +17,10 @@ def write_tree(root: Path, test: str = TEST) -> Path:
         "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["."]\naddopts = "--import-mode=importlib"\n',
         "scansnap_core/__init__.py": "",
         **{str(module_path(module)): "" for module in MODULES},
-        "scansnap_core/flows.py": MODULE,
+        "scansnap_core/theory/flows.py": MODULE,
         "mutants/equivalent.yaml": "",
-        "tests/core/test_flows.py": test,
-        "tests/core/test_nothing.py": "def test_nothing() -> None:\n    pass\n",
+        "tests/theory/test_flows.py": test,
+        "tests/theory/test_nothing.py": "def test_nothing() -> None:\n    pass\n",
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -32,7 +32,7 @@ def name_equivalent(root: Path, *entries: dict[str, object]) -> None:
 
 
 def mutants() -> list[Mutant]:
-    return list(mutants_of("flows", MODULE))
+    return list(mutants_of("theory.flows", MODULE))
 
 
 def mutant(becomes: str) -> Mutant:

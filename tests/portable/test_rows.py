@@ -73,8 +73,8 @@ def test_settings_take_effect(row: str) -> None:
 
 
 REPORT = """<testsuites><testsuite>
-  <testcase classname="tests.core.test_model" name="test_one"/>
-  <testcase classname="tests.core.test_model" name="test_two"><skipped/></testcase>
+  <testcase classname="tests.engine.test_model" name="test_one"/>
+  <testcase classname="tests.engine.test_model" name="test_two"><skipped/></testcase>
   <testcase classname="chapters.statements.lemma_06.ipynb" name="Cell 0"/>
   <testcase classname="chapters.notation.ipynb" name="Cell 0"/>
   <testcase classname="chapters.notation.ipynb" name="Cell 1">{}</testcase>

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from scansnap_core.ledger.notebooks import code_cells
+from scansnap_core.book.notebooks import code_cells
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

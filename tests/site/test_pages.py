@@ -10,8 +10,8 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import BrowserContext
 
+from scansnap_core.book.notebooks import chapter_paths
 from scansnap_core.ledger import STATEMENTS
-from scansnap_core.ledger.notebooks import chapter_paths
 from tests.site.book import ROOT, documents
 from tests.site.browser import faults
 

@@ -11,9 +11,8 @@ from types import SimpleNamespace
 import pytest
 from nbformat import NotebookNode, from_dict, v4
 
-from scansnap_core.ledger import PAGES
-from scansnap_core.ledger.claims import book_faults
-from scansnap_core.ledger.notebooks import (
+from scansnap_core.book.claims import book_faults
+from scansnap_core.book.notebooks import (
     chapter_paths,
     code_cells,
     contents,
@@ -21,6 +20,7 @@ from scansnap_core.ledger.notebooks import (
     read_notebook,
     stored_faults,
 )
+from scansnap_core.ledger import PAGES
 from tests.site.book import ROOT, documents, picture_faults
 
 CHAPTERS = ROOT / "chapters"

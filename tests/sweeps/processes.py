@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from scansnap_core.store import JOURNAL
+from scansnap_core.storage.store import JOURNAL
 
 PATIENCE = 300
 """Seconds after which something that should have happened hasn't."""

@@ -16,9 +16,9 @@ import numpy as np
 import xarray as xr
 import zarr
 
-from scansnap_core import store
-from scansnap_core.journal import Journal
-from scansnap_core.store import Layout, Variable, writing
+from scansnap_core.storage import store
+from scansnap_core.storage.journal import Journal
+from scansnap_core.storage.store import Layout, Variable, writing
 
 LABELS = xr.Dataset(
     coords={"data": ["a", "b"], "seed": np.arange(6), "class": np.arange(3), "lr_y": ("rate", [0.5, 1])}

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from scansnap_core import measures
-from scansnap_core.compiled import SharedRuns
-from scansnap_core.datasets import syn_small
-from scansnap_core.sequences import SequenceClasses
+from scansnap_core.data.datasets import syn_small
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.compiled import SharedRuns
+from scansnap_core.engine.training import train
 from scansnap_core.sweeps import blocks
 from scansnap_core.sweeps.grids import Grid
-from scansnap_core.training import train
-from tests.core.references import overlapping_classes
+from scansnap_core.theory import measures
+from tests.engine.references import overlapping_classes
 
 NAMES = ["Z", "diverged_at", "entropy", "final_loss"]
 

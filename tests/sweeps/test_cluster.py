@@ -14,8 +14,9 @@ import pytest
 import xarray as xr
 from distributed import Client
 
-from scansnap_core import BadInput, provenance
-from scansnap_core.store import read
+from scansnap_core import BadInput
+from scansnap_core.storage import provenance
+from scansnap_core.storage.store import read
 from scansnap_core.sweeps import running
 from scansnap_core.sweeps.blocks import blocks
 from scansnap_core.sweeps.grid_files import grid_of, load_grid

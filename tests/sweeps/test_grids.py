@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from scansnap_core import BadInput
-from scansnap_core.datasets import syn_medium
-from scansnap_core.sequences import SequenceClasses
+from scansnap_core.data.datasets import syn_medium
+from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.sweeps.grid_files import grid_of, load_grid
 from scansnap_core.sweeps.grids import Grid, checksum
 

@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 
 from scansnap_core import BadInput
-from scansnap_core.store import JOURNAL, read, writing
+from scansnap_core.storage.store import JOURNAL, read, writing
 from tests.sweeps.stores import CONFIGURATION, LAYOUT, PROVENANCE, files, fill, values
 
 

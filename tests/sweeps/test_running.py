@@ -15,16 +15,18 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from scansnap_core import BadInput, measures, provenance
-from scansnap_core.datasets import syn_medium, syn_small
-from scansnap_core.store import read
+from scansnap_core import BadInput
+from scansnap_core.data.datasets import syn_medium, syn_small
+from scansnap_core.engine.training import train
+from scansnap_core.storage import provenance
+from scansnap_core.storage.store import read
 from scansnap_core.sweeps import blocks, running
 from scansnap_core.sweeps.blocks import Block
 from scansnap_core.sweeps.grid_files import grid_of, load_grid
 from scansnap_core.sweeps.grids import Grid
 from scansnap_core.sweeps.running import run
-from scansnap_core.training import train
-from tests.core.references import overlapping_classes, scattered_classes
+from scansnap_core.theory import measures
+from tests.engine.references import overlapping_classes, scattered_classes
 from tests.sweeps.processes import finished_blocks, start, wait_for
 from tests.sweeps.stores import files
 

@@ -16,9 +16,10 @@ import pytest
 import xarray as xr
 import zarr
 
-from scansnap_core import BadInput, store
-from scansnap_core.journal import Journal
-from scansnap_core.store import JOURNAL, read, writing
+from scansnap_core import BadInput
+from scansnap_core.storage import store
+from scansnap_core.storage.journal import Journal
+from scansnap_core.storage.store import JOURNAL, read, writing
 from tests.sweeps.stores import CONFIGURATION, LAYOUT, PLACES, PROVENANCE, files, fill, values
 
 REPOSITORY = Path(__file__).parents[2]

@@ -11,9 +11,10 @@ import torch
 from scipy import sparse
 from scipy.stats import multinomial
 
-from scansnap_core import model, spectrum
+from scansnap_core.engine import model
 from scansnap_core.text import forecast
 from scansnap_core.text.samples import Samples, samples_after
+from scansnap_core.theory import spectrum
 
 
 def some_samples() -> Samples:

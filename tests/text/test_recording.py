@@ -16,8 +16,9 @@ import pytest
 import torch
 import xarray as xr
 
-from scansnap_core import BadInput, provenance, store
-from scansnap_core.store import Store, read
+from scansnap_core import BadInput
+from scansnap_core.storage import provenance, store
+from scansnap_core.storage.store import Store, read
 from scansnap_core.text import recording
 from scansnap_core.text.recording import record, train
 from scansnap_core.text.settings import Settings

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from scansnap_core.cli import main
-from scansnap_core.store import read
+from scansnap_core.storage.store import read
 from scansnap_core.text.training import Training
 from tests.text.tiny import NAME
 

@@ -13,7 +13,7 @@ from torch.nn import functional
 from scansnap_core import BadInput
 from scansnap_core.text.settings import Settings
 from scansnap_core.text.training import Training
-from tests.core.references import DEVICES
+from tests.engine.references import DEVICES
 from tests.text.texts import small_corpus
 
 CPU = torch.device("cpu")

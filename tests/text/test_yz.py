@@ -7,7 +7,8 @@ import pytest
 import torch
 from scipy.special import logsumexp
 
-from scansnap_core import BadInput, model
+from scansnap_core import BadInput
+from scansnap_core.engine import model
 from scansnap_core.text import forecast, yz
 from scansnap_core.text.samples import Samples, samples_after
 

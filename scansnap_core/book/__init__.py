@@ -1,0 +1,1 @@
+"""What the notebooks are held to: executed, compared, verified, and drawn as the pages of verdicts."""

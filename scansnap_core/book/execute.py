@@ -1,0 +1,153 @@
+"""Executing notebooks afresh, each in a kernel of the running interpreter."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import nbformat
+from ipykernel.kernelspec import get_kernel_dict
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from traitlets import default
+
+from scansnap_core.book.notebooks import code_cells, read_notebook
+
+_CELL_TIMEOUT_SECONDS = 300
+_METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"file_extension": ".py", "name": "python", "pygments_lexer": "ipython3"},
+}
+
+
+@dataclass(frozen=True)
+class Execution:
+    """A fresh execution.
+
+    Attributes
+    ----------
+    notebook : nbformat.NotebookNode
+        The notebook with its fresh outputs, up to the cell that failed.
+    failure : str
+        Why it ended early; empty if it didn't.
+    seconds : float
+        Wall time, with the kernel's start.
+    """
+
+    notebook: nbformat.NotebookNode
+    failure: str
+    seconds: float
+
+
+class _ThisPython(AsyncKernelManager):
+    """Starts kernels of the running interpreter, whatever kernels are registered under the notebook's name."""
+
+    @property
+    def kernel_spec(self) -> KernelSpec:
+        return KernelSpec(**get_kernel_dict())
+
+    @default("transport_encryption")
+    def _encrypt(self) -> str:
+        # Without it each kernel warns in the terminal that others on the machine could read along.
+        return "auto"
+
+
+class _Client(NotebookClient):
+    async def async_execute_cell(self, *args: Any, **options: Any) -> nbformat.NotebookNode:
+        try:
+            return await super().async_execute_cell(*args, **options)
+        except CellTimeoutError:
+            # Asked to end in the middle of a cell, a kernel leaves a traceback in the terminal; so it isn't asked.
+            self.shutdown_kernel = "immediate"
+            raise
+
+
+def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> dict[Path, Execution]:
+    """Execute notebooks, several at a time.
+
+    Parameters
+    ----------
+    paths : list of Path
+    jobs : int
+        How many at a time, a thread each.
+    on_cell : callable
+        Called after each executed cell.
+
+    Returns
+    -------
+    dict from Path to Execution
+    """
+    environment = {
+        **os.environ,
+        # One thread adds up in one order, so the last digits don't depend on the machine; and a chapter's matrices are
+        # so small that more threads cost time.
+        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+        # A backend chosen for the terminal would leave the notebook without its figures.
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    }
+    clients = {path: _client(path, on_cell) for path in paths}
+    with ThreadPoolExecutor(jobs) as pool:
+        runs = {path: pool.submit(_execute, client, path.parent, environment) for path, client in clients.items()}
+        try:
+            return {path: run.result() for path, run in runs.items()}
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for client in clients.values():
+                _kill(client)
+            raise
+
+
+def _client(path: Path, on_cell: Callable[[], object]) -> NotebookClient:
+    notebook = read_notebook(path)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return _Client(
+        notebook,
+        kernel_manager_class=_ThisPython,
+        timeout=_CELL_TIMEOUT_SECONDS,
+        record_timing=False,
+        skip_cells_with_tag="",
+        force_raise_errors=True,
+        on_cell_executed=lambda **_: on_cell(),
+    )
+
+
+def _execute(client: NotebookClient, folder: Path, environment: dict[str, str]) -> Execution:
+    start, failure = perf_counter(), ""
+    try:
+        asyncio.run(client.async_execute(cwd=str(folder), env=environment))
+    except CellExecutionError as error:
+        failure = f"{_last_cell(client)} raised {error.ename}: {' '.join(error.evalue.split())[:600]}"
+    except CellTimeoutError:
+        failure = f"{_last_cell(client)} ran longer than {_CELL_TIMEOUT_SECONDS} s"
+    except (DeadKernelError, RuntimeError) as error:
+        failure = f"{_last_cell(client)} ended its kernel: {error}"
+    return Execution(client.nb, failure, perf_counter() - start)
+
+
+def _last_cell(client: NotebookClient) -> str:
+    return f"cell {client.code_cells_executed}" if client.code_cells_executed else "no cell: the kernel's start"
+
+
+def _kill(client: NotebookClient) -> None:
+    """End a client's kernel at once, so that the thread that waits for it ends too."""
+    process = getattr(getattr(client.km, "provisioner", None), "process", None)
+    if process is not None:
+        process.kill()
+
+
+def store(execution: Execution, path: Path) -> None:
+    """Write a notebook with its fresh outputs and nothing that changes from run to run or from machine to machine."""
+    notebook = execution.notebook
+    notebook.metadata.pop("widgets", None)
+    notebook.metadata.update(_METADATA)
+    for cell in code_cells(notebook):
+        cell.metadata.pop("execution", None)
+    nbformat.write(notebook, path)

@@ -1,0 +1,170 @@
+"""The book's notebooks: where they are, and what their stored outputs hold."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.book.controls import literal_controls
+from scansnap_core.ledger.entries import VERDICT_MIME
+from scansnap_core.ledger.statements import STATEMENT_KINDS, Page
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+TABLE_OF_CONTENTS = "_toc.yml"
+_STATEMENT_AS_PRINTED = rf"\{{prf:(?:{'|'.join(STATEMENT_KINDS)})\}} (.*), as printed"
+_STATEMENT_LINKS = r"\{statement-links\} (\w+)"
+_PAGE_SUFFIXES = ("", ".ipynb", ".md", ".rst", ".txt")
+
+
+def chapter_paths(chapters_dir: Path) -> list[Path]:
+    """Every notebook below a folder, sorted.
+
+    Raises
+    ------
+    BadInput
+        If there is no such folder.
+    """
+    if not chapters_dir.is_dir():
+        raise BadInput(f"{chapters_dir}", "there is no such folder", "run this in the book's folder, or name it")
+    return sorted(p for p in chapters_dir.rglob("*.ipynb") if p.parent.name != ".ipynb_checkpoints")
+
+
+def read_notebook(path: Path) -> "NotebookNode":
+    """A stored notebook.
+
+    Raises
+    ------
+    BadInput
+        If the file is no readable notebook.
+    """
+    # Every chapter imports the ledger, and only what reads chapters needs nbformat.
+    import nbformat
+
+    try:
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+    except (OSError, ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:
+        raise BadInput(f"{path}", f"it is no readable notebook ({type(error).__name__})", "restore the file") from None
+    return notebook
+
+
+def code_cells(notebook: "NotebookNode") -> "list[NotebookNode]":
+    """A notebook's code cells that hold code, in order."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+def verdicts_in(notebook: "NotebookNode") -> list[dict[str, Any]]:
+    """Every verdict in a notebook's outputs."""
+    outputs = (output for cell in code_cells(notebook) for output in cell.outputs)
+    return [output.data[VERDICT_MIME] for output in outputs if VERDICT_MIME in output.get("data", {})]
+
+
+def contents(book: Path) -> tuple[set[Path], list[str]]:
+    """What the table of contents lists.
+
+    Parameters
+    ----------
+    book : Path
+        The folder that holds ``_toc.yml``.
+
+    Returns
+    -------
+    pages : set of Path
+        The files of its entries.
+    faults : list of str
+        Entries that have no file, or whose file another entry has.
+
+    Raises
+    ------
+    BadInput
+        If it is missing or unreadable.
+    """
+    import yaml
+
+    path = book / TABLE_OF_CONTENTS
+    try:
+        entries = list(_entries(yaml.safe_load(path.read_text(encoding="utf-8"))))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        rule = f"the book needs a readable table of contents ({type(error).__name__})"
+        raise BadInput(f"{path}", rule, "run this in the book's folder, or name it with --book") from None
+    pages: set[Path] = set()
+    faults = []
+    for entry in entries:
+        found = {p.resolve() for suffix in _PAGE_SUFFIXES if (p := book / f"{entry}{suffix}").is_file()}
+        if not found:
+            faults.append(f"{TABLE_OF_CONTENTS} lists {entry}, which has no file")
+        if found & pages:
+            faults.append(f"{TABLE_OF_CONTENTS} lists {entry}, whose file it lists already")
+        pages |= found
+    return pages, faults
+
+
+def _entries(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key in ("root", "file"):
+                yield str(value)
+            else:
+                yield from _entries(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _entries(value)
+
+
+def stored_faults(notebook: "NotebookNode") -> list[str]:
+    """What makes a stored notebook unfit, whatever it would show when executed.
+
+    A notebook that was cleared or executed in part passes any comparison of outputs, and so does what an ignore marker
+    covers; hence these are faults of their own.
+    """
+    cells = code_cells(notebook)
+    if cells and not any(cell.execution_count for cell in cells):
+        return [*source_faults(notebook), "its outputs were cleared: no code cell is stored as executed"]
+    faults = source_faults(notebook)
+    for number, cell in enumerate(cells, 1):
+        if not cell.execution_count:
+            faults.append(f"cell {number} is stored as never executed")
+        elif cell.execution_count != number:
+            count = cell.execution_count
+            faults.append(f"cell {number} is stored as execution {count}: it wasn't executed once, from top to bottom")
+        faults += [f"cell {number} stores {fault}" for fault in output_faults(cell.outputs)]
+    return faults
+
+
+def source_faults(notebook: "NotebookNode") -> list[str]:
+    """What in the code switches comparisons off, or makes a check that nothing could fail."""
+    faults = []
+    for number, cell in enumerate(code_cells(notebook), 1):
+        marker = re.search(r"#.*\b(NBVAL_\w+|PYTEST_VALIDATE_\w+)", cell.source)
+        tags = [tag for tag in cell.metadata.get("tags", []) if re.match(r"nbval-|raises-exception|skip-exec", tag)]
+        faults += [f"cell {number} has the marker {name}" for name in [*([marker[1]] if marker else []), *tags]]
+        if re.search(r";[ \t]*$", cell.source, re.MULTILINE):
+            faults.append(f"cell {number} has a line that ends in ';', which a comparison doesn't honour")
+    controls = literal_controls(cell.source for cell in code_cells(notebook))
+    return faults + [f"cell {number} has a control that nothing computes: {source}" for number, source in controls]
+
+
+def naming_faults(notebook: "NotebookNode", page: Page) -> list[str]:
+    """Where a notebook names another page than its own: in its heading, or as the statement that it shows."""
+    first = next((cell.source for cell in notebook.cells if cell.cell_type == "markdown"), "")
+    heading = first.partition("\n")[0]
+    start = f"# {page.name}: " if page.number else "# "
+    faults = [] if heading.startswith(start) else [f"its heading is {heading!r} instead of '{start}...'"]
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    for pattern, own in ((_STATEMENT_AS_PRINTED, page.name), (_STATEMENT_LINKS, page.id)):
+        faults += [f"it shows {name} as its own statement" for name in re.findall(pattern, text) if name != own]
+    return faults
+
+
+def output_faults(outputs: "Iterable[NotebookNode]") -> list[str]:
+    """Outputs that no page may show: an error, or anything on stderr."""
+    faults = []
+    for output in outputs:
+        if output.output_type == "error":
+            faults.append(f"the error {output.ename}: {output.evalue}")
+        elif output.get("name") == "stderr":
+            faults.append(f"on stderr {output.text.strip()[:200]!r}")
+    return faults

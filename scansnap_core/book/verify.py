@@ -1,0 +1,202 @@
+"""Verifying chapters: execute them, compare what they store with what they give, and hold the book to its rules."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.book.claims import CLAIMS_FILE, claim_faults, claims_of, reviewed_claims
+from scansnap_core.book.compare import differences
+from scansnap_core.book.execute import Execution, execute_all, store
+from scansnap_core.book.notebooks import (
+    TABLE_OF_CONTENTS,
+    chapter_paths,
+    code_cells,
+    contents,
+    naming_faults,
+    output_faults,
+    read_notebook,
+    source_faults,
+    stored_faults,
+    verdicts_in,
+)
+from scansnap_core.ledger.entries import WITNESSES
+from scansnap_core.ledger.statements import PAGES, page
+
+
+@dataclass
+class Report:
+    """What verifying one chapter found.
+
+    Attributes
+    ----------
+    id : str
+        The stem of the notebook's file name.
+    path : Path
+    title : str
+        Empty where the id names no page.
+    verdict : dict or None
+        The fresh verdict, or None where there is none.
+    seconds : float
+    failures : list of str
+        Why the chapter isn't verified; empty if it is.
+    """
+
+    id: str
+    path: Path
+    title: str
+    verdict: dict[str, Any] | None = None
+    seconds: float = 0.0
+    failures: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """What ``scansnap verify --json`` writes of it."""
+        verdict = self.verdict or {"verdict": None, "witnesses": None, "refutations": []}
+        return {
+            "id": self.id,
+            "title": self.title,
+            "verified": not self.failures,
+            "verdict": verdict["verdict"],
+            "witnesses": verdict["witnesses"],
+            "refutations": verdict["refutations"],
+            "seconds": round(self.seconds, 1),
+            "failures": self.failures,
+        }
+
+    def counts(self) -> str:
+        """How many checks and refutations each witness gave, such as ``"4 6 2"``."""
+        if self.verdict is None:
+            return ""
+        said = [self.verdict["witnesses"][witness] for witness in WITNESSES]
+        return " ".join(str(s["checks"] + s["refutations"]) for s in said)
+
+
+def find_chapters(book: Path, ids: list[str]) -> list[Path]:
+    """The notebooks that the ids name, or all of them.
+
+    Parameters
+    ----------
+    book : Path
+        The folder that holds ``chapters/`` and ``_toc.yml``.
+    ids : list of str
+        Empty for all.
+
+    Raises
+    ------
+    BadInput
+        If an id is unknown or has no chapter, or there are no chapters at all.
+    """
+    paths = chapter_paths(book / "chapters")
+    if not paths:
+        raise BadInput(
+            f"{book / 'chapters'}", "it holds no notebook, so nothing would be verified", "name another --book"
+        )
+    if not ids:
+        return paths
+    stems = {path.stem for path in paths}
+    for page_id in ids:
+        if page(page_id).id not in stems:
+            raise BadInput(f"id = {page_id!r}", "it has no chapter yet", f"choose from {', '.join(sorted(stems))}")
+    return [path for path in paths if path.stem in ids]
+
+
+def cell_count(paths: list[Path]) -> int:
+    """How many code cells the readable ones of these notebooks have."""
+    return sum(len(code_cells(notebook)) for notebook in map(_readable, paths) if notebook is not None)
+
+
+def verify(
+    book: Path, paths: list[Path], *, jobs: int, rewrite: bool, on_cell: Callable[[], object]
+) -> tuple[list[Report], list[str]]:
+    """Verify chapters.
+
+    Parameters
+    ----------
+    book : Path
+        The folder that holds ``_toc.yml``.
+    paths : list of Path
+        The chapters, as `find_chapters` gives them.
+    jobs : int
+        How many to execute at a time.
+    rewrite : bool
+        Whether to store the fresh outputs of every chapter that executes without a fault, instead of comparing them.
+    on_cell : callable
+        Called after each executed cell.
+
+    Returns
+    -------
+    reports : list of Report
+        One for each chapter.
+    failures : list of str
+        What is wrong with the book rather than with a chapter.
+
+    Raises
+    ------
+    BadInput
+        If the table of contents is missing or unreadable, or the file of reviewed claims is unreadable.
+    """
+    listed, failures = contents(book)
+    reviewed = reviewed_claims(book)
+    reports = {path: Report(path.stem, path, PAGES[path.stem].title if path.stem in PAGES else "") for path in paths}
+    stored = {path: _readable(path) for path in paths}
+    executions = execute_all([path for path in paths if stored[path] is not None], jobs, on_cell)
+    stems = [path.stem for path in chapter_paths(book / "chapters")]
+    for path, report in reports.items():
+        if stems.count(path.stem) > 1:
+            report.failures.append("another notebook has the same file name")
+        if path.resolve() not in listed:
+            report.failures.append(f"it is missing from {TABLE_OF_CONTENTS}")
+        if path.stem not in PAGES:
+            report.failures.append("its file name is no statement's, figure's or page's id")
+        if path not in executions:
+            report.failures.append("it is no readable notebook")
+            continue
+        _judge(report, stored[path], executions[path], rewrite)
+        if path.stem in PAGES:
+            report.failures += naming_faults(stored[path], PAGES[path.stem])
+        if report.verdict is not None:
+            report.failures += claim_faults(reviewed.get(path.stem, {}), claims_of(report.verdict))
+    failures += [
+        f"{CLAIMS_FILE} holds claims of {page_id}, which has no chapter" for page_id in sorted({*reviewed} - {*stems})
+    ]
+    return list(reports.values()), failures
+
+
+def _readable(path: Path) -> Any:
+    try:
+        return read_notebook(path)
+    except BadInput:
+        return None
+
+
+def _judge(report: Report, stored: Any, execution: Execution, rewrite: bool) -> None:
+    report.seconds = execution.seconds
+    fresh = list(enumerate(code_cells(execution.notebook), 1))
+    faults = [f"cell {n} gives {fault}" for n, cell in fresh for fault in output_faults(cell.outputs)]
+    if execution.failure:
+        faults = [execution.failure]
+    else:
+        faults += _verdict_faults(report, verdicts_in(execution.notebook))
+    if rewrite and not faults:
+        report.failures += source_faults(stored)
+        store(execution, report.path)
+        return
+    report.failures += [*faults, *stored_faults(stored)]
+    if not execution.failure:
+        cells = zip(fresh, code_cells(stored), strict=True)
+        report.failures += [
+            f"cell {n} {line}"
+            for (n, cell), before in cells
+            if before.execution_count
+            for line in differences(before.outputs, cell.outputs)
+        ]
+
+
+def _verdict_faults(report: Report, verdicts: list[dict[str, Any]]) -> list[str]:
+    if len(verdicts) != 1:
+        return [f"its outputs hold {len(verdicts) or 'no'} verdicts instead of one"]
+    if verdicts[0]["id"] != report.id:
+        return [f"its verdict is that of {verdicts[0]['id']}"]
+    report.verdict = verdicts[0]
+    return []

@@ -1,0 +1,120 @@
+"""Runs of one seed at many rates, trained by the compiled kernel: they share their samples."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
+from scansnap_core.engine.kernel import LANES, TOGETHER, climb, prepare
+from scansnap_core.engine.options import Options
+from scansnap_core.engine.training import draws_of, initial_values
+
+CHUNK = 128
+"""Steps whose samples are drawn at a time: they take CHUNK x B x S numbers."""
+NO_OUTPUT = -1e30
+"""The logit of columns that fill up a register: its exponential is nothing beside any other."""
+
+
+class SharedRuns:
+    """Runs of one seed, one for each pair of rates, by SGD with or without momentum on a CPU.
+
+    Parameters
+    ----------
+    classes
+        The data.
+    options
+        Checked arguments of :func:`scansnap_core.engine.training.train`, with one seed.
+
+    Notes
+    -----
+    A run's result doesn't depend on the other runs, nor on the threads that :meth:`train` is given, to the last bit.
+    """
+
+    def __init__(self, classes: SequenceClasses, options: Options) -> None:
+        prepare()
+        self._classes, self._options, self._dtype = classes, options, np.dtype(options.dtype)
+        self._source = draws_of(classes, options)
+        Y, Z, outputs, multiplicity = initial_values(options.initial, classes, self._source, 1)
+        self._num_tokens = L = Y.shape[1]
+        num_rates = len(options.rates)
+        self._supports, self._held = _supports(classes.compact.probs)
+        # places beyond a support have rows of their own, which stay 0 like their frequencies
+        shape_Y = (num_rates, L + TOGETHER, -(-Y.shape[2] // LANES) * LANES)
+        self._Y, self._Z = np.zeros(shape_Y, self._dtype), np.zeros((num_rates, Z.shape[1], L + TOGETHER), self._dtype)
+        self._Y[:, :L, : Y.shape[2]], self._Z[:, :, :L] = Y, Z
+        self._velocity_Y, self._velocity_Z = np.zeros_like(self._Y), np.zeros_like(self._Z)
+        self._log_multiplicity = np.full(shape_Y[2], NO_OUTPUT, self._dtype)
+        self._log_multiplicity[: Y.shape[2]] = np.log(multiplicity)
+        self._per_output = np.zeros(shape_Y[2], self._dtype)
+        self._per_output[: Y.shape[2]] = 1 / multiplicity
+        # copies, because arrays that came from another process may be read-only, which is another type to Numba
+        self._query_row = np.array(classes.compact.query_row)
+        self._target = np.argmax(classes.next_of[:, None] == outputs, axis=1)
+        self._loss = np.empty((num_rates, options.steps), self._dtype)
+        self._batch = self._sample(0)
+
+    def _sample(self, first: int) -> tuple[Ints, Floats]:
+        """Samples of the steps from the first on, sorted by class in each: classes (steps, B) and q (steps, B, S)."""
+        batches = []
+        for _ in range(min(CHUNK, self._options.steps - first)):
+            drawn, q = (array[0] for array in self._source.batch())
+            order = np.argsort(drawn, kind="stable")
+            n = drawn[order]
+            places = np.where(self._held[n], self._supports[n], 0)
+            batches.append((n, np.where(self._held[n], q[order[:, None], places], 0).astype(self._dtype)))
+        samples, frequencies = zip(*batches, strict=True)
+        return np.stack(samples), np.stack(frequencies)
+
+    def train(self, threads: ThreadPoolExecutor | None = None) -> dict[str, np.ndarray]:
+        """Make all updates, once.
+
+        Returns
+        -------
+        dict
+            ``loss`` (rate, step), ``Z`` (rate, query, token) after the last update and ``diverged_at`` (rate), as
+            :func:`scansnap_core.engine.training.train` has them.
+        """
+        rates = range(len(self._options.rates))
+        for first in range(0, self._options.steps, CHUNK):
+            following = None
+            if first + CHUNK < self._options.steps and threads is not None:
+                following = threads.submit(self._sample, first + CHUNK)
+            # the maps are lazy
+            list((map if threads is None else threads.map)(lambda rate: self._climb(rate, first), rates))  # noqa: B023
+            if following is not None:
+                self._batch = following.result()
+            elif first + CHUNK < self._options.steps:
+                self._batch = self._sample(first + CHUNK)
+        bad = ~np.isfinite(self._loss)
+        lost = ~(np.isfinite(self._Y).all(axis=(1, 2)) & np.isfinite(self._Z).all(axis=(1, 2)))
+        after = np.where(lost, self._options.steps, -1)
+        return {
+            "loss": self._loss,
+            "Z": self._Z[:, :, : self._num_tokens],
+            "diverged_at": np.where(bad.any(axis=1), bad.argmax(axis=1), after),
+        }
+
+    def _climb(self, rate: int, first: int) -> None:
+        samples, q = self._batch
+        number = self._dtype.type
+        lr_y, lr_z = self._options.rates[rate]
+        climb(
+            self._Y[rate], self._Z[rate], self._velocity_Y[rate], self._velocity_Z[rate],
+            number(lr_y), number(lr_z), number(self._options.momentum), samples, q,
+            self._supports, self._query_row, self._target, self._log_multiplicity, self._per_output,
+            self._loss[rate, first : first + CHUNK],
+        )  # fmt: skip
+
+
+def _supports(probs: Floats) -> tuple[Ints, NDArray[np.bool_]]:
+    """The places of each class's support on the L tokens, filled up with places beyond them, and which are filled."""
+    own = [np.flatnonzero(row) for row in probs]
+    size = -(-max(map(len, own)) // TOGETHER) * TOGETHER
+    beyond = probs.shape[1] + np.arange(size) % TOGETHER
+    supports, held = np.tile(beyond, (len(own), 1)), np.zeros((len(own), size), dtype=bool)
+    for n, places in enumerate(own):
+        supports[n, : len(places)], held[n, : len(places)] = places, True
+    return supports, held

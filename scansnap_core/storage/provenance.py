@@ -1,0 +1,89 @@
+"""Where a stored result comes from."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+PACKAGES = ("scansnap_core", "torch", "numpy", "numba", "scipy", "sympy")
+PACKAGE = Path(__file__).parents[1]
+
+
+def provenance(command: str) -> dict[str, str]:
+    """The command, the versions it ran with, and the commit if the package runs from its repository.
+
+    Parameters
+    ----------
+    command
+        What was run, so that it can be run again.
+    """
+    return {"command": command, **versions(), "python_version": platform.python_version(), **_commit()}
+
+
+def program(module: str) -> dict[str, str]:
+    """All but its arguments that decides what a module computes: versions, and ``code``, a digest of its sources.
+
+    Two programs of one version may differ: what one of them has begun, the other mustn't go on with.
+
+    Parameters
+    ----------
+    module
+        Its name, such as ``scansnap_core.theory.measures``. The digest covers it and every module of this package that
+        it imports, directly or not, by their text alone: it's the same on every machine and in every folder.
+    """
+    return {**versions(), "code": _digest(module)}
+
+
+def versions() -> dict[str, str]:
+    """The versions of the packages that decide a training's numbers."""
+    return {f"{name}_version": metadata.version(name) for name in PACKAGES}
+
+
+def sources(module: str) -> dict[str, str]:
+    """The text of a module of this package, and of all the modules of it that it imports, directly or not, by name."""
+    texts, left = {}, {module}
+    while left:
+        name = left.pop()
+        texts[name] = _file(name).read_text(encoding="utf8")
+        left |= {other for other in _imported(texts[name]) if other not in texts and _file(other).is_file()}
+    return texts
+
+
+@functools.cache  # of what this process has imported, though its files may change later
+def _digest(module: str) -> str:
+    whole = "\0".join(f"{name}\n{text}" for name, text in sorted(sources(module).items()))
+    return hashlib.sha256(whole.encode()).hexdigest()[:16]
+
+
+def _imported(text: str) -> set[str]:
+    """What a module imports from this package; of ``from a import b`` both a and a.b, which may be a module."""
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {name for name in names if name.startswith(f"{PACKAGE.name}.")}
+
+
+def _file(module: str) -> Path:
+    return PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
+
+
+def _commit() -> dict[str, str]:
+    try:
+        # an installed copy may lie inside somebody else's repository, which doesn't track it
+        _git("ls-files", "--error-unmatch", __file__)
+        return {"commit": _git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")}
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=PACKAGE, capture_output=True, text=True, check=True, timeout=30)
+    return done.stdout.strip()

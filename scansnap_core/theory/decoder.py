@@ -1,0 +1,108 @@
+"""The decoder while attention stands still: Eqn 7 and Eqn 26 on the overlaps E alone.
+
+Both updates keep Y in the span of F. Write Y = F V with V of shape (K, M): then W = F^T Y = (I + E) V, and with Z
+fixed nothing of the data enters but E. Rows of V and W are classes; the columns are the K next tokens (class n's own
+token is column n) and one column for each of the M - K outputs that are no class, which Y(0) = 0 keeps equal, so one
+column of multiplicity M - K stands for them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.theory import spectrum
+
+Floats = NDArray[np.float64]
+
+
+def zeta(num_classes: int, vocab_size: int) -> Floats:
+    """zeta_n = M/(M - 1) (e_n - 1/M) for every class n as rows, shape (K, K + 1), or (K, K) where K = M (App. D.1)."""
+    outputs = num_classes + (vocab_size > num_classes)
+    return np.asarray(vocab_size / (vocab_size - 1) * (np.eye(num_classes, outputs) - 1 / vocab_size))
+
+
+def solution(E: Floats, vocab_size: int, heights: ArrayLike) -> Floats:
+    """V of Theorem 5: Y = F V with V = (I - E') diag((M - 1) h_n) zeta, at one height h_n a class; shape (K, K + 1).
+
+    With h_n = h*(N_n) it is the solution of update (26) after N_n steps of batch size 1 that show class n (Eqn 70).
+    """
+    W = (vocab_size - 1) * np.asarray(heights, dtype=np.float64)[:, None] * zeta(len(E), vocab_size)
+    return np.asarray((np.eye(len(E)) - spectrum.E_prime(E)) @ W)
+
+
+class Decoder:
+    """Y = F V under the true gradient (7), or under the update (26) that the proofs use, with Z fixed.
+
+    Parameters
+    ----------
+    E
+        The overlaps E = F^T F - I, shape (K, K).
+    vocab_size, lr_y
+        M and eta_Y.
+    modified
+        False: a step that shows class n moves Y along f_n (Eqn 7). True: along f_n - F E' e_n (Eqn 26).
+
+    Attributes
+    ----------
+    multiplicity
+        How many outputs each column stands for, shape (K + 1,), as in :func:`scansnap_core.engine.model.decode`.
+
+    Raises
+    ------
+    BadInput
+        E is not square, or M < max(K, 2).
+    """
+
+    def __init__(self, E: Floats, vocab_size: int, lr_y: float, *, modified: bool) -> None:
+        E = np.asarray(E, dtype=np.float64)
+        if E.ndim != 2 or E.shape[0] != E.shape[1]:
+            raise BadInput(
+                value=f"E of shape {E.shape}", rule="E holds one overlap for each pair of classes", remedy="pass K x K"
+            )
+        if vocab_size < max(len(E), 2):
+            raise BadInput(
+                value=f"M = {vocab_size} with K = {len(E)}",
+                rule="next tokens are tokens, and M >= 2",
+                remedy="enlarge the vocabulary",
+            )
+        K, outputs = len(E), len(E) + (vocab_size > len(E))
+        self._lr_y, self._overlaps = lr_y, np.eye(K) + E
+        self._directions = np.eye(K) - spectrum.E_prime(E) if modified else np.eye(K)
+        self._shape, self._targets = (K, outputs), np.eye(K, outputs, dtype=bool)
+        self.multiplicity = np.ones(outputs)
+        if outputs > K:
+            self.multiplicity[-1] = vocab_size - K
+
+    def initial(self) -> Floats:
+        """V = 0, shape (K, K + 1)."""
+        return np.zeros(self._shape)
+
+    def logits(self, V: Floats) -> Floats:
+        """W = F^T Y = (I + E) V, shape (..., K, K + 1)."""
+        return np.asarray(self._overlaps @ V)
+
+    def errors(self, V: Floats) -> Floats:
+        """e_n - alpha_n as rows, shape (..., K, K + 1), the last column for one of the M - K equal outputs."""
+        alpha = np.exp(log_softmax(self.logits(V) + np.log(self.multiplicity), axis=-1)) / self.multiplicity
+        # 1 - alpha_nn as a sum, because the difference has no digits left once the class is learned
+        others = np.where(self._targets, 0.0, alpha)
+        return np.asarray(np.where(self._targets, (others @ self.multiplicity)[..., None], -alpha))
+
+    def gradient(self, V: Floats) -> Floats:
+        """The coefficients of g_n = sum_n' a_nn' f_n' (Eqn 9), one row for each n, shape (..., K, K).
+
+        Theorem 1 names them a_nn = gamma iota_n and a_nn' = -gamma beta_nn'.
+        """
+        return np.asarray((self.errors(V) * self.multiplicity) @ np.swapaxes(V, -1, -2))
+
+    def step(self, V: Floats, n: int) -> Floats:
+        """V after a step of batch size 1 that shows class n; shape (K, K + 1)."""
+        return np.asarray(V + self._lr_y * np.outer(self._directions[:, n], self.errors(V)[n]))
+
+    def rhs(self, t: float, state: Floats) -> Floats:
+        """dV/dt, flat, for ``solve_ivp``: the expected step, P(n) = 1/K, on the clock of steps of batch size 1."""
+        K = self._shape[0]
+        return np.asarray(self._lr_y / K * self._directions @ self.errors(state.reshape(self._shape))).ravel()

@@ -1,0 +1,124 @@
+"""The four dynamics side by side: the quasi-static Eqn 10, update (26) with Eqn 4, the true gradient flow and SGD.
+
+Clock: steps of batch size 1. A batch mean moves Y and Z, in expectation, as far as one such step does. Eqn 10 sums over
+classes without their weight P(n) = 1/K, so the idealised flow runs with eta_Z/K here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import xarray as xr
+from scipy.integrate import solve_ivp
+
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.training import train
+from scansnap_core.theory import flows, formulas
+from scansnap_core.theory.functions import function_of
+
+_t_0_prime = function_of(formulas.t_0_prime, (formulas.K, formulas.M, formulas.eta_Y))
+_t_0 = function_of(formulas.t_0, (formulas.K, formulas.M, formulas.eta_Y, formulas.omega_1_))
+
+MOMENTS = ("t_0'/2", "t_0'", "t_0", "4 t_0", "40 t_0")
+"""The moments of :func:`moments`: while attention scans, the two ends of the transition, and long after it."""
+
+
+def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
+    """t_0'/2, t_0', t_0, 4 t_0 and 40 t_0 (Theorem 4), rounded to whole steps of batch size 1.
+
+    Parameters
+    ----------
+    classes
+        M must be 4 or more (see :func:`scansnap_core.theory.flows.omega`).
+    lr_y
+        eta_Y.
+    """
+    size = (float(classes.num_classes), float(classes.vocab_size), lr_y)
+    t_0_prime, t_0 = float(_t_0_prime(*size)), float(_t_0(*size, flows.omega(classes.vocab_size)[1]))
+    return [round(time) for time in (t_0_prime / 2, t_0_prime, t_0, 4 * t_0, 40 * t_0)]
+
+
+def compare(
+    classes: SequenceClasses,
+    *,
+    lr_y: float,
+    lr_z: float,
+    marks: Sequence[int],
+    seeds: Iterable[int] = range(10),
+    batch_size: int = 128,
+    seq_lens: Sequence[float] = (math.inf, 128),
+    optimizer: str = "sgd",
+) -> xr.Dataset:
+    """Attention logits at the same times under every dynamics, from Y(0) = Z(0) = 0.
+
+    Parameters
+    ----------
+    lr_y, lr_z
+        eta_Y and eta_Z.
+    marks
+        Times, in steps of batch size 1 for the flows and in updates of ``batch_size`` for SGD.
+    seeds, batch_size, seq_lens, optimizer
+        Of SGD: one dynamics a sequence length T, as :func:`scansnap_core.engine.training.train` takes them.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``Z`` (dynamics, t, query, token), for SGD the mean over seeds, and ``error``, its standard error (0 for the
+        flows; NaN with one seed). ``B`` (dynamics, t, class) of Eqn 12, NaN for SGD.
+    """
+    flow_of: dict[str, flows.IdealisedFlow | flows.TrueFlow] = {
+        "idealised": flows.IdealisedFlow(classes, lr_y, lr_z / classes.num_classes),
+        "update (26)": flows.ModifiedFlow(classes, lr_y, lr_z),
+        "true flow": flows.TrueFlow(classes, lr_y, lr_z),
+    }
+    Z, B, error = [], [], []
+    for flow in flow_of.values():
+        path = solve_ivp(flow.rhs, (0, marks[-1]), flow.initial(), method="LSODA", rtol=1e-10, atol=1e-15, t_eval=marks)
+        states = flow.unpack(path.y.T)
+        Z.append(states[-2])
+        B.append(states[-1])
+        error.append(np.zeros_like(Z[-1]))
+    for seq_len in seq_lens:
+        run = train(
+            classes,
+            lr_y=lr_y,
+            lr_z=lr_z,
+            steps=marks[-1],
+            seeds=seeds,
+            batch_size=batch_size,
+            seq_len=seq_len,
+            optimizer=optimizer,
+            record=marks,
+        )
+        runs = run.Z.isel(rate=0).transpose("seed", "recorded", "query", "token").values
+        Z.append(runs.mean(axis=0))
+        error.append(runs.std(axis=0, ddof=1) / math.sqrt(len(runs)) if len(runs) > 1 else np.full_like(Z[-1], np.nan))
+        B.append(np.full_like(B[0], np.nan))
+    compact = classes.compact
+    axes = ("dynamics", "t", "query", "token")
+    names = [*flow_of, *(f"SGD T={seq_len:g}" for seq_len in seq_lens)]
+    return xr.Dataset(
+        {
+            "Z": (axes, np.stack(Z), {"units": "logits"}),
+            "error": (axes, np.stack(error), {"units": "logits"}),
+            "B": (("dynamics", "t", "class"), np.stack(B)),
+        },
+        coords={
+            "dynamics": names,
+            "t": ("t", list(marks), {"units": "steps of batch size 1"}),
+            "query": compact.queries,
+            "token": compact.tokens,
+        },
+    )
+
+
+def table(z: xr.DataArray, rows: Sequence[str]) -> str:
+    """z (dynamics, t) of one token as text: a row for each time, named by ``rows``; last idealised/true."""
+    lines = [f"{'t':>8}" + "".join(f"{name:>13}" for name in [*z.dynamics.values, "ideal/true"])]
+    for name, t in zip(rows, z.t.values, strict=True):
+        at = z.sel(t=t)
+        ratio = float(at.sel(dynamics="idealised") / at.sel(dynamics="true flow"))
+        lines.append(f"{name:>8}" + "".join(f"{value:13.3g}" for value in [*at.values, ratio]))
+    return "\n".join(lines)

@@ -1,0 +1,174 @@
+"""From a SymPy formula to a function of NumPy or Torch arrays that stays finite where exp overflows.
+
+Four rewritings keep it finite and exact; each is an identity, so the formula stays the one that was derived:
+
+* e^x/(a + e^x) = sigmoid(x - ln a), and 1/(a + e^x) = sigmoid(ln a - x)/a;
+* W(b e^y) = omega(y + ln b), with Wright's omega: omega + ln omega = y;
+* sum_k w_k e^(z_k) = e^top sum_k w_k e^(z_k - top), with top the largest z_k;
+* ln(1 + x) = log1p(x).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import sympy as sp
+import torch
+from scipy import special
+
+from scansnap_core.bad_input import BadInput
+
+_sigmoid, _omega, _log1p, _total = map(sp.Function, ("sigmoid", "omega", "log1p", "total"))
+_top = sp.Function("top", real=True)  # so that sqrt(e^(2 top)) is e^top
+
+OMEGA_STEPS = 8
+"""Newton steps for Wright's omega in Torch. They converge quadratically from the right; 6 reach float64 everywhere."""
+
+
+def function_of(
+    expression: sp.Expr, arguments: Sequence[sp.Symbol | sp.IndexedBase], backend: str = "numpy"
+) -> Callable[..., Any]:
+    """Make a function of arrays of a formula.
+
+    Parameters
+    ----------
+    expression
+        A formula of :mod:`scansnap_core.theory.formulas`, or one built from them.
+    arguments
+        Its symbols in the order in which the function takes them. An indexed symbol takes an array whose last axis is
+        the index: a free index stays an axis, a summed index is summed over the whole of it.
+    backend
+        "numpy" (float64 in and out) or "torch" (float64 tensors in and out, differentiable).
+
+    Raises
+    ------
+    BadInput
+        An unknown backend, a symbol of the formula that is not among the arguments, or Lambert's W of anything but an
+        exponential.
+    """
+    if backend not in _BACKENDS:
+        raise BadInput(
+            value=f"backend = {backend!r}", rule="the backends are numpy and torch", remedy="use one of them"
+        )
+    arrays = [sp.Symbol(a.name, **a.assumptions0) if isinstance(a, sp.IndexedBase) else a for a in arguments]
+    whole = _without_indices(expression.replace(sp.Sum, _stable_sum), {array.name: array for array in arrays})
+    missing = whole.free_symbols - set(arrays)
+    if missing:
+        names = ", ".join(sorted(map(str, missing)))
+        raise BadInput(
+            value=f"no argument for {names}", rule="every symbol of a formula is an argument", remedy=f"add {names}"
+        )
+    merged = sp.powsimp(whole, deep=True, combine="exp")
+    stable = _stable_quotients(merged.replace(sp.LambertW, _stable_lambert)).replace(sp.log, _stable_log)
+    convert, namespace = _BACKENDS[backend]
+    function = sp.lambdify(arrays, stable, modules=[namespace])
+    return lambda *values: function(*map(convert, values))
+
+
+def _split(term: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """Write b e^x as (x, b)."""
+    exponent = sp.Add(*(factor.exp for factor in sp.Mul.make_args(term) if isinstance(factor, sp.exp)))
+    return exponent, term / sp.exp(exponent)
+
+
+def _stable_sum(summand: sp.Expr, limits: sp.Tuple) -> sp.Expr:
+    exponent, weight = _split(summand)
+    top = _top(exponent)
+    return sp.exp(top) * _total(weight * sp.exp(exponent - top))
+
+
+def _without_indices(expression: sp.Expr, arrays: dict[str, sp.Symbol]) -> sp.Expr:
+    """Every indexed symbol becomes the whole array; its index is the last axis."""
+    return expression.replace(sp.Indexed, lambda base, _: arrays.get(base.name, sp.Symbol(base.name)))
+
+
+def _stable_lambert(argument: sp.Expr, branch: sp.Expr = sp.S.Zero) -> sp.Expr:
+    exponent, scale = _split(argument)
+    if exponent == 0 or branch != 0:
+        raise BadInput(
+            value=f"LambertW({argument}, {branch})",
+            rule="W is evaluated on its main branch, of an exponential with a positive factor",
+            remedy="use scipy.special.lambertw",
+        )
+    return _omega(exponent + sp.log(scale))
+
+
+def _stable_log(argument: sp.Expr) -> sp.Expr:
+    return _log1p(argument - 1) if argument.is_Add and sp.S.One in argument.args else sp.log(argument)
+
+
+def _stable_quotients(expression: sp.Expr) -> sp.Expr:
+    """Write every e^(jx)/(a + b e^x)^k with 0 <= j <= k through sigmoids, outermost product first."""
+    factors = sp.Mul.make_args(expression)
+    for factor in factors:
+        base, power = factor.as_base_exp()
+        exponentials = [term for term in sp.Add.make_args(base) if _split(term)[0] != 0]
+        if not (base.is_Add and power.is_Integer and power < 0 and len(exponentials) == 1):
+            continue
+        (x, b), a = _split(exponentials[0]), base - exponentials[0]
+        exponent, others = _split(expression / factor)
+        j, k = sp.cancel(exponent / x), -power
+        if j.is_Integer and 0 <= j <= k:
+            quotient = (_sigmoid(x - sp.log(a / b)) / b) ** j * (_sigmoid(sp.log(a / b) - x) / a) ** (k - j)
+            return _stable_quotients(others) * quotient
+    if not expression.args:
+        return expression
+    return expression.func(*map(_stable_quotients, expression.args))
+
+
+def _torch_omega(x: torch.Tensor) -> torch.Tensor:
+    # v = ln omega solves v + e^v = x, convex in v: Newton from the right of the root never overshoots it.
+    v = torch.log(x.clamp(min=1))
+    for _ in range(OMEGA_STEPS):
+        v = v - (v + torch.exp(v) - x) / (1 + torch.exp(v))
+    return torch.exp(v)
+
+
+def _torch_sigmoid(x: torch.Tensor) -> torch.Tensor:
+    # torch.sigmoid's own derivative s (1 - s) loses its digits where s is close to 1
+    return torch.exp(torch.nn.functional.logsigmoid(x))
+
+
+def _lifted(function: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Any], torch.Tensor]:
+    """Constants of a formula reach Torch's functions as plain numbers, which they refuse."""
+    return lambda x: function(_tensor(x))
+
+
+def _tensor(value: Any) -> torch.Tensor:
+    return torch.as_tensor(value, dtype=torch.float64)
+
+
+def _array(value: Any) -> np.ndarray:
+    return np.asarray(value, dtype=np.float64)
+
+
+_BACKENDS: dict[str, tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]] = {
+    "numpy": (
+        _array,
+        {
+            "exp": np.exp,
+            "log": np.log,
+            "log1p": np.log1p,
+            "sqrt": np.sqrt,
+            "sigmoid": special.expit,
+            "omega": special.wrightomega,
+            "top": lambda x: np.max(x, axis=-1, keepdims=True),
+            "total": lambda x: np.sum(x, axis=-1, keepdims=True),
+        },
+    ),
+    "torch": (
+        _tensor,
+        {
+            "exp": _lifted(torch.exp),
+            "log": _lifted(torch.log),
+            "log1p": _lifted(torch.log1p),
+            "sqrt": _lifted(torch.sqrt),
+            "sigmoid": _lifted(_torch_sigmoid),
+            "omega": _lifted(_torch_omega),
+            "top": lambda x: x.amax(dim=-1, keepdim=True),
+            "total": lambda x: x.sum(dim=-1, keepdim=True),
+        },
+    ),
+}

@@ -1,0 +1,151 @@
+"""A gallery of overlap matrices E (Assumption 2) to hold a claim against: extreme, random, and of trained models.
+
+They span what claims about E hinge on: how many classes an overlap involves, how uneven overlaps are, and how close
+the classes come to being linearly dependent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.training import train
+from scansnap_core.theory import spectrum
+
+Floats = NDArray[np.float64]
+
+
+def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str, Floats]:
+    """Five matrices E with |lambda_1| = top: symmetric, zero diagonal, no negative entry, shape (K, K).
+
+    ``equal``: all overlaps the same. ``pair``: two classes overlap, the others overlap with none. ``pairs``: classes
+    overlap two by two. ``star``: the first class overlaps with all others, and these not with each other. ``random``:
+    of :func:`random_classes`, scaled.
+
+    Parameters
+    ----------
+    num_classes
+        K, at least 2. With K = 2 the five are one.
+    top
+        |lambda_1|, positive. With ``top < 1``, I + E is positive definite.
+    rng
+        For ``random``.
+    """
+    if num_classes < 2 or not (math.isfinite(top) and top > 0):
+        raise BadInput(
+            value=f"K = {num_classes}, top = {top}",
+            rule="overlaps need two classes, and |lambda_1| is then positive",
+            remedy="pass num_classes >= 2 and a positive finite top",
+        )
+    pair, pairs, star = np.zeros((3, num_classes, num_classes))
+    pair[0, 1] = 1
+    first = np.arange(0, num_classes - 1, 2)
+    pairs[first, first + 1] = 1
+    star[0, 1:] = 1
+    shapes = {
+        "equal": 1 - np.eye(num_classes),
+        "pair": pair + pair.T,
+        "pairs": pairs + pairs.T,
+        "star": star + star.T,
+        "random": random_classes(rng, num_classes).E,
+    }
+    return {name: top / np.linalg.eigvalsh(shape)[-1] * shape for name, shape in shapes.items()}
+
+
+def random_classes(rng: np.random.Generator, num_classes: int) -> SequenceClasses:
+    """K >= 2 classes that draw 8 tokens each from 4K, with Dirichlet(1) probabilities; 4 query tokens take turns.
+
+    Where K is large, a class overlaps with about 16 others, some hardly and some nearly whole.
+    """
+    tokens, held = 4 * num_classes, 8
+    columns = np.concatenate([rng.choice(tokens, held, replace=False) for _ in range(num_classes)])
+    probs = rng.dirichlet(np.ones(held), num_classes).ravel()
+    rows = np.repeat(np.arange(num_classes), held)
+    shape = (num_classes, tokens + 4)
+    return SequenceClasses(sparse.csr_array((probs, (rows, columns)), shape=shape), tokens + np.arange(num_classes) % 4)
+
+
+def attentions(
+    rng: np.random.Generator, num_classes: int, num_common: int, tops: Floats, *, spread: float = 1.0
+) -> Floats:
+    """Random attention F with |lambda_1(E)| = tops[s]: f_n as rows, shape (S, K, num_common + 2K).
+
+    Tokens: the common ones, held by every class, then two distinct ones a class. At Z = 0 it is the attention of
+    classes with P(l|n) = f_nl / sum_l f_nl. Classes differ in how much of their attention is common, by up to five
+    times, and in how they split it.
+
+    Parameters
+    ----------
+    tops
+        The |lambda_1| asked for, positive, shape (S,). Where it can't be had, because a class would attend to nothing
+        but common tokens before, that class does so but for 1 part in 10^4, and |lambda_1| is what it then is.
+    spread
+        How unevenly a class splits its common attention: Dirichlet(1/spread).
+    """
+    split = rng.dirichlet(np.full(num_common, 1 / spread), (len(tops), num_classes))
+    common = rng.uniform(0.2, 1, (len(tops), num_classes, 1)) * split / np.linalg.norm(split, axis=-1, keepdims=True)
+    top = np.linalg.eigvalsh(spectrum.E(common))[:, -1]
+    reachable = 0.9999 / np.linalg.norm(common, axis=-1).max(axis=-1)
+    common *= np.minimum(np.sqrt(tops / top), reachable)[:, None, None]
+    own = np.sqrt(1 - (common**2).sum(axis=-1))
+    angle = rng.uniform(0.1, np.pi / 2 - 0.1, own.shape)
+    distinct = np.zeros((len(tops), num_classes, num_classes, 2))
+    n = np.arange(num_classes)
+    distinct[:, n, n] = np.stack([own * np.cos(angle), own * np.sin(angle)], axis=-1)
+    return np.concatenate([common, distinct.reshape(len(tops), num_classes, -1)], axis=-1)
+
+
+def systems() -> dict[str, SequenceClasses]:
+    """Five class systems, the paper's own among them, by name. Only ``inside`` satisfies Assumption 2."""
+    return {
+        "Syn-Small": syn_small(),
+        "Syn-Medium": syn_medium(10),
+        "inside": with_overlap(5, 40_000, 0.04),
+        "outside": with_overlap(5, 1_000, 0.3),
+        "irregular": random_classes(np.random.default_rng(0), 12),
+    }
+
+
+def compared() -> dict[str, SequenceClasses]:
+    """The class systems on which the dynamics are compared: two that satisfy Assumption 2, and Syn-Small."""
+    weights = [1, 0.8, 0.5]
+    return {
+        "K = 2": with_overlap(2, 1_000, 0.3, distinct_weights=weights),
+        "K = 3": with_overlap(3, 10_000, 0.1, distinct_weights=weights),
+        "Syn-Small": syn_small(),
+    }
+
+
+def uneven() -> SequenceClasses:
+    """Two classes inside Assumption 2 that aren't alike: one distinct token each, and token 0 common to both.
+
+    The first class gives the common token 0.9 of its attention's length, the second 0.2.
+    """
+    attention = np.array([[0.9, math.sqrt(1 - 0.9**2), 0.0], [0.2, 0.0, math.sqrt(1 - 0.2**2)]])
+    vocab_size = math.ceil((6 / (0.9 * 0.2)) ** 2)  # the smallest that the assumption allows
+    probs = np.zeros((2, vocab_size))
+    probs[:, :3] = attention / attention.sum(axis=1, keepdims=True)
+    return SequenceClasses(probs, query_of=[vocab_size - 1] * 2)
+
+
+def along_training(classes: SequenceClasses, marks: Sequence[int], *, lr_y: float, lr_z: float) -> Floats:
+    """E at T = infinity of a model in training, shape (len(marks), K, K).
+
+    Parameters
+    ----------
+    marks
+        After how many steps of SGD with batch size 32 and T = 128 to take E, ascending; 0 is the start, Z = 0.
+    lr_y, lr_z
+        eta_Y and eta_Z.
+    """
+    run = train(classes, lr_y=lr_y, lr_z=lr_z, steps=marks[-1], batch_size=32, record=marks, device="cpu")
+    compact = classes.compact
+    logits = run.Z.isel(seed=0, rate=0).transpose("recorded", "query", "token").values
+    return np.stack([spectrum.E(spectrum.F(compact.probs, Z[compact.query_row])) for Z in logits])

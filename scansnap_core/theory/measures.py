@@ -1,0 +1,104 @@
+"""What is read off a training: attention, its entropy and recall on distinct tokens, relative gain, growth factor."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.theory import formulas
+from scansnap_core.theory.functions import function_of
+
+_c = function_of(formulas.c, (formulas.P, formulas.z_m))
+_r = function_of(formulas.r, (formulas.c_l, formulas.c_other))
+_chi = function_of(formulas.chi, (formulas.z, formulas.z_0))
+
+
+def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
+    """c_n at T = infinity (Eqn 5) from recorded attention logits.
+
+    Parameters
+    ----------
+    Z
+        As :func:`scansnap_core.engine.training.train` returns it, dimensions (..., query, token).
+
+    Returns
+    -------
+    xarray.DataArray
+        Dimensions (..., class, token); sums to 1 over ``token``.
+    """
+    _check_axes(Z, classes)
+    rows = Z.isel(query=xr.DataArray(classes.compact.query_row, dims="class")).transpose(..., "class", "token")
+    probs = classes.compact.probs
+    # tokens that a class doesn't hold get no attention, however large a z their other classes gave them
+    present = np.where(probs > 0, rows.values, -np.inf)
+    return rows.copy(data=_c(probs, present)).assign_attrs(units="attention")
+
+
+def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
+    """H_n = -sum c ln c over class n's distinct tokens, c renormalised over them (Fig. 6), in nats: (..., class).
+
+    NaN for a class without distinct tokens.
+    """
+    distinct = np.array([np.isin(c.token, classes.distinct_tokens(n)) for n in range(classes.num_classes)])
+    own = np.where(distinct, c.transpose(..., "class", "token").values, 0.0)
+    # of a class without distinct tokens, of a diverged run or of vanished attention there is nothing to divide by
+    with np.errstate(invalid="ignore"):
+        values = special.entr(own / own.sum(axis=-1, keepdims=True)).sum(axis=-1)
+    template = c.isel(token=0, drop=True).transpose(..., "class")
+    return template.copy(data=values).assign_attrs(units="nats")
+
+
+def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> xr.DataArray:
+    """The share of distinct tokens whose attention is above a threshold (Fig. 11, 12): (..., threshold).
+
+    Attention is the softmax of a query token's row of Z over all M tokens, about 1/M before training. For each class
+    it's compared on the class's distinct tokens; the mean is over classes that have some. NaN for a diverged run.
+
+    Parameters
+    ----------
+    Z
+        As :func:`scansnap_core.engine.training.train` returns it, dimensions (..., query, token). The tokens that no
+        class holds aren't in it. They never move, and their logits count as 0 here. That is exact for Z(0) = 0; where
+        they began uniformly in ±1/sqrt(M) it moves the softmax by less than exp(1/sqrt(M)) - 1, relatively.
+    thresholds
+        Shape (thresholds,), or one number.
+    """
+    _check_axes(Z, classes)
+    thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+    logits = Z.transpose(..., "query", "token")
+    frozen = np.zeros((*logits.shape[:-1], classes.vocab_size - len(classes.compact.tokens)))
+    softmax = special.softmax(np.concatenate([logits.values, frozen], axis=-1), axis=-1)
+    shares = []
+    for n, row in enumerate(classes.compact.query_row):
+        own = np.isin(classes.compact.tokens, classes.distinct_tokens(n))
+        if own.any():
+            attention = softmax[..., row, : own.size][..., own]
+            above = (attention[..., None] > thresholds).mean(axis=-2)
+            shares.append(np.where(np.isnan(attention).any(axis=-1, keepdims=True), np.nan, above))
+    values = np.mean(shares, axis=0) if shares else np.full((*logits.shape[:-2], thresholds.size), np.nan)
+    template = logits.isel(query=0, token=0, drop=True).expand_dims(threshold=thresholds, axis=-1)
+    return template.copy(data=values).assign_attrs(units="share of distinct tokens")
+
+
+def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
+    """r_{l/l'|n} = (c_l/c_l')^2 - 1 (Theorem 3) of two tokens, over the other dimensions of c."""
+    return c.isel(token=0, drop=True).copy(data=_r(c.sel(token=token), c.sel(token=other)))
+
+
+def growth_factor(z: NDArray[np.float64], z_0: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """chi_l = exp(2 (z_ml(t) - z_ml(0))) (Eqn 11)."""
+    return np.asarray(_chi(z, z_0))
+
+
+def _check_axes(Z: xr.DataArray, classes: SequenceClasses) -> None:
+    axes = {"token": classes.compact.tokens, "query": classes.compact.queries}
+    if not all(np.array_equal(Z.coords.get(dim, ()), labels) for dim, labels in axes.items()):
+        raise BadInput(
+            value=f"Z over {Z.sizes.get('query', 0)} queries and {Z.sizes.get('token', 0)} tokens",
+            rule="attention logits and classes name the same queries and tokens",
+            remedy="pass the classes that the run was trained on (one data set at a time)",
+        )

@@ -1,0 +1,103 @@
+"""What a finite sequence length adds: the leading terms, in 1/(T - 1), of means over sampled frequencies q.
+
+T - 1 independent contextual tokens have q = P on average and the covariance (diag P - P P^T)/(T - 1). Every function
+here gives the *coefficient* of 1/(T - 1). The expansion needs (T - 1) P(l|n) >> 1 for each token of the class that has
+attention; tokens with P = 0 never occur and drop out. Torch tensors with any leading dimensions.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine import model
+from scansnap_core.rules import check_seq_len
+from scansnap_core.theory.flows import Floats, TrueFlow
+
+
+def _over(values: Tensor, probs: Tensor) -> Tensor:
+    """values/P, and 0 where P = 0."""
+    present = probs > 0
+    return torch.where(present, values, 0.0) / torch.where(present, probs, 1.0)
+
+
+def dispersion(probs: Tensor, c: Tensor) -> Tensor:
+    """sum_l c_l^2/P(l|n), shape (...): T - 1 positions tell c as well as (T - 1)/dispersion tell P.
+
+    It is 1 at z = 0, and at most 1/min P and cosh^2(s/2) with s the spread of z over the support.
+
+    Parameters
+    ----------
+    probs, c
+        P(l|n) and the attention c of Eqn 5, both of shape (..., L).
+    """
+    return _over(c**2, probs).sum(dim=-1)
+
+
+def bias_c(probs: Tensor, c: Tensor) -> Tensor:
+    """(T - 1)(E[X^T b] - c), shape (..., L); arguments as in :func:`dispersion`. Zero at z = 0, where X^T b = q."""
+    return c * (dispersion(probs, c).unsqueeze(-1) - _over(c, probs))
+
+
+def bias_f(probs: Tensor, f: Tensor) -> Tensor:
+    """(T - 1)(E[LN(X^T b)] - f), shape (..., L), for the l2-normalised f of shape (..., L)."""
+    second, fourth = (_over(f**power, probs).sum(dim=-1, keepdim=True) for power in (2, 4))
+    return f * (1.5 * fourth - 0.5 * second - _over(f**2, probs))
+
+
+def covariance_f(probs: Tensor, f: Tensor) -> Tensor:
+    """(T - 1) times the covariance matrix of LN(X^T b), shape (..., L, L)."""
+    weighed = _over(f**2, probs)
+    fourth = _over(f**4, probs).sum(dim=-1)[..., None, None]
+    pairs = f.unsqueeze(-1) * f.unsqueeze(-2) * (fourth - weighed.unsqueeze(-1) - weighed.unsqueeze(-2))
+    return pairs + torch.diag_embed(weighed)
+
+
+def gain(probs: Tensor, f: Tensor, target: Tensor, Y: Tensor, multiplicity: Tensor | None = None) -> Tensor:
+    """(T - 1)(E[J] - J at q = P) of each class, shape (..., B): g^T bias_f less half the logits' variance under alpha.
+
+    Parameters
+    ----------
+    probs, f
+        Shape (..., B, L), B classes.
+    target, Y, multiplicity
+        As in :func:`scansnap_core.engine.model.gradients`.
+    """
+    alpha = model.decode(f, Y, multiplicity).exp()
+    shift = (bias_f(probs, f) * ((target - alpha) @ Y.mT)).sum(dim=-1)
+    logits = Y.mT @ covariance_f(probs, f) @ Y
+    own = (alpha * torch.diagonal(logits, dim1=-2, dim2=-1)).sum(dim=-1)
+    mean = torch.einsum("...o,...op,...p->...", alpha, logits, alpha)
+    return shift - 0.5 * (own - mean)
+
+
+class FiniteLengthFlow(TrueFlow):
+    """The gradient flow of the expected objective at finite T, to the order 1/(T - 1).
+
+    State and clock as in :class:`~scansnap_core.theory.flows.TrueFlow`, which it is at T = infinity; B takes xi at
+    q = P.
+
+    Parameters
+    ----------
+    seq_len
+        T, the query included; at least 2, or ``inf``.
+    """
+
+    def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float, *, seq_len: float) -> None:
+        check_seq_len(seq_len)
+        super().__init__(classes, lr_y, lr_z)
+        self._share = 0.0 if math.isinf(seq_len) else 1 / (seq_len - 1)
+
+    def rhs(self, t: float, state: Floats) -> Floats:
+        """d(state)/dt."""
+        Y, Z = (torch.from_numpy(part.copy()).requires_grad_() for part in self.unpack(state)[:2])
+        f = model.normalise(model.attend(self._probs, self._queries @ Z))
+        gains = gain(self._probs, f, self._targets, Y, self._multiplicity)
+        dY, dZ = torch.autograd.grad((self._weight * gains).sum(), (Y, Z))
+        change = super().rhs(t, state)
+        change[: self._cuts[0]] += self._share * self._lr_y * (dY / self._multiplicity).numpy().ravel()
+        change[self._cuts[0] : self._cuts[1]] += self._share * self._lr_z * dZ.numpy().ravel()
+        return change

@@ -1,0 +1,94 @@
+"""The linear algebra of weak correlations: F, E, E' and what they make attention do.
+
+Assumption 2, App. D.1, Lemma 14; beta of Theorem 1 and the sum over n' of Eqn 97. Leading axes ("...") batch over
+systems.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scansnap_core.theory.formulas import P, f, z_m
+from scansnap_core.theory.functions import function_of
+
+Floats = NDArray[np.float64]
+
+_f = function_of(f, (P, z_m))
+
+
+def F(probs: Floats, z: Floats) -> Floats:
+    """The decoder's inputs F = [f_1..f_K] as rows, shape (K, L) (the paper's F is the transpose).
+
+    Parameters
+    ----------
+    probs, z
+        P(l|n) and the attention logits z_{psi(n)} that class n sees, both of shape (K, L). Tokens with P = 0 get no
+        attention, whatever their z.
+    """
+    return np.asarray(_f(probs, np.where(probs > 0, z, -np.inf)))
+
+
+def E(F: Floats) -> Floats:
+    """E = F^T F - I for F as rows: the overlaps f_n^T f_n' off a zero diagonal (‖f_n‖ = 1), shape (..., K, K)."""
+    return _off_diagonal(F @ np.swapaxes(F, -1, -2))
+
+
+def E_prime(E: Floats) -> Floats:
+    """E' = I - (I + E)^{-1}, shape (..., K, K), so that (I + E)^{-1} = I - E' (Lemma 14).
+
+    App. D.1 defines E' with the opposite sign; Eqn 28, Lemmas 14-17 and Theorems 1 and 5 need this one.
+    """
+    # the same as (I + E)^{-1} E, which keeps its relative precision however small the overlaps get
+    return np.asarray(np.linalg.solve(np.eye(E.shape[-1]) + E, E), dtype=np.float64)
+
+
+def projection(F: Floats, g: Floats) -> Floats:
+    """The coefficients a of g ~ sum_n' a_n' f_n' (least squares), for every row of g: shape (..., K).
+
+    With Eqn 9, g = gamma (iota_n f_n - sum beta_nn' f_n'), so a_n = gamma iota_n and a_n' = -gamma beta_nn'.
+    """
+    return np.asarray(g @ np.linalg.pinv(F))
+
+
+def beta(E: Floats, vocab_size: float) -> Floats:
+    """beta_nn' of Theorem 1 without its statistical terms (sigma = theta = 0), zero diagonal, shape (..., K, K).
+
+    q_1 E'_n'n + q_0 (sum_{k≠n} E'_kn' - 1): Eqn 88 with the sign of its first q_0 term put right. It tends to E'_n'n
+    as M grows.
+
+    Parameters
+    ----------
+    E
+        The overlaps, shape (..., K, K).
+    vocab_size
+        M >= 2; infinity is allowed.
+    """
+    inverse = 1 / (vocab_size - 1)
+    q_1, q_0 = 1 + inverse, -(1 + inverse) * inverse
+    Ep = E_prime(E)
+    rest = Ep.sum(axis=-2, keepdims=True) - Ep  # Ep is symmetric: the sum over k≠n of E'_kn', at (n, n')
+    return _off_diagonal(q_1 * Ep + q_0 * (rest - 1))
+
+
+def force(F: Floats, beta: Floats) -> Floats:
+    """f_nl sum_{n'≠n} beta_nn' [(f_n^T f_n') f_nl - f_n'l], class n's term of Eqn 97; shape (..., K, L).
+
+    z'_ml is eta_Z gamma times its sum over the classes with query m.
+
+    Parameters
+    ----------
+    F
+        f_n as rows, shape (..., K, L).
+    beta
+        beta_nn' with a zero diagonal, shape (..., K, K).
+    """
+    pull = (beta * E(F)).sum(axis=-1, keepdims=True)
+    return np.asarray(F * (pull * F - beta @ F))
+
+
+def _off_diagonal(matrix: Floats) -> Floats:
+    result = np.array(matrix, dtype=np.float64)
+    diagonal = np.arange(result.shape[-1])
+    result[..., diagonal, diagonal] = 0.0
+    return result

@@ -1,0 +1,243 @@
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scansnap_core.book import execute
+from scansnap_core.cli import main
+from scansnap_core.ledger import VERDICT_MIME
+from tests.book.books import (
+    CHAPTER,
+    GOOD_CELLS,
+    change_code,
+    claim_another_statement,
+    claim_falsely,
+    clear,
+    png,
+    replace_verdict,
+    spoil,
+    write_book,
+    write_to_stderr,
+)
+from tests.book.conftest import Run
+
+
+def test_a_good_book_is_verified(book: Path, verify: Run) -> None:
+    before = (book / CHAPTER).read_text()
+    code, table, errors = verify("lemma_08", "--json", str(book / "found.json"))
+    assert (code, errors) == (0, "")
+    assert "lemma_08  Exponential against linear growth  holds    1 1 1" in table
+    assert (book / CHAPTER).read_text() == before
+    found = json.loads((book / "found.json").read_text())
+    assert found["failures"] == []
+    assert [(c["id"], c["verified"], c["verdict"], c["failures"]) for c in found["chapters"]] == [
+        ("lemma_08", True, "holds", [])
+    ]
+
+
+def replace_text(cells: list[Any]) -> None:
+    cells[1]["outputs"][0]["data"]["text/plain"][1] = "    measured: 0.4\n"
+
+
+def swap_picture(cells: list[Any]) -> None:
+    cells[2]["outputs"][0]["data"]["image/png"] = png("darkgreen")
+
+
+def delete_picture(cells: list[Any]) -> None:
+    cells[2]["outputs"] = []
+
+
+def clear_one(cells: list[Any]) -> None:
+    cells[3]["outputs"], cells[3]["execution_count"] = [], None
+
+
+def execute_twice(cells: list[Any]) -> None:
+    cells[3]["execution_count"] = 9
+
+
+def end_with_semicolon(cells: list[Any]) -> None:
+    cells[0]["source"][-1] += ";"
+
+
+def mark_by_comment(cells: list[Any]) -> None:
+    cells[3]["source"].insert(0, "# NBVAL_IGNORE_OUTPUT\n")
+
+
+def mark_by_tag(cells: list[Any]) -> None:
+    cells[3]["metadata"]["tags"] = ["nbval-ignore-output"]
+
+
+def let_control_pass(cells: list[Any]) -> None:
+    cells[1]["source"][1] = cells[1]["source"][1].replace("another(0.5)", "another(0.35)")
+
+
+def drop_conclusion(cells: list[Any]) -> None:
+    del cells[4]
+
+
+def write_literal_control(cells: list[Any]) -> None:
+    cells[1]["source"][1] = cells[1]["source"][1].replace("control=another(0.5)", "control=0.7")
+
+
+@pytest.mark.parametrize(
+    ("change", "reasons"),
+    [
+        (replace_text, ["cell 2 stores another text/plain than it gives: stored", "measured: 0.5"]),
+        (replace_verdict, [f"cell 5 stores another {VERDICT_MIME} than it gives", "fails as printed"]),
+        (swap_picture, ["cell 3 stores another image/png than it gives: they differ by"]),
+        (delete_picture, ["cell 3 stores 0 outputs (none), but gives 1"]),
+        (change_code, ["cell 4 stores another stdout than it gives", "stored 'a number: 2", "fresh 'a number: 3"]),
+        (clear, ["its outputs were cleared"]),
+        (clear_one, ["cell 4 is stored as never executed"]),
+        (execute_twice, ["cell 4 is stored as execution 9"]),
+        (end_with_semicolon, ["cell 1 has a line that ends in ';'"]),
+        (mark_by_comment, ["cell 4 has the marker NBVAL_IGNORE_OUTPUT"]),
+        (mark_by_tag, ["cell 4 has the marker nbval-ignore-output"]),
+        (claim_falsely, ["cell 2 raised CheckFailed: Lemma 8, symbolic witness, 'symbolic half': measured 0.61"]),
+        (let_control_pass, ["cell 2 raised ControlPassed", "the control (another half) gives 0.55"]),
+        (claim_another_statement, ["its verdict is that of lemma_09"]),
+        (drop_conclusion, ["its outputs hold no verdicts"]),
+        (write_literal_control, ["cell 2 has a control that nothing computes: 0.7"]),
+        (write_to_stderr, ["cell 4 stores on stderr 'careful'", "cell 4 gives on stderr 'careful'"]),
+    ],
+)
+def test_a_spoilt_chapter_is_named_with_its_reason(
+    book: Path, verify: Run, change: Callable[[list[Any]], None], reasons: list[str]
+) -> None:
+    spoil(book, change)
+    code, table, errors = verify()
+    assert code == 1
+    assert "NOT VERIFIED" in table
+    assert all(line.startswith("scansnap: lemma_08: ") for line in errors.splitlines())
+    for reason in reasons:
+        assert reason in errors
+
+
+def test_a_chapter_missing_from_the_contents_and_an_entry_without_a_file(book: Path, verify: Run) -> None:
+    toc = book / "_toc.yml"
+    toc.write_text(toc.read_text().replace("lemma_08", "lemma_11"))
+    code, _, errors = verify()
+    assert code == 1
+    assert errors.splitlines() == [
+        "scansnap: lemma_08: it is missing from _toc.yml",
+        "scansnap: _toc.yml lists chapters/statements/lemma_11, which has no file",
+    ]
+
+
+def write_heading(book: Path, text: str) -> None:
+    notebook = json.loads((book / CHAPTER).read_text())
+    notebook["cells"][0]["source"] = text
+    (book / CHAPTER).write_text(json.dumps(notebook))
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("# Lemma 9: a heading", "its heading is '# Lemma 9: a heading' instead of '# Lemma 8: ...'"),
+        ("Lemma 8: a heading", "its heading is 'Lemma 8: a heading' instead of '# Lemma 8: ...'"),
+        ("# Lemma 8: a\n```{prf:lemma} Lemma 9, as printed", "it shows Lemma 9 as its own statement"),
+        ("# Lemma 8: a\n```{statement-links} lemma_09", "it shows lemma_09 as its own statement"),
+    ],
+)
+def test_a_chapter_names_its_own_page(book: Path, verify: Run, text: str, fault: str) -> None:
+    write_heading(book, text)
+    code, _, errors = verify()
+    assert code == 1
+    assert errors == f"scansnap: lemma_08: {fault}\n"
+
+
+@pytest.mark.parametrize(
+    ("entries", "reason"),
+    [
+        (["chapters/lemma_11"], "lists chapters/lemma_11, which has no file"),
+        (["chapters/statements/lemma_08"], "lists chapters/statements/lemma_08, whose file it lists already"),
+        (
+            ["chapters/statements/lemma_08.ipynb"],
+            "lists chapters/statements/lemma_08.ipynb, whose file it lists already",
+        ),
+    ],
+)
+def test_what_is_wrong_with_the_book_alone_fails_it(book: Path, verify: Run, entries: list[str], reason: str) -> None:
+    with (book / "_toc.yml").open("a") as toc:
+        toc.writelines(f"- file: {entry}\n" for entry in entries)
+    code, table, errors = verify()
+    assert "NOT VERIFIED" not in table
+    assert errors == f"scansnap: _toc.yml {reason}\n"
+    assert code == 1
+
+
+def test_a_cell_that_hangs_is_named_and_leaves_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A kernel writes to the terminal by itself, past Python's own stderr."""
+    monkeypatch.setattr(execute, "_CELL_TIMEOUT_SECONDS", 1)
+    write_book(tmp_path, (CHAPTER, ("import time; time.sleep(60)",)))
+    assert main(["verify", "--book", str(tmp_path)]) == 1
+    errors = capfd.readouterr().err.splitlines()
+    assert errors[0] == "scansnap: lemma_08: cell 1 ran longer than 1 s"
+    assert all(line.startswith("scansnap: lemma_08: ") for line in errors)
+
+
+def test_several_chapters_at_a_time(book: Path, verify: Run) -> None:
+    """One stays good, one claims falsely, one is no notebook, and one is named for no page."""
+    spoilt = tuple(cell.replace("0.5, '<='", "0.9, '<='").replace("lemma_08", "lemma_09") for cell in GOOD_CELLS)
+    folder = (book / CHAPTER).parent
+    write_book(book, (Path("chapters/lemma_09.ipynb"), spoilt), (Path("chapters/lemma_99.ipynb"), GOOD_CELLS))
+    (folder / "lemma_10.ipynb").write_text("{")
+    (book / "_toc.yml").write_text(
+        "root: chapters/index\nparts:\n- chapters:\n  - file: chapters/lemma_09\n  - file: chapters/lemma_99.ipynb\n"
+        "    sections: [{file: chapters/statements/lemma_08}, {file: chapters/statements/lemma_10}]\n"
+    )
+    code, _, errors = verify("--jobs", "2", "--json", str(book / "found.json"))
+    assert code == 1
+    assert "lemma_09: cell 2 raised CheckFailed: Lemma 9, symbolic witness" in errors
+    assert "lemma_10: it is no readable notebook" in errors
+    assert "lemma_99: its file name is no statement's, figure's or page's id" in errors
+    assert "lemma_08" not in errors.replace("that of lemma_08", "")
+    found = {chapter["id"]: chapter for chapter in json.loads((book / "found.json").read_text())["chapters"]}
+    assert {page_id for page_id, chapter in found.items() if chapter["verified"]} == {"lemma_08"}
+    assert found["lemma_09"]["verdict"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lemma_8"], "did you mean lemma_08?"),
+        (["lemma_11"], "id = 'lemma_11': it has no chapter yet; choose from lemma_08"),
+        (["--jobs", "0"], "--jobs 0"),
+        (["--json", "nowhere/found.json"], "--json nowhere/found.json: its folder doesn't exist"),
+        (["--book", "nowhere"], "there is no such folder"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_runs(verify: Run, arguments: list[str], message: str) -> None:
+    code, table, errors = verify(*arguments)
+    assert (code, table) == (2, "")
+    assert errors.startswith("scansnap: error: ")
+    assert message in errors
+    assert len(errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize("toc", [None, "a: [", "\udcff"])
+def test_a_book_needs_readable_contents(book: Path, verify: Run, toc: str | None) -> None:
+    (book / "_toc.yml").unlink()
+    if toc is not None:
+        (book / "_toc.yml").write_bytes(toc.encode("utf-8", "surrogateescape"))
+    code, _, errors = verify()
+    assert code == 2
+    assert "_toc.yml: the book needs a readable table of contents" in errors
+
+
+def test_a_book_without_chapters_is_refused(book: Path, verify: Run) -> None:
+    (book / CHAPTER).unlink()
+    code, _, errors = verify()
+    assert code == 2
+    assert "nothing would be verified" in errors
+
+
+def test_verifying_never_imports_torch() -> None:
+    code = "import sys, scansnap_core.cli, scansnap_core.book.verify; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

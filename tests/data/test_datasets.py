@@ -1,0 +1,147 @@
+"""Syn-Small and Syn-Medium as the paper's figures used them, classes of a chosen overlap, and the audit."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from scansnap_core import BadInput
+from scansnap_core.data.audit import audit, table
+from scansnap_core.data.datasets import syn_large, syn_medium, syn_small, with_overlap
+from scansnap_core.data.sequences import SequenceClasses
+
+
+def test_syn_small() -> None:
+    classes = syn_small()
+    assert (classes.num_classes, classes.vocab_size) == (2, 34)
+    assert classes.common_tokens.tolist() == list(range(10))
+    assert classes.distinct_tokens(0).tolist() == list(range(10, 20))
+    assert classes.distinct_tokens(1).tolist() == list(range(20, 30))
+    assert classes.query_of.tolist() == [30, 31]
+    assert classes.next_of.tolist() == [32, 33]
+    total = 10 + 5.5  # ten tokens of weight 1, and 0.1 + 0.2 + ... + 1.0
+    assert classes.probs[0, :10] == pytest.approx([1 / total] * 10, rel=1e-9, abs=0)
+    assert classes.probs[1, 20:30] == pytest.approx([(i + 1) / 10 / total for i in range(10)], rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize(("num_queries", "vocab_size"), [(1, 33), (3, 79), (5, 125), (10, 240)])
+def test_syn_medium(num_queries: int, vocab_size: int) -> None:
+    classes = syn_medium(num_queries)
+    K = 2 * num_queries
+    assert (classes.num_classes, classes.vocab_size) == (K, vocab_size)
+    assert classes.common_tokens.tolist() == list(range(10))
+    assert [classes.distinct_tokens(n).tolist() for n in (0, K - 1)] == [
+        list(range(10, 20)),
+        list(range(K * 10, K * 10 + 10)),
+    ]
+    first_query = 10 + 10 * K
+    assert classes.query_of.tolist() == [first_query + n // 2 for n in range(K)]
+    assert classes.next_of.tolist() == list(range(first_query + num_queries, vocab_size))
+
+
+def test_syn_medium_needs_a_query() -> None:
+    with pytest.raises(BadInput, match="num_queries = 0: Syn-Medium has at least one query token; use 1, 3, 5 or 10"):
+        syn_medium(0)
+
+
+def test_syn_large_is_syn_medium_at_any_size() -> None:
+    medium, large = syn_medium(3), syn_large(6, 10**12)
+    assert (large.compact.probs == medium.compact.probs).all()
+    assert (large.query_of == medium.query_of).all()
+    assert (large.next_of == medium.next_of).all()
+    assert large.vocab_size == 10**12
+    odd = syn_large(3, 45)
+    assert odd.query_of.tolist() == [40, 40, 41]
+    assert odd.next_of.tolist() == [42, 43, 44]
+
+
+@pytest.mark.parametrize(("num_classes", "vocab_size", "needed"), [(3, 44, 45), (0, 100, 10)])
+def test_bad_syn_large(num_classes: int, vocab_size: int, needed: int) -> None:
+    with pytest.raises(BadInput, match=f"K = {num_classes}, M = {vocab_size}: K >= 1, and M >= {needed} for the comm"):
+        syn_large(num_classes, vocab_size)
+
+
+@pytest.mark.parametrize("weights", [np.linspace(0.1, 1, 10), [1.0], [3, 1]])
+@pytest.mark.parametrize("rho", [0.0, 0.01, 0.5, 0.99])
+def test_every_overlap_is_rho(rho: float, weights: list[float]) -> None:
+    K = 4
+    classes = with_overlap(K, 60, rho, distinct_weights=weights)
+    assert np.abs(classes.E - rho * (1 - np.eye(K))).max() < 1e-14
+    assert classes.eigenvalues == pytest.approx([(K - 1) * rho] + [-rho] * (K - 1), abs=1e-14)
+    assert classes.common_tokens.tolist() == ([0] if rho else [])
+    assert all(len(classes.distinct_tokens(n)) == len(weights) for n in range(K))
+    assert len(set(classes.query_of.tolist())) == 1
+
+
+def holds(classes: SequenceClasses) -> dict[str, bool]:
+    return {c.name: c.holds for c in audit(classes, lr_y=10, lr_z=1)}
+
+
+def test_audit_inside_and_outside_each_edge() -> None:
+    K, M = 3, 10_000
+    low, high = 6 / math.sqrt(M), 1 / (K * (K - 1))  # 0.06 and 1/6
+    inside = {
+        "1(a) positions": True, "1(b) length": True, "1(c) rates": True,
+        "2 vocabulary": True, "2 largest eigenvalue": True, "2 smallest eigenvalue": True,
+    }  # fmt: skip
+    for rho in (low * 1.001, (low + high) / 2, high * 0.999):
+        assert holds(with_overlap(K, M, rho)) == inside
+    assert holds(with_overlap(K, M, low * 0.999)) == {**inside, "2 smallest eigenvalue": False}
+    assert holds(with_overlap(K, M, high * 1.001)) == {**inside, "2 largest eigenvalue": False}
+    # M >= 10 K^2, where the eigenvalues have no room to be right
+    assert holds(with_overlap(3, 90, 0.1))["2 vocabulary"] is True
+    assert holds(with_overlap(3, 89, 0.1))["2 vocabulary"] is False
+
+
+def test_audit_of_the_architecture() -> None:
+    classes = with_overlap(3, 10_000, 0.1)
+    named = {c.name: c for c in audit(classes, seq_len=128, lr_y=9.99, lr_z=1)}
+    assert not named["1(b) length"].holds
+    assert named["1(b) length"].actual == "T = 128"
+    assert not named["1(c) rates"].holds
+    assert named["1(c) rates"].actual == "eta_Y/eta_Z = 9.99"
+    assert "1(c) rates" not in {c.name for c in audit(classes)}
+
+
+def test_the_papers_own_data_break_assumption_2() -> None:
+    for classes in (syn_small(), syn_medium(1), syn_medium(10)):
+        assert not holds(classes)["2 largest eigenvalue"]
+
+
+def test_the_table_shows_what_is_required_and_what_is_there() -> None:
+    lines = table(audit(with_overlap(3, 10_000, 0.05))).splitlines()
+    assert lines[0].split() == ["condition", "required", "actual", "holds"]
+    assert lines[-1].split()[-2:] == ["0.05", "NO"]
+    assert lines[-2].split()[-2:] == ["0.1", "yes"]
+    assert "= 0.06 for all i" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"seq_len": 1}, "seq_len = 1: T is"), ({"lr_y": 1.0, "lr_z": 0.0}, "lr_z = 0.0: a"), ({"lr_y": -1}, "lr_y = -1")],
+)
+def test_bad_audit(options: dict[str, float], message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        audit(syn_small(), **options)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "weights", "message"),
+    [
+        ((3, 60, 1.0), [1.0], "rho = 1.0: probabilities are not negative, so an overlap lies in [0, 1); choose"),
+        ((3, 60, -0.1), [1.0], "rho = -0.1: "),
+        ((3, 60, math.nan), [1.0], "rho = nan: "),
+        ((1, 60, 0.1), [1.0], "K = 1, M = 60: K >= 2, and M >= 3 "),
+        ((3, 4, 0.1), [1.0], "K = 3, M = 4: K >= 2, and M >= 5 "),
+        ((3, 60, 0.1), [], "distinct_weights = []: weights are a list of positive finite numbers"),
+        ((3, 60, 0.1), [1.0, 0.0], "distinct_weights = [1.0, 0.0]: "),
+        ((3, 60, 0.1), [math.inf], "distinct_weights = [inf]: "),
+    ],
+)
+def test_bad_overlap(arguments: tuple[int, int, float], weights: list[float], message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        with_overlap(*arguments, distinct_weights=weights)
+    assert str(caught.value).startswith(message)

@@ -1,0 +1,207 @@
+"""Classes: token kinds, overlaps, dense and sparse, what is refused, and what sampling draws."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+from scansnap_core import BadInput
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.draws import Fresh, Replay
+from tests.engine.references import overlapping_classes, scattered_classes
+
+
+def test_token_kinds() -> None:
+    classes = overlapping_classes()
+    assert classes.vocab_size == 9
+    assert classes.num_classes == 3
+    assert classes.num_holders.tolist() == [3, 2, 1, 1, 1, 1, 0, 0, 0]
+    assert classes.common_tokens.tolist() == [0, 1]
+    assert [classes.distinct_tokens(n).tolist() for n in range(3)] == [[2], [3, 4], [5]]
+    assert [classes.support(n).tolist() for n in range(3)] == [[0, 1, 2], [0, 3, 4], [0, 1, 5]]
+    assert classes.tokens.tolist() == [0, 1, 2, 3, 4, 5]
+    assert repr(classes) == "SequenceClasses(K=3, M=9, queries=2)"
+
+
+def test_overlaps_and_their_eigenvalues() -> None:
+    classes = overlapping_classes()
+    P = classes.probs
+    for n in range(3):
+        for other in range(3):
+            cosine = P[n] @ P[other] / np.sqrt((P[n] @ P[n]) * (P[other] @ P[other]))
+            assert classes.E[n, other] == pytest.approx(0 if n == other else cosine, rel=1e-14, abs=0)
+    characteristic = [np.linalg.det(classes.E - value * np.eye(3)) for value in classes.eigenvalues]
+    assert characteristic == pytest.approx([0, 0, 0], abs=1e-14)
+    assert (np.diff(np.abs(classes.eigenvalues)) <= 0).all()
+    assert classes.eigenvalues.sum() == pytest.approx(0, abs=1e-14)
+
+
+def test_sparse_classes_are_the_dense_ones() -> None:
+    dense = overlapping_classes()
+    parts = sparse.coo_array(dense.probs)
+    twice = sparse.coo_array(
+        (np.r_[parts.data / 2, parts.data / 2, 0.0], tuple(np.r_[i, i, 0] for i in parts.coords)), shape=parts.shape
+    )
+    for matrix in (sparse.csr_array(dense.probs), sparse.csc_matrix(dense.probs), twice):
+        other = SequenceClasses(matrix, dense.query_of, dense.next_of)
+        assert (other.probs == dense.probs).all()
+        assert (other.E == dense.E).all()
+        assert (other.tokens == dense.tokens).all()
+        assert (other.compact.probs == dense.compact.probs).all()
+
+
+def test_an_entry_in_two_parts_is_one_token() -> None:
+    parts = sparse.csr_array(([0.25, 0.5, 0.25, 1.0], [1, 2, 1, 2], [0, 3, 4]), shape=(2, 4))
+    assert parts.nnz == 4
+    classes = SequenceClasses(parts, [0, 0])
+    assert classes.support(0).tolist() == [1, 2]
+    assert classes.num_holders.tolist() == [0, 1, 2, 0]
+    assert classes.distinct_tokens(0).tolist() == [1]
+    assert classes.probs[0].tolist() == [0, 0.5, 0.5, 0]
+
+
+@pytest.mark.parametrize("last", [10**6, 10**13])
+def test_a_large_vocabulary_costs_only_its_support(last: int) -> None:
+    probs = sparse.csr_array(([0.5, 0.5, 0.25, 0.75], ([0, 0, 1, 1], [7, 10**3, 7, last])), shape=(2, last + 1))
+    classes = SequenceClasses(probs, [3, 3])
+    assert classes.compact.tokens.tolist() == [7, 10**3, last]
+    assert classes.compact.probs.tolist() == [[0.5, 0.5, 0], [0.25, 0, 0.75]]
+    assert (classes.sparse_probs.toarray() == classes.compact.probs).all()
+    assert classes.common_tokens.tolist() == [7]
+    assert classes.distinct_tokens(1).tolist() == [last]
+    assert classes.E[0, 1] == pytest.approx(0.5 * 0.25 / np.sqrt(0.5 * 0.625), rel=1e-14, abs=0)
+
+
+def test_compact_axes_hold_the_classes() -> None:
+    classes = overlapping_classes()
+    compact = classes.compact
+    assert compact.queries.tolist() == [6, 7]
+    assert compact.query_row.tolist() == [0, 1, 0]
+    assert (compact.probs == classes.probs[:, compact.tokens]).all()
+
+
+def test_input_is_not_changed() -> None:
+    probs = sparse.csr_array(np.array([[0.3000001, 0.7]]))
+    classes = SequenceClasses(probs, [0])
+    assert probs.data.tolist() == [0.3000001, 0.7]
+    assert classes.probs.sum() == pytest.approx(1, abs=1e-15)
+
+
+def test_every_token_may_be_a_next_token() -> None:
+    classes = SequenceClasses(np.eye(2), [0, 1])
+    assert (classes.num_classes, classes.vocab_size) == (2, 2)
+    assert classes.next_of.tolist() == [0, 1]
+
+
+def test_a_token_of_two_classes_is_common() -> None:
+    classes = scattered_classes()
+    assert classes.tokens.tolist() == [2, 5, 7, 9, 11, 13]
+    assert classes.common_tokens.tolist() == [2, 5, 11]
+    assert [classes.distinct_tokens(n).tolist() for n in range(4)] == [[], [9], [13], [7]]
+    assert classes.compact.queries.tolist() == [3, 8, 12]
+    assert classes.compact.query_row.tolist() == [2, 0, 2, 1]
+
+
+TWO = [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]
+BAD: list[tuple[Any, Any, Any, str]] = [
+    ([[1.5, -0.5]], [0], None, "class 0 has the probability -0.5: probabilities are finite and not negative; correct"),
+    ([[0.5, np.nan]], [0], None, "class 0 has the probability nan: probabilities are finite and not negative"),
+    ([[1.0, 0], [np.inf, 0]], [0, 0], None, "class 1 has the probability inf: probabilities are finite"),
+    ([[0.5, 0.4]], [0], None, "class 0 sums to 0.9: the probabilities of a class sum to 1 (within 1e-06); divide"),
+    ([[0.5, 0.6]], [0], None, "class 0 sums to 1.1: the probabilities of a class sum to 1"),
+    ([[0.5, 0.500002]], [0], None, "class 0 sums to 1.000002: the probabilities of a class sum to 1"),
+    ([[1.0001, -0.0001]], [0], None, "class 0 has the probability -0.0001: probabilities are finite and not negative"),
+    ([[1.0, 0], [0, 0]], [0, 0], None, "class 1 holds no token: every class gives some token a positive probability;"),
+    ([0.5, 0.5], [0], None, "probs of shape (2,): P(l|n) has shape (K, M) with K and M at least 1; pass one row"),
+    ([], [], None, "probs of shape (0,): P(l|n) has shape (K, M)"),
+    (np.ones((0, 3)), [], None, "probs of shape (0, 3): P(l|n) has shape (K, M)"),
+    (np.ones((1, 1, 1)), [0], None, "probs: "),
+    ([["a", "b"]], [0], None, "probs: could not convert string to float"),
+    ([[1.0], [1.0]], [0, 0], None, "K = 2 classes over M = 1 tokens: next tokens are tokens, so K <= M; enlarge"),
+    (TWO, [0, 3], None, "query_of holds 3: tokens are numbered 0..2 (M = 3); count tokens from 0"),
+    (TWO, [-1, 0], None, "query_of holds -1: tokens are numbered 0..2"),
+    (TWO, [0], None, "query_of of shape (1,) and type int64: one integer token a class, K = 2; pass a list of K token"),
+    (TWO, [0.0, 1.0], None, "query_of of shape (2,) and type float64: one integer token a class"),
+    (TWO, [0, 0], [1, 3], "next_of holds 3: tokens are numbered 0..2"),
+    (TWO, [0, 0], [1, 1], "next_of = [1, 1]: a class is named by its next token, so next tokens are distinct; merge"),
+]
+
+
+@pytest.mark.parametrize(("probs", "query_of", "next_of", "message"), BAD, ids=[row[3].split(":")[0] for row in BAD])
+def test_bad_classes(probs: Any, query_of: Any, next_of: Any, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        SequenceClasses(probs, query_of, next_of)
+    assert str(caught.value).startswith(message)
+
+
+SAMPLES, LENGTH = 3000, 9
+
+
+@pytest.mark.parametrize("source", [Fresh, Replay])
+def test_sampling_frequencies(source: type[Fresh] | type[Replay]) -> None:
+    classes = overlapping_classes()
+    draws = source(classes, [12], SAMPLES, LENGTH)
+    (drawn,), (q,) = draws.batch()
+    counts = q * (LENGTH - 1)
+    assert counts == pytest.approx(np.rint(counts), abs=1e-12)
+    assert counts.sum(axis=1) == pytest.approx(np.full(SAMPLES, LENGTH - 1), rel=1e-9, abs=0)
+    assert stats.chisquare(np.bincount(drawn, minlength=3)).pvalue > 1e-3
+    for n in range(3):
+        seen, probs = counts[drawn == n].sum(axis=0), classes.compact.probs[n]
+        assert (seen[probs == 0] == 0).all()
+        assert stats.chisquare(seen[probs > 0], seen.sum() * probs[probs > 0]).pvalue > 1e-3
+        # tokens are independent: one token's count is binomial, so its variance is too
+        first = np.flatnonzero(probs)[0]
+        expected = (LENGTH - 1) * probs[first] * (1 - probs[first])
+        assert counts[drawn == n, first].var() == pytest.approx(expected, rel=0.15, abs=0)
+        # control: another class's probabilities
+        other = classes.compact.probs[(n + 1) % 3][probs > 0] + 0.05
+        assert stats.chisquare(seen[probs > 0], seen.sum() * other / other.sum()).pvalue < 1e-6
+
+
+def test_infinite_sequences_are_the_probabilities() -> None:
+    classes = overlapping_classes()
+    drawn, q = classes.sample(np.random.default_rng(0), 20, np.inf)
+    assert (q == classes.compact.probs[drawn]).all()
+
+
+def test_the_next_batch_is_another_one() -> None:
+    draws = Fresh(overlapping_classes(), [0, 1], 6, 8)
+    first, second = draws.batch(), draws.batch()
+    assert first[0].shape == (2, 6)
+    assert first[1].shape == (2, 6, 6)
+    assert (first[1] != second[1]).any()
+    assert (first[1][0] != first[1][1]).any()
+
+
+MORE_BAD: list[tuple[Any, Any, Any, str]] = [
+    (TWO, [0, 0, 0], None, "query_of of shape (3,) and type int64: one integer token a class, K = 2"),
+    (TWO, [[0], [0]], None, "query_of of shape (2, 1) and type int64: one integer token a class, K = 2"),
+    (TWO, [5, -2], None, "query_of holds 5: tokens are numbered 0..2"),
+    (TWO, [-2, 5], None, "query_of holds -2: tokens are numbered 0..2"),
+    ([[1.5, -0.25, -0.25]], [0], None, "class 0 has the probability -0.25: probabilities are finite and not negative"),
+    ([[2.5, -0.5, -1.0]], [0], None, "class 0 has the probability -0.5: probabilities are finite and not negative"),
+]
+
+
+@pytest.mark.parametrize(("probs", "query_of", "next_of", "message"), MORE_BAD)
+def test_more_bad_classes(probs: Any, query_of: Any, next_of: Any, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        SequenceClasses(probs, query_of, next_of)
+    assert str(caught.value).startswith(message)
+
+
+def test_as_many_classes_as_tokens_and_one_token_a_class() -> None:
+    classes = SequenceClasses([[1.0, 0.0], [0.0, 1.0]], [1, 0])
+    assert classes.next_of.tolist() == [0, 1]
+    assert classes.E.tolist() == [[0, 0], [0, 0]]
+    assert [classes.distinct_tokens(n).tolist() for n in range(2)] == [[0], [1]]
+
+
+def test_the_compact_axes_are_what_they_were_made() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        overlapping_classes().compact.tokens = np.arange(3)  # type: ignore[misc]

@@ -1,0 +1,104 @@
+"""Each bad argument of a training is refused before anything is computed, naming value, rule and remedy."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from scansnap_core import BadInput
+from scansnap_core.data.datasets import syn_medium, syn_small
+from scansnap_core.engine import training
+from scansnap_core.engine.training import train
+
+GOOD: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 2, "batch_size": 4, "seq_len": 8}
+RATE = "a learning rate is positive and finite; pass e.g. 1.0"
+LENGTH = "T is a whole number of at least 2"
+EYE = np.eye(34)
+
+BAD = [
+    ({"lr_y": 0.0}, f"lr_y = 0.0: {RATE}"),
+    ({"lr_z": -1.0}, f"lr_z = -1.0: {RATE}"),
+    ({"lr_y": np.inf}, f"lr_y = inf: {RATE}"),
+    ({"lr_z": [1.0, np.nan]}, f"lr_z = nan: {RATE}"),
+    ({"lr_y": "fast"}, f"lr_y = fast: {RATE}"),
+    ({"lr_y": None}, f"lr_y = None: {RATE}"),
+    ({"lr_y": True}, f"lr_y = True: {RATE}"),
+    ({"lr_y": [1, 2, 3], "lr_z": [1, 2]}, "3 values of lr_y and 2 of lr_z: rates are paired; pass lists of one length"),
+    ({"lr_y": [], "lr_z": []}, "0 values of lr_y and 0 of lr_z: rates are paired"),
+    ({"lr_y": []}, "0 values of lr_y and 1 of lr_z: rates are paired"),
+    ({"seq_len": 1}, f"seq_len = 1: {LENGTH}"),
+    ({"seq_len": 2.5}, f"seq_len = 2.5: {LENGTH}"),
+    ({"seq_len": np.nan}, f"seq_len = nan: {LENGTH}"),
+    ({"seq_len": -np.inf}, f"seq_len = -inf: {LENGTH}"),
+    ({"seq_len": "long"}, f"seq_len = long: {LENGTH}"),
+    ({"steps": 0}, "steps = 0: a positive integer; pass e.g. 100"),
+    ({"steps": 2.0}, "steps = 2.0: a positive integer"),
+    ({"batch_size": 0}, "batch_size = 0: a positive integer"),
+    ({"batch_size": None}, "batch_size = None with seq_len = 8: the expectation over classes is defined at T = inf"),
+    ({"seeds": []}, "seeds = []: a list of integers that are not negative; pass e.g. [0, 1, 2]"),
+    ({"seeds": 3}, "seeds = 3: a list of integers"),
+    ({"seeds": [0, -1]}, "seeds = [0, -1]: a list of integers"),
+    ({"seeds": [0.5]}, "seeds = [0.5]: a list of integers"),
+    ({"optimizer": "lion"}, "optimizer = 'lion': the choices are sgd, momentum, adam; use one of them"),
+    ({"momentum": 1.0}, "momentum = 1.0: momentum lies in [0, 1); pass e.g. 0.9"),
+    ({"momentum": np.nan}, "momentum = nan: momentum lies in [0, 1)"),
+    ({"initial": "one"}, "initial = 'one': the choices are zero, random"),
+    ({"initial": (EYE,)}, "initial of 1 parts: initial values are (Y, Z); pass a pair of M x M arrays"),
+    ({"initial": (EYE, EYE[:3])}, "initial Z of shape (3, 34): Y and Z are finite M x M arrays, M = 34"),
+    ({"initial": (np.nan * EYE, EYE)}, "initial Y of shape (34, 34): Y and Z are finite"),
+    ({"record": []}, "record = []: recorded steps are integers in 0..2; change the list or steps"),
+    ({"record": [0, 3]}, "record = [0, 3]: recorded steps are integers in 0..2"),
+    ({"record": [-1]}, "record = [-1]: recorded steps are integers in 0..2"),
+    ({"record": [0.5]}, "record = [0.5]: recorded steps are integers in 0..2"),
+    ({"record": 0}, "record = 0: a positive integer"),
+    ({"rng": "lottery"}, "rng = 'lottery': the choices are fresh, replay; use one of them"),
+    ({"rng": "replay", "seq_len": np.inf}, "rng = 'replay' without a finite batch and T: the authors' runs"),
+    ({"device": "tpu"}, "device = 'tpu': a device is auto, cpu or cuda; use auto"),
+    ({"dtype": "float16"}, "dtype = 'float16': the choices are float64, float32"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def _nothing_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_early(*_: Any) -> None:
+        raise AssertionError("work started before the arguments were checked")
+
+    monkeypatch.setattr(training, "_train_one", too_early)
+
+
+@pytest.mark.usefixtures("_nothing_is_computed")
+@pytest.mark.parametrize(("changes", "message"), BAD, ids=[message.split(":")[0] for _, message in BAD])
+def test_bad_argument(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        train(syn_small(), **{**GOOD, **changes})
+    assert str(caught.value).startswith(message)
+    assert str(caught.value) == f"{caught.value.value}: {caught.value.rule}; {caught.value.remedy}"
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("_nothing_is_computed")
+def test_good_arguments_do_start_the_work() -> None:
+    with pytest.raises(AssertionError, match="work started"):
+        train(syn_small(), **GOOD)
+
+
+@pytest.mark.usefixtures("_nothing_is_computed")
+def test_cuda_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(BadInput, match="device = 'cuda': a CUDA GPU is present; use auto or cpu"):
+        train(syn_small(), **GOOD, device="cuda")
+
+
+@pytest.mark.usefixtures("_nothing_is_computed")
+def test_initial_values_are_checked_for_every_data_set_first() -> None:
+    with pytest.raises(BadInput, match=r"initial Y of shape \(34, 34\): .* M = 33"):
+        train({"fits": syn_small(), "doesn't": syn_medium(1)}, **GOOD, initial=(EYE, EYE))
+
+
+def test_the_error_survives_pickling() -> None:
+    error = pickle.loads(pickle.dumps(BadInput("x = 1", "x is 2", "pass 2")))
+    assert (error.value, error.rule, error.remedy, str(error)) == ("x = 1", "x is 2", "pass 2", "x = 1: x is 2; pass 2")

@@ -1,0 +1,129 @@
+"""The decoder on the overlaps alone, against the same updates written out on Y with all M columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from scansnap_core import BadInput
+from scansnap_core.theory import decoder, flows, spectrum
+from scansnap_core.theory.decoder import Decoder
+from tests.engine.references import overlapping_classes
+
+LR = 0.7
+ORDER = np.random.default_rng(4).integers(3, size=40)
+
+
+def rows_of_F() -> np.ndarray:
+    probs = overlapping_classes().compact.probs
+    return spectrum.F(probs, np.zeros_like(probs))
+
+
+def written_out(F: np.ndarray, vocab_size: int, *, modified: bool, sign: float = 1.0) -> np.ndarray:
+    """Y (L, M) after the steps of ORDER, by Eqn 7 or Eqn 26 entry by entry; class n's next token is n."""
+    K, L = F.shape
+    E_prime = sign * (np.eye(K) - np.linalg.inv(F @ F.T))
+    Y = np.zeros((L, vocab_size))
+    for n in ORDER:
+        weights = np.exp(Y.T @ F[n])
+        error = np.eye(vocab_size)[n] - weights / weights.sum()
+        direction = F[n] - (sum(F[k] * E_prime[k, n] for k in range(K)) if modified else 0)
+        Y += LR * np.outer(direction, error)
+    return Y
+
+
+def stepped(vocab_size: int, *, modified: bool) -> tuple[Decoder, np.ndarray]:
+    model = Decoder(spectrum.E(rows_of_F()), vocab_size, LR, modified=modified)
+    V = model.initial()
+    for n in ORDER:
+        V = model.step(V, n)
+    return model, V
+
+
+@pytest.mark.parametrize("modified", [False, True])
+@pytest.mark.parametrize("vocab_size", [3, 9])
+def test_steps_are_those_of_Y(vocab_size: int, modified: bool) -> None:
+    F = rows_of_F()
+    model, V = stepped(vocab_size, modified=modified)
+    Y = written_out(F, vocab_size, modified=modified)
+    columns = slice(None, V.shape[1])
+    assert pytest.approx(Y[:, columns], abs=1e-13) == F.T @ V
+    assert model.logits(V) == pytest.approx((F @ Y)[:, columns], abs=1e-13)
+    weights = np.exp(F @ Y)
+    errors = np.eye(3, vocab_size) - weights / weights.sum(axis=1, keepdims=True)
+    assert model.errors(V) == pytest.approx(errors[:, columns], abs=1e-14)
+    assert model.gradient(V) == pytest.approx(spectrum.projection(F, errors @ Y.T), abs=1e-12)
+    # controls: the other update, and the sign of App. D.1
+    assert np.abs(F.T @ V - written_out(F, vocab_size, modified=not modified)[:, columns]).max() > 0.1
+    if modified:
+        assert np.abs(F.T @ V - written_out(F, vocab_size, modified=True, sign=-1.0)[:, columns]).max() > 0.1
+
+
+def test_the_modified_steps_are_theorem_5() -> None:
+    _, V = stepped(9, modified=True)
+    counts = np.bincount(ORDER, minlength=3)
+    assert len(set(counts)) > 1
+    E, heights = spectrum.E(rows_of_F()), flows.h_star(40, 9, LR)
+    assert pytest.approx(decoder.solution(E, 9, heights[counts]), abs=1e-13) == V
+    assert np.abs(decoder.solution(E, 9, heights[counts - 1]) - V).max() > 1e-2  # control: one step late
+
+
+def test_zeta_is_the_definition() -> None:
+    for n, row in enumerate(decoder.zeta(3, 9)):
+        full = 9 / 8 * (np.eye(9)[n] - 1 / 9)
+        assert row == pytest.approx(full[:4], abs=1e-15)
+        assert full @ full == pytest.approx(1 + 1 / 8, rel=1e-9, abs=0)
+    assert decoder.zeta(4, 4).sum(axis=0) == pytest.approx(np.zeros(4), abs=1e-15)
+    assert decoder.zeta(4, 4).shape == (4, 4)
+
+
+def test_true_flow_with_Z_fixed() -> None:
+    classes = overlapping_classes()
+    whole = flows.TrueFlow(classes, LR, 0.0)
+    model = Decoder(classes.E, classes.vocab_size, LR, modified=False)
+    options = {"method": "DOP853", "rtol": 1e-11, "atol": 1e-13}
+    Y, _, _ = whole.unpack(solve_ivp(whole.rhs, (0, 30), whole.initial(), **options).y[:, -1])
+    V = solve_ivp(model.rhs, (0, 30), model.initial().ravel(), **options).y[:, -1].reshape(3, 4)
+    assert pytest.approx(Y, abs=1e-9) == rows_of_F().T @ V
+    assert np.abs(Y).max() > 1
+
+
+def test_idealised_flow_is_h_at_t_over_K() -> None:
+    E = overlapping_classes().E
+    model = Decoder(E, 1000, LR, modified=True)
+    end = solve_ivp(model.rhs, (0, 60), model.initial().ravel(), method="DOP853", rtol=1e-11, atol=1e-15).y[:, -1]
+    expected = decoder.solution(E, 1000, np.full(3, flows.h(20.0, 1000, LR)))
+    assert end.reshape(3, 4) == pytest.approx(expected, rel=1e-8, abs=0)
+
+
+def test_the_error_of_a_learned_class_keeps_its_digits() -> None:
+    model = Decoder(np.zeros((2, 2)), 10, LR, modified=False)
+    V = 50.0 * decoder.zeta(2, 10)
+    # 1 - alpha_nn = 9 exp(-50 (10/9)) to leading order, far below the spacing of numbers near 1
+    assert model.errors(V)[0, 0] == pytest.approx(9 * np.exp(-500 / 9), rel=1e-12, abs=0)
+
+
+def test_leading_axes_are_times() -> None:
+    model, V = stepped(9, modified=False)
+    both = np.stack([V, 2 * V])
+    assert model.gradient(both)[1] == pytest.approx(model.gradient(2 * V), rel=1e-14, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("E", "vocab_size"), [(np.zeros(3), 9), (np.zeros((2, 3)), 9), (np.zeros((3, 3)), 2), (np.zeros((1, 1)), 1)]
+)
+def test_bad_input_is_named(E: np.ndarray, vocab_size: int) -> None:
+    with pytest.raises(BadInput, match=r"E of shape|M = 2 with K = 3|M = 1 with K = 1"):
+        Decoder(E, vocab_size, LR, modified=False)
+
+
+@pytest.mark.parametrize(("shape", "vocab_size"), [((3, 2), 9), ((3, 3, 3), 9), ((1, 1), 1)])
+def test_more_bad_input_is_named(shape: tuple[int, ...], vocab_size: int) -> None:
+    with pytest.raises(BadInput, match=r"E of shape|M = 1 with K = 1"):
+        Decoder(np.zeros(shape), vocab_size, LR, modified=False)
+
+
+def test_one_class_of_two_tokens_is_the_least() -> None:
+    model = Decoder(np.zeros((1, 1)), 2, LR, modified=False)
+    assert model.errors(model.initial()).tolist() == [[0.5, -0.5]]

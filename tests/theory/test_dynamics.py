@@ -1,0 +1,63 @@
+"""The four dynamics on one clock, against each other and against the flows run by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from scansnap_core.data.datasets import with_overlap
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.theory import dynamics, flows
+
+
+@pytest.fixture(scope="module")
+def classes() -> SequenceClasses:
+    return with_overlap(2, 1_000, 0.3, distinct_weights=[1, 0.8, 0.5])
+
+
+def test_moments_stand_at_the_ends_of_lemma_9s_two_stages(classes: SequenceClasses) -> None:
+    M, K, lr_y = 1_000, 2, 0.01
+    _, t_0_prime, t_0, *late = dynamics.moments(classes, lr_y)
+    assert t_0_prime == round(K * math.log(M) / lr_y)
+    assert late == pytest.approx([4 * t_0, 40 * t_0], abs=20)
+
+    def ahead(t: float) -> float:
+        u = M * float(flows.h(t / K, M, lr_y))
+        return u - math.log((M - 1) * u)
+
+    # t_0 = 2(1 + omega_1) K ln M / eta_Y, and M h = (1 + omega_1) ln M is where exp(M h) = (M - 1) M h
+    height = t_0 * lr_y / (2 * K)
+    assert height - math.log((M - 1) * height) == pytest.approx(0, abs=1e-3)
+    assert ahead(t_0) > 0 > ahead(t_0_prime)
+
+
+def test_all_dynamics_share_the_clock(classes: SequenceClasses) -> None:
+    marks = dynamics.moments(classes, 1.0)[:3]
+    seen = dynamics.compare(classes, lr_y=1.0, lr_z=0.1, marks=marks, seeds=range(4), seq_lens=(math.inf,))
+    assert list(seen.dynamics.values) == ["idealised", "update (26)", "true flow", "SGD T=inf"]
+    # a flow of unit rate against unit steps: h* is ahead of h by a tenth here, a clock off by K would show 100 %
+    common = seen.Z.sel(token=0).isel(query=0, t=-1)
+    assert float(common.sel(dynamics="SGD T=inf") / common.sel(dynamics="true flow")) == pytest.approx(1, abs=0.25)
+    # the idealised flow by hand, on Eqn 10's own clock: eta_Z/K
+    flow = flows.IdealisedFlow(classes, 1.0, 0.1 / 2)
+    end = solve_ivp(flow.rhs, (0, marks[-1]), flow.initial(), rtol=1e-10, atol=1e-14).y[:, -1]
+    Z, B = flow.unpack(end)
+    np.testing.assert_allclose(seen.Z.sel(dynamics="idealised").isel(t=-1), Z, rtol=1e-6)
+    np.testing.assert_allclose(seen.B.sel(dynamics="idealised").isel(t=-1), B, rtol=1e-6)
+    modified = flows.ModifiedFlow(classes, 1.0, 0.1)
+    end = solve_ivp(modified.rhs, (0, marks[-1]), modified.initial(), rtol=1e-10, atol=1e-14).y[:, -1]
+    np.testing.assert_allclose(seen.Z.sel(dynamics="update (26)").isel(t=-1), modified.unpack(end)[1], rtol=1e-6)
+    assert (seen.error.sel(dynamics="true flow") == 0).all()
+    assert 0 < float(seen.error.sel(dynamics="SGD T=inf").isel(t=-1, token=0, query=0)) < abs(float(common[-1]))
+
+
+def test_the_table_names_its_rows_and_ends_with_the_ratio(classes: SequenceClasses) -> None:
+    seen = dynamics.compare(classes, lr_y=1.0, lr_z=0.1, marks=[5, 10], seeds=[0], seq_lens=())
+    lines = dynamics.table(seen.Z.sel(token=0).isel(query=0), ["early", "late"]).splitlines()
+    assert len(lines) == 3
+    assert lines[1].split()[0] == "early"
+    idealised, _, true, ratio = map(float, lines[2].split()[1:])
+    assert ratio == pytest.approx(idealised / true, rel=1e-2, abs=0)

@@ -1,0 +1,299 @@
+"""Every closed form of the paper, NumPy and Torch, against the paper's formula in 50-digit arithmetic."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import sympy as sp
+import torch
+from mpmath import mp, mpf
+
+from scansnap_core import BadInput
+from scansnap_core.theory import formulas
+from scansnap_core.theory.formulas import (
+    Gamma_,
+    K,
+    M,
+    P,
+    c_l,
+    c_other,
+    chi_,
+    eta_Y,
+    eta_Z,
+    f_0,
+    h_,
+    r_0,
+    t,
+    z,
+    z_0,
+    z_m,
+)
+from scansnap_core.theory.functions import function_of
+
+BACKENDS = ["numpy", "torch"]
+VOCABULARIES = [2.0, 3.0, 34.0, 1000.0, 1e6, 1e9, 1e12]
+GROWTHS = [0.0, 1e-9, 1e-3, 1.0, 27.0, 40.0, 700.0, 1e4]
+"""Values of M h."""
+LARGEST = 1e300
+"""Where the value itself has no place in float64, nothing finite can be asked for."""
+
+
+@pytest.fixture(autouse=True)
+def _fifty_digits() -> Iterator[None]:
+    with mp.workdps(50):
+        yield
+
+
+def h_by_newton(time: mpf, vocab_size: mpf, rate: mpf) -> mpf:
+    """The root of Eqn 45 for h. The left side is convex and grows, so Newton from the right comes down to it."""
+    v = min(vocab_size * rate * time / (vocab_size - 1), mpmath.log1p(vocab_size * rate * time))
+    for _ in range(200):
+        step = (mpmath.expm1(v) + (vocab_size - 1) * v - vocab_size * rate * time) / (mpmath.exp(v) + vocab_size - 1)
+        v -= step
+        if abs(step) <= abs(v) * mpf(10) ** -45:
+            break
+    return v / vocab_size
+
+
+def decoder_points() -> Iterator[dict[str, float]]:
+    for vocab_size in VOCABULARIES:
+        for growth in GROWTHS:
+            yield {
+                "M": vocab_size, "h": growth / vocab_size, "eta_Y": 0.7, "t": 11.0, "K": 5.0, "eta_Z": 0.3,
+                "omega_1": 0.3,
+            }  # fmt: skip
+
+
+def time_points() -> Iterator[dict[str, float]]:
+    for vocab_size in VOCABULARIES:
+        for rate in (1e-3, 1.0, 1e3):
+            for time in (0.0, 1e-12, 1e-3, 1.0, 1e6, 1e15):
+                yield {"M": vocab_size, "t": time, "eta_Y": rate}
+
+
+def attention_points() -> Iterator[dict[str, float]]:
+    for exponent in (-300.0, -1.0, 0.0, 1e-9, 5.0, 300.0):
+        yield {
+            "z": 7 + exponent, "z_0": 7.0, "r_0": 0.4, "chi": math.exp(exponent), "ctilde_l": math.exp(exponent / 3),
+            "ctilde_l'": 0.8, "f_0": 0.6, "B_n": abs(exponent), "Gamma": abs(exponent), "C_0": 0.1, "gamma": 0.3,
+            "K": 5.0, "rho": 0.02,
+        }  # fmt: skip
+
+
+Reference = tuple[Callable[..., Any], tuple[Any, ...], Callable[[], Iterator[dict[str, float]]]]
+REFERENCES: dict[str, Reference] = {
+    "h_rate": (lambda h, M, y: y / ((M - 1) + mpmath.exp(M * h)), (h_, M, eta_Y), decoder_points),
+    "h_step": (lambda h, M, y: h + y / ((M - 1) + mpmath.exp(M * h)), (h_, M, eta_Y), decoder_points),
+    "h_implicit": (
+        lambda h, M, y, t: mpmath.exp(M * h) + (M - 1) * M * h - (M * y * t + 1), (h_, M, eta_Y, t), decoder_points,
+    ),
+    "h": (h_by_newton, (t, M, eta_Y), time_points),
+    "alpha_target": (lambda h, M: mpmath.exp(M * h) / ((M - 1) + mpmath.exp(M * h)), (h_, M), decoder_points),
+    "alpha_other": (lambda h, M: 1 / ((M - 1) + mpmath.exp(M * h)), (h_, M), decoder_points),
+    "gamma": (lambda h, M: (M - 1) ** 2 * h / ((M - 1) + mpmath.exp(M * h)), (h_, M), decoder_points),
+    "Gamma": (
+        lambda h, M, K, y, z: z / y * K * (M - 1) ** 2 * h**2 / 2, (h_, M, K, eta_Y, eta_Z), decoder_points,
+    ),
+    "B": (lambda G, C: mpmath.log(C + 4 * G) / 4, (Gamma_, formulas.C_0), attention_points),
+    "B_shared": (
+        lambda G, K, r: mpmath.log1p(4 * K * (K - 1) * r**2 * G) / (4 * K), (Gamma_, K, formulas.rho), attention_points,
+    ),
+    "z_snap": (lambda G, C: -mpmath.log1p(4 * G / C) / 4, (Gamma_, formulas.C_0), attention_points),
+    "xi_snap": (lambda g, G, C: g / (C + 4 * G), (formulas.gamma_, Gamma_, formulas.C_0), attention_points),
+    "t_0_prime": (lambda K, M, y: K * mpmath.log(M) / y, (K, M, eta_Y), decoder_points),
+    "t_0": (
+        lambda K, M, y, w: 2 * (1 + w) * K * mpmath.log(M) / y, (K, M, eta_Y, formulas.omega_1_), decoder_points,
+    ),
+    "r": (lambda c, other: (c / other) ** 2 - 1, (c_l, c_other), attention_points),
+    "chi": (lambda z, z_0: mpmath.exp(2 * (z - z_0)), (z, z_0), attention_points),
+    "r_grown": (lambda r, chi: r * chi, (r_0, chi_), attention_points),
+    "chi_lower": (lambda f, B: mpmath.exp(2 * f**2 * B), (f_0, formulas.B_), attention_points),
+    "chi_upper": (lambda B: mpmath.exp(2 * B), (formulas.B_,), attention_points),
+}  # fmt: skip
+ARRAY_FORMULAS = {"c", "f"}
+LEMMA_8 = {"J_lower", "J_upper", "omega_0", "omega_1"}
+"""Numbers, functions of M alone: evaluated by flows.omega, not by function_of()."""
+
+
+def test_every_formula_is_held_to_a_reference() -> None:
+    closed_forms = {
+        name
+        for name, value in vars(formulas).items()
+        if isinstance(value, sp.Expr) and not isinstance(value, sp.Symbol | sp.IndexedBase)
+    }
+    assert closed_forms == set(REFERENCES) | ARRAY_FORMULAS | LEMMA_8
+
+
+def worst_error(name: str, expression: sp.Expr, backend: str) -> float:
+    """The largest relative error over the grid; of a sum, relative to its largest term."""
+    reference, arguments, points = REFERENCES[name]
+    function, worst = function_of(expression, arguments, backend), 0.0
+    for point in points():
+        values = [point[argument.name] for argument in arguments]
+        exact = reference(*map(mpf, values))
+        if abs(exact) > LARGEST:
+            continue
+        scale = abs(exact) + abs(mpf(point["t"] * point["M"]) if name == "h_implicit" else 0) + (name == "r")
+        if name == "h":
+            scale += 1 / mpf(point["M"])  # W is exact to rounding in M h; flows.h makes it relative
+        got = float(function(*values))
+        assert math.isfinite(got)
+        # e^x is as exact as x, which x makes relative; below 1e-300 a value loses digits, then vanishes
+        exponent = abs(mpmath.log(abs(exact) + mpf("1e-300")))
+        bound = scale * (1 + point.get("M", 0) * point.get("h", 0) + exponent) + mpf("1e-290")
+        worst = max(worst, float(abs(mpf(got) - exact) / bound))
+    return worst
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", REFERENCES)
+def test_formula_is_finite_and_exact(name: str, backend: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert worst_error(name, getattr(formulas, name), backend) < 1e-14
+
+
+@pytest.mark.parametrize("name", ["h_rate", "h", "alpha_target", "gamma", "Gamma", "chi_lower"])
+def test_a_wrong_exponent_is_caught(name: str) -> None:
+    if name in {"Gamma", "chi_lower"}:
+        wrong = getattr(formulas, name).replace(lambda e: e.is_Pow and e.exp == 2, lambda e: e.base**3)
+    else:
+        wrong = getattr(formulas, name).subs(M, 2 * M)
+    assert worst_error(name, wrong, "numpy") > 1e-6
+
+
+@pytest.mark.parametrize("name", ["h_rate", "h", "alpha_target", "alpha_other", "gamma", "Gamma", "B", "chi_upper"])
+def test_torch_differentiates_the_formula(name: str) -> None:
+    reference, arguments, points = REFERENCES[name]
+    function = function_of(getattr(formulas, name), arguments, "torch")
+    for point in points():
+        first, *others = (point[argument.name] for argument in arguments)
+        scale = point["M"] if "h" in point else 1.0  # M h is what varies by about one
+        if scale * first > 500 or (name == "h" and first == 0):
+            continue
+        x = torch.tensor(first, dtype=torch.float64, requires_grad=True)
+        (got,) = torch.autograd.grad(function(x, *others), x)
+        if name == "h":  # Eqn 44 at the root of Eqn 45
+            vocab_size, rate = (mpf(other) for other in others)
+            exact = rate / (vocab_size - 1 + mpmath.exp(vocab_size * reference(mpf(first), vocab_size, rate)))
+        else:
+            exact = mp.diff(lambda v, rest=others: reference(v, *map(mpf, rest)), mpf(first), h=mpf(10) ** -25 / scale)
+        assert float(abs(mpf(float(got)) - exact)) <= 1e-11 * float(abs(exact)) + 1e-250, point
+
+
+def attention_cases() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    rng = np.random.default_rng(0)
+    for scale in (1.0, 30.0, 1e3, 1e4):
+        yield rng.dirichlet(np.ones(6)), rng.uniform(-scale, scale, size=6)
+    yield np.full(6, 1 / 6), np.full(6, -1e4)
+    yield rng.dirichlet(np.full(6, 0.01)).clip(1e-12), np.linspace(-1e4, 1e4, 6)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("name", "power"), [("c", 1), ("f", 2)])
+def test_attention_is_finite_and_exact(name: str, power: int, backend: str) -> None:
+    function = function_of(getattr(formulas, name), (P, z_m), backend)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for probs, logits in attention_cases():
+            weights = [mpf(p) * mpmath.exp(mpf(x)) for p, x in zip(probs, logits, strict=True)]
+            norm = mpmath.root(mpmath.fsum(w**power for w in weights), power)
+            got = np.asarray(function(probs, logits))
+            for value, weight in zip(got, weights, strict=True):
+                # z is exact to its rounding, which e^z makes relative
+                assert abs(mpf(value) - weight / norm) <= mpf("1e-15") * (4 + np.abs(logits).max())
+            assert (got**power).sum() == pytest.approx(1, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize(("name", "power"), [("c", 1), ("f", 2)])
+def test_attention_is_normalised_over_tokens_1_to_M(name: str, power: int) -> None:
+    weights = [P[i] * sp.exp(z_m[i]) for i in (1, 2, 3)]
+    norm = sp.root(sp.Add(*(weight**power for weight in weights)), power)
+    formula = getattr(formulas, name).subs(M, 3).doit()
+    assert [sp.simplify(formula.subs(formulas.l, i) - weights[i - 1] / norm) for i in (1, 2, 3)] == [0, 0, 0]
+
+
+def test_attention_batches_over_leading_axes_and_is_differentiable() -> None:
+    rng = np.random.default_rng(1)
+    probs, logits = rng.dirichlet(np.ones(5), size=(2, 3)), rng.normal(size=(2, 3, 5))
+    c = function_of(formulas.c, (P, z_m))(probs, logits)
+    weights = probs * np.exp(logits)
+    assert np.allclose(c, weights / weights.sum(-1, keepdims=True), rtol=1e-14, atol=0)
+    x = torch.tensor(logits[0, 0], requires_grad=True)
+    jacobian = torch.autograd.functional.jacobian(
+        lambda v: function_of(formulas.c, (P, z_m), "torch")(probs[0, 0], v), x
+    )
+    one = c[0, 0]
+    assert np.allclose(jacobian, np.diag(one) - np.outer(one, one), atol=1e-14)
+
+
+def test_arrays_broadcast() -> None:
+    grid = function_of(formulas.gamma, (h_, M))(np.linspace(0, 1, 5)[:, None], np.array([2.0, 50.0]))
+    assert grid.shape == (5, 2)
+    assert grid[0].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", sorted(LEMMA_8))
+def test_other_branches_of_W_are_refused(name: str) -> None:
+    with pytest.raises(BadInput, match=r"LambertW\(-1/\(M - 1\), (0|-1)\): W is evaluated on .*; use scipy.special"):
+        function_of(getattr(formulas, name), (M,))
+
+
+def test_unknown_backend() -> None:
+    with pytest.raises(BadInput, match=r"backend = 'jax': the backends are numpy and torch; use one of them"):
+        function_of(formulas.gamma, (h_, M), "jax")
+
+
+def test_missing_arguments_are_named() -> None:
+    with pytest.raises(BadInput, match=r"no argument for M, h: every symbol .* is an argument; add M, h"):
+        function_of(formulas.h_rate, (eta_Y,))
+    with pytest.raises(BadInput, match="no argument for z"):
+        function_of(formulas.c, (P,))
+    assert K not in formulas.gamma.free_symbols
+
+
+@pytest.mark.parametrize("name", ["c", "f"])
+def test_both_backends_batch_alike(name: str) -> None:
+    rng = np.random.default_rng(2)
+    probs, logits = rng.dirichlet(np.ones(4), size=(2, 3)), rng.normal(size=(2, 3, 4))
+    ours, theirs = (function_of(getattr(formulas, name), (P, z_m), backend)(probs, logits) for backend in BACKENDS)
+    assert theirs.shape == ours.shape == (2, 3, 4)
+    np.testing.assert_allclose(theirs, ours, rtol=1e-14)
+
+
+x, y = sp.symbols("x y", real=True)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("expression", "at", "value"),
+    [
+        (K * x * sp.exp(y) / (1 + sp.exp(y)), (3.0, 2.0, 1e3), 6.0),
+        (3 * sp.exp(y) / (2 + 5 * sp.exp(y)), (1.0, 1.0, 1e3), 0.6),
+        (3 * sp.exp(y) / (2 + 5 * sp.exp(y)), (1.0, 1.0, 0.5), 3 * math.exp(0.5) / (2 + 5 * math.exp(0.5))),
+        (sp.exp(y) / (2 + 5 * sp.exp(y)) ** 2, (1.0, 1.0, 0.5), math.exp(0.5) / (2 + 5 * math.exp(0.5)) ** 2),
+        (sp.exp(2 * y) / (2 + 5 * sp.exp(y)) ** 2, (1.0, 1.0, 1e3), 0.04),
+        (sp.exp(x) / (1 + sp.exp(y)), (1.0, 2.0, 0.5), math.exp(2) / (1 + math.exp(0.5))),
+        (1 / (sp.exp(y) - sp.exp(-y)), (1.0, 1.0, 0.5), 1 / (math.exp(0.5) - math.exp(-0.5))),
+        (sp.sqrt(1 + sp.exp(x) * sp.exp(-y)), (1.0, 1e3, 1e3), math.sqrt(2)),
+        ((1 + sp.exp(y)) ** 2, (1.0, 1.0, 0.5), (1 + math.exp(0.5)) ** 2),
+        (sp.log(3 + x), (1.0, 1e-9, 1.0), math.log(3)),
+        (sp.log(x + y), (1.0, 1e-20, 1e-20), math.log(2e-20)),
+    ],
+)
+def test_quotients_of_exponentials(expression: sp.Expr, at: tuple[float, ...], value: float, backend: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert float(function_of(expression, (K, x, y), backend)(*at)) == pytest.approx(value, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("branch", [-1, 1])
+def test_other_branches_of_an_exponential_are_refused(branch: int) -> None:
+    with pytest.raises(BadInput, match=rf"LambertW\(exp\(x\), {branch}\): W is evaluated on its main branch"):
+        function_of(sp.LambertW(sp.exp(x), branch), (x,))

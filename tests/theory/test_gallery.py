@@ -1,0 +1,93 @@
+"""The gallery's matrices are what their names say, and training's E is that of the recorded logits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.audit import audit
+from scansnap_core.engine.training import train
+from scansnap_core.theory import gallery
+
+
+@pytest.mark.parametrize("num_classes", [2, 3, 8, 41])
+@pytest.mark.parametrize("top", [0.01, 0.99, 3.0])
+def test_overlaps_are_admissible_and_have_the_top_asked_for(num_classes: int, top: float) -> None:
+    for name, E in gallery.overlaps(num_classes, top, np.random.default_rng(0)).items():
+        assert E.shape == (num_classes, num_classes), name
+        assert np.array_equal(E, E.T), name
+        assert not E.diagonal().any(), name
+        assert E.min() == 0, name
+        assert np.abs(np.linalg.eigvalsh(E)).max() == pytest.approx(top, rel=1e-12, abs=0), name
+
+
+def test_the_shapes_differ_in_how_many_classes_an_overlap_involves() -> None:
+    partners = {
+        name: sorted(set((E > 0).sum(axis=1).tolist()))
+        for name, E in gallery.overlaps(6, 0.5, np.random.default_rng(0)).items()
+    }
+    assert {name: partners[name] for name in ("equal", "pair", "pairs", "star")} == {
+        "equal": [5],
+        "pair": [0, 1],
+        "pairs": [1],
+        "star": [1, 5],
+    }
+
+
+def test_two_classes_leave_one_shape() -> None:
+    for E in gallery.overlaps(2, 0.3, np.random.default_rng(0)).values():
+        assert pytest.approx(np.array([[0, 0.3], [0.3, 0]]), rel=1e-9, abs=0) == E
+
+
+@pytest.mark.parametrize("arguments", [(1, 0.5), (3, 0.0), (3, -1.0), (3, np.nan), (3, np.inf)])
+def test_bad_shapes_are_refused(arguments: tuple[int, float]) -> None:
+    with pytest.raises(BadInput, match="two classes"):
+        gallery.overlaps(*arguments, np.random.default_rng(0))
+
+
+def test_random_classes_hold_eight_tokens_each() -> None:
+    classes = gallery.random_classes(np.random.default_rng(1), 100)
+    assert [len(classes.support(n)) for n in range(100)] == [8] * 100
+    assert len(np.unique(classes.query_of)) == 4
+    assert 8 < (classes.E > 0).sum(axis=1).mean() < 24
+
+
+def test_only_inside_satisfies_assumption_2() -> None:
+    inside = [
+        name
+        for name, classes in gallery.systems().items()
+        if all(condition.holds for condition in audit(classes) if condition.name.startswith("2"))
+    ]
+    assert inside == ["inside"]
+
+
+def test_along_training_starts_at_the_data_and_follows_the_logits() -> None:
+    classes = gallery.systems()["irregular"]
+    path = gallery.along_training(classes, [0, 20], lr_y=1.0, lr_z=0.3)
+    assert path[0] == pytest.approx(classes.E, abs=1e-14)
+    run = train(classes, lr_y=1.0, lr_z=0.3, steps=20, batch_size=32)
+    logits = run.Z.isel(seed=0, rate=0, recorded=-1).sel(query=classes.query_of).values
+    weights = classes.compact.probs * np.exp(logits)
+    f = weights / np.linalg.norm(weights, axis=1, keepdims=True)
+    assert path[1] + np.eye(12) == pytest.approx(f @ f.T, abs=1e-12)
+    # control: training moves E
+    assert np.abs(path[1] - path[0]).max() > 1e-3
+
+
+def test_the_compared_systems_stand_on_both_sides_of_assumption_2() -> None:
+    inside = {
+        name: all(condition.holds for condition in audit(classes) if condition.name.startswith("2"))
+        for name, classes in gallery.compared().items()
+    }
+    assert inside == {"K = 2": True, "K = 3": True, "Syn-Small": False}
+
+
+def test_the_uneven_classes_satisfy_assumption_2_at_its_lower_edge() -> None:
+    classes = gallery.uneven()
+    assert all(condition.holds for condition in audit(classes) if condition.name.startswith("2"))
+    assert pytest.approx(np.array([[0, 0.18], [0.18, 0]]), abs=1e-15) == classes.E
+    assert list(classes.common_tokens) == [0]
+    assert 6 / np.sqrt(classes.vocab_size - 1) > 0.18 > 6 / np.sqrt(classes.vocab_size)
+    lengths = [np.linalg.norm(row) for row in classes.compact.probs]
+    assert classes.compact.probs[:, 0] / lengths == pytest.approx([0.9, 0.2], rel=1e-14, abs=0)

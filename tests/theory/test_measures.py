@@ -1,0 +1,219 @@
+"""Attention, entropy, relative gain and growth factor against their definitions, by hand."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from scansnap_core import BadInput
+from scansnap_core.data.datasets import syn_medium, syn_small
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.training import train
+from scansnap_core.theory import measures
+from tests.engine.references import overlapping_classes, scattered_classes
+
+
+def logits(classes: SequenceClasses, scale: float = 1.0) -> xr.DataArray:
+    compact = classes.compact
+    shape = (2, len(compact.queries), len(compact.tokens))
+    values = scale * np.random.default_rng(0).normal(size=shape)
+    return xr.DataArray(
+        values, dims=("recorded", "query", "token"), coords={"query": compact.queries, "token": compact.tokens}
+    )
+
+
+SYSTEMS = [overlapping_classes(), scattered_classes()]
+
+
+@pytest.mark.parametrize("classes", SYSTEMS)
+def test_attention_is_eqn_5(classes: SequenceClasses) -> None:
+    Z = logits(classes)
+    c = measures.attention(Z, classes)
+    assert c.dims == ("recorded", "class", "token")
+    for n in range(classes.num_classes):
+        row = Z.isel(recorded=1).sel(query=classes.query_of[n]).values
+        weights = classes.compact.probs[n] * np.exp(row)
+        assert c.isel({"recorded": 1, "class": n}).values == pytest.approx(weights / weights.sum(), rel=1e-13, abs=0)
+
+
+def test_attention_is_finite_where_another_class_of_the_query_wins() -> None:
+    classes = overlapping_classes()
+    Z = logits(classes)
+    Z.loc[{"query": 6, "token": 2}] = 1e4  # class 0's own token, under the query that class 2 shares
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        c = measures.attention(Z, classes)
+    assert c.isel({"class": 0}).sel(token=2).values == pytest.approx([1.0, 1.0], rel=1e-9, abs=0)
+    assert c.isel({"class": 2}).sum("token").values == pytest.approx([1.0, 1.0], rel=1e-9, abs=0)
+    assert (c.isel({"class": 2}).sel(token=2) == 0).all()
+
+
+def test_attention_of_a_training() -> None:
+    classes = syn_medium(1)
+    run = train(classes, lr_y=2, lr_z=3, steps=4, seeds=[0, 1], batch_size=8, seq_len=16)
+    c = measures.attention(run.Z, classes)
+    assert dict(c.sizes) == {"seed": 2, "rate": 1, "recorded": 2, "class": 2, "token": 30}
+    assert c.sum("token").values == pytest.approx(np.ones((2, 1, 2, 2)), rel=1e-9, abs=0)
+    with pytest.raises(BadInput, match="Z over 1 queries and 30 tokens: attention logits and classes name the same"):
+        measures.attention(run.Z, syn_small())
+
+
+def test_entropy_by_hand() -> None:
+    classes = overlapping_classes()
+    Z = logits(classes)
+    H = measures.entropy(measures.attention(Z, classes), classes)
+    assert H.dims == ("recorded", "class")
+    row = Z.isel(recorded=0).sel(query=7, token=[3, 4]).values
+    weights = np.array([0.1, 0.3]) * np.exp(row)
+    p = weights / weights.sum()
+    assert H.isel(recorded=0).values == pytest.approx([0.0, -(p * np.log(p)).sum(), 0.0], abs=1e-13)
+
+
+@pytest.mark.parametrize("classes", SYSTEMS)
+def test_axes_are_known_by_name(classes: SequenceClasses) -> None:
+    Z = logits(classes)
+    turned = Z.transpose("token", "recorded", "query")
+    c = measures.attention(Z, classes)
+    xr.testing.assert_equal(measures.attention(turned, classes), c)
+    xr.testing.assert_equal(measures.entropy(c.transpose("token", "class", "recorded"), classes),
+                            measures.entropy(c, classes))  # fmt: skip
+    xr.testing.assert_equal(measures.recall(turned, classes, [0.1, 0.2]), measures.recall(Z, classes, [0.1, 0.2]))
+    for name in ("query", "token"):
+        other = Z.assign_coords({name: Z[name].values[::-1]})
+        with pytest.raises(BadInput, match="attention logits and classes name the same queries and tokens"):
+            measures.attention(other, classes)
+
+
+def test_entropy_of_tokens_anywhere_in_the_vocabulary() -> None:
+    probs = np.zeros((2, 9))
+    probs[0, [3, 5, 8]], probs[1, [3, 4]] = [0.2, 0.6, 0.2], [0.5, 0.5]
+    classes = SequenceClasses(probs, [7, 1])
+    H = measures.entropy(measures.attention(0 * logits(classes), classes), classes)
+    p = np.array([0.75, 0.25])  # of tokens 5 and 8
+    assert H.isel(recorded=0).values == pytest.approx([-(p * np.log(p)).sum(), 0.0], abs=1e-14)
+
+
+def test_entropy_of_uniform_attention_is_the_log_of_the_number_of_tokens() -> None:
+    probs = np.array([[0.4, 0.2, 0.2, 0.2, 0.0], [0.6, 0.0, 0.0, 0.0, 0.4]])
+    classes = SequenceClasses(probs, [0, 0])
+    H = measures.entropy(measures.attention(0 * logits(classes), classes), classes)
+    assert H.isel(recorded=0).values == pytest.approx([np.log(3), 0.0], abs=1e-14)
+
+
+def test_entropy_of_no_tokens_is_undefined() -> None:
+    classes = SequenceClasses([[0.5, 0.5, 0.0], [0.5, 0.2, 0.3]], [0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        H = measures.entropy(measures.attention(logits(classes), classes), classes)
+    assert np.isnan(H.isel({"class": 0})).all()
+    assert (H.isel({"class": 1}) == 0).all()
+
+
+@pytest.mark.parametrize("classes", SYSTEMS)
+def test_recall_by_hand(classes: SequenceClasses) -> None:
+    Z = logits(classes)
+    thresholds = [0.05, 0.1, 0.2, 0.5]
+    R = measures.recall(Z, classes, thresholds)
+    assert R.dims == ("recorded", "threshold")
+    for recorded in range(2):
+        shares = []
+        for n in range(classes.num_classes):
+            full = np.zeros(classes.vocab_size)
+            full[classes.compact.tokens] = Z.isel(recorded=recorded).sel(query=classes.query_of[n]).values
+            softmax = np.exp(full) / np.exp(full).sum()
+            distinct = classes.distinct_tokens(n)
+            if len(distinct):
+                shares.append([(softmax[distinct] > threshold).mean() for threshold in thresholds])
+        assert R.isel(recorded=recorded).values == pytest.approx(np.mean(shares, axis=0), rel=1e-9, abs=0)
+    assert len(np.unique(R)) > 2
+
+
+def test_recall_falls_from_one_to_none_at_one_over_M() -> None:
+    classes = syn_medium(1)
+    R = measures.recall(0 * logits(classes), classes, [0.0, 0.99 / 33, 1.01 / 33, 1.0])
+    assert R.isel(recorded=0).values.tolist() == [1, 1, 0, 0]
+    assert R.threshold.values.tolist() == [0.0, 0.99 / 33, 1.01 / 33, 1.0]
+    # the three tokens outside all supports hold a part of the attention
+    held = len(classes.compact.tokens)
+    assert held == 30
+    assert measures.recall(0 * logits(classes), classes, 1 / 31).max() == 0
+    # above, not at
+    four = SequenceClasses([[0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0]], [0, 1])
+    assert measures.recall(0 * logits(four), four, 1 / 4).max() == 0
+
+
+def test_recall_of_no_distinct_tokens_is_undefined() -> None:
+    classes = SequenceClasses([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]], [0, 1])
+    assert np.isnan(measures.recall(logits(classes), classes, 0.1)).all()
+
+
+def test_recall_of_a_diverged_run_is_undefined() -> None:
+    Z = logits(syn_small())
+    Z[0] = np.nan
+    assert np.isnan(measures.recall(Z, syn_small(), 0.1).values).tolist() == [[True], [False]]
+
+
+def test_relative_gain_and_growth_factor_are_theorem_3s() -> None:
+    classes = overlapping_classes()
+    Z = logits(classes)
+    c = measures.attention(Z, classes).isel({"class": 1})
+    r = measures.relative_gain(c, 3, 4)
+    z = Z.sel(query=7)
+    f = [classes.probs[1, token] * np.exp(z.sel(token=token).values) for token in (3, 4)]  # up to the norm
+    assert r.dims == ("recorded",)
+    assert r.values == pytest.approx(f[0] ** 2 / f[1] ** 2 - 1, rel=1e-12, abs=0)
+    chi = measures.growth_factor(z.values, z.isel(recorded=0).values)
+    assert chi == pytest.approx(np.exp(2 * (z.values - z.values[0])), rel=1e-13, abs=0)
+
+
+def test_leading_axes_stay_whatever_their_number() -> None:
+    classes = overlapping_classes()
+    Z = xr.concat([logits(classes, scale) for scale in (0.5, 1.0, 2.0)], dim="seed").expand_dims(rate=2, axis=1).copy()
+    Z[2, 1, 0] = np.nan
+    c = measures.attention(Z, classes)
+    H, R = measures.entropy(c, classes), measures.recall(Z, classes, [0.05, 0.2])
+    r = measures.relative_gain(c.isel({"class": 1}), 3, 4)
+    assert (H.dims, R.dims, r.dims) == tuple(
+        ("seed", "rate", "recorded", *last) for last in (["class"], ["threshold"], [])
+    )
+    for seed, rate, recorded in np.ndindex(3, 2, 2):
+        one = {"seed": seed, "rate": rate, "recorded": recorded}
+        alone = Z.isel(one)
+        np.testing.assert_array_equal(H.isel(one), measures.entropy(measures.attention(alone, classes), classes))
+        np.testing.assert_array_equal(R.isel(one), measures.recall(alone, classes, [0.05, 0.2]))
+        assert np.isnan(R.isel(one)).all() == ((seed, rate, recorded) == (2, 1, 0))
+
+
+def test_only_the_labels_of_what_is_left_are_left() -> None:
+    classes = overlapping_classes()
+    Z = logits(classes)
+    c = measures.attention(Z, classes)
+    assert set(c.coords) == {"query", "token"}
+    assert c["query"].values.tolist() == [6, 7, 6]
+    assert set(measures.entropy(c, classes).coords) == {"query"}
+    assert set(measures.relative_gain(c.isel({"class": 1}), 3, 4).coords) == {"query"}
+    assert set(measures.recall(Z, classes, 0.1).coords) == {"threshold"}
+
+
+def test_a_system_of_one_token() -> None:
+    classes = SequenceClasses([[0.0, 1.0]], [0])
+    Z = logits(classes)
+    assert (measures.entropy(measures.attention(Z, classes), classes) == 0).all()
+    assert measures.recall(0 * Z, classes, 0.4).values.tolist() == [[1.0], [1.0]]
+
+
+def test_attention_at_the_threshold_isnt_above_it() -> None:
+    classes = SequenceClasses([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]], [0, 1])
+    assert measures.recall(0 * logits(classes), classes, [0.2, 0.25]).isel(recorded=0).values.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("left_out", "shape"), [("query", "0 queries and 6 tokens"), ("token", "2 queries and 0 tokens")]
+)
+def test_logits_without_an_axis_are_refused(left_out: str, shape: str) -> None:
+    classes = overlapping_classes()
+    with pytest.raises(BadInput, match=f"Z over {shape}: attention logits and classes name the same"):
+        measures.attention(logits(classes).isel({left_out: 0}, drop=True), classes)

@@ -1,0 +1,181 @@
+"""The 1/(T - 1) terms against exact sums over token counts, automatic differentiation and their own bounds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import multinomial
+
+from scansnap_core import BadInput
+from scansnap_core.data.datasets import with_overlap
+from scansnap_core.engine import model
+from scansnap_core.theory import flows, sampling
+
+PROBS = torch.tensor([0.5, 0.3, 0.2, 0.0], dtype=torch.float64)
+LOGITS = torch.tensor([0.3, -0.8, 1.1, 5.0], dtype=torch.float64)
+
+
+def all_counts(length: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Every q of `length` positions over the three tokens that occur, with its probability."""
+    counts = np.array([(a, b, length - a - b, 0) for a in range(length + 1) for b in range(length + 1 - a)])
+    weight = multinomial.pmf(counts[:, :3], length, PROBS[:3].numpy())
+    return torch.from_numpy(counts / length), torch.from_numpy(weight)
+
+
+@pytest.mark.parametrize("length", [100, 400])
+def test_leading_terms_meet_the_exact_means(length: int) -> None:
+    q, weight = all_counts(length)
+    c, c_inf = model.attend(q, LOGITS), model.attend(PROBS, LOGITS)
+    f, f_inf = model.normalise(c), model.normalise(c_inf)
+    spread = f - weight @ f
+    for exact, leading in (
+        (weight @ c - c_inf, sampling.bias_c(PROBS, c_inf)),
+        (weight @ f - f_inf, sampling.bias_f(PROBS, f_inf)),
+        ((weight.unsqueeze(-1) * spread).mT @ spread, sampling.covariance_f(PROBS, f_inf)),
+    ):
+        gap = (length * exact - leading).abs().max() / leading.abs().max()
+        assert gap < 10 / length  # second order
+
+
+def test_biases_leave_what_is_conserved() -> None:
+    c = model.attend(PROBS, LOGITS)
+    f = model.normalise(c)
+    assert sampling.bias_c(PROBS, c).sum().abs() < 1e-14
+    covariance = sampling.covariance_f(PROBS, f)
+    assert (covariance @ f).abs().max() < 1e-14
+    # ‖f‖ = 1 for every sample: 2 f^T bias = -tr C
+    assert float(2 * f @ sampling.bias_f(PROBS, f) + covariance.trace()) == pytest.approx(0, abs=1e-14)
+    assert sampling.bias_c(PROBS, PROBS).abs().max() < 1e-15
+
+
+def test_dispersion_keeps_to_both_bounds() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        probs, z = torch.from_numpy(rng.dirichlet(np.ones(5))), torch.from_numpy(rng.normal(0, 3, 5))
+        value = float(sampling.dispersion(probs, model.attend(probs, z)))
+        assert 1 - 1e-12 <= value <= min(1 / probs.min(), torch.cosh((z.max() - z.min()) / 2) ** 2) * (1 + 1e-12)
+    two = torch.tensor([1 / (1 + math.exp(4)), 1 / (1 + math.exp(-4))], dtype=torch.float64)
+    attention = model.attend(two, torch.tensor([4.0, 0.0], dtype=torch.float64))
+    assert float(sampling.dispersion(two, attention)) == pytest.approx(math.cosh(2) ** 2, rel=1e-9, abs=0)
+
+
+def test_gain_is_half_the_trace_of_the_hessian() -> None:
+    torch.manual_seed(0)
+    Y, multiplicity = torch.randn(3, 3, dtype=torch.float64), torch.tensor([1.0, 1.0, 7.0], dtype=torch.float64)
+    target, probs, z = torch.eye(3).double()[0], PROBS[:3], LOGITS[:3]
+
+    def objective(q: torch.Tensor) -> torch.Tensor:
+        raised = q * torch.exp(z)
+        logits = raised * (raised @ raised) ** -0.5 @ Y + torch.log(multiplicity)
+        return (target * torch.log_softmax(logits, -1)).sum()
+
+    hessian = torch.func.hessian(objective)(probs.clone())
+    expected = 0.5 * (hessian * (torch.diag(probs) - torch.outer(probs, probs))).sum()
+    f = model.normalise(model.attend(probs, z))
+    assert float(sampling.gain(probs, f, target, Y, multiplicity)) == pytest.approx(float(expected), rel=1e-10, abs=0)
+
+
+def test_flow_at_infinity_is_the_true_flow_and_its_change_falls_like_one_over_t() -> None:
+    classes = with_overlap(2, 100, 0.3, distinct_weights=[1, 0.5])
+    true = flows.TrueFlow(classes, 1.0, 0.1)
+    state = np.random.default_rng(0).normal(size=true.initial().size)
+    at = {T: sampling.FiniteLengthFlow(classes, 1.0, 0.1, seq_len=T).rhs(0.0, state) for T in (math.inf, 101, 11)}
+    assert np.array_equal(at[math.inf], true.rhs(0.0, state))
+    assert np.allclose(10 * (at[101] - at[math.inf]), at[11] - at[math.inf], rtol=1e-9, atol=1e-12)
+    dY, dZ, _ = true.unpack(at[11])
+    outputs = np.array([1.0, 1.0, 98.0])
+    assert np.abs(dY @ outputs).max() < 1e-12
+    assert np.abs(dZ.sum(axis=-1)).max() < 1e-12
+
+
+def test_each_rate_moves_its_own_parameter() -> None:
+    classes = with_overlap(2, 100, 0.3, distinct_weights=[1, 0.5])
+    state = np.random.default_rng(0).normal(size=flows.TrueFlow(classes, 1.0, 1.0).initial().size)
+
+    def change(lr_y: float, lr_z: float) -> tuple[np.ndarray, np.ndarray]:
+        finite, limit = (sampling.FiniteLengthFlow(classes, lr_y, lr_z, seq_len=seq_len) for seq_len in (11, math.inf))
+        dY, dZ, _ = finite.unpack(finite.rhs(0.0, state) - limit.rhs(0.0, state))
+        return dY, dZ
+
+    (dY, dZ), (one_Y, one_Z) = change(2.0, 0.3), change(1.0, 1.0)
+    assert np.allclose(dY, 2.0 * one_Y, rtol=1e-9, atol=1e-12)
+    assert np.allclose(dZ, 0.3 * one_Z, rtol=1e-9, atol=1e-12)
+    assert min(np.abs(one_Y).max(), np.abs(one_Z).max()) > 1e-3
+
+
+def test_flow_follows_the_mean_gradient_over_samples() -> None:
+    classes = with_overlap(2, 100, 0.3, distinct_weights=[1.0])  # two tokens a class
+    flow = sampling.FiniteLengthFlow(classes, 1.0, 1.0, seq_len=2_001)
+    rng = np.random.default_rng(1)
+    Y, Z = rng.normal(size=(3, 3)), rng.normal(size=(1, 3))
+    limit, finite = (
+        f.rhs(0.0, np.concatenate([Y.ravel(), Z.ravel(), np.zeros(2)])) for f in (flows.TrueFlow(classes, 1, 1), flow)
+    )
+    q, queries, targets, weight = [], [], [], []
+    for n, k in itertools.product(range(2), range(2_001)):
+        held = np.flatnonzero(classes.compact.probs[n])
+        row = np.zeros(3)
+        row[held] = k / 2_000, 1 - k / 2_000
+        q.append(row)
+        queries.append([1.0])
+        targets.append(np.eye(2, 3)[n])
+        weight.append(0.5 * chance_of(k, classes.compact.probs[n][held]))
+    exact = model.gradients(
+        torch.tensor(np.array(q)),
+        torch.tensor(queries).double(),
+        torch.tensor(np.array(targets)),
+        torch.tensor(weight).double(),
+        torch.from_numpy(Y),
+        torch.from_numpy(Z),
+        torch.tensor([1.0, 1.0, 98.0]).double(),
+    )
+    for part, got, base in zip(exact[1:], flow.unpack(finite)[:2], flow.unpack(limit)[:2], strict=True):
+        change = part.numpy() - base
+        assert np.abs(got - base - change).max() < 0.02 * np.abs(change).max()
+
+
+def chance_of(k: int, probs: np.ndarray) -> float:
+    """The probability that the first of two tokens fills k of 2000 positions."""
+    return float(multinomial.pmf([k, 2_000 - k], 2_000, probs))
+
+
+def test_too_short_a_sequence_is_refused() -> None:
+    with pytest.raises(BadInput, match="seq_len = 1"):
+        sampling.FiniteLengthFlow(with_overlap(2, 100, 0.3), 1.0, 0.1, seq_len=1)
+
+
+def test_each_rate_scales_its_own_parameters() -> None:
+    classes = with_overlap(2, 100, 0.3, distinct_weights=[1, 0.5])
+    state = np.random.default_rng(0).normal(size=flows.TrueFlow(classes, 1.0, 1.0).initial().size)
+
+    def change(lr_y: float, lr_z: float) -> tuple[np.ndarray, np.ndarray]:
+        finite = sampling.FiniteLengthFlow(classes, lr_y, lr_z, seq_len=11)
+        dY, dZ, _ = finite.unpack(finite.rhs(0.0, state) - flows.TrueFlow(classes, lr_y, lr_z).rhs(0.0, state))
+        return dY, dZ
+
+    (dY, dZ), (dY_scaled, dZ_scaled) = change(1.0, 1.0), change(0.3, 0.07)
+    np.testing.assert_allclose(dY_scaled, 0.3 * dY, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(dZ_scaled, 0.07 * dZ, rtol=1e-9, atol=1e-12)
+    assert np.abs(dY).max() > 1e-3
+    assert np.abs(dZ).max() > 1e-3
+
+
+def test_leading_dimensions_are_a_batch() -> None:
+    rng = np.random.default_rng(3)
+    probs, logits = (
+        torch.from_numpy(rng.dirichlet(np.ones(4), size=(2, 3))),
+        torch.from_numpy(rng.normal(size=(2, 3, 4))),
+    )
+    c = model.attend(probs, logits)
+    for coefficient, values in (
+        (sampling.dispersion, c),
+        (sampling.bias_c, c),
+        (sampling.bias_f, model.normalise(c)),
+        (sampling.covariance_f, model.normalise(c)),
+    ):
+        each = [torch.stack([coefficient(probs[i, j], values[i, j]) for j in range(3)]) for i in range(2)]
+        torch.testing.assert_close(coefficient(probs, values), torch.stack(each), rtol=1e-12, atol=0)

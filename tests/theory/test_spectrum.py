@@ -1,0 +1,71 @@
+"""F, E and E' against NumPy written out, Lemma 14's identity, and the projection on F."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from scansnap_core.theory import spectrum
+from tests.engine.references import overlapping_classes
+
+
+def planted() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet(np.ones(8), size=4)
+    probs[0, :3] = 0.0
+    probs[2, 5] = 0.0
+    return probs, rng.normal(size=(4, 8))
+
+
+def test_F_and_E_are_what_they_say() -> None:
+    probs, z = planted()
+    F = spectrum.F(probs, z)
+    for n in range(4):
+        weights = np.array([probs[n, i] * np.exp(z[n, i]) for i in range(8)])
+        assert F[n] == pytest.approx(weights / np.sqrt(np.sum(weights**2)), rel=1e-14, abs=0)
+    overlaps = spectrum.E(F)
+    for n in range(4):
+        for other in range(4):
+            expected = 0.0 if n == other else sum(F[n, i] * F[other, i] for i in range(8))
+            assert overlaps[n, other] == pytest.approx(expected, rel=1e-13, abs=1e-15)
+    classes = overlapping_classes()
+    at_zero = spectrum.E(spectrum.F(classes.probs, np.zeros_like(classes.probs)))
+    assert at_zero == pytest.approx(classes.E, abs=1e-15)
+
+
+def test_tokens_outside_a_class_get_no_attention_however_large_their_logit() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        F = spectrum.F(np.array([[0.6, 0.8, 0.0]]), np.array([[-1e4, -1e4, 1e4]]))
+    assert F[0] == pytest.approx([0.6, 0.8, 0.0], rel=1e-12, abs=0)
+
+
+def test_E_prime_inverts_as_lemma_14_says() -> None:
+    E = spectrum.E(spectrum.F(*planted()))
+    one, E_prime = np.eye(4), spectrum.E_prime(E)
+    assert (one + E) @ (one - E_prime) == pytest.approx(one, abs=1e-13)
+    eigenvalues, U = np.linalg.eigh(E)
+    assert pytest.approx(E_prime, abs=1e-13) == U @ np.diag(eigenvalues / (1 + eigenvalues)) @ U.T
+    # control: the sign of App. D.1
+    assert np.abs((one + E) @ (one + E_prime) - one).max() > 0.1
+
+
+def test_E_prime_keeps_its_precision_at_tiny_overlaps() -> None:
+    tiny = 1e-12 * np.array([[0.0, 1.0], [1.0, 0.0]])
+    assert spectrum.E_prime(tiny)[0, 1] == pytest.approx(1e-12, rel=1e-14, abs=0)
+    assert spectrum.E_prime(tiny)[0, 0] == pytest.approx(-1e-24, rel=1e-14, abs=0)
+
+
+def test_projection_recovers_planted_coefficients() -> None:
+    rng = np.random.default_rng(4)
+    F = spectrum.F(*planted())
+    coefficients = rng.normal(size=(5, 4))
+    g = coefficients @ F
+    assert spectrum.projection(F, g) == pytest.approx(coefficients, abs=1e-12)
+    off = rng.normal(size=8)
+    off -= F.T @ np.linalg.lstsq(F.T, off)[0]
+    assert spectrum.projection(F, g + off) == pytest.approx(coefficients, abs=1e-12)
+    # control: reading the coefficients off by inner products forgets the overlaps
+    assert np.abs(g @ F.T - coefficients).max() > 0.1

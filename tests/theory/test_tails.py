@@ -1,0 +1,87 @@
+"""Exact tails against mpmath, and joint probabilities against every outcome counted."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.theory.tails import all_within, log_miss, log_tails
+
+
+@pytest.mark.parametrize(("draws", "p"), [(1, 0.3), (40, 0.5), (2_000, 0.01), (2_000, 0.999)])
+def test_tails_meet_mpmath(draws: int, p: float) -> None:
+    below, above = log_tails(draws, p)
+    assert below.shape == above.shape == (draws + 1,)
+    with mpmath.workdps(50):
+        pmf = [mpmath.binomial(draws, k) * mpmath.mpf(p) ** k * (1 - mpmath.mpf(p)) ** (draws - k) for k in (0, draws)]
+        assert below[0] == pytest.approx(float(mpmath.log(pmf[0])), rel=1e-10, abs=0)
+        assert above[draws] == pytest.approx(float(mpmath.log(pmf[1])), rel=1e-10, abs=0)
+        k = draws // 3
+        tail = mpmath.fsum(
+            mpmath.binomial(draws, j) * mpmath.mpf(p) ** j * (1 - mpmath.mpf(p)) ** (draws - j) for j in range(k + 1)
+        )
+        assert below[k] == pytest.approx(float(mpmath.log(tail)), rel=1e-10, abs=1e-12)
+
+
+def test_a_tail_below_the_smallest_float_keeps_its_digits() -> None:
+    assert log_tails(2_000, 0.01)[1][2_000] == pytest.approx(2_000 * math.log(0.01), rel=1e-12, abs=0)
+
+
+def test_miss_counts_both_sides_and_nothing_outside() -> None:
+    draws, p, center = 7, 0.4, 3
+    pmf = [math.comb(draws, k) * p**k * (1 - p) ** (draws - k) for k in range(draws + 1)]
+    distances = np.arange(1, 9)
+    expected = [sum(pmf[k] for k in range(draws + 1) if abs(k - center) >= d) for d in distances]
+    assert np.exp(log_miss(draws, p, center, distances)) == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+def test_all_within_counts_every_outcome() -> None:
+    draws, probs = 5, np.array([0.2, 0.3, 0.5])
+    low, high = np.array([0, 1, 1]), np.array([2, 3, 9])
+    expected = 0.0
+    for outcome in itertools.product(range(3), repeat=draws):
+        counts = np.bincount(outcome, minlength=3)
+        if np.all((low <= counts) & (counts <= high)):
+            expected += float(np.prod(probs[list(outcome)]))
+    assert all_within(draws, probs, low, high) == pytest.approx(expected, rel=1e-12, abs=0)
+    assert all_within(draws, probs, 0, draws) == pytest.approx(1, rel=1e-12, abs=0)
+    assert all_within(draws, probs, 3, draws) == 0
+    assert all_within(draws, probs, 2, 1) == 0
+
+
+def test_windows_of_one_count_are_the_multinomial_law() -> None:
+    draws, probs, counts = 5, [0.2, 0.3, 0.5], [1, 1, 3]
+    exact = 20 * 0.2 * 0.3 * 0.5**3
+    assert all_within(draws, probs, counts, counts) == pytest.approx(exact, rel=1e-12, abs=0)
+    # the bounds' own sums may be all that is left: 5 = 1 + 1 + 3
+    assert all_within(draws, probs, 0, counts) == pytest.approx(exact, rel=1e-12, abs=0)
+    assert all_within(draws, probs, counts, draws) == pytest.approx(exact, rel=1e-12, abs=0)
+    assert all_within(draws, probs, [-3, -1, 3], [1, 1, 99]) == pytest.approx(
+        sum(
+            math.factorial(5) / math.prod(map(math.factorial, (a, b, 5 - a - b))) * 0.2**a * 0.3**b * 0.5 ** (5 - a - b)
+            for a in (0, 1)
+            for b in (0, 1)
+        ),
+        rel=1e-12,
+        abs=0,
+    )
+
+
+@pytest.mark.parametrize("probs", [[0.4, 0.5], [0.6, 0.5], [0.5, 0.49999]])
+def test_probabilities_that_do_not_sum_to_one_are_refused(probs: list[float]) -> None:
+    with pytest.raises(BadInput, match=rf"probs sum to {sum(probs):.9g}: .*divide"):
+        all_within(3, probs, 0, 3)
+
+
+def test_all_within_of_windows_that_hold_one_count_or_none() -> None:
+    probs = [0.2, 0.3, 0.5]
+    exactly = math.factorial(5) / math.factorial(3) * 0.2 * 0.3 * 0.5**3
+    assert all_within(5, probs, [1, 1, 3], [1, 1, 3]) == pytest.approx(exactly, rel=1e-12, abs=0)
+    assert all_within(5, probs, [-4, -1, -9], [1, 1, 3]) == pytest.approx(exactly, rel=1e-12, abs=0)
+    assert all_within(5, probs, [1, 1, 3], 9) == pytest.approx(exactly, rel=1e-12, abs=0)
+    assert all_within(5, probs, [2, 0, 0], [1, 9, 9]) == 0
