@@ -16,13 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checks import checked_probs, checked_tokens
+from scansnap_core.data.outputs import Outputs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-SUM_TOLERANCE = 1e-6
-"""How far a class's probabilities may sum from 1 before they are refused (decimal fractions in files are rounded)."""
 
 
 class SequenceClasses:
@@ -45,17 +43,11 @@ class SequenceClasses:
     """
 
     def __init__(self, probs: ArrayLike | Any, query_of: ArrayLike, next_of: ArrayLike | None = None) -> None:
-        self._probs = _checked_probs(probs)
-        self.num_classes, self.vocab_size = self._probs.shape
-        self.query_of = _checked_tokens("query_of", query_of, self.num_classes, self.vocab_size)
-        labels = np.arange(self.num_classes) if next_of is None else next_of
-        self.next_of = _checked_tokens("next_of", labels, self.num_classes, self.vocab_size)
-        if len(np.unique(self.next_of)) < self.num_classes:
-            raise BadInput(
-                value=f"next_of = {self.next_of.tolist()}",
-                rule="a class is named by its next token, so next tokens are distinct",
-                remedy="merge the classes that share a next token, or give each its own",
-            )
+        self._probs = checked_probs(probs)
+        self.num_classes, self.vocab_size = K, M = self._probs.shape
+        self.query_of = checked_tokens("query_of", query_of, M, num_classes=K)
+        labels = np.arange(K) if next_of is None else next_of
+        self.next_of = checked_tokens("next_of", labels, M, num_classes=K, distinct=True)
 
     def __repr__(self) -> str:
         return f"SequenceClasses(K={self.num_classes}, M={self.vocab_size}, queries={len(np.unique(self.query_of))})"
@@ -117,6 +109,11 @@ class SequenceClasses:
         values = np.linalg.eigvalsh(self.E)
         return np.asarray(values[np.argsort(-np.abs(values), kind="stable")], dtype=np.float64)
 
+    @cached_property
+    def outputs(self) -> Outputs:
+        """The outputs of a model that starts at Y(0) = 0: the K next tokens, and one for all other tokens."""
+        return Outputs.lumped(self.next_of, self.vocab_size)
+
     # -- samples -----------------------------------------------------------------------------------------------
 
     @cached_property
@@ -158,71 +155,3 @@ class Compact:
     """The Q distinct query tokens, shape (Q,)."""
     query_row: Ints
     """Where each class's query stands in ``queries``, shape (K,)."""
-
-
-def _checked_probs(probs: ArrayLike | Any) -> sparse.csr_array:
-    try:
-        matrix = sparse.csr_array(probs if sparse.issparse(probs) else np.asarray(probs, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise BadInput(
-            value=f"probs: {error}",
-            rule="P(l|n) is a matrix of numbers",
-            remedy="pass one row of M probabilities a class",
-        ) from None
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise BadInput(
-            value=f"probs of shape {matrix.shape}",
-            rule="P(l|n) has shape (K, M) with K and M at least 1",
-            remedy="pass one row of M probabilities a class",
-        )
-    num_classes, vocab_size = matrix.shape
-    if num_classes > vocab_size:
-        raise BadInput(
-            value=f"K = {num_classes} classes over M = {vocab_size} tokens",
-            rule="next tokens are tokens, so K <= M",
-            remedy="enlarge the vocabulary, or check that rows are classes and columns are tokens",
-        )
-    matrix = matrix.astype(np.float64)
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    for n in range(num_classes):
-        row = matrix.data[matrix.indptr[n] : matrix.indptr[n + 1]]
-        if row.size == 0:
-            raise BadInput(
-                value=f"class {n} holds no token",
-                rule="every class gives some token a positive probability",
-                remedy="remove the class or give it tokens",
-            )
-        bad = row[~np.isfinite(row) | (row < 0)]
-        if bad.size:
-            raise BadInput(
-                value=f"class {n} has the probability {bad[0]}",
-                rule="probabilities are finite and not negative",
-                remedy="correct the entry",
-            )
-        if abs(row.sum() - 1) > SUM_TOLERANCE:
-            raise BadInput(
-                value=f"class {n} sums to {row.sum():.9g}",
-                rule=f"the probabilities of a class sum to 1 (within {SUM_TOLERANCE:g})",
-                remedy="divide the class's weights by their sum",
-            )
-        row /= row.sum()
-    return matrix
-
-
-def _checked_tokens(name: str, tokens: ArrayLike, num_classes: int, vocab_size: int) -> Ints:
-    array = np.asarray(tokens)
-    if array.shape != (num_classes,) or array.dtype.kind not in "iu":
-        raise BadInput(
-            value=f"{name} of shape {array.shape} and type {array.dtype}",
-            rule=f"one integer token a class, K = {num_classes}",
-            remedy="pass a list of K token indices",
-        )
-    outside = array[(array < 0) | (array >= vocab_size)]
-    if outside.size:
-        raise BadInput(
-            value=f"{name} holds {outside[0]}",
-            rule=f"tokens are numbered 0..{vocab_size - 1} (M = {vocab_size})",
-            remedy="count tokens from 0, or enlarge the vocabulary",
-        )
-    return array.astype(np.int64)
