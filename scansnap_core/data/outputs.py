@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scansnap_core.data.checks import checked_tokens
+from scansnap_core.data.checks import check_places, checked_tokens, fix
 
 OTHERS = -1
 """The label of the output that stands for all tokens that are no next token."""
@@ -38,8 +38,7 @@ class Outputs:
     """The column of each class's next token, shape (K,)."""
 
     def __post_init__(self) -> None:
-        for array in (self.labels, self.multiplicity, self.columns):
-            array.flags.writeable = False
+        fix(self.labels, self.multiplicity, self.columns)
 
     @classmethod
     def lumped(cls, next_of: ArrayLike, vocab_size: int) -> Outputs:
@@ -67,6 +66,7 @@ class Outputs:
     def separate(cls, next_of: ArrayLike, vocab_size: int) -> Outputs:
         """One column a token of the vocabulary. Parameters and errors as in :meth:`lumped`."""
         tokens = checked_tokens("next_of", next_of, vocab_size, distinct=True)
+        check_places("one output for every token", vocab_size)
         return cls(np.arange(vocab_size), np.ones(vocab_size), tokens)
 
     def __len__(self) -> int:

@@ -13,7 +13,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from scansnap_core.data.outputs import Outputs
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine import draws, model, optimizers
 from scansnap_core.engine.options import Options
 
@@ -80,7 +80,7 @@ def train(
     xarray.Dataset
         ``loss`` (seed, rate, step): -J of the batch before update ``step``, in nats.
         ``Y`` (seed, rate, recorded, token, output) and ``Z`` (seed, rate, recorded, query, token) after ``recorded``
-        updates. Only rows and columns that can move are held (see :class:`~scansnap_core.data.sequences.Compact`); with
+        updates. Only rows and columns that can move are held (see :class:`~scansnap_core.data.compact.Compact`); with
         Y(0) = 0 all outputs that are no next token are one column, ``output`` -1, with its ``multiplicity``.
         ``diverged_at`` (seed, rate): the step whose loss was the first not finite, or -1.
 
@@ -104,8 +104,9 @@ def train(
         device=device,
         dtype=dtype,
     )
-    data_sets = {"": classes} if isinstance(classes, SequenceClasses) else dict(classes)
+    data_sets: Mapping[str, Any] = classes if isinstance(classes, Mapping) and classes else {"": classes}
     for data_set in data_sets.values():
+        check_classes(data_set)
         options.check_initial(data_set.vocab_size)
     results = [_train_one(data_set, options, progress) for data_set in data_sets.values()]
     if isinstance(classes, SequenceClasses):
@@ -169,9 +170,9 @@ def _train_one(classes: SequenceClasses, options: Options, progress: bool) -> xr
             "seed": seeds,
             "lr_y": ("rate", [pair[0] for pair in rates], {"units": "per step"}),
             "lr_z": ("rate", [pair[1] for pair in rates], {"units": "per step"}),
-            "token": compact.tokens,
-            "query": compact.queries,
-            "output": outputs.labels,
+            "token": classes.coords["token"],
+            "query": classes.coords["query"],
+            "output": classes.labels(outputs.labels),
         },
         attrs={
             "optimizer": options.optimizer,

@@ -94,7 +94,7 @@ class TrueFlow:
         compact, K = classes.compact, classes.num_classes
         outputs = classes.outputs
         self._lr_y, self._lr_z, self._query_row = lr_y, lr_z, compact.query_row
-        self._probs = torch.from_numpy(compact.probs)
+        self._probs = torch.tensor(compact.probs)
         self._queries = torch.eye(len(compact.queries), dtype=torch.float64)[compact.query_row]
         self._targets, self._multiplicity = torch.tensor(outputs.targets), torch.tensor(outputs.multiplicity)
         self._weight = torch.full((K,), 1 / K, dtype=torch.float64)
