@@ -32,7 +32,8 @@ _GRID = "#dfe1e4"
 _BLACK, _ORANGE, _SKY, _GREEN, _YELLOW, _BLUE, _RED, _PINK = mpl.color_sequences["okabe_ito"]
 _CYCLE = [_BLUE, _RED, _GREEN, _PINK, _ORANGE, _BLACK]
 
-_STYLE = {
+#: Matplotlib's settings of the house style.
+STYLE = {
     "figure.figsize": (6.0, 3.7),
     "figure.dpi": 100,
     "figure.facecolor": CARD,
@@ -73,7 +74,7 @@ _STYLE = {
 def use_style() -> None:
     """Make the house style Matplotlib's default for the rest of the notebook."""
     mpl.rcdefaults()
-    plt.style.use(_STYLE)
+    plt.style.use(STYLE)
 
 
 def show(fig: Figure, caption: str) -> None:

@@ -37,7 +37,7 @@ class SharedRuns:
         prepare()
         self._classes, self._options, self._dtype = classes, options, np.dtype(options.dtype)
         self._source = draws_of(classes, options)
-        Y, Z, outputs, multiplicity = initial_values(options.initial, classes, self._source, 1)
+        Y, Z, outputs = initial_values(options.initial, classes, self._source, 1)
         self._num_tokens = L = Y.shape[1]
         num_rates = len(options.rates)
         self._supports, self._held = _supports(classes.compact.probs)
@@ -47,12 +47,12 @@ class SharedRuns:
         self._Y[:, :L, : Y.shape[2]], self._Z[:, :, :L] = Y, Z
         self._velocity_Y, self._velocity_Z = np.zeros_like(self._Y), np.zeros_like(self._Z)
         self._log_multiplicity = np.full(shape_Y[2], NO_OUTPUT, self._dtype)
-        self._log_multiplicity[: Y.shape[2]] = np.log(multiplicity)
+        self._log_multiplicity[: Y.shape[2]] = np.log(outputs.multiplicity)
         self._per_output = np.zeros(shape_Y[2], self._dtype)
-        self._per_output[: Y.shape[2]] = 1 / multiplicity
+        self._per_output[: Y.shape[2]] = 1 / outputs.multiplicity
         # copies, because arrays that came from another process may be read-only, which is another type to Numba
         self._query_row = np.array(classes.compact.query_row)
-        self._target = np.argmax(classes.next_of[:, None] == outputs, axis=1)
+        self._target = np.array(outputs.columns)
         self._loss = np.empty((num_rates, options.steps), self._dtype)
         self._batch = self._sample(0)
 

@@ -63,18 +63,17 @@ class SupportRun:
         check_rate("lr_y", lr_y)
         check_rate("lr_z", lr_z)
         probs, K, L = classes.sparse_probs, classes.num_classes, len(classes.tokens)
-        others = classes.vocab_size - K
-        multiplicity = np.array([1.0] * K + [others] * (others > 0))
+        outputs = classes.outputs
         try:
-            self.Y, self._moves = np.zeros((L, len(multiplicity))), np.zeros((K, len(multiplicity)))
+            self.Y, self._moves = np.zeros((L, len(outputs))), np.zeros((K, len(outputs)))
         except MemoryError:
             raise BadInput(
                 value=f"K = {K} classes that hold L = {L} tokens",
-                rule=f"Y takes {8 * L * len(multiplicity) / 2**30:.2g} GiB, and it is held in memory",
+                rule=f"Y takes {8 * L * len(outputs) / 2**30:.2g} GiB, and it is held in memory",
                 remedy="use fewer classes or smaller supports",
             ) from None
         self._lr_y, self._lr_z = lr_y / K, lr_z / K
-        self._log_multiplicity, self._per_output = np.log(multiplicity), 1 / multiplicity
+        self._log_multiplicity, self._per_output = np.log(outputs.multiplicity), 1 / outputs.multiplicity
         self._starts, self._rows = probs.indptr.astype(np.int64), probs.indices.astype(np.int64)
         self._q, self._target = probs.data.copy(), np.arange(K)
         self._class_of = np.repeat(self._target, np.diff(self._starts))

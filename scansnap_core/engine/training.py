@@ -12,12 +12,11 @@ import xarray as xr
 from torch import Tensor
 from tqdm import tqdm
 
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.outputs import Outputs
+from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine import draws, model, optimizers
 from scansnap_core.engine.options import Options
 
-OTHERS = -1
-"""The ``output`` coordinate of the column that stands for all tokens that are no next token."""
 FINITE_CHECK_EVERY = 50
 """Looking for runs that turned NaN stops a GPU, so it is done now and then; the step itself is found afterwards."""
 
@@ -81,7 +80,7 @@ def train(
     xarray.Dataset
         ``loss`` (seed, rate, step): -J of the batch before update ``step``, in nats.
         ``Y`` (seed, rate, recorded, token, output) and ``Z`` (seed, rate, recorded, query, token) after ``recorded``
-        updates. Only rows and columns that can move are held (see :class:`~scansnap_core.data.sequences.Compact`); with
+        updates. Only rows and columns that can move are held (see :class:`~scansnap_core.data.compact.Compact`); with
         Y(0) = 0 all outputs that are no next token are one column, ``output`` -1, with its ``multiplicity``.
         ``diverged_at`` (seed, rate): the step whose loss was the first not finite, or -1.
 
@@ -105,8 +104,9 @@ def train(
         device=device,
         dtype=dtype,
     )
-    data_sets = {"": classes} if isinstance(classes, SequenceClasses) else dict(classes)
+    data_sets: Mapping[str, Any] = classes if isinstance(classes, Mapping) and classes else {"": classes}
     for data_set in data_sets.values():
+        check_classes(data_set)
         options.check_initial(data_set.vocab_size)
     results = [_train_one(data_set, options, progress) for data_set in data_sets.values()]
     if isinstance(classes, SequenceClasses):
@@ -124,12 +124,12 @@ def _train_one(classes: SequenceClasses, options: Options, progress: bool) -> xr
     def tensor(array: Any) -> Tensor:
         return torch.as_tensor(np.asarray(array), dtype=getattr(torch, options.dtype), device=device)
 
-    Y_0, Z_0, outputs, multiplicity = initial_values(options.initial, classes, source, len(seeds))
+    Y_0, Z_0, outputs = initial_values(options.initial, classes, source, len(seeds))
     per_run = (len(seeds), len(rates), -1, -1)
     Y, Z = tensor(Y_0).unsqueeze(1).expand(per_run).clone(), tensor(Z_0).unsqueeze(1).expand(per_run).clone()
-    targets = tensor(classes.next_of[:, None] == outputs)
+    targets = tensor(outputs.targets)
     queries = tensor(compact.query_row[:, None] == np.arange(len(compact.queries)))
-    counts = tensor(multiplicity)
+    counts = torch.tensor(outputs.multiplicity, dtype=targets.dtype, device=device)
     weight = tensor(1 / (batch_size or K))
 
     climbers: list[optimizers.Adam | optimizers.SGD] = []
@@ -162,7 +162,7 @@ def _train_one(classes: SequenceClasses, options: Options, progress: bool) -> xr
             "loss": (("step", "seed", "rate"), loss.cpu().numpy(), {"units": "nats"}),
             "Y": (("recorded", "seed", "rate", "token", "output"), _stack(states, 0), {"units": "logits"}),
             "Z": (("recorded", "seed", "rate", "query", "token"), _stack(states, 1), {"units": "logits"}),
-            "multiplicity": ("output", multiplicity, {"units": "outputs"}),
+            "multiplicity": ("output", outputs.multiplicity.copy(), {"units": "outputs"}),
         },
         coords={
             "step": ("step", np.arange(steps), clock),
@@ -170,9 +170,9 @@ def _train_one(classes: SequenceClasses, options: Options, progress: bool) -> xr
             "seed": seeds,
             "lr_y": ("rate", [pair[0] for pair in rates], {"units": "per step"}),
             "lr_z": ("rate", [pair[1] for pair in rates], {"units": "per step"}),
-            "token": compact.tokens,
-            "query": compact.queries,
-            "output": outputs,
+            "token": classes.coords["token"],
+            "query": classes.coords["query"],
+            "output": classes.labels(outputs.labels),
         },
         attrs={
             "optimizer": options.optimizer,
@@ -223,19 +223,17 @@ def draws_of(classes: SequenceClasses, options: Options) -> draws.Draws:
 
 def initial_values(
     initial: str | tuple[Any, Any], classes: SequenceClasses, source: draws.Draws, num_seeds: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Where training begins, for S seeds: Y (S, L, O), Z (S, Q, L), the O outputs and their multiplicities."""
-    compact, M, K = classes.compact, classes.vocab_size, classes.num_classes
+) -> tuple[np.ndarray, np.ndarray, Outputs]:
+    """Where training begins, for S seeds: Y (S, L, O), Z (S, Q, L), and the O outputs."""
+    compact = classes.compact
     L, Q = len(compact.tokens), len(compact.queries)
     if initial == "zero":
-        rest = [OTHERS] if M > K else []
-        outputs = np.concatenate([classes.next_of, np.array(rest, dtype=np.int64)])
-        multiplicity = np.array([1.0] * K + [M - K] * len(rest))
-        return np.zeros((num_seeds, L, len(outputs))), np.zeros((num_seeds, Q, L)), outputs, multiplicity
+        outputs = classes.outputs
+        return np.zeros((num_seeds, L, len(outputs))), np.zeros((num_seeds, Q, L)), outputs
     if initial == "random":
         Y, Z = source.initial()
     else:
         full_Y, full_Z = (np.asarray(array, dtype=np.float64) for array in initial)
         Y = np.tile(full_Y[compact.tokens], (num_seeds, 1, 1))
         Z = np.tile(full_Z[np.ix_(compact.queries, compact.tokens)], (num_seeds, 1, 1))
-    return Y, Z, np.arange(M), np.ones(M)
+    return Y, Z, Outputs.separate(classes.next_of, classes.vocab_size)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from scansnap_core.data.naming import places, union
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.options import Options
@@ -67,7 +68,7 @@ class Block:
             the axes of the classes' :class:`~scansnap_core.data.sequences.Compact`; see :func:`layout_of`.
         """
         values = self._train() if started is None else started.train(threads)
-        labels = {"query": self.classes.compact.queries, "token": self.classes.compact.tokens}
+        labels = {dim: self.classes.coords[dim] for dim in ("query", "token")}
         Z = xr.DataArray(values["Z"], dims=("rate", "query", "token"), coords=labels)
         with np.errstate(invalid="ignore"):  # a diverged run has no attention
             entropy = measures.entropy(measures.attention(Z, self.classes), self.classes)
@@ -91,7 +92,7 @@ class Block:
 
 def layout_of(grid: Grid) -> Layout:
     """The labelled arrays that a grid's results fill, NaN where a class system has no such class, query or token."""
-    compacts = [classes.compact for classes in grid.data.values()]
+    axes = [classes.coords for classes in grid.data.values()]
     labels = xr.Dataset(
         coords={
             "data": list(grid.data),
@@ -103,9 +104,7 @@ def layout_of(grid: Grid) -> Layout:
             "seed": list(grid.seeds),
             "lr_y": ("rate", [lr_y for lr_y, _ in grid.rates], {"units": "per step"}),
             "lr_z": ("rate", [lr_z for _, lr_z in grid.rates], {"units": "per step"}),
-            "class": np.arange(max(classes.num_classes for classes in grid.data.values())),
-            "query": np.unique(np.concatenate([compact.queries for compact in compacts])),
-            "token": np.unique(np.concatenate([compact.tokens for compact in compacts])),
+            **{dim: union(own[dim] for own in axes) for dim in ("class", "query", "token")},
         }
     )
     end = f"after {grid.steps} updates"
@@ -135,12 +134,11 @@ def blocks(grid: Grid, device: str) -> Iterator[Block]:
 
 def placed(values: dict[str, np.ndarray], block: Block, labels: xr.Dataset) -> dict[str, np.ndarray]:
     """A block's values on the axes of the store, those that blocks divide first."""
-    compact = block.classes.compact
-    queries = np.searchsorted(labels["query"], compact.queries)
-    tokens = np.searchsorted(labels["token"], compact.tokens)
+    own = block.classes.coords
+    classes, queries, tokens = (places(labels[dim].values, own[dim]) for dim in ("class", "query", "token"))
     leading = (1,) * (len(BLOCK_DIMS) - 1) + (block.num_runs,)
     entropy = np.full((*leading, labels.sizes["class"]), np.nan, dtype=values["entropy"].dtype)
-    entropy[..., : block.classes.num_classes] = values["entropy"]
+    entropy[..., classes] = values["entropy"]
     Z = np.full((*leading, labels.sizes["query"], labels.sizes["token"]), np.nan, dtype=values["Z"].dtype)
     Z[..., queries[:, None], tokens] = values["Z"]
     alone = {name: values[name].reshape(leading) for name in ("final_loss", "diverged_at")}

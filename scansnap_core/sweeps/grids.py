@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -129,4 +130,6 @@ def checksum(classes: SequenceClasses) -> str:
     """What two class systems share only if they are equal."""
     compact = classes.compact
     parts = (compact.tokens, compact.probs, classes.query_of, classes.next_of, [classes.vocab_size])
-    return hashlib.sha256(b"".join(np.asarray(part, dtype=np.float64).tobytes() for part in parts)).hexdigest()
+    numbers = b"".join(np.asarray(part, dtype=np.float64).tobytes() for part in parts)
+    names = json.dumps([classes.token_names, classes.class_names]).encode() if classes.class_names else b""
+    return hashlib.sha256(numbers + names).hexdigest()

@@ -15,6 +15,7 @@ import xarray as xr
 from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.outputs import Outputs
 from scansnap_core.engine import model
 from scansnap_core.rules import check_rate
 from scansnap_core.text.samples import Floats, Ints, Samples
@@ -112,8 +113,8 @@ class _Start:
             self.multiplicity = torch.as_tensor(samples.next_probs, dtype=dtype)
             self.scale = self.multiplicity
         else:
-            others = vocab_size - K
-            self.multiplicity = torch.tensor([1.0] * K + [others] * (others > 0), dtype=dtype)
+            multiplicity = Outputs.lumped(np.arange(K), vocab_size).multiplicity
+            self.multiplicity = torch.tensor(multiplicity, dtype=dtype)
             self.scale = torch.ones_like(self.multiplicity)
 
     def targets(self, samples: Samples) -> Tensor:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.outputs import Outputs
 from scansnap_core.theory import spectrum
 
 Floats = NDArray[np.float64]
@@ -20,8 +21,8 @@ Floats = NDArray[np.float64]
 
 def zeta(num_classes: int, vocab_size: int) -> Floats:
     """zeta_n = M/(M - 1) (e_n - 1/M) for every class n as rows, shape (K, K + 1), or (K, K) where K = M (App. D.1)."""
-    outputs = num_classes + (vocab_size > num_classes)
-    return np.asarray(vocab_size / (vocab_size - 1) * (np.eye(num_classes, outputs) - 1 / vocab_size))
+    targets = Outputs.lumped(np.arange(num_classes), vocab_size).targets
+    return np.asarray(vocab_size / (vocab_size - 1) * (targets - 1 / vocab_size))
 
 
 def solution(E: Floats, vocab_size: int, heights: ArrayLike) -> Floats:
@@ -68,13 +69,11 @@ class Decoder:
                 rule="next tokens are tokens, and M >= 2",
                 remedy="enlarge the vocabulary",
             )
-        K, outputs = len(E), len(E) + (vocab_size > len(E))
+        K, outputs = len(E), Outputs.lumped(np.arange(len(E)), vocab_size)
         self._lr_y, self._overlaps = lr_y, np.eye(K) + E
         self._directions = np.eye(K) - spectrum.E_prime(E) if modified else np.eye(K)
-        self._shape, self._targets = (K, outputs), np.eye(K, outputs, dtype=bool)
-        self.multiplicity = np.ones(outputs)
-        if outputs > K:
-            self.multiplicity[-1] = vocab_size - K
+        self._shape, self._targets = (K, len(outputs)), outputs.targets.astype(bool)
+        self.multiplicity = outputs.multiplicity
 
     def initial(self) -> Floats:
         """V = 0, shape (K, K + 1)."""

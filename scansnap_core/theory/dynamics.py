@@ -96,7 +96,6 @@ def compare(
         Z.append(runs.mean(axis=0))
         error.append(runs.std(axis=0, ddof=1) / math.sqrt(len(runs)) if len(runs) > 1 else np.full_like(Z[-1], np.nan))
         B.append(np.full_like(B[0], np.nan))
-    compact = classes.compact
     axes = ("dynamics", "t", "query", "token")
     names = [*flow_of, *(f"SGD T={seq_len:g}" for seq_len in seq_lens)]
     return xr.Dataset(
@@ -108,8 +107,7 @@ def compare(
         coords={
             "dynamics": names,
             "t": ("t", list(marks), {"units": "steps of batch size 1"}),
-            "query": compact.queries,
-            "token": compact.tokens,
+            **classes.coords,
         },
     )
 

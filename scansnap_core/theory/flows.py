@@ -92,19 +92,15 @@ class TrueFlow:
 
     def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float) -> None:
         compact, K = classes.compact, classes.num_classes
-        others = classes.vocab_size - K
+        outputs = classes.outputs
         self._lr_y, self._lr_z, self._query_row = lr_y, lr_z, compact.query_row
-        self._probs = torch.from_numpy(compact.probs)
+        self._probs = torch.tensor(compact.probs)
         self._queries = torch.eye(len(compact.queries), dtype=torch.float64)[compact.query_row]
-        outputs = K + (others > 0)
-        self._targets = torch.eye(K, outputs, dtype=torch.float64)
-        self._multiplicity = torch.ones(outputs, dtype=torch.float64)
-        if others:
-            self._multiplicity[-1] = others
+        self._targets, self._multiplicity = torch.tensor(outputs.targets), torch.tensor(outputs.multiplicity)
         self._weight = torch.full((K,), 1 / K, dtype=torch.float64)
         L, Q = len(compact.tokens), len(compact.queries)
-        self._shapes = ((L, outputs), (Q, L), (K,))
-        self._cuts = np.cumsum([L * outputs, Q * L])
+        self._shapes = ((L, len(outputs)), (Q, L), (K,))
+        self._cuts = np.cumsum([L * len(outputs), Q * L])
 
     def initial(self, Z: Floats | None = None) -> Floats:
         """The state at t = 0: Y(0) = 0, B(0) = 0, and Z(0) = 0 or the given one of shape (Q, L)."""

@@ -11,8 +11,9 @@ import torch
 import xarray as xr
 
 from scansnap_core.data.datasets import syn_medium, syn_small
+from scansnap_core.data.outputs import OTHERS
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.training import OTHERS, TrainingDiverged, train
+from scansnap_core.engine.training import TrainingDiverged, train
 from scansnap_core.theory import spectrum
 from tests.engine.references import DEVICES, eqn_3, expected_loss, overlapping_classes, scattered_classes
 
