@@ -23,7 +23,7 @@ from scansnap_core.theory.formulas import FORMULAS, SYMBOLS, Formula
 
 POINT = (1.7320508, 2.2360680, 1.4142136, 2.7456787, 1.9128119, 1.2599210, 2.5198421)
 """Where expressions are evaluated: above 1, so that M - 1 is positive."""
-LEAST, LEAST_POLYNOMIAL = 3, 6
+LEAST, LEAST_POLYNOMIAL = 4, 6
 """Closed forms of fewer operations, such as r(0) chi, are typed where they are needed."""
 OPTIONAL = {"sigma": 0, "theta": 0, "theta_other": 0, "omega_1_": 0, "K": 1, "eta_Y": 1}
 """What is often left out of a closed form, which is the same form still."""
@@ -60,7 +60,7 @@ _FUNCTIONS: dict[tuple[str, int], Callable[..., Any]] = {
 def retyped(source: str) -> Iterator[tuple[str, str]]:
     """The closed forms in a source, by name, with the code that repeats them, the longest first."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call) and (name := _name(node)):
+        if isinstance(node, ast.expr) and (name := _name(node)):
             yield name, ast.unparse(node)
 
 
@@ -125,7 +125,9 @@ def _called(node: ast.AST) -> tuple[str, int]:
 def _arguments(node: ast.expr) -> list[ast.expr] | None:
     """What an operation works on; None of what is a variable here."""
     match node:
-        case ast.Constant(value=int() | float()) | ast.Name(id="I"):
+        case ast.Constant(value=int() | float()):
+            return []
+        case _ if _is_unit(node):
             return []
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
             return [left, right]
@@ -135,9 +137,12 @@ def _arguments(node: ast.expr) -> list[ast.expr] | None:
             return [inner]
         case ast.Call(args=arguments) if _called(node) in _FUNCTIONS:
             return arguments
-        case ast.Call() if _called(node)[0] == "eye":
-            return []
     return None
+
+
+def _is_unit(node: ast.expr) -> bool:
+    """Whether it is the unit matrix, in Python or as SymPy prints it."""
+    return _called(node)[0] == "eye" or (isinstance(node, ast.Name) and node.id == "I")
 
 
 def _parts(node: ast.expr) -> Iterator[ast.expr]:
@@ -152,7 +157,7 @@ def _variables(node: ast.expr) -> list[str]:
 
 
 def _operations(node: ast.expr) -> int:
-    return sum(isinstance(part, ast.BinOp) or _called(part) in _FUNCTIONS for part in _parts(node))
+    return sum(isinstance(part, ast.BinOp | ast.UnaryOp | ast.Call) or _is_unit(part) for part in _parts(node))
 
 
 def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:

@@ -63,4 +63,4 @@ def test_what_is_none_is_left_alone(source: str) -> None:
 
 def test_most_formulas_are_looked_for() -> None:
     names = {name.split(" without ")[0] for forms in known().values() for name in forms}
-    assert {"gamma", "beta", "beta_printed", "iota", "q_0", "q_1", "E_prime", "h", "t_0", "B_late", "zeta"} <= names
+    assert {"gamma", "beta", "beta_printed", "iota", "q_0", "E_prime", "h", "t_0", "B_late", "zeta"} <= names

@@ -2,7 +2,7 @@
 
 Chapters derive them, differentiate them and break them; :func:`scansnap_core.theory.functions.function_of` makes a
 function of NumPy or Torch arrays of any of them. Each is imported by its name as a plain SymPy expression, as are its
-symbols; what is known about it stands in :data:`FORMULAS`, and :func:`find` searches there.
+symbols; what is known about it stands in ``FORMULAS``, by its name, and :func:`find` searches there.
 
 Examples
 --------

@@ -100,7 +100,7 @@ J_lower = record(
     "Lemma 8, (50)",
     "The smaller zero of exp(M h) - (M - 1) M h, the left edge of J_1, which the paper leaves implicit.",
     "ours",
-    region=M > 1 + exp(1),
+    region=1 + exp(1) < M,
 )
 J_upper = record(
     "J_upper",
@@ -108,21 +108,21 @@ J_upper = record(
     "Lemma 8, (51)",
     "The larger zero, the right edge of J_1.",
     "ours",
-    region=M > 1 + exp(1),
+    region=1 + exp(1) < M,
 )
 omega_0 = record(
     "omega_0",
     2 + log(J_lower) / log(M),
     "Lemma 8, (50)",
     "J_1 begins at 1/M^(2 - omega_0).",
-    region=M > 1 + exp(1),
+    region=1 + exp(1) < M,
 )
 omega_1 = record(
     "omega_1",
     M * J_upper / log(M) - 1,
     "Lemma 8, (51); Theorem 1",
     "J_1 ends at (1 + omega_1) ln(M)/M; Theorem 1's delta'.",
-    region=M > 1 + exp(1),
+    region=1 + exp(1) < M,
 )
 
 t_0_prime = record(
