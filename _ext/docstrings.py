@@ -38,15 +38,20 @@ def escape_formulas(app: Sphinx, what: str, name: str, obj: object, options: dic
 
 
 def list_formulas(app: Sphinx, what: str, name: str, obj: object, options: dict[str, Any], lines: list[str]) -> None:
-    """A module of closed forms shows those that the registry has from it, and the module of letters the letters."""
-    if not isinstance(obj, ModuleType):
-        return
-    if obj is symbols:
+    if isinstance(obj, ModuleType):
+        lines += formulas_of(obj)
+
+
+def formulas_of(module: ModuleType) -> list[str]:
+    """The closed forms that the registry has from a module, and the letters from theirs."""
+    lines = []
+    if module is symbols:
         for symbol in SYMBOLS.values():
-            lines += _entry(obj, symbol.name, f":math:`{sympy.latex(symbol.expression)}`. {symbol.meaning}")
+            lines += _entry(module, symbol.name, f":math:`{sympy.latex(symbol.expression)}`. {symbol.meaning}")
     for formula in FORMULAS.values():
-        if vars(obj).get(formula.name) is formula.expression:
-            lines += _entry(obj, formula.name, *describe(formula))
+        if vars(module).get(formula.name) is formula.expression:
+            lines += _entry(module, formula.name, *describe(formula))
+    return lines
 
 
 def describe(formula: Formula) -> tuple[str, ...]:

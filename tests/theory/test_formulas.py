@@ -13,7 +13,18 @@ from mpmath import exp, lambertw, log, mp, mpf, sqrt
 
 from scansnap_core.ledger import STATEMENTS
 from scansnap_core.theory import formulas
-from scansnap_core.theory.formulas import FORMULAS, SYMBOLS, find
+from scansnap_core.theory.formulas import (
+    FORMULAS,
+    SYMBOLS,
+    attention,
+    correlations,
+    counts,
+    decoder,
+    find,
+    registry,
+    speed,
+    symbols,
+)
 
 POINT = {
     "M": "7.3", "K": "2.6", "T": "12.5", "N": "31", "N_bar": "11", "eta_Y": "0.7", "eta_Z": "0.3", "t": "5.2",
@@ -104,6 +115,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "B_shared": lambda K, rho, Gamma_: log(1 + 4 * K * (K - 1) * rho**2 * Gamma_) / (4 * K),
     "momentum_clock": lambda i, mu: i / (1 - mu) - mu * (1 - mu**i) / (1 - mu) ** 2,
 }
+TOPICS = (attention, correlations, counts, decoder, speed)
 SUMS = {"c", "f", "xi"}
 MATRICES = {"E_prime", "E_prime_printed", "Y"}
 
@@ -182,6 +194,7 @@ def test_entry_is_complete(name: str) -> None:
     formula = FORMULAS[name]
     assert formula.name == name
     assert getattr(formulas, name) is formula.expression
+    assert [topic for topic in TOPICS if vars(topic).get(name) is formula.expression]
     assert formula.meaning.endswith(".") or formula.meaning.endswith("'.")
     assert all(1 <= number <= 138 for number in formula.equations)
     named = re.findall(r"(Theorem|Lemma|Corollary) (\d+)", formula.place)
@@ -195,7 +208,7 @@ def test_entry_is_complete(name: str) -> None:
 
 @pytest.mark.parametrize("name", SYMBOLS)
 def test_symbol_is_imported_by_its_name(name: str) -> None:
-    assert getattr(formulas, name) is SYMBOLS[name].expression
+    assert getattr(formulas, name) is getattr(symbols, name) is SYMBOLS[name].expression
     assert SYMBOLS[name].meaning.endswith(".")
 
 
@@ -229,7 +242,7 @@ def test_names_are_listed_and_misspelt_ones_refused() -> None:
 def test_a_name_is_given_once(name: str) -> None:
     before = dict(FORMULAS), dict(SYMBOLS)
     with pytest.raises(ValueError, match=f"{name} stands in the registry already"):
-        formulas.registry.record(name, sp.S.One, "Lemma 9", "One.")
+        registry.record(name, sp.S.One, "Lemma 9", "One.")
     with pytest.raises(ValueError, match=f"{name} stands in the registry already"):
-        formulas.registry.record_symbol(name, sp.Symbol("new"), "New.")
+        registry.record_symbol(name, sp.Symbol("new"), "New.")
     assert before == (FORMULAS, SYMBOLS)

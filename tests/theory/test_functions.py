@@ -34,7 +34,7 @@ from scansnap_core.theory.formulas import (
     z_0,
     z_m,
 )
-from scansnap_core.theory.functions import function_of
+from scansnap_core.theory.functions import function_of, of_matrices
 
 BACKENDS = ["numpy", "torch"]
 VOCABULARIES = [2.0, 3.0, 34.0, 1000.0, 1e6, 1e9, 1e12]
@@ -225,6 +225,26 @@ def test_arrays_broadcast() -> None:
     grid = function_of(formulas.gamma, (h_, M))(np.linspace(0, 1, 5)[:, None], np.array([2.0, 50.0]))
     assert grid.shape == (5, 2)
     assert grid[0].tolist() == [0.0, 0.0]
+
+
+def test_a_formula_of_matrices_is_one_matrix() -> None:
+    low, high = sp.symbols("low high")
+    overlaps = sp.Matrix([[0, low], [low, 0]])
+    inverse = sp.Matrix([[1, -low], [-low, 1]]) / (1 - low**2)
+    assert sp.simplify(of_matrices(formulas.E_prime, {formulas.E: overlaps}) - (sp.eye(2) - inverse)) == sp.zeros(2)
+    inputs, heights = sp.Matrix([[1, low], [0, high], [high, 0]]), sp.Matrix([[1, 0, 2], [high, 1, 1]])
+    values = {
+        formulas.F: inputs, formulas.E_prime_: overlaps, formulas.Theta: sp.diag(low, high), formulas.W_bar: heights
+    }  # fmt: skip
+    by_hand = inputs * (sp.eye(2) - overlaps) * sp.diag(1 + low, 1 + high) * heights
+    assert (of_matrices(formulas.Y, values) - by_hand).expand() == sp.zeros(3)
+
+
+def test_matrices_that_are_missing_or_do_not_fit_are_refused() -> None:
+    with pytest.raises(BadInput, match="no matrix for E: every letter gets a matrix; add E"):
+        of_matrices(formulas.E_prime, {})
+    with pytest.raises(BadInput, match=r"E of shape \(2, 3\): K is 2 elsewhere; pass matrices that fit"):
+        of_matrices(formulas.E_prime, {formulas.E: sp.zeros(2, 3)})
 
 
 @pytest.mark.parametrize("name", ["J_lower", "J_upper", "omega_0", "omega_1"])

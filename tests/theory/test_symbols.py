@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from scansnap_core.theory import formulas
+from scansnap_core.theory.formulas import SYMBOLS, symbols
 
 # values inside, and one outside
 POSITIVE = (1e-9, 1, 1e12), 0
@@ -44,12 +44,12 @@ def admits(symbol: sp.Symbol | sp.IndexedBase, value: object) -> bool:
 
 
 def test_every_symbol_has_a_range() -> None:
-    matrices = {name for name, symbol in formulas.SYMBOLS.items() if isinstance(symbol.expression, sp.MatrixSymbol)}
-    assert set(RANGES) == set(formulas.SYMBOLS) - matrices
+    matrices = {name for name, symbol in SYMBOLS.items() if isinstance(symbol.expression, sp.MatrixSymbol)}
+    assert set(RANGES) == set(SYMBOLS) - matrices
 
 
 @pytest.mark.parametrize("name", RANGES)
 def test_a_symbol_admits_its_quantity(name: str) -> None:
     inside, outside = RANGES[name]
-    assert [value for value in inside if not admits(getattr(formulas, name), value)] == []
-    assert not admits(getattr(formulas, name), outside)
+    assert [value for value in inside if not admits(getattr(symbols, name), value)] == []
+    assert not admits(getattr(symbols, name), outside)
