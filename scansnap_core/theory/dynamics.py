@@ -25,6 +25,25 @@ MOMENTS = ("t_0'/2", "t_0'", "t_0", "4 t_0", "40 t_0")
 """The moments of :func:`moments`: while attention scans, the two ends of the transition, and long after it."""
 
 
+def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[float, float]:
+    """t_0' and t_0 of Theorem 4, the two ends of the phase transition, in steps of batch size 1.
+
+    With K = 1 and eta_Y = 1 they are in units of K/eta_Y.
+
+    Parameters
+    ----------
+    num_classes, vocab_size, lr_y
+        K, M >= 4 (see :func:`scansnap_core.theory.flows.omega`) and eta_Y.
+
+    Examples
+    --------
+    >>> [round(time) for time in transition(10, 1000, 0.5)]
+    [138, 365]
+    """
+    size = (num_classes, vocab_size, lr_y)
+    return float(_t_0_prime(*size)), float(_t_0(*size, flows.omega(vocab_size)[1]))
+
+
 def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
     """t_0'/2, t_0', t_0, 4 t_0 and 40 t_0 (Theorem 4), rounded to whole steps of batch size 1.
 
@@ -35,8 +54,7 @@ def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
     lr_y
         eta_Y.
     """
-    size = (float(classes.num_classes), float(classes.vocab_size), lr_y)
-    t_0_prime, t_0 = float(_t_0_prime(*size)), float(_t_0(*size, flows.omega(classes.vocab_size)[1]))
+    t_0_prime, t_0 = transition(classes.num_classes, classes.vocab_size, lr_y)
     return [round(time) for time in (t_0_prime / 2, t_0_prime, t_0, 4 * t_0, 40 * t_0)]
 
 

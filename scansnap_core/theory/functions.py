@@ -10,7 +10,7 @@ Four rewritings keep it finite and exact; each is an identity, so the formula st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,45 @@ def function_of(
     convert, namespace = _BACKENDS[backend]
     function = sp.lambdify(arrays, stable, modules=[namespace])
     return lambda *values: function(*map(convert, values))
+
+
+def of_matrices(formula: sp.MatrixExpr, values: Mapping[sp.MatrixSymbol, sp.Matrix]) -> sp.Matrix:
+    """A formula of matrices, as one matrix.
+
+    Parameters
+    ----------
+    formula
+        Such as E' = I - (I + E)^-1 of :mod:`scansnap_core.theory.formulas`.
+    values
+        A matrix for each of its matrix symbols. They settle the sizes.
+
+    Raises
+    ------
+    BadInput
+        A matrix symbol without a matrix, or matrices whose sizes don't fit.
+
+    Examples
+    --------
+    >>> from scansnap_core.theory.formulas import E, E_prime
+    >>> of_matrices(E_prime, {E: sp.Matrix([[0, sp.Rational(1, 2)], [sp.Rational(1, 2), 0]])})
+    Matrix([
+    [-1/3,  2/3],
+    [ 2/3, -1/3]])
+    """
+    if missing := ", ".join(sorted(letter.name for letter in formula.atoms(sp.MatrixSymbol) - set(values))):
+        raise BadInput(value=f"no matrix for {missing}", rule="every letter gets a matrix", remedy=f"add {missing}")
+    sizes: dict[sp.Basic, int] = {}
+    for letter, matrix in values.items():
+        for symbol, size in zip(letter.shape, matrix.shape, strict=True):
+            if sizes.setdefault(symbol, size) != size:
+                raise BadInput(
+                    value=f"{letter.name} of shape {matrix.shape}",
+                    rule=f"{symbol} is {sizes[symbol]} elsewhere",
+                    remedy="pass matrices that fit",
+                )
+    sized = formula.subs(sizes)
+    explicit = {letter.subs(sizes): sp.ImmutableMatrix(matrix) for letter, matrix in values.items()}
+    return sp.Matrix(sized.xreplace(explicit).doit().as_explicit())
 
 
 def _split(term: sp.Expr) -> tuple[sp.Expr, sp.Expr]:

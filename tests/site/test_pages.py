@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext
 
 from scansnap_core.book.notebooks import chapter_paths
 from scansnap_core.ledger import STATEMENTS
+from scansnap_core.theory.formulas import FORMULAS, SYMBOLS
 from tests.site.book import ROOT, documents
 from tests.site.browser import faults
 
@@ -62,7 +63,9 @@ def test_code_page_has_every_module(site: Path) -> None:
 
 
 def test_code_page_sets_formulas_as_mathematics(site: Path) -> None:
-    assert r"\frac{\eta_{Y}}{M + e^{M h} - 1}" in read(site, "chapters/api")
+    page = read(site, "chapters/api")
+    assert r"\frac{\eta_{Y}}{M + e^{M h} - 1}" in page
+    assert set(re.findall(r'id="scansnap_core\.theory\.formulas\.\w+\.(\w+)"', page)) >= {*FORMULAS, *SYMBOLS}
 
 
 def test_errata_link_the_cells_that_show_them(site: Path) -> None:
