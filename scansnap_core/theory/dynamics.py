@@ -1,7 +1,6 @@
 """The four dynamics side by side: the quasi-static Eqn 10, update (26) with Eqn 4, the true gradient flow and SGD.
 
-Clock: steps of batch size 1. A batch mean moves Y and Z, in expectation, as far as one such step does. Eqn 10 sums over
-classes without their weight P(n) = 1/K, so the idealised flow runs with eta_Z/K here.
+Clock: steps of batch size 1. A batch mean moves Y and Z, in expectation, as far as one such step does.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from scipy.integrate import solve_ivp
 
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
-from scansnap_core.theory import flows, formulas
+from scansnap_core.theory import clocks, flows, formulas
 from scansnap_core.theory.functions import function_of
 
 _t_0_prime = function_of(formulas.t_0_prime, (formulas.K, formulas.M, formulas.eta_Y))
@@ -31,12 +30,12 @@ def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
     Parameters
     ----------
     classes
-        M must be 4 or more (see :func:`scansnap_core.theory.flows.omega`).
+        M must be 4 or more (see :func:`scansnap_core.theory.clocks.omega`).
     lr_y
         eta_Y.
     """
     size = (float(classes.num_classes), float(classes.vocab_size), lr_y)
-    t_0_prime, t_0 = float(_t_0_prime(*size)), float(_t_0(*size, flows.omega(classes.vocab_size)[1]))
+    t_0_prime, t_0 = float(_t_0_prime(*size)), float(_t_0(*size, clocks.omega(classes.vocab_size)[1]))
     return [round(time) for time in (t_0_prime / 2, t_0_prime, t_0, 4 * t_0, 40 * t_0)]
 
 
@@ -69,7 +68,7 @@ def compare(
         flows; NaN with one seed). ``B`` (dynamics, t, class) of Eqn 12, NaN for SGD.
     """
     flow_of: dict[str, flows.IdealisedFlow | flows.TrueFlow] = {
-        "idealised": flows.IdealisedFlow(classes, lr_y, lr_z / classes.num_classes),
+        "idealised": flows.IdealisedFlow(classes, lr_y, lr_z),
         "update (26)": flows.ModifiedFlow(classes, lr_y, lr_z),
         "true flow": flows.TrueFlow(classes, lr_y, lr_z),
     }
