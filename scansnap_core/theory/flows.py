@@ -147,9 +147,7 @@ class TrueFlow(Flow):
 
     def xi(self, Y: Floats, Z: Floats) -> Floats:
         """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by projection on F; shape (K,)."""
-        F = spectrum.F(self._probs.numpy(), Z[self._query_row])
-        g = self.g(Y, Z)
-        return np.asarray(np.diagonal(spectrum.projection(F, g)) - (F * g).sum(axis=1))
+        return spectrum.xi(spectrum.F(self._probs.numpy(), Z[self._query_row]), self.g(Y, Z))
 
     def g(self, Y: Floats, Z: Floats) -> Floats:
         """g = Y (x_{T+1} - alpha_n) for every class n, as rows: shape (K, L) (Theorem 1)."""
