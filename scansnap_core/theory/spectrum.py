@@ -72,6 +72,18 @@ def projection(F: Floats, g: Floats) -> Floats:
     return np.asarray(g @ np.linalg.pinv(F))
 
 
+def xi(F: Floats, g: Floats) -> Floats:
+    """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by :func:`projection`; shape (..., K).
+
+    Parameters
+    ----------
+    F, g
+        f_n and g_n as rows, both of shape (..., K, L).
+    """
+    own = np.diagonal(projection(F, g), axis1=-2, axis2=-1)
+    return np.asarray(own - (F * g).sum(axis=-1))
+
+
 def beta(E: Floats, vocab_size: float) -> Floats:
     """beta_nn' of Theorem 1 without its statistical terms (sigma = theta = 0), zero diagonal, shape (..., K, K).
 

@@ -129,7 +129,7 @@ def worst_error(name: str, expression: sp.Expr, backend: str) -> float:
             continue
         scale = abs(exact) + abs(mpf(point["t"] * point["M"]) if name == "h_implicit" else 0) + (name == "r")
         if name == "h":
-            scale += 1 / mpf(point["M"])  # W is exact to rounding in M h; flows.h makes it relative
+            scale += 1 / mpf(point["M"])  # W is exact to rounding in M h; clocks.h makes it relative
         got = float(function(*values))
         assert math.isfinite(got)
         # e^x is as exact as x, which x makes relative; below 1e-300 a value loses digits, then vanishes
