@@ -31,7 +31,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 def lint(folder: Path) -> tuple[int, str]:
-    command = [LINTER, "--no-logo", "--no-cache"]
+    command = [str(LINTER), "--no-logo", "--no-cache"]
     done = subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(folder)}, capture_output=True, text=True)
     return done.returncode, done.stdout
 
