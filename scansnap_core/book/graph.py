@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scansnap_core.book.stored import read_stored
+from scansnap_core.extras import needs
 from scansnap_core.ledger.display import VERDICT_CLASS
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
 from scansnap_core.ledger.markup import render
@@ -99,7 +100,8 @@ def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
 
 def drawn_graph(statements: Mapping[str, Page]) -> "nx.DiGraph[str]":
     """The statements, with an edge from each ground to what rests on it, but for those that a longer path implies."""
-    import networkx as nx
+    with needs("book"):
+        import networkx as nx
 
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(statements)
@@ -109,7 +111,8 @@ def drawn_graph(statements: Mapping[str, Page]) -> "nx.DiGraph[str]":
 
 def _layout(graph: "nx.DiGraph[str]") -> tuple[dict[str, Point], dict[Edge, list[Point]]]:
     """Where each node's top centre lies, and the points through which each edge runs."""
-    import igraph
+    with needs("book"):
+        import igraph
 
     ids = list(graph)
     edges = [(ground, statement) for statement in ids for ground in ids if graph.has_edge(ground, statement)]
@@ -133,7 +136,8 @@ def _layers(graph: "nx.DiGraph[str]") -> dict[str, int]:
 
     The lowest layer keeps edges short, whereas igraph's own choice would put all that rests on nothing into one row.
     """
-    import networkx as nx
+    with needs("book"):
+        import networkx as nx
 
     layers = {s: layer for layer, together in enumerate(nx.topological_generations(graph)) for s in together}
     for statement in reversed(list(layers)):

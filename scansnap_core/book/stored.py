@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scansnap_core.book.notebooks import read_notebook, verdicts_in
+from scansnap_core.extras import needs
 from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
 from scansnap_core.ledger.pages import Page
 from scansnap_core.ledger.registry import chapter_paths, read_pages, statements
@@ -41,7 +42,8 @@ class Stored:
     @cached_property
     def proofs(self) -> nx.DiGraph[str]:
         """An edge from each statement to every one whose proof appeals to it."""
-        import networkx as nx
+        with needs("book"):
+            import networkx as nx
 
         edges = ((ground, page.id) for page in self.statements.values() for ground in page.proof_uses)
         graph = nx.DiGraph(edges)

@@ -18,6 +18,7 @@ CSS classes
 from pathlib import Path
 from typing import Any
 
+from scansnap_core.extras import needs
 from scansnap_core.ledger.entries import (
     DIFFERS,
     FAILS_AS_PRINTED,
@@ -64,7 +65,8 @@ class Shown:
 def show(shown: Shown) -> None:
     """Put an output into the running cell."""
     # Only a notebook needs IPython; reading the ledger doesn't, and starts the faster without it.
-    from IPython.display import display
+    with needs("book"):
+        from IPython.display import display
 
     display(shown)
 

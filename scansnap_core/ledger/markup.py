@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scansnap_core.extras import needs
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -38,8 +40,9 @@ def rich(text: str) -> str:
 @cache
 def _environment(folder: Path) -> Environment:
     # Every chapter imports the ledger; what draws nothing starts the faster without templates.
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-    from markupsafe import Markup
+    with needs("book"):
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+        from markupsafe import Markup
 
     def load(name: str) -> str:
         return _LINE_END.sub("", (folder / name).read_text(encoding="utf-8"))
