@@ -11,13 +11,15 @@ from __future__ import annotations
 import base64
 import io
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
-from cycler import cycler
-from IPython.display import display
-from matplotlib.figure import Figure
-
 from scansnap_core.bad_input import BadInput
+from scansnap_core.extras import needs
+
+with needs("plots"):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    from cycler import cycler
+    from IPython.display import display
+    from matplotlib.figure import Figure
 
 #: Widest figure in inches. A phone shows it 360 px wide, where 11 pt text is then still 9 px high.
 MAX_WIDTH = 6.4
