@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 TABLE_OF_CONTENTS = "_toc.yml"
-_STATEMENT_AS_PRINTED = rf"\{{prf:(?:{'|'.join(STATEMENT_KINDS)})\}} (.*), as printed"
+_STATEMENT_AS_PRINTED = rf"\{{prf:(?:{'|'.join(STATEMENT_KINDS)})\}}.*\n:label: (\w+)"
 _STATEMENT_LINKS = r"\{statement-links\} (\w+)"
 _PAGE_SUFFIXES = ("", ".ipynb", ".md", ".rst", ".txt")
 
@@ -154,8 +154,8 @@ def naming_faults(notebook: "NotebookNode", page: Page) -> list[str]:
     start = f"# {page.name}: " if page.number else "# "
     faults = [] if heading.startswith(start) else [f"its heading is {heading!r} instead of '{start}...'"]
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    for pattern, own in ((_STATEMENT_AS_PRINTED, page.name), (_STATEMENT_LINKS, page.id)):
-        faults += [f"it shows {name} as its own statement" for name in re.findall(pattern, text) if name != own]
+    for pattern in (_STATEMENT_AS_PRINTED, _STATEMENT_LINKS):
+        faults += [f"it shows {name} as its own statement" for name in re.findall(pattern, text) if name != page.id]
     return faults
 
 
