@@ -15,7 +15,7 @@ from scansnap_core.ledger.registry import TABLE_OF_CONTENTS, entries, read_conte
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-_STATEMENT_AS_PRINTED = r"\{prf:\w+\} (.*), as printed"
+_STATEMENT_AS_PRINTED = r"\{prf:(?!ref|remark)\w+\}.*\n:label: (\w+)"
 _STATEMENT_LINKS = r"\{statement-links\} (\w+)"
 _PAGE_SUFFIXES = ("", ".ipynb", ".md", ".rst", ".txt")
 
@@ -123,8 +123,8 @@ def naming_faults(notebook: "NotebookNode", page: Page) -> list[str]:
     start = f"# {page.name}: " if page.number else "# "
     faults = [] if heading.startswith(start) else [f"its heading is {heading!r} instead of '{start}...'"]
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    for pattern, own in ((_STATEMENT_AS_PRINTED, page.name), (_STATEMENT_LINKS, page.id)):
-        faults += [f"it shows {name} as its own statement" for name in re.findall(pattern, text) if name != own]
+    for pattern in (_STATEMENT_AS_PRINTED, _STATEMENT_LINKS):
+        faults += [f"it shows {name} as its own statement" for name in re.findall(pattern, text) if name != page.id]
     return faults
 
 

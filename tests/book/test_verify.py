@@ -141,7 +141,7 @@ def write_heading(book: Path, text: str) -> None:
     [
         ("# Lemma 9: a heading", "its heading is '# Lemma 9: a heading' instead of '# Lemma 8: ...'"),
         ("Lemma 8: a heading", "its heading is 'Lemma 8: a heading' instead of '# Lemma 8: ...'"),
-        ("# Lemma 8: a\n```{prf:lemma} Lemma 9, as printed", "it shows Lemma 9 as its own statement"),
+        ("# Lemma 8: a\n```{prf:lemma} as printed\n:label: lemma_09", "it shows lemma_09 as its own statement"),
         ("# Lemma 8: a\n```{statement-links} lemma_09", "it shows lemma_09 as its own statement"),
     ],
 )

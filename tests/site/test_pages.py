@@ -48,6 +48,19 @@ def test_chapter_links_what_it_rests_on_and_what_rests_on_it(site: Path, stateme
     }
 
 
+def test_references_and_boxes_carry_the_papers_numbers(site: Path) -> None:
+    referred = set()
+    for document in documents():
+        page = read(site, document)
+        found = re.findall(r'<a [^>]*href="(?:[\w/]*/)?(\w+)\.html#\1"[^>]*>([^<]*)</a>', page)
+        found += re.findall(r'<a [^>]*href="#(\w+)"[^>]*>((?:Theorem|Lemma|Corollary)[^<]*)</a>', page)
+        assert [(target, text) for target, text in found if text.strip() != STATEMENTS[target].name] == []
+        referred |= {target for target, _ in found}
+        if (own := STATEMENTS.get(document.rpartition("/")[2])) is not None:
+            assert f'<span class="caption-number">{own.name} </span>' in page
+    assert len(referred) > 10
+
+
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_chapter_has_launch_buttons(site: Path, statement: str) -> None:
     page = read(site, f"chapters/statements/{statement}")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scansnap_core.book.notebooks import chapter_paths, code_cells, read_notebook
+from scansnap_core.book.notebooks import code_cells, read_notebook
+from scansnap_core.ledger.registry import chapter_paths
 from tests.theory.retyped import known, retyped
 
 ROOT = Path(__file__).resolve().parents[2]
