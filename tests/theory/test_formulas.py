@@ -103,6 +103,12 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "h_early": lambda M, eta_Y, t, Delta_2_: (M * eta_Y * t + 1) / ((1 + Delta_2_) * M * (M - 1)),
     "h_late": lambda M, eta_Y, t, Delta_2_: log((M * eta_Y * t + 1) / (1 + 1 / Delta_2_)) / M,
     "gamma_early": lambda M, eta_Y, t, Delta_1_, Delta_2_: (M * eta_Y * t + 1) / ((1 + Delta_1_) * (1 + Delta_2_) * M),
+    "gamma_late": lambda M, eta_Y, t, Delta_1_, Delta_2_: (
+        ((M - 1) / M)
+        * (M - 1)
+        * log((M * eta_Y * t + 1) / (1 + 1 / Delta_2_))
+        / ((1 + 1 / Delta_1_) * (M * eta_Y * t + 1) / (1 + 1 / Delta_2_))
+    ),
     "gamma": lambda M, h_: (M - 1) ** 2 * h_ / (M - 1 + exp(M * h_)),
     "Gamma": lambda eta_Z, eta_Y, K, M, h_: eta_Z / eta_Y * K * (M - 1) ** 2 * h_**2 / 2,
     "C_0_of_rho": lambda rho_0, K: rho_0**4 / K,
@@ -249,3 +255,16 @@ def test_a_name_is_given_once(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} stands in the registry already"):
         registry.record_symbol(name, sp.Symbol("new"), "New.")
     assert before == (FORMULAS, SYMBOLS)
+
+
+def test_lemma_9s_forms_are_exact_where_their_deltas_are() -> None:
+    size, rate = sp.Integer(50), sp.Rational(7, 10)
+    for height in (sp.Rational(1, 1000), sp.Rational(1, 12)):
+        at = {formulas.M: size, formulas.eta_Y: rate, formulas.h_: height}
+        at[formulas.t] = formulas.time_of_h.subs(at)
+        at |= {formulas.Delta_1_: formulas.Delta_1.subs(at), formulas.Delta_2_: formulas.Delta_2.subs(at)}
+        for form in (formulas.h_early, formulas.h_late):
+            assert sp.N(form.subs(at), 30) == pytest.approx(float(height), rel=1e-14, abs=0)
+        speed = float(formulas.gamma.subs(at))
+        for form in (formulas.gamma_early, formulas.gamma_late):
+            assert float(form.subs(at)) == pytest.approx(speed, rel=1e-14, abs=0)

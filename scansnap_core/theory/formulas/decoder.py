@@ -165,9 +165,10 @@ h_early = record(
     region=M > 1,
     clock=OWN_STEPS,
 )
+_grown = (M * eta_Y * t + 1) / (1 + 1 / Delta_2_)
 h_late = record(
     "h_late",
-    log((M * eta_Y * t + 1) / (1 + 1 / Delta_2_)) / M,
+    log(_grown) / M,
     "Lemma 9, (56)",
     "h(t) by the exponential term of (45), at Delta_2_ = Delta_2(h).",
     clock=OWN_STEPS,
@@ -177,5 +178,12 @@ gamma_early = record(
     (M * eta_Y * t + 1) / ((1 + Delta_1_) * (1 + Delta_2_) * M),
     "Lemma 9, (54)",
     "gamma by the linear term of (45), K = 1.",
+    clock=OWN_STEPS,
+)
+gamma_late = record(
+    "gamma_late",
+    (M - 1) ** 2 / M * log(_grown) / ((1 + 1 / Delta_1_) * _grown),
+    "Lemma 9, (57)",
+    "gamma by the exponential term of (45), K = 1.",
     clock=OWN_STEPS,
 )
