@@ -70,6 +70,21 @@ def check_generator(rng: Any) -> None:
         )
 
 
+def checked_numbers(name: str, values: Any, *, dims: int) -> NDArray[np.float64]:
+    """Positive finite numbers as an array of so many dimensions, or BadInput."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        array = np.array(np.nan)
+    if array.ndim != dims or not array.size or not (np.isfinite(array).all() and (array > 0).all()):
+        raise BadInput(
+            value=f"{name} = {shown(values)}",
+            rule="a positive finite number" if dims == 0 else "a list of positive finite numbers",
+            remedy="pass e.g. 1.0" if dims == 0 else "pass e.g. [1, 2, 3]",
+        )
+    return array
+
+
 def checked_probs(probs: ArrayLike | Any, class_names: Sequence[Any]) -> tuple[sparse.csr_array, sparse.csr_array]:
     """P(l|n) as it was given, and with rows that sum to 1 as exactly as floats can, both sparse; or BadInput.
 

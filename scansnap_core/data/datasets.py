@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import check_places, checked_size, is_integer, is_number, shown
+from scansnap_core.data.checks import check_places, checked_numbers, checked_size, is_integer, is_number, shown
 from scansnap_core.data.sequences import SequenceClasses
 
 NUM_COMMON = 10
@@ -91,7 +91,7 @@ def with_overlap(
         Unnormalised probabilities of a class's distinct tokens, the same in every class.
     """
     num_classes, vocab_size = checked_size("num_classes", num_classes), checked_size("vocab_size", vocab_size)
-    weights = _checked_weights(distinct_weights)
+    weights = checked_numbers("distinct_weights", distinct_weights, dims=1)
     if not is_number(rho) or not 0 <= rho < 1:
         raise BadInput(
             value=f"rho = {shown(rho)}",
@@ -111,20 +111,6 @@ def with_overlap(
     probs = _blocks(np.array([common]), weights, num_classes, vocab_size)
     query = needed - 1
     return SequenceClasses(probs, np.full(num_classes, query))
-
-
-def _checked_weights(weights: ArrayLike) -> np.ndarray:
-    try:
-        array = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        array = np.array(math.nan)
-    if array.ndim != 1 or not array.size or not (np.isfinite(array).all() and (array > 0).all()):
-        raise BadInput(
-            value=f"distinct_weights = {shown(weights)}",
-            rule="weights are a list of positive finite numbers",
-            remedy="pass e.g. [1, 2, 3]",
-        )
-    return array
 
 
 def _shared_and_distinct(num_classes: int, classes_per_query: int, vocab_size: int | None = None) -> SequenceClasses:

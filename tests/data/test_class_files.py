@@ -53,7 +53,7 @@ BAD = [
     (f"{{vocab_size: 2.0, classes: [{CLASS}]}}", "vocab_size = 2.0: M is a positive integer"),
     ("{vocab_size: 3, classes: []}", "classes = []: classes is a list with at least one entry"),
     ("{vocab_size: 3, classes: {}}", "classes = {}: classes is a list"),
-    (f"{{vocab_size: 1, classes: [{CLASS}, {CLASS}]}}", "K = 2 classes over M = 1 tokens: next tokens are tokens"),
+    (f"{{vocab_size: 1, classes: [{CLASS}, {CLASS}]}}", "K = 2 classes over M = 1 tokens: next tokens are"),
     ("{vocab_size: 3, classes: [7]}", "class 0: 7: a mapping of keys to values"),
     ("{vocab_size: 3, classes: [{probs: {0: 1}}]}", "class 0: no key 'query': query is required"),
     ("{vocab_size: 3, classes: [{query: 0}]}", "class 0: no key 'probs': probs is required"),

@@ -136,7 +136,7 @@ def test_bad_audit(options: dict[str, float], message: str) -> None:
         ((3, 60, math.nan), [1.0], "rho = nan: "),
         ((1, 60, 0.1), [1.0], "K = 1, M = 60: K >= 2, and M >= 3 "),
         ((3, 4, 0.1), [1.0], "K = 3, M = 4: K >= 2, and M >= 5 "),
-        ((3, 60, 0.1), [], "distinct_weights = []: weights are a list of positive finite numbers"),
+        ((3, 60, 0.1), [], "distinct_weights = []: a list of positive finite numbers; pass e.g. [1, 2, 3]"),
         ((3, 60, 0.1), [1.0, 0.0], "distinct_weights = [1.0, 0.0]: "),
         ((3, 60, 0.1), [math.inf], "distinct_weights = [inf]: "),
     ],
