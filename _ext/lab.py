@@ -111,7 +111,7 @@ def build_lab(app: Sphinx) -> None:
 def load_lab(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    if doctree and any('class="ss-lab"' in node.rawsource or 'class="ss-lab"' in node.astext() for node in doctree.findall(nodes.raw)):
+    if doctree and any('class="ss-lab"' in node.astext() for node in doctree.findall(nodes.raw)):
         for sheet in ("uPlot.min.css", "lab.css"):
             app.add_css_file(f"{FOLDER}/{sheet}")
         for script in ("uPlot.iife.min.js", "lab.js"):

@@ -3,7 +3,8 @@
 /** F = [f_1..f_K] as rows over all L tokens, from the rows over each class's own. */
 function spread(system, f, F) {
   F.fill(0);
-  for (let n = 0; n < system.K; n++) system.tokens[n].forEach((token, i) => (F[n * system.L + token] = f[n][i]));
+  const { K, L, tokens } = system;
+  for (let n = 0; n < K; n++) for (let i = 0; i < tokens[n].length; i++) F[n * L + tokens[n][i]] = f[n][i];
 }
 
 /** E = F^T F - I: the overlaps off a zero diagonal, K x K. */

@@ -2,7 +2,7 @@
 
 // A picture, and a draft of it that keeps up with a slider being dragged
 const FINE = { points: 160, rtol: 1e-9 };
-const DRAFT = { points: 40, rtol: 1e-5 };
+const DRAFT = { points: 30, rtol: 1e-5 };
 const SAMPLES = 4e6; // of SGD: a few seconds; a training that needs more is drawn as far as they reach
 const SLICE = 40; // milliseconds of SGD between two looks at the messages
 

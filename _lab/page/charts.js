@@ -68,7 +68,7 @@ function makeChart(kind, caption) {
       scales: { x: { time: false, distr: 3, range: [first, last] } },
       axes: [
         { ...axis(ink), size: 28, values: (_, splits) => logarithmic(splits) },
-        { ...axis(ink), size: 52, values: (_, splits, axis, space, step) => splits.map((y) => decimal(y, step)) },
+        { ...axis(ink), size: (_, texts) => 16 + 7 * Math.max(3, ...(texts ?? []).map((text) => text.length)), values: (_, splits, axis, space, step) => splits.map((y) => decimal(y, step)) },
       ],
       series: [{}, ...lines.map(({ label, stroke, dash }) => ({ label, stroke, dash, width: dash ? 1.4 : 2, points: { show: false } }))],
       legend: { show: false },

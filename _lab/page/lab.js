@@ -22,9 +22,9 @@ function makeLab(root) {
   });
   const bars = makeBars();
   const charts = {
-    z: makeChart("z", "Attention logits z of the class's tokens over time"),
-    entropy: makeChart("entropy", "Entropy of attention on distinct tokens, in nats"),
-    chi: makeChart("chi", "Growth factor χ and its bounds (12)"),
+    z: makeChart("z", "Attention logits z"),
+    entropy: makeChart("entropy", "Entropy on distinct tokens (nats)"),
+    chi: makeChart("chi", "Growth factor χ, bounds of (12)"),
   };
   const classId = freshId("class");
   const classes = make("select", { id: classId });
@@ -39,22 +39,28 @@ function makeLab(root) {
   reset.addEventListener("click", () => take({ ...start }, ""));
   const redraw = make("button", { type: "button" }, "Another draw");
   redraw.addEventListener("click", () => change("seed", String((Number(texts.seed) + 1) % 1000000 || 0), false));
-  fields.seed.box.append(redraw);
+  fields.seed.input.after(redraw);
   const [numbers, course] = [make("table"), make("table")];
 
+  const scrolling = (label, table) => make("div", { class: "ss-lab-scroll", tabindex: "0", role: "region", "aria-label": label }, table);
+  const controls = [...ORDER.map((key) => fields[key].box), make("div", { class: "ss-lab-row" }, reset, link)];
+  const heading = make("figcaption", {}, make("label", { for: classId }, "Attention of class "), classes, " (tick: t = 0)");
+  const view = [
+    notice,
+    status,
+    time.bar,
+    make("figure", { class: "ss-lab-chart" }, heading, bars.list),
+    ...Object.values(charts).map(({ figure }) => figure),
+    scrolling("The numbers at this time", numbers),
+    spoken,
+    make("details", {}, make("summary", {}, "The curves as a table"), scrolling("The curves as a table", course)),
+  ];
   root.replaceChildren(
-    make("div", { class: "ss-lab-controls", role: "group", "aria-label": "Setting" }, ...ORDER.map((key) => fields[key].box), make("div", { class: "ss-lab-row" }, reset, link)),
     make(
       "div",
-      { class: "ss-lab-view" },
-      notice,
-      status,
-      time.bar,
-      make("figure", { class: "ss-lab-chart" }, make("figcaption", {}, make("label", { for: classId }, "Attention of class "), classes, " now; the tick is t = 0"), bars.list),
-      ...Object.values(charts).map(({ figure }) => figure),
-      make("div", { class: "ss-lab-scroll", tabindex: "0", role: "region", "aria-label": "The numbers at this time" }, numbers),
-      spoken,
-      make("details", {}, make("summary", {}, "The curves as a table"), make("div", { class: "ss-lab-scroll", tabindex: "0", role: "region", "aria-label": "The curves as a table" }, course)),
+      { class: "ss-lab-frame" },
+      make("div", { class: "ss-lab-controls", role: "group", "aria-label": "Setting" }, ...controls),
+      make("div", { class: "ss-lab-view" }, ...view),
     ),
   );
 
