@@ -52,6 +52,39 @@ def function_of(
         raise BadInput(
             value=f"backend = {backend!r}", rule="the backends are numpy and torch", remedy="use one of them"
         )
+    arrays, stable = stable_form(expression, arguments)
+    convert, namespace = _BACKENDS[backend]
+    function = sp.lambdify(arrays, stable, modules=[namespace])
+    return lambda *values: function(*map(convert, values))
+
+
+def stable_form(
+    expression: sp.Expr, arguments: Sequence[sp.Symbol | sp.IndexedBase]
+) -> tuple[list[sp.Symbol], sp.Expr]:
+    """A formula after the rewritings above, for any printer of code.
+
+    Parameters
+    ----------
+    expression, arguments
+        As :func:`function_of` takes them.
+
+    Returns
+    -------
+    symbols, stable
+        The arguments as plain symbols, and the formula in them. Beside exp, log and sqrt it may call ``sigmoid``,
+        ``omega`` and ``log1p``, and ``top`` and ``total`` over the last axis.
+
+    Raises
+    ------
+    BadInput
+        As :func:`function_of` does.
+
+    Examples
+    --------
+    >>> from scansnap_core.theory import formulas
+    >>> stable_form(formulas.alpha_target, (formulas.h_, formulas.M))[1]
+    sigmoid(M*h - log(M - 1))
+    """
     arrays = [sp.Symbol(a.name, **a.assumptions0) if isinstance(a, sp.IndexedBase) else a for a in arguments]
     whole = _without_indices(expression.replace(sp.Sum, _stable_sum), {array.name: array for array in arrays})
     missing = whole.free_symbols - set(arrays)
@@ -61,10 +94,7 @@ def function_of(
             value=f"no argument for {names}", rule="every symbol of a formula is an argument", remedy=f"add {names}"
         )
     merged = sp.powsimp(whole, deep=True, combine="exp")
-    stable = _stable_quotients(merged.replace(sp.LambertW, _stable_lambert)).replace(sp.log, _stable_log)
-    convert, namespace = _BACKENDS[backend]
-    function = sp.lambdify(arrays, stable, modules=[namespace])
-    return lambda *values: function(*map(convert, values))
+    return arrays, _stable_quotients(merged.replace(sp.LambertW, _stable_lambert)).replace(sp.log, _stable_log)
 
 
 def of_matrices(formula: sp.MatrixExpr, values: Mapping[sp.MatrixSymbol, sp.Matrix]) -> sp.Matrix:
