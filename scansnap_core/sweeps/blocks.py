@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from scansnap_core.data.naming import places, union
+from scansnap_core.data.naming import union
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.options import Options
@@ -135,7 +135,7 @@ def blocks(grid: Grid, device: str) -> Iterator[Block]:
 def placed(values: dict[str, np.ndarray], block: Block, labels: xr.Dataset) -> dict[str, np.ndarray]:
     """A block's values on the axes of the store, those that blocks divide first."""
     own = block.classes.coords
-    classes, queries, tokens = (places(labels[dim].values, own[dim]) for dim in ("class", "query", "token"))
+    classes, queries, tokens = (np.searchsorted(labels[dim].values, own[dim]) for dim in ("class", "query", "token"))
     leading = (1,) * (len(BLOCK_DIMS) - 1) + (block.num_runs,)
     entropy = np.full((*leading, labels.sizes["class"]), np.nan, dtype=values["entropy"].dtype)
     entropy[..., classes] = values["entropy"]
