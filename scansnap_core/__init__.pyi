@@ -40,4 +40,5 @@ from . import plots as plots
 # -- Bad input
 from .bad_input import BadInput as BadInput
 
+__all__: list[str]
 __version__: str
