@@ -50,6 +50,17 @@ def test_it_stores_what_train_returns(tmp_path: Path, capsys: pytest.CaptureFixt
     assert lines[7] == f"stored in {out}"
 
 
+def test_names_are_stored(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("classes:\n  - {name: ship, query: the, probs: {and: 3e-1, wave: 0.7}}\n")
+    out = tmp_path / "run.nc"
+    rest = ["--lr-y", "1", "--lr-z", "1", "--steps", "2", "--device", "cpu", "--out", str(out)]
+    assert main(["train", str(tmp_path / "a.yaml"), *rest]) == 0
+    with xr.open_dataset(out, engine="h5netcdf") as run:
+        assert run.token.values.tolist() == ["and", "wave"]
+        assert run["query"].values.tolist() == ["the"]
+        assert run.output.values.tolist() == ["ship", "(others)"]
+
+
 def test_the_expectation_at_infinite_length(tmp_path: Path) -> None:
     out = tmp_path / "run.nc"
     assert main(arguments(out, "--expectation", "--seq-len", "inf")) == 0

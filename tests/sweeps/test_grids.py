@@ -150,6 +150,12 @@ def test_a_bad_grid(change: dict[str, Any], message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_numbers_are_those_of_yaml_1_2(tmp_path: Path) -> None:
+    text = "data: [syn_small]\nrates: {pairs: [[1, 1e-1]]}\nsteps: 3\nseeds: 2\nseq_len: .inf\nbatch_size: 4\n"
+    (tmp_path / "a.yaml").write_text(text)
+    assert load_grid(str(tmp_path / "a.yaml")).rates == ((1.0, 0.1),)
+
+
 def test_the_good_grid_is_good() -> None:
     assert grid_of(GOOD, Path()).num_runs == 2
 
@@ -169,6 +175,8 @@ def test_a_missing_key(key: str) -> None:
         ("a.yaml", "data: [", "a.yaml: while parsing a flow node"),
         ("a.yaml", "- 1", "a.yaml: [1]: a mapping of keys to values"),
         ("a.yaml", "", "a.yaml: None: a mapping"),
+        ("a.yaml", "steps: 1\nsteps: 2", "a.yaml: key 'steps' twice in line 2: the keys of a mapping differ"),
+        ("a.yaml", "step: 1", "a.yaml: key 'step': the known keys are"),
     ],
 )
 def test_a_bad_file(name: str, text: str | None, message: str, tmp_path: Path) -> None:
