@@ -79,17 +79,16 @@ def _add_verify(commands: "argparse._SubParsersAction[_Parser]") -> None:
 def verify(options: argparse.Namespace) -> int:
     """Verify chapters, print a table, and name every failure."""
     # Jupyter's client takes longest to import; the other commands don't need it.
-    from tqdm import tqdm
-
     from scansnap_core.book.verify import cell_count, find_chapters
     from scansnap_core.book.verify import verify as verify_chapters
+    from scansnap_core.progress import progress_bar
 
     if options.jobs < 1:
         raise BadInput(f"--jobs {options.jobs}", "at least one chapter is executed at a time", "pass e.g. --jobs 2")
     if options.json is not None and not options.json.resolve().parent.is_dir():
         raise BadInput(f"--json {options.json}", "its folder doesn't exist", "create it or name another file")
     paths = find_chapters(options.book, options.ids)
-    with tqdm(total=cell_count(paths), unit="cell", disable=None, leave=False) as bar:
+    with progress_bar(None, True, total=cell_count(paths), unit="cell") as bar:
         reports, failures = verify_chapters(
             options.book, paths, jobs=options.jobs, rewrite=options.store, on_cell=bar.update
         )

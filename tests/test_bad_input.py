@@ -39,15 +39,15 @@ BAD = [
     ({"steps": 2.0}, "steps = 2.0: a positive integer"),
     ({"batch_size": 0}, "batch_size = 0: a positive integer"),
     ({"batch_size": None}, "batch_size = None with seq_len = 8: the expectation over classes is defined at T = inf"),
-    ({"seeds": []}, "seeds = []: a list of integers that are not negative; pass e.g. [0, 1, 2]"),
+    ({"seeds": []}, "seeds = []: a list of integers that are not negative, and at most 2^63 - 3; pass"),
     ({"seeds": 3}, "seeds = 3: a list of integers"),
     ({"seeds": [0, -1]}, "seeds = [0, -1]: a list of integers"),
     ({"seeds": [0.5]}, "seeds = [0.5]: a list of integers"),
-    ({"optimizer": "lion"}, "optimizer = 'lion': the choices are sgd, momentum, adam; use one of them"),
+    ({"optimizer": "lion"}, "optimizer = 'lion': the choices are sgd, momentum, adam; of your own"),
     ({"momentum": 1.0}, "momentum = 1.0: momentum lies in [0, 1); pass e.g. 0.9"),
     ({"momentum": np.nan}, "momentum = nan: momentum lies in [0, 1)"),
     ({"initial": "one"}, "initial = 'one': the choices are zero, random"),
-    ({"initial": (EYE,)}, "initial of 1 parts: initial values are (Y, Z); pass a pair of M x M arrays"),
+    ({"initial": (EYE,)}, "initial of 1 parts: initial values are zero, random, (Y, Z), or"),
     ({"initial": (EYE, EYE[:3])}, "initial Z of shape (3, 34): Y and Z are finite M x M arrays, M = 34"),
     ({"initial": (np.nan * EYE, EYE)}, "initial Y of shape (34, 34): Y and Z are finite"),
     ({"record": []}, "record = []: recorded steps are integers in 0..2; change the list or steps"),
@@ -89,7 +89,7 @@ def test_good_arguments_do_start_the_work() -> None:
 @pytest.mark.usefixtures("_nothing_is_computed")
 def test_cuda_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(BadInput, match="device = 'cuda': a CUDA GPU is present; use auto or cpu"):
+    with pytest.raises(BadInput, match="device = 'cuda': it needs a CUDA GPU, and PyTorch finds none here; use"):
         train(syn_small(), **GOOD, device="cuda")
 
 

@@ -14,7 +14,7 @@ import xarray as xr
 
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
-from scansnap_core.engine.options import Options
+from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.training import TrainingDiverged, train
 from scansnap_core.storage.store import Layout, Variable
 from scansnap_core.sweeps.grids import Grid
@@ -55,7 +55,7 @@ class Block:
         """Draw the first samples for the compiled program, where it serves: on a CPU, without Adam."""
         if self.arguments["device"] != "cpu" or self.arguments["optimizer"] == "adam":
             return None
-        return SharedRuns(self.classes, Options.checked(**self.arguments, seeds=[self.seed]))
+        return SharedRuns(self.classes, Settings.checked(**self.arguments, seeds=[self.seed]))
 
     def finish(self, started: SharedRuns | None, threads: ThreadPoolExecutor | None = None) -> dict[str, np.ndarray]:
         """Train what :meth:`start` returned.
@@ -66,7 +66,7 @@ class Block:
             ``entropy`` (rate, class), ``final_loss`` (rate), ``diverged_at`` (rate) and ``Z`` (rate, query, token) on
             the axes of the classes' :class:`~scansnap_core.data.sequences.Compact`; see :func:`layout_of`.
         """
-        values = self._train() if started is None else started.train(threads)
+        values = self._train() if started is None else started.finish(threads)
         labels = {"query": self.classes.compact.queries, "token": self.classes.compact.tokens}
         Z = xr.DataArray(values["Z"], dims=("rate", "query", "token"), coords=labels)
         with np.errstate(invalid="ignore"):  # a diverged run has no attention

@@ -96,10 +96,6 @@ def grid_of(content: dict[str, Any], folder: Path) -> Grid:
     if "batch_sizes" in optional:
         sizes = optional["batch_sizes"]
         optional["batch_sizes"] = tuple(None if size == "expectation" else size for size in sizes)
-    if not isinstance(optional.get("momentum", 0.9), float | int):
-        raise BadInput(
-            value=f"momentum = {optional['momentum']!r}", rule="momentum is a number", remedy="write e.g. 0.9"
-        )
     return Grid(
         data={name: _classes(name, folder) for name in names},
         rates=_rates(content["rates"]),

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checksum import checksum
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.options import Options
+from scansnap_core.engine.arguments import MOMENTUM, checked_momentum
+from scansnap_core.engine.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Grid:
     optimizers: tuple[str, ...] = ("momentum",)
     seq_lens: tuple[float, ...] = (128,)
     batch_sizes: tuple[int | None, ...] = (128,)
-    momentum: float = 0.9
+    momentum: float | None = None
     initial: str = "zero"
     rng: str = "fresh"
     dtype: str = "float32"
@@ -68,8 +67,9 @@ class Grid:
             raise BadInput(
                 value=f"initial = {self.initial!r}", rule="the choices are zero, random", remedy="use one of them"
             )
+        checked_momentum(self.momentum, "momentum" if "momentum" in self.optimizers else self.optimizers[0])
         for optimizer, seq_len, batch_size in itertools.product(self.optimizers, self.seq_lens, self.batch_sizes):
-            Options.checked(**self.arguments(optimizer, seq_len, batch_size), seeds=self.seeds, device="cpu")
+            Settings.checked(**self.arguments(optimizer, seq_len, batch_size), seeds=self.seeds, device="cpu")
 
     def arguments(self, optimizer: str, seq_len: float, batch_size: int | None) -> dict[str, Any]:
         """The arguments of a training at one point of the grid, without data, seeds and device."""
@@ -81,7 +81,7 @@ class Grid:
             "batch_size": batch_size,
             "seq_len": seq_len,
             "optimizer": optimizer,
-            "momentum": self.momentum,
+            "momentum": self.momentum if optimizer == "momentum" else None,
             "initial": self.initial,
             "record": [self.steps],
             "rng": self.rng,
@@ -105,7 +105,7 @@ class Grid:
             "optimizer": list(self.optimizers),
             "seq_len": [str(seq_len) for seq_len in self.seq_lens],
             "batch_size": [size or "expectation" for size in self.batch_sizes],
-            "momentum": self.momentum,
+            "momentum": MOMENTUM if self.momentum is None else self.momentum,
             "initial": self.initial,
             "rng": self.rng,
             "dtype": self.dtype,
@@ -123,10 +123,3 @@ def check_axis(name: str, values: Sequence[Any]) -> None:
                 value=f"{name} holds {value!r} twice", rule="the values of an axis differ", remedy="remove one"
             )
         seen.add(value)
-
-
-def checksum(classes: SequenceClasses) -> str:
-    """What two class systems share only if they are equal."""
-    compact = classes.compact
-    parts = (compact.tokens, compact.probs, classes.query_of, classes.next_of, [classes.vocab_size])
-    return hashlib.sha256(b"".join(np.asarray(part, dtype=np.float64).tobytes() for part in parts)).hexdigest()

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.engine.arguments import checked_device
 from scansnap_core.engine.compiled import SharedRuns
-from scansnap_core.engine.options import checked_device
+from scansnap_core.progress import progress_bar
+from scansnap_core.rules import as_path
 from scansnap_core.storage.provenance import program, provenance
 from scansnap_core.storage.store import writing
 from scansnap_core.sweeps.blocks import Block, blocks, layout_of, num_bytes, placed
@@ -29,7 +30,7 @@ Results = Iterator[tuple[Block, dict[str, np.ndarray]]]
 
 def run(
     grid: Grid,
-    out: Path,
+    out: str | Path,
     *,
     device: str = "auto",
     scheduler: str | None = None,
@@ -51,7 +52,7 @@ def run(
     command
         What is recorded as having been run.
     progress
-        Show a progress bar, where there is a terminal to show it on.
+        Show a progress bar, where there is a terminal or a notebook to show it in.
 
     Raises
     ------
@@ -59,10 +60,11 @@ def run(
         The store isn't one of this grid (see :func:`scansnap_core.storage.store.writing`), the disk doesn't hold the
         runs, the device or scheduler isn't there.
     """
+    out = as_path("out", out)
     if scheduler is not None and device == "auto":
         device = "cpu"
     if scheduler is None or device != "cuda":  # whether workers have a GPU, they say
-        device = checked_device(device).type
+        device = checked_device(device)
     layout = layout_of(grid)
     if not out.exists():
         _check_room(out, grid, share=1.0)
@@ -72,7 +74,7 @@ def run(
         _check_room(out, grid, share=1 - len(finished) / layout.num_blocks)
         done = sum(block.num_runs for block in blocks(grid, device) if block.number in finished)
         left = (block for block in blocks(grid, device) if block.number not in finished)
-        with tqdm(total=grid.num_runs, initial=done, unit="run", disable=None if progress else True) as bar:
+        with progress_bar(None, progress, total=grid.num_runs, initial=done, unit="run") as bar:
             for block, values in _here(left) if scheduler is None else _on_cluster(left, scheduler):
                 store.write(block.number, placed(values, block, layout.labels))
                 bar.update(block.num_runs)

@@ -12,10 +12,11 @@ import pytest
 import yaml
 
 from scansnap_core import BadInput
+from scansnap_core.data.checksum import checksum
 from scansnap_core.data.datasets import syn_medium
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.sweeps.grid_files import grid_of, load_grid
-from scansnap_core.sweeps.grids import Grid, checksum
+from scansnap_core.sweeps.grids import Grid
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GOOD: dict[str, Any] = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 5, "seeds": 2}
@@ -29,7 +30,8 @@ def test_the_640_runs_of_syn_medium(name: str) -> None:
     assert grid.seeds == tuple(range(1, 11))
     pairs = {(lr_z, lr_y / lr_z) for lr_y, lr_z in grid.rates}
     assert pairs == {(lr_z, ratio) for lr_z in (0.5, 1, 2, 3) for ratio in (1, 2, 5, 10)}
-    assert (grid.optimizers, grid.momentum, grid.initial, grid.steps) == (("momentum",), 0.9, "random", 100)
+    assert (grid.optimizers, grid.initial, grid.steps) == (("momentum",), "random", 100)
+    assert grid.configuration()["momentum"] == 0.9
     assert (grid.seq_lens, grid.batch_sizes, grid.rng) == ((128,), (128,), "fresh")
 
 
@@ -127,13 +129,14 @@ BAD = [
     ({"seeds": []}, "seeds = []: an axis"),
     ({"seeds": [1, 2, 1]}, "seeds holds 1 twice"),
     ({"seeds": [-1]}, "seeds = [-1]: a list of integers that are not negative"),
-    ({"optimizer": "lion"}, "optimizer = 'lion': the choices are sgd, momentum, adam; use one of them"),
+    ({"optimizer": "lion"}, "optimizer = 'lion': the choices are sgd, momentum, adam; of your own, a function"),
     ({"optimizer": []}, "optimizer = []: an axis"),
     ({"seq_len": [128, 1]}, "seq_len = 1: T is a whole number of at least 2"),
     ({"batch_size": 0}, "batch_size = 0: a positive integer"),
     ({"batch_size": "expectation"}, "batch_size = None with seq_len = 128: the expectation"),
     ({"momentum": 1}, "momentum = 1: momentum lies in [0, 1)"),
-    ({"momentum": "much"}, "momentum = 'much': momentum is a number"),
+    ({"momentum": "much"}, "momentum = 'much': momentum lies in [0, 1)"),
+    ({"momentum": 0.9, "optimizer": "sgd"}, "momentum = 0.9 with the optimizer sgd: only the optimizer"),
     ({"initial": "one"}, "initial = 'one': the choices are zero, random"),
     ({"initial": [0, 0]}, "initial = [0, 0]: the choices are zero, random"),
     ({"rng": "lottery"}, "rng = 'lottery': the choices are fresh, replay"),
