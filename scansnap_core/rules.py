@@ -6,7 +6,7 @@ import itertools
 import math
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +103,10 @@ def listed(name: str, values: Any) -> list[Any]:
 
 def check_differ(name: str, values: Iterable[Any]) -> None:
     """Raise :class:`BadInput` if a value occurs twice."""
-    seen = set()
+    seen: set[Any] = set()
     for value in values:
+        if not isinstance(value, Hashable):
+            raise BadInput(f"{name} holds {shown(value)}", "each value is a number, a name or a pair", "correct it")
         if value in seen:
             raise BadInput(
                 value=f"{name} holds {value!r} twice", rule="the values of an axis differ", remedy="remove one"

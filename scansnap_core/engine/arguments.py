@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.extensions import name_of
 from scansnap_core.rules import (
     MOST_VALUES,
@@ -158,3 +159,16 @@ def check_given(initial: Any, vocab_size: int) -> None:
                 rule=f"Y and Z are finite M x M arrays, M = {vocab_size}",
                 remedy="pass both in full, rows first",
             )
+
+
+def checked_data(classes: Any) -> dict[str, SequenceClasses]:
+    """Class systems by name; one alone has the empty name."""
+    data_sets = {"": classes} if isinstance(classes, SequenceClasses) else classes
+    if not isinstance(data_sets, Mapping) or not data_sets:
+        raise BadInput(f"classes = {shown(classes)}", "classes are SequenceClasses, or several by name", "pass these")
+    for name, data_set in data_sets.items():
+        if not isinstance(name, str) or not isinstance(data_set, SequenceClasses):
+            raise BadInput(
+                f"classes with {shown(name)}: {shown(data_set)}", "each name has its SequenceClasses", "pass these"
+            )
+    return dict(data_sets)

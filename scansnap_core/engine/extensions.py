@@ -78,6 +78,8 @@ def name_of(given: str | Function) -> str:
     if isinstance(given, functools.partial):
         parts = [*map(repr, given.args), *(f"{key}={value!r}" for key, value in given.keywords.items())]
         return f"{name_of(given.func)}({', '.join(parts)})"
+    if not callable(given):
+        return shown(given)  # to be refused by that name
     return f"{given.__module__}:{getattr(given, '__qualname__', type(given).__qualname__)}"
 
 

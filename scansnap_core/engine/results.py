@@ -9,10 +9,11 @@ import numpy as np
 import xarray as xr
 from torch import Tensor
 
+from scansnap_core.data.checksum import checksum
 from scansnap_core.data.outputs import Outputs
 from scansnap_core.data.sequences import Ints, SequenceClasses
-from scansnap_core.engine.settings import Settings
-from scansnap_core.engine.state import RANDOM
+from scansnap_core.engine.settings import PLAIN, Settings
+from scansnap_core.engine.state import CLASSES, RANDOM
 
 AXES = {"Y": ("token", "output"), "Z": ("query", "token")}
 
@@ -63,7 +64,31 @@ def labelled(
     ).transpose(*runs, ...)
 
 
-def with_state(run: xr.Dataset, states: Mapping[str, Mapping[str, Tensor]], random: list[str]) -> xr.Dataset:
+def blank(classes: SequenceClasses, settings: Settings) -> xr.Dataset:
+    """What a training would return, with zeros in place of its numbers: the labels of a run before there is one."""
+    tokens = tokens_of(classes, settings)
+    separate = Outputs.separate(classes.next_of, classes.vocab_size)
+    outputs = classes.outputs if settings.begins == "zero" else separate
+    sizes = {"token": len(tokens), "query": len(classes.compact.queries), "output": len(outputs)}
+    runs = (len(settings.seeds), len(settings.rates))
+    recorded = {
+        name: np.zeros((len(settings.recorded), *runs, *(sizes[axis] for axis in axes)), settings.dtype)
+        for name, axes in AXES.items()
+    }
+    loss = np.zeros((settings.steps, *runs), settings.dtype)
+    result = labelled(classes, settings, loss, recorded, tokens=tokens, outputs=outputs)
+    return result.assign(diverged_at=(("seed", "rate"), np.full(runs, -1)))
+
+
+def tokens_of(classes: SequenceClasses, settings: Settings) -> Ints:
+    """The tokens that rows of Y stand for; a variant may read the query token's own row."""
+    compact = classes.compact
+    return compact.tokens if settings.model == PLAIN else np.union1d(compact.tokens, compact.queries)
+
+
+def with_state(
+    run: xr.Dataset, classes: SequenceClasses, states: Mapping[str, Mapping[str, Tensor]], random: list[str]
+) -> xr.Dataset:
     """The data set with what a training goes on from: the optimiser's states of Y and Z, and of each seed's random
     numbers.
     """
@@ -72,7 +97,7 @@ def with_state(run: xr.Dataset, states: Mapping[str, Mapping[str, Tensor]], rand
         for parameter, state in states.items()
         for name, values in state.items()
     }
-    return run.assign(held | {RANDOM: ("seed", np.array(random, dtype=object))})
+    return run.assign(held | {RANDOM: ("seed", np.array(random, dtype=object)), CLASSES: checksum(classes)})
 
 
 def with_divergence(result: xr.Dataset, settings: Settings) -> xr.Dataset:

@@ -10,7 +10,6 @@ import numpy as np
 import xarray as xr
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checksum import checksum
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.arguments import (
     check_given,
@@ -137,8 +136,6 @@ class Settings:
         }
         if self.model != PLAIN:
             attributes["model"] = name_of(self.model)
-        if self.keep_state or isinstance(self.initial, xr.Dataset):
-            attributes["classes"] = checksum(classes)
         if self.keep_state:
             attributes["end"] = self.end
         return attributes
@@ -147,7 +144,7 @@ class Settings:
         """Initial values must be those of the classes, and all must fit into memory."""
         M, outputs = classes.vocab_size, len(classes.outputs) if self.begins == "zero" else classes.vocab_size
         if isinstance(self.initial, xr.Dataset):
-            check_continues(self.initial, self.attributes(classes), self.seeds, self.rates)
+            check_continues(self.initial, classes, self.attributes(classes), self.seeds, self.rates)
         elif not isinstance(self.initial, str):
             check_given(self.initial, M)
         L, Q = len(classes.tokens), len(np.unique(classes.query_of))

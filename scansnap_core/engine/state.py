@@ -9,10 +9,17 @@ import numpy as np
 import xarray as xr
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checksum import checksum
+from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.rules import shown
 
 RANDOM = "rng_state"
 """The variable with the state of each seed's random numbers, as text."""
+CLASSES = "checksum"
+"""The variable that tells the classes."""
+RATES = ("lr_y", "lr_z")
+SETTINGS = ("seeds", *RATES, "model", "optimizer", "momentum", "batch_size", "seq_len", "rng", "device", "dtype")
+"""All that a run's numbers depend on, beside the classes, the initial values and the steps."""
 KEEP = "train with keep_state=True, and take all of its variables, seeds and rates"
 
 
@@ -27,8 +34,8 @@ def start_of(initial: Any) -> int:
     if not isinstance(initial, xr.Dataset):
         return 0
     held = {name: set(array.dims) for name, array in initial.variables.items()}
-    runs = {"seed", "rate", "recorded"}
-    if not (held.get("Y", set()) >= runs and held.get("Z", set()) >= runs and "seed" in held.get(RANDOM, set())):
+    needed = {name: {"seed", "rate", "recorded"} for name in "YZ"} | {RANDOM: {"seed"}, CLASSES: set()}
+    if any(name not in held or not held[name] >= dims for name, dims in needed.items()):
         raise BadInput(
             value=f"initial with the variables {', '.join(map(str, initial.data_vars)) or 'none'}",
             rule="a training goes on from the data set of one that kept its state",
@@ -45,7 +52,11 @@ def start_of(initial: Any) -> int:
 
 
 def check_continues(
-    run: xr.Dataset, asked: Mapping[str, Any], seeds: Sequence[int], rates: Sequence[tuple[float, float]]
+    run: xr.Dataset,
+    classes: SequenceClasses,
+    asked: Mapping[str, Any],
+    seeds: Sequence[int],
+    rates: Sequence[tuple[float, float]],
 ) -> None:
     """Raise :class:`~scansnap_core.BadInput` unless a run goes on as it began: the classes and all settings but steps.
 
@@ -53,22 +64,27 @@ def check_continues(
     ----------
     run
         The data set of the run so far.
+    classes
+        Those of what follows.
     asked
         The attributes that the data set of what follows is to have.
     seeds, rates
         Of what follows.
     """
     held = {"model": "plain", **run.attrs, "seeds": run["seed"].values.tolist()}
-    held |= {name: run[name].values.tolist() for name in ("lr_y", "lr_z")}
+    held |= {name: run[name].values.tolist() for name in RATES}
     lr_y, lr_z = (list(each) for each in zip(*rates, strict=True))
     wanted = {"model": "plain", **asked, "seeds": list(seeds), "lr_y": lr_y, "lr_z": lr_z}
-    for name, value in wanted.items():
-        if name not in ("initial", "end") and held.get(name) != value:
-            raise BadInput(
-                value=f"{name} = {shown(value)} after {name} = {shown(held.get(name))}",
-                rule="a training goes on with the classes and settings that it began with",
-                remedy=f"pass the same {name}, or start anew from (Y, Z)",
-            )
+    different = [name for name, value in wanted.items() if name in SETTINGS and held.get(name) != value]
+    values = [f"{name} = {shown(wanted[name])} after {name} = {shown(held.get(name))}" for name in different]
+    if str(run[CLASSES].values) != checksum(classes):
+        values.insert(0, f"classes = {shown(classes)} after others")
+    if values:
+        raise BadInput(
+            value=values[0],
+            rule="a training goes on with the classes and settings that it began with",
+            remedy="pass the same, or start anew from (Y, Z)",
+        )
 
 
 def final(run: xr.Dataset, name: str, labels: Mapping[str, np.ndarray]) -> np.ndarray:

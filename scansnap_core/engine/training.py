@@ -14,12 +14,12 @@ from torch import Tensor
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import optimizers, variants
+from scansnap_core.engine.arguments import checked_data
 from scansnap_core.engine.model import Gradients
-from scansnap_core.engine.results import TrainingDiverged, labelled, with_divergence, with_state
+from scansnap_core.engine.results import TrainingDiverged, labelled, tokens_of, with_divergence, with_state
 from scansnap_core.engine.settings import PLAIN, Settings
 from scansnap_core.engine.starts import draws_of, initial_values, last_loss, optimizer_of
 from scansnap_core.progress import progress_bar
-from scansnap_core.rules import shown
 
 __all__ = ["TrainingDiverged", "train"]
 
@@ -102,8 +102,8 @@ def train(
         updates. Only rows and columns that can move are held (see :class:`~scansnap_core.data.sequences.Compact`); with
         Y(0) = 0 all outputs that are no next token are one column, ``output`` -1, with its ``multiplicity``.
         ``diverged_at`` (seed, rate): the step whose loss was the first not finite, or -1.
-        With ``keep_state`` also ``rng_state`` (seed) and, for each of Y and Z, ``velocity_Y`` or ``mean_Y`` and
-        ``square_Y``.
+        With ``keep_state`` also ``rng_state`` (seed), the classes' ``checksum``, and the optimiser's ``velocity_Y``,
+        ``mean_Y``, ``square_Y`` and those of Z.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def train(
         model=model,
         keep_state=keep_state,
     )
-    data_sets = _by_name(classes)
+    data_sets = checked_data(classes)
     each = {name: _of(settings, name) for name in data_sets}
     for name, data_set in data_sets.items():
         each[name].check_fits(data_set)
@@ -149,18 +149,6 @@ def train(
         return results[0]
     names = xr.DataArray(list(data_sets), dims="data", name="data")
     return xr.concat(results, dim=names, join="outer", combine_attrs="drop_conflicts")
-
-
-def _by_name(classes: Any) -> dict[str, SequenceClasses]:
-    data_sets = {"": classes} if isinstance(classes, SequenceClasses) else classes
-    if not isinstance(data_sets, Mapping) or not data_sets:
-        raise BadInput(f"classes = {shown(classes)}", "classes are SequenceClasses, or several by name", "pass these")
-    for name, data_set in data_sets.items():
-        if not isinstance(name, str) or not isinstance(data_set, SequenceClasses):
-            raise BadInput(
-                f"classes with {shown(name)}: {shown(data_set)}", "each name has its SequenceClasses", "pass these"
-            )
-    return dict(data_sets)
 
 
 def _of(settings: Settings, name: str) -> Settings:
@@ -176,9 +164,8 @@ def _of(settings: Settings, name: str) -> Settings:
 def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> xr.Dataset:
     rates, seeds, device = settings.rates, settings.seeds, torch.device(settings.device)
     compact = classes.compact
-    # a variant may read the query token's own row of Y
     model = settings.model
-    tokens = compact.tokens if isinstance(model, str) else np.union1d(compact.tokens, compact.queries)
+    tokens = tokens_of(classes, settings)
     held = np.searchsorted(tokens, compact.tokens)
     source = draws_of(classes, settings)
 
@@ -223,5 +210,5 @@ def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> 
         classes, settings, loss.cpu().numpy(), dict(zip("YZ", recorded, strict=True)), tokens=tokens, outputs=outputs
     )
     if settings.keep_state:
-        result = with_state(result, optimizer.states(), source.state())
+        result = with_state(result, classes, optimizer.states(), source.state())
     return with_divergence(result, settings)

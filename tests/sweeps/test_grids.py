@@ -17,6 +17,7 @@ from scansnap_core.data.datasets import syn_medium
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.sweeps.grid_files import grid_of, load_grid
 from scansnap_core.sweeps.grids import Grid
+from tests.engine.variants import residual
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GOOD: dict[str, Any] = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 5, "seeds": 2}
@@ -88,7 +89,7 @@ def test_all_that_decides_the_results_is_in_the_configuration() -> None:
     changes: dict[str, Any] = {
         "data": {"a": syn_medium(2)}, "rates": ((1, 2), (3, 5)), "steps": 6, "seeds": (2, 1), "optimizers": ("sgd",),
         "seq_lens": (9, 8), "batch_sizes": (4,), "momentum": 0.8, "initial": "random", "rng": "replay",
-        "dtype": "float64",
+        "dtype": "float64", "models": ("plain", residual), "measures": ("entropy",), "record": 2,
     }  # fmt: skip
     assert changes.keys() == {field.name for field in dataclasses.fields(Grid)}
     one_lr_y = dataclasses.replace(grid, rates=((1, 2), (5, 4)))
@@ -99,7 +100,7 @@ def test_all_that_decides_the_results_is_in_the_configuration() -> None:
 
 RATE = "a learning rate is positive and finite; pass e.g. 1.0"
 BAD = [
-    ({"rate": 1}, "key 'rate': the known keys are data, rates, steps, seeds, optimizer, seq_len, batch_size, momentum"),
+    ({"rate": 1}, "key 'rate': the known keys are data, rates, steps, seeds, model, optimizer, seq_len, batch_size"),
     ({"data": []}, "data = []: an axis of a grid has at least one value; give it one"),
     ({"data": ["syn_small", "syn_small"]}, "data holds 'syn_small' twice: the values of an axis differ; remove one"),
     ({"data": "syn_large"}, "data = 'syn_large': data are syn_small, syn_medium m (with m query tokens), or a .yaml"),
