@@ -38,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sweep.add_to(commands)
     text.add_to(commands)
     options = parser.parse_args(given)
+    if not {"", str(Path.cwd())} & set(sys.path):
+        sys.path.append("")  # as with python -m: modules of one's own are named from where one stands
     command: Callable[[argparse.Namespace], int] = options.command
     try:
         return command(options)

@@ -97,11 +97,14 @@ def run(options: argparse.Namespace) -> int:
     result.attrs |= {**provenance(options.command_line), "class_file_sha256": digest}
     result.to_netcdf(options.out, engine="h5netcdf")
 
-    print(_summary(result, classes))
+    lines, undefined = _summary(result, classes)
+    print(lines)
     print(f"stored in {options.out}")
     for warning in caught:
         print(f"scansnap: {warning.message}", file=sys.stderr)
-    return DIVERGED if (result.diverged_at >= 0).any() else TRAINED
+    if undefined:
+        print(f"scansnap: no entropy of {undefined} runs: no attention is left on distinct tokens", file=sys.stderr)
+    return DIVERGED if undefined or (result.diverged_at >= 0).any() else TRAINED
 
 
 def _seeds(text: str) -> list[int]:
@@ -129,17 +132,22 @@ def _check_new(path: Path) -> None:
     path.unlink()
 
 
-def _summary(result: xr.Dataset, classes: SequenceClasses) -> str:
+def _summary(result: xr.Dataset, classes: SequenceClasses) -> tuple[str, int]:
+    """A line for each run, and how many that didn't diverge have no entropy."""
     from scansnap_core.theory import measures
 
     with np.errstate(invalid="ignore"):  # a diverged run has no attention
         attention = measures.attention(result.Z.isel(recorded=-1), classes)
         entropy = measures.entropy(attention, classes)
-    lines = ["final loss, and by class the entropy of attention over its distinct tokens, in nats"]
+    own = [n for n in range(classes.num_classes) if len(classes.distinct_tokens(n))]
+    entropy = entropy.isel({"class": own})
+    undefined = int((entropy.isnull().any("class") & (result.diverged_at < 0)).sum())
+    which = "class" if len(own) == classes.num_classes else f"class that has any ({listed(own)})"
+    lines = [f"final loss, and by {which} the entropy of attention over its distinct tokens, in nats"]
     for seed in range(result.sizes["seed"]):
         for rate in range(result.sizes["rate"]):
             one = result.isel(seed=seed, rate=rate)
             name = f"seed {int(one.seed)}, lr_y {float(one.lr_y):g}, lr_z {float(one.lr_z):g}"
             loss = float(one.loss.isel(step=-1)) + 0.0  # shows -0 as 0
             lines.append(f"{name}: {loss:.4g}; {listed(entropy.isel(seed=seed, rate=rate).values)}")
-    return "\n".join(lines)
+    return "\n".join(lines), undefined

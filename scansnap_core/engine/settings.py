@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -103,7 +104,7 @@ class Settings:
             rng=rng,
             device=checked_device(device),
             dtype=dtype,
-            model=PLAIN if isinstance(model, str) and model == PLAIN else function_of("model", model, {PLAIN: _never}),
+            model=_checked_model(model),
             keep_state=keep_state,
             start=start,
         )
@@ -175,6 +176,23 @@ def _check_keeps(keep_state: bool, optimizer: Any, recorded: list[int], end: int
             rule="a training goes on from its end",
             remedy=f"record step {end} too",
         )
+
+
+def _checked_model(model: Extension) -> Extension:
+    if isinstance(model, str) and model == PLAIN:
+        return model
+    variant = function_of("model", model, {PLAIN: _never})
+    try:
+        inspect.signature(variant).bind("batch", "Y", "Z")
+    except ValueError:  # some compiled functions don't tell
+        pass
+    except TypeError as error:
+        raise BadInput(
+            value=f"model {name_of(variant)}: {error}",
+            rule="a model is called with a batch, Y and Z",
+            remedy="see scansnap_core.engine.variants",
+        ) from None
+    return variant
 
 
 def _checked_optimizer(optimizer: Extension, rates: list[tuple[float, float]]) -> Extension:

@@ -81,7 +81,7 @@ class Grid:
             "optimizer": tuple(map(name_of, listed("optimizer", self.optimizers))),
             "seq_len": self.seq_lens,
             "batch_size": self.batch_sizes,
-            "measures": tuple(measure.name for measure in self.measured),
+            "measures": tuple(measure.name for measure in self.measured) if self.measures else (),
         }
         for name, values in axes.items():
             check_axis(name, values)

@@ -41,7 +41,8 @@ def swept(tmp_path: Path, **changes: Any) -> xr.Dataset:
 
 
 def test_measures_in_time_over_models_and_optimizers(tmp_path: Path) -> None:
-    optimizers, models = ("momentum", "torch.optim:AdamW"), ("plain", residual)
+    optimizers = ("momentum", "torch.optim:AdamW")
+    models: tuple[Any, ...] = ("plain", residual)
     kept = ("entropy", {"name": "recall", "threshold": [0.1, 0.3]}, top_share, "final_loss")
     stored = swept(tmp_path, optimizers=optimizers, models=models, measures=kept, record=3)
     assert set(stored.data_vars) == {"entropy", "recall", "top_share", "final_loss", "diverged_at"}
@@ -127,7 +128,7 @@ def test_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(grid, tmp_path / "a.zarr", device="cpu")  # goes on: all is there
     with (tmp_path / "my_measures.py").open("a") as file:
         file.write("# changed\n")
-    with pytest.raises(BadInput, match="measures = .* asked for is .*: a store holds one configuration"):
+    with pytest.raises(BadInput, match=r"measures = .* asked for is .*: a store holds one configuration"):
         run(load_grid(str(tmp_path / "grid.yaml")), tmp_path / "a.zarr", device="cpu")
 
 
