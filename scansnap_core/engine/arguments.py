@@ -70,8 +70,11 @@ def checked_rates(lr_y: Any, lr_z: Any) -> list[tuple[float, float]]:
 
 
 def _numbers(name: str, given: Any) -> list[Any]:
-    values = np.asarray(given).tolist() if hasattr(given, "__array__") else given
-    return listed(name, values) if isinstance(values, Iterable) and not isinstance(values, str | dict) else [values]
+    try:
+        values = np.asarray(given).tolist() if hasattr(given, "__array__") else given
+    except (TypeError, RuntimeError):  # such as a data set's, or those of a tensor with gradients
+        values = given
+    return listed(name, values) if isinstance(values, Iterable) and not isinstance(values, str | Mapping) else [values]
 
 
 def checked_seeds(seeds: Any) -> list[int]:

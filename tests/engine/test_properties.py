@@ -23,7 +23,8 @@ from tests.engine.variants import ADAMW, residual
 
 ODD: list[Any] = [
     None, True, "", "one", [], {}, (), math.nan, math.inf, -1, 0, 0.5, 10**12, 10**400, 1e30, np.ones(2),
-    np.ones((2, 2)), np.float32(2), np.int64(3), [1, "a"], [None], xr.Dataset(), torch.ones(2), object, b"x", {"a": 1}, range(10**15),
+    np.ones((2, 2)), np.float32(2), np.int64(3), [1, "a"], [None], xr.Dataset(), torch.ones(2), object, b"x", {"a": 1},
+    range(10**15),
     itertools.repeat(1), np.array("x"), 1j, [[1], [2, 3]], "sgd:", ":", "a:b",
 ]  # fmt: skip
 RATES = st.one_of(st.floats(1e-3, 10), st.lists(st.floats(1e-3, 3), min_size=1, max_size=2), st.just(1e300))
