@@ -1,15 +1,28 @@
-"""The code's docstrings as pages: plain-text formulas stay plain, and a SymPy formula is set beside its docstring."""
+"""The code's docstrings as pages: plain-text formulas stay plain, and modules of closed forms list them."""
 
 import re
 import sys
+from types import ModuleType
 from typing import Any
 
 import sympy
 from sphinx.application import Sphinx
 
+from scansnap_core.theory.formulas import FORMULAS, SYMBOLS, Formula, symbols
+
 # In prose, P(l|n), h_ and h*(s) are formulas, not markup. Literals, roles and emphasised words are left alone.
 _LITERAL = re.compile(r"(``.+?``|:[a-z:]+:`[^`]+`|`[^`]+`|(?<!\w)\*\w+\*(?!\w))")
 _MARKUP = re.compile(r"[|*]|_(?!\w)")
+
+
+ORIGINS = {"printed": "as printed", "repaired": "put right", "ours": "ours"}
+"""Where a closed form comes from, as the page says it."""
+
+
+def _escape(line: str) -> str:
+    parts = _LITERAL.split(line)
+    parts[::2] = [_MARKUP.sub(r"\\\g<0>", prose) for prose in parts[::2]]
+    return "".join(parts)
 
 
 def escape_formulas(app: Sphinx, what: str, name: str, obj: object, options: dict[str, Any], lines: list[str]) -> None:
@@ -20,15 +33,42 @@ def escape_formulas(app: Sphinx, what: str, name: str, obj: object, options: dic
         indented = line[:1].isspace()
         in_block = in_block and (indented or not line.strip())
         if not in_block:
-            parts = _LITERAL.split(line)
-            parts[::2] = [_MARKUP.sub(r"\\\g<0>", prose) for prose in parts[::2]]
-            lines[number] = "".join(parts)
+            lines[number] = _escape(line)
         in_block = in_block or line.rstrip().endswith("::")
 
 
-def set_formula(app: Sphinx, what: str, name: str, obj: object, options: dict[str, Any], lines: list[str]) -> None:
-    if isinstance(obj, sympy.Expr) and not obj.is_Atom:
-        lines += ["", ".. math::", "", "   " + sympy.latex(obj), ""]
+def list_formulas(app: Sphinx, what: str, name: str, obj: object, options: dict[str, Any], lines: list[str]) -> None:
+    if isinstance(obj, ModuleType):
+        lines += formulas_of(obj)
+
+
+def formulas_of(module: ModuleType) -> list[str]:
+    """The closed forms that the registry has from a module, and the letters from theirs."""
+    lines = []
+    if module is symbols:
+        for symbol in SYMBOLS.values():
+            lines += _entry(module, symbol.name, f":math:`{sympy.latex(symbol.expression)}`. {symbol.meaning}")
+    for formula in FORMULAS.values():
+        if vars(module).get(formula.name) is formula.expression:
+            lines += _entry(module, formula.name, *describe(formula))
+    return lines
+
+
+def describe(formula: Formula) -> tuple[str, ...]:
+    """Paragraphs: what a closed form means, the form itself, and what is known of it."""
+    known = [f"{formula.place}; {ORIGINS[formula.origin]}."]
+    if formula.region != sympy.true:
+        known.append(f"Where :math:`{sympy.latex(formula.region)}`.")
+    if formula.conditions:
+        known.append(f"Conditions: {formula.conditions}.")
+    if formula.clock:
+        known.append(f"Clock: {formula.clock}.")
+    return formula.meaning, f".. math:: {sympy.latex(formula.expression)}", " ".join(known)
+
+
+def _entry(module: ModuleType, name: str, *paragraphs: str) -> list[str]:
+    texts = (text if text.startswith(".. math::") else _escape(text) for text in paragraphs)
+    return ["", f".. py:data:: {module.__name__}.{name}", "", *(line for text in texts for line in (f"   {text}", ""))]
 
 
 def skip_exported(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: dict[str, Any]) -> bool | None:
@@ -39,6 +79,6 @@ def skip_exported(app: Sphinx, what: str, name: str, obj: object, skip: bool, op
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", escape_formulas, priority=100)  # before napoleon adds markup of its own
-    app.connect("autodoc-process-docstring", set_formula)
+    app.connect("autodoc-process-docstring", list_formulas, priority=900)  # after all others: it is markup already
     app.connect("autodoc-skip-member", skip_exported)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -35,7 +35,7 @@ class LedgerDirective(SphinxDirective):
                 raise self.error(f"the chapter {page_id} is missing in _toc.yml")
             return builder.get_relative_uri(here, documents[page_id])
 
-        drawing = self.draw[self.name](Path(self.env.srcdir, "chapters"), page_url)
+        drawing = self.draw[self.name](Path(self.env.srcdir), page_url)
         return [nodes.raw("", f'<div class="ss-scroll">{drawing}</div>', format="html")]
 
 
@@ -47,13 +47,14 @@ class StatementLinks(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Take the edges from the registry."""
         self.env.note_reread()
-        page = ledger.page(self.arguments[0])
-        ids = ledger.STATEMENTS
+        pages = ledger.read_pages(Path(self.env.srcdir))
+        page = ledger.page(self.arguments[0], Path(self.env.srcdir))
+        statements = ledger.statements(pages).values()
         rows = {
-            "The statement rests on": page.uses,
-            "Its proof rests on": page.proof_uses,
-            "Statements that rest on it": [i for i in ids if page.id in ids[i].uses],
-            "Proofs that rest on it": [i for i in ids if page.id in ids[i].proof_uses],
+            "The statement rests on": [pages[i] for i in page.uses],
+            "Its proof rests on": [pages[i] for i in page.proof_uses],
+            "Statements that rest on it": [s for s in statements if page.id in s.uses],
+            "Proofs that rest on it": [s for s in statements if page.id in s.proof_uses],
         }
         items = nodes.definition_list(classes=["ss-links"])
         for term, others in rows.items():
@@ -61,15 +62,15 @@ class StatementLinks(SphinxDirective):
             items += nodes.definition_list_item("", nodes.term("", term), nodes.definition("", text))
         return [items]
 
-    def _links(self, ids: Iterable[str]) -> list[nodes.Node]:
+    def _links(self, pages: Iterable[ledger.Page]) -> list[nodes.Node]:
+        documents = {document.rpartition("/")[2]: document for document in self.env.found_docs}
         links: list[nodes.Node] = []
-        for other in ids:
-            document = f"chapters/statements/{other}"
-            name = ledger.page(other).name
-            link: nodes.Node = nodes.inline("", name)
-            if document in self.env.found_docs:
+        for page in pages:
+            link: nodes.Node = nodes.inline("", page.name)
+            if page.id in documents:
+                target = f"/{documents[page.id]}"
                 link = pending_xref(
-                    "", link, refdomain="std", reftype="doc", reftarget=f"/{document}", refexplicit=True, refwarn=True
+                    "", link, refdomain="std", reftype="doc", reftarget=target, refexplicit=True, refwarn=True
                 )
             links += [nodes.Text(", "), link] if links else [link]
         return links or [nodes.Text("nothing")]

@@ -2,13 +2,14 @@
 
 import hashlib
 import json
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+from scansnap_core.ledger.markup import render
 
 RECORD = Path("results", "mutants.json")
 COLUMNS = ("mutants", "equivalent", "killed", "timeouts", "survived")
@@ -24,25 +25,14 @@ def score_html(root: Path) -> str:
         return "<p>Not measured yet: <code>make mutants</code> does it.</p>"
     record = json.loads(path.read_text(encoding="utf8"))
     rows = {module: part["counts"] for module, part in record.items()}
-    total = {name: sum(row[name] for row in rows.values()) for name in COLUMNS}
-    lines = [
-        f'<p class="ss-score"><strong>{_score(total)}</strong> mutants are killed, '
-        f"besides {total['equivalent']} that change nothing.</p>",
-        '<table class="table"><thead><tr><th scope="col">module</th>',
-        *(f'<th scope="col">{title}</th>' for title in COLUMNS),
-        '<th scope="col">score</th></tr></thead><tbody>',
-    ]
-    for name, row in {**rows, "all": total}.items():
-        cells = "".join(f"<td>{row[column]}</td>" for column in COLUMNS)
-        lines.append(f'<tr><th scope="row">{name}</th>{cells}<td>{_score(row)}</td></tr>')
-    lines.append("</tbody></table>")
-    if survivors := [survivor for part in record.values() for survivor in part["survivors"]]:
-        items = "".join(f"<li><code>{escape(survivor)}</code></li>" for survivor in survivors)
-        lines.append(f"<p>These survived:</p><ul>{items}</ul>")
-    if changed := [module for module, part in record.items() if _digest(root, module) != part["sha256"]]:
-        files = ", ".join(f"<code>{_path(module)}</code>" for module in changed)
-        lines.append(f'<p class="ss-stale">Changed since this was measured: {files}.</p>')
-    return "".join(lines)
+    rows["all"] = {name: sum(row[name] for row in rows.values()) for name in COLUMNS}
+    return render(
+        Path(__file__).with_name("templates") / "mutation_score.html",
+        columns=COLUMNS,
+        rows={name: row | {"score": _score(row)} for name, row in rows.items()},
+        survivors=[survivor for part in record.values() for survivor in part["survivors"]],
+        changed=[_path(module) for module, part in record.items() if _digest(root, module) != part["sha256"]],
+    )
 
 
 def _score(row: dict[str, int]) -> str:

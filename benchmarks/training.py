@@ -51,7 +51,7 @@ def one_hot_autograd(
     """One run as it would be written down first: one-hot sequences, M x M parameters, autograd, torch's SGD."""
     draw, M = torch.Generator().manual_seed(seed), classes.vocab_size
     probs = torch.from_numpy(classes.probs).float()
-    query_of, next_of = torch.from_numpy(classes.query_of), torch.from_numpy(classes.next_of)
+    query_of, next_of = torch.tensor(classes.query_of), torch.tensor(classes.next_of)
     bound = M**-0.5
     Y, Z = ((2 * bound * torch.rand(M, M, generator=draw) - bound).requires_grad_() for _ in "YZ")
     optimizer = torch.optim.SGD([{"params": [Y], "lr": lr_y}, {"params": [Z], "lr": lr_z}], momentum=MOMENTUM)

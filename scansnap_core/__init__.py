@@ -5,4 +5,6 @@ Importing this package stays light: torch is imported by the modules that train,
 
 from scansnap_core.bad_input import BadInput
 
-__all__ = ["BadInput"]
+__all__ = ["BadInput", "__version__"]
+
+__version__ = "0.1.0"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from scansnap_core import __version__
 from scansnap_core.bad_input import BadInput
 from scansnap_core.commands import audit, claims, sweep, text, train
 
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     parser = _Parser(prog="scansnap", description="The executable companion of the paper Scan and Snap.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.set_defaults(command_line=shlex.join(["scansnap", *given]))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_verify(commands)

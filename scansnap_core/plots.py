@@ -11,13 +11,15 @@ from __future__ import annotations
 import base64
 import io
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
-from cycler import cycler
-from IPython.display import display
-from matplotlib.figure import Figure
-
 from scansnap_core.bad_input import BadInput
+from scansnap_core.extras import needs
+
+with needs("plots"):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    from cycler import cycler
+    from IPython.display import display
+    from matplotlib.figure import Figure
 
 #: Widest figure in inches. A phone shows it 360 px wide, where 11 pt text is then still 9 px high.
 MAX_WIDTH = 6.4
@@ -32,7 +34,8 @@ _GRID = "#dfe1e4"
 _BLACK, _ORANGE, _SKY, _GREEN, _YELLOW, _BLUE, _RED, _PINK = mpl.color_sequences["okabe_ito"]
 _CYCLE = [_BLUE, _RED, _GREEN, _PINK, _ORANGE, _BLACK]
 
-_STYLE = {
+#: Matplotlib's settings of the house style.
+STYLE = {
     "figure.figsize": (6.0, 3.7),
     "figure.dpi": 100,
     "figure.facecolor": CARD,
@@ -73,7 +76,7 @@ _STYLE = {
 def use_style() -> None:
     """Make the house style Matplotlib's default for the rest of the notebook."""
     mpl.rcdefaults()
-    plt.style.use(_STYLE)
+    plt.style.use(STYLE)
 
 
 def show(fig: Figure, caption: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scansnap_core.bad_input import BadInput
 
@@ -46,6 +47,14 @@ def check_rate(name: str, rate: Any) -> None:
         raise BadInput(value=f"{name} = {value}", rule="a learning rate is positive and finite", remedy="pass e.g. 1.0")
 
 
+def check_flow_rate(name: str, rate: Any) -> None:
+    """Raise :class:`BadInput` unless a flow's rate is finite and not negative; 0 holds its weights at rest."""
+    if not is_real(rate) or not (math.isfinite(rate) and rate >= 0):
+        raise BadInput(
+            value=f"{name} = {rate}", rule="a flow's rate is finite and not negative", remedy="pass e.g. 1.0"
+        )
+
+
 def check_seq_len(seq_len: Any) -> None:
     """Raise :class:`BadInput` unless T is a whole number of at least 2, or inf."""
     # NaN and -inf are not >= 2
@@ -62,12 +71,6 @@ def check_seq_len(seq_len: Any) -> None:
             rule=f"token counts are exact up to T = 2^53 = {LONGEST_SEQUENCE:,}",
             remedy="pass inf for the limit of long sequences",
         )
-
-
-def check_count(name: str, value: Any) -> None:
-    """Raise :class:`BadInput` unless a value is an integer of at least 1."""
-    if not is_whole(value) or value < 1:
-        raise BadInput(value=f"{name} = {shown(value)}", rule="a positive integer", remedy="pass e.g. 100")
 
 
 def check_choice(name: str, value: Any, known: Sequence[str]) -> None:
@@ -132,3 +135,22 @@ def as_path(name: str, path: Any) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise BadInput(value=f"{name} = {shown(path)}", rule="a path is text or a Path", remedy="pass e.g. 'a.zarr'")
     return Path(path)
+
+
+def check_count(name: str, count: Any, least: int = 1) -> None:
+    """Raise :class:`BadInput` unless a number of things is an integer and not too small."""
+    if not is_whole(count) or count < least:
+        rule = "a positive integer" if least == 1 else f"an integer, at least {least}"
+        raise BadInput(value=f"{name} = {shown(count)}", rule=rule, remedy=f"pass e.g. {max(least, 100)}")
+
+
+def check_numbers(name: str, values: Any, *, least: float, rule: str, remedy: str) -> NDArray[np.float64]:
+    """The values as an array of float64; :class:`BadInput` unless all are finite numbers and at least ``least``."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadInput(value=f"{name} = {values!r}", rule=rule, remedy=remedy) from None
+    bad = array[~(np.isfinite(array) & (array >= least))]
+    if bad.size:
+        raise BadInput(value=f"{name} = {bad[0]:g}", rule=rule, remedy=remedy)
+    return array

@@ -15,65 +15,27 @@ CSS classes
     The table of errata; ``ss-none`` is the paragraph that stands in its place while there are none.
 """
 
-import html
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from scansnap_core.book.stored import fully_verified, stored_verdicts, unverified_grounds, verdict_of
-from scansnap_core.ledger.display import VERDICT_CLASS, refutation_anchor, rich
+from scansnap_core.book.stored import Stored, read_stored
+from scansnap_core.ledger.display import VERDICT_CLASS, refutation_anchor
 from scansnap_core.ledger.entries import JUDGES, OPEN, WITNESSES
-from scansnap_core.ledger.statements import PAGES, STATEMENTS, Page
+from scansnap_core.ledger.markup import render
+from scansnap_core.ledger.pages import Page
 
+_TEMPLATES = Path(__file__).with_name("templates")
 _NAMED_GROUNDS = 4
 
 
-def board_html(chapters_dir: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the board: every statement, figure and page beyond the paper with its three witnesses and its verdict.
+def board_html(book: Path, page_url: Callable[[str], str]) -> str:
+    """Draw the board: every statement, figure and page beyond its paper with its three witnesses and its verdict.
 
     Parameters
     ----------
-    chapters_dir : Path
-        The folder with the notebooks.
-    page_url : callable
-        From an id to its page's address. Pages without a chapter are no links.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    BadInput
-        If the folder or a notebook can't be read.
-    """
-    verdicts = stored_verdicts(chapters_dir)
-    full = fully_verified(verdicts)
-    done = sum(verdict_of(verdicts, s) != OPEN for s in STATEMENTS)
-    figures, beyond = ([page for page in PAGES.values() if page.kind == kind] for kind in ("figure", "beyond"))
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("", *WITNESSES, "verdict"))
-    bodies = "".join(
-        f'<tbody><tr><th scope="rowgroup" colspan="{2 + len(WITNESSES)}">{name}</th></tr>'
-        f"{''.join(_row(page, verdicts, page.id in full, page_url) for page in pages)}</tbody>"
-        for name, pages in (
-            ("Statements", list(STATEMENTS.values())),
-            ("Figures", figures),
-            ("Beyond the paper", beyond),
-        )
-    )
-    return (
-        f'<p class="ss-summary">{done} of {len(STATEMENTS)} statements have a verdict; {len(full)} fully verified.</p>'
-        f'<div class="ss-scroll"><table class="ss-board"><thead><tr>{heads}</tr></thead>{bodies}</table></div>'
-    )
-
-
-def errata_html(chapters_dir: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the table of errata: every refutation that a chapter stores, linked to the cell that shows it.
-
-    Parameters
-    ----------
-    chapters_dir : Path
-        The folder with the notebooks.
+    book : Path
+        The folder with the table of contents and the chapters.
     page_url : callable
         From an id to its page's address.
 
@@ -84,71 +46,85 @@ def errata_html(chapters_dir: Path, page_url: Callable[[str], str]) -> str:
     Raises
     ------
     BadInput
-        If the folder or a notebook can't be read.
+        If the folder, the table of contents or a notebook can't be read, or a page is registered wrongly.
     """
-    verdicts = stored_verdicts(chapters_dir)
+    stored = read_stored(book)
+    papers = dict.fromkeys(page.paper for page in stored.pages.values())
+    sections = [
+        (f"{name}{paper.of}", [_row(stored, page, page_url(page.id)) for page in pages])
+        for paper in papers
+        for name, kinds in (
+            ("Statements", paper.statements),
+            ("Figures", ("figure",)),
+            ("Beyond the paper", ("beyond",)),
+        )
+        if (pages := [page for page in stored.pages.values() if page.paper == paper and page.kind in kinds])
+    ]
+    return render(
+        _TEMPLATES / "board.html",
+        done=sum(stored.verdict_of(s) != OPEN for s in stored.statements),
+        total=len(stored.statements),
+        full=len(stored.fully_verified),
+        witnesses=WITNESSES,
+        sections=sections,
+    )
+
+
+def errata_html(book: Path, page_url: Callable[[str], str]) -> str:
+    """Draw the table of errata: every refutation that a chapter stores, linked to the cell that shows it.
+
+    Parameters
+    ----------
+    book : Path
+        The folder with the table of contents and the chapters.
+    page_url : callable
+        From an id to its page's address.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    BadInput
+        If the folder, the table of contents or a notebook can't be read, or a page is registered wrongly.
+    """
+    stored = read_stored(book)
     rows = [
-        _erratum(refutation, f"{page_url(page_id)}#{refutation_anchor(number)}")
-        for page_id, verdict in verdicts.items()
-        for number, refutation in enumerate(verdict.get("refutations", []), start=1)
+        (f"{page_url(page_id)}#{refutation_anchor(number)}", page.paper.of, refutation)
+        for page_id, page in stored.pages.items()
+        for number, refutation in enumerate(stored.verdicts[page_id].get("refutations", []), start=1)
     ]
-    if not rows:
-        return '<p class="ss-none">No chapter has refuted anything that is printed.</p>'
-    names = ("place", "judges", "printed", "should read, or lacks", "counterexample", "with the repair", "consequence")
-    heads = "".join(f'<th scope="col">{name}</th>' for name in names)
-    return (
-        f'<div class="ss-scroll"><table class="ss-errata"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    return render(_TEMPLATES / "errata.html", rows=rows, judges=JUDGES)
 
 
-def _row(page: Page, verdicts: dict[str, Any], full: bool, page_url: Callable[[str], str]) -> str:
-    verdict = verdict_of(verdicts, page.id)
-    name = page.name
-    if page.id in verdicts:
-        name = f'<a href="{html.escape(page_url(page.id))}">{name}</a>'
-    said = "".join(f"<td>{_said(verdicts, page.id, witness)}</td>" for witness in WITNESSES)
-    return (
-        f'<tr class="{VERDICT_CLASS[verdict]}{" ss-full" if full else ""}">'
-        f'<th scope="row">{name} <span class="ss-title">{rich(page.title)}</span></th>{said}'
-        f'<td><span class="ss-verdict-word">{verdict}</span>{_standing(page, verdicts, full)}</td></tr>'
-    )
+def _row(stored: Stored, page: Page, url: str) -> dict[str, Any]:
+    verdict = stored.verdict_of(page.id)
+    full = " ss-full" if page.id in stored.fully_verified else ""
+    said = [_said(stored, page.id, witness) for witness in WITNESSES]
+    return {
+        "page": page,
+        "url": url,
+        "css": f"{VERDICT_CLASS[verdict]}{full}",
+        "said": said,
+        "verdict": verdict,
+        "standing": _standing(stored, page),
+    }
 
 
-def _said(verdicts: dict[str, Any], page_id: str, witness: str) -> str:
-    counts = verdicts.get(page_id, {}).get("witnesses", {}).get(witness, {"checks": 0, "refutations": 0})
-    parts = [
-        f'<span class="ss-said" title="{counts[what]} {what}">{mark} {counts[what]}</span>'
-        for what, mark in (("checks", "✓"), ("refutations", "✗"))
-        if counts[what]
-    ]
-    return " ".join(parts) or "–"
+def _said(stored: Stored, page_id: str, witness: str) -> list[tuple[str, str, int]]:
+    counts = stored.verdicts[page_id].get("witnesses", {}).get(witness, {"checks": 0, "refutations": 0})
+    return [(what, mark, counts[what]) for what, mark in (("checks", "✓"), ("refutations", "✗")) if counts[what]]
 
 
-def _standing(page: Page, verdicts: dict[str, Any], full: bool) -> str:
+def _standing(stored: Stored, page: Page) -> str:
     """Beside the verdict of a statement: whether it is fully verified, or what stands in the way."""
-    if full:
-        return ' <span class="ss-waits">fully verified</span>'
-    if not page.is_statement or verdict_of(verdicts, page.id) == OPEN:
+    if page.id in stored.fully_verified:
+        return "fully verified"
+    if not page.is_statement or stored.verdict_of(page.id) == OPEN:
         return ""
-    grounds = [STATEMENTS[ground].name for ground in unverified_grounds(verdicts, page.id)]
+    grounds = [stored.pages[ground].name for ground in stored.unverified_grounds(page.id)]
     if not grounds:
         return ""
     waits = ", ".join(grounds) if len(grounds) <= _NAMED_GROUNDS else f"{len(grounds)} statements"
-    return f' <span class="ss-waits">rests on {waits}, not verified</span>'
-
-
-def _erratum(refutation: dict[str, str], cell_url: str) -> str:
-    place = f'<a href="{html.escape(cell_url)}">{rich(refutation["place"])}</a>'
-    remedy = f"lacks: {refutation['condition']}" if refutation["condition"] else refutation["repair"]
-    counterexample = f"{refutation['what']}: {refutation['measured']}, required {refutation['required']}"
-    repaired = f"{refutation['control']} ({refutation['control_is']})"
-    cells = (
-        JUDGES[refutation["judges"]],
-        refutation["printed"],
-        remedy,
-        counterexample,
-        repaired,
-        refutation["consequence"],
-    )
-    return f'<tr><th scope="row">{place}</th>{"".join(f"<td>{rich(cell)}</td>" for cell in cells)}</tr>'
+    return f"rests on {waits}, not verified"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.stored import stored_verdicts
+from scansnap_core.book.stored import read_stored
 from scansnap_core.ledger.entries import OPEN, WITNESSES
 
 CLAIMS_FILE = Path("chapters", "claims.yaml")
@@ -113,7 +113,7 @@ def write_claims(book: Path) -> None:
 
 
 def _stored_claims(book: Path) -> dict[str, Claims]:
-    verdicts = stored_verdicts(book / "chapters")
+    verdicts = read_stored(book).verdicts
     for page_id, verdict in verdicts.items():
         if verdict["verdict"] == OPEN:
             raise BadInput(page_id, "it stores no verdict, so nobody knows what it claims", "run scansnap verify on it")

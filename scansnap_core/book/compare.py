@@ -4,13 +4,19 @@ Everything is compared exactly, except that pictures are compared as pictures: t
 differ between processors, while another label or another curve may not.
 """
 
+from __future__ import annotations
+
 import base64
 import io
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from nbformat import NotebookNode
+
+from scansnap_core.extras import needs
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 # A moved label or curve gives 20 and more on 0..255 in the tile that holds it, whereas over the whole picture it may
 # give less than 2; values that differ by 1e-12 give 0, those that differ by 1e-4 still less than 1.
@@ -89,7 +95,8 @@ def _picture_differences(mime: str, stored: str, fresh: str) -> list[str]:
 
 def _pixels(encoded: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     # Reading a picture is the only thing here that needs Pillow, and most comparisons end before it.
-    from PIL import Image
+    with needs("book"):
+        from PIL import Image
 
     with Image.open(io.BytesIO(base64.b64decode(encoded))) as picture:
         return np.asarray(picture.convert("RGBA"), dtype=np.float64)

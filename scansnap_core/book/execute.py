@@ -9,15 +9,17 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import nbformat
-from ipykernel.kernelspec import get_kernel_dict
-from jupyter_client.kernelspec import KernelSpec
-from jupyter_client.manager import AsyncKernelManager
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-from traitlets import default
-
 from scansnap_core.book.notebooks import code_cells, read_notebook
+from scansnap_core.extras import needs
+
+with needs("book"):
+    import nbformat
+    from ipykernel.kernelspec import get_kernel_dict
+    from jupyter_client.kernelspec import KernelSpec
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from traitlets import default
 
 _CELL_TIMEOUT_SECONDS = 300
 _METADATA = {

@@ -1,35 +1,23 @@
 """The book's notebooks: where they are, and what their stored outputs hold."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.controls import literal_controls
+from scansnap_core.extras import needs
 from scansnap_core.ledger.entries import VERDICT_MIME
-from scansnap_core.ledger.statements import STATEMENT_KINDS, Page
+from scansnap_core.ledger.pages import Page
+from scansnap_core.ledger.registry import TABLE_OF_CONTENTS, entries, read_contents
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-TABLE_OF_CONTENTS = "_toc.yml"
-_STATEMENT_AS_PRINTED = rf"\{{prf:(?:{'|'.join(STATEMENT_KINDS)})\}} (.*), as printed"
+_STATEMENT_AS_PRINTED = r"\{prf:(?!ref|remark)\w+\}.*\n:label: (\w+)"
 _STATEMENT_LINKS = r"\{statement-links\} (\w+)"
 _PAGE_SUFFIXES = ("", ".ipynb", ".md", ".rst", ".txt")
-
-
-def chapter_paths(chapters_dir: Path) -> list[Path]:
-    """Every notebook below a folder, sorted.
-
-    Raises
-    ------
-    BadInput
-        If there is no such folder.
-    """
-    if not chapters_dir.is_dir():
-        raise BadInput(f"{chapters_dir}", "there is no such folder", "run this in the book's folder, or name it")
-    return sorted(p for p in chapters_dir.rglob("*.ipynb") if p.parent.name != ".ipynb_checkpoints")
 
 
 def read_notebook(path: Path) -> "NotebookNode":
@@ -41,7 +29,8 @@ def read_notebook(path: Path) -> "NotebookNode":
         If the file is no readable notebook.
     """
     # Every chapter imports the ledger, and only what reads chapters needs nbformat.
-    import nbformat
+    with needs("book"):
+        import nbformat
 
     try:
         notebook = nbformat.read(path, as_version=4)
@@ -82,17 +71,9 @@ def contents(book: Path) -> tuple[set[Path], list[str]]:
     BadInput
         If it is missing or unreadable.
     """
-    import yaml
-
-    path = book / TABLE_OF_CONTENTS
-    try:
-        entries = list(_entries(yaml.safe_load(path.read_text(encoding="utf-8"))))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        rule = f"the book needs a readable table of contents ({type(error).__name__})"
-        raise BadInput(f"{path}", rule, "run this in the book's folder, or name it with --book") from None
     pages: set[Path] = set()
     faults = []
-    for entry in entries:
+    for entry in entries(read_contents(book)):
         found = {p.resolve() for suffix in _PAGE_SUFFIXES if (p := book / f"{entry}{suffix}").is_file()}
         if not found:
             faults.append(f"{TABLE_OF_CONTENTS} lists {entry}, which has no file")
@@ -100,18 +81,6 @@ def contents(book: Path) -> tuple[set[Path], list[str]]:
             faults.append(f"{TABLE_OF_CONTENTS} lists {entry}, whose file it lists already")
         pages |= found
     return pages, faults
-
-
-def _entries(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        for key, value in node.items():
-            if key in ("root", "file"):
-                yield str(value)
-            else:
-                yield from _entries(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _entries(value)
 
 
 def stored_faults(notebook: "NotebookNode") -> list[str]:
@@ -154,8 +123,8 @@ def naming_faults(notebook: "NotebookNode", page: Page) -> list[str]:
     start = f"# {page.name}: " if page.number else "# "
     faults = [] if heading.startswith(start) else [f"its heading is {heading!r} instead of '{start}...'"]
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    for pattern, own in ((_STATEMENT_AS_PRINTED, page.name), (_STATEMENT_LINKS, page.id)):
-        faults += [f"it shows {name} as its own statement" for name in re.findall(pattern, text) if name != own]
+    for pattern in (_STATEMENT_AS_PRINTED, _STATEMENT_LINKS):
+        faults += [f"it shows {name} as its own statement" for name in re.findall(pattern, text) if name != page.id]
     return faults
 
 

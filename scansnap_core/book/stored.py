@@ -1,72 +1,91 @@
-"""What the stored notebooks say about every statement: the one source of the board, the graph and the errata."""
+"""What the stored notebooks say about every page: the one source of the board, the graph and the errata."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scansnap_core.book.notebooks import chapter_paths, read_notebook, verdicts_in
+from scansnap_core.book.notebooks import read_notebook, verdicts_in
+from scansnap_core.extras import needs
 from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
-from scansnap_core.ledger.statements import PAGES, STATEMENTS
+from scansnap_core.ledger.pages import Page
+from scansnap_core.ledger.registry import chapter_paths, read_pages, statements
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
-def stored_verdicts(chapters_dir: Path) -> dict[str, dict[str, Any]]:
-    """Read the verdicts that the notebooks store.
+@dataclass(frozen=True)
+class Stored:
+    """The pages of a book, and the verdicts that their notebooks store.
+
+    Attributes
+    ----------
+    pages : mapping from str to Page
+        As `read_pages` orders them.
+    verdicts : mapping from str to dict
+        For each page its verdict as `Conclusion.as_json` gives it. A chapter that stores no verdict of its own, for
+        example because it was cleared, has none or ``{"verdict": "open"}``.
+    """
+
+    pages: Mapping[str, Page]
+    verdicts: Mapping[str, Mapping[str, Any]]
+
+    @cached_property
+    def statements(self) -> dict[str, Page]:
+        """Those of the pages that are statements."""
+        return statements(self.pages)
+
+    @cached_property
+    def proofs(self) -> nx.DiGraph[str]:
+        """An edge from each statement to every one whose proof appeals to it."""
+        with needs("book"):
+            import networkx as nx
+
+        edges = ((ground, page.id) for page in self.statements.values() for ground in page.proof_uses)
+        graph = nx.DiGraph(edges)
+        graph.add_nodes_from(self.statements)
+        return graph
+
+    def verdict_of(self, page_id: str) -> str:
+        """One page's verdict, ``"open"`` where nothing is stored."""
+        return str(self.verdicts.get(page_id, {"verdict": OPEN})["verdict"])
+
+    def unverified_grounds(self, statement_id: str) -> list[str]:
+        """What a statement's proof rests on, however far back, that doesn't itself hold: ids, in the pages' order."""
+        import networkx as nx
+
+        grounds = nx.ancestors(self.proofs, statement_id)
+        return [s for s in self.statements if s in grounds and not self._holds(s)]
+
+    @cached_property
+    def fully_verified(self) -> frozenset[str]:
+        """The statements that hold, and whose proofs rest only on statements that hold, all the way back."""
+        return frozenset(s for s in self.statements if self._holds(s) and not self.unverified_grounds(s))
+
+    def _holds(self, page_id: str) -> bool:
+        return self.verdict_of(page_id) in (HOLDS, HOLDS_UNDER_A_CONDITION)
+
+
+def read_stored(book: Path) -> Stored:
+    """Read a book's pages, and the verdicts that its notebooks store.
 
     Parameters
     ----------
-    chapters_dir : Path
-        The folder with the notebooks.
-
-    Returns
-    -------
-    dict from str to dict
-        For each page with a chapter, in the registry's order, its verdict as `Conclusion.as_json` gives it. A chapter
-        that stores no verdict of its own, for example because it was cleared, has ``{"verdict": "open"}``.
+    book : Path
+        The folder that holds ``_toc.yml`` and ``chapters/``.
 
     Raises
     ------
     BadInput
-        If the folder or a notebook can't be read.
+        If the folder, the table of contents or a notebook can't be read, or a page is registered wrongly.
     """
-    found: dict[str, dict[str, Any]] = {}
-    for path in chapter_paths(chapters_dir):
+    pages = read_pages(book)
+    found: dict[str, Mapping[str, Any]] = {}
+    for path in chapter_paths(book / "chapters"):
         own = [verdict for verdict in verdicts_in(read_notebook(path)) if verdict["id"] == path.stem]
         found[path.stem] = own[0] if own else {"verdict": OPEN}
-    return {page_id: found[page_id] for page_id in PAGES if page_id in found}
-
-
-def verdict_of(verdicts: dict[str, dict[str, Any]], page_id: str) -> str:
-    """One page's verdict, ``"open"`` where nothing is stored."""
-    return str(verdicts.get(page_id, {"verdict": OPEN})["verdict"])
-
-
-def unverified_grounds(verdicts: dict[str, dict[str, Any]], statement_id: str) -> list[str]:
-    """What a statement's proof rests on, however far back, that doesn't itself hold.
-
-    Returns
-    -------
-    list of str
-        Ids, in the registry's order.
-    """
-    grounds = proof_ancestors(statement_id)
-    return [s for s in STATEMENTS if s in grounds and verdict_of(verdicts, s) not in (HOLDS, HOLDS_UNDER_A_CONDITION)]
-
-
-def fully_verified(verdicts: dict[str, dict[str, Any]]) -> set[str]:
-    """The statements that hold, and whose proofs rest only on statements that hold, all the way back."""
-    return {
-        s
-        for s in STATEMENTS
-        if verdict_of(verdicts, s) in (HOLDS, HOLDS_UNDER_A_CONDITION) and not unverified_grounds(verdicts, s)
-    }
-
-
-def proof_ancestors(statement_id: str) -> set[str]:
-    """Every statement that a proof rests on, directly or through the proofs of others."""
-    reached: set[str] = set()
-    waiting = list(STATEMENTS[statement_id].proof_uses)
-    while waiting:
-        ground = waiting.pop()
-        if ground not in reached:
-            reached.add(ground)
-            waiting += STATEMENTS[ground].proof_uses
-    return reached
+    return Stored(pages, {page_id: found[page_id] for page_id in pages})

@@ -10,8 +10,6 @@ from scansnap_core.book.claims import CLAIMS_FILE, claim_faults, claims_of, revi
 from scansnap_core.book.compare import differences
 from scansnap_core.book.execute import Execution, execute_all, store
 from scansnap_core.book.notebooks import (
-    TABLE_OF_CONTENTS,
-    chapter_paths,
     code_cells,
     contents,
     naming_faults,
@@ -22,7 +20,16 @@ from scansnap_core.book.notebooks import (
     verdicts_in,
 )
 from scansnap_core.ledger.entries import WITNESSES
-from scansnap_core.ledger.statements import PAGES, page
+from scansnap_core.ledger.pages import Page
+from scansnap_core.ledger.registry import (
+    TABLE_OF_CONTENTS,
+    chapter_paths,
+    check_id,
+    page_faults,
+    papers_of,
+    read_contents,
+    read_page,
+)
 
 
 @dataclass
@@ -35,7 +42,7 @@ class Report:
         The stem of the notebook's file name.
     path : Path
     title : str
-        Empty where the id names no page.
+        Empty where the notebook registers no page.
     verdict : dict or None
         The fresh verdict, or None where there is none.
     seconds : float
@@ -85,7 +92,7 @@ def find_chapters(book: Path, ids: list[str]) -> list[Path]:
     Raises
     ------
     BadInput
-        If an id is unknown or has no chapter, or there are no chapters at all.
+        If an id is unknown, or there are no chapters at all.
     """
     paths = chapter_paths(book / "chapters")
     if not paths:
@@ -94,10 +101,8 @@ def find_chapters(book: Path, ids: list[str]) -> list[Path]:
         )
     if not ids:
         return paths
-    stems = {path.stem for path in paths}
     for page_id in ids:
-        if page(page_id).id not in stems:
-            raise BadInput(f"id = {page_id!r}", "it has no chapter yet", f"choose from {', '.join(sorted(stems))}")
+        check_id(page_id, [path.stem for path in paths])
     return [path for path in paths if path.stem in ids]
 
 
@@ -134,33 +139,47 @@ def verify(
     Raises
     ------
     BadInput
-        If the table of contents is missing or unreadable, or the file of reviewed claims is unreadable.
+        If the table of contents is missing or unreadable or names a paper badly, or the file of reviewed claims is
+        unreadable.
     """
     listed, failures = contents(book)
     reviewed = reviewed_claims(book)
-    reports = {path: Report(path.stem, path, PAGES[path.stem].title if path.stem in PAGES else "") for path in paths}
+    pages, wrong = _registered(book)
+    failures += [str(BadInput(*fault)) for fault in page_faults(pages.values())]
+    failures += [fault for path, fault in wrong.items() if path not in paths]
+    reports = {path: Report(path.stem, path, pages[path].title if path in pages else "") for path in paths}
     stored = {path: _readable(path) for path in paths}
     executions = execute_all([path for path in paths if stored[path] is not None], jobs, on_cell)
-    stems = [path.stem for path in chapter_paths(book / "chapters")]
     for path, report in reports.items():
-        if stems.count(path.stem) > 1:
-            report.failures.append("another notebook has the same file name")
         if path.resolve() not in listed:
             report.failures.append(f"it is missing from {TABLE_OF_CONTENTS}")
-        if path.stem not in PAGES:
-            report.failures.append("its file name is no statement's, figure's or page's id")
         if path not in executions:
             report.failures.append("it is no readable notebook")
             continue
+        if path in wrong:
+            report.failures.append(wrong[path])
         _judge(report, stored[path], executions[path], rewrite)
-        if path.stem in PAGES:
-            report.failures += naming_faults(stored[path], PAGES[path.stem])
+        if path in pages:
+            report.failures += naming_faults(stored[path], pages[path])
         if report.verdict is not None:
             report.failures += claim_faults(reviewed.get(path.stem, {}), claims_of(report.verdict))
+    stems = {path.stem for path in chapter_paths(book / "chapters")}
     failures += [
-        f"{CLAIMS_FILE} holds claims of {page_id}, which has no chapter" for page_id in sorted({*reviewed} - {*stems})
+        f"{CLAIMS_FILE} holds claims of {page_id}, which has no chapter" for page_id in sorted({*reviewed} - stems)
     ]
     return list(reports.values()), failures
+
+
+def _registered(book: Path) -> tuple[dict[Path, Page], dict[Path, str]]:
+    """The pages that the book's notebooks register, and what is wrong with those that register none."""
+    papers = papers_of(read_contents(book))
+    pages, wrong = {}, {}
+    for path in chapter_paths(book / "chapters"):
+        try:
+            pages[path] = read_page(path, papers)
+        except BadInput as error:
+            wrong[path] = str(error)
+    return pages, wrong
 
 
 def _readable(path: Path) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scansnap_core.commands.listing import listed
-from scansnap_core.data.audit import audit, table
+from scansnap_core.data.audit import audit
 from scansnap_core.data.class_files import load_classes
 
 
@@ -39,5 +39,5 @@ def run(options: argparse.Namespace) -> int:
     print(f"distinct tokens   {listed(distinct)} (by class)")
     print(f"eigenvalues of E  {listed(classes.eigenvalues)}")
     print()
-    print(table(conditions))
+    print(conditions)
     return 0

@@ -7,6 +7,7 @@ import hashlib
 import re
 import sys
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from scansnap_core.bad_input import BadInput
 from scansnap_core.commands.listing import listed
 from scansnap_core.data.class_files import load_classes
+from scansnap_core.extras import needs
 from scansnap_core.rules import MOST_VALUES
 from scansnap_core.storage.provenance import provenance
 
@@ -70,6 +72,8 @@ def run(options: argparse.Namespace) -> int:
         )
     batch_size = BATCH_SIZE if options.batch_size is None else options.batch_size
     _check_new(options.out)
+    with needs("sweeps"):
+        import_module("h5netcdf")
 
     from scansnap_core.engine.training import TrainingDiverged, train
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.rules import check_rate, check_seq_len
 
 MUCH_GREATER = 10.0
@@ -24,13 +27,62 @@ class Condition:
     holds: bool
 
 
+class Audit(Sequence[Condition]):
+    """The conditions of an audit, in order. As text and in a notebook it is a table; a slice of it is an audit."""
+
+    def __init__(self, conditions: Iterable[Condition]) -> None:
+        self._conditions = tuple(conditions)
+
+    @property
+    def holds(self) -> bool:
+        """Whether all conditions hold."""
+        return all(condition.holds for condition in self)
+
+    def __len__(self) -> int:
+        return len(self._conditions)
+
+    @overload
+    def __getitem__(self, index: int) -> Condition: ...
+    @overload
+    def __getitem__(self, index: slice) -> Audit: ...
+    def __getitem__(self, index: int | slice) -> Condition | Audit:
+        return Audit(self._conditions[index]) if isinstance(index, slice) else self._conditions[index]
+
+    def __eq__(self, other: object) -> bool:
+        return self._conditions == other._conditions if isinstance(other, Audit) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._conditions)
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        rows = [(c.name, c.required, c.actual, "yes" if c.holds else "NO") for c in self]
+        return [("condition", "required", "actual", "holds"), *rows]
+
+    def __str__(self) -> str:
+        rows = self._rows()
+        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join(line.rstrip() for line in lines)
+
+    def __repr__(self) -> str:
+        return f"Audit({', '.join(c.name if c.holds else f'NOT {c.name}' for c in self)})"
+
+    def _repr_html_(self) -> str:
+        header, *rows = (
+            "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in row)
+            for row, cell in zip(self._rows(), ["th", *["td"] * len(self)], strict=True)
+        )
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>"
+
+
 def audit(
     classes: SequenceClasses,
     *,
     seq_len: float = math.inf,
     lr_y: float | None = None,
     lr_z: float | None = None,
-) -> list[Condition]:
+) -> Audit:
     """Audit Assumption 1 (architecture, T, rates) and Assumption 2 (weak correlations, at Z = 0).
 
     Parameters
@@ -43,8 +95,19 @@ def audit(
     Raises
     ------
     BadInput
-        T < 2, or a rate that is not positive and finite.
+        No sequence classes; T < 2, or a rate that is not positive and finite.
+
+    Examples
+    --------
+    >>> from scansnap_core.data.audit import audit
+    >>> from scansnap_core.data.datasets import with_overlap
+    >>> print(audit(with_overlap(3, 10_000, 0.1))[2:])
+    condition              required                             actual        holds
+    2 vocabulary           M >> K^2 (at least 10 times)         M/K^2 = 1111  yes
+    2 largest eigenvalue   |lambda_1(E)| < 1/K = 0.3333         0.2           yes
+    2 smallest eigenvalue  |lambda_i(E)| >= 6/sqrt(M) = 0.06 for all i  0.1   yes
     """
+    check_classes(classes)
     check_seq_len(seq_len)
     for name, rate in (("lr_y", lr_y), ("lr_z", lr_z)):
         if rate is not None:
@@ -87,13 +150,4 @@ def audit(
             smallest >= floor,
         ),
     ]
-    return conditions
-
-
-def table(conditions: list[Condition]) -> str:
-    """The audit as aligned text, one condition a line."""
-    rows = [("condition", "required", "actual", "holds")]
-    rows += [(c.name, c.required, c.actual, "yes" if c.holds else "NO") for c in conditions]
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    return "\n".join(line.rstrip() for line in lines)
+    return Audit(conditions)

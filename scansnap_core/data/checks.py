@@ -1,7 +1,8 @@
-"""What sequence classes are held to: rows of probabilities, and tokens of a vocabulary."""
+"""What class systems are held to: rows of probabilities, tokens of a vocabulary, sizes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,136 @@ from scansnap_core.bad_input import BadInput
 
 SUM_TOLERANCE = 1e-6
 """How far a class's probabilities may sum from 1 before they are refused (decimal fractions in files are rounded)."""
+MOST_PLACES = 10**8
+"""Numbers that an array is asked to hold, at most: 0.8 GB."""
+MOST_TOKENS = 2**62
+"""M, at most: tokens are numbered in 64 bits."""
+LONGEST_SHOWN = 80
 
 
-def checked_probs(probs: ArrayLike | Any) -> sparse.csr_array:
-    """P(l|n) as a sparse matrix whose rows sum to 1 exactly, or BadInput."""
-    try:
-        matrix = sparse.csr_array(probs if sparse.issparse(probs) else np.asarray(probs, dtype=np.float64))
-    except (TypeError, ValueError) as error:
+def shown(value: Any) -> str:
+    """A value in one line of a message, cut off where it is long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is an integer; True and False aren't."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number; True and False aren't."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def checked_size(name: str, value: Any, *, least: int = 1, most: int = MOST_TOKENS) -> int:
+    """An integer in least..most, or BadInput."""
+    if not is_integer(value) or not least <= value <= most:
         raise BadInput(
-            value=f"probs: {error}",
+            value=f"{name} = {shown(value)}", rule=f"an integer in {least}..{most}", remedy=f"pass e.g. {max(least, 3)}"
+        )
+    return int(value)
+
+
+def check_places(what: str, places: int) -> None:
+    """Raise BadInput for an array of more numbers than are held in memory."""
+    if places > MOST_PLACES:
+        raise BadInput(
+            value=f"{what} of {places:.3g} numbers",
+            rule=f"an array in memory holds {MOST_PLACES:.0e} of them at most",
+            remedy="use fewer classes or tokens, or the sparse form",
+        )
+
+
+def fix(array: NDArray[Any], *more: NDArray[Any]) -> NDArray[Any]:
+    """Make arrays read-only; the first one is handed back."""
+    for each in (array, *more):
+        each.flags.writeable = False
+    return array
+
+
+def check_generator(rng: Any) -> None:
+    """Raise BadInput for anything but a NumPy generator."""
+    if not isinstance(rng, np.random.Generator):
+        raise BadInput(
+            value=f"rng = {shown(rng)}", rule="a NumPy generator draws", remedy="pass np.random.default_rng(0)"
+        )
+
+
+def checked_numbers(name: str, values: Any, *, dims: int) -> NDArray[np.float64]:
+    """Positive finite numbers as an array of so many dimensions, or BadInput."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        array = np.array(np.nan)
+    if array.ndim != dims or not array.size or not (np.isfinite(array).all() and (array > 0).all()):
+        raise BadInput(
+            value=f"{name} = {shown(values)}",
+            rule="a positive finite number" if dims == 0 else "a list of positive finite numbers",
+            remedy="pass e.g. 1.0" if dims == 0 else "pass e.g. [1, 2, 3]",
+        )
+    return array
+
+
+def checked_probs(probs: ArrayLike | Any, class_names: Sequence[Any]) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """P(l|n) as it was given, and with rows that sum to 1 as exactly as floats can, both sparse; or BadInput.
+
+    Parameters
+    ----------
+    probs
+        Shape (K, M), dense or sparse.
+    class_names
+        What messages call the classes, where they have names; else empty.
+    """
+    given = _matrix(probs)
+    num_classes, vocab_size = given.shape
+    if num_classes > vocab_size:
+        raise BadInput(
+            value=f"K = {num_classes} classes over M = {vocab_size} tokens",
+            rule="next tokens are tokens, so K <= M",
+            remedy="enlarge the vocabulary, or check that rows are classes and columns are tokens",
+        )
+    normalised = given.copy()
+    for n in range(num_classes):
+        row = normalised.data[normalised.indptr[n] : normalised.indptr[n + 1]]
+        name = repr(class_names[n]) if n < len(class_names) else n
+        if row.size == 0:
+            raise BadInput(
+                value=f"class {name} holds no token",
+                rule="every class gives some token a positive probability",
+                remedy="remove the class or give it tokens",
+            )
+        bad = row[~np.isfinite(row) | (row < 0)]
+        if bad.size:
+            raise BadInput(
+                value=f"class {name} has the probability {bad[0]}",
+                rule="probabilities are finite and not negative",
+                remedy="correct the entry",
+            )
+        if not abs(row.sum() - 1) <= SUM_TOLERANCE:
+            raise BadInput(
+                value=f"class {name} sums to {row.sum():.9g}",
+                rule=f"the probabilities of a class sum to 1 (within {SUM_TOLERANCE:g})",
+                remedy="divide the class's weights by their sum",
+            )
+        row /= row.sum()
+    for matrix in (given, normalised):
+        fix(matrix.data, matrix.indices, matrix.indptr)
+    return given, normalised
+
+
+def _matrix(probs: Any) -> sparse.csr_array:
+    try:
+        dense = None if sparse.issparse(probs) else np.asarray(probs)
+        kind = (probs if dense is None else dense).dtype.kind
+        if kind == "c":
+            raise TypeError("complex numbers")
+        matrix = sparse.csr_array(probs if dense is None else dense.astype(np.float64))
+        matrix = matrix.astype(np.float64, copy=True)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        raise BadInput(
+            value=f"probs: {' '.join(str(error).split())}",
             rule="P(l|n) is a matrix of numbers",
             remedy="pass one row of M probabilities a class",
         ) from None
@@ -30,38 +152,8 @@ def checked_probs(probs: ArrayLike | Any) -> sparse.csr_array:
             rule="P(l|n) has shape (K, M) with K and M at least 1",
             remedy="pass one row of M probabilities a class",
         )
-    num_classes, vocab_size = matrix.shape
-    if num_classes > vocab_size:
-        raise BadInput(
-            value=f"K = {num_classes} classes over M = {vocab_size} tokens",
-            rule="next tokens are tokens, so K <= M",
-            remedy="enlarge the vocabulary, or check that rows are classes and columns are tokens",
-        )
-    matrix = matrix.astype(np.float64)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    for n in range(num_classes):
-        row = matrix.data[matrix.indptr[n] : matrix.indptr[n + 1]]
-        if row.size == 0:
-            raise BadInput(
-                value=f"class {n} holds no token",
-                rule="every class gives some token a positive probability",
-                remedy="remove the class or give it tokens",
-            )
-        bad = row[~np.isfinite(row) | (row < 0)]
-        if bad.size:
-            raise BadInput(
-                value=f"class {n} has the probability {bad[0]}",
-                rule="probabilities are finite and not negative",
-                remedy="correct the entry",
-            )
-        if abs(row.sum() - 1) > SUM_TOLERANCE:
-            raise BadInput(
-                value=f"class {n} sums to {row.sum():.9g}",
-                rule=f"the probabilities of a class sum to 1 (within {SUM_TOLERANCE:g})",
-                remedy="divide the class's weights by their sum",
-            )
-        row /= row.sum()
     return matrix
 
 
@@ -69,7 +161,10 @@ def checked_tokens(
     name: str, tokens: ArrayLike, vocab_size: int, *, num_classes: int | None = None, distinct: bool = False
 ) -> NDArray[np.int64]:
     """One token a class, shape (K,), in 0..M-1 and with ``distinct`` no two alike, or BadInput."""
-    array = np.asarray(tokens)
+    try:
+        array = np.asarray(tokens)
+    except (TypeError, ValueError, RuntimeError):  # ragged lists
+        array = np.array(None)
     if array.ndim != 1 or not array.size or array.size != (num_classes or array.size) or array.dtype.kind not in "iu":
         raise BadInput(
             value=f"{name} of shape {array.shape} and type {array.dtype}",
@@ -85,8 +180,8 @@ def checked_tokens(
         )
     if distinct and len(np.unique(array)) < len(array):
         raise BadInput(
-            value=f"{name} = {array.tolist()}",
+            value=f"{name} = {shown(array.tolist())}",
             rule="a class is named by its next token, so next tokens are distinct",
             remedy="merge the classes that share a next token, or give each its own",
         )
-    return array.astype(np.int64)
+    return fix(array.astype(np.int64))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 
 import numpy as np
 
@@ -21,4 +22,6 @@ def checksum(classes: SequenceClasses) -> str:
     """
     compact = classes.compact
     parts = (compact.tokens, compact.probs, classes.query_of, classes.next_of, [classes.vocab_size])
-    return hashlib.sha256(b"".join(np.asarray(part, dtype=np.float64).tobytes() for part in parts)).hexdigest()
+    numbers = b"".join(np.asarray(part, dtype=np.float64).tobytes() for part in parts)
+    names = json.dumps([classes.token_names, classes.class_names]).encode() if classes.class_names else b""
+    return hashlib.sha256(numbers + names).hexdigest()

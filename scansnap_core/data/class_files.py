@@ -1,24 +1,32 @@
-"""Class systems as YAML or JSON files.
+"""Class systems as YAML or JSON files, with tokens by number or by name.
 
 ::
 
     vocab_size: 30
     classes:
       - {query: 20, probs: {0: 0.5, 3: 0.25, 4: 0.25}}   # token: P(l|n); the next token is the class's position
-      - {query: 20, probs: {0: 0.5, 5: 0.5}, next: 7}    # or named
+      - {query: 20, probs: {0: 0.5, 5: 0.5}, next: 7}    # or given
+
+    vocab_size: 30                                       # optional where tokens have names: the number of names
+    tokens: [and, wave]                                  # optional: which names are numbered first
+    classes:
+      - {name: ship, query: the, probs: {and: 0.4, wave: 0.6}}                # the next token is the class's name
+      - {name: sky, query: the, probs: {and: 0.4, cloud: 0.6}, next: plane}   # or given
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import yaml
+import numpy as np
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data import files
+from scansnap_core.data.checks import MOST_TOKENS, is_integer, is_number, shown
+from scansnap_core.data.naming import checked_names, labels, named_classes
+from scansnap_core.data.sequences import SequenceClasses, check_classes
 
 EXAMPLE = "see the example at the top of scansnap_core/data/class_files.py"
 
@@ -28,67 +36,127 @@ def load_classes(path: str | Path) -> SequenceClasses:
 
     Keys: ``vocab_size`` (M) and ``classes``, a list with one entry a class: ``query`` (psi(n)), ``probs`` (a mapping
     from token to probability, or a list of M probabilities) and, optionally, ``next`` (the next token; default: the
-    position in the list).
+    position in the list) and ``name``. Where a query token is a name, all tokens are names; ``tokens`` may list them in
+    the order of their numbers, ``vocab_size`` may be left out, and a class's next token is its name unless given.
 
     Raises
     ------
     BadInput
-        The file can't be read or parsed, holds an unknown or missing key, or describes impossible classes.
+        The file can't be read or parsed, holds an unknown, missing or repeated key, or describes impossible classes.
+        It names the file and the class.
     """
-    content = _mapping(_parse(Path(path)), "the file", required={"vocab_size", "classes"}, optional=set())
-    vocab_size, entries = content["vocab_size"], content["classes"]
-    if not _is_int(vocab_size) or vocab_size < 1:
-        raise BadInput(
-            value=f"vocab_size = {vocab_size!r}", rule="M is a positive integer", remedy="write e.g. vocab_size: 30"
-        )
-    if not isinstance(entries, list) or not entries:
-        raise BadInput(
-            value=f"classes = {entries!r}"[:80], rule="classes is a list with at least one entry", remedy=EXAMPLE
-        )
+    path = _path(path)
+    content = files.read(path, example=EXAMPLE)
+    with files.inside(path):
+        keys = _keys(content, "its content", required={"classes"}, optional={"vocab_size", "tokens"})
+        listed = keys["classes"]
+        if not isinstance(listed, list) or not listed:
+            raise BadInput(
+                value=f"classes = {shown(listed)}", rule="classes is a list with at least one entry", remedy=EXAMPLE
+            )
+        entries = [
+            _keys(entry, f"class {n}", required={"query", "probs"}, optional={"next", "name"})
+            for n, entry in enumerate(listed)
+        ]
+        by_name = "tokens" in keys or isinstance(entries[0]["query"], str)
+        return _named(keys, entries) if by_name else _numbered(keys, entries)
+
+
+def save_classes(classes: SequenceClasses, path: str | Path) -> None:
+    """Write a class system to a ``.yaml``, ``.yml`` or ``.json`` file; reading it gives equal classes.
+
+    Raises
+    ------
+    BadInput
+        The file can't be written, or its name has another ending.
+    """
+    check_classes(classes)
+    path, rows = _path(path), classes.given_probs
+    if path.suffix not in {".yaml", ".yml", ".json"}:
+        raise BadInput(value=f"file {path}", rule="its name ends in .yaml, .yml or .json", remedy="rename it")
+    entries = []
+    for n in range(classes.num_classes):
+        at = slice(rows.indptr[n], rows.indptr[n + 1])
+        tokens = labels(rows.indices[at], classes.token_names).tolist()
+        query, following = labels(np.array([classes.query_of[n], classes.next_of[n]]), classes.token_names).tolist()
+        name = {"name": classes.class_names[n]} if classes.class_names else {}
+        probs = dict(zip(tokens, rows.data[at].tolist(), strict=True))
+        entries.append({**name, "query": query, "next": following, "probs": probs})
+    named = {"tokens": list(classes.token_names)} if classes.token_names else {}
+    files.write(path, {"vocab_size": classes.vocab_size, **named, "classes": entries})
+
+
+def _numbered(keys: dict[str, Any], entries: list[dict[str, Any]]) -> SequenceClasses:
+    if "vocab_size" not in keys:
+        raise BadInput(value="no key 'vocab_size'", rule="vocab_size is required", remedy=EXAMPLE)
+    vocab_size = _vocab_size(keys["vocab_size"])
     if len(entries) > vocab_size:
         raise BadInput(
             value=f"K = {len(entries)} classes over M = {vocab_size} tokens",
             rule="next tokens are tokens, so K <= M",
             remedy="raise vocab_size",
         )
-    probs = sparse.dok_array((len(entries), vocab_size))
+    places: list[tuple[int, int]] = []
+    data: list[float] = []
     query_of, next_of = [], []
     for n, entry in enumerate(entries):
         where = f"class {n}"
-        keys = _mapping(entry, where, required={"query", "probs"}, optional={"next"})
-        for token, probability in _row(keys["probs"], where, vocab_size).items():
-            probs[n, token] = probability
-        query_of.append(_integer(keys["query"], f"{where}: query"))
-        next_of.append(_integer(keys.get("next", n), f"{where}: next"))
-    return SequenceClasses(probs, query_of, next_of)
+        row = _row(entry["probs"], where, vocab_size)
+        places += [(n, token) for token in row]
+        data += row.values()
+        query_of.append(_token(entry["query"], f"{where}: query"))
+        next_of.append(_token(entry.get("next", n), f"{where}: next"))
+    rows_and_columns = np.array(places, dtype=np.int64).reshape(-1, 2).T
+    return SequenceClasses(
+        sparse.csr_array((data, tuple(rows_and_columns)), shape=(len(entries), vocab_size), dtype=np.float64),
+        query_of,
+        next_of,
+        class_names=_names(entries),
+    )
 
 
-def _parse(path: Path) -> Any:
-    if path.suffix not in {".yaml", ".yml", ".json"}:
-        raise BadInput(
-            value=f"file {path}", rule="a class system is a .yaml, .yml or .json file", remedy="rename or convert it"
+def _named(keys: dict[str, Any], entries: list[dict[str, Any]]) -> SequenceClasses:
+    for n, entry in enumerate(entries):
+        if "name" not in entry and "next" not in entry:
+            raise BadInput(value=f"class {n}: neither name nor next", rule="a class has a next token", remedy=EXAMPLE)
+        for key in ("query", "next"):
+            if key in entry:
+                checked_names(f"class {n}: {key}", [entry[key]])
+    names = _names(entries) or checked_names("next", [entry["next"] for entry in entries])
+    rows = dict(zip(names, entries, strict=True))
+    return SequenceClasses(
+        **named_classes(
+            {name: entry["probs"] for name, entry in rows.items()},
+            query_of={name: entry["query"] for name, entry in rows.items()},
+            next_of={name: entry.get("next", name) for name, entry in rows.items()},
+            tokens=keys.get("tokens", ()),
+            vocab_size=_vocab_size(keys["vocab_size"]) if "vocab_size" in keys else None,
         )
-    try:
-        text = path.read_text(encoding="utf8")
-        return json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
-        raise BadInput(
-            value=f"file {path}: {reason}", rule="the file must exist and be readable", remedy="check the path"
-        ) from None
-    except (yaml.YAMLError, ValueError) as error:
-        problem = " ".join(str(error).split())
-        raise BadInput(value=f"file {path}: {problem}", rule="the file is valid YAML or JSON", remedy=EXAMPLE) from None
+    )
 
 
-def _mapping(value: Any, where: str, required: set[str], optional: set[str]) -> dict[str, Any]:
+def _names(entries: list[dict[str, Any]]) -> tuple[str, ...]:
+    names = [entry["name"] for entry in entries if "name" in entry]
+    if names and len(names) < len(entries):
+        missing = next(n for n, entry in enumerate(entries) if "name" not in entry)
+        raise BadInput(value=f"class {missing}: no name", rule="all classes have names, or none", remedy="name it")
+    return checked_names("name", names)
+
+
+def _path(path: Any) -> Path:
+    if not isinstance(path, str | Path):
+        raise BadInput(value=f"file {shown(path)}", rule="a file is named by its path", remedy='pass e.g. "my.yaml"')
+    return Path(path)
+
+
+def _keys(value: Any, where: str, required: set[str], optional: set[str]) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise BadInput(value=f"{where}: {value!r}"[:80], rule="a mapping of keys to values", remedy=EXAMPLE)
+        raise BadInput(value=f"{where}: {shown(value)}", rule="a mapping of keys to values", remedy=EXAMPLE)
     for key in value:
         if key not in required | optional:
             known = ", ".join(sorted(required | optional))
             raise BadInput(
-                value=f"{where}: key {key!r}", rule=f"the known keys are {known}", remedy="remove or correct it"
+                value=f"{where}: key {shown(key)}", rule=f"the known keys are {known}", remedy="remove or correct it"
             )
     for key in sorted(required - set(value)):
         raise BadInput(value=f"{where}: no key {key!r}", rule=f"{key} is required", remedy=EXAMPLE)
@@ -99,34 +167,43 @@ def _row(value: Any, where: str, vocab_size: int) -> dict[int, float]:
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
     if pairs is None or (isinstance(value, list) and len(value) != vocab_size):
         raise BadInput(
-            value=f"{where}: probs = {value!r}"[:80],
+            value=f"{where}: probs = {shown(value)}",
             rule=f"probs maps tokens to probabilities, or lists all M = {vocab_size} of them",
             remedy=EXAMPLE,
         )
-    row = {}
+    row: dict[int, float] = {}
     for key, probability in pairs:
-        token = int(key) if isinstance(key, str) and key.isdecimal() else _integer(key, f"{where}: token")
+        # the keys of JSON are text
+        token = int(key) if isinstance(key, str) and key.isdecimal() else _token(key, f"{where}: token")
         if not 0 <= token < vocab_size:
             raise BadInput(
-                value=f"{where}: token {token}",
+                value=f"{where}: token {shown(token)}",
                 rule=f"tokens are numbered 0..{vocab_size - 1} (M = {vocab_size})",
                 remedy="count tokens from 0, or raise vocab_size",
             )
-        if isinstance(probability, bool) or not isinstance(probability, int | float):
+        if token in row:
+            raise BadInput(value=f"{where}: token {token} twice", rule="tokens differ", remedy="add the two up")
+        if not is_number(probability) or abs(probability) > 2:  # an integer may be too large for a float
             raise BadInput(
-                value=f"{where}: token {token} has the probability {probability!r}",
-                rule="a probability is a number",
+                value=f"{where}: token {token} has the probability {shown(probability)}",
+                rule="a probability is a number in [0, 1]",
                 remedy="write a decimal such as 0.25",
             )
         row[token] = probability
     return row
 
 
-def _integer(value: Any, where: str) -> int:
-    if not _is_int(value):
-        raise BadInput(value=f"{where} = {value!r}", rule="a token is an integer", remedy="write e.g. 20")
+def _vocab_size(value: Any) -> int:
+    if not is_integer(value) or not 1 <= value <= MOST_TOKENS:
+        raise BadInput(
+            value=f"vocab_size = {shown(value)}",
+            rule="M is a positive integer, 2^62 at most",
+            remedy="write e.g. vocab_size: 30",
+        )
     return int(value)
 
 
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _token(value: Any, where: str) -> int:
+    if not is_integer(value) or abs(value) > MOST_TOKENS:
+        raise BadInput(value=f"{where} = {shown(value)}", rule="a token is an integer", remedy="write e.g. 20")
+    return int(value)

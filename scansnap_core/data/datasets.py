@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checks import check_places, checked_numbers, checked_size, is_integer, is_number, shown
 from scansnap_core.data.sequences import SequenceClasses
 
 NUM_COMMON = 10
@@ -36,12 +37,13 @@ def syn_medium(num_queries: int) -> SequenceClasses:
     num_queries
         m; the paper's last/next 1/2, 3/6, 5/10, 10/20 are m = 1, 3, 5, 10.
     """
-    if num_queries < 1:
+    if not is_integer(num_queries) or num_queries < 1:
         raise BadInput(
-            value=f"num_queries = {num_queries}",
+            value=f"num_queries = {shown(num_queries)}",
             rule="Syn-Medium has at least one query token",
             remedy="use 1, 3, 5 or 10 as in the paper",
         )
+    check_places("P(l|n)", 2 * num_queries * (NUM_COMMON + len(DISTINCT_WEIGHTS)))
     return _shared_and_distinct(num_classes=2 * num_queries, classes_per_query=2)
 
 
@@ -51,8 +53,10 @@ def syn_large(num_classes: int, vocab_size: int) -> SequenceClasses:
     Parameters
     ----------
     num_classes, vocab_size
-        K and M, with K >= 1 and M >= 10 + 11 K + K/2 (rounded up) for the common, distinct, next and query tokens.
+        K and M, integers with K >= 1 and M >= 10 + 11 K + K/2 (rounded up) for the common, distinct, next and
+        query tokens.
     """
+    num_classes, vocab_size = checked_size("num_classes", num_classes, least=0), checked_size("vocab_size", vocab_size)
     needed = NUM_COMMON + (len(DISTINCT_WEIGHTS) + 1) * num_classes + -(-num_classes // 2)
     if num_classes < 1 or vocab_size < needed:
         raise BadInput(
@@ -60,6 +64,7 @@ def syn_large(num_classes: int, vocab_size: int) -> SequenceClasses:
             rule=f"K >= 1, and M >= {needed} for the common, distinct, query and next tokens",
             remedy="raise the vocabulary size or use fewer classes",
         )
+    check_places("P(l|n)", num_classes * (NUM_COMMON + len(DISTINCT_WEIGHTS)))
     return _shared_and_distinct(num_classes, classes_per_query=2, vocab_size=vocab_size)
 
 
@@ -85,16 +90,11 @@ def with_overlap(
     distinct_weights
         Unnormalised probabilities of a class's distinct tokens, the same in every class.
     """
-    weights = np.asarray(distinct_weights, dtype=np.float64)
-    if weights.ndim != 1 or not (np.isfinite(weights).all() and (weights > 0).all() and weights.size):
+    num_classes, vocab_size = checked_size("num_classes", num_classes), checked_size("vocab_size", vocab_size)
+    weights = checked_numbers("distinct_weights", distinct_weights, dims=1)
+    if not is_number(rho) or not 0 <= rho < 1:
         raise BadInput(
-            value=f"distinct_weights = {weights.tolist()}",
-            rule="weights are a list of positive finite numbers",
-            remedy="pass e.g. [1, 2, 3]",
-        )
-    if not 0 <= rho < 1:
-        raise BadInput(
-            value=f"rho = {rho}",
+            value=f"rho = {shown(rho)}",
             rule="probabilities are not negative, so an overlap lies in [0, 1)",
             remedy="choose 0 <= rho < 1",
         )
@@ -105,6 +105,7 @@ def with_overlap(
             rule=f"K >= 2, and M >= {needed} for the common, distinct and query tokens",
             remedy="raise the vocabulary size or use fewer distinct tokens",
         )
+    check_places("P(l|n)", num_classes * (1 + weights.size))
     # f_common^2 = rho needs p^2 / (p^2 + |w|^2) = rho
     common = math.sqrt(rho / (1 - rho)) * float(np.linalg.norm(weights))
     probs = _blocks(np.array([common]), weights, num_classes, vocab_size)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scansnap_core.data.checks import checked_tokens
+from scansnap_core.data.checks import check_places, checked_size, checked_tokens, fix
 
 OTHERS = -1
 """The label of the output that stands for all tokens that are no next token."""
@@ -38,11 +39,10 @@ class Outputs:
     """The column of each class's next token, shape (K,)."""
 
     def __post_init__(self) -> None:
-        for array in (self.labels, self.multiplicity, self.columns):
-            array.flags.writeable = False
+        fix(self.labels, self.multiplicity, self.columns)
 
     @classmethod
-    def lumped(cls, next_of: ArrayLike, vocab_size: int) -> Outputs:
+    def lumped(cls, next_of: ArrayLike, vocab_size: float) -> Outputs:
         """Next tokens in the order of their classes, then one column for all other tokens, if there are any.
 
         Parameters
@@ -50,13 +50,14 @@ class Outputs:
         next_of
             The next token of each class, shape (K,), distinct and in 0..M-1.
         vocab_size
-            M.
+            M, a whole number.
 
         Raises
         ------
         BadInput
-            Next tokens that are not distinct integers in 0..M-1.
+            M is no whole number, or next tokens are not distinct integers in 0..M-1.
         """
+        vocab_size = _checked(vocab_size)
         tokens = checked_tokens("next_of", next_of, vocab_size, distinct=True)
         K = len(tokens)
         rest = [OTHERS] if vocab_size > K else []
@@ -64,9 +65,11 @@ class Outputs:
         return cls(np.append(tokens, np.array(rest, dtype=np.int64)), multiplicity, np.arange(K))
 
     @classmethod
-    def separate(cls, next_of: ArrayLike, vocab_size: int) -> Outputs:
+    def separate(cls, next_of: ArrayLike, vocab_size: float) -> Outputs:
         """One column a token of the vocabulary. Parameters and errors as in :meth:`lumped`."""
+        vocab_size = _checked(vocab_size)
         tokens = checked_tokens("next_of", next_of, vocab_size, distinct=True)
+        check_places("one output for every token", vocab_size)
         return cls(np.arange(vocab_size), np.ones(vocab_size), tokens)
 
     def __len__(self) -> int:
@@ -76,3 +79,8 @@ class Outputs:
     def targets(self) -> NDArray[np.float64]:
         """x_{T+1} of every class as one-hot rows, shape (K, O); an array of its own at every call."""
         return np.asarray(self.columns[:, None] == np.arange(len(self)), dtype=np.float64)
+
+
+def _checked(vocab_size: Any) -> int:
+    whole = isinstance(vocab_size, float | np.floating) and vocab_size % 1 == 0  # NaN and inf leave NaN
+    return checked_size("vocab_size", int(vocab_size) if whole else vocab_size)

@@ -8,23 +8,33 @@ with q = P.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from scansnap_core.data.checks import checked_probs, checked_tokens
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checks import check_generator, check_places, checked_probs, checked_size, checked_tokens, fix
+from scansnap_core.data.compact import Compact
+from scansnap_core.data.naming import check_naming, checked_names, labels, named_classes
 from scansnap_core.data.outputs import Outputs
+from scansnap_core.rules import check_seq_len
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+MOST_NAMES_SHOWN = 4
+
 
 class SequenceClasses:
-    """K sequence classes over a vocabulary of M tokens.
+    """K sequence classes over a vocabulary of M tokens: equal if their numbers and names are, and unchangeable.
 
     Parameters
     ----------
@@ -34,50 +44,158 @@ class SequenceClasses:
         psi, shape (K,): the query token m = psi(n) of each class, in 0..M-1.
     next_of
         The next token (label) of each class, shape (K,), in 0..M-1 and distinct. Default 0..K-1, the paper's n in [K].
+    token_names
+        Names of the first tokens, at most M. All that a class holds, asks with or predicts are among them.
+    class_names
+        Names of the classes, K. Default: those of their next tokens, if tokens have names.
 
     Raises
     ------
     BadInput
         Probabilities that are negative, not finite, don't sum to 1 or have the wrong shape; an empty class; K > M;
-        psi or a next token out of range; two classes with one next token.
+        psi or a next token out of range; two classes with one next token; names that don't differ or don't suffice.
+
+    Examples
+    --------
+    >>> from scansnap_core.data.sequences import SequenceClasses
+    >>> classes = SequenceClasses([[0.5, 0.5, 0, 0], [0.5, 0, 0.5, 0]], query_of=[3, 3])
+    >>> classes
+    SequenceClasses(K=2, M=4, queries=1)
+    >>> classes.common_tokens.tolist(), classes.distinct_tokens(1).tolist()
+    ([0], [2])
     """
 
-    def __init__(self, probs: ArrayLike | Any, query_of: ArrayLike, next_of: ArrayLike | None = None) -> None:
-        self._probs = checked_probs(probs)
+    def __init__(
+        self,
+        probs: ArrayLike | Any,
+        query_of: ArrayLike,
+        next_of: ArrayLike | None = None,
+        *,
+        token_names: Any = (),
+        class_names: Any = (),
+    ) -> None:
+        self.class_names: tuple[str, ...] = checked_names("class_names", class_names)
+        # as given, and with each row divided by its sum
+        self.given_probs, self._probs = checked_probs(probs, self.class_names)
         self.num_classes, self.vocab_size = K, M = self._probs.shape
         self.query_of = checked_tokens("query_of", query_of, M, num_classes=K)
-        labels = np.arange(K) if next_of is None else next_of
-        self.next_of = checked_tokens("next_of", labels, M, num_classes=K, distinct=True)
+        following = np.arange(K) if next_of is None else next_of
+        self.next_of = checked_tokens("next_of", following, M, num_classes=K, distinct=True)
+        self.token_names: tuple[str, ...] = checked_names("token_names", token_names)
+        used = max(self._probs.indices.max(), self.query_of.max(), self.next_of.max())
+        check_naming(self.token_names, self.class_names, num_classes=K, vocab_size=M, last_token=int(used))
+        if self.token_names and not self.class_names:
+            self.class_names = tuple(self.token_names[token] for token in self.next_of)
+
+    @classmethod
+    def from_dicts(
+        cls,
+        classes: Mapping[str, Mapping[str, float]],
+        *,
+        query_of: str | Mapping[str, str],
+        next_of: Mapping[str, str] | None = None,
+        vocab_size: int | None = None,
+    ) -> SequenceClasses:
+        """Classes by name, over tokens by name.
+
+        Tokens are numbered in the order in which they are first mentioned: class by class, then query tokens, then
+        next tokens. Names run through to the coordinates ``class``, ``token``, ``query`` and ``output`` of all results.
+
+        Parameters
+        ----------
+        classes
+            P(l|n) by class and token. A class's probabilities sum to 1, as in arrays and files.
+        query_of
+            The query token of all classes, or of each by name.
+        next_of
+            The next token by class. A class that it leaves out has its own name as next token.
+        vocab_size
+            M, if there are tokens without a name. Default: the number of names.
+
+        Raises
+        ------
+        BadInput
+            As for arrays; a name that is no text; a class that isn't there; more names than tokens.
+
+        Examples
+        --------
+        >>> from scansnap_core.data.sequences import SequenceClasses
+        >>> topics = {"ship": {"and": 0.4, "wave": 0.6}, "plane": {"and": 0.4, "cloud": 0.6}}
+        >>> classes = SequenceClasses.from_dicts(topics, query_of="the", vocab_size=100)
+        >>> classes
+        SequenceClasses(K=2, M=100, queries=1, classes=[ship, plane])
+        >>> classes.coords["token"].tolist()
+        ['and', 'wave', 'cloud']
+        """
+        return cls(**named_classes(classes, query_of=query_of, next_of=next_of, vocab_size=vocab_size))
+
+    @classmethod
+    def load(cls, path: str | Path) -> SequenceClasses:
+        """The classes of a YAML or JSON file: :func:`scansnap_core.data.class_files.load_classes`."""
+        from scansnap_core.data import class_files  # which imports this module
+
+        return class_files.load_classes(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write a file of equal classes: :func:`scansnap_core.data.class_files.save_classes`."""
+        from scansnap_core.data import class_files
+
+        class_files.save_classes(self, path)
+
+    def plot(self) -> Figure:
+        """P(l|n) as a picture, a row for each class and a column for each token that some class holds."""
+        from scansnap_core.data.pictures import picture_of  # Matplotlib takes a second
+
+        return picture_of(self)
 
     def __repr__(self) -> str:
-        return f"SequenceClasses(K={self.num_classes}, M={self.vocab_size}, queries={len(np.unique(self.query_of))})"
+        size = f"K={self.num_classes}, M={self.vocab_size}, queries={len(np.unique(self.query_of))}"
+        if not self.class_names:
+            return f"SequenceClasses({size})"
+        names = self.class_names[:MOST_NAMES_SHOWN] + ("…",) * (self.num_classes > MOST_NAMES_SHOWN)
+        return f"SequenceClasses({size}, classes=[{', '.join(names)}])"
+
+    def __eq__(self, other: object) -> bool:
+        return self._key == other._key if isinstance(other, SequenceClasses) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        arrays = (self._probs.indptr, self._probs.indices, self.query_of, self.next_of)
+        numbers = (self.vocab_size, self._probs.data.tobytes(), *(array.astype(np.int64).tobytes() for array in arrays))
+        return *numbers, self.token_names, self.class_names
 
     # -- tokens ------------------------------------------------------------------------------------------------
 
     @property
     def probs(self) -> Floats:
         """P(l|n) as a dense array, shape (K, M)."""
+        check_places("P(l|n)", self.num_classes * self.vocab_size)
         return self._probs.toarray()
 
     def support(self, n: int) -> Ints:
-        """The tokens l with P(l|n) > 0, ascending."""
+        """The tokens l with P(l|n) > 0, ascending; n in 0..K-1."""
+        checked_size("the class n", n, least=0, most=self.num_classes - 1)
         return self._probs.indices[self._probs.indptr[n] : self._probs.indptr[n + 1]].astype(np.int64)
 
     @cached_property
     def tokens(self) -> Ints:
         """The tokens that some class holds: the only rows of Y and columns of Z that ever move."""
-        return np.unique(self._probs.indices).astype(np.int64)
+        return fix(np.unique(self._probs.indices).astype(np.int64))
 
     @cached_property
     def num_holders(self) -> Ints:
         """|Omega(l)| for every token l, shape (M,): in how many classes it occurs."""
-        return np.bincount(self._probs.indices, minlength=self.vocab_size).astype(np.int64)
+        check_places("|Omega(l)| of every token", self.vocab_size)
+        return fix(np.bincount(self._probs.indices, minlength=self.vocab_size).astype(np.int64))
 
     @cached_property
     def sparse_probs(self) -> sparse.csr_array:
         """P(l|n) over :attr:`tokens` alone, SciPy sparse, shape (K, L)."""
         # slicing columns would allocate an array of size M
-        columns = np.searchsorted(self.tokens, self._probs.indices)
+        columns = fix(np.searchsorted(self.tokens, self._probs.indices))
         shape = (self.num_classes, len(self.tokens))
         return sparse.csr_array((self._probs.data, columns, self._probs.indptr), shape=shape)
 
@@ -87,7 +205,7 @@ class SequenceClasses:
         return self.tokens[np.bincount(self.sparse_probs.indices) > 1]
 
     def distinct_tokens(self, n: int) -> Ints:
-        """G_DT(n): the tokens that occur in class n alone."""
+        """G_DT(n): the tokens that occur in class n alone; n in 0..K-1."""
         support = self.support(n)
         return np.setdiff1d(support, self.common_tokens, assume_unique=True)
 
@@ -101,26 +219,41 @@ class SequenceClasses:
         F = sparse.csr_array(probs.multiply(1 / np.asarray(norms).reshape(-1, 1)))
         overlaps = (F @ F.T).toarray()
         np.fill_diagonal(overlaps, 0.0)
-        return overlaps
+        return fix(overlaps)
 
     @cached_property
     def eigenvalues(self) -> Floats:
         """The eigenvalues of E, ordered as in the paper: |lambda_1| >= |lambda_2| >= ..."""
         values = np.linalg.eigvalsh(self.E)
-        return np.asarray(values[np.argsort(-np.abs(values), kind="stable")], dtype=np.float64)
+        return fix(np.asarray(values[np.argsort(-np.abs(values), kind="stable")], dtype=np.float64))
+
+    # -- axes --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def compact(self) -> Compact:
+        """The same classes on the axes that can move; see :class:`~scansnap_core.data.compact.Compact`."""
+        queries, query_row = np.unique(self.query_of, return_inverse=True)
+        return Compact(self.tokens, self.sparse_probs.toarray(), queries, query_row.astype(np.int64))
 
     @cached_property
     def outputs(self) -> Outputs:
         """The outputs of a model that starts at Y(0) = 0: the K next tokens, and one for all other tokens."""
         return Outputs.lumped(self.next_of, self.vocab_size)
 
-    # -- samples -----------------------------------------------------------------------------------------------
+    def labels(self, tokens: Ints) -> NDArray[Any]:
+        """What coordinates call these tokens: their names, or their numbers where tokens have no names."""
+        return labels(tokens, self.token_names)
 
-    @cached_property
-    def compact(self) -> Compact:
-        """The same classes on the axes that can move; see :class:`Compact`."""
-        queries, query_row = np.unique(self.query_of, return_inverse=True)
-        return Compact(self.tokens, self.sparse_probs.toarray(), queries, query_row.astype(np.int64))
+    @property
+    def coords(self) -> dict[str, NDArray[Any]]:
+        """The coordinates of all results: ``class`` (K), and ``token`` (L) and ``query`` (Q) of :attr:`compact`."""
+        return {
+            "class": np.array(self.class_names or range(self.num_classes)),
+            "token": self.labels(self.compact.tokens),
+            "query": self.labels(self.compact.queries),
+        }
+
+    # -- samples -----------------------------------------------------------------------------------------------
 
     def sample(self, rng: np.random.Generator, batch_size: int, seq_len: float) -> tuple[Ints, Floats]:
         """Draw a batch: classes uniformly, then T - 1 contextual tokens i.i.d. from P(.|n).
@@ -130,7 +263,16 @@ class SequenceClasses:
         classes, q
             The class of each sample, shape (B,), and its token frequencies over :attr:`tokens`, shape (B, L).
             With ``seq_len = inf`` the frequencies are P itself.
+
+        Raises
+        ------
+        BadInput
+            No generator of NumPy's, a batch size that is no positive integer, T < 2.
         """
+        checked_size("batch_size", batch_size)
+        check_places("a batch", batch_size * len(self.tokens))
+        check_seq_len(seq_len)
+        check_generator(rng)
         classes = rng.integers(self.num_classes, size=batch_size)
         probs = self.compact.probs[classes]
         if math.isinf(seq_len):
@@ -139,19 +281,11 @@ class SequenceClasses:
         return classes, rng.multinomial(num_context, probs) / num_context
 
 
-@dataclass(frozen=True)
-class Compact:
-    """The rows and columns of Y and Z that gradient descent can move.
-
-    Rows of Y and columns of Z outside every support, and rows of Z that are no class's query, have zero gradient
-    (Lemma 1), so a run needs only L tokens and Q queries, exactly.
-    """
-
-    tokens: Ints
-    """The L tokens that some class holds, shape (L,)."""
-    probs: Floats
-    """P(l|n) over those tokens, shape (K, L)."""
-    queries: Ints
-    """The Q distinct query tokens, shape (Q,)."""
-    query_row: Ints
-    """Where each class's query stands in ``queries``, shape (K,)."""
+def check_classes(classes: Any) -> None:
+    """Raise :class:`~scansnap_core.BadInput` for anything but sequence classes."""
+    if not isinstance(classes, SequenceClasses):
+        raise BadInput(
+            value=f"classes of type {type(classes).__name__}",
+            rule="the data are SequenceClasses",
+            remedy="make them of arrays, with SequenceClasses.from_dicts, or from a file with SequenceClasses.load",
+        )

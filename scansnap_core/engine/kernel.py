@@ -17,8 +17,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit, types
-from numba.extending import overload
+
+from scansnap_core.extras import needs
+
+with needs("sweeps"):
+    from numba import njit, types
+    from numba.extending import overload
 
 TOGETHER = 4
 """Samples that go together, and places of a support too: S is a multiple of it."""

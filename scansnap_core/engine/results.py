@@ -56,9 +56,9 @@ def labelled(
             "seed": settings.seeds,
             "lr_y": ("rate", [lr_y for lr_y, _ in settings.rates], {"units": "per step"}),
             "lr_z": ("rate", [lr_z for _, lr_z in settings.rates], {"units": "per step"}),
-            "token": tokens,
-            "query": classes.compact.queries,
-            "output": outputs.labels,
+            "token": classes.labels(tokens),
+            "query": classes.coords["query"],
+            "output": classes.labels(outputs.labels),
         },
         attrs=settings.attributes(classes),
     ).transpose(*runs, ...)

@@ -36,7 +36,7 @@ def initial_values(
     separate = Outputs.separate(classes.next_of, classes.vocab_size)
     outputs = classes.outputs if settings.begins == "zero" else separate
     if isinstance(settings.initial, xr.Dataset):
-        labels = {"query": queries, "token": tokens, "output": outputs.labels}
+        labels = labels_of(classes, tokens, outputs)
         return final(settings.initial, "Y", labels), final(settings.initial, "Z", labels), outputs
     if settings.begins == "zero":
         return np.zeros((S, 1, len(tokens), len(outputs))), np.zeros((S, 1, len(queries), len(tokens))), outputs
@@ -49,7 +49,7 @@ def initial_values(
 
 
 def optimizer_of(
-    settings: Settings, Y: Tensor, Z: Tensor, tokens: Ints, queries: Ints, outputs: Outputs
+    classes: SequenceClasses, settings: Settings, Y: Tensor, Z: Tensor, tokens: Ints, outputs: Outputs
 ) -> optimizers.BuiltIn | optimizers.OnePerRun:
     """What moves Y (S, R, L, O) and Z (S, R, Q, L); of a run that goes on, as it stood at the end."""
     if not isinstance(settings.optimizer, str):
@@ -64,11 +64,20 @@ def optimizer_of(
     lr_y, lr_z = zip(*settings.rates, strict=True)
     both = optimizers.BuiltIn(climber(Y, list(lr_y)), climber(Z, list(lr_z)))
     if isinstance(settings.initial, xr.Dataset):
-        labels = {"query": queries, "token": tokens, "output": outputs.labels}
+        labels = labels_of(classes, tokens, outputs)
         for parameter, states in both.states().items():
             for name, state in states.items():
                 state.copy_(torch.from_numpy(final(settings.initial, f"{name}_{parameter}", labels)))
     return both
+
+
+def labels_of(classes: SequenceClasses, tokens: Ints, outputs: Outputs) -> dict[str, np.ndarray]:
+    """What the axes of Y and Z are called in results."""
+    return {
+        "query": classes.coords["query"],
+        "token": classes.labels(tokens),
+        "output": classes.labels(outputs.labels),
+    }
 
 
 def last_loss(settings: Settings) -> Tensor:

@@ -20,13 +20,16 @@ from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine.kernel import REORDERED
+from scansnap_core.extras import needs
 from scansnap_core.rules import check_rate
+
+with needs("sweeps"):
+    from numba import njit
 
 PARTS = 8
 """Into how many pieces a step's work is cut for an executor."""

@@ -99,7 +99,7 @@ def train(
     xarray.Dataset
         ``loss`` (seed, rate, step): -J of the batch before update ``step``, in nats.
         ``Y`` (seed, rate, recorded, token, output) and ``Z`` (seed, rate, recorded, query, token) after ``recorded``
-        updates. Only rows and columns that can move are held (see :class:`~scansnap_core.data.sequences.Compact`); with
+        updates. Only rows and columns that can move are held (see :class:`~scansnap_core.data.compact.Compact`); with
         Y(0) = 0 all outputs that are no next token are one column, ``output`` -1, with its ``multiplicity``.
         ``diverged_at`` (seed, rate): the step whose loss was the first not finite, or -1.
         With ``keep_state`` also ``rng_state`` (seed), the classes' ``checksum``, and the optimiser's ``velocity_Y``,
@@ -192,7 +192,7 @@ def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> 
         batch = variants.Batch(*samples, multiplicity, *labels)
         return variants.plain(batch, Y, Z) if isinstance(model, str) else variants.ascent(model, batch, Y, Z)
 
-    optimizer = optimizer_of(settings, Y, Z, tokens, compact.queries, outputs)
+    optimizer = optimizer_of(classes, settings, Y, Z, tokens, outputs)
     loss = torch.full((settings.steps, *per_run[:2]), torch.nan, dtype=Y.dtype, device=device)
     last = last_loss(settings)
     states = {s: (torch.full_like(Y, torch.nan), torch.full_like(Z, torch.nan)) for s in settings.recorded}

@@ -2,12 +2,11 @@
 
 from scansnap_core.ledger.checks import Chapter, CheckFailed, ControlPassed, Witness
 from scansnap_core.ledger.entries import VERDICT_MIME, VERDICTS, WITNESSES
-from scansnap_core.ledger.statements import PAGES, STATEMENTS, Page, page
+from scansnap_core.ledger.pages import Page, Paper
+from scansnap_core.ledger.registry import page, read_pages, statements
 from scansnap_core.ledger.values import NoEvidence
 
 __all__ = [
-    "PAGES",
-    "STATEMENTS",
     "VERDICTS",
     "VERDICT_MIME",
     "WITNESSES",
@@ -16,6 +15,9 @@ __all__ = [
     "ControlPassed",
     "NoEvidence",
     "Page",
+    "Paper",
     "Witness",
     "page",
+    "read_pages",
+    "statements",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger.display import show_check, show_conclusion, show_refutation
 from scansnap_core.ledger.entries import JUDGES, WITNESSES, Check, Conclusion, Refutation
-from scansnap_core.ledger.statements import page
+from scansnap_core.ledger.registry import page
 from scansnap_core.ledger.values import RELATIONS, NoEvidence, holds, is_infinite, requirement, scalar, written
 
 
@@ -31,7 +31,7 @@ class Chapter:
     Raises
     ------
     BadInput
-        If there is no such page.
+        If the working folder lies in no book, or the book has no such page, or the page's metadata are wrong.
 
     Examples
     --------

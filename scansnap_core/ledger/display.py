@@ -1,4 +1,4 @@
-r"""How checks, refutations and verdicts look in a notebook: plain text for terminals, semantic HTML for pages.
+"""How checks, refutations and verdicts look in a notebook: plain text for terminals, semantic HTML for pages.
 
 CSS classes
 -----------
@@ -13,15 +13,12 @@ CSS classes
     ``ss-differs``; ``ss-verdict-name`` and ``ss-verdict-word`` are in its first line.
 ``ss-witnesses``
     The verdict's table of witnesses; ``ss-beside`` (``p``) says what was refuted beside the page's own claim.
-
-Text between dollar signs becomes ``<span class="math notranslate nohighlight">\(...\)</span>``, which is what Sphinx
-writes for inline mathematics, so that MathJax sets it.
 """
 
-import html
-import re
+from pathlib import Path
 from typing import Any
 
+from scansnap_core.extras import needs
 from scansnap_core.ledger.entries import (
     DIFFERS,
     FAILS_AS_PRINTED,
@@ -36,6 +33,7 @@ from scansnap_core.ledger.entries import (
     Conclusion,
     Refutation,
 )
+from scansnap_core.ledger.markup import render
 
 VERDICT_CLASS = {
     HOLDS: "ss-holds",
@@ -45,7 +43,7 @@ VERDICT_CLASS = {
     DIFFERS: "ss-differs",
     OPEN: "ss-open",
 }
-_INLINE_MATH = re.compile(r"\$([^$]+)\$")
+_TEMPLATES = Path(__file__).with_name("templates")
 
 
 class Shown:
@@ -67,14 +65,10 @@ class Shown:
 def show(shown: Shown) -> None:
     """Put an output into the running cell."""
     # Only a notebook needs IPython; reading the ledger doesn't, and starts the faster without it.
-    from IPython.display import display
+    with needs("book"):
+        from IPython.display import display
 
     display(shown)
-
-
-def rich(text: str) -> str:
-    """Escape a text for HTML and mark what stands between dollar signs as mathematics."""
-    return _INLINE_MATH.sub(r'<span class="math notranslate nohighlight">\\(\1\\)</span>', html.escape(text))
 
 
 def show_check(check: Check) -> None:
@@ -98,20 +92,17 @@ def show_refutation(refutation: Refutation, number: int) -> None:
         remedy,
         ("consequence", refutation.consequence),
     ]
-    show(_shown(refutation, "✗", "ss-refutation", rest, f' id="{refutation_anchor(number)}"'))
+    show(_shown(refutation, "✗", "ss-refutation", rest, refutation_anchor(number)))
 
 
-def _shown(entry: Check | Refutation, mark: str, css: str, rest: list[tuple[str, str]], anchor: str = "") -> Shown:
+def _shown(
+    entry: Check | Refutation, mark: str, css: str, rest: list[tuple[str, str]], anchor: str | None = None
+) -> Shown:
     required = "required" if css == "ss-check" else "printed claim requires"
     values = [("measured", entry.measured), (required, entry.required), *rest]
     plain = "\n".join([f"{mark} {entry.witness}: {entry.what}", *(f"    {term}: {text}" for term, text in values)])
-    sign = f'<span class="ss-mark" aria-label="{"holds" if mark == "✓" else "refuted"}">{mark}</span>'
-    head = f'{sign} <span class="ss-witness">{entry.witness}</span> <span class="ss-what">{rich(entry.what)}</span>'
-    pairs = "".join(f"<div><dt>{term}</dt><dd>{rich(text)}</dd></div>" for term, text in values)
-    markup = (
-        f'<section class="{css} ss-{entry.witness}"{anchor}><p class="ss-head">{head}</p>'
-        f'<dl class="ss-values">{pairs}</dl></section>'
-    )
+    says = "holds" if mark == "✓" else "refuted"
+    markup = render(_TEMPLATES / "entry.html", entry=entry, mark=mark, says=says, css=css, values=values, anchor=anchor)
     return Shown(plain, markup)
 
 
@@ -124,17 +115,13 @@ def show_conclusion(conclusion: Conclusion) -> None:
     beside = "; ".join(f"{number} of {JUDGES[what]}" for what, number in conclusion.beside.items())
     note = f"refuted beside it, which doesn't decide the verdict: {beside}" if beside else ""
     plain += [f"    {note}"] if note else []
-    body = "".join(
-        f'<tr><th scope="row">{w}</th><td>{c["checks"]}</td><td>{c["refutations"]}</td></tr>' for w, c in rows
-    )
-    aside = f'<p class="ss-beside">{rich(note)}</p>' if note else ""
-    markup = (
-        f'<section class="ss-verdict {VERDICT_CLASS[conclusion.verdict]}">'
-        f'<p><span class="ss-verdict-name">{page.name}, {rich(page.title)}</span> '
-        f'<span class="ss-verdict-word">{conclusion.verdict}</span></p>'
-        '<table class="ss-witnesses"><thead><tr><th scope="col">witness</th><th scope="col">checks</th>'
-        f'<th scope="col">refutations</th></tr></thead><tbody>{body}</tbody></table>'
-        f"{aside}</section>"
+    markup = render(
+        _TEMPLATES / "verdict.html",
+        page=page,
+        verdict=conclusion.verdict,
+        css=VERDICT_CLASS[conclusion.verdict],
+        rows=rows,
+        note=note,
     )
     show(Shown("\n".join(plain), markup, conclusion.as_json()))
 

@@ -6,7 +6,7 @@ All of their values are written text, so that they mean and look the same on eve
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scansnap_core.ledger.statements import Page
+from scansnap_core.ledger.pages import Page
 
 WITNESSES = ("symbolic", "numeric", "empirical")
 HOLDS = "holds"

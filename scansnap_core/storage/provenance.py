@@ -8,6 +8,7 @@ import hashlib
 import platform
 import subprocess
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGES = ("scansnap_core", "torch", "numpy", "numba", "scipy", "sympy")
@@ -40,8 +41,8 @@ def program(module: str) -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """The versions of the packages that decide a training's numbers."""
-    return {f"{name}_version": metadata.version(name) for name in PACKAGES}
+    """The versions of the packages that decide a training's numbers, as far as they're installed."""
+    return {f"{name}_version": metadata.version(name) for name in PACKAGES if find_spec(name)}
 
 
 def sources(module: str) -> dict[str, str]:

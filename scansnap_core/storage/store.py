@@ -21,13 +21,16 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-import zarr
-from filelock import FileLock, Timeout
-from zarr.errors import ZarrUserWarning
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.extras import needs
 from scansnap_core.rules import as_path
 from scansnap_core.storage.journal import Damaged, Journal
+
+with needs("sweeps"):
+    import zarr
+    from filelock import FileLock, Timeout
+    from zarr.errors import ZarrUserWarning
 
 JOURNAL, LOCK = "blocks.journal", ".lock"
 ANOTHER = "name another store"

@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.naming import places, union
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.extensions import name_of
@@ -26,8 +27,8 @@ from scansnap_core.sweeps.measures import Measure
 
 RATES_PER_BLOCK = 64
 """Runs of one seed share data, so they are computed together; more of them make a block that is lost when killed."""
-BY_SYSTEM = ("query", "token", "output")
-"""Dimensions whose labels differ from one class system to another; and classes are counted from 0 in each."""
+BY_SYSTEM = ("class", "query", "token", "output")
+"""Dimensions whose labels differ from one class system to another."""
 FILE_SYSTEM_BLOCK = 4096
 """Bytes: what a file takes at least."""
 
@@ -98,14 +99,16 @@ class Block:
         return run if self.in_time else run.isel(recorded=-1)
 
     def _labelled(self, values: Mapping[str, np.ndarray]) -> xr.Dataset:
-        compact = self.classes.compact
         return xr.Dataset(
             {
                 "loss": (("rate", "step"), values["loss"]),
                 "Z": (("rate", "query", "token"), values["Z"]),
                 "diverged_at": ("rate", values["diverged_at"]),
             },
-            coords={"query": compact.queries, "token": compact.tokens, "recorded": self.arguments["steps"]},
+            coords={
+                **{dim: self.classes.coords[dim] for dim in ("query", "token")},
+                "recorded": self.arguments["steps"],
+            },
         )
 
 
@@ -133,9 +136,7 @@ def layout_of(grid: Grid) -> Layout:
         "seed": list(grid.seeds),
         "lr_y": ("rate", [lr_y for lr_y, _ in grid.rates], {"units": "per step"}),
         "lr_z": ("rate", [lr_z for _, lr_z in grid.rates], {"units": "per step"}),
-        "class": np.arange(max(classes.num_classes for classes in systems)),
-        "query": np.unique(np.concatenate([classes.compact.queries for classes in systems])),
-        "token": np.unique(np.concatenate([classes.tokens for classes in systems])),
+        **{dim: union(classes.coords[dim] for classes in systems) for dim in ("class", "query", "token")},
     }
     if "model" not in grid.axes:
         del coords["model"]
@@ -145,14 +146,14 @@ def layout_of(grid: Grid) -> Layout:
         dims, dtype = tuple(map(str, arrays[0].dims[1:])), "int64" if measure.name == "diverged_at" else grid.dtype
         for dim in dims:
             if dim in BY_SYSTEM:
-                held = [np.asarray(coords.get(dim, []), dtype=np.int64), *(each[dim].values for each in arrays)]
-                coords[dim] = np.unique(np.concatenate(held))
-            elif dim != "class":
+                held = [coords[dim]] if dim in coords else []
+                coords[dim] = union([*held, *(each[dim].values for each in arrays)])
+            else:
                 labels = [each[dim].values for each in arrays]
                 if any(not np.array_equal(each, coords.get(dim, labels[0])) for each in labels):
                     raise BadInput(
                         value=f"measure {measure.name} with different labels of {dim}",
-                        rule=f"labels are the same for all, except those of class, {', '.join(BY_SYSTEM)}",
+                        rule=f"labels are the same for all, except those of {', '.join(BY_SYSTEM)}",
                         remedy="use one of these dimensions, or label it alike",
                     )
                 coords[dim] = labels[0]
@@ -185,11 +186,16 @@ def placed(values: Mapping[str, xr.DataArray], layout: Layout) -> dict[str, np.n
     """A block's values on the axes of the store, those that blocks divide first."""
     arrays = {}
     for name, array in values.items():
-        if "class" in array.dims:
-            array = array.assign_coords({"class": np.arange(array.sizes["class"])})
-        own = {dim: layout.labels[dim].values for dim in (*BY_SYSTEM, "class") if dim in array.dims}
-        whole = array.reindex(own)
-        arrays[name] = whole.values.reshape((1,) * (len(layout.block_sizes) - 1) + whole.shape)
+        own = [dim for dim in array.dims[1:] if dim in BY_SYSTEM]
+        sizes = [layout.labels.sizes[dim] if dim in own else size for dim, size in array.sizes.items()]
+        filled = np.full(sizes, np.nan, dtype=array.dtype) if own else array.values
+        if own:
+            at = [
+                places(layout.labels[dim].values, array[dim].values) if dim in own else np.arange(size)
+                for dim, size in array.sizes.items()
+            ]
+            filled[np.ix_(*at)] = array.values
+        arrays[name] = filled.reshape((1,) * (len(layout.block_sizes) - 1) + filled.shape)
     return arrays
 
 

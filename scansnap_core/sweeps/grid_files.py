@@ -23,12 +23,12 @@ from __future__ import annotations
 
 import itertools
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data import files
 from scansnap_core.data.class_files import load_classes
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses
@@ -81,7 +81,9 @@ def load_grid(name: str, *, seeds: int | None = None, rng: str | None = None) ->
     """
     content = NAMED[name] if name in NAMED else _parsed(Path(name))
     changes = {key: value for key, value in (("seeds", seeds), ("rng", rng)) if value is not None}
-    return grid_of({**content, **changes}, Path() if name in NAMED else Path(name).parent)
+    folder = Path() if name in NAMED else Path(name).parent
+    with nullcontext() if name in NAMED or changes else files.inside(Path(name)):
+        return grid_of({**content, **changes}, folder)
 
 
 def grid_of(content: dict[str, Any], folder: Path) -> Grid:
@@ -118,16 +120,7 @@ def _parsed(path: Path) -> dict[str, Any]:
             rule=f"a grid is one of {', '.join(NAMED)}, or a .yaml file",
             remedy=f"correct the name; for a file of your own {EXAMPLE}",
         )
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
-        raise BadInput(
-            value=f"file {path}: {reason}", rule="the file must exist and be readable", remedy="check the path"
-        ) from None
-    except (yaml.YAMLError, ValueError) as error:
-        problem = " ".join(str(error).split())
-        raise BadInput(value=f"file {path}: {problem}", rule="the file is valid YAML", remedy=EXAMPLE) from None
+    content = files.read(path, example=EXAMPLE)
     if not isinstance(content, dict):
         raise BadInput(value=f"file {path}: {str(content)[:60]}", rule="a mapping of keys to values", remedy=EXAMPLE)
     return content

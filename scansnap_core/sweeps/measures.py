@@ -53,7 +53,7 @@ def diverged_at(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
 
 def attention_logits(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
     """Z on the tokens that classes hold, (rate, query, token)."""
-    return run.Z.sel(token=classes.tokens).assign_attrs(units="logits", long_name=f"Z{_when(run)}")
+    return run.Z.sel(token=classes.coords["token"]).assign_attrs(units="logits", long_name=f"Z{_when(run)}")
 
 
 KNOWN: dict[str, Function] = {
@@ -137,5 +137,5 @@ class Measure:
                 rule="a measure is a labelled array over rate that names its units",
                 remedy="end it with .assign_attrs(units='nats') or the like",
             )
-        ordered = found.transpose("rate", ...).reset_coords(drop=True)
-        return ordered.drop_vars([name for name in ("rate", "class") if name in ordered.coords])
+        ordered = found.transpose("rate", ...).reset_coords(drop=True).drop_vars("rate", errors="ignore")
+        return ordered.assign_coords({"class": classes.coords["class"]}) if "class" in ordered.dims else ordered

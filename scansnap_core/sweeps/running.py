@@ -14,6 +14,7 @@ import xarray as xr
 from scansnap_core.bad_input import BadInput
 from scansnap_core.engine.arguments import checked_device
 from scansnap_core.engine.compiled import SharedRuns
+from scansnap_core.extras import needs
 from scansnap_core.progress import progress_bar
 from scansnap_core.rules import as_path
 from scansnap_core.storage.provenance import program, provenance
@@ -103,14 +104,8 @@ def _here(blocks: Iterator[Block]) -> Results:
 
 
 def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:
-    try:
+    with needs("cluster"):
         from distributed import CancelledError, Client, KilledWorker, as_completed
-    except ImportError:
-        raise BadInput(
-            value=f"scheduler {scheduler}",
-            rule="Dask distributed is installed",
-            remedy="pip install 'scansnap_core[cluster]'",
-        ) from None
     try:
         client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-from filelock import FileLock
-
 from scansnap_core.bad_input import BadInput
+from scansnap_core.extras import needs
 from scansnap_core.text.splits import CHECKSUMS, FILE_NAMES, KNOWN, Text, find
+
+with needs("text"):
+    import platformdirs
+    from filelock import FileLock
 
 REPOSITORY = "Salesforce/wikitext"
 BLANK = " \n"  # as in the distribution

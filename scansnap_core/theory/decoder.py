@@ -14,15 +14,17 @@ from scipy.special import log_softmax
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.outputs import Outputs
-from scansnap_core.theory import spectrum
+from scansnap_core.theory import formulas, spectrum
+from scansnap_core.theory.functions import function_of
 
 Floats = NDArray[np.float64]
+
+_zeta = function_of(formulas.zeta, (formulas.e_, formulas.M))
 
 
 def zeta(num_classes: int, vocab_size: int) -> Floats:
     """zeta_n = M/(M - 1) (e_n - 1/M) for every class n as rows, shape (K, K + 1), or (K, K) where K = M (App. D.1)."""
-    targets = Outputs.lumped(np.arange(num_classes), vocab_size).targets
-    return np.asarray(vocab_size / (vocab_size - 1) * (targets - 1 / vocab_size))
+    return np.asarray(_zeta(Outputs.lumped(np.arange(num_classes), vocab_size).targets, vocab_size))
 
 
 def solution(E: Floats, vocab_size: int, heights: ArrayLike) -> Floats:

@@ -1,7 +1,6 @@
 """The four dynamics side by side: the quasi-static Eqn 10, update (26) with Eqn 4, the true gradient flow and SGD.
 
-Clock: steps of batch size 1. A batch mean moves Y and Z, in expectation, as far as one such step does. Eqn 10 sums over
-classes without their weight P(n) = 1/K, so the idealised flow runs with eta_Z/K here.
+Clock: steps of batch size 1. A batch mean moves Y and Z, in expectation, as far as one such step does.
 """
 
 from __future__ import annotations
@@ -11,18 +10,38 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import xarray as xr
-from scipy.integrate import solve_ivp
 
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
-from scansnap_core.theory import flows, formulas
+from scansnap_core.theory import clocks, flows, formulas
 from scansnap_core.theory.functions import function_of
+from scansnap_core.theory.solving import solve
 
 _t_0_prime = function_of(formulas.t_0_prime, (formulas.K, formulas.M, formulas.eta_Y))
 _t_0 = function_of(formulas.t_0, (formulas.K, formulas.M, formulas.eta_Y, formulas.omega_1_))
 
+FLOWS = (flows.IdealisedFlow, flows.ModifiedFlow, flows.TrueFlow)
 MOMENTS = ("t_0'/2", "t_0'", "t_0", "4 t_0", "40 t_0")
 """The moments of :func:`moments`: while attention scans, the two ends of the transition, and long after it."""
+
+
+def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[float, float]:
+    """t_0' and t_0 of Theorem 4, the two ends of the phase transition, in steps of batch size 1.
+
+    With K = 1 and eta_Y = 1 they are in units of K/eta_Y.
+
+    Parameters
+    ----------
+    num_classes, vocab_size, lr_y
+        K, M >= 4 (see :func:`scansnap_core.theory.clocks.omega`) and eta_Y.
+
+    Examples
+    --------
+    >>> [round(time) for time in transition(10, 1000, 0.5)]
+    [138, 365]
+    """
+    size = (num_classes, vocab_size, lr_y)
+    return float(_t_0_prime(*size)), float(_t_0(*size, clocks.omega(vocab_size)[1]))
 
 
 def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
@@ -31,12 +50,11 @@ def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
     Parameters
     ----------
     classes
-        M must be 4 or more (see :func:`scansnap_core.theory.flows.omega`).
+        M must be 4 or more (see :func:`scansnap_core.theory.clocks.omega`).
     lr_y
         eta_Y.
     """
-    size = (float(classes.num_classes), float(classes.vocab_size), lr_y)
-    t_0_prime, t_0 = float(_t_0_prime(*size)), float(_t_0(*size, flows.omega(classes.vocab_size)[1]))
+    t_0_prime, t_0 = transition(classes.num_classes, classes.vocab_size, lr_y)
     return [round(time) for time in (t_0_prime / 2, t_0_prime, t_0, 4 * t_0, 40 * t_0)]
 
 
@@ -68,17 +86,12 @@ def compare(
         ``Z`` (dynamics, t, query, token), for SGD the mean over seeds, and ``error``, its standard error (0 for the
         flows; NaN with one seed). ``B`` (dynamics, t, class) of Eqn 12, NaN for SGD.
     """
-    flow_of: dict[str, flows.IdealisedFlow | flows.TrueFlow] = {
-        "idealised": flows.IdealisedFlow(classes, lr_y, lr_z / classes.num_classes),
-        "update (26)": flows.ModifiedFlow(classes, lr_y, lr_z),
-        "true flow": flows.TrueFlow(classes, lr_y, lr_z),
-    }
+    flow_of = {make.name: make(classes, lr_y, lr_z) for make in FLOWS}
     Z, B, error = [], [], []
     for flow in flow_of.values():
-        path = solve_ivp(flow.rhs, (0, marks[-1]), flow.initial(), method="LSODA", rtol=1e-10, atol=1e-15, t_eval=marks)
-        states = flow.unpack(path.y.T)
-        Z.append(states[-2])
-        B.append(states[-1])
+        path = solve(flow, marks)
+        Z.append(path.Z.values)
+        B.append(path.B.values)
         error.append(np.zeros_like(Z[-1]))
     for seq_len in seq_lens:
         run = train(
@@ -96,7 +109,6 @@ def compare(
         Z.append(runs.mean(axis=0))
         error.append(runs.std(axis=0, ddof=1) / math.sqrt(len(runs)) if len(runs) > 1 else np.full_like(Z[-1], np.nan))
         B.append(np.full_like(B[0], np.nan))
-    compact = classes.compact
     axes = ("dynamics", "t", "query", "token")
     names = [*flow_of, *(f"SGD T={seq_len:g}" for seq_len in seq_lens)]
     return xr.Dataset(
@@ -108,8 +120,7 @@ def compare(
         coords={
             "dynamics": names,
             "t": ("t", list(marks), {"units": "steps of batch size 1"}),
-            "query": compact.queries,
-            "token": compact.tokens,
+            **classes.coords,
         },
     )
 

@@ -1,119 +1,126 @@
-"""Right-hand sides for ``scipy.integrate.solve_ivp``, and the solutions that are known in closed form.
+"""The three continuous dynamics as right-hand sides: the true gradient flow, update (26) and the idealised Eqn 10.
 
-Clocks: time is continuous and counts steps of batch size 1. ``TrueFlow`` and ``ModifiedFlow`` weigh class n by
-P(n) = 1/K, the expected change in such a step. ``IdealisedFlow`` is Eqn 10 as printed, which sums over classes without
-that weight.
+Clock: time is continuous and counts steps of batch size 1. Every flow weighs class n by P(n) = 1/K, the expected
+change in such a step. Eqn 10 as printed sums over classes without that weight: ``IdealisedFlow(..., clock="printed")``.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import lambertw
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import model
-from scansnap_core.theory import formulas, spectrum
+from scansnap_core.rules import check_flow_rate, check_rate
+from scansnap_core.theory import clocks, formulas, spectrum
 from scansnap_core.theory.functions import function_of
 
 Floats = NDArray[np.float64]
 
-_h = function_of(formulas.h, (formulas.t, formulas.M, formulas.eta_Y))
-_h_rate = function_of(formulas.h_rate, (formulas.h_, formulas.M, formulas.eta_Y))
 _gamma = function_of(formulas.gamma, (formulas.h_, formulas.M))
 
 
-def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
-    """h(t) of Eqn 45 through Lambert's W, to full relative precision; arrays broadcast.
+class Flow(ABC):
+    """What :func:`scansnap_core.theory.solving.solve` integrates: a right-hand side over a packed state.
 
     Parameters
     ----------
-    t
-        Time in steps of batch size 1 that show the class; with K classes seen in turn pass t/K.
-    vocab_size, lr_y
-        M >= 2 and eta_Y.
-    """
-    M = np.asarray(vocab_size, dtype=np.float64)
-    u = M * _h(t, M, lr_y)
-    # W is exact to an absolute 1e-15 in M h; one Newton step on Eqn 45 makes that relative where M h is small.
-    residual = np.expm1(u) + (M - 1) * u - M * np.asarray(lr_y) * np.asarray(t)
-    return np.asarray((u - residual / (np.exp(u) + M - 1)) / M)
-
-
-def h_star(steps: int, vocab_size: float, lr_y: float) -> Floats:
-    """h*(0), ..., h*(steps) by the recursion of Eqn 33, shape (steps + 1,)."""
-    values = np.zeros(steps + 1)
-    for s in range(steps):
-        values[s + 1] = values[s] + _h_rate(values[s], vocab_size, lr_y)
-    return values
-
-
-def h_rhs(t: float, h: Floats, vocab_size: float, lr_y: float) -> Floats:
-    """dh/dt of Eqn 44, for ``solve_ivp(h_rhs, ..., args=(vocab_size, lr_y))``."""
-    return np.asarray(_h_rate(h, vocab_size, lr_y))
-
-
-def omega(vocab_size: ArrayLike) -> tuple[Floats, Floats]:
-    """omega_0 and omega_1 of Lemma 8, from both branches of Lambert's W.
-
-    Parameters
-    ----------
-    vocab_size
-        M >= 1 + e, so 4 tokens or more.
+    classes
+        The sequence classes, K of them.
+    lr_y, lr_z
+        eta_Y > 0 and eta_Z >= 0, per step; eta_Z = 0 holds attention at rest.
+    shapes
+        The arrays that the state packs, by name and in their order: Z and B, before them Y where the flow has it.
+    class_weight
+        What a class weighs in a unit of time: P(n) = 1/K by steps of batch size 1, 1 by Eqn 10 as printed.
 
     Raises
     ------
     BadInput
-        A smaller M: exp(M h) stays above (M - 1) M h, and there are no such omegas.
+        A rate that is negative or not finite.
     """
-    M = np.asarray(vocab_size, dtype=np.float64)
-    if not np.all(1 + math.e < M):  # 1 + e as a float is less than 1 + e
-        raise BadInput(
-            value=f"vocab_size = {M}",
-            rule="exp(M h) meets (M - 1) M h from M = 1 + e on (Lemma 8)",
-            remedy="use 4 tokens or more",
-        )
-    u_lower, u_upper = (-lambertw(-1 / (M - 1), branch).real for branch in (0, -1))
-    # 2 + ln(u_lower/M)/ln M with u_lower = exp(u_lower)/(M - 1), written so that nothing cancels
-    return np.asarray((u_lower - np.log1p(-1 / M)) / np.log(M)), np.asarray(u_upper / np.log(M) - 1)
+
+    name: str
+
+    def __init__(
+        self,
+        classes: SequenceClasses,
+        lr_y: float,
+        lr_z: float,
+        shapes: Mapping[str, tuple[int, ...]],
+        class_weight: float,
+    ) -> None:
+        check_rate("lr_y", lr_y)
+        check_flow_rate("lr_z", lr_z)
+        self.classes, self.lr_y, self.lr_z = classes, lr_y, lr_z
+        self.shapes, self.class_weight = dict(shapes), class_weight
+        self._cuts = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
+
+    def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
+        """The state at t = 0: B(0) = 0, and Z(0) and Y(0) the given ones, of the flow's ``shapes``, or 0.
+
+        Raises
+        ------
+        BadInput
+            An array of another shape, one that isn't finite, or a Y for a flow without one.
+        """
+        parts = [np.zeros(shape) for shape in self.shapes.values()]
+        for name, values in (("Z", Z), ("Y", Y)):
+            if values is not None:
+                parts[self._position(name)] = _start(name, values, self.shapes[name])
+        return np.concatenate([part.ravel() for part in parts])
+
+    def unpack(self, state: Floats) -> tuple[Floats, ...]:
+        """The arrays of ``shapes``, in their order, of states (..., N) with the packed axis last: (..., *shape)."""
+        parts = np.split(np.asarray(state), self._cuts[:-1], axis=-1)
+        return tuple(p.reshape(p.shape[:-1] + shape) for p, shape in zip(parts, self.shapes.values(), strict=True))
+
+    @abstractmethod
+    def rhs(self, t: float, state: Floats) -> Floats:
+        """d(state)/dt."""
+
+    def _position(self, name: str) -> int:
+        if name not in self.shapes:
+            raise BadInput(
+                value=f"initial {name} for the {self.name}",
+                rule=f"its state is {', '.join(self.shapes)}",
+                remedy=f"leave {name} out, or solve another flow",
+            )
+        return list(self.shapes).index(name)
 
 
-class TrueFlow:
+class TrueFlow(Flow):
     """The gradient flow of the expected objective at T = infinity: Eqn 7 for Y and Eqn 4 for Z, nothing dropped.
 
     The state packs Y (L, K + 1), Z (Q, L) and B (K,), where B_n = eta_Z times the integral of P(n) xi_n is the
     exponent of Eqn 12 with xi_n taken from the gradient g itself. The last column of Y stands for the M - K outputs
     that are no class; Y(0) = 0 keeps them equal.
+
+    Parameters
+    ----------
+    classes, lr_y, lr_z
+        As in :class:`Flow`.
     """
+
+    name = "true flow"
 
     def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float) -> None:
         compact, K = classes.compact, classes.num_classes
         outputs = classes.outputs
-        self._lr_y, self._lr_z, self._query_row = lr_y, lr_z, compact.query_row
-        self._probs = torch.from_numpy(compact.probs)
-        self._queries = torch.eye(len(compact.queries), dtype=torch.float64)[compact.query_row]
-        self._targets, self._multiplicity = torch.tensor(outputs.targets), torch.tensor(outputs.multiplicity)
-        self._weight = torch.full((K,), 1 / K, dtype=torch.float64)
         L, Q = len(compact.tokens), len(compact.queries)
-        self._shapes = ((L, len(outputs)), (Q, L), (K,))
-        self._cuts = np.cumsum([L * len(outputs), Q * L])
-
-    def initial(self, Z: Floats | None = None) -> Floats:
-        """The state at t = 0: Y(0) = 0, B(0) = 0, and Z(0) = 0 or the given one of shape (Q, L)."""
-        state = np.zeros(sum(int(np.prod(shape)) for shape in self._shapes))
-        if Z is not None:
-            state[self._cuts[0] : self._cuts[1]] = np.ravel(Z)
-        return state
-
-    def unpack(self, state: Floats) -> tuple[Floats, Floats, Floats]:
-        """Y (..., L, K + 1), Z (..., Q, L) and B (..., K) of states with the packed axis last."""
-        parts = np.split(np.asarray(state), self._cuts, axis=-1)
-        Y, Z, B = (p.reshape(p.shape[:-1] + shape) for p, shape in zip(parts, self._shapes, strict=True))
-        return Y, Z, B
+        super().__init__(classes, lr_y, lr_z, {"Y": (L, len(outputs)), "Z": (Q, L), "B": (K,)}, class_weight=1 / K)
+        self._query_row = compact.query_row
+        self._probs = torch.tensor(compact.probs)
+        self._queries = torch.eye(Q, dtype=torch.float64)[compact.query_row]
+        self._targets, self._multiplicity = torch.tensor(outputs.targets), torch.tensor(outputs.multiplicity)
+        self._weight = torch.full((K,), self.class_weight, dtype=torch.float64)
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
@@ -128,17 +135,15 @@ class TrueFlow:
             self._multiplicity,
         )
         parts = (
-            self._lr_y * gradients.Y.numpy(),
-            self._lr_z * gradients.Z.numpy(),
-            self._lr_z * self._weight.numpy() * self.xi(Y, Z),
+            self.lr_y * gradients.Y.numpy(),
+            self.lr_z * gradients.Z.numpy(),
+            self.lr_z * self._weight.numpy() * self.xi(Y, Z),
         )
         return np.concatenate([part.ravel() for part in parts])
 
     def xi(self, Y: Floats, Z: Floats) -> Floats:
         """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by projection on F; shape (K,)."""
-        F = spectrum.F(self._probs.numpy(), Z[self._query_row])
-        g = self.g(Y, Z)
-        return np.asarray(np.diagonal(spectrum.projection(F, g)) - (F * g).sum(axis=1))
+        return spectrum.xi(spectrum.F(self._probs.numpy(), Z[self._query_row]), self.g(Y, Z))
 
     def g(self, Y: Floats, Z: Floats) -> Floats:
         """g = Y (x_{T+1} - alpha_n) for every class n, as rows: shape (K, L) (Theorem 1)."""
@@ -157,6 +162,8 @@ class ModifiedFlow(TrueFlow):
     :class:`TrueFlow`; B takes xi from the gradient g of this flow's own Y.
     """
 
+    name = "update (26)"
+
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
         Y, Z, _ = self.unpack(state)
@@ -164,55 +171,75 @@ class ModifiedFlow(TrueFlow):
         error = self._weight[:, None] * self._errors(Y, Z) / self._multiplicity
         removed = F.T @ spectrum.E_prime(spectrum.E(F)) @ error.numpy()
         change = super().rhs(t, state)
-        change[: self._cuts[0]] -= self._lr_y * removed.ravel()
+        change[: self._cuts[0]] -= self.lr_y * removed.ravel()
         return change
 
 
-class IdealisedFlow:
+class IdealisedFlow(Flow):
     """Eqn 10 as the proofs use it: z' = eta_Z gamma(t) Phi(z), beta_nn' = E'_n'n, gamma(t) at h(t/K).
 
     It is quasi-static: a function of the present z, as if Y had been built from the present f_n alone. Y does so where
     attention rests; elsewhere it adds up past f_n, under update (26) (:class:`ModifiedFlow`) as under the gradient.
     Theorem 1's small terms (sigma, delta, theta) are zero here, and E' follows the current z. The state packs Z (Q, L)
-    and B (K,), with B_n' = eta_Z xi_n (Theorem 3). The clock is Eqn 10's as printed: no weight P(n).
+    and B (K,), with B_n' = eta_Z P(n) xi_n (Theorem 3).
+
+    Parameters
+    ----------
+    classes, lr_y, lr_z
+        As in :class:`Flow`.
+    clock
+        "steps": time counts steps of batch size 1, and a class weighs P(n) = 1/K. "printed": Eqn 10 as printed, which
+        sums over classes without that weight, as if each were seen at every step; attention moves K times as fast.
     """
 
-    def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float) -> None:
-        compact = classes.compact
+    name = "idealised"
+
+    def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float, clock: str = "steps") -> None:
+        if clock not in ("steps", "printed"):
+            raise BadInput(value=f"clock = {clock!r}", rule="the choices are steps, printed", remedy="use one of them")
+        compact, K = classes.compact, classes.num_classes
+        shapes = {"Z": (len(compact.queries), len(compact.tokens)), "B": (K,)}
+        super().__init__(classes, lr_y, lr_z, shapes, class_weight=1 / K if clock == "steps" else 1.0)
         self._probs, self._query_row = compact.probs, compact.query_row
-        self._num_classes, self._vocab_size = classes.num_classes, classes.vocab_size
-        self._lr_y, self._lr_z = lr_y, lr_z
-        self._shape = (len(compact.queries), len(compact.tokens))
-
-    def initial(self, Z: Floats | None = None) -> Floats:
-        """The state at t = 0: B(0) = 0 and Z(0) = 0 or the given one of shape (Q, L)."""
-        start = np.zeros(self._shape) if Z is None else np.asarray(Z, dtype=np.float64)
-        return np.concatenate([start.ravel(), np.zeros(self._num_classes)])
-
-    def unpack(self, state: Floats) -> tuple[Floats, Floats]:
-        """Z (..., Q, L) and B (..., K) of states with the packed axis last."""
-        Z, B = np.split(np.asarray(state), [self._shape[0] * self._shape[1]], axis=-1)
-        return Z.reshape(Z.shape[:-1] + self._shape), B
 
     def gamma(self, t: ArrayLike) -> Floats:
         """gamma(t) at h(t/K) (Eqn 85)."""
-        value = h(np.asarray(t, dtype=np.float64) / self._num_classes, self._vocab_size, self._lr_y)
-        return np.asarray(_gamma(value, self._vocab_size))
+        M = self.classes.vocab_size
+        return np.asarray(
+            _gamma(clocks.height(np.asarray(t, dtype=np.float64) / self.classes.num_classes, M, self.lr_y), M)
+        )
 
     def phi(self, Z: Floats) -> tuple[Floats, Floats]:
-        """Phi(z), shape (Q, L), and sum_{n'≠n} beta_nn' f_n^T f_n', shape (K,): directions without the speed."""
+        """Phi(z), shape (Q, L), and sum_{n'≠n} beta_nn' f_n^T f_n', shape (K,): directions without the speed.
+
+        On any clock they stand without the weight P(n).
+        """
         F = spectrum.F(self._probs, Z[self._query_row])
         E = spectrum.E(F)
         beta = spectrum.E_prime(E).T
         np.fill_diagonal(beta, 0.0)
         pull = (beta * E).sum(axis=1)
         per_class = F * (pull[:, None] * F - beta @ F)
-        phi = np.zeros(self._shape)
+        phi = np.zeros(self.shapes["Z"])
         np.add.at(phi, self._query_row, per_class)
         return phi, pull
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
         phi, pull = self.phi(self.unpack(state)[0])
-        speed = self._lr_z * self.gamma(t)
+        speed = self.lr_z * self.class_weight * self.gamma(t)
         return np.concatenate([(speed * phi).ravel(), speed * pull])
+
+
+def _start(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.full(0, np.nan)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise BadInput(
+            value=f"initial {name} of shape {array.shape}",
+            rule=f"{name} starts at finite numbers of shape {shape}, on the tokens that some class holds",
+            remedy="index the full matrix by classes.compact's queries and tokens",
+        )
+    return array

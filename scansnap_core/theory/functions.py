@@ -10,7 +10,7 @@ Four rewritings keep it finite and exact; each is an identity, so the formula st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,39 @@ def function_of(
         raise BadInput(
             value=f"backend = {backend!r}", rule="the backends are numpy and torch", remedy="use one of them"
         )
+    arrays, stable = stable_form(expression, arguments)
+    convert, namespace = _BACKENDS[backend]
+    function = sp.lambdify(arrays, stable, modules=[namespace])
+    return lambda *values: function(*map(convert, values))
+
+
+def stable_form(
+    expression: sp.Expr, arguments: Sequence[sp.Symbol | sp.IndexedBase]
+) -> tuple[list[sp.Symbol], sp.Expr]:
+    """A formula after the rewritings above, for any printer of code.
+
+    Parameters
+    ----------
+    expression, arguments
+        As :func:`function_of` takes them.
+
+    Returns
+    -------
+    symbols, stable
+        The arguments as plain symbols, and the formula in them. Beside exp, log and sqrt it may call ``sigmoid``,
+        ``omega`` and ``log1p``, and ``top`` and ``total`` over the last axis.
+
+    Raises
+    ------
+    BadInput
+        As :func:`function_of` does.
+
+    Examples
+    --------
+    >>> from scansnap_core.theory import formulas
+    >>> stable_form(formulas.alpha_target, (formulas.h_, formulas.M))[1]
+    sigmoid(M*h - log(M - 1))
+    """
     arrays = [sp.Symbol(a.name, **a.assumptions0) if isinstance(a, sp.IndexedBase) else a for a in arguments]
     whole = _without_indices(expression.replace(sp.Sum, _stable_sum), {array.name: array for array in arrays})
     missing = whole.free_symbols - set(arrays)
@@ -61,10 +94,46 @@ def function_of(
             value=f"no argument for {names}", rule="every symbol of a formula is an argument", remedy=f"add {names}"
         )
     merged = sp.powsimp(whole, deep=True, combine="exp")
-    stable = _stable_quotients(merged.replace(sp.LambertW, _stable_lambert)).replace(sp.log, _stable_log)
-    convert, namespace = _BACKENDS[backend]
-    function = sp.lambdify(arrays, stable, modules=[namespace])
-    return lambda *values: function(*map(convert, values))
+    return arrays, _stable_quotients(merged.replace(sp.LambertW, _stable_lambert)).replace(sp.log, _stable_log)
+
+
+def of_matrices(formula: sp.MatrixExpr, values: Mapping[sp.MatrixSymbol, sp.Matrix]) -> sp.Matrix:
+    """A formula of matrices, as one matrix.
+
+    Parameters
+    ----------
+    formula
+        Such as E' = I - (I + E)^-1 of :mod:`scansnap_core.theory.formulas`.
+    values
+        A matrix for each of its matrix symbols. They settle the sizes.
+
+    Raises
+    ------
+    BadInput
+        A matrix symbol without a matrix, or matrices whose sizes don't fit.
+
+    Examples
+    --------
+    >>> from scansnap_core.theory.formulas import E, E_prime
+    >>> of_matrices(E_prime, {E: sp.Matrix([[0, sp.Rational(1, 2)], [sp.Rational(1, 2), 0]])})
+    Matrix([
+    [-1/3,  2/3],
+    [ 2/3, -1/3]])
+    """
+    if missing := ", ".join(sorted(letter.name for letter in formula.atoms(sp.MatrixSymbol) - set(values))):
+        raise BadInput(value=f"no matrix for {missing}", rule="every letter gets a matrix", remedy=f"add {missing}")
+    sizes: dict[sp.Basic, int] = {}
+    for letter, matrix in values.items():
+        for symbol, size in zip(letter.shape, matrix.shape, strict=True):
+            if sizes.setdefault(symbol, size) != size:
+                raise BadInput(
+                    value=f"{letter.name} of shape {matrix.shape}",
+                    rule=f"{symbol} is {sizes[symbol]} elsewhere",
+                    remedy="pass matrices that fit",
+                )
+    sized = formula.subs(sizes)
+    explicit = {letter.subs(sizes): sp.ImmutableMatrix(matrix) for letter, matrix in values.items()}
+    return sp.Matrix(sized.xreplace(explicit).doit().as_explicit())
 
 
 def _split(term: sp.Expr) -> tuple[sp.Expr, sp.Expr]:

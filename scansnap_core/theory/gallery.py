@@ -14,12 +14,24 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checks import (
+    check_generator,
+    check_places,
+    checked_numbers,
+    checked_size,
+    is_integer,
+    is_number,
+    shown,
+)
 from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.theory import spectrum
 
 Floats = NDArray[np.float64]
+
+MOST_CLASSES = 10_000
+"""A matrix of their overlaps takes 0.8 GB."""
 
 
 def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str, Floats]:
@@ -38,10 +50,11 @@ def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str
     rng
         For ``random``.
     """
-    if num_classes < 2 or not (math.isfinite(top) and top > 0):
+    check_generator(rng)
+    if not (is_integer(num_classes) and 2 <= num_classes <= MOST_CLASSES and is_number(top) and 0 < top < math.inf):
         raise BadInput(
-            value=f"K = {num_classes}, top = {top}",
-            rule="overlaps need two classes, and |lambda_1| is then positive",
+            value=f"K = {shown(num_classes)}, top = {shown(top)}",
+            rule=f"overlaps need two classes ({MOST_CLASSES} at most), and |lambda_1| is then positive",
             remedy="pass num_classes >= 2 and a positive finite top",
         )
     pair, pairs, star = np.zeros((3, num_classes, num_classes))
@@ -64,6 +77,8 @@ def random_classes(rng: np.random.Generator, num_classes: int) -> SequenceClasse
 
     Where K is large, a class overlaps with about 16 others, some hardly and some nearly whole.
     """
+    check_generator(rng)
+    checked_size("num_classes", num_classes, least=2, most=MOST_CLASSES)
     tokens, held = 4 * num_classes, 8
     columns = np.concatenate([rng.choice(tokens, held, replace=False) for _ in range(num_classes)])
     probs = rng.dirichlet(np.ones(held), num_classes).ravel()
@@ -87,8 +102,14 @@ def attentions(
         The |lambda_1| asked for, positive, shape (S,). Where it can't be had, because a class would attend to nothing
         but common tokens before, that class does so but for 1 part in 10^4, and |lambda_1| is what it then is.
     spread
-        How unevenly a class splits its common attention: Dirichlet(1/spread).
+        How unevenly a class splits its common attention: Dirichlet(1/spread), positive.
     """
+    check_generator(rng)
+    checked_size("num_classes", num_classes, least=2, most=MOST_CLASSES)
+    checked_size("num_common", num_common, most=MOST_CLASSES)
+    tops = checked_numbers("tops", tops, dims=1)
+    checked_numbers("spread", spread, dims=0)
+    check_places("attention", len(tops) * num_classes * (num_common + 2 * num_classes))
     split = rng.dirichlet(np.full(num_common, 1 / spread), (len(tops), num_classes))
     common = rng.uniform(0.2, 1, (len(tops), num_classes, 1)) * split / np.linalg.norm(split, axis=-1, keepdims=True)
     top = np.linalg.eigvalsh(spectrum.E(common))[:, -1]

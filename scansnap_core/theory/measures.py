@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 
@@ -28,14 +28,15 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     Returns
     -------
     xarray.DataArray
-        Dimensions (..., class, token); sums to 1 over ``token``.
+        Dimensions (..., class, token), both labelled as in :attr:`.SequenceClasses.coords`; sums to 1 over ``token``.
     """
     _check_axes(Z, classes)
     rows = Z.isel(query=xr.DataArray(classes.compact.query_row, dims="class")).transpose(..., "class", "token")
     probs = classes.compact.probs
     # tokens that a class doesn't hold get no attention, however large a z their other classes gave them
     present = np.where(probs > 0, rows.values, -np.inf)
-    return rows.copy(data=_c(probs, present)).assign_attrs(units="attention")
+    c = rows.copy(data=_c(probs, present)).assign_coords({"class": classes.coords["class"]})
+    return c.assign_attrs(units="attention")
 
 
 def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
@@ -43,7 +44,8 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
 
     NaN for a class without distinct tokens.
     """
-    distinct = np.array([np.isin(c.token, classes.distinct_tokens(n)) for n in range(classes.num_classes)])
+    held = (classes.labels(classes.distinct_tokens(n)) for n in range(classes.num_classes))
+    distinct = np.array([np.isin(c.token, tokens) for tokens in held])
     own = np.where(distinct, c.transpose(..., "class", "token").values, 0.0)
     # of a class without distinct tokens, of a diverged run or of vanished attention there is nothing to divide by
     with np.errstate(invalid="ignore"):
@@ -95,8 +97,8 @@ def growth_factor(z: NDArray[np.float64], z_0: float | NDArray[np.float64]) -> N
 
 
 def _check_axes(Z: xr.DataArray, classes: SequenceClasses) -> None:
-    axes = {"token": classes.compact.tokens, "query": classes.compact.queries}
-    if not all(np.array_equal(Z.coords.get(dim, ()), labels) for dim, labels in axes.items()):
+    check_classes(classes)
+    if not all(np.array_equal(Z.coords.get(dim, ()), classes.coords[dim]) for dim in ("token", "query")):
         raise BadInput(
             value=f"Z over {Z.sizes.get('query', 0)} queries and {Z.sizes.get('token', 0)} tokens",
             rule="attention logits and classes name the same queries and tokens",

@@ -86,6 +86,8 @@ class FiniteLengthFlow(TrueFlow):
         T, the query included; at least 2, or ``inf``.
     """
 
+    name = "true flow at finite T"
+
     def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float, *, seq_len: float) -> None:
         check_seq_len(seq_len)
         super().__init__(classes, lr_y, lr_z)
@@ -98,6 +100,6 @@ class FiniteLengthFlow(TrueFlow):
         gains = gain(self._probs, f, self._targets, Y, self._multiplicity)
         dY, dZ = torch.autograd.grad((self._weight * gains).sum(), (Y, Z))
         change = super().rhs(t, state)
-        change[: self._cuts[0]] += self._share * self._lr_y * (dY / self._multiplicity).numpy().ravel()
-        change[self._cuts[0] : self._cuts[1]] += self._share * self._lr_z * dZ.numpy().ravel()
+        change[: self._cuts[0]] += self._share * self.lr_y * (dY / self._multiplicity).numpy().ravel()
+        change[self._cuts[0] : self._cuts[1]] += self._share * self.lr_z * dZ.numpy().ravel()
         return change

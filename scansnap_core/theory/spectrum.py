@@ -7,14 +7,35 @@ systems.
 from __future__ import annotations
 
 import numpy as np
+import sympy as sp
 from numpy.typing import NDArray
 
-from scansnap_core.theory.formulas import P, f, z_m
+from scansnap_core.theory import formulas
+from scansnap_core.theory.formulas import (
+    Ep_other,
+    Ep_rest,
+    M,
+    P,
+    f,
+    q_0,
+    q_0_,
+    q_1,
+    q_1_,
+    sigma,
+    theta,
+    theta_other,
+    z_m,
+)
 from scansnap_core.theory.functions import function_of
 
 Floats = NDArray[np.float64]
 
 _f = function_of(f, (P, z_m))
+_inverse = sp.Symbol("1/(M-1)", nonnegative=True)  # in which M may be infinite
+_q_0, _q_1 = (sp.factor(q.subs(M, 1 + 1 / _inverse)) for q in (q_0, q_1))
+_beta = function_of(
+    formulas.beta.subs({sigma: 0, theta: 0, theta_other: 0, q_0_: _q_0, q_1_: _q_1}), (Ep_other, Ep_rest, _inverse)
+)
 
 
 def F(probs: Floats, z: Floats) -> Floats:
@@ -51,11 +72,22 @@ def projection(F: Floats, g: Floats) -> Floats:
     return np.asarray(g @ np.linalg.pinv(F))
 
 
+def xi(F: Floats, g: Floats) -> Floats:
+    """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by :func:`projection`; shape (..., K).
+
+    Parameters
+    ----------
+    F, g
+        f_n and g_n as rows, both of shape (..., K, L).
+    """
+    own = np.diagonal(projection(F, g), axis1=-2, axis2=-1)
+    return np.asarray(own - (F * g).sum(axis=-1))
+
+
 def beta(E: Floats, vocab_size: float) -> Floats:
     """beta_nn' of Theorem 1 without its statistical terms (sigma = theta = 0), zero diagonal, shape (..., K, K).
 
-    q_1 E'_n'n + q_0 (sum_{k≠n} E'_kn' - 1): Eqn 88 with the sign of its first q_0 term put right. It tends to E'_n'n
-    as M grows.
+    Eqn 88 with the sign of its first q_0 term put right. It tends to E'_n'n as M grows.
 
     Parameters
     ----------
@@ -64,11 +96,9 @@ def beta(E: Floats, vocab_size: float) -> Floats:
     vocab_size
         M >= 2; infinity is allowed.
     """
-    inverse = 1 / (vocab_size - 1)
-    q_1, q_0 = 1 + inverse, -(1 + inverse) * inverse
     Ep = E_prime(E)
     rest = Ep.sum(axis=-2, keepdims=True) - Ep  # Ep is symmetric: the sum over k≠n of E'_kn', at (n, n')
-    return _off_diagonal(q_1 * Ep + q_0 * (rest - 1))
+    return _off_diagonal(_beta(Ep, rest, 1 / (vocab_size - 1)))
 
 
 def force(F: Floats, beta: Floats) -> Floats:

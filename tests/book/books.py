@@ -10,7 +10,7 @@ from typing import Any
 import nbformat
 from PIL import Image
 
-from scansnap_core.ledger import PAGES, VERDICT_MIME
+from scansnap_core.ledger import VERDICT_MIME
 
 GOOD_CELLS = (
     "from PIL import Image\n\nfrom scansnap_core.ledger import Chapter\n\n"
@@ -22,19 +22,44 @@ GOOD_CELLS = (
     "lemma.conclude()",
 )
 CHAPTER = Path("chapters", "statements", "lemma_08.ipynb")
+PAPERS = """\
+meta:
+  papers:
+    tian2023:
+      {title: Scan and Snap, authors: [Yuandong Tian, Yiping Wang, Beidi Chen, Simon S. Du], year: 2023,
+       statements: [lemma, theorem, corollary]}
+"""
+
+
+def registered(page_id: str, **other: Any) -> dict[str, Any]:
+    """The metadata of a notebook of such a name."""
+    kind, _, number = page_id.rpartition("_")
+    page: dict[str, Any] = {"paper": "tian2023", "kind": "beyond", "title": "Exponential against linear growth"}
+    if number.isdigit():
+        page |= {"kind": "figure" if kind == "fig" else kind, "number": int(number)}
+    return {"scansnap": page | other}
 
 
 def write_book(book: Path, *chapters: tuple[Path, tuple[str, ...]]) -> None:
     """A book whose chapters aren't executed yet."""
     for path, sources in chapters:
-        heading = f"# {PAGES[path.stem].name}: a heading" if path.stem in PAGES else "# A heading"
+        kind, _, number = path.stem.rpartition("_")
+        heading = f"# {kind.capitalize()} {int(number)}: a heading"
         cells = [nbformat.v4.new_markdown_cell(heading), *map(nbformat.v4.new_code_cell, sources)]
-        notebook = nbformat.v4.new_notebook(cells=cells)
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata=registered(path.stem))
         (book / path).parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, book / path)
     (book / "chapters" / "index.md").write_text("# Home\n")
     entries = "".join(f"- file: {path.with_suffix('')}\n" for path, _ in chapters)
-    (book / "_toc.yml").write_text(f"format: jb-book\nroot: chapters/index\nchapters:\n{entries}")
+    (book / "_toc.yml").write_text(f"format: jb-book\nroot: chapters/index\n{PAPERS}chapters:\n{entries}")
+
+
+def register(path: Path, **other: Any) -> None:
+    """Change how a notebook registers its page; None removes a key."""
+    notebook = json.loads(path.read_text())
+    page = notebook["metadata"]["scansnap"] | other
+    notebook["metadata"]["scansnap"] = {key: value for key, value in page.items() if value is not None}
+    path.write_text(json.dumps(notebook))
 
 
 def png(colour: str) -> str:
@@ -68,7 +93,9 @@ def write_to_stderr(cells: list[Any]) -> None:
 
 
 def claim_another_statement(cells: list[Any]) -> None:
-    cells[0]["source"][-1] = "lemma = Chapter('lemma_09')"
+    cells[4]["source"] = (
+        "import dataclasses; lemma.page = dataclasses.replace(lemma.page, id='lemma_09'); lemma.conclude()"
+    )
 
 
 def replace_verdict(cells: list[Any]) -> None:

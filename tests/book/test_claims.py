@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from scansnap_core.book.claims import CLAIMS_FILE, claim_faults, claims_of
+from scansnap_core.ledger import page
 from scansnap_core.ledger.entries import Check, Conclusion, Refutation
-from scansnap_core.ledger.statements import page
 from tests.book.books import change_code, clear, spoil
 from tests.book.conftest import Run
 

@@ -13,11 +13,13 @@ from scansnap_core.ledger import VERDICT_MIME
 from tests.book.books import (
     CHAPTER,
     GOOD_CELLS,
+    PAPERS,
     change_code,
     claim_another_statement,
     claim_falsely,
     clear,
     png,
+    register,
     replace_verdict,
     spoil,
     write_book,
@@ -139,7 +141,7 @@ def write_heading(book: Path, text: str) -> None:
     [
         ("# Lemma 9: a heading", "its heading is '# Lemma 9: a heading' instead of '# Lemma 8: ...'"),
         ("Lemma 8: a heading", "its heading is 'Lemma 8: a heading' instead of '# Lemma 8: ...'"),
-        ("# Lemma 8: a\n```{prf:lemma} Lemma 9, as printed", "it shows Lemma 9 as its own statement"),
+        ("# Lemma 8: a\n```{prf:lemma} as printed\n:label: lemma_09", "it shows lemma_09 as its own statement"),
         ("# Lemma 8: a\n```{statement-links} lemma_09", "it shows lemma_09 as its own statement"),
     ],
 )
@@ -183,20 +185,22 @@ def test_a_cell_that_hangs_is_named_and_leaves_no_traceback(
 
 
 def test_several_chapters_at_a_time(book: Path, verify: Run) -> None:
-    """One stays good, one claims falsely, one is no notebook, and one is named for no page."""
+    """One stays good, one claims falsely, one is no notebook, and one has another page's number."""
     spoilt = tuple(cell.replace("0.5, '<='", "0.9, '<='").replace("lemma_08", "lemma_09") for cell in GOOD_CELLS)
     folder = (book / CHAPTER).parent
     write_book(book, (Path("chapters/lemma_09.ipynb"), spoilt), (Path("chapters/lemma_99.ipynb"), GOOD_CELLS))
+    register(book / "chapters/lemma_99.ipynb", number=98)
     (folder / "lemma_10.ipynb").write_text("{")
     (book / "_toc.yml").write_text(
-        "root: chapters/index\nparts:\n- chapters:\n  - file: chapters/lemma_09\n  - file: chapters/lemma_99.ipynb\n"
+        f"root: chapters/index\n{PAPERS}parts:\n"
+        "- chapters:\n  - file: chapters/lemma_09\n  - file: chapters/lemma_99.ipynb\n"
         "    sections: [{file: chapters/statements/lemma_08}, {file: chapters/statements/lemma_10}]\n"
     )
     code, _, errors = verify("--jobs", "2", "--json", str(book / "found.json"))
     assert code == 1
     assert "lemma_09: cell 2 raised CheckFailed: Lemma 9, symbolic witness" in errors
     assert "lemma_10: it is no readable notebook" in errors
-    assert "lemma_99: its file name is no statement's, figure's or page's id" in errors
+    assert "chapters/lemma_99.ipynb: metadata.scansnap.number = 98: it is the number that the file's name" in errors
     assert "lemma_08" not in errors.replace("that of lemma_08", "")
     found = {chapter["id"]: chapter for chapter in json.loads((book / "found.json").read_text())["chapters"]}
     assert {page_id for page_id, chapter in found.items() if chapter["verified"]} == {"lemma_08"}
@@ -207,7 +211,7 @@ def test_several_chapters_at_a_time(book: Path, verify: Run) -> None:
     ("arguments", "message"),
     [
         (["lemma_8"], "did you mean lemma_08?"),
-        (["lemma_11"], "id = 'lemma_11': it has no chapter yet; choose from lemma_08"),
+        (["cost"], "id = 'cost': it names no statement, figure or page; the ids are lemma_08"),
         (["--jobs", "0"], "--jobs 0"),
         (["--json", "nowhere/found.json"], "--json nowhere/found.json: its folder doesn't exist"),
         (["--book", "nowhere"], "there is no such folder"),

@@ -74,9 +74,9 @@ def test_diverged_runs_are_counted(grid: Path, tmp_path: Path, capsys: pytest.Ca
     ("name", "change", "more", "message"),
     [
         ("fig7", "", [], "grid fig7: a grid is one of fig5, fig6, fig11, fig12, or a .yaml file"),
-        (None, "stepz: 5", [], "key 'stepz': the known keys are data, rates"),
-        (None, "optimizer: []", [], "optimizer = []: an axis of a grid has at least one value"),
-        (None, "rates: {lr_y: -1, lr_z: 1}", [], "lr_y = -1: a learning rate is positive and finite"),
+        (None, "stepz: 5", [], "file {grid}: key 'stepz': the known keys are data, rates"),
+        (None, "optimizer: []", [], "file {grid}: optimizer = []: an axis of a grid has at least one value"),
+        (None, "rates: {lr_y: -1, lr_z: 1}", [], "file {grid}: lr_y = -1: a learning rate is positive and finite"),
         (None, "", ["--seeds", "0"], "seeds = 0: how many seeds"),
         (None, "", ["--seeds", "many"], "argument --seeds: invalid int value: 'many'"),
         (None, "", ["--rng", "lottery"], "rng = 'lottery': the choices are fresh, replay"),
@@ -98,6 +98,6 @@ def test_bad_input(
     assert status == 2
     stdout, stderr = capsys.readouterr()
     assert stdout == ""
-    assert stderr.startswith(f"scansnap: error: {message}")
+    assert stderr.startswith(f"scansnap: error: {message.format(grid=grid)}")
     assert stderr.count("\n") == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["grid.yaml"]

@@ -39,25 +39,26 @@ def test_the_next_token_defaults_to_the_position(tmp_path: Path) -> None:
 
 
 ONE = "vocab_size: 3\nclasses: [{query: 2, probs: %s}]\n"
+CLASS = "{query: 0, probs: {0: 1}}"
 BAD = [
     ("[1, 2", "is valid YAML or JSON"),
     ("{a: b: c}", "is valid YAML or JSON"),
-    ("", "the file: None: a mapping of keys to values; see the example"),
-    ("[1]", "the file: [1]: a mapping of keys to values"),
-    ("vocab_size: 3", "the file: no key 'classes': classes is required"),
-    ("classes: []", "the file: no key 'vocab_size': vocab_size is required"),
-    ("{vocab_size: 3, classes: [], color: red}", "the file: key 'color': the known keys are classes, vocab_size"),
-    ("{vocab_size: 0, classes: []}", "vocab_size = 0: M is a positive integer; write e.g. vocab_size: 30"),
-    ("{vocab_size: true, classes: []}", "vocab_size = True: M is a positive integer"),
-    ("{vocab_size: 2.0, classes: []}", "vocab_size = 2.0: M is a positive integer"),
+    ("", "its content: None: a mapping of keys to values; see the example"),
+    ("[1]", "its content: [1]: a mapping of keys to values"),
+    ("vocab_size: 3", "its content: no key 'classes': classes is required"),
+    (f"classes: [{CLASS}]", "no key 'vocab_size': vocab_size is required"),
+    ("{classes: [], color: red}", "its content: key 'color': the known keys are classes, tokens, vocab_size"),
+    (f"{{vocab_size: 0, classes: [{CLASS}]}}", "vocab_size = 0: M is a positive integer, 2^62 at most; write e.g."),
+    (f"{{vocab_size: true, classes: [{CLASS}]}}", "vocab_size = True: M is a positive integer"),
+    (f"{{vocab_size: 2.0, classes: [{CLASS}]}}", "vocab_size = 2.0: M is a positive integer"),
     ("{vocab_size: 3, classes: []}", "classes = []: classes is a list with at least one entry"),
     ("{vocab_size: 3, classes: {}}", "classes = {}: classes is a list"),
-    ("{vocab_size: 1, classes: [1, 2]}", "K = 2 classes over M = 1 tokens: next tokens are tokens, so K <= M; raise"),
+    (f"{{vocab_size: 1, classes: [{CLASS}, {CLASS}]}}", "K = 2 classes over M = 1 tokens: next tokens are"),
     ("{vocab_size: 3, classes: [7]}", "class 0: 7: a mapping of keys to values"),
     ("{vocab_size: 3, classes: [{probs: {0: 1}}]}", "class 0: no key 'query': query is required"),
     ("{vocab_size: 3, classes: [{query: 0}]}", "class 0: no key 'probs': probs is required"),
-    ("{vocab_size: 3, classes: [{query: 0, prob: {0: 1}}]}", "class 0: key 'prob': the known keys are next,"),
-    ("{vocab_size: 3, classes: [{query: a, probs: {0: 1}}]}", "class 0: query = 'a': a token is an integer; write"),
+    ("{vocab_size: 3, classes: [{query: 0, prob: {0: 1}}]}", "class 0: key 'prob': the known keys are name, next,"),
+    ("{vocab_size: 3, classes: [{query: [1], probs: {0: 1}}]}", "class 0: query = [1]: a token is an integer; write"),
     ("{vocab_size: 3, classes: [{query: 1, probs: {0: 1}, next: 1.5}]}", "class 0: next = 1.5: a token is an integer"),
     ("{vocab_size: 3, classes: [{query: 3, probs: {0: 1}}]}", "query_of holds 3: tokens are numbered 0..2 (M = 3)"),
     ("{vocab_size: 3, classes: [{query: 2, probs: {0: 1}, next: -1}]}", "next_of holds -1: tokens are numbered 0..2"),
@@ -66,8 +67,8 @@ BAD = [
     (ONE % "{3: 1.0}", "class 0: token 3: tokens are numbered 0..2 (M = 3); count tokens from 0, or raise vocab_size"),
     (ONE % "{-1: 1.0}", "class 0: token -1: tokens are numbered 0..2"),
     (ONE % "{a: 1.0}", "class 0: token = 'a': a token is an integer"),
-    (ONE % "{0: much}", "class 0: token 0 has the probability 'much': a probability is a number; write a decimal"),
-    (ONE % "{0: true}", "class 0: token 0 has the probability True: a probability is a number"),
+    (ONE % "{0: much}", "class 0: token 0 has the probability 'much': a probability is a number in [0, 1]; write"),
+    (ONE % "{0: true}", "class 0: token 0 has the probability True: a probability"),
     (ONE % "{0: 0.5, 1: 0.4}", "class 0 sums to 0.9: the probabilities of a class sum to 1"),
     (ONE % "{0: 1.5, 1: -0.5}", "class 0 has the probability -0.5: probabilities are finite and not negative"),
     (ONE % "{0: .nan}", "class 0 has the probability nan: probabilities are finite"),
@@ -102,7 +103,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "folder.json").mkdir()
     with pytest.raises(BadInput, match="Is a directory"):
         load_classes(tmp_path / "folder.json")
-    with pytest.raises(BadInput, match=r"classes\.txt: a class system is a \.yaml, \.yml or \.json file; rename or"):
+    with pytest.raises(BadInput, match=r"classes\.txt: its name ends in \.yaml, \.yml, \.json; rename or"):
         load_classes(tmp_path / "classes.txt")
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00a")
     with pytest.raises(BadInput, match=r"bytes\.yaml: it isn't UTF-8 text"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scansnap_core import BadInput
-from scansnap_core.data.audit import audit, table
+from scansnap_core.data.audit import audit
 from scansnap_core.data.datasets import syn_large, syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 
@@ -111,7 +111,7 @@ def test_the_papers_own_data_break_assumption_2() -> None:
 
 
 def test_the_table_shows_what_is_required_and_what_is_there() -> None:
-    lines = table(audit(with_overlap(3, 10_000, 0.05))).splitlines()
+    lines = str(audit(with_overlap(3, 10_000, 0.05))).splitlines()
     assert lines[0].split() == ["condition", "required", "actual", "holds"]
     assert lines[-1].split()[-2:] == ["0.05", "NO"]
     assert lines[-2].split()[-2:] == ["0.1", "yes"]
@@ -136,7 +136,7 @@ def test_bad_audit(options: dict[str, float], message: str) -> None:
         ((3, 60, math.nan), [1.0], "rho = nan: "),
         ((1, 60, 0.1), [1.0], "K = 1, M = 60: K >= 2, and M >= 3 "),
         ((3, 4, 0.1), [1.0], "K = 3, M = 4: K >= 2, and M >= 5 "),
-        ((3, 60, 0.1), [], "distinct_weights = []: weights are a list of positive finite numbers"),
+        ((3, 60, 0.1), [], "distinct_weights = []: a list of positive finite numbers; pass e.g. [1, 2, 3]"),
         ((3, 60, 0.1), [1.0, 0.0], "distinct_weights = [1.0, 0.0]: "),
         ((3, 60, 0.1), [math.inf], "distinct_weights = [inf]: "),
     ],

@@ -10,12 +10,12 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import BrowserContext
 
-from scansnap_core.book.notebooks import chapter_paths
-from scansnap_core.ledger import STATEMENTS
+from scansnap_core.ledger import read_pages, statements
+from scansnap_core.theory.formulas import FORMULAS, SYMBOLS
 from tests.site.book import ROOT, documents
 from tests.site.browser import faults
 
-STATEMENT_CHAPTERS = [path.stem for path in chapter_paths(ROOT / "chapters") if path.stem in STATEMENTS]
+STATEMENTS = statements(read_pages(ROOT))
 
 
 def read(site: Path, document: str) -> str:
@@ -27,11 +27,11 @@ def test_home_page_links_every_statement_that_has_a_chapter(site: Path, drawing:
     home = read(site, "chapters/index")
     drawn = home[home.index(f'class="{drawing}"') :].partition("</table>" if drawing == "ss-board" else "</svg>")[0]
     linked = set(re.findall(r'href="statements/(\w+)\.html"', drawn))
-    assert linked == set(STATEMENT_CHAPTERS)
+    assert linked == set(STATEMENTS)
     assert linked
 
 
-@pytest.mark.parametrize("statement", STATEMENT_CHAPTERS)
+@pytest.mark.parametrize("statement", STATEMENTS)
 def test_chapter_links_what_it_rests_on_and_what_rests_on_it(site: Path, statement: str) -> None:
     page = read(site, f"chapters/statements/{statement}")
     links = page[page.index("ss-links") :].partition("</dl>")[0]
@@ -48,7 +48,20 @@ def test_chapter_links_what_it_rests_on_and_what_rests_on_it(site: Path, stateme
     }
 
 
-@pytest.mark.parametrize("statement", STATEMENT_CHAPTERS)
+def test_references_and_boxes_carry_the_papers_numbers(site: Path) -> None:
+    referred = set()
+    for document in documents():
+        page = read(site, document)
+        found = re.findall(r'<a [^>]*href="(?:[\w/]*/)?(\w+)\.html#\1"[^>]*>([^<]*)</a>', page)
+        found += re.findall(r'<a [^>]*href="#(\w+)"[^>]*>((?:Theorem|Lemma|Corollary)[^<]*)</a>', page)
+        assert [(target, text) for target, text in found if text.strip() != STATEMENTS[target].name] == []
+        referred |= {target for target, _ in found}
+        if (own := STATEMENTS.get(document.rpartition("/")[2])) is not None:
+            assert f'<span class="caption-number">{own.name} </span>' in page
+    assert len(referred) > 10
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
 def test_chapter_has_launch_buttons(site: Path, statement: str) -> None:
     page = read(site, f"chapters/statements/{statement}")
     assert re.search(rf"https://mybinder\.org/v2/gh/[^\"]*chapters/statements/{statement}\.ipynb", page)
@@ -62,7 +75,9 @@ def test_code_page_has_every_module(site: Path) -> None:
 
 
 def test_code_page_sets_formulas_as_mathematics(site: Path) -> None:
-    assert r"\frac{\eta_{Y}}{M + e^{M h} - 1}" in read(site, "chapters/api")
+    page = read(site, "chapters/api")
+    assert r"\frac{\eta_{Y}}{M + e^{M h} - 1}" in page
+    assert set(re.findall(r'id="scansnap_core\.theory\.formulas\.\w+\.(\w+)"', page)) >= {*FORMULAS, *SYMBOLS}
 
 
 def test_errata_link_the_cells_that_show_them(site: Path) -> None:

@@ -13,17 +13,18 @@ from nbformat import NotebookNode, from_dict, v4
 
 from scansnap_core.book.claims import book_faults
 from scansnap_core.book.notebooks import (
-    chapter_paths,
     code_cells,
     contents,
     naming_faults,
     read_notebook,
     stored_faults,
 )
-from scansnap_core.ledger import PAGES
+from scansnap_core.ledger import read_pages
+from scansnap_core.ledger.registry import chapter_paths
 from tests.site.book import ROOT, documents, picture_faults
 
 CHAPTERS = ROOT / "chapters"
+PAGES = read_pages(ROOT)
 LONG = 40
 """Lines of code that no reader should have to scroll by between a question and its answer."""
 

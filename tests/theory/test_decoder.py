@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from scansnap_core import BadInput
-from scansnap_core.theory import decoder, flows, spectrum
+from scansnap_core.theory import clocks, decoder, flows, spectrum
 from scansnap_core.theory.decoder import Decoder
 from tests.engine.references import overlapping_classes
 
@@ -64,7 +64,7 @@ def test_the_modified_steps_are_theorem_5() -> None:
     _, V = stepped(9, modified=True)
     counts = np.bincount(ORDER, minlength=3)
     assert len(set(counts)) > 1
-    E, heights = spectrum.E(rows_of_F()), flows.h_star(40, 9, LR)
+    E, heights = spectrum.E(rows_of_F()), clocks.h_star(40, 9, LR)
     assert pytest.approx(decoder.solution(E, 9, heights[counts]), abs=1e-13) == V
     assert np.abs(decoder.solution(E, 9, heights[counts - 1]) - V).max() > 1e-2  # control: one step late
 
@@ -93,7 +93,7 @@ def test_idealised_flow_is_h_at_t_over_K() -> None:
     E = overlapping_classes().E
     model = Decoder(E, 1000, LR, modified=True)
     end = solve_ivp(model.rhs, (0, 60), model.initial().ravel(), method="DOP853", rtol=1e-11, atol=1e-15).y[:, -1]
-    expected = decoder.solution(E, 1000, np.full(3, flows.h(20.0, 1000, LR)))
+    expected = decoder.solution(E, 1000, np.full(3, clocks.h(20.0, 1000, LR)))
     assert end.reshape(3, 4) == pytest.approx(expected, rel=1e-8, abs=0)
 
 

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.theory import dynamics, flows
+from scansnap_core.theory import clocks, dynamics, flows
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def test_moments_stand_at_the_ends_of_lemma_9s_two_stages(classes: SequenceClass
     assert late == pytest.approx([4 * t_0, 40 * t_0], abs=20)
 
     def ahead(t: float) -> float:
-        u = M * float(flows.h(t / K, M, lr_y))
+        u = M * float(clocks.h(t / K, M, lr_y))
         return u - math.log((M - 1) * u)
 
     # t_0 = 2(1 + omega_1) K ln M / eta_Y, and M h = (1 + omega_1) ln M is where exp(M h) = (M - 1) M h
@@ -42,7 +42,7 @@ def test_all_dynamics_share_the_clock(classes: SequenceClasses) -> None:
     common = seen.Z.sel(token=0).isel(query=0, t=-1)
     assert float(common.sel(dynamics="SGD T=inf") / common.sel(dynamics="true flow")) == pytest.approx(1, abs=0.25)
     # the idealised flow by hand, on Eqn 10's own clock: eta_Z/K
-    flow = flows.IdealisedFlow(classes, 1.0, 0.1 / 2)
+    flow = flows.IdealisedFlow(classes, 1.0, 0.1 / 2, clock="printed")
     end = solve_ivp(flow.rhs, (0, marks[-1]), flow.initial(), rtol=1e-10, atol=1e-14).y[:, -1]
     Z, B = flow.unpack(end)
     np.testing.assert_allclose(seen.Z.sel(dynamics="idealised").isel(t=-1), Z, rtol=1e-6)

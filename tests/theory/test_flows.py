@@ -9,9 +9,10 @@ from mpmath import mp, mpf
 from scipy.integrate import quad, solve_ivp
 
 from scansnap_core import BadInput
+from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
-from scansnap_core.theory import flows, formulas, spectrum
+from scansnap_core.theory import clocks, flows, formulas, spectrum
 from scansnap_core.theory.functions import function_of
 from tests.engine.references import expected_loss, overlapping_classes
 from tests.theory.test_functions import h_by_newton
@@ -28,9 +29,9 @@ def test_h_solves_eqn_45_to_full_relative_precision(vocab_size: float, rate: flo
     times = np.logspace(-12, 15, 28)
     with mp.workdps(50):
         exact = [h_by_newton(mpf(time), mpf(vocab_size), mpf(rate)) for time in times]
-        got = flows.h(times, vocab_size, rate)
+        got = clocks.h(times, vocab_size, rate)
         assert max(abs(mpf(value) / root - 1) for value, root in zip(got, exact, strict=True)) < 1e-13
-    assert flows.h(0.0, vocab_size, rate) == pytest.approx(0.0, abs=1e-25)
+    assert clocks.h(0.0, vocab_size, rate) == pytest.approx(0.0, abs=1e-25)
 
 
 def test_lambert_alone_would_lose_digits_where_h_is_small() -> None:
@@ -42,7 +43,7 @@ def test_lambert_alone_would_lose_digits_where_h_is_small() -> None:
 
 def test_h_star_follows_the_recursion() -> None:
     for vocab_size, rate in ((2, 0.1), (50, 2.0), (10**6, 1e3)):
-        got = flows.h_star(60, vocab_size, rate)
+        got = clocks.h_star(60, vocab_size, rate)
         with mp.workdps(50):
             exact = [mpf(0)]
             for _ in range(60):
@@ -50,11 +51,11 @@ def test_h_star_follows_the_recursion() -> None:
             assert got[0] == 0
             assert max(abs(mpf(a) / b - 1) for a, b in zip(got[1:], exact[1:], strict=True)) < 1e-13
         # control: the recursion is not the flow
-        assert np.abs(got[1:] / flows.h(np.arange(1, 61), vocab_size, rate) - 1).max() > 1e-6
+        assert np.abs(got[1:] / clocks.h(np.arange(1, 61), vocab_size, rate) - 1).max() > 1e-6
 
 
 def test_h_rhs_is_eqn_44() -> None:
-    assert flows.h_rhs(0.0, np.array([0.0, 0.5]), 10, 2.0) == pytest.approx(
+    assert clocks.h_rhs(0.0, np.array([0.0, 0.5]), 10, 2.0) == pytest.approx(
         [2 / 10, 2 / (9 + np.exp(5))], rel=1e-14, abs=0
     )
 
@@ -72,7 +73,7 @@ def test_the_zeros_of_lemma_8(vocab_size: int) -> None:
         for name, zero in zip(("J_lower", "J_upper"), zeros, strict=True):
             formula = getattr(formulas, name).subs(formulas.M, vocab_size)
             assert abs(M * mpf(str(formula.evalf(40))) / zero - 1) < mpf(10) ** -30
-        for name, value, got in zip(("omega_0", "omega_1"), exact, flows.omega(vocab_size), strict=True):
+        for name, value, got in zip(("omega_0", "omega_1"), exact, clocks.omega(vocab_size), strict=True):
             formula = getattr(formulas, name).subs(formulas.M, vocab_size)
             assert abs(mpf(str(formula.evalf(60))) / value - 1) < mpf(10) ** -20
             assert abs(mpf(float(got)) / value - 1) < 1e-13
@@ -80,7 +81,7 @@ def test_the_zeros_of_lemma_8(vocab_size: int) -> None:
 
 def test_lemma_8_has_no_zeros_below_four_tokens() -> None:
     with pytest.raises(BadInput, match=r"vocab_size = 3.0: .* from M = 1 \+ e on \(Lemma 8\); use 4 tokens or more"):
-        flows.omega(3)
+        clocks.omega(3)
 
 
 # -- the true flow ---------------------------------------------------------------------------------------------------
@@ -226,7 +227,7 @@ def test_modified_flow_with_attention_at_rest_solves_lemma_5_for_every_class() -
     for flow in (flows.ModifiedFlow(classes, LR_Y, 0.0), flows.TrueFlow(classes, LR_Y, 0.0)):
         end = solve_ivp(flow.rhs, (0, 60), flow.initial(), method="DOP853", rtol=1e-11, atol=1e-13).y[:, -1]
         # Eqn 31 at h(t/K): W = F^T Y knows nothing of the overlaps
-        far.append(np.abs(F @ flow.unpack(end)[0] - 8 * float(flows.h(20, 9, LR_Y)) * zeta).max())
+        far.append(np.abs(F @ flow.unpack(end)[0] - 8 * float(clocks.h(20, 9, LR_Y)) * zeta).max())
     assert far[0] < 1e-8
     assert far[1] > 0.1  # control: the gradient's W does
 
@@ -284,13 +285,27 @@ def test_idealised_flow_moves_at_the_speed_gamma() -> None:
     flow = flows.IdealisedFlow(classes, LR_Y, LR_Z)
     start = np.random.default_rng(3).normal(size=(2, 6))
     # gamma(t) at h(t/K), Eqn 85
-    M, height = classes.vocab_size, float(flows.h(40 / 3, classes.vocab_size, LR_Y))
+    M, height = classes.vocab_size, float(clocks.h(40 / 3, classes.vocab_size, LR_Y))
     gamma = (M - 1) ** 2 * height / (M - 1 + np.exp(M * height))
     assert flow.gamma(40.0) == pytest.approx(gamma, rel=1e-12, abs=0)
-    rate_Z, rate_B = flow.unpack(flow.rhs(40.0, flow.initial(start)))
     phi, pull = flow.phi(start)
-    assert rate_Z == pytest.approx(LR_Z * gamma * phi, rel=1e-12, abs=0)
-    assert rate_B == pytest.approx(LR_Z * gamma * pull, rel=1e-12, abs=0)
+    # P(n) = 1/3 by steps of batch size 1, as in the other flows; Eqn 10 as printed has no such weight
+    printed = flows.IdealisedFlow(classes, LR_Y, LR_Z, clock="printed")
+    for on_clock, weight in ((flow, 1 / 3), (printed, 1)):
+        rate_Z, rate_B = on_clock.unpack(on_clock.rhs(40.0, flow.initial(start)))
+        assert rate_Z == pytest.approx(LR_Z * weight * gamma * phi, rel=1e-12, abs=0)
+        assert rate_B == pytest.approx(LR_Z * weight * gamma * pull, rel=1e-12, abs=0)
+
+
+def test_all_flows_share_one_clock_where_the_idealisation_is_exact() -> None:
+    # update (26) with attention at rest is Theorem 5's Y, for which Eqn 4's force is Eqn 10's as M grows
+    classes = with_overlap(3, 10**7, 0.1, distinct_weights=[1, 0.5])
+    still = flows.ModifiedFlow(classes, LR_Y, 0.0)
+    at_t = solve_ivp(still.rhs, (0, 30), still.initial(), rtol=1e-11, atol=1e-18).y[:, -1]
+    force = flows.ModifiedFlow(classes, LR_Y, LR_Z)
+    true = force.unpack(force.rhs(30.0, at_t))[1]
+    ideal = flows.IdealisedFlow(classes, LR_Y, LR_Z)
+    assert ideal.unpack(ideal.rhs(30.0, ideal.initial()))[0] == pytest.approx(true, rel=1e-3, abs=0)
 
 
 def test_idealised_flow_keeps_the_row_sums_of_Z() -> None:
@@ -309,7 +324,7 @@ def test_Gamma_is_the_integral_of_gamma() -> None:
     classes = overlapping_classes()
     flow = flows.IdealisedFlow(classes, LR_Y, LR_Z)
     arguments = (formulas.h_, formulas.M, formulas.K, formulas.eta_Y, formulas.eta_Z)
-    closed = function_of(formulas.Gamma, arguments)(flows.h(50 / 3, 9, LR_Y), 9, 3, LR_Y, LR_Z)
+    closed = function_of(formulas.Gamma, arguments)(clocks.h(50 / 3, 9, LR_Y), 9, 3, LR_Y, LR_Z)
     integral = LR_Z * quad(flow.gamma, 0, 50, epsabs=0, epsrel=1e-10)[0]
     # the exact integral of h h' is h^2/2 times K (M-1)^2/eta_Y
     assert closed == pytest.approx(integral, rel=1e-9, abs=0)

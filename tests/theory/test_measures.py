@@ -191,10 +191,11 @@ def test_only_the_labels_of_what_is_left_are_left() -> None:
     classes = overlapping_classes()
     Z = logits(classes)
     c = measures.attention(Z, classes)
-    assert set(c.coords) == {"query", "token"}
+    assert set(c.coords) == {"class", "query", "token"}
+    assert c["class"].values.tolist() == [0, 1, 2]
     assert c["query"].values.tolist() == [6, 7, 6]
-    assert set(measures.entropy(c, classes).coords) == {"query"}
-    assert set(measures.relative_gain(c.isel({"class": 1}), 3, 4).coords) == {"query"}
+    assert set(measures.entropy(c, classes).coords) == {"class", "query"}
+    assert set(measures.relative_gain(c.isel({"class": 1}), 3, 4).coords) == {"class", "query"}
     assert set(measures.recall(Z, classes, 0.1).coords) == {"threshold"}
 
 

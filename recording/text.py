@@ -1,4 +1,4 @@
-"""Extract what the chapters of Figures 7 and 10 show from finished trainings on text; README.md has the commands.
+"""Extract what the chapters of Figures 7 and 10 show from trainings on text; results/README.md has the commands.
 
 ``text.nc`` names in its attribute ``sources`` the command, commit, versions and configuration of every training.
 """
@@ -12,7 +12,7 @@ import xarray as xr
 
 from scansnap_core.storage.store import read
 
-HERE = Path(__file__).parent
+RESULTS = Path(__file__).parents[1] / "results"
 SETTINGS = ("vocab_size", "layers", "lr", "seed", "dropout", "positions", "optimizer")
 SHOWN_STEPS = (0, 500, 1000, 1500)
 """The iterations of Figure 7."""
@@ -98,7 +98,9 @@ def record(folder: Path) -> None:
     maps = shown_maps([stores[f"layers-{layers}_lr-5_seed-0"] for layers in (1, 3)])
     sources = [store.attrs | {"configuration": json.loads(store.configuration)} for store in stores.values()]
     result = runs.assign(maps=maps.rename(step="shown_step")).assign_attrs(sources=json.dumps(sources))
-    result.to_netcdf(HERE / "text.nc", engine="h5netcdf", encoding={name: {"zlib": True} for name in result.data_vars})
+    result.to_netcdf(
+        RESULTS / "text.nc", engine="h5netcdf", encoding={name: {"zlib": True} for name in result.data_vars}
+    )
 
 
 if __name__ == "__main__":

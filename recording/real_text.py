@@ -8,6 +8,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ from scansnap_core.text.corpus import Corpus, load_corpus
 from scansnap_core.text.samples import Samples, samples_after
 from scansnap_core.text.splits import UNK
 
-HERE = Path(__file__).parent
+RESULTS = Path(__file__).parents[1] / "results"
 QUERIES = ("the", "of", "and", "in", "to", ",", ".")
 RECORD = (10, 30, 100, 300, 1000, 2000, 3000, 4500, 6000)
 EARLY, LATE = 100, 6000
@@ -149,7 +150,7 @@ def record(folder: Path | None) -> None:
     runs = xr.concat(rows, dim="run").assign_coords(
         {name: ("run", [asdict(case)[name] for case in chosen]) for name in asdict(chosen[0])}
     )
-    source = provenance("python results/record_real_text.py") | {"device": "cpu", "threads": "1"}
+    source: dict[str, Any] = provenance("python -m recording.real_text") | {"device": "cpu", "threads": "1"}
     source |= {"date": datetime.now(UTC).date().isoformat(), "corpus": corpus.name, "trained_on": corpus.trained_on}
     source |= {"sha256": dict(corpus.sha256), "vocab_size": corpus.vocab_size, "batch_size": BATCH_SIZE}
     source |= {"num_next": NUM_NEXT, "least_next": LEAST_NEXT}
@@ -161,7 +162,7 @@ def record(folder: Path | None) -> None:
     coded = {
         name: {"zlib": True} for name, values in result.data_vars.items() if values.dtype.kind == "f" and values.ndim
     }
-    result.to_netcdf(HERE / "real_text.nc", engine="h5netcdf", encoding=coded)
+    result.to_netcdf(RESULTS / "real_text.nc", engine="h5netcdf", encoding=coded)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import torch
 import xarray as xr
-from record_real_text import LEAST_NEXT, NUM_NEXT, QUERIES
 
+from recording.real_text import LEAST_NEXT, NUM_NEXT, QUERIES
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.storage.store import read
 from scansnap_core.text import cooccurrence, gains
@@ -21,7 +21,7 @@ from scansnap_core.text.settings import Settings
 from scansnap_core.text.splits import UNK
 from scansnap_core.text.training import Training
 
-HERE = Path(__file__).parent
+RESULTS = Path(__file__).parents[1] / "results"
 VOCAB_SIZE = 2_000
 PATTERNS = ("layers-1_lr-*.zarr", "no-positions_*.zarr")
 MOMENTS = ("untrained", "trained", "gain")
@@ -82,7 +82,7 @@ def record(stores: list[Path], folder: Path | None) -> None:
             one = xr.concat(parts, dim=xr.Variable("query", list(QUERIES)))
             what = {"lr": settings.lr, "seed": settings.seed, "positions": settings.positions, "contexts": kind}
             rows.append(one.expand_dims("run").assign_coords({name: ("run", [what[name]]) for name in what}))
-    source = provenance("python results/record_content_scores.py FOLDER") | {
+    source = provenance("python -m recording.content_scores FOLDER") | {
         "corpus": corpus.name,
         "trained_on": corpus.trained_on,
         "sha256": dict(corpus.sha256),
@@ -92,7 +92,7 @@ def record(stores: list[Path], folder: Path | None) -> None:
     labelled = [[int((words.label == name).sum()) for name in one.label.values] for words in described["text"]]
     result = xr.concat(rows, dim="run")
     result = result.assign(labelled=(("query", "label"), labelled)).assign_attrs(source=json.dumps(source))
-    result.to_netcdf(HERE / "content_scores.nc", engine="h5netcdf")
+    result.to_netcdf(RESULTS / "content_scores.nc", engine="h5netcdf")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Extract what the chapters of Figures 6, 11 and 12 show from finished sweeps; README.md has the commands.
+"""Extract what the chapters of Figures 6, 11 and 12 show from finished sweeps; results/README.md has the commands.
 
 Each file names in its attribute ``sources`` the command, commit, versions and configuration of every sweep that it was
 extracted from.
@@ -15,7 +15,7 @@ from scansnap_core.data.datasets import syn_medium
 from scansnap_core.storage.store import read
 from scansnap_core.theory import measures
 
-HERE = Path(__file__).parent
+RESULTS = Path(__file__).parents[1] / "results"
 THRESHOLDS = {1: (0.028, 0.038), 3: (0.012, 0.016), 5: (0.0075, 0.0105), 10: (0.0040, 0.0050)}
 """The axes of Figures 11 and 12, by the number of query tokens m."""
 NUM_THRESHOLDS = 21
@@ -59,7 +59,7 @@ def write(name: str, values: dict[str, xr.DataArray], stores: list[xr.Dataset]) 
         raise ValueError(f"{name}: a run diverged; the chapters show means over all seeds")
     sources = json.dumps([store.attrs | {"configuration": json.loads(store.configuration)} for store in stores])
     result = xr.Dataset(values).assign_attrs(sources=sources)
-    result.to_netcdf(HERE / name, engine="h5netcdf", encoding={key: {"zlib": True} for key in values})
+    result.to_netcdf(RESULTS / name, engine="h5netcdf", encoding={key: {"zlib": True} for key in values})
 
 
 def record(folder: Path) -> None:

@@ -1,0 +1,116 @@
+"use strict";
+
+/** The colours of the page as it is now, light or dark. */
+function inks(element) {
+  const style = getComputedStyle(element);
+  const ink = (name) => style.getPropertyValue(`--lab-${name}`).trim();
+  return { text: ink("text"), grid: ink("grid"), common: ink("common"), bound: ink("bound"), hues: ink("hues").split(/\s+/), light: ink("light") };
+}
+
+/** The colour of distinct token i = 1..d of a class, from one end of the palette to the other. */
+function distinctInk({ hues: [from, to], light }, i, d) {
+  const hue = Number(from) + ((Number(to) - Number(from)) * (i - 1)) / Math.max(1, d - 1);
+  return `hsl(${hue} 70% ${light})`;
+}
+
+/** A number with the decimals that tell it from its neighbour a step away. */
+function decimal(y, step) {
+  return y.toFixed(Math.min(12, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)))).replace("-", "−");
+}
+
+/** What a chart draws: a name, a value for each time, and how. Dashed curves are the true gradient's. */
+function linesOf(kind, shown, truth, ink) {
+  const lines = [];
+  const line = (label, values, stroke, dash, legend = true) => values && lines.push({ label, values, stroke, dash, legend });
+  const d = shown.z.length - 1;
+  if (kind === "z") {
+    line("common token", shown.z[0], ink.common);
+    for (let i = 1; i <= d; i++) line(`distinct ${i}`, shown.z[i], distinctInk(ink, i, d));
+    truth?.z.forEach((values, i) => line("true gradient", values, i ? distinctInk(ink, i, d) : ink.common, [5, 4], i === 0));
+  } else if (kind === "entropy") {
+    line("entropy", shown.entropy, ink.common);
+    line("true gradient", truth?.entropy, ink.common, [5, 4]);
+  } else {
+    line("χ of the most frequent distinct token", shown.chi, ink.common);
+    line("bounds of (12)", shown.upper, ink.bound, [2, 3]);
+    line("lower bound of (12)", shown.lower, ink.bound, [2, 3], false);
+    line("true gradient", truth?.chi, ink.common, [5, 4]);
+  }
+  return lines;
+}
+
+/** A chart over time with marks at t_0', t_0 and the time shown; `caption` is its heading. */
+function makeChart(kind, caption) {
+  const holder = make("div", { class: "ss-lab-plot", role: "img" });
+  const legend = make("p", { class: "ss-lab-legend", "aria-hidden": "true" });
+  const figure = make("figure", { class: "ss-lab-chart" }, make("figcaption", {}, caption), legend, holder);
+  const marks = ["scan", "snap", "now"].map((name) => make("span", { class: `ss-lab-mark ss-lab-${name}` }));
+  marks[0].textContent = "t₀′";
+  marks[1].textContent = "t₀";
+  let [plot, drawn, places] = [null, "", []];
+
+  const axis = (ink) => ({ stroke: ink.text, font: "12px system-ui, sans-serif", grid: { stroke: ink.grid, width: 1 }, ticks: { stroke: ink.grid, size: 4 } });
+  const place = () => {
+    if (!plot) return;
+    marks.forEach((mark, i) => {
+      const left = plot.valToPos(places[i], "x");
+      mark.style.left = `${left}px`;
+      mark.hidden = !(left >= 0 && left <= plot.over.clientWidth);
+    });
+  };
+  const build = (data, lines, ink) => {
+    plot?.destroy();
+    const [first, last] = [data[0][0], data[0][data[0].length - 1]];
+    const logarithmic = (splits) => splits.map((t) => (Number.isInteger(Math.log10(t)) ? readable(t, 1) : ""));
+    const options = {
+      width: Math.max(200, holder.clientWidth),
+      height: 190,
+      scales: { x: { time: false, distr: 3, range: [first, last] } },
+      axes: [
+        { ...axis(ink), size: 28, values: (_, splits) => logarithmic(splits) },
+        { ...axis(ink), size: (_, texts) => 16 + 7 * Math.max(3, ...(texts ?? []).map((text) => text.length)), values: (_, splits, axis, space, step) => splits.map((y) => decimal(y, step)) },
+      ],
+      series: [{}, ...lines.map(({ label, stroke, dash }) => ({ label, stroke, dash, width: dash ? 1.4 : 2, points: { show: false } }))],
+      legend: { show: false },
+      cursor: { show: false },
+      hooks: { setSize: [place] },
+    };
+    plot = new uPlot(options, data, holder);
+    plot.over.append(...marks);
+  };
+
+  return {
+    figure,
+    get data() {
+      return plot?.data;
+    },
+    draw(shown, truth, moments, now) {
+      const ink = inks(figure);
+      const lines = linesOf(kind, shown, truth, ink);
+      // SGD may not have come as far as the flow beside it
+      const times = truth && truth.times.length > shown.times.length ? truth.times : shown.times;
+      const data = [Array.from(times), ...lines.map(({ values }) => Array.from(times, (_, i) => values[i] ?? null))];
+      const look = JSON.stringify([lines.map(({ label, stroke }) => [label, stroke]), data[0][0], data[0][data[0].length - 1]]);
+      if (look !== drawn) build(data, lines, ink);
+      else plot.setData(data);
+      drawn = look;
+      places = [moments.scan, moments.snap, now];
+      place();
+      legend.replaceChildren(
+        ...lines.filter((line) => line.legend).map(({ label, stroke, dash }) => {
+          const swatch = make("i", { class: dash ? "ss-lab-dashed" : "" });
+          swatch.style.borderColor = stroke;
+          return make("span", {}, swatch, label);
+        }),
+      );
+    },
+    mark(now) {
+      places[2] = now;
+      place();
+    },
+    describe: (text) => holder.setAttribute("aria-label", `${caption}. ${text}`),
+    resize() {
+      if (plot && holder.clientWidth) plot.setSize({ width: holder.clientWidth, height: 190 });
+    },
+  };
+}

@@ -1,0 +1,197 @@
+"use strict";
+
+const ORDER = ["dyn", "K", "M", "w", "rho", "beyond", "etaY", "etaZ", "T", "B", "seed"];
+const SGD_ONLY = ["T", "B", "seed"];
+const SETTLE = 250; // milliseconds without a change after which a draft is drawn anew in full
+const source = `(${labCore})().serve(self)`;
+
+/** Fills one lab's element. The first lab of a page has the page's address. */
+function makeLab(root) {
+  const start = { ...DEFAULTS, ...readAddress(root.dataset.preset).texts };
+  const ownsAddress = root === document.querySelector(".ss-lab");
+  const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+  let [texts, good] = [{ ...start }, check(start).values];
+  let [asked, shownId, coming, picture, timer] = [0, 0, {}, null, null];
+
+  const fields = Object.fromEntries(ORDER.map((key) => [key, makeField(key, (text, dragging) => change(key, text, dragging))]));
+  const time = makeTime((t) => {
+    texts.t = String(Number(t.toPrecision(4)));
+    good.t = t;
+    drawTime();
+    settle();
+  });
+  const bars = makeBars();
+  const charts = {
+    z: makeChart("z", "Attention logits z"),
+    entropy: makeChart("entropy", "Entropy on distinct tokens (nats)"),
+    chi: makeChart("chi", "Growth factor χ, bounds of (12)"),
+  };
+  const classId = freshId("class");
+  const classes = make("select", { id: classId });
+  classes.addEventListener("change", () => change("n", classes.value, false));
+  const [notice, status, spoken] = [
+    make("p", { class: "ss-lab-fault", role: "status" }),
+    make("p", { class: "ss-lab-status" }),
+    make("p", { class: "ss-lab-words", "aria-live": "polite" }),
+  ];
+  const link = make("a", { class: "ss-lab-link" }, "Link to this setting");
+  const reset = make("button", { type: "button" }, "Start over");
+  reset.addEventListener("click", () => take({ ...start }, ""));
+  const redraw = make("button", { type: "button" }, "Another draw");
+  redraw.addEventListener("click", () => change("seed", String((Number(texts.seed) + 1) % 1000000 || 0), false));
+  fields.seed.input.after(redraw);
+  const [numbers, course] = [make("table"), make("table")];
+
+  const scrolling = (label, table) => make("div", { class: "ss-lab-scroll", tabindex: "0", role: "region", "aria-label": label }, table);
+  const controls = [...ORDER.map((key) => fields[key].box), make("div", { class: "ss-lab-row" }, reset, link)];
+  const heading = make("figcaption", {}, make("label", { for: classId }, "Attention of class "), classes, " (tick: t = 0)");
+  const view = [
+    notice,
+    status,
+    time.bar,
+    make("figure", { class: "ss-lab-chart" }, heading, bars.list),
+    ...Object.values(charts).map(({ figure }) => figure),
+    scrolling("The numbers at this time", numbers),
+    spoken,
+    make("details", {}, make("summary", {}, "The curves as a table"), scrolling("The curves as a table", course)),
+  ];
+  root.replaceChildren(
+    make(
+      "div",
+      { class: "ss-lab-frame" },
+      make("div", { class: "ss-lab-controls", role: "group", "aria-label": "Setting" }, ...controls),
+      make("div", { class: "ss-lab-view" }, ...view),
+    ),
+  );
+
+  function change(key, text, dragging) {
+    texts[key] = text;
+    if (key === "K" && Number(texts.n) > Number(text) && Number(text) >= 1) texts.n = text;
+    refresh(dragging);
+  }
+  /** Shows what is wrong with the texts, or asks for their picture. */
+  function refresh(dragging, unread = "") {
+    const { values, faults } = check(texts);
+    ORDER.forEach((key) => fields[key].show(texts[key], faults[key]));
+    SGD_ONLY.forEach((key) => (fields[key].box.hidden = texts.dyn !== "sgd"));
+    const elsewhere = ["n", "t"].map((key) => faults[key]).filter(Boolean);
+    const any = Object.keys(faults).length > 0;
+    notice.textContent = [unread, ...elsewhere, any ? "The picture shows the last sound setting." : ""].filter(Boolean).join(" ");
+    root.dataset.faults = Object.keys(faults).join(" ");
+    clearTimeout(timer);
+    if (!any) good = values;
+    if (!any || picture === null) ask(dragging);
+    settle(dragging && !any);
+  }
+  function ask(draft) {
+    root.dataset.state = "busy";
+    const { K, M, w, rho, etaY, etaZ, T, B, seed, dyn } = good;
+    worker.postMessage({ id: ++asked, draft, settings: { K, M, w, rho, etaY, etaZ, T, B, seed, dyn } });
+  }
+  /** What waits until the reader pauses: the full picture, the address, the words. */
+  function settle(full = false) {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (full) ask(false);
+      if (time.playing) return settle();
+      if (ownsAddress && Object.keys(check(texts).faults).length === 0) {
+        const address = writeAddress(texts, start);
+        link.href = `#${address || writeAddress(texts, { ...start, K: "" })}`;
+        if (address || location.hash.includes("=")) history.replaceState(null, "", link.href);
+      }
+      speak();
+    }, SETTLE);
+  }
+
+  worker.onmessage = ({ data: { id, settings, path, failure } }) => {
+    if (id < shownId) return;
+    if (id > shownId) [shownId, coming] = [id, { settings }];
+    if (failure) {
+      notice.textContent = `This setting can't be followed (${failure}); the picture shows the last one that could.`;
+      root.dataset.state = "failed";
+      return;
+    }
+    coming[path.dynamics === settings.dyn ? "shown" : "truth"] = path;
+    const { shown, truth } = coming;
+    if (!shown || !(truth || settings.dyn === "true")) return;
+    const fresh = picture === null;
+    picture = { settings, system: core.withOverlap(settings), moments: core.moments(settings), shown, truth };
+    draw();
+    if (fresh && "play" in root.dataset) time.play();
+    if (id === asked && shown.done) {
+      root.dataset.state = "done";
+      speak();
+    }
+  };
+
+  function draw() {
+    const { settings, system, moments, shown, truth } = picture;
+    const seen = { ...settings, n: Math.min(good.n, settings.K) };
+    const [curves, beside] = [shown, truth].map((path) => path && curvesOf(path, system, seen));
+    Object.assign(picture, { curves, beside, seen });
+    classes.replaceChildren(...system.tokens.map((_, i) => make("option", { value: i + 1 }, String(i + 1))));
+    classes.value = seen.n;
+    status.replaceChildren(...statusOf(picture));
+    good.t = time.span((truth ?? shown).times, moments, good.t || moments.snap);
+    for (const [kind, chart] of Object.entries(charts)) {
+      chart.draw(curves, beside, moments, good.t);
+      const values = { z: curves.z[0], entropy: curves.entropy, chi: curves.chi }[kind];
+      chart.describe(courseOf({ z: "z of the common token", entropy: "Entropy", chi: "χ" }[kind], curves, values, moments));
+    }
+    const rows = moments.all.map((t, i) => {
+      const k = indexAt(curves.times, t);
+      return [["t₀′/2", "t₀′", "t₀", "4 t₀", "40 t₀"][i], ...[t, ...curves.z.map((z) => z[k]), curves.entropy[k], curves.chi[k]].map((x) => readable(x))];
+    });
+    fillTable(course, `${FIELDS.dyn.choices[settings.dyn]}, class ${seen.n}`, ["moment", "t", "z common", ...settings.w.map((_, i) => `z distinct ${i + 1}`), "entropy", "χ"], rows);
+    drawTime();
+  }
+  function drawTime() {
+    if (!picture?.curves) return;
+    const { curves, beside, seen, system, moments } = picture;
+    bars.draw(curves, indexAt(curves.times, good.t), system.probs[seen.n - 1], seen.w, inks(root));
+    Object.values(charts).forEach((chart) => chart.mark(good.t));
+    const heads = ["at this time", "as printed (Theorem 4)", FIELDS.dyn.choices[curves.dynamics], "true gradient"];
+    const rows = numbersOf(curves, beside, seen, moments, good.t);
+    if (!beside) [heads, ...rows].forEach((row) => row.pop());
+    fillTable(numbers, "The numbers", heads, rows);
+  }
+  function speak() {
+    if (!picture?.curves || time.playing) return;
+    const { curves, beside, seen, moments } = picture;
+    const words = sentenceOf(curves, beside, seen, moments, good.t);
+    if (spoken.textContent !== words) spoken.textContent = words;
+  }
+
+  /** Takes a whole set of texts. */
+  function take(taken, unread) {
+    texts = taken;
+    refresh(false, unread);
+  }
+  function readHash() {
+    const hash = location.hash;
+    if (!hash.includes("=") && (hash.length < 2 || document.getElementById(hash.slice(1)))) return take({ ...texts }, "");
+    const { texts: given, fault } = readAddress(hash);
+    take({ ...start, ...given }, fault);
+  }
+
+  root.lab = { charts, get picture() { return picture; } };
+  new ResizeObserver(() => Object.values(charts).forEach((chart) => chart.resize())).observe(root);
+  new MutationObserver(() => picture && draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  if (ownsAddress) {
+    addEventListener("hashchange", readHash);
+    readHash();
+  } else take({ ...start }, "");
+}
+
+/** The two moments and where the setting stands to Assumption 2. */
+function statusOf({ settings: { K, M, rho, w }, moments, shown }) {
+  const [low, high] = [lowerOverlap(M), upperOverlap(K)];
+  const wanted = low < high ? `${brief(low)} ≤ ρ < ${brief(high)}` : `M > ${brief((6 / high) ** 2)} to leave any ρ`;
+  const met = rho >= low && rho < high;
+  const last = shown.times[shown.times.length - 1];
+  const short = shown.done && last < 0.99 * moments.all[4] ? ` SGD is drawn up to t = ${readable(last)}.` : "";
+  return [
+    make("b", {}, `t₀′ = ${readable(moments.scan)}, t₀ = ${readable(moments.snap)}`),
+    ` steps of batch size 1. Assumption 2 asks for ${wanted}: ${met ? "met" : "not met"}.${short}`,
+  ];
+}

@@ -1,0 +1,63 @@
+"use strict";
+
+const percent = (x) => (Number.isFinite(x) ? `${(100 * x).toFixed(0)} %` : "–");
+
+/** The rows of the table: what it is, as printed (Theorem 4), under the dynamics shown, under the true gradient. */
+function numbersOf(shown, truth, settings, moments, now) {
+  const beside = truth ?? shown;
+  const [i, j] = [indexAt(shown.times, now), indexAt(beside.times, now)];
+  const printed = printedAt(core.formulas.h(now / settings.K, settings.M, settings.etaY), settings);
+  const chi = [core.formulas.chi_lower(shown.f_0, printed.B), core.formulas.chi_upper(printed.B)].map((x) => readable(x));
+  const winner = shown.winner;
+  const bounds = (curves, k) => (curves?.B ? `${readable(curves.lower[k])} to ${readable(curves.upper[k])}` : "–");
+  const finished = beside.times[beside.times.length - 1] <= shown.times[shown.times.length - 1];
+  return [
+    ["z of the common token", readable(printed.z), readable(shown.z[0][i]), readable(beside.z[0][j])],
+    [`z of distinct token ${winner}`, "–", readable(shown.z[winner][i]), readable(beside.z[winner][j])],
+    ["Bₙ", readable(printed.B), shown.B ? readable(shown.B[i]) : "–", readable(beside.B[j])],
+    [`χ of distinct token ${winner}`, `${chi[0]} to ${chi[1]}`, readable(shown.chi[i]), readable(beside.chi[j])],
+    ["bounds of χ by (12)", "–", bounds(shown, i), bounds(beside, j)],
+    ["entropy, nats", "–", readable(shown.entropy[i]), readable(beside.entropy[j])],
+    [
+      "movement after t₀ (common token, to 40 t₀)",
+      percent(printedShareAfter(settings, moments)),
+      finished ? percent(shareAfter(shown.times, shown.z[0], moments.snap)) : "–",
+      percent(shareAfter(beside.times, beside.z[0], moments.snap)),
+    ],
+  ];
+}
+
+/** A table with a heading for each row and column. */
+function fillTable(table, caption, heads, rows) {
+  const row = (cells, tag) =>
+    make("tr", {}, ...cells.map((cell, i) => (tag === "th" || i === 0 ? make("th", { scope: i === 0 && tag === "td" ? "row" : "col" }, cell) : make(tag, {}, cell))));
+  table.replaceChildren(
+    make("caption", {}, caption),
+    make("thead", {}, row(heads, "th")),
+    make("tbody", {}, ...rows.map((cells) => row(cells, "td"))),
+  );
+}
+
+/** The picture in words, for those who don't see it. */
+function sentenceOf(shown, truth, settings, moments, now) {
+  const i = indexAt(shown.times, now);
+  const c = shown.c[i];
+  const name = FIELDS.dyn.choices[shown.dynamics];
+  const top = c.indexOf(Math.max(...c));
+  const strongest = top ? `distinct token ${top}` : "the common token";
+  const beside = truth
+    ? ` Under the true gradient z of the common token is ${readable(truth.z[0][indexAt(truth.times, now)])}.`
+    : "";
+  return (
+    `${name}, t = ${readable(now)} (${readable(now / moments.snap, 2)} t₀): class ${settings.n} gives most attention, ` +
+    `${(100 * c[top]).toFixed(1)} %, to ${strongest}, and ${(100 * c[0]).toFixed(1)} % to the common token; entropy ` +
+    `${readable(shown.entropy[i])} nats; z of the common token ${readable(shown.z[0][i])}.${beside}`
+  );
+}
+
+/** A chart in words: a curve at the moments of the book. */
+function courseOf(name, { times }, values, moments) {
+  const at = (t) => readable(values[indexAt(times, t)]);
+  const [, scan, snap, , end] = moments.all;
+  return `${name}: ${at(scan)} at t₀′, ${at(snap)} at t₀, ${at(end)} at the end.`;
+}

@@ -1,0 +1,50 @@
+"use strict";
+
+/** The curves of class n along a path: what the charts draw, the bars show and the table says. */
+function curvesOf(path, system, settings) {
+  const { n, w, etaY, M, K } = settings;
+  const [own, L] = [system.tokens[n - 1], system.L];
+  const times = path.times;
+  const z = Array.from(own, (token) => Float64Array.from(times, (_, i) => path.z[i * L + token]));
+  const c = Array.from(times, (_, i) => core.attention(system, n - 1, path.z.subarray(i * L, (i + 1) * L)));
+  const winner = 1 + w.indexOf(Math.max(...w)); // l_0: the most frequent of the class's distinct tokens
+  const f = system.probs[n - 1];
+  const f_0 = f[winner] / Math.hypot(...f);
+  const B = path.B && Float64Array.from(times, (_, i) => path.B[i * K + n - 1]);
+  return {
+    dynamics: path.dynamics,
+    times,
+    z,
+    c,
+    winner,
+    f_0,
+    B,
+    entropy: Float64Array.from(c, core.entropy),
+    chi: z[winner].map((value) => core.formulas.chi(value, 0)),
+    lower: B && B.map((value) => core.formulas.chi_lower(f_0, value)),
+    upper: B && B.map((value) => core.formulas.chi_upper(value)),
+    h: Float64Array.from(times, (t) => core.formulas.h(t / K, M, etaY)),
+  };
+}
+
+/** The index of the last of the times up to t; the first where all are later. */
+function indexAt(times, t) {
+  let index = 0;
+  while (index + 1 < times.length && times[index + 1] <= t * (1 + 1e-12)) index++;
+  return index;
+}
+
+/** The share of the common token's movement, up to the last time, that comes after t_0. */
+function shareAfter(times, z, snap) {
+  return 1 - z[indexAt(times, snap)] / z[z.length - 1];
+}
+
+/** z of the common token and B_n as Theorem 4 prints them, at h = h(t/K). */
+function printedAt(h, { M, K, rho, etaY, etaZ }) {
+  return { z: core.formulas.z_printed(h, M, K, rho, etaY, etaZ), B: core.formulas.B_printed(h, M, K, rho, etaY, etaZ) };
+}
+
+function printedShareAfter(settings, { scan, snap, all }) {
+  const at = (t) => printedAt(core.formulas.h(t / settings.K, settings.M, settings.etaY), settings).z;
+  return 1 - at(snap) / at(all[all.length - 1]);
+}

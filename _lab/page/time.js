@@ -1,0 +1,76 @@
+"use strict";
+
+const TICKS = 1000; // of the time slider
+const PLAY = 8000; // milliseconds from the first time to the last
+const PAUSE = 1500; // between two moments, for readers who asked for less motion
+
+/** The time slider, on a logarithmic clock, and the play button. `moved(t)` hears of every new time. */
+function makeTime(moved) {
+  const button = make("button", { type: "button" }, "Play");
+  const slider = make("input", { type: "range", min: 0, max: TICKS, "aria-label": "Time t" });
+  const output = make("output", {});
+  const bar = make("div", { class: "ss-lab-time" }, button, slider, output);
+  let [first, last, now, moments, timer] = [1, 2, 1, null, null];
+
+  const at = (share) => first * (last / first) ** share;
+  const share = (t) => Math.log(t / first) / Math.log(last / first);
+  const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const stop = () => {
+    cancelAnimationFrame(timer);
+    clearTimeout(timer);
+    timer = null;
+    button.textContent = "Play";
+  };
+  const go = (t) => {
+    show(t);
+    moved(now);
+  };
+
+  function show(t) {
+    now = Math.min(last, Math.max(first, t));
+    const words = `t = ${readable(now)} = ${readable(now / moments.snap, 2)} t₀`;
+    if (slider !== document.activeElement || timer !== null) slider.value = Math.round(TICKS * share(now));
+    slider.setAttribute("aria-valuetext", words);
+    output.textContent = words;
+  }
+  function play() {
+    if (now >= last * 0.999) go(first);
+    button.textContent = "Pause";
+    if (calm()) {
+      const jump = () => {
+        const next = moments.all.find((t) => t > now * 1.001);
+        if (next === undefined) return stop();
+        go(next);
+        timer = setTimeout(jump, PAUSE);
+      };
+      return jump();
+    }
+    let [begun, from] = [performance.now(), share(now)];
+    const frame = (time) => {
+      const to = from + Math.max(0, time - begun) / PLAY;
+      go(at(Math.min(1, to)));
+      if (to < 1) timer = requestAnimationFrame(frame);
+      else stop();
+    };
+    timer = requestAnimationFrame(frame);
+  }
+  button.addEventListener("click", () => (timer === null ? play() : stop()));
+  slider.addEventListener("input", () => {
+    stop();
+    go(at(Number(slider.value) / TICKS));
+  });
+
+  return {
+    bar,
+    play: () => calm() || play(), // of its own accord it plays only where motion is welcome
+    get playing() {
+      return timer !== null;
+    },
+    /** Takes the span of a picture, and keeps t within it. */
+    span(times, found, t) {
+      [first, last, moments] = [times[0], times[times.length - 1], found];
+      show(t);
+      return now;
+    },
+  };
+}

@@ -1,0 +1,37 @@
+"""What the package needs beyond its numerics, in the extras by which pip installs it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from scansnap_core.bad_input import BadInput
+
+
+class MissingExtra(BadInput, ImportError):
+    """An extra of this package isn't installed."""
+
+
+@contextmanager
+def needs(extra: str) -> Iterator[None]:
+    """Name the extra that a failing import needs.
+
+    Parameters
+    ----------
+    extra : str
+        One of ``pyproject.toml``'s, such as ``"sweeps"``.
+
+    Raises
+    ------
+    MissingExtra
+        If a module that is imported in the block isn't installed.
+
+    Examples
+    --------
+    >>> with needs("sweeps"):
+    ...     import nowhere
+    Traceback (most recent call last):
+    scansnap_core.extras.MissingExtra: nowhere: it isn't installed; pip install 'scansnap_core[sweeps]'
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"{error.name}", "it isn't installed", f"pip install 'scansnap_core[{extra}]'") from None

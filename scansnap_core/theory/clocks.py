@@ -1,0 +1,128 @@
+"""How far learning has come: h and h* of one class seen again and again, and the omegas of Lemma 8.
+
+Time counts steps of batch size 1 that show the class; with K classes seen in turn, t such steps are t/K for each.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import lambertw
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import check_count, check_numbers
+from scansnap_core.theory import formulas
+from scansnap_core.theory.functions import function_of
+
+Floats = NDArray[np.float64]
+
+_h = function_of(formulas.h, (formulas.t, formulas.M, formulas.eta_Y))
+_h_rate = function_of(formulas.h_rate, (formulas.h_, formulas.M, formulas.eta_Y))
+
+
+def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
+    """h(t) of Eqn 45 through Lambert's W, to full relative precision; arrays broadcast.
+
+    Parameters
+    ----------
+    t
+        Time >= 0 in steps of batch size 1 that show the class; with K classes seen in turn pass t/K.
+    vocab_size, lr_y
+        M >= 2 and eta_Y > 0.
+
+    Raises
+    ------
+    BadInput
+        A number outside these ranges, NaN or infinity.
+
+    Examples
+    --------
+    >>> h([0, 10, 100], vocab_size=100, lr_y=1.0).round(4)
+    array([0.    , 0.0601, 0.0912])
+    """
+    time = check_numbers("t", t, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")
+    return height(time, _vocabulary(vocab_size), _rate(lr_y))
+
+
+def height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
+    """:func:`h` without a look at its arguments, for right-hand sides."""
+    M = np.asarray(vocab_size, dtype=np.float64)
+    u = M * _h(t, M, lr_y)
+    # W is exact to an absolute 1e-15 in M h; one Newton step on Eqn 45 makes that relative where M h is small.
+    residual = np.expm1(u) + (M - 1) * u - M * np.asarray(lr_y) * np.asarray(t)
+    return np.asarray((u - residual / (np.exp(u) + M - 1)) / M)
+
+
+def h_star(steps: int, vocab_size: float, lr_y: float) -> Floats:
+    """h*(0), ..., h*(steps) by the recursion of Eqn 33, shape (steps + 1,).
+
+    Parameters
+    ----------
+    steps
+        Steps of batch size 1 that show the class, 0 or more.
+    vocab_size, lr_y
+        M >= 2 and eta_Y > 0.
+
+    Raises
+    ------
+    BadInput
+        A number outside these ranges.
+
+    Examples
+    --------
+    >>> h_star(2, vocab_size=100, lr_y=1.0).round(4)
+    array([0.    , 0.01  , 0.0198])
+    """
+    check_count("steps", steps, least=0)
+    M, rate = float(_vocabulary(vocab_size)), float(_rate(lr_y))
+    values = np.zeros(steps + 1)
+    for s in range(steps):
+        values[s + 1] = values[s] + _h_rate(values[s], M, rate)
+    return values
+
+
+def h_rhs(t: float, h: Floats, vocab_size: float, lr_y: float) -> Floats:
+    """dh/dt of Eqn 44, for ``solve_ivp(h_rhs, ..., args=(vocab_size, lr_y))``."""
+    return np.asarray(_h_rate(h, vocab_size, lr_y))
+
+
+def omega(vocab_size: ArrayLike) -> tuple[Floats, Floats]:
+    """omega_0 and omega_1 of Lemma 8, from both branches of Lambert's W.
+
+    Parameters
+    ----------
+    vocab_size
+        M >= 1 + e, so 4 tokens or more.
+
+    Raises
+    ------
+    BadInput
+        A smaller M: exp(M h) stays above (M - 1) M h, and there are no such omegas.
+
+    Examples
+    --------
+    >>> [float(value.round(3)) for value in omega(1000)]
+    [0.0, 0.32]
+    """
+    M = np.asarray(vocab_size, dtype=np.float64)
+    if not np.all(1 + math.e < M):  # 1 + e as a float is less than 1 + e
+        raise BadInput(
+            value=f"vocab_size = {M}",
+            rule="exp(M h) meets (M - 1) M h from M = 1 + e on (Lemma 8)",
+            remedy="use 4 tokens or more",
+        )
+    u_lower, u_upper = (-lambertw(-1 / (M - 1), branch).real for branch in (0, -1))
+    # 2 + ln(u_lower/M)/ln M with u_lower = exp(u_lower)/(M - 1), written so that nothing cancels
+    return np.asarray((u_lower - np.log1p(-1 / M)) / np.log(M)), np.asarray(u_upper / np.log(M) - 1)
+
+
+def _vocabulary(vocab_size: ArrayLike) -> Floats:
+    return check_numbers("vocab_size", vocab_size, least=2, rule="M is finite and at least 2", remedy="pass e.g. 100")
+
+
+def _rate(lr_y: ArrayLike) -> Floats:
+    tiny = float(np.nextafter(0, 1))
+    rule, remedy = "a learning rate is positive and finite", "pass e.g. 1.0"
+    return check_numbers("lr_y", lr_y, least=tiny, rule=rule, remedy=remedy)

@@ -1,0 +1,163 @@
+"""One way to integrate any flow, with the labels of a training's data set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy.integrate import solve_ivp
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import check_numbers
+from scansnap_core.theory.flows import Floats, Flow
+
+OTHERS = -1
+"""The ``output`` coordinate of the column that stands for all tokens that are no next token, as a training has it."""
+UNITS = {"step": "steps of batch size 1", "round": "rounds t/K of K steps", "tau": "tau = eta_Y t/K"}
+"""What times can count."""
+_DIMS = {"Y": ("token", "output"), "Z": ("query", "token"), "B": ("class",)}
+
+
+class IntegrationFailed(RuntimeError):
+    """The solver gave up before the last time; the message says where, why and what to try."""
+
+
+def solve(
+    flow: Flow,
+    times: ArrayLike,
+    *,
+    initial: ArrayLike | Mapping[str, Any] | None = None,
+    unit: str = "step",
+    method: str = "LSODA",
+    rtol: float = 1e-10,
+    atol: float = 1e-15,
+) -> xr.Dataset:
+    """Integrate a flow from t = 0.
+
+    Parameters
+    ----------
+    flow
+        One of :mod:`scansnap_core.theory.flows`, or any other :class:`~scansnap_core.theory.flows.Flow`.
+    times
+        When the state is kept: ascending, finite, not negative.
+    initial
+        Z(0) of shape (Q, L); or arrays by name, "Z" and "Y" (L, K + 1), such as a data set at one recorded moment.
+        Default: all zero. B always starts at 0.
+    unit
+        What one unit of ``times`` is: "step" (of batch size 1), "round" (K steps, so that each class was seen once in
+        the mean) or "tau" (eta_Y t/K = 1, on which t_0' is ln M).
+    method, rtol, atol
+        Of :func:`scipy.integrate.solve_ivp`. With the defaults Z keeps a relative error of some 1e-10 up to a hundred
+        thousand t_0, and LSODA goes on where fast attention makes the flow stiff (eta_Z >> eta_Y).
+
+    Returns
+    -------
+    xarray.Dataset
+        With the labels of :func:`scansnap_core.engine.training.train`: ``Z`` (recorded, query, token) and, where the
+        flow has it, ``Y`` (recorded, token, output) with its ``multiplicity``; and ``B`` (recorded, class), B_n of
+        Theorem 3. ``recorded`` counts in ``unit``, which its attribute ``units`` names.
+
+    Raises
+    ------
+    BadInput
+        Times, initial values or a unit that aren't as above, before anything is computed.
+    IntegrationFailed
+        The solver gave up or met numbers that aren't finite.
+
+    Examples
+    --------
+    >>> from scansnap_core.data.datasets import with_overlap
+    >>> from scansnap_core.theory.flows import TrueFlow
+    >>> path = solve(TrueFlow(with_overlap(2, 100, 0.3), lr_y=1.0, lr_z=0.1), [0, 10, 100])
+    >>> path.Z.sel(token=0).values.ravel().round(3)
+    array([ 0.   , -0.01 , -0.064])
+    >>> path.recorded.units
+    'steps of batch size 1'
+    """
+    classes = flow.classes
+    if unit not in UNITS:
+        raise BadInput(value=f"unit = {unit!r}", rule=f"the choices are {', '.join(UNITS)}", remedy="use one of them")
+    steps_of = {"step": 1.0, "round": classes.num_classes, "tau": classes.num_classes / flow.lr_y}[unit]
+    recorded = _checked_times(times)
+    start = _start(flow, initial)
+    states = _integrate(flow, recorded * steps_of, start, method=method, rtol=rtol, atol=atol)
+
+    variables: dict[str, Any] = {
+        name: (("recorded", *_DIMS[name]), part, {"units": "logits"})
+        for name, part in zip(flow.shapes, flow.unpack(states), strict=True)
+    }
+    compact, K, M = classes.compact, classes.num_classes, classes.vocab_size
+    outputs = [*classes.next_of, *([OTHERS] if M > K else [])]
+    if "Y" in variables:
+        counts = [1.0] * K + [M - K] * (len(outputs) - K)
+        variables["multiplicity"] = ("output", counts, {"units": "outputs"})
+    clock = UNITS[unit] + ("" if flow.class_weight < 1 or K == 1 else ", each showing every class (Eqn 10 as printed)")
+    labels = {
+        "recorded": ("recorded", recorded, {"units": clock}),
+        "query": compact.queries,
+        "token": compact.tokens,
+        "output": outputs,
+        "class": range(K),
+    }
+    return xr.Dataset(
+        variables,
+        coords={name: label for name, label in labels.items() if "Y" in variables or name != "output"},
+        attrs={
+            "flow": flow.name,
+            "lr_y": flow.lr_y,
+            "lr_z": flow.lr_z,
+            "vocab_size": M,
+            "num_classes": K,
+            "class_weight": flow.class_weight,
+            "steps_per_unit": steps_of,
+            "initial": "zero" if initial is None else "given",
+        },
+    )
+
+
+def _checked_times(times: ArrayLike) -> Floats:
+    rule, remedy = "times are finite, not negative and ascending", "pass e.g. [0, 10, 100]"
+    recorded = np.atleast_1d(check_numbers("times", times, least=0, rule=rule, remedy=remedy))
+    if recorded.ndim != 1 or not recorded.size or (np.diff(recorded) <= 0).any():
+        raise BadInput(value=f"times of shape {recorded.shape}", rule=rule, remedy=remedy)
+    return recorded
+
+
+def _start(flow: Flow, initial: ArrayLike | Mapping[str, Any] | None) -> Floats:
+    if isinstance(initial, xr.DataArray):
+        initial = {"Z": initial}
+    if not isinstance(initial, Mapping):
+        return flow.initial(initial)
+    parts = {name: initial[name] for name in ("Z", "Y") if name in initial and name in flow.shapes}
+    for name, part in parts.items():
+        if isinstance(part, xr.DataArray):
+            labels = {"token": flow.classes.compact.tokens, "query": flow.classes.compact.queries}
+            if sorted(map(str, part.dims)) != sorted(_DIMS[name]) or not all(
+                np.array_equal(part[dim], labels[dim]) for dim in _DIMS[name] if dim in labels
+            ):
+                raise BadInput(
+                    value=f"initial {name} over {', '.join(map(str, part.dims))}",
+                    rule=f"it is one moment of one run of the flow's own classes, over {', '.join(_DIMS[name])}",
+                    remedy="choose one, e.g. run.isel(seed=0, rate=0, recorded=-1)",
+                )
+            parts[name] = part.transpose(*_DIMS[name]).values
+    return flow.initial(**parts)
+
+
+def _integrate(flow: Flow, t: Floats, start: Floats, **solver: Any) -> Floats:
+    """The states at times t >= 0, shape (t, N)."""
+    later = t[t > 0]
+    if not later.size:
+        return start[None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        path = solve_ivp(flow.rhs, (0, later[-1]), start, t_eval=later, **solver)
+    states = np.vstack([start[None][: len(t) - len(later)], path.y.T])
+    if not path.success or not np.isfinite(states).all():
+        raise IntegrationFailed(
+            f"the {flow.name} with lr_y = {flow.lr_y:g}, lr_z = {flow.lr_z:g} could not be integrated to step "
+            f"{later[-1]:g}: {path.message}; ask for earlier times, a smaller rate or a larger rtol"
+        )
+    return states

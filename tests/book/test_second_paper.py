@@ -1,0 +1,87 @@
+"""What a newcomer does to add a statement of another paper: a notebook, and its lines in the table of contents."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import nbformat
+
+from scansnap_core.book.board import board_html, errata_html
+from scansnap_core.book.claims import CLAIMS_FILE
+from scansnap_core.book.graph import graph_svg
+from scansnap_core.ledger import VERDICT_MIME
+from tests.book.books import CHAPTER, GOOD_CELLS, registered
+from tests.book.conftest import Run
+
+NOTEBOOK = Path("chapters", "li2023_lemma_08.ipynb")
+PAPER = """\
+    li2023: {title: Topics, authors: [Yuchen Li, Yuanzhi Li, Andrej Risteski], year: 2023, statements: [lemma]}
+"""
+REFUTED = (
+    "lemma.witness('numeric').refute('a tenth', 0.7, '<=', 0.6, control=another(0.3), control_is='so', "
+    "place='Lemma 8', printed='2', repair='1', consequence='none')"
+)
+
+
+def url(page_id: str) -> str:
+    return f"{page_id}.html"
+
+
+def content(book: Path) -> dict[str, str]:
+    return {str(path.relative_to(book)): path.read_text() for path in book.rglob("*") if path.is_file()}
+
+
+def add_the_statement(book: Path) -> None:
+    sources = [source.replace("lemma_08", "li2023_lemma_08") for source in GOOD_CELLS]
+    cells = [
+        nbformat.v4.new_markdown_cell("# Lemma 8 of Li et al. (2023): a heading"),
+        *map(nbformat.v4.new_code_cell, [*sources[:-1], REFUTED, sources[-1]]),
+    ]
+    metadata = registered("lemma_08", paper="li2023", title="Another growth", uses=["lemma_08"])
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), book / NOTEBOOK)
+    contents = (book / "_toc.yml").read_text()
+    (book / "_toc.yml").write_text(contents.replace("chapters:\n", f"{PAPER}chapters:\n- file: {NOTEBOOK}\n"))
+
+
+def test_a_statement_of_a_second_paper_touches_two_files_and_collides_with_nothing(book: Path, scansnap: Run) -> None:
+    before = content(book)
+    add_the_statement(book)
+    changed = {path for path, text in content(book).items() if before.get(path) != text}
+    assert changed == {str(NOTEBOOK), "_toc.yml"}
+
+    # what is claimed is new, so it's stored, read and reviewed; then all is verified
+    assert scansnap("verify", "--store", NOTEBOOK.stem)[0] == 1
+    assert scansnap("claims", "--write")[0] == 0
+    assert scansnap("verify")[::2] == (0, "")
+    after = content(book)
+    assert {path for path in after if before.get(path) != after[path]} == {*changed, str(CLAIMS_FILE)}
+
+    outputs = nbformat.read(book / NOTEBOOK, as_version=4).cells[-1].outputs
+    assert outputs[0].data[VERDICT_MIME]["name"] == "Lemma 8 of Li et al. (2023)"
+
+    board = board_html(book, url)
+    assert '<a href="lemma_08.html">Lemma 8</a>' in board
+    section = board.partition(">Statements of Li et al. (2023)</th>")[2]
+    assert '<a href="li2023_lemma_08.html">Lemma 8 of Li et al. (2023)</a>' in section
+    assert "fails as printed" in section
+    assert "2 of 2 statements have a verdict; 1 fully verified." in board
+
+    svg = ElementTree.fromstring(graph_svg(book, url))
+    space = "{http://www.w3.org/2000/svg}"
+    assert [node.findtext(f"{space}text") for node in svg.iter(f"{space}g") if "ss-node" in node.get("class", "")] == [
+        "Lemma 8",
+        "Lemma 8, Li 2023",
+    ]
+    assert len([path for path in svg.iter(f"{space}path") if path.get("class") == "ss-edge ss-uses"]) == 1 + 1
+
+    assert '<a href="li2023_lemma_08.html#refutation-1">Lemma 8 of Li et al. (2023)</a>' in errata_html(book, url)
+
+
+def test_it_can_not_take_the_first_papers_name(book: Path, scansnap: Run) -> None:
+    add_the_statement(book)
+    notebook = json.loads((book / NOTEBOOK).read_text())
+    notebook["metadata"]["scansnap"]["paper"] = "tian2023"
+    (book / NOTEBOOK).write_text(json.dumps(notebook))
+    code, _, errors = scansnap("verify", CHAPTER.stem)
+    assert code == 1
+    assert "lemma_08: li2023_lemma_08 is Lemma 8 too" in errors

@@ -1,0 +1,115 @@
+"""YAML and JSON: what scalars mean, keys that differ, errors that name file and place, and named classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from scansnap_core import BadInput
+from scansnap_core.data import files
+from scansnap_core.data.class_files import load_classes
+from scansnap_core.data.sequences import SequenceClasses
+
+
+def read(tmp_path: Path, text: str, name: str = "a.yaml") -> Any:
+    (tmp_path / name).write_text(text, encoding="utf8")
+    return files.read(tmp_path / name, example="see there")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e-1", 0.1), ("1E3", 1000.0), ("-2.5e+3", -2500.0), (".5", 0.5), ("2.", 2.0), (".inf", float("inf")),
+        ("-.inf", -float("inf")), ("010", 10), ("0o10", 8), ("0x10", 16), ("no", "no"), ("on", "on"), ("true", True),
+        ("~", None), ("12:30", "12:30"), ("1_000", "1_000"), ("2001-01-01", "2001-01-01"), ("'1e-1'", "1e-1"),
+    ],
+)  # fmt: skip
+def test_scalars_are_those_of_yaml_1_2(text: str, value: Any, tmp_path: Path) -> None:
+    found = read(tmp_path, text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_the_plain_loader_reads_some_of_them_otherwise() -> None:
+    assert [yaml.safe_load(text) for text in ("1e-1", "no", "010")] == ["1e-1", False, 8]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.yaml", "a: 1\nb: {c: 1,\n c: 2}", "key 'c' twice in line 3: the keys of a mapping differ"),
+        ("a.yaml", "{1: a, 0x1: b}", "key 1 twice in line 1: the keys"),
+        ("a.json", '{"a": 1, "b": {"c": 1, "c": 1}}', "key 'c' twice: the keys of a mapping differ"),
+        ("a.yaml", "{[a]: 1}", "found unhashable key"),
+        ("a.yaml", "!!float ''", "could not convert string to float"),
+        ("a.yaml", "[" * 3000, "maximum recursion depth"),
+        ("a.json", "[" * 100_000, "maximum recursion depth"),
+        ("a.yaml", "a: [1", "did not find expected ',' or ']'"),
+    ],
+)
+def test_bad_files(name: str, text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as caught:
+        read(tmp_path, text, name)
+    if "expected ','" not in message:
+        assert message in str(caught.value)
+    assert str(caught.value).startswith(f"file {tmp_path / name}: ")
+    assert "\n" not in str(caught.value)
+
+
+NAMED = """
+tokens: [wave, no]
+classes:
+  - {name: ship, query: the, probs: {and: 3e-1, wave: 0.7}}
+  - {name: sky, query: a, probs: {and: 0.4, no: 0.6}, next: plane}
+"""
+
+
+def test_classes_by_name(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(NAMED)
+    classes = SequenceClasses.load(tmp_path / "a.yaml")
+    assert classes.token_names == ("wave", "no", "and", "the", "a", "ship", "plane")
+    assert classes.class_names == ("ship", "sky")
+    assert classes.probs[:, :3].tolist() == [[0.7, 0, 0.3], [0, 0.6, 0.4]]
+    assert classes.query_of.tolist() == [3, 4]
+    assert classes.next_of.tolist() == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("{and: 0.4, no: 0.6}", "{and: 0.4, 7: 0.6}", "class 'sky' holds 7: a name is printable text"),
+        ("query: a", "query: 4", "class 1: query holds 4: a name is printable text"),
+        ("name: sky, ", "", "class 1: no name: all classes have names, or none"),
+        ("next: plane", "next: ship", "next_of = [5, 5]"),
+        ("name: sky", "name: ship", "name holds 'ship' twice"),
+        ("[wave, no]", "[wave, wave]", "tokens holds 'wave' twice: names differ"),
+        ("[wave, no]", "wave", "tokens = 'wave': a list of names"),
+        ("and: 0.4", "and: much", "class 'sky': token 'and' has the probability 'much'"),
+        ("and: 0.4", "and: 0.5", "class 'sky' sums to 1.1"),
+        ("tokens:", "vocab_size: 3\ntokens:", "7 names of tokens over M = 3 tokens"),
+        ("{and: 0.4, no: 0.6}", "{and: 0.4, and: 0.6}", "key 'and' twice in line 5"),
+    ],
+)
+def test_bad_classes_by_name(old: str, new: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(NAMED.replace(old, new))
+    with pytest.raises(BadInput) as caught:
+        load_classes(path)
+    assert str(caught.value).startswith(f"file {path}: {message}")
+
+
+def test_a_token_is_given_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"vocab_size": 9, "classes": [{"query": 1, "probs": {"3": 0.5, "03": 0.5}}]}')
+    with pytest.raises(BadInput, match="class 0: token 3 twice: tokens differ"):
+        load_classes(path)
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    classes = SequenceClasses([[1.0, 0.0]], [0])
+    for name, message in (("none/a.yaml", "No such file"), ("a.txt", r"its name ends in \.yaml, \.yml or \.json")):
+        with pytest.raises(BadInput, match=message):
+            classes.save(tmp_path / name)

@@ -1,0 +1,188 @@
+"""Names of tokens and classes: their numbers, what is refused, and that they reach every coordinate."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scansnap_core import BadInput
+from scansnap_core.data.checksum import checksum
+from scansnap_core.data.datasets import syn_small
+from scansnap_core.data.naming import OTHERS_NAME
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.training import train
+from scansnap_core.sweeps.blocks import blocks, layout_of, placed
+from scansnap_core.sweeps.grids import Grid
+from scansnap_core.theory import dynamics, measures
+
+TOPICS = {"sea": {"and": 0.3, "wave": 0.7}, "sky": {"and": 0.4, "cloud": 0.35, "wing": 0.25}}
+
+
+def topics(**changes: Any) -> SequenceClasses:
+    return SequenceClasses.from_dicts(
+        TOPICS, **{"query_of": "the", "next_of": {"sea": "ship"}, "vocab_size": 50, **changes}
+    )
+
+
+def numbered() -> SequenceClasses:
+    probs = np.zeros((2, 50))
+    probs[0, :2], probs[1, [0, 2, 3]] = [0.3, 0.7], [0.4, 0.35, 0.25]
+    return SequenceClasses(probs, [4, 4], [5, 6])
+
+
+def test_names_are_numbered_as_they_are_mentioned() -> None:
+    classes = topics()
+    assert classes.token_names == ("and", "wave", "cloud", "wing", "the", "ship", "sky")
+    assert classes.class_names == ("sea", "sky")
+    assert (classes.probs == numbered().probs).all()
+    assert classes.query_of.tolist() == [4, 4]
+    assert classes.next_of.tolist() == [5, 6]
+    assert topics(vocab_size=None).vocab_size == 7
+    assert topics(query_of={"sky": "a", "sea": "the"}).query_of.tolist() == [4, 5]
+    assert topics(next_of=None).token_names[-2:] == ("sea", "sky")
+
+
+def test_labels() -> None:
+    classes = topics()
+    assert {dim: labels.tolist() for dim, labels in classes.coords.items()} == {
+        "class": ["sea", "sky"],
+        "token": ["and", "wave", "cloud", "wing"],
+        "query": ["the"],
+    }
+    assert classes.labels(np.array([1, 17, -1])).tolist() == ["wave", "#17", OTHERS_NAME]
+    assert numbered().labels(np.array([1, 17, -1])).tolist() == [1, 17, -1]
+    assert {dim: labels.tolist() for dim, labels in numbered().coords.items()} == {
+        "class": [0, 1],
+        "token": [0, 1, 2, 3],
+        "query": [4],
+    }
+    named = SequenceClasses(numbered().probs, [4, 4], [5, 6], token_names=["a", "b", "c", "d", "e", "f", "g"])
+    assert named.class_names == ("f", "g")
+
+
+def test_equal_if_numbers_and_names_are() -> None:
+    classes = topics()
+    assert classes == topics()
+    assert hash(classes) == hash(topics())
+    others = [
+        numbered(), topics(vocab_size=51), topics(next_of={"sea": "boat"}), topics(query_of="a"),
+        SequenceClasses(classes.probs, [4, 4], [5, 6], class_names=["sea", "sky"]),
+        SequenceClasses(classes.probs, [4, 4], [6, 5], token_names=classes.token_names, class_names=["sea", "sky"]),
+        SequenceClasses(classes.probs[::-1], [4, 4], [5, 6], token_names=classes.token_names),
+    ]  # fmt: skip
+    assert len({classes, *others}) == 8
+    assert classes not in others
+    assert classes != "classes"
+    assert len({checksum(each) for each in (classes, *others)}) == 8
+    assert repr(classes) == "SequenceClasses(K=2, M=50, queries=1, classes=[sea, sky])"
+    many = SequenceClasses(np.eye(6), [0] * 6, class_names=list("abcdef"))
+    assert repr(many) == "SequenceClasses(K=6, M=6, queries=1, classes=[a, b, c, d, …])"
+
+
+def test_names_reach_the_coordinates_of_results() -> None:
+    settings: dict[str, Any] = {"lr_y": 1.0, "lr_z": 0.5, "steps": 3, "batch_size": 4, "seq_len": 8, "device": "cpu"}
+    run, plain = train(topics(), **settings), train(numbered(), **settings)
+    assert run.token.values.tolist() == ["and", "wave", "cloud", "wing"]
+    assert run["query"].values.tolist() == ["the"]
+    assert run.output.values.tolist() == ["ship", "sky", OTHERS_NAME]
+    assert plain.output.values.tolist() == [5, 6, -1]
+    assert (run.Y.values == plain.Y.values).all()
+    full = train(topics(), **settings, initial="random")
+    assert full.output.values[[4, 6, 7]].tolist() == ["the", "sky", "#7"]
+    c = measures.attention(run.Z, topics())
+    assert c["class"].values.tolist() == ["sea", "sky"]
+    assert (c.values == measures.attention(plain.Z, numbered()).values).all()
+    assert float(c.sel({"class": "sea", "token": "cloud"}).max()) == 0
+    entropy = measures.entropy(c, topics())
+    assert entropy["class"].values.tolist() == ["sea", "sky"]
+    np.testing.assert_array_equal(entropy, measures.entropy(measures.attention(plain.Z, numbered()), numbered()))
+    assert (
+        float(entropy.sel({"class": "sky"}).isel(recorded=0).squeeze()) > 0.5
+    )  # of cloud and wing; 0 if they weren't found
+    with pytest.raises(BadInput, match="attention logits and classes name the same queries and tokens"):
+        measures.attention(plain.Z, topics())
+    paths = dynamics.compare(
+        topics(), lr_y=1.0, lr_z=0.1, marks=[0, 2], seeds=[0, 1], batch_size=2, seq_lens=[math.inf]
+    )
+    assert paths["class"].values.tolist() == ["sea", "sky"]
+    assert paths.Z.sel(query="the", token="wave").sizes == {"dynamics": 4, "t": 2}
+
+
+def test_a_sweep_holds_named_and_numbered_systems() -> None:
+    data = {"topics": topics(), "small": syn_small()}
+    grid = Grid(data=data, rates=((1.0, 0.5),), steps=2, seeds=(0,), batch_sizes=(4,), seq_lens=(8,))
+    layout = layout_of(grid)
+    labels = layout.labels
+    assert set(labels.token.values) == {"and", "wave", "cloud", "wing", *map(str, range(30))}
+    for block in blocks(grid, "cpu"):
+        values = block.compute()
+        shown = placed(values, layout)
+        for name, dims in (("entropy", ("class",)), ("Z", ("query", "token"))):
+            own = [
+                [labels[dim].values.tolist().index(str(label)) for label in block.classes.coords[dim]] for dim in dims
+            ]
+            np.testing.assert_array_equal(shown[name][0, 0, 0, 0, 0, 0][np.ix_(*own)], values[name][0])
+    alone = layout_of(Grid(data={"small": syn_small()}, rates=((1.0, 0.5),), steps=2, seeds=(0,))).labels
+    assert alone["class"].values.tolist() == [0, 1]
+    assert alone.token.values.tolist() == list(range(30))
+
+
+def test_a_picture() -> None:
+    named, unnamed = topics().plot(), numbered().plot()
+    labels = [
+        [text.get_text() for text in axis.get_ticklabels()] for axis in (named.axes[0].xaxis, named.axes[0].yaxis)
+    ]
+    assert labels == [["and", "wave", "cloud", "wing"], ["sea", "sky"]]
+    drawn = named.axes[0].images[0].get_array()
+    assert drawn is not None
+    assert drawn.filled(0).tolist() == topics().compact.probs.tolist()
+    assert [text.get_text() for text in unnamed.axes[0].yaxis.get_ticklabels()] == ["0", "1"]
+
+
+BAD: list[tuple[Any, dict[str, Any], str]] = [
+    ({}, {}, "classes = {}: classes map names to the probabilities of tokens by name"),
+    ({"sea": {"and": 0.5}}, {}, "class 'sea' sums to 0.5: the probabilities of a class sum to 1"),
+    ({"sea": {}}, {}, "class 'sea' holds no token"),
+    ({"sea": {"and": "much"}}, {}, "class 'sea': token 'and' has the probability 'much': a probability is a number"),
+    ({"sea": {"and": -1.0, "wave": 2.0}}, {}, "class 'sea' has the probability -1.0: probabilities are finite"),
+    ({"sea": {3: 1.0}}, {}, "class 'sea' holds 3: a name is printable text"),
+    ({0: {"and": 1.0}}, {}, "classes holds 0: a name is printable text"),
+    ({"sea": [1.0]}, {}, "class 'sea' = [1.0]: a mapping by name"),
+    (TOPICS, {"query_of": {"sea": "the"}}, "no query_of of 'sky': one token a class"),
+    (TOPICS, {"query_of": {"sea": "the", "sky": "a", "land": "a"}}, "query_of of 'land': the classes are sea, sky"),
+    (TOPICS, {"query_of": 4}, "query_of = 4: a mapping by name"),
+    (TOPICS, {"next_of": {"sea": "boat", "sky": "boat"}}, "next_of = [5, 5]: a class is named by its next token"),
+    (TOPICS, {"next_of": "boat"}, "next_of = 'boat': a mapping by name"),
+    (TOPICS, {"vocab_size": 6}, "7 names of tokens over M = 6 tokens: every name is a token of the vocabulary"),
+    (TOPICS, {"vocab_size": 7.0}, "vocab_size = 7.0: an integer in 1.."),
+    ({OTHERS_NAME: {"and": 1.0}}, {}, "classes holds '(others)': a name is printable text"),
+]
+
+
+@pytest.mark.parametrize(("rows", "changes", "message"), BAD, ids=[message[:40] for _, _, message in BAD])
+def test_bad_dicts(rows: Any, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        SequenceClasses.from_dicts(rows, **{"query_of": "the", **changes})
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"token_names": ["a", "a"]}, "token_names holds 'a' twice: names differ"),
+        ({"token_names": ["a", ""]}, "token_names holds '': a name is printable text"),
+        ({"token_names": ["a", "b\n"]}, "token_names holds 'b\\n'"),
+        ({"token_names": "abc"}, "token_names = 'abc': a list of names"),
+        ({"token_names": ["a", "b"]}, "2 names of tokens, and classes that use the token 2: if tokens have names"),
+        ({"token_names": ["a", "b", "c", "d"]}, "0 names of classes and 4 of tokens"),
+        ({"class_names": ["a"]}, "1 names of classes and 0 of tokens: each of K = 2 classes has a name"),
+        ({"class_names": ["a", "#3"]}, "class_names holds '#3'"),
+    ],
+)
+def test_bad_names(names: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        SequenceClasses([[0.5, 0.5, 0], [0, 0.5, 0.5]], [0, 0], **names)
+    assert str(caught.value).startswith(message)

@@ -1,0 +1,189 @@
+import json
+import re
+from collections import Counter
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scansnap_core import BadInput
+from scansnap_core.ledger import Chapter, page, read_pages, statements
+from scansnap_core.ledger.pages import page_of, paper_of
+from scansnap_core.ledger.registry import papers_of
+from tests.book.books import CHAPTER, register, write_book
+
+ROOT = Path(__file__).parents[2]
+PAGES = read_pages(ROOT)
+STATEMENTS = statements(PAGES)
+LI = {"title": "Topics", "authors": ["Yuchen Li", "Yuanzhi Li", "Andrej Risteski"], "year": 2023}
+PAPERS = papers_of(
+    {
+        "meta": {
+            "papers": {
+                "tian2023": {**LI, "authors": ["Yuandong Tian"], "statements": ["lemma"]},
+                "li2023": {**LI, "statements": ["theorem"]},
+            }
+        }
+    }
+)
+LEMMA = {"paper": "tian2023", "kind": "lemma", "number": 6, "title": "The clock"}
+
+
+def test_there_are_25_statements_10_figures_and_pages_of_the_books_own() -> None:
+    kinds = Counter(entry.kind for entry in PAGES.values())
+    assert kinds == {"lemma": 18, "theorem": 5, "corollary": 2, "figure": 10, "notation": 1, "beyond": 4}
+    assert len(STATEMENTS) == 25
+    assert [PAGES[f"fig_{number:02d}"].number for number in range(3, 13)] == list(range(3, 13))
+    for kind, last in (("lemma", 18), ("theorem", 5), ("corollary", 2)):
+        assert [s.number for s in STATEMENTS.values() if s.kind == kind] == list(range(1, last + 1))
+
+
+def test_pages_are_listed_kind_by_kind() -> None:
+    kinds = list(dict.fromkeys(entry.kind for entry in PAGES.values()))
+    assert kinds == ["lemma", "theorem", "corollary", "figure", "notation", "beyond"]
+    assert list(PAGES)[-4:] == ["assumptions", "one_path", "real_text", "cost"]
+
+
+def test_edges_lead_to_statements_and_never_around() -> None:
+    edges = {s.id: {*s.uses, *s.proof_uses} for s in STATEMENTS.values()}
+    assert set().union(*edges.values()) <= STATEMENTS.keys()
+    assert len(list(TopologicalSorter(edges).static_order())) == 25
+
+
+def test_equation_numbers_are_the_papers_and_belong_to_one_statement() -> None:
+    numbers = [number for s in STATEMENTS.values() for number in s.equations]
+    assert all(1 <= number <= 138 for number in numbers)
+    assert len(set(numbers)) == len(numbers)
+
+
+@pytest.mark.parametrize(
+    ("asked", "suggested"), [("lemma_6", "lemma_06"), ("Theorem 03", "theorem_3"), ("lema_11", "lemma_11")]
+)
+def test_an_unknown_id_suggests_the_nearest(asked: str, suggested: str) -> None:
+    with pytest.raises(BadInput, match=f"did you mean .*{suggested}"):
+        page(asked, ROOT)
+
+
+def test_names() -> None:
+    names = ("lemma_06", "corollary_1", "fig_04", "notation", "one_path")
+    assert [PAGES[page_id].name for page_id in names] == ["Lemma 6", "Corollary 1", "Figure 4", "Notation", "One path"]
+
+
+@pytest.mark.parametrize(
+    ("authors", "citation"),
+    [
+        (["A. Li"], "Li (2023)"),
+        (["A. Li", "B. Ho"], "Li and Ho (2023)"),
+        (["A. Li", "B. Ho", "C. Ma"], "Li et al. (2023)"),
+    ],
+)
+def test_papers_are_cited_by_their_authors(authors: list[str], citation: str) -> None:
+    paper = paper_of("x", {**LI, "authors": authors, "statements": ["lemma"]}, "here", own=False)
+    assert (paper.citation, paper.of) == (citation, f" of {citation}")
+
+
+def test_statements_of_two_papers_have_two_names() -> None:
+    own = page_of("lemma_06", {"scansnap": LEMMA}, PAPERS, "a")
+    other = page_of("li2023_theorem_06", {"scansnap": {**LEMMA, "paper": "li2023", "kind": "theorem"}}, PAPERS, "b")
+    assert (own.name, own.label) == ("Lemma 6", "Lemma 6")
+    assert (other.name, other.label) == ("Theorem 6 of Li et al. (2023)", "Theorem 6, Li 2023")
+    assert own.is_statement
+    assert other.is_statement
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"paper": "ho2020"}, ".paper = 'ho2020': it is a paper of the book: tian2023, li2023; correct it"),
+        ({"paper": ["tian2023"]}, ".paper = ['tian2023']: it is a paper"),
+        ({"kind": "theorem"}, ".kind = 'theorem': it is one of lemma, figure, notation, beyond"),
+        ({"number": 0}, ".number = 0: it is the paper's number, from 1"),
+        ({"number": True}, ".number = True: it is the paper's number"),
+        ({"number": 7}, ".number = 7: it is the number that the file's name says, after lemma"),
+        ({"title": " "}, ".title = ' ': it is a title in a few words"),
+        ({"equations": [1, "2"]}, ".equations = [1, '2']: it is a list of the paper's numbers"),
+        ({"uses": "lemma_05"}, ".uses = 'lemma_05': it is a list of statements' ids"),
+        ({"proof_uses": ["lemma_05", "lemma_05"]}, ".proof_uses = "),
+        ({"titel": "The clock"}, ".titel: there is no such key; the keys are equations, kind"),
+    ],
+)
+def test_wrong_metadata_name_the_notebook_and_the_key(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match="^" + re.escape(f"some/lemma_06.ipynb: metadata.scansnap{message}")):
+        page_of("lemma_06", {"scansnap": LEMMA | change}, PAPERS, "some/lemma_06.ipynb")
+
+
+@pytest.mark.parametrize("key", LEMMA)
+def test_a_missing_key_is_named(key: str) -> None:
+    registered = {name: value for name, value in LEMMA.items() if name != key}
+    with pytest.raises(BadInput, match=rf"metadata\.scansnap\.{key}: it is .*; add it"):
+        page_of("lemma_06", {"scansnap": registered}, PAPERS, "a")
+
+
+@pytest.mark.parametrize("metadata", [{}, {"scansnap": None}, {"scansnap": [1]}])
+def test_a_notebook_that_registers_nothing_is_refused(metadata: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match=r"a: metadata\.scansnap: it is missing; write a mapping with the keys"):
+        page_of("lemma_06", metadata, PAPERS, "a")
+
+
+@pytest.mark.parametrize(
+    "contents", [{}, {"meta": None}, {"meta": {"papers": {}}}, {"meta": {"papers": 3}}, {"meta": [1]}]
+)
+def test_a_book_names_its_papers(contents: Any) -> None:
+    with pytest.raises(BadInput, match=r"_toc\.yml: meta\.papers"):
+        papers_of(contents)
+
+
+@pytest.mark.parametrize(("key", "value"), [("authors", []), ("year", "2023"), ("statements", "lemma"), ("title", 3)])
+def test_a_badly_named_paper_is_refused(key: str, value: Any) -> None:
+    entry = {**LI, "statements": ["lemma"], key: value}
+    with pytest.raises(BadInput, match=rf"_toc\.yml: paper li2023\.{key} = "):
+        papers_of({"meta": {"papers": {"li2023": entry}}})
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """Lemmas 8 and 9, neither executed."""
+    write_book(tmp_path, (CHAPTER, ()), (CHAPTER.with_name("lemma_09.ipynb"), ()))
+    return tmp_path
+
+
+def test_a_chapter_finds_its_page_from_the_notebooks_folder(book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    register(book / CHAPTER, title="Another title")
+    monkeypatch.chdir((book / CHAPTER).parent)
+    assert Chapter("lemma_08").page.title == "Another title"
+    monkeypatch.chdir("/")
+    with pytest.raises(BadInput, match=r"^/: a page is found by the book around it, .*_toc\.yml; run this in"):
+        Chapter("lemma_08")
+
+
+def test_another_page_that_is_wrong_stops_no_chapter(book: Path) -> None:
+    register(book / CHAPTER.with_name("lemma_09.ipynb"), kind="sonnet")
+    assert page("lemma_08", book).name == "Lemma 8"
+    with pytest.raises(BadInput, match=r"lemma_09\.ipynb: metadata\.scansnap\.kind = 'sonnet'"):
+        read_pages(book)
+
+
+@pytest.mark.parametrize(
+    ("uses", "fault"),
+    [
+        ("lemma_07", "lemma_08: metadata.scansnap.uses has 'lemma_07': it is no statement of the book"),
+        ("lemma_08", "lemma_08 rests on lemma_08: nothing rests on itself"),
+        ("lemma_09", "lemma_08 rests on lemma_09 rests on lemma_08: nothing rests on itself"),
+    ],
+)
+def test_grounds_are_other_statements(book: Path, uses: str, fault: str) -> None:
+    register(book / CHAPTER.with_name("lemma_09.ipynb"), proof_uses=["lemma_08"])
+    register(book / CHAPTER, uses=[uses])
+    with pytest.raises(BadInput, match=re.escape(fault)):
+        read_pages(book)
+
+
+def test_two_pages_have_two_ids_and_two_names(book: Path) -> None:
+    copied = json.loads((book / CHAPTER).read_text())
+    (book / "chapters" / "another_lemma_8.ipynb").write_text(json.dumps(copied))
+    with pytest.raises(BadInput, match="lemma_08: another_lemma_8 is Lemma 8 too"):
+        read_pages(book)
+    (book / "chapters" / "another_lemma_8.ipynb").rename(book / "chapters" / "lemma_08.ipynb")
+    with pytest.raises(BadInput, match="lemma_08: two notebooks have this file name"):
+        read_pages(book)

@@ -1,0 +1,36 @@
+"""The code page's list of closed forms: each from the registry, with all that is known of it."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from types import ModuleType
+
+import docstrings
+import pytest
+import sympy
+
+from scansnap_core.theory.formulas import FORMULAS, SYMBOLS, attention, correlations, counts, decoder, speed, symbols
+
+
+def listed(module: ModuleType) -> dict[str, str]:
+    parts = re.split(r"^\.\. py:data:: [\w.]+\.(\w+)$", "\n".join(docstrings.formulas_of(module)), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_each_formula_and_each_letter_is_listed_once() -> None:
+    pages = [listed(topic) for topic in (attention, correlations, counts, decoder, speed)]
+    assert sorted(name for page in pages for name in page) == sorted(FORMULAS)
+    assert list(listed(symbols)) == list(SYMBOLS)
+    assert listed(import_module("scansnap_core.theory.flows")) == {}
+
+
+@pytest.mark.parametrize("name", ["gamma", "beta", "B_late", "E_prime"])
+def test_an_entry_says_what_is_known(name: str) -> None:
+    formula = FORMULAS[name]
+    meaning, form, known = docstrings.describe(formula)
+    assert meaning == formula.meaning
+    assert sympy.latex(formula.expression) in form
+    wanted = {formula.place, docstrings.ORIGINS[formula.origin], formula.conditions, formula.clock}
+    assert [part for part in wanted if part not in known] == []
+    assert ("Where" in known) == (formula.region != sympy.true)
