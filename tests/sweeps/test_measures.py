@@ -95,7 +95,7 @@ def test_both_ways_give_the_same() -> None:
     compiled, trained = one.compute(), one.finish(None)
     assert one.start() is not None
     for name in compiled:
-        xr.testing.assert_allclose(compiled[name], trained[name], rtol=1e-9)
+        xr.testing.assert_allclose(compiled[name], trained[name], rtol=1e-9, atol=1e-12)
         assert compiled[name].attrs == trained[name].attrs
 
 
