@@ -1,30 +1,70 @@
-"""``{modules}`` on the code page: a section for every module of the package, so that none is forgotten."""
+"""The code pages: what a researcher imports, by task, and every module, so that none is forgotten."""
 
+import inspect
 import pkgutil
+import re
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
 import scansnap_core
 
-PLACEHOLDER = "{modules}"
-SECTION = """## `{name}`
+TASK = "# -- "
+IMPORTED = re.compile(r"^from \.[\w.]* import \w+ as (\w+)$")
+ENTRY = """```{{eval-rst}}
+.. auto{kind}:: {name}
+{options}```
+"""
+MODULE = """## `{name}`
 
 ```{{eval-rst}}
 .. automodule:: {name}
-   :members:
-   :no-value:
-```
+{options}```
 """
 
 
-def list_modules(app: Sphinx, document: str, source: list[str]) -> None:
-    if PLACEHOLDER in source[0]:
-        modules = pkgutil.walk_packages(scansnap_core.__path__, f"{scansnap_core.__name__}.")
-        names = [scansnap_core.__name__, *(module.name for module in modules)]
-        source[0] = source[0].replace(PLACEHOLDER, "\n".join(SECTION.format(name=name) for name in names))
+def tasks() -> dict[str, list[str]]:
+    """The names that the front door gives, under the headings of its stub."""
+    found: dict[str, list[str]] = {}
+    for line in Path(str(scansnap_core.__file__)).with_suffix(".pyi").read_text(encoding="utf8").splitlines():
+        if line.startswith(TASK):
+            names = found[line.removeprefix(TASK)] = []
+        elif match := IMPORTED.match(line):
+            names.append(match[1])
+    return found
+
+
+def front_door() -> str:
+    """A section for every task."""
+    return "\n".join(f"## {task}\n\n" + "\n".join(map(_entry, names)) for task, names in tasks().items())
+
+
+def _entry(name: str) -> str:
+    value, full = getattr(scansnap_core, name), f"{scansnap_core.__name__}.{name}"
+    if inspect.ismodule(value):
+        summary = str(value.__doc__).partition("\n\n")[0]
+        return f"`ss.{name}`\n: {summary} See {{py:mod}}`{value.__name__}`.\n"
+    if inspect.isclass(value):
+        kind = "exception" if issubclass(value, Exception | Warning) else "class"
+        return ENTRY.format(kind=kind, name=full, options="   :members:\n" if kind == "class" else "")
+    return ENTRY.format(kind="function", name=full, options="")
+
+
+def modules() -> str:
+    """A section for every module; of the package itself only what it says, since its names are the front door's."""
+    package = scansnap_core.__name__
+    inside = (module.name for module in pkgutil.walk_packages(scansnap_core.__path__, f"{package}."))
+    members = "   :members:\n   :no-value:\n"
+    return "\n".join(MODULE.format(name=n, options=members if n != package else "") for n in (package, *inside))
+
+
+def fill(app: Sphinx, document: str, source: list[str]) -> None:
+    for placeholder, made in (("{front_door}", front_door), ("{modules}", modules)):
+        if placeholder in source[0]:
+            source[0] = source[0].replace(placeholder, made())
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("source-read", list_modules)
+    app.connect("source-read", fill)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

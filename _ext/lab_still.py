@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import math
 from dataclasses import dataclass
 
 import matplotlib

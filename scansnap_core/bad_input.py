@@ -12,6 +12,15 @@ class BadInput(ValueError):
         The rule it breaks, such as ``"a learning rate is positive and finite"``.
     remedy : str
         What to do instead, such as ``"pass e.g. 1.0"``.
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> try:
+    ...     ss.with_overlap(2, 100, rho=1.5)
+    ... except ss.BadInput as error:
+    ...     print(error)
+    rho = 1.5: probabilities are not negative, so an overlap lies in [0, 1); choose 0 <= rho < 1
     """
 
     def __init__(self, value: str, rule: str, remedy: str) -> None:

@@ -69,7 +69,11 @@ def _add_verify(commands: "argparse._SubParsersAction[_Parser]") -> None:
     parser.add_argument("ids", nargs="*", metavar="ID", help="a chapter, such as lemma_06 (default: all)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many chapters at a time (default: 1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found to this file too")
-    parser.add_argument("--store", action="store_true", help="store the fresh outputs instead of comparing them")
+    parser.add_argument(
+        "--store",
+        action="store_true",
+        help="store the fresh outputs, if a second execution gives them too",
+    )
     parser.add_argument(
         "--book",
         type=Path,
@@ -92,7 +96,8 @@ def verify(options: argparse.Namespace) -> int:
     if options.json is not None and not options.json.resolve().parent.is_dir():
         raise BadInput(f"--json {options.json}", "its folder doesn't exist", "create it or name another file")
     paths = find_chapters(options.book, options.ids)
-    with progress_bar(None, True, total=cell_count(paths), unit="cell") as bar:
+    cells = cell_count(paths) * (2 if options.store else 1)  # at most: what is stored already isn't executed again
+    with progress_bar(None, True, total=cells, unit="cell") as bar:
         reports, failures = verify_chapters(
             options.book, paths, jobs=options.jobs, rewrite=options.store, on_cell=bar.update
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Iterable, Sequence
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.extras import needs
@@ -77,6 +78,20 @@ def use_style() -> None:
     """Make the house style Matplotlib's default for the rest of the notebook."""
     mpl.rcdefaults()
     plt.style.use(STYLE)
+
+
+def show_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> None:
+    """Display a table as Markdown, and as the same text, which is compared when the notebook is verified.
+
+    Parameters
+    ----------
+    head
+        The columns' names.
+    rows
+        As many cells each, as they are to be read: Markdown, with TeX between dollar signs. Round their numbers.
+    """
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (head, ["---"] * len(head), *rows)]
+    display({"text/markdown": "\n".join(lines), "text/plain": "\n".join(lines)}, raw=True)
 
 
 def show(fig: Figure, caption: str) -> None:

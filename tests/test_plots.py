@@ -50,3 +50,9 @@ def test_bad_figure_is_refused(width: float, caption: str, rule: str, displayed:
     with pytest.raises(BadInput, match=rule):
         plots.show(line(width), caption)
     assert displayed == []
+
+
+def test_a_table_is_shown_as_markdown_and_as_the_same_text(displayed: list[dict[str, Any]]) -> None:
+    plots.show_table(["rate", "$h$"], ([rate, f"{2 * rate:.1f}"] for rate in (0.5, 1)))
+    table = "| rate | $h$ |\n| --- | --- |\n| 0.5 | 1.0 |\n| 1 | 2.0 |"
+    assert displayed == [{"text/markdown": table, "text/plain": table}]

@@ -100,7 +100,7 @@ def stored_faults(notebook: "NotebookNode") -> list[str]:
             count = cell.execution_count
             faults.append(f"cell {number} is stored as execution {count}: it wasn't executed once, from top to bottom")
         faults += [f"cell {number} stores {fault}" for fault in output_faults(cell.outputs)]
-    return faults
+    return faults + picture_faults(notebook)
 
 
 def source_faults(notebook: "NotebookNode") -> list[str]:
@@ -114,6 +114,22 @@ def source_faults(notebook: "NotebookNode") -> list[str]:
             faults.append(f"cell {number} has a line that ends in ';', which a comparison doesn't honour")
     controls = literal_controls(cell.source for cell in code_cells(notebook))
     return faults + [f"cell {number} has a control that nothing computes: {source}" for number, source in controls]
+
+
+def picture_faults(notebook: "NotebookNode") -> list[str]:
+    """Pictures that some readers can't see, that nobody explains, or that need the network."""
+    faults = []
+    for number, cell in enumerate(code_cells(notebook), 1):
+        kinds: list[set[str]] = [set(output.get("data", {})) for output in cell.outputs]
+        alternative = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+        for kind, after in zip(kinds, [*kinds[1:], set()], strict=False):
+            if "application/vnd.jupyter.widget-view+json" in kind:
+                faults.append(f"cell {number} shows a widget, which loads scripts from the network")
+            if "image/png" in kind and not alternative.strip():
+                faults.append(f"cell {number} shows a picture without alternative text in its metadata")
+            if "image/png" in kind and "text/markdown" not in after:
+                faults.append(f"cell {number} shows a picture without a caption")
+    return faults
 
 
 def naming_faults(notebook: "NotebookNode", page: Page) -> list[str]:

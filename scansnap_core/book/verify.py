@@ -14,6 +14,7 @@ from scansnap_core.book.notebooks import (
     contents,
     naming_faults,
     output_faults,
+    picture_faults,
     read_notebook,
     source_faults,
     stored_faults,
@@ -126,6 +127,7 @@ def verify(
         How many to execute at a time.
     rewrite : bool
         Whether to store the fresh outputs of every chapter that executes without a fault, instead of comparing them.
+        Outputs that aren't the stored ones are stored only if a second execution gives them too.
     on_cell : callable
         Called after each executed cell.
 
@@ -150,6 +152,7 @@ def verify(
     reports = {path: Report(path.stem, path, pages[path].title if path in pages else "") for path in paths}
     stored = {path: _readable(path) for path in paths}
     executions = execute_all([path for path in paths if stored[path] is not None], jobs, on_cell)
+    again = execute_all([p for p, run in executions.items() if rewrite and _is_new(stored[p], run)], jobs, on_cell)
     for path, report in reports.items():
         if path.resolve() not in listed:
             report.failures.append(f"it is missing from {TABLE_OF_CONTENTS}")
@@ -158,7 +161,7 @@ def verify(
             continue
         if path in wrong:
             report.failures.append(wrong[path])
-        _judge(report, stored[path], executions[path], rewrite)
+        _judge(report, stored[path], executions[path], again.get(path), rewrite)
         if path in pages:
             report.failures += naming_faults(stored[path], pages[path])
         if report.verdict is not None:
@@ -189,7 +192,7 @@ def _readable(path: Path) -> Any:
         return None
 
 
-def _judge(report: Report, stored: Any, execution: Execution, rewrite: bool) -> None:
+def _judge(report: Report, stored: Any, execution: Execution, again: Execution | None, rewrite: bool) -> None:
     report.seconds = execution.seconds
     fresh = list(enumerate(code_cells(execution.notebook), 1))
     faults = [f"cell {n} gives {fault}" for n, cell in fresh for fault in output_faults(cell.outputs)]
@@ -197,19 +200,33 @@ def _judge(report: Report, stored: Any, execution: Execution, rewrite: bool) -> 
         faults = [execution.failure]
     else:
         faults += _verdict_faults(report, verdicts_in(execution.notebook))
+    if again is not None:
+        report.seconds += again.seconds
+        unlike = [again.failure] if again.failure else _changes(execution.notebook, again.notebook)
+        faults += [f"executed again, {line}" for line in unlike]
     if rewrite and not faults:
-        report.failures += source_faults(stored)
+        report.failures += source_faults(stored) + picture_faults(execution.notebook)
         store(execution, report.path)
         return
     report.failures += [*faults, *stored_faults(stored)]
-    if not execution.failure:
-        cells = zip(fresh, code_cells(stored), strict=True)
-        report.failures += [
-            f"cell {n} {line}"
-            for (n, cell), before in cells
-            if before.execution_count
-            for line in differences(before.outputs, cell.outputs)
-        ]
+    if not execution.failure and not rewrite:
+        report.failures += _changes(stored, execution.notebook)
+
+
+def _is_new(stored: Any, run: Execution) -> bool:
+    """Whether an execution gave what isn't stored already, so that nobody knows whether it gives the same again."""
+    return not run.failure and bool(stored_faults(stored) or _changes(stored, run.notebook))
+
+
+def _changes(stored: Any, fresh: Any) -> list[str]:
+    """Where a notebook's outputs aren't those of an execution of the same code, but for cells that never ran."""
+    cells = enumerate(zip(code_cells(stored), code_cells(fresh), strict=True), 1)
+    return [
+        f"cell {n} {line}"
+        for n, (before, after) in cells
+        if before.execution_count
+        for line in differences(before.outputs, after.outputs)
+    ]
 
 
 def _verdict_faults(report: Report, verdicts: list[dict[str, Any]]) -> list[str]:

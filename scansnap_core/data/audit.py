@@ -102,10 +102,10 @@ def audit(
     >>> from scansnap_core.data.audit import audit
     >>> from scansnap_core.data.datasets import with_overlap
     >>> print(audit(with_overlap(3, 10_000, 0.1))[2:])
-    condition              required                             actual        holds
-    2 vocabulary           M >> K^2 (at least 10 times)         M/K^2 = 1111  yes
-    2 largest eigenvalue   |lambda_1(E)| < 1/K = 0.3333         0.2           yes
-    2 smallest eigenvalue  |lambda_i(E)| >= 6/sqrt(M) = 0.06 for all i  0.1   yes
+    condition              required                                     actual        holds
+    2 vocabulary           M >> K^2 (at least 10 times)                 M/K^2 = 1111  yes
+    2 largest eigenvalue   |lambda_1(E)| < 1/K = 0.3333                 0.2           yes
+    2 smallest eigenvalue  |lambda_i(E)| >= 6/sqrt(M) = 0.06 for all i  0.1           yes
     """
     check_classes(classes)
     check_seq_len(seq_len)

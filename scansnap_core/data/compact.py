@@ -28,4 +28,4 @@ class Compact:
     """Where each class's query stands in ``queries``, shape (K,)."""
 
     def __post_init__(self) -> None:
-        fix(self.tokens, self.probs, self.queries, self.query_row)
+        fix(self.tokens, self.queries)  # the other two go to PyTorch, which warns of arrays that it may not write to

@@ -25,6 +25,11 @@ def syn_small() -> SequenceClasses:
 
     The paper says M = 30; the authors' runs give each query and each next token an index of its own, so M = 34 here,
     as their first loss ln 34 shows. Each class has its own query token.
+
+    Examples
+    --------
+    >>> syn_small()
+    SequenceClasses(K=2, M=34, queries=2)
     """
     return _shared_and_distinct(num_classes=2, classes_per_query=1)
 
@@ -36,6 +41,11 @@ def syn_medium(num_queries: int) -> SequenceClasses:
     ----------
     num_queries
         m; the paper's last/next 1/2, 3/6, 5/10, 10/20 are m = 1, 3, 5, 10.
+
+    Examples
+    --------
+    >>> syn_medium(10)
+    SequenceClasses(K=20, M=240, queries=10)
     """
     if not is_integer(num_queries) or num_queries < 1:
         raise BadInput(
@@ -55,6 +65,11 @@ def syn_large(num_classes: int, vocab_size: int) -> SequenceClasses:
     num_classes, vocab_size
         K and M, integers with K >= 1 and M >= 10 + 11 K + K/2 (rounded up) for the common, distinct, next and
         query tokens.
+
+    Examples
+    --------
+    >>> syn_large(1000, 50_272)
+    SequenceClasses(K=1000, M=50272, queries=500)
     """
     num_classes, vocab_size = checked_size("num_classes", num_classes, least=0), checked_size("vocab_size", vocab_size)
     needed = NUM_COMMON + (len(DISTINCT_WEIGHTS) + 1) * num_classes + -(-num_classes // 2)
@@ -89,6 +104,11 @@ def with_overlap(
         The overlap, 0 <= rho < 1. With rho = 0 the common token vanishes.
     distinct_weights
         Unnormalised probabilities of a class's distinct tokens, the same in every class.
+
+    Examples
+    --------
+    >>> with_overlap(3, 10_000, 0.1).E.round(3).tolist()
+    [[0.0, 0.1, 0.1], [0.1, 0.0, 0.1], [0.1, 0.1, 0.0]]
     """
     num_classes, vocab_size = checked_size("num_classes", num_classes), checked_size("vocab_size", vocab_size)
     weights = checked_numbers("distinct_weights", distinct_weights, dims=1)

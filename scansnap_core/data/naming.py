@@ -66,13 +66,8 @@ def labels(tokens: NDArray[np.int64], names: Sequence[str]) -> NDArray[Any]:
 
 
 def union(axes: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    """The labels of several class systems on one axis, ascending; numbers among names become text."""
+    """The labels of several class systems on one axis, ascending; numbers become text among names."""
     return np.unique(np.concatenate([*axes]))
-
-
-def places(axis: NDArray[Any], own: NDArray[Any]) -> NDArray[np.int64]:
-    """Where a class system's labels stand on the axis that :func:`union` made."""
-    return np.asarray(np.searchsorted(axis, own.astype(axis.dtype)))
 
 
 def named_classes(

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.naming import places, union
+from scansnap_core.data.naming import union
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.extensions import name_of
@@ -191,7 +191,7 @@ def placed(values: Mapping[str, xr.DataArray], layout: Layout) -> dict[str, np.n
         filled = np.full(sizes, np.nan, dtype=array.dtype) if own else array.values
         if own:
             at = [
-                places(layout.labels[dim].values, array[dim].values) if dim in own else np.arange(size)
+                np.searchsorted(layout.labels[dim].values, array[dim].values) if dim in own else np.arange(size)
                 for dim, size in array.sizes.items()
             ]
             filled[np.ix_(*at)] = array.values

@@ -118,7 +118,7 @@ class TrueFlow(Flow):
         super().__init__(classes, lr_y, lr_z, {"Y": (L, len(outputs)), "Z": (Q, L), "B": (K,)}, class_weight=1 / K)
         self._query_row = compact.query_row
         self._probs = torch.tensor(compact.probs)
-        self._queries = torch.eye(Q, dtype=torch.float64)[compact.query_row]
+        self._queries = torch.eye(Q, dtype=torch.float64)[torch.tensor(compact.query_row)]
         self._targets, self._multiplicity = torch.tensor(outputs.targets), torch.tensor(outputs.multiplicity)
         self._weight = torch.full((K,), self.class_weight, dtype=torch.float64)
 

@@ -17,7 +17,8 @@ GOOD_CELLS = (
     "another = 0.2.__add__\nlemma = Chapter('lemma_08')",
     "for name in ('symbolic', 'numeric', 'empirical'):\n"
     "    lemma.witness(name).check(f'{name} half', 0.5, '<=', 0.6, control=another(0.5), control_is='another half')",
-    "Image.new('RGBA', (64, 64), 'navy')",
+    "display(Image.new('RGBA', (64, 64), 'navy'))\n"
+    "display({'text/markdown': 'Navy.', 'text/plain': 'Navy.'}, raw=True)",
     "print('a number:', 1 + 1)",
     "lemma.conclude()",
 )
@@ -40,12 +41,18 @@ def registered(page_id: str, **other: Any) -> dict[str, Any]:
     return {"scansnap": page | other}
 
 
+def code_cell(source: str) -> nbformat.NotebookNode:
+    """A cell, with alternative text if it shows a picture."""
+    shows = source.startswith(("display", "draw"))
+    return nbformat.v4.new_code_cell(source, metadata={"mystnb": {"image": {"alt": "Navy."}}} if shows else {})
+
+
 def write_book(book: Path, *chapters: tuple[Path, tuple[str, ...]]) -> None:
     """A book whose chapters aren't executed yet."""
     for path, sources in chapters:
         kind, _, number = path.stem.rpartition("_")
         heading = f"# {kind.capitalize()} {int(number)}: a heading"
-        cells = [nbformat.v4.new_markdown_cell(heading), *map(nbformat.v4.new_code_cell, sources)]
+        cells = [nbformat.v4.new_markdown_cell(heading), *map(code_cell, sources)]
         notebook = nbformat.v4.new_notebook(cells=cells, metadata=registered(path.stem))
         (book / path).parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, book / path)

@@ -10,7 +10,7 @@ from scansnap_core.book.board import board_html, errata_html
 from scansnap_core.book.claims import CLAIMS_FILE
 from scansnap_core.book.graph import graph_svg
 from scansnap_core.ledger import VERDICT_MIME
-from tests.book.books import CHAPTER, GOOD_CELLS, registered
+from tests.book.books import CHAPTER, GOOD_CELLS, code_cell, registered
 from tests.book.conftest import Run
 
 NOTEBOOK = Path("chapters", "li2023_lemma_08.ipynb")
@@ -35,7 +35,7 @@ def add_the_statement(book: Path) -> None:
     sources = [source.replace("lemma_08", "li2023_lemma_08") for source in GOOD_CELLS]
     cells = [
         nbformat.v4.new_markdown_cell("# Lemma 8 of Li et al. (2023): a heading"),
-        *map(nbformat.v4.new_code_cell, [*sources[:-1], REFUTED, sources[-1]]),
+        *map(code_cell, [*sources[:-1], REFUTED, sources[-1]]),
     ]
     metadata = registered("lemma_08", paper="li2023", title="Another growth", uses=["lemma_08"])
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), book / NOTEBOOK)

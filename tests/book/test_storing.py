@@ -1,11 +1,13 @@
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.book.books import CHAPTER, change_code, claim_another_statement, claim_falsely, spoil, write_to_stderr
+from scansnap_core.book.execute import execute_all
+from tests.book.books import CHAPTER, change_code, claim_another_statement, claim_falsely, clear, spoil, write_to_stderr
 from tests.book.conftest import Run
 
 
@@ -44,6 +46,53 @@ def test_storing_leaves_a_faulty_chapter_as_it_was(
     assert code == 1
     assert f"scansnap: lemma_08: {fault}" in errors
     assert (book / CHAPTER).read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("source", "fault"),
+    [
+        (
+            "import time\nprint(time.time_ns())",
+            r"executed again, cell 4 stores another stdout than it gives: stored '\d+\\n', fresh '\d+\\n'",
+        ),
+        (
+            "from pathlib import Path\nPath('once').mkdir()",
+            "executed again, cell 4 raised FileExistsError: .*: 'once'",
+        ),
+    ],
+)
+def test_what_two_executions_do_not_share_is_not_stored(book: Path, verify: Run, source: str, fault: str) -> None:
+    spoil(book, lambda cells: cells[3].update(source=source))
+    before = (book / CHAPTER).read_text()
+    code, _, errors = verify("--store")
+    assert code == 1
+    assert re.fullmatch(f"scansnap: lemma_08: {fault}\n", errors)
+    assert (book / CHAPTER).read_text() == before
+
+
+@pytest.mark.parametrize(("change", "executions"), [(lambda cells: None, 1), (change_code, 2), (clear, 2)])
+def test_only_new_outputs_are_executed_twice(
+    book: Path, verify: Run, monkeypatch: pytest.MonkeyPatch, change: Callable[[list[Any]], None], executions: int
+) -> None:
+    executed: list[Path] = []
+
+    def execute(paths: list[Path], *others: Any) -> Any:
+        executed.extend(paths)
+        return execute_all(paths, *others)
+
+    monkeypatch.setattr("scansnap_core.book.verify.execute_all", execute)
+    spoil(book, change)
+    assert verify("--store")[0] == 0
+    assert executed == [book / CHAPTER] * executions
+
+
+def test_storing_names_a_picture_without_alternative_text(book: Path, verify: Run) -> None:
+    spoil(book, lambda cells: cells[2].update(metadata={}))
+    code, _, errors = verify("--store")
+    assert (code, errors) == (
+        1,
+        "scansnap: lemma_08: cell 3 shows a picture without alternative text in its metadata\n",
+    )
 
 
 def test_storing_names_what_only_the_source_shows(book: Path, verify: Run) -> None:

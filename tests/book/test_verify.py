@@ -53,6 +53,10 @@ def delete_picture(cells: list[Any]) -> None:
     cells[2]["outputs"] = []
 
 
+def drop_alternative_text(cells: list[Any]) -> None:
+    cells[2]["metadata"] = {}
+
+
 def clear_one(cells: list[Any]) -> None:
     cells[3]["outputs"], cells[3]["execution_count"] = [], None
 
@@ -91,7 +95,8 @@ def write_literal_control(cells: list[Any]) -> None:
         (replace_text, ["cell 2 stores another text/plain than it gives: stored", "measured: 0.5"]),
         (replace_verdict, [f"cell 5 stores another {VERDICT_MIME} than it gives", "fails as printed"]),
         (swap_picture, ["cell 3 stores another image/png than it gives: they differ by"]),
-        (delete_picture, ["cell 3 stores 0 outputs (none), but gives 1"]),
+        (delete_picture, ["cell 3 stores 0 outputs (none), but gives 2"]),
+        (drop_alternative_text, ["cell 3 shows a picture without alternative text in its metadata"]),
         (change_code, ["cell 4 stores another stdout than it gives", "stored 'a number: 2", "fresh 'a number: 3"]),
         (clear, ["its outputs were cleared"]),
         (clear_one, ["cell 4 is stored as never executed"]),

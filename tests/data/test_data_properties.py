@@ -57,7 +57,7 @@ def kept(classes: SequenceClasses) -> None:
         assert set(own.tolist()) | set(classes.common_tokens.tolist()) >= set(classes.support(n).tolist())
     assert [len(classes.coords[dim]) for dim in ("class", "token", "query")] == [K, L, len(compact.queries)]
     assert all(len(set(labels.tolist())) == len(labels) for labels in classes.coords.values())
-    for array in (classes.query_of, classes.next_of, classes.tokens, compact.probs, probs.data, classes.E):
+    for array in (classes.query_of, classes.next_of, classes.tokens, compact.queries, probs.data, classes.E):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 1
     assert len(repr(classes)) < 400

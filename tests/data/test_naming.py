@@ -138,7 +138,7 @@ def test_a_picture() -> None:
     assert labels == [["and", "wave", "cloud", "wing"], ["sea", "sky"]]
     drawn = named.axes[0].images[0].get_array()
     assert drawn is not None
-    assert drawn.filled(0).tolist() == topics().compact.probs.tolist()
+    assert np.ma.filled(drawn, 0).tolist() == topics().compact.probs.tolist()
     assert [text.get_text() for text in unnamed.axes[0].yaxis.get_ticklabels()] == ["0", "1"]
 
 

@@ -59,7 +59,7 @@ def test_ten_mutants_die(mutants: list[Mutant], tests: UnitTests) -> None:
 
 def test_the_sources_as_they_are_live(tests: UnitTests) -> None:
     with copies(ROOT, 1) as (copy,):
-        for module in ("decoder", "ledger.values"):
+        for module in ("theory.decoder", "ledger.values"):
             assert tests.judge(copy, module) == Verdict(Outcome.SURVIVED)
 
 

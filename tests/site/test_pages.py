@@ -71,11 +71,11 @@ def test_chapter_has_launch_buttons(site: Path, statement: str) -> None:
 def test_code_page_has_every_module(site: Path) -> None:
     paths = (ROOT / "scansnap_core").rglob("*.py")
     modules = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths}
-    assert set(re.findall(r'id="module-([\w.]+)"', read(site, "chapters/api"))) == modules
+    assert set(re.findall(r'id="module-([\w.]+)"', read(site, "chapters/modules"))) == modules
 
 
 def test_code_page_sets_formulas_as_mathematics(site: Path) -> None:
-    page = read(site, "chapters/api")
+    page = read(site, "chapters/modules")
     assert r"\frac{\eta_{Y}}{M + e^{M h} - 1}" in page
     assert set(re.findall(r'id="scansnap_core\.theory\.formulas\.\w+\.(\w+)"', page)) >= {*FORMULAS, *SYMBOLS}
 

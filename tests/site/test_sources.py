@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from nbformat import NotebookNode, from_dict, v4
 
 from scansnap_core.book.claims import book_faults
 from scansnap_core.book.notebooks import (
@@ -21,7 +19,7 @@ from scansnap_core.book.notebooks import (
 )
 from scansnap_core.ledger import read_pages
 from scansnap_core.ledger.registry import chapter_paths
-from tests.site.book import ROOT, documents, picture_faults
+from tests.site.book import ROOT, documents
 
 CHAPTERS = ROOT / "chapters"
 PAGES = read_pages(ROOT)
@@ -32,7 +30,7 @@ LONG = 40
 @pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
 def test_stored_notebook_is_fit_to_show(path: Path) -> None:
     notebook = read_notebook(path)
-    assert stored_faults(notebook) + naming_faults(notebook, PAGES[path.stem]) + picture_faults(notebook) == []
+    assert stored_faults(notebook) + naming_faults(notebook, PAGES[path.stem]) == []
 
 
 @pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
@@ -73,43 +71,3 @@ def test_build_on_github_links_to_its_own_repository(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.com")
     repository.use_own_repository(None, config)
     assert config.html_theme_options["repository_url"] == "https://github.com/reader/fork"
-
-
-def illustrated_notebook() -> NotebookNode:
-    picture = v4.new_output("display_data", {"image/png": "iVBORw0KGgo=", "text/plain": "figure"})
-    caption = v4.new_output("display_data", {"text/markdown": "What to see.", "text/plain": "What to see."})
-    plot = v4.new_code_cell("show(fig, 'What to see.')", execution_count=1, outputs=[picture, caption])
-    plot.metadata = from_dict({"mystnb": {"image": {"alt": "A line that rises."}}})
-    return v4.new_notebook(cells=[v4.new_markdown_cell("# Title"), plot])
-
-
-def drop_alternative_text(cell: NotebookNode) -> None:
-    cell.metadata.mystnb.image.alt = " "
-
-
-def drop_caption(cell: NotebookNode) -> None:
-    del cell.outputs[1]
-
-
-def add_a_widget(cell: NotebookNode) -> None:
-    cell.outputs.append(v4.new_output("display_data", {"application/vnd.jupyter.widget-view+json": from_dict({})}))
-
-
-def test_illustrated_notebook_has_no_fault() -> None:
-    assert picture_faults(illustrated_notebook()) == []
-
-
-@pytest.mark.parametrize(
-    ("spoil", "fault"),
-    [
-        (drop_alternative_text, "without alternative text"),
-        (drop_caption, "without a caption"),
-        (add_a_widget, "a widget"),
-    ],
-)
-def test_picture_fault_is_found(spoil: Callable[[NotebookNode], None], fault: str) -> None:
-    notebook = illustrated_notebook()
-    spoil(notebook.cells[1])
-    found = picture_faults(notebook)
-    assert len(found) == 1
-    assert fault in found[0]

@@ -46,7 +46,7 @@ time_of_h = record(
 )
 h_gap = record(
     "h_gap",
-    2 * eta_Y / M,
+    eta_Y * 2 / M,
     "Lemma 7",
     "What h*(s) - h(s) stays below, and the start of the proof's chase.",
     clock=OWN_STEPS,
@@ -112,7 +112,7 @@ J_upper = record(
 )
 omega_0 = record(
     "omega_0",
-    2 + log(J_lower) / log(M),
+    log(J_lower) / log(M) + 2,
     "Lemma 8, (50)",
     "J_1 begins at 1/M^(2 - omega_0).",
     region=1 + exp(1) < M,
@@ -134,7 +134,7 @@ t_0_prime = record(
 )
 t_0 = record(
     "t_0",
-    2 * (1 + omega_1_) * K * log(M) / eta_Y,
+    K * log(M) / eta_Y * 2 * (1 + omega_1_),
     "Lemma 9, (55); Theorem 4, (131)",
     "t_0, from which attention snaps, at omega_1_ = omega_1 for the o(1).",
     clock=STEPS,

@@ -1,0 +1,76 @@
+"""The front door: light, complete, documented by examples that run, and fifteen lines from own classes to a picture."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import scansnap_core as ss
+
+ROOT = Path(__file__).parents[1]
+MODULES = [module.name for module in pkgutil.walk_packages(ss.__path__, "scansnap_core.")]
+EXCEPTIONS = {"IntegrationFailed", "TrainingDiverged"}
+NAMES = [name for name in ss.__all__ if name not in EXCEPTIONS and not inspect.ismodule(getattr(ss, name))]
+
+
+def fresh(program: str) -> str:
+    """What a new process prints."""
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+
+
+def test_the_import_is_light() -> None:
+    program = """
+import sys, time
+start = time.process_time()
+import scansnap_core
+print(time.process_time() - start, *(name for name in ("numpy", "sympy", "torch", "matplotlib") if name in sys.modules))
+"""
+    runs = [fresh(program).split() for _ in range(3)]
+    assert [run[1:] for run in runs] == [[]] * 3
+    assert min(float(run[0]) for run in runs) < 0.1
+
+
+def test_classes_audit_and_formulas_need_no_torch() -> None:
+    program = """
+import sys
+import scansnap_core as ss
+print(len(ss.audit(ss.syn_small())), ss.formulas.gamma.free_symbols != set(), "torch" in sys.modules)
+ss.train
+print("torch" in sys.modules)
+"""
+    assert fresh(program).split() == [str(len(ss.audit(ss.syn_small()))), "True", "False", "True"]
+
+
+def test_what_isnt_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="trian"):
+        getattr(ss, "trian")  # noqa: B009
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_name_shows_an_example(name: str) -> None:
+    assert ">>>" in (getattr(ss, name).__doc__ or "")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_run(module: str) -> None:
+    found = doctest.testmod(importlib.import_module(module))
+    assert found.failed == 0
+
+
+def test_readme_takes_fifteen_lines_from_own_classes_to_a_picture(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf8")
+    (program,) = re.findall(r"```python\n(import scansnap_core as ss\n.*?)```", readme, re.DOTALL)
+    assert len([line for line in program.splitlines() if line.strip()]) <= 15
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "1(c) rates" in done.stdout
+    assert [path.suffix for path in tmp_path.iterdir()] == [".png"]
