@@ -40,11 +40,11 @@ def pass_seconds(Y: np.ndarray, threads: ThreadPoolExecutor, num_threads: int, r
 def measure(steps: int, num_threads: int) -> dict[str, Any]:
     """Seconds, CPU seconds, floor in seconds, peak memory of this process in MB, and the losses."""
     run = SupportRun(syn_large(NUM_CLASSES, VOCAB_SIZE), LR_Y, LR_Z)
-    SupportRun(syn_large(1, 100), LR_Y, LR_Z).train(1)  # compiles, or loads what was compiled before
+    SupportRun(syn_large(1, 100), LR_Y, LR_Z).advance(1)  # compiles, or loads what was compiled before
     with ThreadPoolExecutor(num_threads) as threads:
         floor = pass_seconds(run.Y, threads, num_threads)
         wall, cpu = time.perf_counter(), time.process_time()
-        loss = run.train(steps, threads)
+        loss = run.advance(steps, threads)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         floor = min(floor, pass_seconds(run.Y, threads, num_threads))
     return {
@@ -63,7 +63,7 @@ def difference(num_classes: int, steps: int) -> float:
 
     classes = syn_large(num_classes, VOCAB_SIZE)
     run = SupportRun(classes, LR_Y, LR_Z)
-    loss = run.train(steps)
+    loss = run.advance(steps)
     dense = train(classes, lr_y=LR_Y, lr_z=LR_Z, steps=steps, batch_size=None, seq_len=math.inf, device="cpu")
     dense = dense.isel(seed=0, rate=0)
     pairs = ((loss, dense.loss.values), (run.Y, dense.isel(recorded=-1).Y.values))

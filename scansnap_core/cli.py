@@ -40,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sweep.add_to(commands)
     text.add_to(commands)
     options = parser.parse_args(given)
+    if not {"", str(Path.cwd())} & set(sys.path):
+        sys.path.append("")  # as with python -m: modules of one's own are named from where one stands
     command: Callable[[argparse.Namespace], int] = options.command
     try:
         return command(options)
@@ -85,10 +87,9 @@ def _add_verify(commands: "argparse._SubParsersAction[_Parser]") -> None:
 def verify(options: argparse.Namespace) -> int:
     """Verify chapters, print a table, and name every failure."""
     # Jupyter's client takes longest to import; the other commands don't need it.
-    from tqdm import tqdm
-
     from scansnap_core.book.verify import cell_count, find_chapters
     from scansnap_core.book.verify import verify as verify_chapters
+    from scansnap_core.progress import progress_bar
 
     if options.jobs < 1:
         raise BadInput(f"--jobs {options.jobs}", "at least one chapter is executed at a time", "pass e.g. --jobs 2")
@@ -96,7 +97,7 @@ def verify(options: argparse.Namespace) -> int:
         raise BadInput(f"--json {options.json}", "its folder doesn't exist", "create it or name another file")
     paths = find_chapters(options.book, options.ids)
     cells = cell_count(paths) * (2 if options.store else 1)  # at most: what is stored already isn't executed again
-    with tqdm(total=cells, unit="cell", disable=None, leave=False) as bar:
+    with progress_bar(None, True, total=cells, unit="cell") as bar:
         reports, failures = verify_chapters(
             options.book, paths, jobs=options.jobs, rewrite=options.store, on_cell=bar.update
         )

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import os
+import sys
+from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,18 +15,41 @@ from numpy.typing import NDArray
 
 from scansnap_core.bad_input import BadInput
 
-_REAL = (int, float, np.integer, np.floating)
+LONGEST_SEQUENCE = 2**53
+"""A sequence length is a floating-point number, so that it may be infinite; these count exactly up to here."""
+MOST_VALUES = 1_000_000
+"""In a list of seeds, rates or recorded steps: a million of them take a second to check."""
+LONGEST_SHOWN = 60
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value is one real number that a float can hold; True and False aren't."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return not isinstance(value, int) or abs(value) <= sys.float_info.max
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is one integer, of Python's or NumPy's; True and False aren't."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def shown(value: Any) -> str:
+    """A value in one line of a message, its end cut off where it is long."""
+    text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
 
 
 def check_rate(name: str, rate: Any) -> None:
     """Raise :class:`BadInput` unless a learning rate is positive and finite."""
-    if isinstance(rate, bool) or not isinstance(rate, _REAL) or not (math.isfinite(rate) and rate > 0):
-        raise BadInput(value=f"{name} = {rate}", rule="a learning rate is positive and finite", remedy="pass e.g. 1.0")
+    if not is_real(rate) or not (math.isfinite(rate) and rate > 0):
+        value = rate if isinstance(rate, str) else shown(rate)
+        raise BadInput(value=f"{name} = {value}", rule="a learning rate is positive and finite", remedy="pass e.g. 1.0")
 
 
 def check_flow_rate(name: str, rate: Any) -> None:
     """Raise :class:`BadInput` unless a flow's rate is finite and not negative; 0 holds its weights at rest."""
-    if isinstance(rate, bool) or not isinstance(rate, _REAL) or not (math.isfinite(rate) and rate >= 0):
+    if not is_real(rate) or not (math.isfinite(rate) and rate >= 0):
         raise BadInput(
             value=f"{name} = {rate}", rule="a flow's rate is finite and not negative", remedy="pass e.g. 1.0"
         )
@@ -30,20 +58,90 @@ def check_flow_rate(name: str, rate: Any) -> None:
 def check_seq_len(seq_len: Any) -> None:
     """Raise :class:`BadInput` unless T is a whole number of at least 2, or inf."""
     # NaN and -inf are not >= 2
-    if not isinstance(seq_len, _REAL) or not seq_len >= 2 or (math.isfinite(seq_len) and seq_len % 1):
+    if not is_real(seq_len) or not seq_len >= 2 or (math.isfinite(seq_len) and seq_len % 1):
+        value = seq_len if isinstance(seq_len, str) else shown(seq_len)
         raise BadInput(
-            value=f"seq_len = {seq_len}",
+            value=f"seq_len = {value}",
             rule="T is a whole number of at least 2 (one contextual token and the query), or inf",
             remedy="pass e.g. 128",
         )
+    if math.isfinite(seq_len) and seq_len > LONGEST_SEQUENCE:
+        raise BadInput(
+            value=f"seq_len = {seq_len:g}",
+            rule=f"token counts are exact up to T = 2^53 = {LONGEST_SEQUENCE:,}",
+            remedy="pass inf for the limit of long sequences",
+        )
+
+
+def check_choice(name: str, value: Any, known: Sequence[str]) -> None:
+    """Raise :class:`BadInput` unless a value is one of some names."""
+    if not isinstance(value, str) or value not in known:
+        raise BadInput(
+            value=f"{name} = {shown(value)}", rule=f"the choices are {', '.join(known)}", remedy="use one of them"
+        )
+
+
+def listed(name: str, values: Any) -> list[Any]:
+    """The values of something that can be gone through, as a list.
+
+    Raises
+    ------
+    BadInput
+        It can't be gone through, or it is text, or it holds more than :data:`MOST_VALUES`.
+    """
+    try:
+        if isinstance(values, str | bytes):
+            raise TypeError
+        found = list(itertools.islice(iter(values), MOST_VALUES + 1))
+    except TypeError:
+        raise BadInput(value=f"{name} = {shown(values)}", rule="a list of values", remedy="put it into [ ]") from None
+    if len(found) > MOST_VALUES:
+        raise BadInput(
+            value=f"{name} of more than {MOST_VALUES:,} values",
+            rule=f"a list holds at most {MOST_VALUES:,}",
+            remedy="split the work into parts",
+        )
+    return found
+
+
+def check_differ(name: str, values: Iterable[Any]) -> None:
+    """Raise :class:`BadInput` if a value occurs twice."""
+    seen: set[Any] = set()
+    for value in values:
+        if not isinstance(value, Hashable):
+            raise BadInput(f"{name} holds {shown(value)}", "each value is a number, a name or a pair", "correct it")
+        if value in seen:
+            raise BadInput(
+                value=f"{name} holds {value!r} twice", rule="the values of an axis differ", remedy="remove one"
+            )
+        seen.add(value)
+
+
+def check_memory(what: str, num_bytes: float) -> None:
+    """Raise :class:`BadInput` if something takes more bytes than this machine has memory."""
+    if not hasattr(os, "sysconf"):  # Windows doesn't tell
+        return
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if num_bytes > there:
+        raise BadInput(
+            value=f"{what}, which take {num_bytes:,.0f} bytes",
+            rule=f"all is held in memory, here {there:,} bytes",
+            remedy="take fewer runs or steps, record fewer of them, or use several trainings",
+        )
+
+
+def as_path(name: str, path: Any) -> Path:
+    """A path given as text or as a path; anything else raises :class:`BadInput`."""
+    if not isinstance(path, str | os.PathLike):
+        raise BadInput(value=f"{name} = {shown(path)}", rule="a path is text or a Path", remedy="pass e.g. 'a.zarr'")
+    return Path(path)
 
 
 def check_count(name: str, count: Any, least: int = 1) -> None:
     """Raise :class:`BadInput` unless a number of things is an integer and not too small."""
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
-        raise BadInput(
-            value=f"{name} = {count!r}", rule=f"an integer, at least {least}", remedy=f"pass e.g. {max(least, 100)}"
-        )
+    if not is_whole(count) or count < least:
+        rule = "a positive integer" if least == 1 else f"an integer, at least {least}"
+        raise BadInput(value=f"{name} = {shown(count)}", rule=rule, remedy=f"pass e.g. {max(least, 100)}")
 
 
 def check_numbers(name: str, values: Any, *, least: float, rule: str, remedy: str) -> NDArray[np.float64]:

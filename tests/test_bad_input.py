@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -39,15 +42,15 @@ BAD = [
     ({"steps": 2.0}, "steps = 2.0: a positive integer"),
     ({"batch_size": 0}, "batch_size = 0: a positive integer"),
     ({"batch_size": None}, "batch_size = None with seq_len = 8: the expectation over classes is defined at T = inf"),
-    ({"seeds": []}, "seeds = []: a list of integers that are not negative; pass e.g. [0, 1, 2]"),
+    ({"seeds": []}, "seeds = []: a list of integers that are not negative, and at most 2^63 - 3; pass"),
     ({"seeds": 3}, "seeds = 3: a list of integers"),
     ({"seeds": [0, -1]}, "seeds = [0, -1]: a list of integers"),
     ({"seeds": [0.5]}, "seeds = [0.5]: a list of integers"),
-    ({"optimizer": "lion"}, "optimizer = 'lion': the choices are sgd, momentum, adam; use one of them"),
+    ({"optimizer": "lion"}, "optimizer = 'lion': the choices are sgd, momentum, adam; of your own"),
     ({"momentum": 1.0}, "momentum = 1.0: momentum lies in [0, 1); pass e.g. 0.9"),
     ({"momentum": np.nan}, "momentum = nan: momentum lies in [0, 1)"),
     ({"initial": "one"}, "initial = 'one': the choices are zero, random"),
-    ({"initial": (EYE,)}, "initial of 1 parts: initial values are (Y, Z); pass a pair of M x M arrays"),
+    ({"initial": (EYE,)}, "initial of 1 parts: initial values are zero, random, (Y, Z), or"),
     ({"initial": (EYE, EYE[:3])}, "initial Z of shape (3, 34): Y and Z are finite M x M arrays, M = 34"),
     ({"initial": (np.nan * EYE, EYE)}, "initial Y of shape (34, 34): Y and Z are finite"),
     ({"record": []}, "record = []: recorded steps are integers in 0..2; change the list or steps"),
@@ -89,7 +92,7 @@ def test_good_arguments_do_start_the_work() -> None:
 @pytest.mark.usefixtures("_nothing_is_computed")
 def test_cuda_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(BadInput, match="device = 'cuda': a CUDA GPU is present; use auto or cpu"):
+    with pytest.raises(BadInput, match="device = 'cuda': it needs a CUDA GPU, and PyTorch finds none here; use"):
         train(syn_small(), **GOOD, device="cuda")
 
 
@@ -102,3 +105,35 @@ def test_initial_values_are_checked_for_every_data_set_first() -> None:
 def test_the_error_survives_pickling() -> None:
     error = pickle.loads(pickle.dumps(BadInput("x = 1", "x is 2", "pass 2")))
     assert (error.value, error.rule, error.remedy, str(error)) == ("x = 1", "x is 2", "pass 2", "x = 1: x is 2; pass 2")
+
+
+TOO_MUCH = [
+    ({"steps": 10**12}, "the losses of 1 runs at 1,000,000,000,000 steps, which take 8,000,000,000,000 bytes: all is"),
+    ({"batch_size": 10**12}, "1 runs of 2 steps, recorded 2 times, which take "),
+    ({"seq_len": 1e30}, "seq_len = 1e+30: token counts are exact up to T = 2^53 = 9,007,199,254,740,992; pass inf"),
+    ({"seeds": range(10**12)}, "seeds of more than 1,000,000 values: a list holds at most 1,000,000; split the work"),
+    ({"seeds": itertools.count()}, "seeds of more than 1,000,000 values"),
+    ({"record": range(10**12)}, "record of more than 1,000,000 values"),
+    ({"seeds": [2**63]}, "seeds = [9223372036854775808]: a list of integers that are not negative, and at most 2^63"),
+    ({"seeds": [1, 2, 1]}, "seeds holds 1 twice: the values of an axis differ; remove one"),
+    ({"steps": 10**7, "record": 1, "seeds": range(100)}, "record of more than 1,000,000 values"),
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("_nothing_is_computed")
+@pytest.mark.parametrize(("changes", "message"), TOO_MUCH, ids=[message.split(":")[0] for _, message in TOO_MUCH])
+def test_more_than_there_is_room_for(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        train(syn_small(), **{**GOOD, **changes})
+    assert str(caught.value).startswith(message)
+
+
+def test_torch_is_imported_where_training_happens() -> None:
+    program = (
+        "import sys, scansnap_core.cli, scansnap_core.engine.settings, scansnap_core.data.audit\n"
+        "try: scansnap_core.cli.main(['--help'])\nexcept SystemExit: pass\n"
+        "assert 'torch' not in sys.modules\n"
+        "import scansnap_core.engine.training\nassert 'torch' in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

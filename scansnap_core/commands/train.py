@@ -17,6 +17,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.commands.listing import listed
 from scansnap_core.data.class_files import load_classes
 from scansnap_core.extras import needs
+from scansnap_core.rules import MOST_VALUES
 from scansnap_core.storage.provenance import provenance
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from scansnap_core.data.sequences import SequenceClasses
 
 TRAINED, DIVERGED = 0, 1
+BATCH_SIZE = 128
+OPTIMIZER_HELP = "sgd, momentum, adam, or module:class such as torch.optim:AdamW (default: sgd)"
 
 
 def add_to(commands: argparse._SubParsersAction[Any]) -> None:
@@ -40,15 +43,16 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--steps", type=int, required=True, metavar="N", help="updates to make")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the NetCDF file to write")
     parser.add_argument("--seeds", default="0", metavar="LIST", help="such as 0,1,2 or 0-9 (default: 0)")
-    parser.add_argument("--batch-size", type=int, default=128, metavar="B", help="samples an update (default: 128)")
+    parser.add_argument("--batch-size", type=int, metavar="B", help=f"samples an update (default: {BATCH_SIZE})")
     parser.add_argument(
         "--expectation", action="store_true", help="the expected gradient in place of batches (with --seq-len inf)"
     )
     parser.add_argument(
         "--seq-len", type=float, default=128, metavar="T", help="tokens with the query, or inf (default: 128)"
     )
-    parser.add_argument("--optimizer", default="sgd", metavar="NAME", help="sgd, momentum or adam (default: sgd)")
-    parser.add_argument("--momentum", type=float, default=0.9, metavar="MU", help="of momentum (default: 0.9)")
+    parser.add_argument("--optimizer", default="sgd", metavar="NAME", help=OPTIMIZER_HELP)
+    parser.add_argument("--model", default="plain", metavar="NAME", help="plain, or module:function (default: plain)")
+    parser.add_argument("--momentum", type=float, metavar="MU", help="of the optimizer momentum (default: 0.9)")
     parser.add_argument("--initial", default="zero", metavar="NAME", help="zero or random (default: zero)")
     parser.add_argument("--record", type=int, metavar="N", help="keep Y and Z every N steps (default: start and end)")
     parser.add_argument("--rng", default="fresh", metavar="NAME", help="fresh or replay (default: fresh)")
@@ -60,6 +64,13 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Train, store the runs, and sum them up; 1 if a run diverged."""
     classes, seeds = load_classes(options.file), _seeds(options.seeds)
+    if options.expectation and options.batch_size is not None:
+        raise BadInput(
+            f"--batch-size {options.batch_size} with --expectation",
+            "the expected gradient takes no batches",
+            "leave one of the two out",
+        )
+    batch_size = BATCH_SIZE if options.batch_size is None else options.batch_size
     _check_new(options.out)
     with needs("sweeps"):
         import_module("h5netcdf")
@@ -74,10 +85,11 @@ def run(options: argparse.Namespace) -> int:
             lr_z=options.lr_z,
             steps=options.steps,
             seeds=seeds,
-            batch_size=None if options.expectation else options.batch_size,
+            batch_size=None if options.expectation else batch_size,
             seq_len=options.seq_len,
             optimizer=options.optimizer,
             momentum=options.momentum,
+            model=options.model,
             initial=options.initial,
             record=options.record,
             rng=options.rng,
@@ -89,11 +101,14 @@ def run(options: argparse.Namespace) -> int:
     result.attrs |= {**provenance(options.command_line), "class_file_sha256": digest}
     result.to_netcdf(options.out, engine="h5netcdf")
 
-    print(_summary(result, classes))
+    lines, undefined = _summary(result, classes)
+    print(lines)
     print(f"stored in {options.out}")
     for warning in caught:
         print(f"scansnap: {warning.message}", file=sys.stderr)
-    return DIVERGED if (result.diverged_at >= 0).any() else TRAINED
+    if undefined:
+        print(f"scansnap: no entropy of {undefined} runs: no attention is left on distinct tokens", file=sys.stderr)
+    return DIVERGED if undefined or (result.diverged_at >= 0).any() else TRAINED
 
 
 def _seeds(text: str) -> list[int]:
@@ -104,6 +119,8 @@ def _seeds(text: str) -> list[int]:
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
         if first > last:
             raise BadInput(f"--seeds {text}", "seeds are integers or ascending ranges", "pass e.g. 0,1,2 or 0-9")
+        if len(seeds) + last - first >= MOST_VALUES:
+            raise BadInput(f"--seeds {text}", f"there are at most {MOST_VALUES:,} of them", "use several trainings")
         seeds += range(first, last + 1)
     return seeds
 
@@ -119,17 +136,22 @@ def _check_new(path: Path) -> None:
     path.unlink()
 
 
-def _summary(result: xr.Dataset, classes: SequenceClasses) -> str:
+def _summary(result: xr.Dataset, classes: SequenceClasses) -> tuple[str, int]:
+    """A line for each run, and how many that didn't diverge have no entropy."""
     from scansnap_core.theory import measures
 
     with np.errstate(invalid="ignore"):  # a diverged run has no attention
         attention = measures.attention(result.Z.isel(recorded=-1), classes)
         entropy = measures.entropy(attention, classes)
-    lines = ["final loss, and by class the entropy of attention over its distinct tokens, in nats"]
+    own = [n for n in range(classes.num_classes) if len(classes.distinct_tokens(n))]
+    entropy = entropy.isel({"class": own})
+    undefined = int((entropy.isnull().any("class") & (result.diverged_at < 0)).sum())
+    which = "class" if len(own) == classes.num_classes else f"class that has any ({listed(own)})"
+    lines = [f"final loss, and by {which} the entropy of attention over its distinct tokens, in nats"]
     for seed in range(result.sizes["seed"]):
         for rate in range(result.sizes["rate"]):
             one = result.isel(seed=seed, rate=rate)
             name = f"seed {int(one.seed)}, lr_y {float(one.lr_y):g}, lr_z {float(one.lr_z):g}"
             loss = float(one.loss.isel(step=-1)) + 0.0  # shows -0 as 0
             lines.append(f"{name}: {loss:.4g}; {listed(entropy.isel(seed=seed, rate=rate).values)}")
-    return "\n".join(lines)
+    return "\n".join(lines), undefined

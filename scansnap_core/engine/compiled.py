@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.engine.kernel import LANES, TOGETHER, climb, prepare
-from scansnap_core.engine.options import Options
-from scansnap_core.engine.training import draws_of, initial_values
+from scansnap_core.engine.settings import Settings
+from scansnap_core.engine.starts import draws_of, initial_values
 
 CHUNK = 128
 """Steps whose samples are drawn at a time: they take CHUNK x B x S numbers."""
@@ -25,21 +25,22 @@ class SharedRuns:
     ----------
     classes
         The data.
-    options
+    settings
         Checked arguments of :func:`scansnap_core.engine.training.train`, with one seed.
 
     Notes
     -----
-    A run's result doesn't depend on the other runs, nor on the threads that :meth:`train` is given, to the last bit.
+    A run's result doesn't depend on the other runs, nor on the threads that :meth:`finish` is given, to the last bit.
     """
 
-    def __init__(self, classes: SequenceClasses, options: Options) -> None:
+    def __init__(self, classes: SequenceClasses, settings: Settings) -> None:
         prepare()
-        self._classes, self._options, self._dtype = classes, options, np.dtype(options.dtype)
-        self._source = draws_of(classes, options)
-        Y, Z, outputs = initial_values(options.initial, classes, self._source, 1)
+        self._classes, self._settings, self._dtype = classes, settings, np.dtype(settings.dtype)
+        self._source = draws_of(classes, settings)
+        first_Y, first_Z, outputs = initial_values(classes, settings, self._source, classes.tokens)
+        Y, Z = first_Y[0], first_Z[0]
         self._num_tokens = L = Y.shape[1]
-        num_rates = len(options.rates)
+        num_rates = len(settings.rates)
         self._supports, self._held = _supports(classes.compact.probs)
         # places beyond a support have rows of their own, which stay 0 like their frequencies
         shape_Y = (num_rates, L + TOGETHER, -(-Y.shape[2] // LANES) * LANES)
@@ -53,13 +54,13 @@ class SharedRuns:
         # copies, because arrays that came from another process may be read-only, which is another type to Numba
         self._query_row = np.array(classes.compact.query_row)
         self._target = np.array(outputs.columns)
-        self._loss = np.empty((num_rates, options.steps), self._dtype)
+        self._loss = np.empty((num_rates, settings.steps), self._dtype)
         self._batch = self._sample(0)
 
     def _sample(self, first: int) -> tuple[Ints, Floats]:
         """Samples of the steps from the first on, sorted by class in each: classes (steps, B) and q (steps, B, S)."""
         batches = []
-        for _ in range(min(CHUNK, self._options.steps - first)):
+        for _ in range(min(CHUNK, self._settings.steps - first)):
             drawn, q = (array[0] for array in self._source.batch())
             order = np.argsort(drawn, kind="stable")
             n = drawn[order]
@@ -68,7 +69,7 @@ class SharedRuns:
         samples, frequencies = zip(*batches, strict=True)
         return np.stack(samples), np.stack(frequencies)
 
-    def train(self, threads: ThreadPoolExecutor | None = None) -> dict[str, np.ndarray]:
+    def finish(self, threads: ThreadPoolExecutor | None = None) -> dict[str, np.ndarray]:
         """Make all updates, once.
 
         Returns
@@ -77,20 +78,20 @@ class SharedRuns:
             ``loss`` (rate, step), ``Z`` (rate, query, token) after the last update and ``diverged_at`` (rate), as
             :func:`scansnap_core.engine.training.train` has them.
         """
-        rates = range(len(self._options.rates))
-        for first in range(0, self._options.steps, CHUNK):
+        rates = range(len(self._settings.rates))
+        for first in range(0, self._settings.steps, CHUNK):
             following = None
-            if first + CHUNK < self._options.steps and threads is not None:
+            if first + CHUNK < self._settings.steps and threads is not None:
                 following = threads.submit(self._sample, first + CHUNK)
             # the maps are lazy
             list((map if threads is None else threads.map)(lambda rate: self._climb(rate, first), rates))  # noqa: B023
             if following is not None:
                 self._batch = following.result()
-            elif first + CHUNK < self._options.steps:
+            elif first + CHUNK < self._settings.steps:
                 self._batch = self._sample(first + CHUNK)
         bad = ~np.isfinite(self._loss)
         lost = ~(np.isfinite(self._Y).all(axis=(1, 2)) & np.isfinite(self._Z).all(axis=(1, 2)))
-        after = np.where(lost, self._options.steps, -1)
+        after = np.where(lost, self._settings.steps, -1)
         return {
             "loss": self._loss,
             "Z": self._Z[:, :, : self._num_tokens],
@@ -100,10 +101,10 @@ class SharedRuns:
     def _climb(self, rate: int, first: int) -> None:
         samples, q = self._batch
         number = self._dtype.type
-        lr_y, lr_z = self._options.rates[rate]
+        lr_y, lr_z = self._settings.rates[rate]
         climb(
             self._Y[rate], self._Z[rate], self._velocity_Y[rate], self._velocity_Z[rate],
-            number(lr_y), number(lr_z), number(self._options.momentum), samples, q,
+            number(lr_y), number(lr_z), number(self._settings.momentum), samples, q,
             self._supports, self._query_row, self._target, self._log_multiplicity, self._per_output,
             self._loss[rate, first : first + CHUNK],
         )  # fmt: skip

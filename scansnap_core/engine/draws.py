@@ -3,10 +3,12 @@
 A source serves all seeds of one class system at once. ``initial`` gives Y (S, L, O) and Z (S, Q, L) at random, and
 ``batch`` the next batch: classes (S, B) and token frequencies q (S, B, L), for S seeds on the axes of
 :class:`~scansnap_core.data.sequences.Compact`. What a seed draws depends on that seed alone, never on its neighbours.
+``state`` and ``resume`` say where each seed's random numbers stand, as text, so that another source goes on from there.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from typing import Protocol
@@ -20,11 +22,20 @@ from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 class Draws(Protocol):
     """A source of initial parameters and batches."""
 
-    def initial(self) -> tuple[Floats, Floats]:
-        """Y (S, L, M) and Z (S, Q, L), each entry uniform in ±1/sqrt(M): a linear layer's default."""
+    def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
+        """Y (S, L, M) and Z (S, Q, L), each entry uniform in ±1/sqrt(M): a linear layer's default.
+
+        The L tokens, ascending, are those that some class holds, or these and the query tokens.
+        """
 
     def batch(self) -> tuple[Ints, Floats]:
         """Classes (S, B) and token frequencies (S, B, L)."""
+
+    def state(self) -> list[str]:
+        """Where each seed's random numbers stand."""
+
+    def resume(self, states: list[str]) -> None:
+        """Go on where other random numbers stood."""
 
 
 class Fresh:
@@ -34,17 +45,31 @@ class Fresh:
         self._classes, self._batch_size, self._seq_len = classes, batch_size, seq_len
         self._rngs = [np.random.default_rng(seed) for seed in seeds]
 
-    def initial(self) -> tuple[Floats, Floats]:
-        """Drawn from each seed's generator, Y first."""
+    def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
+        """Drawn from each seed's generator, Y first; other tokens' values from one that is spawned off it."""
         compact, M = self._classes.compact, self._classes.vocab_size
-        L, Q, bound = len(compact.tokens), len(compact.queries), 1 / math.sqrt(M)
-        pairs = [(rng.uniform(-bound, bound, (L, M)), rng.uniform(-bound, bound, (Q, L))) for rng in self._rngs]
-        return np.stack([Y for Y, _ in pairs]), np.stack([Z for _, Z in pairs])
+        Q, bound = len(compact.queries), 1 / math.sqrt(M)
+        held = np.isin(tokens, compact.tokens)
+        Y, Z = np.empty((len(self._rngs), len(tokens), M)), np.empty((len(self._rngs), Q, len(tokens)))
+        for seed, rng in enumerate(self._rngs):
+            for generator, part in ((rng, held), (rng.spawn(1)[0], ~held)):
+                Y[seed, part] = generator.uniform(-bound, bound, (part.sum(), M))
+                Z[seed][:, part] = generator.uniform(-bound, bound, (Q, part.sum()))
+        return Y, Z
 
     def batch(self) -> tuple[Ints, Floats]:
         """The next B samples of every seed."""
         samples = [self._classes.sample(rng, self._batch_size, self._seq_len) for rng in self._rngs]
         return np.stack([classes for classes, _ in samples]), np.stack([q for _, q in samples])
+
+    def state(self) -> list[str]:
+        """The states of NumPy's bit generators, as JSON."""
+        return [json.dumps(rng.bit_generator.state) for rng in self._rngs]
+
+    def resume(self, states: list[str]) -> None:
+        """Take over such states."""
+        for rng, state in zip(self._rngs, states, strict=True):
+            rng.bit_generator.state = json.loads(state)
 
 
 class Expectation:
@@ -55,13 +80,20 @@ class Expectation:
         self._classes = np.tile(np.arange(classes.num_classes), (len(seeds), 1))
         self._q = np.tile(classes.compact.probs, (len(seeds), 1, 1))
 
-    def initial(self) -> tuple[Floats, Floats]:
+    def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
         """As :class:`Fresh` draws them."""
-        return self._fresh.initial()
+        return self._fresh.initial(tokens)
 
     def batch(self) -> tuple[Ints, Floats]:
         """The K classes, one sample each."""
         return self._classes, self._q
+
+    def state(self) -> list[str]:
+        """Nothing is drawn after the initial values."""
+        return [""] * len(self._q)
+
+    def resume(self, states: list[str]) -> None:
+        """Nothing depends on them."""
 
 
 class Replay:
@@ -79,24 +111,36 @@ class Replay:
         compact = classes.compact
         self._columns = [torch.from_numpy(np.flatnonzero(row)) for row in compact.probs]
         self._weights = [torch.from_numpy(row[row > 0]).float() for row in compact.probs]
-        layers = [(self._layer(generator), self._layer(generator)) for generator in self._torches]
-        # weight[out, in] of the decoder is Y[in, out]; weight[m, l] of the attention is Z[m, l]
-        self._Y = np.stack([decoder.T[compact.tokens] for decoder, _ in layers])
-        self._Z = np.stack([attention[np.ix_(compact.queries, compact.tokens)] for _, attention in layers])
+        self._layers = [(self._layer(generator), self._layer(generator)) for generator in self._torches]
 
-    def _layer(self, generator: torch.Generator) -> Floats:
+    def _layer(self, generator: torch.Generator) -> np.ndarray:
         weight = torch.empty(self._classes.vocab_size, self._classes.vocab_size)
         torch.nn.init.kaiming_uniform_(weight, a=math.sqrt(5), generator=generator)
-        return weight.double().numpy()
+        return weight.numpy()
 
-    def initial(self) -> tuple[Floats, Floats]:
+    def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
         """The two layers' default initialisation, on the rows and columns that can move."""
-        return self._Y, self._Z
+        # weight[out, in] of the decoder is Y[in, out]; weight[m, l] of the attention is Z[m, l]
+        Y = np.stack([decoder.T[tokens] for decoder, _ in self._layers])
+        rows = np.ix_(self._classes.compact.queries, tokens)
+        return Y.astype(np.float64), np.stack([attention[rows] for _, attention in self._layers]).astype(np.float64)
 
     def batch(self) -> tuple[Ints, Floats]:
         """The next B samples of every seed."""
         samples = [self._one(*generators) for generators in zip(self._pythons, self._torches, strict=True)]
         return np.stack([classes for classes, _ in samples]), np.stack([q for _, q in samples])
+
+    def state(self) -> list[str]:
+        """The states of Python's and torch's generators, as JSON."""
+        pairs = zip(self._pythons, self._torches, strict=True)
+        return [json.dumps([python.getstate(), generator.get_state().tolist()]) for python, generator in pairs]
+
+    def resume(self, states: list[str]) -> None:
+        """Take over such states."""
+        for python, generator, state in zip(self._pythons, self._torches, states, strict=True):
+            (version, numbers, gauss), held = json.loads(state)
+            python.setstate((version, tuple(numbers), gauss))
+            generator.set_state(torch.tensor(held, dtype=torch.uint8))
 
     def _one(self, python: random.Random, generator: torch.Generator) -> tuple[Ints, Floats]:
         classes = np.empty(self._batch_size, dtype=np.int64)

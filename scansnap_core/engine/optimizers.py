@@ -1,17 +1,24 @@
-"""Plain SGD, SGD with momentum, and Adam, with a learning rate of its own for every run in the batch.
+"""Plain SGD, SGD with momentum, and Adam, with a learning rate of its own for every run in the batch; and torch's.
 
-``torch.optim`` holds one rate a parameter group and can't batch over rates; the tests hold these to it.
-All step *up* the objective J, in place.
+``torch.optim`` holds one rate a parameter group and can't batch over rates; the tests hold these to it. An optimiser
+of a user's own is made once for every run (:class:`OnePerRun`). All step *up* the objective J, in place.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
 
-NAMES = ("sgd", "momentum", "adam")
+from scansnap_core.bad_input import BadInput
+
 ADAM_BETAS = (0.9, 0.999)
 ADAM_EPS = 1e-8
+
+Factory = Callable[[list[dict[str, Any]]], torch.optim.Optimizer]
+"""Makes an optimiser of two parameter groups, Y's and Z's, each with its ``lr``: any class of ``torch.optim``."""
 
 
 class SGD:
@@ -26,12 +33,22 @@ class SGD:
         self._velocity.mul_(self._momentum).add_(gradient)
         self._parameter.add_(self._lr * self._velocity)
 
+    def state(self) -> dict[str, Tensor]:
+        """What the next update depends on, beside parameter and gradient, by name."""
+        return {"velocity": self._velocity} if self._momentum else {}
+
 
 class Adam:
-    """Adam (Kingma and Ba, 2015) with torch's defaults: betas (0.9, 0.999), eps 1e-8."""
+    """Adam (Kingma and Ba, 2015) with torch's defaults: betas (0.9, 0.999), eps 1e-8.
 
-    def __init__(self, parameter: Tensor, lr: Tensor) -> None:
-        self._parameter, self._lr, self._steps = parameter, lr, 0
+    Parameters
+    ----------
+    steps
+        How many updates the state has behind it.
+    """
+
+    def __init__(self, parameter: Tensor, lr: Tensor, steps: int = 0) -> None:
+        self._parameter, self._lr, self._steps = parameter, lr, steps
         self._mean, self._square = torch.zeros_like(parameter), torch.zeros_like(parameter)
 
     def step(self, gradient: Tensor) -> None:
@@ -43,3 +60,76 @@ class Adam:
         mean = self._mean / (1 - beta_1**self._steps)
         root = (self._square / (1 - beta_2**self._steps)).sqrt()
         self._parameter.add_(self._lr * mean / (root + ADAM_EPS))
+
+    def state(self) -> dict[str, Tensor]:
+        """What the next update depends on, beside parameter, gradient and their number, by name."""
+        return {"mean": self._mean, "square": self._square}
+
+
+class BuiltIn:
+    """An optimiser above for Y and one for Z, each with all runs at once."""
+
+    def __init__(self, of_Y: SGD | Adam, of_Z: SGD | Adam) -> None:
+        self._of = {"Y": of_Y, "Z": of_Z}
+
+    def step(self, dY: Tensor, dZ: Tensor) -> None:
+        """Make one update of all runs, in place."""
+        self._of["Y"].step(dY)
+        self._of["Z"].step(dZ)
+
+    def states(self) -> dict[str, dict[str, Tensor]]:
+        """The states of Y's and of Z's optimiser by name; what is written into them, it goes on with."""
+        return {parameter: climber.state() for parameter, climber in self._of.items()}
+
+
+class OnePerRun:
+    """An optimiser of the same kind for every run (seed, rate), on the run's own part of Y and Z.
+
+    So whatever it computes, elementwise or over a whole matrix, a run's numbers are those of the run alone.
+    """
+
+    def __init__(self, make: Factory, Y: Tensor, Z: Tensor, rates: list[tuple[float, float]]) -> None:
+        self._runs = []
+        for seed in range(Y.shape[0]):
+            for rate, pair in enumerate(rates):
+                parts = Y[seed, rate], Z[seed, rate]
+                groups = [{"params": [part], "lr": lr} for part, lr in zip(parts, pair, strict=True)]
+                self._runs.append((make(groups), (seed, rate), parts))
+
+    def step(self, dY: Tensor, dZ: Tensor) -> None:
+        """Make one update of all runs, in place."""
+        for optimizer, run, parts in self._runs:
+            for part, gradient in zip(parts, (dY, dZ), strict=True):
+                part.grad = -gradient[run]  # torch's optimisers descend
+            optimizer.step()
+
+    def states(self) -> dict[str, dict[str, Tensor]]:
+        """None: :class:`~scansnap_core.engine.settings.Settings` refuses to keep them."""
+        return {}
+
+
+def check_optimizer(name: str, make: Factory, rates: list[tuple[float, float]]) -> None:
+    """Make an optimiser of a user's own and let it step once, on zeros.
+
+    Raises
+    ------
+    BadInput
+        It can't be made of two groups, has other rates than these, or can't step.
+    """
+    parts = [torch.zeros(2, 2), torch.zeros(2, 2)]
+    try:
+        for pair in rates:
+            groups = [{"params": [part], "lr": lr} for part, lr in zip(parts, pair, strict=True)]
+            optimizer = make(groups)
+            held = [(group["lr"], *group["params"]) for group in optimizer.param_groups]
+            if [lr for lr, *_ in held] != list(pair) or any(a is not b for (_, a), b in zip(held, parts, strict=True)):
+                raise ValueError(f"it holds the rates {[lr for lr, *_ in held]}, not {list(pair)}")
+        for part in parts:
+            part.grad = torch.zeros_like(part)
+        optimizer.step()
+    except Exception as error:  # a user's own code may raise anything
+        raise BadInput(
+            value=f"optimizer = {name}: {' '.join(str(error).split())}",
+            rule="called with two parameter groups, Y's and Z's, each with its lr, it gives an Optimizer of torch's",
+            remedy="pass e.g. torch.optim.AdamW, or functools.partial of it; its step takes no closure",
+        ) from None

@@ -54,7 +54,7 @@ class SupportRun:
     ----------
     Y : ndarray
         Shape (L, O): rows are ``classes.tokens``, columns the classes in their order, and then one for each of the
-        M - K outputs that are no class, if there are any. It moves with :meth:`train`.
+        M - K outputs that are no class, if there are any. It moves with :meth:`advance`.
 
     Raises
     ------
@@ -99,7 +99,7 @@ class SupportRun:
         """Multiplications and additions in a step's products with Y: 6 for every place and output."""
         return 6 * len(self._q) * self.Y.shape[1]
 
-    def train(self, steps: int, threads: Executor | None = None) -> Floats:
+    def advance(self, steps: int, threads: Executor | None = None) -> Floats:
         """Make steps from where the run stands.
 
         Parameters

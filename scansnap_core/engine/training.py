@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,19 +10,21 @@ import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
-from tqdm import tqdm
 
-from scansnap_core.data.outputs import Outputs
-from scansnap_core.data.sequences import SequenceClasses, check_classes
-from scansnap_core.engine import draws, model, optimizers
-from scansnap_core.engine.options import Options
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine import optimizers, variants
+from scansnap_core.engine.arguments import checked_data
+from scansnap_core.engine.model import Gradients
+from scansnap_core.engine.results import TrainingDiverged, labelled, tokens_of, with_divergence, with_state
+from scansnap_core.engine.settings import PLAIN, Settings
+from scansnap_core.engine.starts import draws_of, initial_values, last_loss, optimizer_of
+from scansnap_core.progress import progress_bar
+
+__all__ = ["TrainingDiverged", "train"]
 
 FINITE_CHECK_EVERY = 50
 """Looking for runs that turned NaN stops a GPU, so it is done now and then; the step itself is found afterwards."""
-
-
-class TrainingDiverged(UserWarning):
-    """A run turned NaN; its values from then on are NaN and the other runs went on."""
 
 
 def train(
@@ -34,16 +36,18 @@ def train(
     seeds: Iterable[int] = (0,),
     batch_size: int | None = 128,
     seq_len: float = 128,
-    optimizer: str = "sgd",
-    momentum: float = 0.9,
-    initial: str | tuple[Any, Any] = "zero",
+    optimizer: str | optimizers.Factory = "sgd",
+    momentum: float | None = None,
+    model: str | variants.Model = PLAIN,
+    initial: str | tuple[Any, Any] | xr.Dataset = "zero",
     record: int | Iterable[int] | None = None,
     rng: str = "fresh",
     device: str = "auto",
     dtype: str = "float64",
+    keep_state: bool = False,
     progress: bool = False,
 ) -> xr.Dataset:
-    """Train the 1-layer transformer by Lemma 1's gradients, all runs in one batch.
+    """Train the 1-layer transformer by Lemma 1's gradients, or a variant of it, all runs in one batch.
 
     Parameters
     ----------
@@ -61,19 +65,34 @@ def train(
     seq_len
         T, the query included, so T - 1 contextual tokens are drawn; ``inf`` is the paper's limit q = P(.|n).
     optimizer
-        "sgd", "momentum" (SGD with ``momentum``) or "adam".
+        "sgd", "momentum" or "adam"; or a class of ``torch.optim``, or a function that makes an optimiser of two
+        parameter groups (Y's and Z's, each with its ``lr``), or ``module:name`` of either. One is made for every run,
+        so runs share nothing. It sees -dJ/dY and -dJ/dZ, and Y and Z as they are held here: decay leaves the rows of
+        tokens that no class holds alone.
+    momentum
+        Of "momentum" alone; 0.9 if not given.
+    model
+        "plain", the paper's; or a variant: a function of a :class:`~scansnap_core.engine.variants.Batch`, Y and Z that
+        returns ln α (autograd does the rest) or :class:`~scansnap_core.engine.model.Gradients`, or its
+        ``module:name``. A variant's ``token`` holds the query tokens too.
     initial
-        "zero", "random" (uniform in ±1/sqrt(M)), or (Y, Z) as M x M arrays.
+        "zero", "random" (uniform in ±1/sqrt(M)), or (Y, Z) as M x M arrays. Or the data set of a training with
+        ``keep_state``, to go on from its end: with the same classes and arguments (but for ``steps``, ``record``,
+        ``keep_state``), 60 steps and then 40 are 100 steps to the last bit, on one machine. ``step`` and ``recorded``
+        count on.
     record
         When Y and Z are kept: every that many steps, or a list of steps (0 is the start). Default: start and end.
+        Steps are counted as ``step`` is.
     rng
         "fresh", or "replay" for the authors' order of random numbers.
     device
         "auto" (a GPU where there is one), "cpu" or "cuda".
     dtype
         "float64" or "float32".
+    keep_state
+        Also return what a training goes on from: the states of "momentum" and "adam", and of random numbers.
     progress
-        Show a progress bar, where there is a terminal to show it on.
+        Show a progress bar, where there is a terminal or a notebook to show it in.
 
     Returns
     -------
@@ -83,13 +102,28 @@ def train(
         updates. Only rows and columns that can move are held (see :class:`~scansnap_core.data.compact.Compact`); with
         Y(0) = 0 all outputs that are no next token are one column, ``output`` -1, with its ``multiplicity``.
         ``diverged_at`` (seed, rate): the step whose loss was the first not finite, or -1.
+        With ``keep_state`` also ``rng_state`` (seed), the classes' ``checksum``, and the optimiser's ``velocity_Y``,
+        ``mean_Y``, ``square_Y`` and those of Z.
 
     Raises
     ------
     BadInput
-        Before anything is computed: a rate that is not positive and finite, T < 2, an unknown optimiser or device, ...
+        Before anything is computed: a rate that is not positive and finite, T < 2, an unknown optimiser or device,
+        more than memory holds, a data set that this training doesn't go on from, ... At the first step: a variant that
+        returns the wrong shapes.
+
+    Examples
+    --------
+    >>> from scansnap_core.data.datasets import syn_small
+    >>> from scansnap_core.engine.training import train
+    >>> run = train(syn_small(), lr_y=1, lr_z=[0.5, 1], steps=50, keep_state=True)
+    >>> dict(run.loss.sizes)
+    {'seed': 1, 'rate': 2, 'step': 50}
+    >>> more = train(syn_small(), lr_y=1, lr_z=[0.5, 1], steps=50, initial=run)
+    >>> more.step.values[[0, -1]].tolist()
+    [50, 99]
     """
-    options = Options.checked(
+    settings = Settings.checked(
         lr_y=lr_y,
         lr_z=lr_z,
         steps=steps,
@@ -103,137 +137,78 @@ def train(
         rng=rng,
         device=device,
         dtype=dtype,
+        model=model,
+        keep_state=keep_state,
     )
-    data_sets: Mapping[str, Any] = classes if isinstance(classes, Mapping) and classes else {"": classes}
-    for data_set in data_sets.values():
-        check_classes(data_set)
-        options.check_initial(data_set.vocab_size)
-    results = [_train_one(data_set, options, progress) for data_set in data_sets.values()]
+    data_sets = checked_data(classes)
+    each = {name: _of(settings, name) for name in data_sets}
+    for name, data_set in data_sets.items():
+        each[name].check_fits(data_set)
+    results = [_train_one(data_set, each[name], progress) for name, data_set in data_sets.items()]
     if isinstance(classes, SequenceClasses):
         return results[0]
     names = xr.DataArray(list(data_sets), dims="data", name="data")
     return xr.concat(results, dim=names, join="outer", combine_attrs="drop_conflicts")
 
 
-def _train_one(classes: SequenceClasses, options: Options, progress: bool) -> xr.Dataset:
-    rates, seeds, steps = options.rates, options.seeds, options.steps
-    device, batch_size = options.device, options.batch_size
-    compact, M, K = classes.compact, classes.vocab_size, classes.num_classes
-    source = draws_of(classes, options)
+def _of(settings: Settings, name: str) -> Settings:
+    """The settings of one of several data sets: it goes on from its own part."""
+    initial = settings.initial
+    if not isinstance(initial, xr.Dataset) or "data" not in initial.dims:
+        return settings
+    if name not in initial["data"]:
+        raise BadInput(f"initial without the data {name!r}", "each data set goes on from its own part", "add it")
+    return dataclasses.replace(settings, initial=initial.sel(data=name))
+
+
+def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> xr.Dataset:
+    rates, seeds, device = settings.rates, settings.seeds, torch.device(settings.device)
+    compact = classes.compact
+    model = settings.model
+    tokens = tokens_of(classes, settings)
+    held = np.searchsorted(tokens, compact.tokens)
+    source = draws_of(classes, settings)
 
     def tensor(array: Any) -> Tensor:
-        return torch.as_tensor(np.asarray(array), dtype=getattr(torch, options.dtype), device=device)
+        return torch.as_tensor(np.asarray(array), dtype=getattr(torch, settings.dtype), device=device)
 
-    Y_0, Z_0, outputs = initial_values(options.initial, classes, source, len(seeds))
+    Y_0, Z_0, outputs = initial_values(classes, settings, source, tokens)
     per_run = (len(seeds), len(rates), -1, -1)
-    Y, Z = tensor(Y_0).unsqueeze(1).expand(per_run).clone(), tensor(Z_0).unsqueeze(1).expand(per_run).clone()
-    targets = tensor(outputs.targets)
+    Y, Z = (tensor(values).expand(per_run).clone() for values in (Y_0, Z_0))
+    # copies, because the outputs' own arrays are read-only, which torch doesn't know
+    targets, multiplicity = tensor(outputs.targets), tensor(outputs.multiplicity.copy())
     queries = tensor(compact.query_row[:, None] == np.arange(len(compact.queries)))
-    counts = torch.tensor(outputs.multiplicity, dtype=targets.dtype, device=device)
-    weight = tensor(1 / (batch_size or K))
+    weight = tensor(1 / (settings.batch_size or classes.num_classes))
+    labels = [torch.tensor(each, device=device) for each in (tokens, compact.queries, outputs.labels)]
 
-    climbers: list[optimizers.Adam | optimizers.SGD] = []
-    for parameter, rate in ((Y, [pair[0] for pair in rates]), (Z, [pair[1] for pair in rates])):
-        lr = tensor(rate).reshape(1, -1, 1, 1)
-        if options.optimizer == "adam":
-            climbers.append(optimizers.Adam(parameter, lr))
-        else:
-            climbers.append(optimizers.SGD(parameter, lr, options.momentum))
+    def gradients() -> Gradients:
+        drawn, q = source.batch()
+        if len(held) < len(tokens):
+            frequencies = np.zeros((*q.shape[:-1], len(tokens)))
+            frequencies[..., held] = q
+            q = frequencies
+        index = torch.as_tensor(drawn, device=device).unsqueeze(1)
+        samples = tensor(q).unsqueeze(1), queries[index], targets[index], weight.expand(index.shape)
+        batch = variants.Batch(*samples, multiplicity, *labels)
+        return variants.plain(batch, Y, Z) if isinstance(model, str) else variants.ascent(model, batch, Y, Z)
 
-    loss = torch.full((steps, len(seeds), len(rates)), torch.nan, dtype=Y.dtype, device=device)
-    states = {s: (torch.full_like(Y, torch.nan), torch.full_like(Z, torch.nan)) for s in options.recorded}
-    for step in tqdm(range(steps + 1), unit="step", leave=False, disable=None if progress else True):
+    optimizer = optimizer_of(classes, settings, Y, Z, tokens, outputs)
+    loss = torch.full((settings.steps, *per_run[:2]), torch.nan, dtype=Y.dtype, device=device)
+    last = last_loss(settings)
+    states = {s: (torch.full_like(Y, torch.nan), torch.full_like(Z, torch.nan)) for s in settings.recorded}
+    for step in progress_bar(range(settings.start, settings.end + 1), progress, unit="step"):
         if step in states:
             states[step] = (Y.clone(), Z.clone())
-        if step == steps or (step and step % FINITE_CHECK_EVERY == 0 and not loss[step - 1].isfinite().any()):
+        if step == settings.end or (step % FINITE_CHECK_EVERY == 0 and not last.isfinite().any()):
             break
-        drawn, q = source.batch()
-        index = torch.as_tensor(drawn, device=device).unsqueeze(1)
-        gradients = model.gradients(
-            tensor(q).unsqueeze(1), queries[index], targets[index], weight.expand(index.shape), Y, Z, counts
-        )
-        loss[step] = gradients.loss
-        climbers[0].step(gradients.Y)
-        climbers[1].step(gradients.Z)
+        found = gradients()
+        loss[step - settings.start] = last = found.loss
+        optimizer.step(found.Y, found.Z)
 
-    clock = {"units": f"updates of batch size {batch_size or 'expectation'}"}
-    result = xr.Dataset(
-        {
-            "loss": (("step", "seed", "rate"), loss.cpu().numpy(), {"units": "nats"}),
-            "Y": (("recorded", "seed", "rate", "token", "output"), _stack(states, 0), {"units": "logits"}),
-            "Z": (("recorded", "seed", "rate", "query", "token"), _stack(states, 1), {"units": "logits"}),
-            "multiplicity": ("output", outputs.multiplicity.copy(), {"units": "outputs"}),
-        },
-        coords={
-            "step": ("step", np.arange(steps), clock),
-            "recorded": ("recorded", options.recorded, clock),
-            "seed": seeds,
-            "lr_y": ("rate", [pair[0] for pair in rates], {"units": "per step"}),
-            "lr_z": ("rate", [pair[1] for pair in rates], {"units": "per step"}),
-            "token": classes.coords["token"],
-            "query": classes.coords["query"],
-            "output": classes.labels(outputs.labels),
-        },
-        attrs={
-            "optimizer": options.optimizer,
-            "momentum": options.momentum,
-            "batch_size": str(batch_size or "expectation"),
-            "seq_len": options.seq_len,
-            "initial": options.initial if isinstance(options.initial, str) else "given",
-            "rng": options.rng,
-            "device": device.type,
-            "dtype": options.dtype,
-            "vocab_size": M,
-            "num_classes": K,
-        },
-    ).transpose("seed", "rate", ...)
-    return _with_divergence(result)
-
-
-def _stack(states: dict[int, tuple[Tensor, Tensor]], which: int) -> np.ndarray:
-    return torch.stack([state[which] for state in states.values()]).cpu().numpy()
-
-
-def _with_divergence(result: xr.Dataset) -> xr.Dataset:
-    """Name each run's first step whose loss isn't finite."""
-    bad = ~np.isfinite(result.loss)
-    first = xr.where(bad.any("step"), bad.argmax("step"), -1)
-    # a last update can overflow after the last loss was finite
-    end = result.isel(recorded=-1)
-    lost = ~(np.isfinite(end.Y).all(["token", "output"]) & np.isfinite(end.Z).all(["query", "token"]))
-    first = xr.where((first < 0) & lost, result.sizes["step"], first)
-    for s, r in zip(*np.nonzero(first.values >= 0), strict=True):
-        run = first[s, r]
-        warnings.warn(
-            f"run seed={int(run.seed)}, lr_y={float(run.lr_y):g}, lr_z={float(run.lr_z):g} turned NaN at step "
-            f"{int(run)}: its later values are NaN; use smaller rates",
-            TrainingDiverged,
-            stacklevel=4,
-        )
-    return result.assign(diverged_at=first)
-
-
-def draws_of(classes: SequenceClasses, options: Options) -> draws.Draws:
-    """The source of the batches that the options ask for."""
-    if options.batch_size is None:
-        return draws.Expectation(classes, options.seeds)
-    kind = draws.Replay if options.rng == "replay" else draws.Fresh
-    return kind(classes, options.seeds, options.batch_size, options.seq_len)
-
-
-def initial_values(
-    initial: str | tuple[Any, Any], classes: SequenceClasses, source: draws.Draws, num_seeds: int
-) -> tuple[np.ndarray, np.ndarray, Outputs]:
-    """Where training begins, for S seeds: Y (S, L, O), Z (S, Q, L), and the O outputs."""
-    compact = classes.compact
-    L, Q = len(compact.tokens), len(compact.queries)
-    if initial == "zero":
-        outputs = classes.outputs
-        return np.zeros((num_seeds, L, len(outputs))), np.zeros((num_seeds, Q, L)), outputs
-    if initial == "random":
-        Y, Z = source.initial()
-    else:
-        full_Y, full_Z = (np.asarray(array, dtype=np.float64) for array in initial)
-        Y = np.tile(full_Y[compact.tokens], (num_seeds, 1, 1))
-        Z = np.tile(full_Z[np.ix_(compact.queries, compact.tokens)], (num_seeds, 1, 1))
-    return Y, Z, Outputs.separate(classes.next_of, classes.vocab_size)
+    recorded = (torch.stack([state[which] for state in states.values()]).cpu().numpy() for which in (0, 1))
+    result = labelled(
+        classes, settings, loss.cpu().numpy(), dict(zip("YZ", recorded, strict=True)), tokens=tokens, outputs=outputs
+    )
+    if settings.keep_state:
+        result = with_state(result, classes, optimizer.states(), source.state())
+    return with_divergence(result, settings)

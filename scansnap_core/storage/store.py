@@ -24,6 +24,7 @@ import xarray as xr
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.extras import needs
+from scansnap_core.rules import as_path
 from scansnap_core.storage.journal import Damaged, Journal
 
 with needs("sweeps"):
@@ -123,7 +124,7 @@ class Store:
 
 @contextmanager
 def writing(
-    path: Path, layout: Layout, configuration: Mapping[str, Any], provenance: Mapping[str, str]
+    path: str | Path, layout: Layout, configuration: Mapping[str, Any], provenance: Mapping[str, str]
 ) -> Iterator[Store]:
     """Create a store, or go on with one of the same configuration, and hold its lock meanwhile.
 
@@ -145,6 +146,7 @@ def writing(
         The path is no store, another process writes to it, it holds another configuration, or it was damaged. Nothing
         is changed then.
     """
+    path = as_path("store", path)
     asked = json.loads(json.dumps(configuration))
     commit = provenance.get("commit", "")
     if path.exists():
@@ -169,7 +171,7 @@ def writing(
         yield Store(path, layout, commit)
 
 
-def read(path: Path) -> xr.Dataset:
+def read(path: str | Path) -> xr.Dataset:
     """A finished store in memory, compared with its checksums. Its ``commit`` names all that wrote blocks.
 
     Raises
@@ -177,6 +179,7 @@ def read(path: Path) -> xr.Dataset:
     BadInput
         The path is no store, or the store was damaged or isn't finished.
     """
+    path = as_path("store", path)
     _check_is_store(path)
     journal = _checked(path)
     finished, num_blocks = len({record["block"] for record in journal.records[1:]}), journal.records[0]["num_blocks"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -12,25 +13,29 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from scansnap_core.bad_input import BadInput
 from scansnap_core.data.naming import union
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
-from scansnap_core.engine.options import Options
-from scansnap_core.engine.training import TrainingDiverged, train
+from scansnap_core.engine.extensions import name_of
+from scansnap_core.engine.results import TrainingDiverged, blank
+from scansnap_core.engine.settings import PLAIN, Settings
+from scansnap_core.engine.training import train
 from scansnap_core.storage.store import Layout, Variable
 from scansnap_core.sweeps.grids import Grid
-from scansnap_core.theory import measures
+from scansnap_core.sweeps.measures import Measure
 
 RATES_PER_BLOCK = 64
 """Runs of one seed share data, so they are computed together; more of them make a block that is lost when killed."""
-BLOCK_DIMS = ("data", "optimizer", "seq_len", "batch_size", "seed", "rate")
+BY_SYSTEM = ("class", "query", "token", "output")
+"""Dimensions whose labels differ from one class system to another."""
 FILE_SYSTEM_BLOCK = 4096
 """Bytes: what a file takes at least."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """The runs of one class system, optimiser, T, B and seed, at one or several rates: it knows all they need.
+    """The runs of one class system, model, optimiser, T, B and seed, at one or several rates: it knows all they need.
 
     Parameters
     ----------
@@ -40,12 +45,18 @@ class Block:
         What the runs share.
     arguments
         Those of :func:`~scansnap_core.engine.training.train`.
+    measures
+        What is kept of the runs.
+    in_time
+        Whether measures see all recorded steps, or the end alone.
     """
 
     number: int
     classes: SequenceClasses
     seed: int
     arguments: dict[str, Any]
+    measures: tuple[Measure, ...]
+    in_time: bool
 
     @property
     def num_runs(self) -> int:
@@ -53,104 +64,148 @@ class Block:
         return len(self.arguments["lr_y"])
 
     def start(self) -> SharedRuns | None:
-        """Draw the first samples for the compiled program, where it serves: on a CPU, without Adam."""
-        if self.arguments["device"] != "cpu" or self.arguments["optimizer"] == "adam":
-            return None
-        return SharedRuns(self.classes, Options.checked(**self.arguments, seeds=[self.seed]))
+        """Draw the first samples for the compiled program, where it serves.
 
-    def finish(self, started: SharedRuns | None, threads: ThreadPoolExecutor | None = None) -> dict[str, np.ndarray]:
+        That is on a CPU, for the plain model with SGD or momentum, and for known measures at the end: it gives the
+        losses, the last Z and where runs diverged. All else is trained by
+        :func:`~scansnap_core.engine.training.train`, several times as slowly.
+        """
+        given = self.arguments
+        known = all(measure.is_known for measure in self.measures)
+        compiled = given["device"] == "cpu" and given["model"] == PLAIN and given["optimizer"] in ("sgd", "momentum")
+        if self.in_time or not known or not compiled:
+            return None
+        return SharedRuns(self.classes, Settings.checked(**given, seeds=[self.seed]))
+
+    def finish(self, started: SharedRuns | None, threads: ThreadPoolExecutor | None = None) -> dict[str, xr.DataArray]:
         """Train what :meth:`start` returned.
 
         Returns
         -------
         dict
-            ``entropy`` (rate, class), ``final_loss`` (rate), ``diverged_at`` (rate) and ``Z`` (rate, query, token) on
-            the axes of the classes' :class:`~scansnap_core.data.sequences.Compact`; see :func:`layout_of`.
+            By measure, (rate, ...) on the labels of the classes' own; see :func:`layout_of`.
         """
-        values = self._train() if started is None else started.train(threads)
-        labels = {dim: self.classes.coords[dim] for dim in ("query", "token")}
-        Z = xr.DataArray(values["Z"], dims=("rate", "query", "token"), coords=labels)
-        with np.errstate(invalid="ignore"):  # a diverged run has no attention
-            entropy = measures.entropy(measures.attention(Z, self.classes), self.classes)
-        return {
-            "entropy": entropy.values,
-            "final_loss": values["loss"][:, -1],
-            "diverged_at": values["diverged_at"],
-            "Z": values["Z"],
-        }
+        run = self._train() if started is None else self._labelled(started.finish(threads))
+        return {measure.name: measure(run, self.classes) for measure in self.measures}
 
-    def compute(self) -> dict[str, np.ndarray]:
+    def compute(self) -> dict[str, xr.DataArray]:
         """All of it, in this thread."""
         return self.finish(self.start())
 
-    def _train(self) -> dict[str, np.ndarray]:
+    def _train(self) -> xr.Dataset:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrainingDiverged)  # diverged_at tells of it
-            result = train(self.classes, seeds=[self.seed], **self.arguments).isel(seed=0, recorded=0)
-        return {name: result[name].values for name in ("loss", "diverged_at", "Z")}
+            run = train(self.classes, seeds=[self.seed], **self.arguments).isel(seed=0)
+        return run if self.in_time else run.isel(recorded=-1)
+
+    def _labelled(self, values: Mapping[str, np.ndarray]) -> xr.Dataset:
+        return xr.Dataset(
+            {
+                "loss": (("rate", "step"), values["loss"]),
+                "Z": (("rate", "query", "token"), values["Z"]),
+                "diverged_at": ("rate", values["diverged_at"]),
+            },
+            coords={
+                **{dim: self.classes.coords[dim] for dim in ("query", "token")},
+                "recorded": self.arguments["steps"],
+            },
+        )
 
 
 def layout_of(grid: Grid) -> Layout:
-    """The labelled arrays that a grid's results fill, NaN where a class system has no such class, query or token."""
-    axes = [classes.coords for classes in grid.data.values()]
-    labels = xr.Dataset(
-        coords={
-            "data": list(grid.data),
-            "vocab_size": ("data", [classes.vocab_size for classes in grid.data.values()]),
-            "num_classes": ("data", [classes.num_classes for classes in grid.data.values()]),
-            "optimizer": list(grid.optimizers),
-            "seq_len": [float(seq_len) for seq_len in grid.seq_lens],
-            "batch_size": [str(size or "expectation") for size in grid.batch_sizes],
-            "seed": list(grid.seeds),
-            "lr_y": ("rate", [lr_y for lr_y, _ in grid.rates], {"units": "per step"}),
-            "lr_z": ("rate", [lr_z for _, lr_z in grid.rates], {"units": "per step"}),
-            **{dim: union(own[dim] for own in axes) for dim in ("class", "query", "token")},
-        }
-    )
-    end = f"after {grid.steps} updates"
-    last_loss = {"units": "nats", "long_name": "loss before the last update"}
-    lost = {"units": "steps", "long_name": "the first step whose loss isn't finite, or -1"}
-    return Layout(
-        labels=labels,
-        variables={
-            "entropy": Variable((*BLOCK_DIMS, "class"), grid.dtype, {"units": "nats", "long_name": f"H_n {end}"}),
-            "final_loss": Variable(BLOCK_DIMS, grid.dtype, last_loss),
-            "diverged_at": Variable(BLOCK_DIMS, "int64", lost),
-            "Z": Variable((*BLOCK_DIMS, "query", "token"), grid.dtype, {"units": "logits", "long_name": f"Z {end}"}),
-        },
-        block_sizes=dict.fromkeys(BLOCK_DIMS[:-1], 1) | {"rate": min(RATES_PER_BLOCK, len(grid.rates))},
-    )
+    """The labelled arrays that a grid's results fill, NaN where a class system has no such class, query or token.
+
+    Every measure is tried on a run of each class system that stays where it begins, so that what it returns is known
+    before anything is trained.
+
+    Raises
+    ------
+    BadInput
+        A measure can't be taken, or has dimensions of its own that differ between class systems.
+    """
+    systems = list(grid.data.values())
+    found = [_tried(grid, classes) for classes in systems]
+    coords: dict[str, Any] = {
+        "data": list(grid.data),
+        "vocab_size": ("data", [classes.vocab_size for classes in systems]),
+        "num_classes": ("data", [classes.num_classes for classes in systems]),
+        "model": list(map(name_of, grid.models)),
+        "optimizer": list(map(name_of, grid.optimizers)),
+        "seq_len": [float(seq_len) for seq_len in grid.seq_lens],
+        "batch_size": [str(size or "expectation") for size in grid.batch_sizes],
+        "seed": list(grid.seeds),
+        "lr_y": ("rate", [lr_y for lr_y, _ in grid.rates], {"units": "per step"}),
+        "lr_z": ("rate", [lr_z for _, lr_z in grid.rates], {"units": "per step"}),
+        **{dim: union(classes.coords[dim] for classes in systems) for dim in ("class", "query", "token")},
+    }
+    if "model" not in grid.axes:
+        del coords["model"]
+    axes, variables = tuple(grid.axes), {}
+    for measure in grid.measured:
+        arrays = [values[measure.name] for values in found]
+        dims, dtype = tuple(map(str, arrays[0].dims[1:])), "int64" if measure.name == "diverged_at" else grid.dtype
+        for dim in dims:
+            if dim in BY_SYSTEM:
+                held = [coords[dim]] if dim in coords else []
+                coords[dim] = union([*held, *(each[dim].values for each in arrays)])
+            else:
+                labels = [each[dim].values for each in arrays]
+                if any(not np.array_equal(each, coords.get(dim, labels[0])) for each in labels):
+                    raise BadInput(
+                        value=f"measure {measure.name} with different labels of {dim}",
+                        rule=f"labels are the same for all, except those of {', '.join(BY_SYSTEM)}",
+                        remedy="use one of these dimensions, or label it alike",
+                    )
+                coords[dim] = labels[0]
+        variables[measure.name] = Variable((*axes, *dims), dtype, dict(arrays[0].attrs))
+    sizes = dict.fromkeys(axes[:-1], 1) | {"rate": min(RATES_PER_BLOCK, len(grid.rates))}
+    return Layout(labels=xr.Dataset(coords=coords), variables=variables, block_sizes=sizes)
+
+
+def _tried(grid: Grid, classes: SequenceClasses) -> dict[str, xr.DataArray]:
+    arguments = grid.arguments(grid.models[0], grid.optimizers[0], grid.seq_lens[0], grid.batch_sizes[0])
+    arguments |= {name: arguments[name][:RATES_PER_BLOCK] for name in ("lr_y", "lr_z")}
+    Settings.checked(**arguments, seeds=[0], device="cpu").check_fits(classes)
+    arguments |= {"lr_y": 1.0, "lr_z": 1.0}
+    run = blank(classes, Settings.checked(**arguments, seeds=[0], device="cpu")).isel(seed=0)
+    run = run if grid.record is not None else run.isel(recorded=-1)
+    return {measure.name: measure(run, classes) for measure in grid.measured}
 
 
 def blocks(grid: Grid, device: str) -> Iterator[Block]:
     """The blocks of a grid in the order of their numbers, to be trained on a device."""
     chunks = [slice(first, first + RATES_PER_BLOCK) for first in range(0, len(grid.rates), RATES_PER_BLOCK)]
-    axes = (grid.data.values(), grid.optimizers, grid.seq_lens, grid.batch_sizes, grid.seeds, chunks)
-    for number, (classes, optimizer, seq_len, batch_size, seed, chunk) in enumerate(itertools.product(*axes)):
-        arguments = grid.arguments(optimizer, seq_len, batch_size) | {"device": device}
+    axes = (grid.data.values(), grid.models, grid.optimizers, grid.seq_lens, grid.batch_sizes, grid.seeds, chunks)
+    for number, (classes, model, optimizer, seq_len, batch_size, seed, chunk) in enumerate(itertools.product(*axes)):
+        arguments = grid.arguments(model, optimizer, seq_len, batch_size) | {"device": device}
         arguments |= {name: arguments[name][chunk] for name in ("lr_y", "lr_z")}
-        yield Block(number, classes, seed, arguments)
+        yield Block(number, classes, seed, arguments, grid.measured, grid.record is not None)
 
 
-def placed(values: dict[str, np.ndarray], block: Block, labels: xr.Dataset) -> dict[str, np.ndarray]:
+def placed(values: Mapping[str, xr.DataArray], layout: Layout) -> dict[str, np.ndarray]:
     """A block's values on the axes of the store, those that blocks divide first."""
-    own = block.classes.coords
-    classes, queries, tokens = (np.searchsorted(labels[dim].values, own[dim]) for dim in ("class", "query", "token"))
-    leading = (1,) * (len(BLOCK_DIMS) - 1) + (block.num_runs,)
-    entropy = np.full((*leading, labels.sizes["class"]), np.nan, dtype=values["entropy"].dtype)
-    entropy[..., classes] = values["entropy"]
-    Z = np.full((*leading, labels.sizes["query"], labels.sizes["token"]), np.nan, dtype=values["Z"].dtype)
-    Z[..., queries[:, None], tokens] = values["Z"]
-    alone = {name: values[name].reshape(leading) for name in ("final_loss", "diverged_at")}
-    return {"entropy": entropy, "Z": Z, **alone}
+    arrays = {}
+    for name, array in values.items():
+        own = [dim for dim in array.dims[1:] if dim in BY_SYSTEM]
+        sizes = [layout.labels.sizes[dim] if dim in own else size for dim, size in array.sizes.items()]
+        filled = np.full(sizes, np.nan, dtype=array.dtype) if own else array.values
+        if own:
+            at = [
+                np.searchsorted(layout.labels[dim].values, array[dim].values) if dim in own else np.arange(size)
+                for dim, size in array.sizes.items()
+            ]
+            filled[np.ix_(*at)] = array.values
+        arrays[name] = filled.reshape((1,) * (len(layout.block_sizes) - 1) + filled.shape)
+    return arrays
 
 
-def num_bytes(grid: Grid) -> int:
+def num_bytes(grid: Grid, layout: Layout) -> int:
     """What a grid's results take on a disk, at most: their numbers, which barely compress, and their files."""
-    numbers = sum(
-        classes.num_classes + 1 + len(classes.compact.queries) * len(classes.compact.tokens)
-        for classes in grid.data.values()
-    )
-    num_values = (grid.num_runs // len(grid.data)) * numbers
-    num_files = 5 * layout_of(grid).num_blocks  # four arrays, and a record
-    return num_values * np.dtype(grid.dtype).itemsize + 8 * grid.num_runs + num_files * FILE_SYSTEM_BLOCK
+    numbers = 0
+    for classes in grid.data.values():
+        sizes = {"class": classes.num_classes, "query": len(classes.compact.queries), "token": len(classes.tokens)}
+        for variable in layout.variables.values():
+            own = (sizes.get(dim, layout.labels.sizes[dim]) for dim in variable.dims[len(layout.block_sizes) :])
+            numbers += np.dtype(variable.dtype).itemsize * math.prod(own)
+    num_files = (len(layout.variables) + 1) * layout.num_blocks  # the arrays, and a record
+    return numbers * (grid.num_runs // len(grid.data)) + num_files * FILE_SYSTEM_BLOCK

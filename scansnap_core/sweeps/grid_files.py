@@ -14,6 +14,9 @@
     initial: zero                                      # or random
     rng: fresh                                         # or replay
     dtype: float32                                     # or float64
+    model: [plain, "my_module:residual"]               # an axis of variants; optimizers may be named like this too
+    measures: [entropy, {name: recall, threshold: [0.1, 0.2]}, "my_module:my_measure"]
+    record: 10                                         # take them every 10 steps, not at the end alone
 """
 
 from __future__ import annotations
@@ -34,9 +37,9 @@ from scansnap_core.sweeps.grids import Grid, check_axis
 
 EXAMPLE = "see examples/my_grid.yaml"
 REQUIRED = ("data", "rates", "steps", "seeds")
-AXES = ("optimizer", "seq_len", "batch_size")
+AXES = ("model", "optimizer", "seq_len", "batch_size")
 MOST_SEEDS = 1_000_000
-SETTINGS = ("momentum", "initial", "rng", "dtype")
+SETTINGS = ("momentum", "initial", "rng", "dtype", "record")
 
 _SYN_MEDIUM: dict[str, Any] = {
     "data": ["syn_medium 1", "syn_medium 3", "syn_medium 5", "syn_medium 10"],
@@ -85,7 +88,7 @@ def load_grid(name: str, *, seeds: int | None = None, rng: str | None = None) ->
 
 def grid_of(content: dict[str, Any], folder: Path) -> Grid:
     """The grid that a mapping of keys to values describes; class files are looked for in ``folder``."""
-    known = (*REQUIRED, *AXES, *SETTINGS)
+    known = (*REQUIRED, *AXES, *SETTINGS, "measures")
     for key in content:
         if key not in known:
             raise BadInput(value=f"key {key!r}", rule=f"the known keys are {', '.join(known)}", remedy="correct it")
@@ -95,13 +98,12 @@ def grid_of(content: dict[str, Any], folder: Path) -> Grid:
     names = _axis(content, "data")
     optional: dict[str, Any] = {key: content[key] for key in SETTINGS if key in content}
     optional |= {f"{key}s": tuple(_axis(content, key)) for key in AXES if key in content}
+    if "measures" in content:
+        listed = content["measures"] if isinstance(content["measures"], list) else [content["measures"]]
+        optional["measures"] = tuple(listed)
     if "batch_sizes" in optional:
         sizes = optional["batch_sizes"]
         optional["batch_sizes"] = tuple(None if size == "expectation" else size for size in sizes)
-    if not isinstance(optional.get("momentum", 0.9), float | int):
-        raise BadInput(
-            value=f"momentum = {optional['momentum']!r}", rule="momentum is a number", remedy="write e.g. 0.9"
-        )
     return Grid(
         data={name: _classes(name, folder) for name in names},
         rates=_rates(content["rates"]),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checksum import checksum
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.options import Options
+from scansnap_core.engine.arguments import MOMENTUM, checked_data, checked_momentum, checked_rates, checked_seeds
+from scansnap_core.engine.extensions import function_of, name_of, source_digest
+from scansnap_core.engine.settings import PLAIN, Extension, Settings
+from scansnap_core.rules import check_differ, listed, shown
+from scansnap_core.sweeps.measures import DEFAULT, Measure
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,16 @@ class Grid:
         One run a seed; runs of one seed share data and initial values over all rates.
     optimizers, seq_lens, batch_sizes
         Further axes. A batch size None is the expectation over the classes.
+    models
+        A further axis, if it's given: "plain", or variants as :func:`~scansnap_core.engine.training.train` takes them.
     momentum, initial, rng, dtype
         The same for all runs.
+    measures
+        What is kept of each run: names of :data:`~scansnap_core.sweeps.measures.KNOWN`, functions of one's own, or
+        ``module:function``. ``diverged_at`` is always kept.
+    record
+        When measures are taken, as :func:`~scansnap_core.engine.training.train` takes it; default: at the end, without
+        the dimension ``recorded``.
 
     Raises
     ------
@@ -46,33 +56,70 @@ class Grid:
     rates: tuple[tuple[float, float], ...]
     steps: int
     seeds: tuple[int, ...]
-    optimizers: tuple[str, ...] = ("momentum",)
+    optimizers: tuple[Extension, ...] = ("momentum",)
     seq_lens: tuple[float, ...] = (128,)
     batch_sizes: tuple[int | None, ...] = (128,)
-    momentum: float = 0.9
+    momentum: float | None = None
     initial: str = "zero"
     rng: str = "fresh"
     dtype: str = "float32"
+    models: tuple[Extension, ...] = (PLAIN,)
+    measures: tuple[Any, ...] = DEFAULT
+    record: int | Sequence[int] | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.data, Mapping):
+            raise BadInput(f"data = {shown(self.data)}", "data are class systems by name", "pass {'name': classes}")
+        for pair in listed("rates", self.rates):
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise BadInput(f"rates hold {shown(pair)}", "rates are pairs (eta_Y, eta_Z)", "pass e.g. ((1.0, 1.0),)")
         axes: dict[str, Sequence[Any]] = {
             "data": tuple(self.data),
             "rates": self.rates,
             "seeds": self.seeds,
-            "optimizer": self.optimizers,
+            "model": tuple(map(name_of, listed("model", self.models))),
+            "optimizer": tuple(map(name_of, listed("optimizer", self.optimizers))),
             "seq_len": self.seq_lens,
             "batch_size": self.batch_sizes,
+            "measures": tuple(measure.name for measure in self.measured) if self.measures else (),
         }
         for name, values in axes.items():
             check_axis(name, values)
+        checked_data(dict(self.data))
+        checked_rates(*zip(*self.rates, strict=True))
+        checked_seeds(self.seeds)
         if self.initial not in ("zero", "random"):
             raise BadInput(
                 value=f"initial = {self.initial!r}", rule="the choices are zero, random", remedy="use one of them"
             )
-        for optimizer, seq_len, batch_size in itertools.product(self.optimizers, self.seq_lens, self.batch_sizes):
-            Options.checked(**self.arguments(optimizer, seq_len, batch_size), seeds=self.seeds, device="cpu")
+        checked_momentum(self.momentum, "momentum" if "momentum" in self.optimizers else self.optimizers[0])
+        for point in itertools.product(self.models, self.optimizers, self.seq_lens, self.batch_sizes):
+            arguments = self.arguments(*point) | {"lr_y": 1.0, "lr_z": 1.0}  # blocks hold few seeds and rates
+            Settings.checked(**arguments, seeds=[0], device="cpu")
 
-    def arguments(self, optimizer: str, seq_len: float, batch_size: int | None) -> dict[str, Any]:
+    @property
+    def axes(self) -> dict[str, Sequence[Any]]:
+        """The values of the dimensions that all of a sweep's arrays have, in order; model is one if it was given."""
+        axes: dict[str, Sequence[Any]] = {
+            "data": tuple(self.data),
+            "model": self.models,
+            "optimizer": self.optimizers,
+            "seq_len": self.seq_lens,
+            "batch_size": self.batch_sizes,
+            "seed": self.seeds,
+            "rate": self.rates,
+        }
+        return axes if self.models != (PLAIN,) else {name: axes[name] for name in axes if name != "model"}
+
+    @cached_property
+    def measured(self) -> tuple[Measure, ...]:
+        """The measures, ``diverged_at`` among them."""
+        given = tuple(Measure.of(each) for each in listed("measures", self.measures))
+        return given if any(each.name == "diverged_at" for each in given) else (*given, Measure.of("diverged_at"))
+
+    def arguments(
+        self, model: Extension, optimizer: Extension, seq_len: float, batch_size: int | None
+    ) -> dict[str, Any]:
         """The arguments of a training at one point of the grid, without data, seeds and device."""
         lr_y, lr_z = (list(rates) for rates in zip(*self.rates, strict=True))
         return {
@@ -81,10 +128,11 @@ class Grid:
             "steps": self.steps,
             "batch_size": batch_size,
             "seq_len": seq_len,
+            "model": model,
             "optimizer": optimizer,
-            "momentum": self.momentum,
+            "momentum": self.momentum if optimizer == "momentum" else None,
             "initial": self.initial,
-            "record": [self.steps],
+            "record": [self.steps] if self.record is None else self.record,
             "rng": self.rng,
             "dtype": self.dtype,
         }
@@ -92,44 +140,36 @@ class Grid:
     @property
     def num_runs(self) -> int:
         """How many runs there are."""
-        axes = (self.data, self.optimizers, self.seq_lens, self.batch_sizes, self.seeds, self.rates)
-        return math.prod(map(len, axes))
+        return math.prod(map(len, self.axes.values()))
 
     def configuration(self) -> dict[str, Any]:
         """All that decides the results, as JSON values by name; of class systems, checksums."""
+        own = [each for each in (*self.models, *self.optimizers) if not isinstance(each, str) or ":" in each]
+        more = {
+            "model": list(map(name_of, self.models)) if "model" in self.axes else None,
+            "functions": {name_of(each): source_digest(function_of("function", each, {})) for each in own},
+            "measures": [each.configuration() for each in self.measured] if self.measures != DEFAULT else None,
+            "record": self.record if isinstance(self.record, int | None) else list(self.record),
+        }
         return {
             "data": {name: checksum(classes) for name, classes in self.data.items()},
             "lr_y": [lr_y for lr_y, _ in self.rates],
             "lr_z": [lr_z for _, lr_z in self.rates],
             "steps": self.steps,
             "seeds": list(self.seeds),
-            "optimizer": list(self.optimizers),
+            "optimizer": list(map(name_of, self.optimizers)),
             "seq_len": [str(seq_len) for seq_len in self.seq_lens],
             "batch_size": [size or "expectation" for size in self.batch_sizes],
-            "momentum": self.momentum,
+            "momentum": MOMENTUM if self.momentum is None else self.momentum,
             "initial": self.initial,
             "rng": self.rng,
             "dtype": self.dtype,
+            **{name: value for name, value in more.items() if value},
         }
 
 
 def check_axis(name: str, values: Sequence[Any]) -> None:
     """Raise :class:`~scansnap_core.BadInput` for an axis that is empty or names a value twice."""
-    if not values:
+    if not listed(name, values):
         raise BadInput(value=f"{name} = []", rule="an axis of a grid has at least one value", remedy="give it one")
-    seen = set()
-    for value in values:
-        if value in seen:
-            raise BadInput(
-                value=f"{name} holds {value!r} twice", rule="the values of an axis differ", remedy="remove one"
-            )
-        seen.add(value)
-
-
-def checksum(classes: SequenceClasses) -> str:
-    """What two class systems share only if they are equal."""
-    compact = classes.compact
-    parts = (compact.tokens, compact.probs, classes.query_of, classes.next_of, [classes.vocab_size])
-    numbers = b"".join(np.asarray(part, dtype=np.float64).tobytes() for part in parts)
-    names = json.dumps([classes.token_names, classes.class_names]).encode() if classes.class_names else b""
-    return hashlib.sha256(numbers + names).hexdigest()
+    check_differ(name, values)

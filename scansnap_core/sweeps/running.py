@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import torch
-from tqdm import tqdm
+import xarray as xr
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.engine.arguments import checked_device
 from scansnap_core.engine.compiled import SharedRuns
-from scansnap_core.engine.options import checked_device
 from scansnap_core.extras import needs
+from scansnap_core.progress import progress_bar
+from scansnap_core.rules import as_path
 from scansnap_core.storage.provenance import program, provenance
-from scansnap_core.storage.store import writing
+from scansnap_core.storage.store import Layout, writing
 from scansnap_core.sweeps.blocks import Block, blocks, layout_of, num_bytes, placed
 from scansnap_core.sweeps.grids import Grid
 
@@ -25,12 +26,12 @@ AHEAD = 1000
 """How many blocks a cluster is given before the first of them comes back."""
 CONNECT_SECONDS = 20
 
-Results = Iterator[tuple[Block, dict[str, np.ndarray]]]
+Results = Iterator[tuple[Block, dict[str, xr.DataArray]]]
 
 
 def run(
     grid: Grid,
-    out: Path,
+    out: str | Path,
     *,
     device: str = "auto",
     scheduler: str | None = None,
@@ -52,7 +53,7 @@ def run(
     command
         What is recorded as having been run.
     progress
-        Show a progress bar, where there is a terminal to show it on.
+        Show a progress bar, where there is a terminal or a notebook to show it in.
 
     Raises
     ------
@@ -60,27 +61,28 @@ def run(
         The store isn't one of this grid (see :func:`scansnap_core.storage.store.writing`), the disk doesn't hold the
         runs, the device or scheduler isn't there.
     """
+    out = as_path("out", out)
     if scheduler is not None and device == "auto":
         device = "cpu"
     if scheduler is None or device != "cuda":  # whether workers have a GPU, they say
-        device = checked_device(device).type
+        device = checked_device(device)
     layout = layout_of(grid)
     if not out.exists():
-        _check_room(out, grid, share=1.0)
+        _check_room(out, grid, layout, share=1.0)
     configuration = grid.configuration() | program(Block.__module__) | {"device": device}
     with writing(out, layout, configuration, provenance(command)) as store:
         finished = store.finished
-        _check_room(out, grid, share=1 - len(finished) / layout.num_blocks)
+        _check_room(out, grid, layout, share=1 - len(finished) / layout.num_blocks)
         done = sum(block.num_runs for block in blocks(grid, device) if block.number in finished)
         left = (block for block in blocks(grid, device) if block.number not in finished)
-        with tqdm(total=grid.num_runs, initial=done, unit="run", disable=None if progress else True) as bar:
+        with progress_bar(None, progress, total=grid.num_runs, initial=done, unit="run") as bar:
             for block, values in _here(left) if scheduler is None else _on_cluster(left, scheduler):
-                store.write(block.number, placed(values, block, layout.labels))
+                store.write(block.number, placed(values, layout))
                 bar.update(block.num_runs)
 
 
-def _check_room(out: Path, grid: Grid, share: float) -> None:
-    needed = share * num_bytes(grid)
+def _check_room(out: Path, grid: Grid, layout: Layout, share: float) -> None:
+    needed = share * num_bytes(grid, layout)
     folder = next(parent for parent in out.absolute().parents if parent.exists())
     free = shutil.disk_usage(folder).free
     if needed > free:
@@ -136,7 +138,7 @@ def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:
                 futures.add(future)
 
 
-def compute_as(expected: dict[str, str], block: Block) -> dict[str, np.ndarray]:
+def compute_as(expected: dict[str, str], block: Block) -> dict[str, xr.DataArray]:
     """Compute a block on a worker, if the worker runs the program that the store names.
 
     Raises

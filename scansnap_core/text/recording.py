@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import torch
 import xarray as xr
-from tqdm import tqdm
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.engine.options import checked_device
+from scansnap_core.engine.arguments import checked_device
+from scansnap_core.progress import progress_bar
+from scansnap_core.rules import as_path
 from scansnap_core.storage.provenance import program, provenance
 from scansnap_core.storage.store import Layout, Variable, writing
 from scansnap_core.text.corpus import Corpus
@@ -36,7 +37,7 @@ STATE = Variable(("snapshot",), "U64", {"long_name": "SHA-256 of the training's 
 def record(
     corpus: Corpus,
     settings: Settings,
-    out: Path,
+    out: str | Path,
     *,
     device: str = "auto",
     command: str = "",
@@ -57,7 +58,7 @@ def record(
     command
         What is recorded as having been run.
     progress
-        Show a progress bar, where there is a terminal to show it on.
+        Show a progress bar, where there is a terminal or a notebook to show it in.
 
     Raises
     ------
@@ -65,7 +66,8 @@ def record(
         The store isn't one of this training (see :func:`scansnap_core.storage.store.writing`), its state was damaged,
         the disk is full, or the text is too short.
     """
-    place = checked_device(device)
+    out = as_path("out", out)
+    place = torch.device(checked_device(device))
     training = Training(corpus, settings, place)
     configuration = {
         "corpus": corpus.name,
@@ -81,7 +83,7 @@ def record(
         if store.finished:
             _resume(training, out, max(store.finished))
         done = settings.snapshots[max(store.finished)] if store.finished else 0
-        with tqdm(total=settings.steps, initial=done, unit="step", disable=None if progress else True) as bar:
+        with progress_bar(None, progress, total=settings.steps, initial=done, unit="step") as bar:
             for number, values in training.snapshots():
                 state = training.state()
                 _write(_state_file(out, number), state)

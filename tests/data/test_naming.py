@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from scansnap_core import BadInput
+from scansnap_core.data.checksum import checksum
 from scansnap_core.data.datasets import syn_small
 from scansnap_core.data.naming import OTHERS_NAME
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.sweeps.blocks import blocks, layout_of, placed
-from scansnap_core.sweeps.grids import Grid, checksum
+from scansnap_core.sweeps.grids import Grid
 from scansnap_core.theory import dynamics, measures
 
 TOPICS = {"sea": {"and": 0.3, "wave": 0.7}, "sky": {"and": 0.4, "cloud": 0.35, "wing": 0.25}}
@@ -113,11 +114,12 @@ def test_names_reach_the_coordinates_of_results() -> None:
 def test_a_sweep_holds_named_and_numbered_systems() -> None:
     data = {"topics": topics(), "small": syn_small()}
     grid = Grid(data=data, rates=((1.0, 0.5),), steps=2, seeds=(0,), batch_sizes=(4,), seq_lens=(8,))
-    labels = layout_of(grid).labels
+    layout = layout_of(grid)
+    labels = layout.labels
     assert set(labels.token.values) == {"and", "wave", "cloud", "wing", *map(str, range(30))}
     for block in blocks(grid, "cpu"):
         values = block.compute()
-        shown = placed(values, block, labels)
+        shown = placed(values, layout)
         for name, dims in (("entropy", ("class",)), ("Z", ("query", "token"))):
             own = [
                 [labels[dim].values.tolist().index(str(label)) for label in block.classes.coords[dim]] for dim in dims

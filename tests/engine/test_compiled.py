@@ -13,20 +13,20 @@ from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import compiled, kernel
 from scansnap_core.engine.compiled import SharedRuns
-from scansnap_core.engine.options import Options
+from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.training import train
 from tests.engine.references import overlapping_classes
 
 BOUND = {"float64": 1e-10, "float32": 1e-5}
 OPTIONS: dict[str, Any] = {
     "lr_y": [1.0, 3.0], "lr_z": [0.5, 2.0], "steps": 20, "batch_size": 32, "seq_len": 64, "optimizer": "momentum",
-    "momentum": 0.9, "initial": "random", "record": [20], "rng": "fresh", "device": "cpu", "dtype": "float64",
+    "initial": "random", "record": [20], "rng": "fresh", "device": "cpu", "dtype": "float64",
 }  # fmt: skip
 
 
 def both(classes: SequenceClasses, **changes: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     options = OPTIONS | changes
-    ours = SharedRuns(classes, Options.checked(**options, seeds=[3])).train()
+    ours = SharedRuns(classes, Settings.checked(**options, seeds=[3])).finish()
     result = train(classes, **options, seeds=[3]).isel(seed=0, recorded=-1)
     return ours, {name: result[name].values for name in ours}
 
@@ -90,13 +90,13 @@ def test_divergence_is_told_alike() -> None:
 
 def test_neither_chunks_nor_threads_nor_other_rates_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     options = OPTIONS | {"dtype": "float32", "seeds": [3]}
-    whole = SharedRuns(syn_medium(3), Options.checked(**options)).train()
+    whole = SharedRuns(syn_medium(3), Settings.checked(**options)).finish()
     monkeypatch.setattr(compiled, "CHUNK", 7)
     with ThreadPoolExecutor(3) as threads:
         for pool in (None, threads):
-            parts = SharedRuns(syn_medium(3), Options.checked(**options)).train(pool)
+            parts = SharedRuns(syn_medium(3), Settings.checked(**options)).finish(pool)
             assert all(np.array_equal(parts[name], whole[name]) for name in whole)
-    alone = SharedRuns(syn_medium(3), Options.checked(**options | {"lr_y": 3.0, "lr_z": 2.0})).train()
+    alone = SharedRuns(syn_medium(3), Settings.checked(**options | {"lr_y": 3.0, "lr_z": 2.0})).finish()
     assert all(np.array_equal(alone[name][0], whole[name][1]) for name in whole)
     assert not np.array_equal(alone["Z"][0], whole["Z"][0])
 
@@ -106,5 +106,5 @@ def test_all_trainings_share_two_compiled_programs() -> None:
     for dtype in ("float64", "float32"):
         classes = pickle.loads(pickle.dumps(syn_medium(1)))
         classes.compact.query_row.flags.writeable = False
-        SharedRuns(classes, Options.checked(**OPTIONS | {"dtype": dtype, "seeds": [3]})).train()
+        SharedRuns(classes, Settings.checked(**OPTIONS | {"dtype": dtype, "seeds": [3]})).finish()
     assert [str(signature[4]) for signature in kernel.climb.signatures] == ["float32", "float64"]

@@ -29,7 +29,7 @@ def global_generators() -> Iterator[None]:
 def test_fresh_initial_values_are_uniform() -> None:
     """In ±1/sqrt(M), Y and Z alike."""
     many = Fresh(overlapping_classes(), list(range(200)), BATCH, LENGTH)
-    for values, shape in zip(many.initial(), ((200, L, M), (200, Q, L)), strict=True):
+    for values, shape in zip(many.initial(overlapping_classes().tokens), ((200, L, M), (200, Q, L)), strict=True):
         assert values.shape == shape
         assert stats.kstest(values.ravel(), stats.uniform(-1 / 3, 2 / 3).cdf).pvalue > 1e-3
         assert np.abs(values).max() <= 1 / 3
@@ -39,7 +39,7 @@ def test_fresh_initial_values_are_uniform() -> None:
 @pytest.mark.parametrize("source", [Fresh, Replay])
 def test_a_seed_draws_what_it_draws_alone(source: type[Fresh] | type[Replay]) -> None:
     both, alone = (source(overlapping_classes(), seeds, BATCH, LENGTH) for seeds in (SEEDS, SEEDS[1:]))
-    for draw in (lambda s: s.initial(), lambda s: s.batch(), lambda s: s.batch()):
+    for draw in (lambda s: s.initial(overlapping_classes().tokens), lambda s: s.batch(), lambda s: s.batch()):
         for together, single in zip(draw(both), draw(alone), strict=True):
             assert together.shape[0] == 2
             assert (together[1] == single[0]).all()
@@ -52,15 +52,16 @@ def test_the_expectation_is_every_class_once() -> None:
         classes, q = draws.batch()
         assert classes.tolist() == [[0, 1, 2]] * 2
         assert q.tolist() == [overlapping_classes().compact.probs.tolist()] * 2
-    fresh = Fresh(overlapping_classes(), SEEDS, BATCH, LENGTH).initial()
-    assert all((ours == theirs).all() for ours, theirs in zip(draws.initial(), fresh, strict=True))
+    fresh = Fresh(overlapping_classes(), SEEDS, BATCH, LENGTH).initial(overlapping_classes().tokens)
+    initial = draws.initial(overlapping_classes().tokens)
+    assert all((ours == theirs).all() for ours, theirs in zip(initial, fresh, strict=True))
 
 
 @pytest.mark.usefixtures("global_generators")
 def test_replay_draws_in_the_authors_order() -> None:
     classes = overlapping_classes()
     replay = Replay(classes, SEEDS, BATCH, LENGTH)
-    (Y, Z), batches = replay.initial(), [replay.batch() for _ in range(2)]
+    (Y, Z), batches = replay.initial(classes.tokens), [replay.batch() for _ in range(2)]
     for s, seed in enumerate(SEEDS):
         random.seed(seed)
         torch.manual_seed(seed + 2)

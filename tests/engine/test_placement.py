@@ -13,7 +13,7 @@ import pytest
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.engine import compiled, kernel, supports
 from scansnap_core.engine.compiled import SharedRuns
-from scansnap_core.engine.options import Options
+from scansnap_core.engine.settings import Settings
 
 NEAR = 512
 """Bytes. Four registers of 64 bytes are worked on at a time, so arrays less than 256 bytes apart get in their way."""
@@ -134,7 +134,7 @@ def test_no_bit_depends_on_how_far_apart_arrays_are(make: Callable[..., Call], d
 
 def test_a_training_is_the_same_under_heap_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before each step malloc's free list is stirred, so that the step's arrays lie elsewhere each time."""
-    options = Options.checked(
+    options = Settings.checked(
         lr_y=[0.1, 0.3], lr_z=[0.05, 0.2], steps=1000, seeds=[3], batch_size=8, seq_len=64, optimizer="momentum",
         momentum=0.9, initial="random", record=[1000], rng="fresh", device="cpu", dtype="float32",
     )  # fmt: skip
@@ -151,11 +151,11 @@ def test_a_training_is_the_same_under_heap_noise(monkeypatch: pytest.MonkeyPatch
 
     for distinct in (6, 7, 23):  # supports of 7 and 8 places, which 8 hold, and of 24
         classes = with_overlap(3, 3 * (distinct + 1) + 20, 0.3, distinct_weights=np.arange(1.0, distinct + 1))
-        quiet = SharedRuns(classes, options).train()
+        quiet = SharedRuns(classes, options).finish()
         with monkeypatch.context() as patch:
             patch.setattr(compiled, "CHUNK", 1)
             patch.setattr(SharedRuns, "_sample", stir_and_sample)
-            noisy = SharedRuns(classes, options).train()
+            noisy = SharedRuns(classes, options).finish()
         for name in ("loss", "Z"):
             np.testing.assert_array_equal(noisy[name], quiet[name])
     assert len(stirred) == 3 * 1000

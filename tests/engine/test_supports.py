@@ -43,7 +43,7 @@ def dense(classes: SequenceClasses, lr_y: float = LR_Y, lr_z: float = LR_Z, step
 def differences(classes: SequenceClasses, other: xr.Dataset) -> list[float]:
     """Of the losses, Y and Z, relative to their largest entries."""
     run = SupportRun(classes, LR_Y, LR_Z)
-    loss = run.train(STEPS)
+    loss = run.advance(STEPS)
     end = other.isel(recorded=-1)
     pairs = ((loss, other.loss), (run.Y, end.Y), (run.Z.toarray(), end.Z))
     return [float(np.abs(ours - theirs.values).max() / np.abs(theirs.values).max()) for ours, theirs in pairs]
@@ -73,11 +73,12 @@ def test_it_is_the_dense_program(classes: SequenceClasses) -> None:
 
 def test_large_logits_overflow_nothing() -> None:
     classes = overlapping_classes()
-    assert SupportRun(classes, 1e5, LR_Z).train(3) == pytest.approx(dense(classes, 1e5, steps=3).loss.values, abs=1e-14)
+    loss = SupportRun(classes, 1e5, LR_Z).advance(3)
+    assert loss == pytest.approx(dense(classes, 1e5, steps=3).loss.values, abs=1e-14)
     # attention is a softmax, so a query's logits mean the same when all are raised by as much
     run, raised = SupportRun(classes, LR_Y, LR_Z), SupportRun(classes, LR_Y, LR_Z)
     raised._z += 1000
-    assert raised.train(STEPS) == pytest.approx(run.train(STEPS), rel=1e-10, abs=0)
+    assert raised.advance(STEPS) == pytest.approx(run.advance(STEPS), rel=1e-10, abs=0)
     assert raised.Z.data - 1000 == pytest.approx(run.Z.data, abs=1e-10)
     assert run.Z.data.max() > 0.1
 
@@ -85,9 +86,9 @@ def test_large_logits_overflow_nothing() -> None:
 def test_a_run_can_be_made_in_pieces_and_among_threads() -> None:
     classes = uneven_classes(2)
     whole, pieces, shared = (SupportRun(classes, LR_Y, LR_Z) for _ in range(3))
-    loss = whole.train(STEPS)
+    loss = whole.advance(STEPS)
     with ThreadPoolExecutor(3) as threads:
-        losses = [np.r_[pieces.train(STEPS - 7), pieces.train(7)], shared.train(STEPS, threads)]
+        losses = [np.r_[pieces.advance(STEPS - 7), pieces.advance(7)], shared.advance(STEPS, threads)]
     for run, other in zip((pieces, shared), losses, strict=True):
         assert np.array_equal(other, loss)
         assert np.array_equal(run.Y, whole.Y)
@@ -99,12 +100,12 @@ def test_its_axes_and_memory_are_the_supports() -> None:
     M = 10**12
     places = ([0.5, 0.5, 0.2, 0.8], ([0, 0, 1, 1], [5, 10**6, 5, M - 1]))
     run = SupportRun(SequenceClasses(sparse.csr_array(places, shape=(2, M)), [M - 2, 3], [M - 3, 8]), LR_Y, LR_Z)
-    assert run.train(1) == pytest.approx([np.log(M)], rel=1e-9, abs=0)
+    assert run.advance(1) == pytest.approx([np.log(M)], rel=1e-9, abs=0)
     # columns: next token M - 3, next token 8, all others; with f of class 0 equal on both its tokens
     first, per_step = np.sqrt(0.5), LR_Y / 2
     assert run.Y[1] == pytest.approx(per_step * first * np.array([1, 0, 0]), rel=1e-11, abs=1e-11)
     assert run.Y.shape == (3, 3)
-    run.train(STEPS)
+    run.advance(STEPS)
     Z = run.Z.toarray()
     assert Z.shape == (2, 3)
     assert (Z[1] != 0).tolist() == [True, True, False]  # row 1 is token M - 2, the query of class 0
@@ -127,7 +128,7 @@ def test_divergence_is_told_alike() -> None:
     alike = SequenceClasses([[0.3, 0.7, 0.0, 0.0]] * 3, [3, 3, 3])  # nothing tells them apart, so errors stay
     run = SupportRun(alike, 1e200, 1e200)
     with pytest.warns(TrainingDiverged, match="the run turned NaN at step . of 20; use smaller rates"):
-        loss = run.train(20)
+        loss = run.advance(20)
     reference = dense(alike, 1e200, 1e200, 20)
     assert reference.diverged_at > 0
     assert np.array_equal(np.isnan(loss), np.isnan(reference.loss))
@@ -142,7 +143,7 @@ def test_bad_rates(rates: tuple[float, float]) -> None:
 @pytest.mark.parametrize("steps", [0, 1.5, True])
 def test_bad_steps(steps: object) -> None:
     with pytest.raises(BadInput, match=f"steps = {steps}: a positive integer; pass e.g. 100"):
-        SupportRun(overlapping_classes(), LR_Y, LR_Z).train(steps)  # type: ignore[arg-type]
+        SupportRun(overlapping_classes(), LR_Y, LR_Z).advance(steps)  # type: ignore[arg-type]
 
 
 def test_a_system_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,5 +161,5 @@ def test_a_system_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_runs_share_one_compiled_program() -> None:
     """Processes that compile at once must compile the same types; see ``kernel.prepare``."""
     for classes in (overlapping_classes(), syn_small()):
-        SupportRun(classes, LR_Y, 1).train(1)
+        SupportRun(classes, LR_Y, 1).advance(1)
     assert len(supports._climb_classes.signatures) == len(supports._climb_common.signatures) == 1

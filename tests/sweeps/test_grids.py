@@ -12,10 +12,12 @@ import pytest
 import yaml
 
 from scansnap_core import BadInput
+from scansnap_core.data.checksum import checksum
 from scansnap_core.data.datasets import syn_medium
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.sweeps.grid_files import grid_of, load_grid
-from scansnap_core.sweeps.grids import Grid, checksum
+from scansnap_core.sweeps.grids import Grid
+from tests.engine.variants import residual
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GOOD: dict[str, Any] = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 5, "seeds": 2}
@@ -29,7 +31,8 @@ def test_the_640_runs_of_syn_medium(name: str) -> None:
     assert grid.seeds == tuple(range(1, 11))
     pairs = {(lr_z, lr_y / lr_z) for lr_y, lr_z in grid.rates}
     assert pairs == {(lr_z, ratio) for lr_z in (0.5, 1, 2, 3) for ratio in (1, 2, 5, 10)}
-    assert (grid.optimizers, grid.momentum, grid.initial, grid.steps) == (("momentum",), 0.9, "random", 100)
+    assert (grid.optimizers, grid.initial, grid.steps) == (("momentum",), "random", 100)
+    assert grid.configuration()["momentum"] == 0.9
     assert (grid.seq_lens, grid.batch_sizes, grid.rng) == ((128,), (128,), "fresh")
 
 
@@ -86,7 +89,7 @@ def test_all_that_decides_the_results_is_in_the_configuration() -> None:
     changes: dict[str, Any] = {
         "data": {"a": syn_medium(2)}, "rates": ((1, 2), (3, 5)), "steps": 6, "seeds": (2, 1), "optimizers": ("sgd",),
         "seq_lens": (9, 8), "batch_sizes": (4,), "momentum": 0.8, "initial": "random", "rng": "replay",
-        "dtype": "float64",
+        "dtype": "float64", "models": ("plain", residual), "measures": ("entropy",), "record": 2,
     }  # fmt: skip
     assert changes.keys() == {field.name for field in dataclasses.fields(Grid)}
     one_lr_y = dataclasses.replace(grid, rates=((1, 2), (5, 4)))
@@ -97,7 +100,7 @@ def test_all_that_decides_the_results_is_in_the_configuration() -> None:
 
 RATE = "a learning rate is positive and finite; pass e.g. 1.0"
 BAD = [
-    ({"rate": 1}, "key 'rate': the known keys are data, rates, steps, seeds, optimizer, seq_len, batch_size, momentum"),
+    ({"rate": 1}, "key 'rate': the known keys are data, rates, steps, seeds, model, optimizer, seq_len, batch_size"),
     ({"data": []}, "data = []: an axis of a grid has at least one value; give it one"),
     ({"data": ["syn_small", "syn_small"]}, "data holds 'syn_small' twice: the values of an axis differ; remove one"),
     ({"data": "syn_large"}, "data = 'syn_large': data are syn_small, syn_medium m (with m query tokens), or a .yaml"),
@@ -127,13 +130,14 @@ BAD = [
     ({"seeds": []}, "seeds = []: an axis"),
     ({"seeds": [1, 2, 1]}, "seeds holds 1 twice"),
     ({"seeds": [-1]}, "seeds = [-1]: a list of integers that are not negative"),
-    ({"optimizer": "lion"}, "optimizer = 'lion': the choices are sgd, momentum, adam; use one of them"),
+    ({"optimizer": "lion"}, "optimizer = 'lion': the choices are sgd, momentum, adam; of your own, a function"),
     ({"optimizer": []}, "optimizer = []: an axis"),
     ({"seq_len": [128, 1]}, "seq_len = 1: T is a whole number of at least 2"),
     ({"batch_size": 0}, "batch_size = 0: a positive integer"),
     ({"batch_size": "expectation"}, "batch_size = None with seq_len = 128: the expectation"),
     ({"momentum": 1}, "momentum = 1: momentum lies in [0, 1)"),
-    ({"momentum": "much"}, "momentum = 'much': momentum is a number"),
+    ({"momentum": "much"}, "momentum = 'much': momentum lies in [0, 1)"),
+    ({"momentum": 0.9, "optimizer": "sgd"}, "momentum = 0.9 with the optimizer sgd: only the optimizer"),
     ({"initial": "one"}, "initial = 'one': the choices are zero, random"),
     ({"initial": [0, 0]}, "initial = [0, 0]: the choices are zero, random"),
     ({"rng": "lottery"}, "rng = 'lottery': the choices are fresh, replay"),

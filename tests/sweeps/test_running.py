@@ -204,8 +204,8 @@ def test_more_runs_than_the_disk_holds(tmp_path: Path, monkeypatch: pytest.Monke
     path = tmp_path / "a.zarr"
     run(grid, path)
     written = sum(map(len, files(path).values()))
-    assert written / 2 < blocks.num_bytes(grid) < 20 * written
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(2, 1, blocks.num_bytes(grid) - 1))
+    assert written / 2 < blocks.num_bytes(grid, blocks.layout_of(grid)) < 20 * written
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(2, 1, blocks.num_bytes(grid, blocks.layout_of(grid)) - 1))
     run(grid, path)  # it needs no room any more
     message = r"96 runs, up to 0\.\d+ MB: the disk of .*b\.zarr holds them: 0\.\d+ MB are free; take fewer runs, or"
     with pytest.raises(BadInput, match=message):

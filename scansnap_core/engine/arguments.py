@@ -1,0 +1,177 @@
+"""Single arguments of a training, each checked for itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.extensions import name_of
+from scansnap_core.rules import (
+    MOST_VALUES,
+    check_count,
+    check_differ,
+    check_rate,
+    check_seq_len,
+    is_real,
+    is_whole,
+    listed,
+    shown,
+)
+
+MOMENTUM = 0.9
+"""That of "momentum" where none is given."""
+LARGEST_SEED = 2**63 - 3
+"""The authors' order of random numbers adds 2, and that is stored in 64 bits."""
+
+
+def checked_device(device: Any) -> str:
+    """The name of the device, "auto" being "cuda" where there is a GPU, and "cpu" elsewhere.
+
+    Raises
+    ------
+    BadInput
+        There is no such device.
+    """
+    if not isinstance(device, str) or device not in ("auto", "cpu", "cuda"):
+        raise BadInput(value=f"device = {shown(device)}", rule="a device is auto, cpu or cuda", remedy="use auto")
+    if device == "cpu":
+        return "cpu"
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    if device == "cuda":
+        raise BadInput(
+            value="device = 'cuda'", rule="it needs a CUDA GPU, and PyTorch finds none here", remedy="use auto or cpu"
+        )
+    return "cpu"
+
+
+def checked_rates(lr_y: Any, lr_z: Any) -> list[tuple[float, float]]:
+    """The pairs (eta_Y, eta_Z): numbers, or lists that are paired."""
+    lists = {"lr_y": _numbers("lr_y", lr_y), "lr_z": _numbers("lr_z", lr_z)}
+    for name, rates in lists.items():
+        for rate in rates:
+            check_rate(name, rate)
+    count = max(1, *map(len, lists.values()))
+    if any(len(rates) not in (1, count) for rates in lists.values()):
+        raise BadInput(
+            value=f"{len(lists['lr_y'])} values of lr_y and {len(lists['lr_z'])} of lr_z",
+            rule="rates are paired",
+            remedy="pass lists of one length, or one number for either",
+        )
+    lr_ys, lr_zs = ([float(rate) for rate in rates] * (count // len(rates)) for rates in lists.values())
+    return list(zip(lr_ys, lr_zs, strict=True))
+
+
+def _numbers(name: str, given: Any) -> list[Any]:
+    try:
+        values = np.asarray(given).tolist() if hasattr(given, "__array__") else given
+    except (TypeError, RuntimeError):  # such as a data set's, or those of a tensor with gradients
+        values = given
+    return listed(name, values) if isinstance(values, Iterable) and not isinstance(values, str | Mapping) else [values]
+
+
+def checked_seeds(seeds: Any) -> list[int]:
+    """Different integers that are not negative, at least one."""
+    checked = listed("seeds", seeds) if isinstance(seeds, Iterable) and not isinstance(seeds, str) else []
+    if not checked or any(not is_whole(seed) or not 0 <= seed <= LARGEST_SEED for seed in checked):
+        raise BadInput(
+            value=f"seeds = {shown(checked or seeds)}",
+            rule="a list of integers that are not negative, and at most 2^63 - 3",
+            remedy="pass e.g. [0, 1, 2]",
+        )
+    check_differ("seeds", checked)
+    return [int(seed) for seed in checked]
+
+
+def checked_record(record: Any, start: int, end: int) -> list[int]:
+    """The recorded steps, ascending: every that many, or those of a list, or the first and the last."""
+    if record is None:
+        return [start, end]
+    if not isinstance(record, Iterable):
+        check_count("record", record)
+        if (end - start) // record > MOST_VALUES:
+            listed("record", range(start, end, int(record)))  # refuses it
+        return sorted({*range(start, end + 1, int(record)), end})
+    given = listed("record", record)
+    if not given or any(not is_whole(step) or not start <= step <= end for step in given):
+        raise BadInput(
+            value=f"record = {shown(given)}",
+            rule=f"recorded steps are integers in {start}..{end}",
+            remedy="change the list or steps",
+        )
+    return sorted({int(step) for step in given})
+
+
+def checked_length(seq_len: float, batch_size: int | None, rng: str) -> float:
+    """T, with which batch size and order of random numbers must agree."""
+    check_seq_len(seq_len)
+    if batch_size is None and not math.isinf(seq_len):
+        raise BadInput(
+            value=f"batch_size = None with seq_len = {seq_len:g}",
+            rule="the expectation over classes is defined at T = infinity",
+            remedy="pass seq_len=math.inf or a batch size",
+        )
+    if rng == "replay" and (batch_size is None or math.isinf(seq_len)):
+        raise BadInput(
+            value="rng = 'replay' without a finite batch and T",
+            rule="the authors' runs draw batches of finite sequences",
+            remedy="pass batch_size=128, seq_len=128 or use rng='fresh'",
+        )
+    return float(seq_len)
+
+
+def checked_momentum(momentum: Any, optimizer: Any) -> float:
+    """In [0, 1), and given with the optimiser momentum alone; 0 for the others."""
+    if momentum is None:
+        return MOMENTUM if optimizer == "momentum" else 0.0
+    if not is_real(momentum) or not 0 <= momentum < 1:
+        raise BadInput(value=f"momentum = {shown(momentum)}", rule="momentum lies in [0, 1)", remedy="pass e.g. 0.9")
+    if optimizer != "momentum":
+        raise BadInput(
+            value=f"momentum = {momentum} with the optimizer {name_of(optimizer)}",
+            rule="only the optimizer momentum has it",
+            remedy="leave it out, or use optimizer='momentum'",
+        )
+    return float(momentum)
+
+
+def check_given(initial: Any, vocab_size: int) -> None:
+    """Raise :class:`~scansnap_core.BadInput` unless initial values are finite M x M arrays Y and Z."""
+    if not isinstance(initial, tuple | list) or len(initial) != 2:
+        raise BadInput(
+            value=f"initial of {len(initial)} parts" if hasattr(initial, "__len__") else f"initial = {shown(initial)}",
+            rule="initial values are zero, random, (Y, Z), or the data set of a training to go on with",
+            remedy="pass a pair of M x M arrays",
+        )
+    for name, array in zip("YZ", initial, strict=True):
+        try:
+            values = np.asarray(array)
+        except (TypeError, ValueError, RuntimeError):
+            values = np.array(None)
+        numbers = values.dtype.kind in "iuf"
+        if not numbers or values.shape != (vocab_size, vocab_size) or not np.isfinite(values).all():
+            raise BadInput(
+                value=f"initial {name} of shape {values.shape}" + ("" if numbers else ", not of numbers"),
+                rule=f"Y and Z are finite M x M arrays, M = {vocab_size}",
+                remedy="pass both in full, rows first",
+            )
+
+
+def checked_data(classes: Any) -> dict[str, SequenceClasses]:
+    """Class systems by name; one alone has the empty name."""
+    data_sets = {"": classes} if isinstance(classes, SequenceClasses) else classes
+    if not isinstance(data_sets, Mapping) or not data_sets:
+        raise BadInput(f"classes = {shown(classes)}", "classes are SequenceClasses, or several by name", "pass these")
+    for name, data_set in data_sets.items():
+        if not isinstance(name, str) or not isinstance(data_set, SequenceClasses):
+            raise BadInput(
+                f"classes with {shown(name)}: {shown(data_set)}", "each name has its SequenceClasses", "pass these"
+            )
+    return dict(data_sets)

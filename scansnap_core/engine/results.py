@@ -1,0 +1,122 @@
+"""The labelled data set that a training returns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from torch import Tensor
+
+from scansnap_core.data.checksum import checksum
+from scansnap_core.data.outputs import Outputs
+from scansnap_core.data.sequences import Ints, SequenceClasses
+from scansnap_core.engine.settings import PLAIN, Settings
+from scansnap_core.engine.state import CLASSES, RANDOM
+
+AXES = {"Y": ("token", "output"), "Z": ("query", "token")}
+
+
+class TrainingDiverged(UserWarning):
+    """A run turned NaN; its values from then on are NaN and the other runs went on."""
+
+
+def labelled(
+    classes: SequenceClasses,
+    settings: Settings,
+    loss: np.ndarray,
+    recorded: Mapping[str, np.ndarray],
+    *,
+    tokens: Ints,
+    outputs: Outputs,
+) -> xr.Dataset:
+    """What was recorded, with its labels and units.
+
+    Parameters
+    ----------
+    loss, recorded
+        Shape (step, seed, rate); of ``recorded``, Y (recorded, seed, rate, token, output) and Z (recorded, seed, rate,
+        query, token).
+    tokens, outputs
+        What rows and columns of Y stand for.
+    """
+    clock = {"units": f"updates of batch size {settings.batch_size or 'expectation'}"}
+    runs = ("seed", "rate")
+    return xr.Dataset(
+        {
+            "loss": (("step", *runs), loss, {"units": "nats"}),
+            "Y": (("recorded", *runs, *AXES["Y"]), recorded["Y"], {"units": "logits"}),
+            "Z": (("recorded", *runs, *AXES["Z"]), recorded["Z"], {"units": "logits"}),
+            "multiplicity": ("output", outputs.multiplicity.copy(), {"units": "outputs"}),
+        },
+        coords={
+            "step": ("step", np.arange(settings.start, settings.end), clock),
+            "recorded": ("recorded", settings.recorded, clock),
+            "seed": settings.seeds,
+            "lr_y": ("rate", [lr_y for lr_y, _ in settings.rates], {"units": "per step"}),
+            "lr_z": ("rate", [lr_z for _, lr_z in settings.rates], {"units": "per step"}),
+            "token": classes.labels(tokens),
+            "query": classes.coords["query"],
+            "output": classes.labels(outputs.labels),
+        },
+        attrs=settings.attributes(classes),
+    ).transpose(*runs, ...)
+
+
+def blank(classes: SequenceClasses, settings: Settings) -> xr.Dataset:
+    """What a training would return, with zeros in place of its numbers: the labels of a run before there is one."""
+    tokens = tokens_of(classes, settings)
+    separate = Outputs.separate(classes.next_of, classes.vocab_size)
+    outputs = classes.outputs if settings.begins == "zero" else separate
+    sizes = {"token": len(tokens), "query": len(classes.compact.queries), "output": len(outputs)}
+    runs = (len(settings.seeds), len(settings.rates))
+    recorded = {
+        name: np.zeros((len(settings.recorded), *runs, *(sizes[axis] for axis in axes)), settings.dtype)
+        for name, axes in AXES.items()
+    }
+    loss = np.zeros((settings.steps, *runs), settings.dtype)
+    result = labelled(classes, settings, loss, recorded, tokens=tokens, outputs=outputs)
+    return result.assign(diverged_at=(("seed", "rate"), np.full(runs, -1)))
+
+
+def tokens_of(classes: SequenceClasses, settings: Settings) -> Ints:
+    """The tokens that rows of Y stand for; a variant may read the query token's own row."""
+    compact = classes.compact
+    return compact.tokens if settings.model == PLAIN else np.union1d(compact.tokens, compact.queries)
+
+
+def with_state(
+    run: xr.Dataset, classes: SequenceClasses, states: Mapping[str, Mapping[str, Tensor]], random: list[str]
+) -> xr.Dataset:
+    """The data set with what a training goes on from: the optimiser's states of Y and Z, and of each seed's random
+    numbers.
+    """
+    held = {
+        f"{name}_{parameter}": (("seed", "rate", *AXES[parameter]), values.cpu().numpy())
+        for parameter, state in states.items()
+        for name, values in state.items()
+    }
+    return run.assign(held | {RANDOM: ("seed", np.array(random, dtype=object)), CLASSES: checksum(classes)})
+
+
+def with_divergence(result: xr.Dataset, settings: Settings) -> xr.Dataset:
+    """Name each run's first step whose loss isn't finite, and warn of it."""
+    bad = ~np.isfinite(result.loss)
+    first = xr.where(bad.any("step"), settings.start + bad.argmax("step"), -1)
+    # a last update can overflow after the last loss was finite
+    end = result.isel(recorded=-1)
+    lost = ~(np.isfinite(end.Y).all(["token", "output"]) & np.isfinite(end.Z).all(["query", "token"]))
+    first = xr.where((first < 0) & lost, settings.end, first)
+    if isinstance(settings.initial, xr.Dataset):
+        before = settings.initial.diverged_at.transpose(*first.dims).values
+        first = xr.where(before >= 0, before, first)
+    for s, r in zip(*np.nonzero(first.values >= 0), strict=True):
+        run = first[s, r]
+        warnings.warn(
+            f"run seed={int(run.seed)}, lr_y={float(run.lr_y):g}, lr_z={float(run.lr_z):g} turned NaN at step "
+            f"{int(run)}: its later values are NaN; use smaller rates",
+            TrainingDiverged,
+            stacklevel=4,
+        )
+    return result.assign(diverged_at=first)

@@ -1,0 +1,205 @@
+"""What a training is asked to do, checked before any work starts. Torch is imported only where it is needed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.arguments import (
+    check_given,
+    checked_device,
+    checked_length,
+    checked_momentum,
+    checked_rates,
+    checked_record,
+    checked_seeds,
+)
+from scansnap_core.engine.extensions import function_of, name_of
+from scansnap_core.engine.state import check_continues, start_of
+from scansnap_core.rules import check_choice, check_count, check_memory, shown
+
+OPTIMIZERS = ("sgd", "momentum", "adam")
+PLAIN = "plain"
+"""The paper's model, with Lemma 1's gradients in closed form."""
+
+Initial = str | tuple[Any, Any] | xr.Dataset
+Extension = str | Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Checked arguments of :func:`scansnap_core.engine.training.train`, which documents them."""
+
+    rates: list[tuple[float, float]]
+    steps: int
+    seeds: list[int]
+    batch_size: int | None
+    seq_len: float
+    optimizer: Extension
+    momentum: float
+    initial: Initial
+    recorded: list[int]
+    rng: str
+    device: str
+    dtype: str
+    model: Extension
+    keep_state: bool
+    start: int
+    """How many updates the initial values have behind them."""
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        lr_y: float | Sequence[float],
+        lr_z: float | Sequence[float],
+        steps: int,
+        seeds: Iterable[int],
+        batch_size: int | None,
+        seq_len: float,
+        optimizer: Extension,
+        momentum: float | None = None,
+        initial: Initial,
+        record: int | Iterable[int] | None,
+        rng: str,
+        device: str,
+        dtype: str,
+        model: Extension = PLAIN,
+        keep_state: bool = False,
+    ) -> Settings:
+        """Check every argument; raise :class:`~scansnap_core.BadInput` for the first that breaks its rule."""
+        check_choice("rng", rng, ("fresh", "replay"))
+        check_choice("dtype", dtype, ("float64", "float32"))
+        if isinstance(initial, str):
+            check_choice("initial", initial, ("zero", "random"))
+        check_count("steps", steps)
+        if batch_size is not None:
+            check_count("batch_size", batch_size)
+        if not isinstance(keep_state, bool):
+            raise BadInput(f"keep_state = {shown(keep_state)}", "it is True or False", "pass True to go on later")
+        rates, seed_list = checked_rates(lr_y, lr_z), checked_seeds(seeds)
+        # not counting Y and Z, and before they are: a list of recorded steps alone may be too long
+        runs = len(rates) * len(seed_list)
+        check_memory(f"the losses of {runs:,} runs at {steps:,} steps", 8.0 * int(steps) * runs)
+        start = start_of(initial)
+        recorded = checked_record(record, start, start + int(steps))
+        _check_keeps(keep_state, optimizer, recorded, start + int(steps))
+        return cls(
+            rates=rates,
+            steps=int(steps),
+            seeds=seed_list,
+            batch_size=None if batch_size is None else int(batch_size),
+            seq_len=checked_length(seq_len, batch_size, rng),
+            optimizer=_checked_optimizer(optimizer, rates),
+            momentum=checked_momentum(momentum, optimizer),
+            initial=initial,
+            recorded=recorded,
+            rng=rng,
+            device=checked_device(device),
+            dtype=dtype,
+            model=_checked_model(model),
+            keep_state=keep_state,
+            start=start,
+        )
+
+    @property
+    def end(self) -> int:
+        """How many updates there are behind the last values."""
+        return self.start + self.steps
+
+    @property
+    def begins(self) -> str:
+        """Where the run began, or the one that it goes on from: "zero", "random" or "given"."""
+        if isinstance(self.initial, xr.Dataset):
+            return str(self.initial.attrs["initial"])
+        return self.initial if isinstance(self.initial, str) else "given"
+
+    def attributes(self, classes: SequenceClasses) -> dict[str, Any]:
+        """Those of the data set that a training on the classes returns."""
+        attributes = {
+            "optimizer": name_of(self.optimizer),
+            "momentum": self.momentum,
+            "batch_size": str(self.batch_size or "expectation"),
+            "seq_len": self.seq_len,
+            "initial": self.begins,
+            "rng": self.rng,
+            "device": self.device,
+            "dtype": self.dtype,
+            "vocab_size": classes.vocab_size,
+            "num_classes": classes.num_classes,
+        }
+        if self.model != PLAIN:
+            attributes["model"] = name_of(self.model)
+        if self.keep_state:
+            attributes["end"] = self.end
+        return attributes
+
+    def check_fits(self, classes: SequenceClasses) -> None:
+        """Initial values must be those of the classes, and all must fit into memory."""
+        M, outputs = classes.vocab_size, len(classes.outputs) if self.begins == "zero" else classes.vocab_size
+        if isinstance(self.initial, xr.Dataset):
+            check_continues(self.initial, classes, self.attributes(classes), self.seeds, self.rates)
+        elif not isinstance(self.initial, str):
+            check_given(self.initial, M)
+        L, Q = len(classes.tokens), len(np.unique(classes.query_of))
+        runs, size = len(self.rates) * len(self.seeds), np.dtype(self.dtype).itemsize
+        state = size * runs * (L * outputs + Q * L)
+        samples = 8 * len(self.seeds) * (self.batch_size or classes.num_classes) * (4 * L + outputs)
+        tokens = 16 * self.seq_len if self.rng == "replay" else 0
+        check_memory(
+            f"{runs:,} runs of {self.steps:,} steps, recorded {len(self.recorded):,} times",
+            8.0 * runs * self.steps + state * (2.0 * len(self.recorded) + 4) + samples + tokens,
+        )
+
+
+def _never(*_: Any) -> None:
+    raise AssertionError("the plain model is no function of a user's own")
+
+
+def _check_keeps(keep_state: bool, optimizer: Any, recorded: list[int], end: int) -> None:
+    if keep_state and optimizer not in OPTIMIZERS:
+        raise BadInput(
+            value=f"keep_state with {name_of(optimizer)}",
+            rule=f"the state of {', '.join(OPTIMIZERS)} is kept, that of other optimisers isn't",
+            remedy="use one of these, or make all steps in one training",
+        )
+    if keep_state and recorded[-1] != end:
+        raise BadInput(
+            value=f"keep_state with the last recorded step {recorded[-1]}",
+            rule="a training goes on from its end",
+            remedy=f"record step {end} too",
+        )
+
+
+def _checked_model(model: Extension) -> Extension:
+    if isinstance(model, str) and model == PLAIN:
+        return model
+    variant = function_of("model", model, {PLAIN: _never})
+    try:
+        inspect.signature(variant).bind("batch", "Y", "Z")
+    except ValueError:  # some compiled functions don't tell
+        pass
+    except TypeError as error:
+        raise BadInput(
+            value=f"model {name_of(variant)}: {error}",
+            rule="a model is called with a batch, Y and Z",
+            remedy="see scansnap_core.engine.variants",
+        ) from None
+    return variant
+
+
+def _checked_optimizer(optimizer: Extension, rates: list[tuple[float, float]]) -> Extension:
+    if isinstance(optimizer, str) and optimizer in OPTIMIZERS:
+        return optimizer
+    make = function_of("optimizer", optimizer, dict.fromkeys(OPTIMIZERS, _never))
+    from scansnap_core.engine.optimizers import check_optimizer
+
+    check_optimizer(name_of(optimizer), make, rates)
+    return make

@@ -1,0 +1,174 @@
+"""A training that goes on from another one, to the last bit; and what can't go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from scansnap_core import BadInput
+from scansnap_core.data.datasets import syn_medium, syn_small
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.training import TrainingDiverged, train
+from tests.engine.references import overlapping_classes
+from tests.engine.variants import residual
+
+OPTIONS: dict[str, Any] = {
+    "lr_y": [0.5, 2.0], "lr_z": [0.3, 0.1], "seeds": [3, 8], "batch_size": 8, "seq_len": 16, "device": "cpu",
+}  # fmt: skip
+
+
+def parts(classes: Any, first: int, second: int, **options: Any) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset]:
+    """A whole run, and the same in two."""
+    settings = OPTIONS | options
+    whole = train(classes, **settings, steps=first + second, record=1, keep_state=True)
+    begun = train(classes, **settings, steps=first, record=1, keep_state=True)
+    return whole, begun, train(classes, **settings | {"initial": begun}, steps=second, record=1, keep_state=True)
+
+
+def assert_continues(whole: xr.Dataset, begun: xr.Dataset, rest: xr.Dataset) -> None:
+    end, last = int(rest.recorded[0]), int(rest.recorded[-1])
+    assert rest.recorded.values.tolist() == list(range(end, last + 1))
+    assert rest.step.values.tolist() == list(range(end, last))
+    assert begun.loss.equals(whole.loss.sel(step=begun.step))
+    expected = whole.sel(step=rest.step, recorded=rest.recorded)
+    xr.testing.assert_identical(rest, expected)  # values to the last bit, states, labels and attributes
+    for name in ("loss", "Y", "Z"):
+        assert rest[name].values.tobytes() == expected[name].values.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("rng", ["fresh", "replay"])
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
+@pytest.mark.parametrize("initial", ["zero", "random"])
+def test_two_parts_are_the_whole(optimizer: str, initial: str, rng: str, dtype: str) -> None:
+    assert_continues(*parts(syn_small(), 6, 4, optimizer=optimizer, initial=initial, rng=rng, dtype=dtype))
+
+
+def test_sixty_and_forty_are_a_hundred() -> None:
+    assert_continues(*parts(overlapping_classes(), 60, 40, optimizer="adam", initial="random"))
+
+
+def test_the_expectation_and_a_variant_go_on_too() -> None:
+    flow = {"batch_size": None, "seq_len": np.inf, "optimizer": "momentum", "model": residual}
+    assert_continues(*parts(overlapping_classes(), 5, 7, **flow))
+
+
+def test_given_values_go_on() -> None:
+    rng = np.random.default_rng(0)
+    initial = rng.normal(size=(9, 9)), rng.normal(size=(9, 9))
+    settings = OPTIONS | {"optimizer": "adam"}
+    whole = train(overlapping_classes(), **settings, steps=9, initial=initial, keep_state=True)
+    begun = train(overlapping_classes(), **settings, steps=5, initial=initial, keep_state=True)
+    rest = train(overlapping_classes(), **settings, steps=4, initial=begun, keep_state=True)
+    assert rest.isel(recorded=-1).identical(whole.isel(recorded=-1, step=slice(5, None)))
+
+
+def test_through_a_file(tmp_path: Path) -> None:
+    whole, begun, _ = parts(syn_small(), 6, 4, optimizer="momentum", rng="replay")
+    begun.to_netcdf(tmp_path / "run.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "run.nc", engine="h5netcdf") as stored:
+        rest = train(
+            syn_small(), **OPTIONS, optimizer="momentum", rng="replay", steps=4, record=1, keep_state=True,
+            initial=stored.load(),
+        )  # fmt: skip
+    assert_continues(whole, begun, rest)
+
+
+def test_several_data_sets_go_on() -> None:
+    sets = {"small": syn_small(), "medium": syn_medium(1)}
+    whole, _, rest = parts(sets, 3, 2, optimizer="adam", initial="random")
+    expected = whole.sel(step=rest.step, recorded=rest.recorded)
+    for name in ("loss", "Y", "Z", "mean_Y", "square_Z"):
+        xr.testing.assert_equal(rest[name], expected[name])
+
+
+def test_a_seed_and_a_rate_of_several_go_on_alone() -> None:
+    _, begun, rest = parts(syn_small(), 6, 4, optimizer="momentum")
+    one = OPTIONS | {"seeds": [8], "lr_y": 0.5, "lr_z": 0.3}
+    alone = train(syn_small(), **one, optimizer="momentum", steps=4, record=1, initial=begun.isel(seed=[1], rate=[0]))
+    inside = rest.isel(seed=[1], rate=[0])
+    assert alone.loss.values == pytest.approx(inside.loss.values, rel=1e-12, abs=0)
+    assert alone.Y.values == pytest.approx(inside.Y.values, rel=0, abs=1e-12)
+
+
+def test_a_diverged_run_stays_diverged() -> None:
+    rates = {"lr_y": [1.0, 1e200], "lr_z": [1.0, 1e200]}
+    with pytest.warns(TrainingDiverged):
+        whole, _, rest = parts(syn_small(), 60, 50, **rates)
+    assert (rest.diverged_at.isel(rate=1) >= 0).all()
+    assert (rest.diverged_at.isel(rate=1) < 60).all()
+    xr.testing.assert_identical(rest, whole.sel(step=rest.step, recorded=rest.recorded))
+    with pytest.warns(TrainingDiverged):
+        all_lost, _, after = parts(syn_small(), 100, 60, lr_y=1e200, lr_z=1e200)
+    xr.testing.assert_identical(after, all_lost.sel(step=after.step, recorded=after.recorded))
+
+
+def begun(**more: Any) -> xr.Dataset:
+    return train(syn_small(), **OPTIONS, steps=3, **{"keep_state": True, **more})
+
+
+SAME = "a training goes on with the classes and settings that it began with"
+OTHER_TOKENS = SequenceClasses(syn_small().probs[::-1], syn_small().query_of, syn_small().next_of)
+
+
+@pytest.mark.parametrize(
+    ("classes", "changes", "message"),
+    [
+        (OTHER_TOKENS, {}, f"classes = SequenceClasses.K=2, M=34.* after others: {SAME}"),
+        (syn_medium(1), {}, f"classes = SequenceClasses.K=2, M=33.* after others: {SAME}"),
+        (syn_small(), {"lr_y": [0.5, 1.0]}, r"lr_y = \[0.5, 1.0\] after lr_y = \[0.5, 2.0\]"),
+        (syn_small(), {"seeds": [8, 3]}, r"seeds = \[8, 3\] after seeds = \[3, 8\]"),
+        (syn_small(), {"optimizer": "adam"}, "optimizer = 'adam' after optimizer = 'sgd'"),
+        (syn_small(), {"optimizer": torch.optim.SGD}, "optimizer = 'torch.optim.sgd:SGD' after optimizer = 'sgd'"),
+        (syn_small(), {"batch_size": 9}, "batch_size = '9' after batch_size = '8'"),
+        (syn_small(), {"seq_len": 17}, "seq_len = 17.0 after seq_len = 16.0"),
+        (syn_small(), {"rng": "replay"}, "rng = 'replay' after rng = 'fresh'"),
+        (syn_small(), {"dtype": "float32"}, "dtype = 'float32' after dtype = 'float64'"),
+        (syn_small(), {"model": residual}, "model = 'tests.engine.variants:residual' after model = 'plain'"),
+        (syn_small(), {"record": [1]}, r"record = \[1\]: recorded steps are integers in 3..5"),
+    ],
+)
+def test_other_settings_are_refused(classes: SequenceClasses, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        train(classes, **{**OPTIONS, "steps": 2, "initial": begun(), **changes})
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda: begun(keep_state=False), "initial with the variables loss, Y, .*: a training goes on from the data"),
+        (lambda: begun().drop_vars("rng_state"), "initial with the variables"),
+        (lambda: begun().isel(seed=0), "initial with the variables"),
+        (lambda: begun().isel(recorded=[0]), "initial that ends at step 0 of 3: a training goes on from the end"),
+        (xr.Dataset, "initial with the variables none"),
+    ],
+)
+def test_what_holds_no_state_is_refused(run: Any, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        train(syn_small(), **OPTIONS, steps=2, initial=run())
+
+
+def test_a_variant_does_not_go_on_as_the_plain_model() -> None:
+    with pytest.raises(BadInput, match=r"model = 'plain' after model = 'tests.engine.variants:residual'"):
+        train(syn_small(), **OPTIONS, steps=2, initial=begun(model=residual))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"optimizer": torch.optim.AdamW}, "keep_state with torch.optim.adamw:AdamW: the state of sgd, momentum, adam"),
+        (
+            {"record": [0, 2]},
+            "keep_state with the last recorded step 2: a training goes on from its end",
+        ),
+        ({"keep_state": 1}, "keep_state = 1: it is True or False"),
+    ],
+)
+def test_a_state_that_cannot_be_kept(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        begun(**changes)

@@ -1,0 +1,149 @@
+"""A model of one's own: a residual connection by autograd, and what a variant may and may not return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from scansnap_core import BadInput
+from scansnap_core.data.datasets import syn_medium
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine import model
+from scansnap_core.engine.model import Gradients
+from scansnap_core.engine.training import train
+from scansnap_core.engine.variants import Batch
+from tests.engine.references import overlapping_classes, scattered_classes
+from tests.engine.variants import residual
+
+FLOW: dict[str, Any] = {"batch_size": None, "seq_len": np.inf, "seeds": [2], "record": 1}
+
+
+def autograd_of_the_paper(batch: Batch, Y: Tensor, Z: Tensor) -> Tensor:
+    """The paper's own model, without its gradient."""
+    return model.decode(model.normalise(model.attend(batch.q, batch.query @ Z)), Y, batch.multiplicity)
+
+
+def both_halves(batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
+    """A pair of forward and gradient: the paper's, with attention at rest."""
+    found = model.gradients(batch.q, batch.query, batch.target, batch.weight, Y, Z, batch.multiplicity)
+    return found._replace(Z=torch.zeros_like(Z))
+
+
+@pytest.mark.parametrize("initial", ["zero", "random"])
+@pytest.mark.parametrize("classes", [overlapping_classes(), scattered_classes(), syn_medium(1)])
+def test_autograd_finds_what_lemma_1_says(initial: str, classes: SequenceClasses) -> None:
+    options: dict[str, Any] = {"lr_y": [1.0, 3.0], "lr_z": 0.5, "steps": 6, "seeds": [1, 4], "initial": initial}
+    options |= {"batch_size": 8, "seq_len": 16, "optimizer": "momentum"}
+    ours, theirs = train(classes, **options, model=autograd_of_the_paper), train(classes, **options)
+    assert set(ours.token.values) == {*classes.tokens.tolist(), *classes.query_of.tolist()}
+    assert ours.loss.values == pytest.approx(theirs.loss.values, rel=1e-10, abs=1e-12)
+    for name in "YZ":
+        held = ours[name].sel(token=classes.tokens)
+        assert held.values == pytest.approx(theirs[name].values, rel=0, abs=1e-10)
+    assert ours.attrs["model"].endswith(":autograd_of_the_paper")
+
+
+def literal_residual(classes: SequenceClasses, Y: Tensor, Z: Tensor) -> Tensor:
+    """-J in expectation at T = infinity over the whole vocabulary, token by token."""
+    M, total = classes.vocab_size, torch.zeros((), dtype=torch.float64)
+    for n in range(classes.num_classes):
+        m = int(classes.query_of[n])
+        weights = torch.from_numpy(classes.probs[n]) * torch.exp(Z[m])
+        f = weights / weights.norm()
+        u = f + torch.nn.functional.one_hot(torch.tensor(m), M)
+        logits = (u / u.norm()) @ Y
+        total = total - torch.log_softmax(logits, dim=-1)[int(classes.next_of[n])] / classes.num_classes
+    return total
+
+
+@pytest.mark.parametrize("classes", [overlapping_classes(), scattered_classes()])
+def test_the_residual_connection_follows_a_literal_loop(classes: SequenceClasses) -> None:
+    M = classes.vocab_size
+    run = train(classes, lr_y=2.0, lr_z=3.0, steps=4, model=residual, **FLOW).isel(seed=0, rate=0)
+    Y, Z = (torch.zeros(M, M, dtype=torch.float64, requires_grad=True) for _ in "YZ")
+    for step in range(4):
+        loss = literal_residual(classes, Y, Z)
+        assert run.loss.values[step] == pytest.approx(loss.item(), rel=1e-12, abs=0)
+        dY, dZ = torch.autograd.grad(loss, (Y, Z))
+        Y, Z = (Y - 2 * dY).detach().requires_grad_(), (Z - 3 * dZ).detach().requires_grad_()
+    last = run.isel(recorded=-1)
+    others = np.setdiff1d(np.arange(M), classes.next_of)
+    for output in last.output.values:
+        full = Y.detach().numpy()[last.token][:, others if output < 0 else [output]]
+        assert np.abs(full - last.Y.sel(output=output).values[:, None]).max() < 1e-13
+    assert last.Z.values == pytest.approx(Z.detach().numpy()[np.ix_(last["query"], last.token)], rel=0, abs=1e-13)
+    queries = last.Y.sel(token=last["query"].values)
+    assert np.abs(queries.values).max() > 0.1  # the query token has a row of Y that moves
+    plain = train(classes, lr_y=2.0, lr_z=3.0, steps=4, **FLOW).isel(seed=0, rate=0)
+    assert np.abs(plain.loss.values - run.loss.values)[1:].max() > 1e-3  # control: another model
+
+
+def test_a_pair_of_forward_and_gradient() -> None:
+    run = train(overlapping_classes(), lr_y=2.0, lr_z=3.0, steps=4, model=both_halves, **FLOW)
+    plain = train(overlapping_classes(), lr_y=2.0, lr_z=3.0, steps=4, **FLOW)
+    assert (run.Z == 0).all()
+    assert run.loss.values[..., :2] == pytest.approx(plain.loss.values[..., :2], rel=1e-12, abs=0)
+    assert np.abs(run.loss - plain.loss).values[..., 3] > 1e-6
+
+
+def test_variants_share_their_data_with_the_plain_model() -> None:
+    options: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1e-9, "steps": 3, "batch_size": 4, "seq_len": 8}
+    for rng in ("fresh", "replay"):
+        runs = [
+            train(scattered_classes(), **options, rng=rng, initial="random", model=name).isel(recorded=0)
+            for name in ("plain", residual)
+        ]
+        tokens = runs[0].token.values
+        for name in "YZ":
+            assert (runs[0][name].values == runs[1][name].sel(token=tokens).values).all()
+        assert len(np.unique(runs[1].Y.values)) > 0.99 * runs[1].Y.size
+
+
+def wrong(found: Any) -> Callable[..., Any]:
+    def mine(batch: Batch, Y: Tensor, Z: Tensor) -> Any:
+        return found(batch, Y, Z)
+
+    return mine
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        (lambda batch, Y, Z: None, "returns NoneType: here it returns differentiable log-probabilities, or Gradients"),
+        (lambda batch, Y, Z: batch.target * 0.5, "returns a tensor that depends on neither Y nor Z"),
+        (lambda batch, Y, Z: (Y * 2).sum(), r"returns \(\): here it returns \(1, 1, 3, 4\)"),
+        (lambda batch, Y, Z: Gradients(Y.sum(), Y, Z), r"returns \[\(\), \(1, 1, 8, 4\), \(1, 1, 2, 8\)\]: here"),
+    ],
+)
+def test_a_variant_that_returns_something_else(found: Any, message: str) -> None:
+    with pytest.raises(BadInput, match=f"model tests.engine.test_variants:wrong.<locals>.mine {message}"):
+        train(overlapping_classes(), lr_y=1.0, lr_z=1.0, steps=1, model=wrong(found), **FLOW)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("fancy", "model = 'fancy': the choices are plain; of your own, a function or its name as module:function"),
+        ("no_such_module:f", "model = 'no_such_module:f': No module named 'no_such_module': its module can be imp"),
+        ("math:nothing", "model = 'math:nothing': module 'math' has no attribute 'nothing'"),
+        ("math:pi", "model = 'math:pi': 3.14159.*: it can be called"),
+        (3, "model = 3: the choices are plain"),
+        (None, "model = None: the choices are plain"),
+        (np.ones(2), r"model = array\(\[1., 1.\]\): the choices are plain"),
+    ],
+)
+def test_a_name_that_names_no_model(name: Any, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        train(overlapping_classes(), lr_y=1.0, lr_z=1.0, steps=1, model=name)
+
+
+def test_a_model_by_its_name() -> None:
+    named = train(overlapping_classes(), lr_y=1.0, lr_z=1.0, steps=2, model="tests.engine.variants:residual", **FLOW)
+    given = train(overlapping_classes(), lr_y=1.0, lr_z=1.0, steps=2, model=residual, **FLOW)
+    assert named.identical(given)
+    assert named.attrs["model"] == "tests.engine.variants:residual"

@@ -1,0 +1,184 @@
+"""Measures: those that are known, one of a user's own, in time, over variants; and what is no measure."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+import yaml
+
+from scansnap_core import BadInput
+from scansnap_core.engine.training import train
+from scansnap_core.storage.store import read
+from scansnap_core.sweeps import blocks
+from scansnap_core.sweeps.grid_files import grid_of, load_grid
+from scansnap_core.sweeps.grids import Grid
+from scansnap_core.sweeps.measures import Measure
+from scansnap_core.sweeps.running import run
+from scansnap_core.theory import measures
+from tests.engine.references import overlapping_classes, scattered_classes
+from tests.engine.variants import ADAMW, residual, top_share
+
+GRID = Grid(
+    data={"scattered": scattered_classes(), "overlapping": overlapping_classes()},
+    rates=((0.5, 1.0), (2.0, 0.3)),
+    steps=6,
+    seeds=(8, 3),
+    seq_lens=(16,),
+    batch_sizes=(4,),
+    dtype="float64",
+)
+
+
+def swept(tmp_path: Path, **changes: Any) -> xr.Dataset:
+    run(dataclasses.replace(GRID, **changes), str(tmp_path / "a.zarr"), device="cpu")
+    return read(str(tmp_path / "a.zarr"))
+
+
+def test_measures_in_time_over_models_and_optimizers(tmp_path: Path) -> None:
+    optimizers = ("momentum", "torch.optim:AdamW")
+    models: tuple[Any, ...] = ("plain", residual)
+    kept = ("entropy", {"name": "recall", "threshold": [0.1, 0.3]}, top_share, "final_loss")
+    stored = swept(tmp_path, optimizers=optimizers, models=models, measures=kept, record=3)
+    assert set(stored.data_vars) == {"entropy", "recall", "top_share", "final_loss", "diverged_at"}
+    axes = ("data", "model", "optimizer", "seq_len", "batch_size", "seed", "rate")
+    assert stored.entropy.dims == (*axes, "recorded", "class")
+    assert stored["recall"].dims == (*axes, "recorded", "threshold")
+    assert stored.final_loss.dims == axes
+    assert stored.recorded.values.tolist() == [0, 3, 6]
+    assert stored.threshold.values.tolist() == [0.1, 0.3]
+    assert stored.model.values.tolist() == ["plain", "tests.engine.variants:residual"]
+    assert stored.optimizer.values.tolist() == list(optimizers)
+    assert {name: array.units for name, array in stored.data_vars.items()} == {
+        "entropy": "nats", "recall": "share", "top_share": "attention", "final_loss": "nats", "diverged_at": "steps",
+    }  # fmt: skip
+    for name, classes in GRID.data.items():
+        for label, model in zip(stored.model.values, models, strict=True):
+            for optimizer in optimizers:
+                expected = train(
+                    classes, lr_y=[0.5, 2.0], lr_z=[1.0, 0.3], steps=6, seeds=[8, 3], seq_len=16, batch_size=4,
+                    record=3, optimizer=optimizer, model=model,
+                )  # fmt: skip
+                one = stored.sel(data=name, model=label, optimizer=optimizer).isel(seq_len=0, batch_size=0)
+                Z = expected.Z.sel(token=classes.tokens)
+                H = measures.entropy(measures.attention(Z, classes), classes)
+                K = classes.num_classes
+                np.testing.assert_allclose(one.entropy[..., :K], H, rtol=1e-9)
+                np.testing.assert_allclose(one["recall"], measures.recall(Z, classes, [0.1, 0.3]), rtol=1e-12)
+                np.testing.assert_allclose(one.top_share[..., :K], top_share(expected, classes), rtol=1e-9)
+                np.testing.assert_allclose(one.final_loss, expected.loss.isel(step=-1), rtol=1e-9)
+    assert np.isfinite(stored.top_share.sel(data="overlapping").isel({"class": slice(3, None)})).sum() == 0
+
+
+def test_known_measures_at_the_end_are_compiled_and_others_trained() -> None:
+    def starts(**changes: Any) -> bool:
+        return next(blocks.blocks(dataclasses.replace(GRID, **changes), "cpu")).start() is not None
+
+    recall = {"name": "recall", "threshold": 0.1}
+    assert starts(measures=("entropy", recall))
+    assert not starts(measures=("entropy", top_share))
+    assert not starts(measures=("entropy", recall), record=3)
+    assert not starts(models=(residual,))
+    assert not starts(optimizers=(ADAMW,))
+    own = dataclasses.replace(Measure.of("entropy"), function=top_share)  # control: the name alone makes none known
+    assert not starts(measures=(own,))
+
+
+def test_both_ways_give_the_same() -> None:
+    kept = ("entropy", {"name": "recall", "threshold": [0.05, 0.1]}, "final_loss", "Z")
+    one = next(blocks.blocks(dataclasses.replace(GRID, measures=kept), "cpu"))
+    compiled, trained = one.compute(), one.finish(None)
+    assert one.start() is not None
+    for name in compiled:
+        xr.testing.assert_allclose(compiled[name], trained[name], rtol=1e-9, atol=1e-12)
+        assert compiled[name].attrs == trained[name].attrs
+
+
+def test_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_measures.py").write_text(
+        "def range_of_z(run, classes, scale=1):\n"
+        "    Z = run.Z.sel(token=classes.tokens)\n"
+        "    spread = Z.max(['query', 'token']) - Z.min(['query', 'token'])\n"
+        "    return (scale * spread).assign_attrs(units='logits')\n"
+    )
+    content = {
+        "data": "syn_small", "rates": {"lr_y": 1, "lr_z": [1, 2]}, "steps": 4, "seeds": 2, "batch_size": 8,
+        "optimizer": ["sgd", "torch.optim:AdamW"], "seq_len": 8, "record": 2,
+        "measures": ["entropy", {"name": "my_measures:range_of_z", "scale": 2}],
+    }  # fmt: skip
+    (tmp_path / "grid.yaml").write_text(yaml.safe_dump(content))
+    monkeypatch.syspath_prepend(tmp_path)
+    grid = load_grid(str(tmp_path / "grid.yaml"))
+    run(grid, tmp_path / "a.zarr", device="cpu")
+    stored = read(tmp_path / "a.zarr")
+    assert stored.range_of_z.dims[-1] == "recorded"
+    assert (stored.range_of_z.isel(recorded=0) == 0).all()
+    assert (stored.range_of_z.isel(recorded=-1) > 0).all()
+    configuration = json.loads(stored.attrs["configuration"])
+    entropy, own, diverged = configuration["measures"]
+    assert (entropy, diverged) == ("entropy", "diverged_at")
+    assert own["function"] == "my_measures:range_of_z"
+    assert len(own["code"]) == 16
+    assert list(configuration["functions"]) == ["torch.optim:AdamW"]
+    run(grid, tmp_path / "a.zarr", device="cpu")  # goes on: all is there
+    with (tmp_path / "my_measures.py").open("a") as file:
+        file.write("# changed\n")
+    with pytest.raises(BadInput, match=r"measures = .* asked for is .*: a store holds one configuration"):
+        run(load_grid(str(tmp_path / "grid.yaml")), tmp_path / "a.zarr", device="cpu")
+
+
+OLD_KEYS = [
+    "data", "lr_y", "lr_z", "steps", "seeds", "optimizer", "seq_len", "batch_size", "momentum", "initial", "rng",
+    "dtype",
+]  # fmt: skip
+
+
+def test_configurations_without_measures_of_ones_own_are_as_they_were() -> None:
+    """Stores that were written before hold these keys and no others, and could not be continued with more."""
+    assert list(GRID.configuration()) == OLD_KEYS
+    assert list(dataclasses.replace(GRID, measures=("entropy",)).configuration()) == [*OLD_KEYS, "measures"]
+
+
+def no_units(run: xr.Dataset, classes: Any) -> xr.DataArray:
+    return run.loss.isel(step=-1, drop=True).drop_attrs()
+
+
+def no_rate(run: xr.Dataset, classes: Any) -> xr.DataArray:
+    return run.loss.mean().assign_attrs(units="nats")
+
+
+def own_labels(run: xr.Dataset, classes: Any) -> xr.DataArray:
+    return run.Z.isel(query=0, drop=True).rename(token="place").assign_attrs(units="logits")
+
+
+@pytest.mark.parametrize(
+    ("kept", "message"),
+    [
+        (("entropies",), "measure = 'entropies': the choices are entropy, final_loss, diverged_at, Z, recall; of your"),
+        (("my_module:f",), "measure = 'my_module:f': No module named 'my_module'"),
+        (("entropy", "entropy"), "measures holds 'entropy' twice"),
+        (({"threshold": 1},), "measures hold {'threshold': 1}: a measure has a name"),
+        ((3,), "measure = 3: the choices are"),
+        ((), r"measures = \[\]: an axis of a grid has at least one value"),
+        (3, "measures = 3: a list of values"),
+        (("recall",), "measure recall: .* missing 1 required keyword-only argument: 'threshold'"),
+        (({"name": "entropy", "threshold": 1},), "measure entropy: .* unexpected keyword argument 'threshold'"),
+        ((no_units,), r"measure no_units returns DataArray of dimensions and attributes \(\('rate',\), \[\]\)"),
+        ((no_rate,), r"measure no_rate returns DataArray of dimensions and attributes \(\(\), \['units'\]\)"),
+        ((own_labels,), "measure own_labels with different labels of place: labels are the same for all"),
+    ],
+)
+def test_no_measures(kept: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=message):
+        run(dataclasses.replace(GRID, measures=kept), tmp_path / "a.zarr", device="cpu")
+    assert not (tmp_path / "a.zarr").exists()
+
+
+def test_one_value_in_a_file_is_a_list() -> None:
+    content = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 5, "seeds": 2, "measures": "entropy"}
+    assert [each.name for each in grid_of(content, Path()).measured] == ["entropy", "diverged_at"]
