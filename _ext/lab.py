@@ -1,8 +1,8 @@
 """``{lab} K=3&rho=0.1``: a training in the reader's hands, from the setting that the argument names.
 
-The argument is written like the lab's own address; what it leaves out is as in ``_lab/fields.json``. The option ``play``
-lets the lab play of its own accord, where the reader's machine doesn't ask for less motion. Script and style are loaded
-only by pages that hold a lab, and are classic files: they work from the disk.
+The argument is written like the lab's own address; what it leaves out is as in ``_lab/fields.json``. The option
+``play`` lets the lab play of its own accord, where the reader's machine doesn't ask for less motion. Script and style
+are loaded only by pages that hold a lab, and are classic files: they work from the disk.
 """
 
 import json

@@ -7,12 +7,12 @@ import sympy as sp
 from scipy.integrate import DOP853
 
 from scansnap_core.theory import formulas
-from scansnap_core.theory.formulas import B_, C_0, Gamma_, K, M, eta_Y, eta_Z, f_0, h_, omega_1_, rho, t, z, z_0
+from scansnap_core.theory.formulas import B_, C_0, Gamma_, K, M, eta_Y, eta_Z, f_0, h_, omega_1_, rho, rho_0, t, z, z_0
 from scansnap_core.theory.functions import stable_form
 
 FUNCTIONS = {name: name for name in ("sigmoid", "omega", "lowerLambertW")} | {"log1p": "Math.log1p"}
-# Sec. 6: C_0 = rho_0^4/K, where an overlap rho at t = 0 is 1/rho_0^2; and Gamma(t) at h = h(t/K)
-AS_PRINTED = {C_0: 1 / (K * rho**2), Gamma_: formulas.Gamma}
+# Sec. 6: an overlap rho at t = 0 is 1/rho_0^2
+AS_PRINTED = {C_0: formulas.C_0_of_rho.subs(rho_0, 1 / sp.sqrt(rho)), Gamma_: formulas.Gamma}
 FORMULAS = {
     "h": (formulas.h, (t, M, eta_Y)),
     "gamma": (formulas.gamma, (h_, M)),

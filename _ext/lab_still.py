@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
-from scipy.integrate import solve_ivp
 
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.theory import dynamics, flows
+from scansnap_core.theory.solving import solve
 
 POINTS = 120
 
@@ -28,32 +28,30 @@ class Setting:
     lr_z: float
 
     def classes(self) -> SequenceClasses:
+        """The class system, or BadInput."""
         return with_overlap(self.K, self.M, self.rho, distinct_weights=self.weights)
 
     def digest(self) -> str:
+        """A name for the picture's file."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:12]
 
 
 def still_svg(setting: Setting) -> tuple[str, str]:
     """The picture as SVG, and in words."""
     classes = setting.classes()
-    half, t_0_prime, t_0, _, end = dynamics.moments(classes, setting.lr_y)
-    times = np.geomspace(max(half, 1) / 50, end, POINTS)
+    t_0_prime, t_0 = dynamics.transition(setting.K, setting.M, setting.lr_y)
+    times = np.geomspace(t_0_prime / 100, 40 * t_0, POINTS)
     paths = {
-        "quasi-static law (10)": flows.IdealisedFlow(classes, setting.lr_y, setting.lr_z / setting.K),
-        "true gradient flow": flows.TrueFlow(classes, setting.lr_y, setting.lr_z),
+        name: solve(flow(classes, setting.lr_y, setting.lr_z), times, rtol=1e-7, atol=1e-12).Z.values[:, 0]
+        for name, flow in (("quasi-static law (10)", flows.IdealisedFlow), ("true gradient flow", flows.TrueFlow))
     }
     figure = Figure(figsize=(7, 3.6), layout="constrained")
     axes = figure.subplots()
-    ends = []
-    for (name, flow), style in zip(paths.items(), ("-", "--"), strict=True):
-        solved = solve_ivp(flow.rhs, (0, end), flow.initial(), method="LSODA", rtol=1e-7, atol=1e-12, t_eval=times)
-        z = flow.unpack(solved.y.T)[-2][:, 0]
+    for (name, z), style in zip(paths.items(), ("-", "--"), strict=True):
         for token in range(len(setting.weights) + 1):
             label = f"{'distinct tokens' if token else 'common token'}, {name}" if token < 2 else None
             colour = "C0" if token else "C1"
             axes.plot(times, z[:, token], style, color=colour, alpha=1 if token < 2 else 0.5, label=label)
-        ends.append(f"{z[-1, 0]:.2g}")
     for time, name in ((t_0_prime, "$t_0'$"), (t_0, "$t_0$")):
         axes.axvline(time, color="grey", linewidth=0.8)
         axes.annotate(name, (time, 1.01), xycoords=("data", "axes fraction"), ha="center")
@@ -62,9 +60,10 @@ def still_svg(setting: Setting) -> tuple[str, str]:
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "lab", "svg.fonttype": "path"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
+    ends = [f"{z[-1, 0]:.2g}".replace("-", "−") for z in paths.values()]
     words = (
         f"Attention logits of a class's tokens over time for K = {setting.K}, M = {setting.M}, ρ = {setting.rho:g}, "
-        f"η_Y = {setting.lr_y:g}, η_Z = {setting.lr_z:g}; t₀′ = {t_0_prime}, t₀ = {t_0}. At 40 t₀ the common token has "
-        f"fallen to {ends[0]} by the law (10) and to {ends[1]} under the true gradient."
+        f"η_Y = {setting.lr_y:g}, η_Z = {setting.lr_z:g}; t₀′ = {t_0_prime:.3g}, t₀ = {t_0:.3g}. "
+        f"At 40 t₀ the common token has fallen to {ends[0]} by the law (10) and to {ends[1]} under the true gradient."
     )
     return buffer.getvalue(), words

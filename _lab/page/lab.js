@@ -174,7 +174,7 @@ function makeLab(root) {
     take({ ...start, ...given }, fault);
   }
 
-  root.lab = { charts, get picture() { return picture; } };
+  root.lab = { core, charts, get picture() { return picture; } }; // for the tests
   new ResizeObserver(() => Object.values(charts).forEach((chart) => chart.resize())).observe(root);
   new MutationObserver(() => picture && draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   if (ownsAddress) {

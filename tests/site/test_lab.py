@@ -1,0 +1,273 @@
+"""The lab in a real browser: its curves against Python's, its training against the engine's, and how it is used."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lab import lab_html, setting_of, write_lab
+from lab_script import FORMULAS, lab_script
+from playwright.sync_api import BrowserContext, Page
+from scipy import stats
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.datasets import with_overlap
+from scansnap_core.engine.training import train
+from scansnap_core.theory import clocks, dynamics, flows, formulas, measures
+from scansnap_core.theory.functions import function_of
+from scansnap_core.theory.solving import solve
+from tests.site.book import ROOT
+
+FIELDS = json.loads((ROOT / "_lab/fields.json").read_text(encoding="utf8"))
+FLOWS = {"ideal": flows.IdealisedFlow, "update26": flows.ModifiedFlow, "true": flows.TrueFlow}
+PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf8"><title>Lab</title>
+<link rel="stylesheet" href="uPlot.min.css"><link rel="stylesheet" href="lab.css"><article>BODY</article>
+<script src="uPlot.iife.min.js" defer></script><script src="lab.js" defer></script>"""
+RTOL, ATOL = 1e-6, 1e-14  # the second for logits that have hardly begun to move: both solvers work to 1e-15 there
+
+# One setting a line, over the whole range of every slider. The true gradient flow is drawn, and compared, beside each.
+SETTINGS = """
+K=2&M=4&w=1&rho=0.3&etaY=1&etaZ=1&dyn=ideal
+K=2&M=4&w=1&rho=0.99&beyond=1&etaY=10&etaZ=10&dyn=update26
+K=2&M=100000&w=1,0.8,0.5&rho=0.002&etaY=1&etaZ=0.001&dyn=ideal
+K=2&M=100000&w=1,0.8,0.5&rho=0.4&etaY=0.1&etaZ=0.1&dyn=update26
+K=2&M=30&w=100,0.01&rho=0.05&etaY=3&etaZ=0.3&dyn=ideal
+K=2&M=1000&w=1,0.8,0.5&rho=0.3&etaY=0.1&etaZ=10&dyn=ideal
+K=2&M=1000&w=1,0.8,0.5&rho=0.3&etaY=1&etaZ=10&dyn=update26
+K=3&M=100&w=0.5,1,0.8&rho=0.1&etaY=1&etaZ=0.1&n=3&dyn=ideal
+K=3&M=100&w=0.5,1,0.8&rho=0.1&etaY=1&etaZ=0.1&n=2&dyn=update26
+K=3&M=10000&w=1,1,1,1&rho=0.16&etaY=10&etaZ=0.001&dyn=update26
+K=3&M=10000&w=4,2,1&rho=0.7&beyond=1&etaY=0.5&etaZ=2&dyn=ideal
+K=3&M=14&w=1,0.3&rho=0.01&etaY=10&etaZ=1&dyn=update26
+K=4&M=500&w=1,0.9&rho=0.08&etaY=2&etaZ=0.5&n=4&dyn=ideal
+K=4&M=500&w=1,0.9&rho=0.5&beyond=1&etaY=0.2&etaZ=0.02&dyn=update26
+K=5&M=2000&w=3,2,1&rho=0.04&etaY=1&etaZ=3&dyn=ideal
+K=5&M=2000&w=3,2,1&rho=0.9&beyond=1&etaY=5&etaZ=5&dyn=update26
+K=6&M=64&w=1,2&rho=0.03&etaY=0.3&etaZ=0.3&dyn=ideal
+K=6&M=64&w=1,2&rho=0.99&beyond=1&etaY=1&etaZ=1&dyn=ideal
+K=7&M=50000&w=1&rho=0.02&etaY=1&etaZ=0.01&dyn=update26
+K=8&M=300&w=1,0.5&rho=0.3&beyond=1&etaY=4&etaZ=10&dyn=update26
+K=9&M=100000&w=2,1&rho=0.01&etaY=0.1&etaZ=0.01&dyn=ideal
+K=10&M=102&w=10,9,8,7,6,5,4,3,2,1&rho=0.01&etaY=1&etaZ=1&n=10&dyn=ideal
+K=10&M=1000&w=1,1.1,1.2,1.3,1.4&rho=0.2&beyond=1&etaY=10&etaZ=10&dyn=update26
+K=10&M=100000&w=1,0.1&rho=0.005&etaY=0.5&etaZ=0.05&dyn=ideal
+""".split()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with the default lab and a second one, on the disk."""
+    folder = tmp_path_factory.mktemp("lab")
+    write_lab(ROOT, folder)
+    (folder / "still.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"/>')
+    body = lab_html("", "still.svg", "In words.", play=False) + lab_html("K=4&rho=0.05", "", "Second.", play=True)
+    (folder / "index.html").write_text(PAGE.replace("BODY", body), encoding="utf8")
+    return folder
+
+
+@pytest.fixture
+def page(browser: BrowserContext) -> Iterator[Page]:
+    page = browser.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    page.close()
+    assert errors == []
+
+
+@pytest.fixture
+def show(page: Page, folder: Path) -> Callable[..., Page]:
+    """Loads the page from the disk at an address and waits for the first lab's whole picture."""
+    visits = iter(range(100))
+
+    def load(address: str, script: str | None = None) -> Page:
+        if script is not None:
+            page.route("**/lab.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
+        page.goto(f"{folder.as_uri()}/index.html?{next(visits)}#{address}")
+        page.wait_for_selector(".ss-lab[data-state=done]")
+        return page
+
+    return load
+
+
+def drawn(page: Page) -> dict[str, Any]:
+    """What the first lab's charts hold, and the moments that it marks."""
+    return page.evaluate("""() => {
+      const { charts, picture } = document.querySelector('.ss-lab').lab;
+      const data = Object.fromEntries(Object.entries(charts).map(([kind, chart]) => [kind, chart.data]));
+      return { ...data, moments: [picture.moments.scan, picture.moments.snap] };
+    }""")
+
+
+def texts_of(address: str) -> dict[str, str]:
+    return {key: field["default"] for key, field in FIELDS.items()} | dict(
+        pair.split("=") for pair in address.split("&")
+    )
+
+
+def expected(address: str, times: list[float]) -> dict[str, list[Any]]:
+    """The same curves by the package."""
+    texts = texts_of(address)
+    weights = [float(weight) for weight in texts["w"].split(",")]
+    K, M, n = int(texts["K"]), int(texts["M"]), int(texts["n"]) - 1
+    classes = with_overlap(K, M, float(texts["rho"]), distinct_weights=weights)
+    curves: dict[str, list[Any]] = {"z": [], "entropy": [], "chi": []}
+    own = [0, *classes.distinct_tokens(n)]
+    first = 1 + int(np.argmax(weights))
+    for dyn in dict.fromkeys((texts["dyn"], "true")):
+        lr_y, lr_z = float(texts["etaY"]), float(texts["etaZ"])
+        method = "LSODA" if lr_z > 3 * lr_y else "DOP853"  # the faster one, stiff or not
+        path = solve(FLOWS[dyn](classes, lr_y, lr_z), times, method=method, rtol=1e-9)
+        z = path.Z.isel(query=0).sel(token=own).values.T
+        c = measures.attention(path.Z, classes)
+        curves["z"] += list(z)
+        curves["entropy"].append(measures.entropy(c, classes).values[:, n])
+        curves["chi"].append(measures.growth_factor(z[first], 0.0))
+        if dyn == texts["dyn"]:
+            f = classes.compact.probs[n, own] / np.linalg.norm(classes.compact.probs[n])
+            B = path.B.values[:, n]
+            lower = function_of(formulas.chi_lower, (formulas.f_0, formulas.B_))(f[first], B)
+            curves["chi"] += [function_of(formulas.chi_upper, (formulas.B_,))(B), lower]
+    return curves
+
+
+def misses(page: Page, address: str) -> list[str]:
+    """The curves and moments that differ from Python's, with the largest relative error of each."""
+    got = drawn(page)
+    texts = texts_of(address)
+    moments = dynamics.transition(int(texts["K"]), int(texts["M"]), float(texts["etaY"]))
+    found = [f"moments {got['moments']}"] if not np.allclose(got["moments"], moments, rtol=1e-12, atol=0) else []
+    times = got["z"][0]
+    for kind, curves in expected(address, times).items():
+        assert got[kind][0] == times
+        assert len(got[kind]) == 1 + len(curves)
+        for number, (have, want) in enumerate(zip(got[kind][1:], curves, strict=True)):
+            off = np.abs(np.array(have, dtype=float) - want)
+            if not (off <= RTOL * np.abs(want) + ATOL).all():
+                found.append(f"{kind} {number}: {np.max(off / (np.abs(want) + ATOL)):.1e}; {np.max(off):.1e}")
+    return found
+
+
+def test_settings_reach_both_ends_of_every_slider() -> None:
+    values = [texts_of(address) for address in SETTINGS]
+    for key in ("K", "M", "rho", "etaY", "etaZ"):
+        ends = FIELDS[key].get("low", FIELDS[key]["min"]), FIELDS[key].get("high", FIELDS[key]["max"])
+        assert (min(float(v[key]) for v in values), max(float(v[key]) for v in values)) == ends
+    assert {len(v["w"].split(",")) for v in values} >= {1, FIELDS["w"]["most"]}
+    assert len(SETTINGS) >= 20
+
+
+@pytest.mark.parametrize("address", SETTINGS)
+def test_curves_are_pythons(address: str, show: Callable[..., Page]) -> None:
+    assert misses(show(address), address) == []
+
+
+def printed_numbers(address: str) -> list[float]:
+    """z, B and the bounds of chi as Theorem 4 prints them, at t_0."""
+    setting = setting_of(address, ROOT)
+    K, M, lr_y, lr_z = setting.K, setting.M, setting.lr_y, setting.lr_z
+    constant = 1 / (K * setting.rho**2)
+    height = clocks.h(dynamics.transition(K, M, lr_y)[1] / K, M, lr_y)
+    arguments = (formulas.h_, formulas.M, formulas.K, formulas.eta_Y, formulas.eta_Z)
+    Gamma = function_of(formulas.Gamma, arguments)(height, M, K, lr_y, lr_z)
+    z, B = (function_of(form, (formulas.Gamma_, formulas.C_0))(Gamma, constant) for form in (formulas.z_snap, formulas.B))
+    f_0 = setting.classes().compact.probs[0]
+    f_0 = f_0[1:].max() / np.linalg.norm(f_0)
+    return [float(z), float(B), float(np.exp(2 * f_0**2 * B)), float(np.exp(2 * B))]
+
+
+def table_numbers(page: Page) -> list[float]:
+    """The column "as printed" of the numbers, down to the movement after t_0."""
+    cells = page.locator(".ss-lab >> nth=0").locator("table >> nth=0").locator("tbody td:nth-child(2)").all_inner_texts()
+    return [float(x) for x in re.findall(r"-?\d[\d.]*", " ".join(cells[:4]).replace("−", "-"))]
+
+
+def test_printed_numbers_are_theorem_4s(show: Callable[..., Page]) -> None:
+    address = "K=3&M=10000&rho=0.1&etaY=0.5"
+    assert table_numbers(show(address)) == pytest.approx(printed_numbers(address), rel=5e-3, abs=0)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_a_wrong_formula_is_noticed(name: str, show: Callable[..., Page]) -> None:
+    address = "K=3&M=10000&rho=0.1&etaY=0.5"
+    script, count = re.subn(rf"^  ({name}: \(.*?\) =>) (.*),$", r"  \1 1.02*(\2),", lab_script(ROOT), flags=re.MULTILINE)
+    assert count == 1
+    page = show(address, script)
+    assert misses(page, address) or table_numbers(page) != pytest.approx(printed_numbers(address), rel=5e-3, abs=0)
+
+
+def test_another_exponent_in_gamma_is_noticed(show: Callable[..., Page]) -> None:
+    script = lab_script(ROOT)
+    wrong = script.replace("gamma: (h, M) => h*", "gamma: (h, M) => Math.pow(h, 1.001)*")
+    assert wrong != script
+    assert any(miss.startswith("z") for miss in misses(show(SETTINGS[7], wrong), SETTINGS[7]))
+
+
+# -- SGD -------------------------------------------------------------------------------------------------------------
+
+SEEDS = 300
+SGD = {"K": 3, "M": 30, "rho": 0.2, "w": [1, 0.5], "etaY": 1, "etaZ": 2, "T": 6, "B": 4, "dyn": "sgd"}
+
+
+@pytest.fixture(scope="module")
+def trainings() -> np.ndarray:
+    """z after as many updates as t_0 takes and four times as many, by the engine: (seeds, 2, tokens)."""
+    classes = with_overlap(3, 30, 0.2, distinct_weights=[1, 0.5])
+    marks = dynamics.moments(classes, 1.0)[2:4]
+    run = train(
+        classes, lr_y=1.0, lr_z=2.0, steps=marks[-1], seeds=range(SEEDS), batch_size=4, seq_len=6, record=marks
+    )
+    return run.Z.isel(rate=0, query=0).transpose("seed", "recorded", "token").values
+
+
+def least_p(page: Page, trainings: np.ndarray, **changed: float) -> float:
+    """The least p of Kolmogorov and Smirnov's two-sample tests, one for each time and token."""
+    runs = page.evaluate(
+        """([settings, seeds]) => {
+          const { core } = document.querySelector('.ss-lab').lab;
+          const { snap } = core.moments(settings);
+          return Array.from({ length: seeds }, (_, seed) => {
+            let path = null;
+            for (const each of core.paths({ ...settings, seed })) if (each.dynamics === 'sgd') path = each;
+            const L = path.z.length / path.times.length;
+            return [snap, 4 * snap].map(t => {
+              const i = path.times.indexOf(Math.round(t));
+              return Array.from(path.z.slice(i * L, (i + 1) * L));
+            });
+          });
+        }""",
+        [SGD | changed, SEEDS],
+    )
+    ours = np.array(runs)
+    assert ours.shape == trainings.shape
+    return min(
+        stats.ks_2samp(ours[:, moment, token], trainings[:, moment, token]).pvalue
+        for moment in range(trainings.shape[1])
+        for token in range(trainings.shape[2])
+    )
+
+
+def test_sgd_has_the_engines_distribution(show: Callable[..., Page], trainings: np.ndarray) -> None:
+    assert least_p(show(""), trainings) > 1e-3
+
+
+@pytest.mark.parametrize("changed", [{"T": 7}, {"B": 5}, {"etaZ": 2.2}, {"rho": 0.25}], ids=str)
+def test_another_setting_of_sgd_is_told_apart(
+    changed: dict[str, float], show: Callable[..., Page], trainings: np.ndarray
+) -> None:
+    assert least_p(show(""), trainings, **changed) < 1e-3
+
+
+def test_sgd_streams_into_the_picture(show: Callable[..., Page]) -> None:
+    page = show("dyn=sgd&T=inf&B=2&seed=3")
+    got = drawn(page)
+    assert all(float(t).is_integer() for t in got["z"][0])
+    assert None not in got["z"][1]
+    again = drawn(show("dyn=sgd&T=inf&B=2&seed=3"))
+    assert got["z"][1] == again["z"][1]
+    assert got["z"][1] != drawn(show("dyn=sgd&T=inf&B=2&seed=4"))["z"][1]
