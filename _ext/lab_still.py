@@ -40,7 +40,7 @@ def still_svg(setting: Setting) -> tuple[str, str]:
     half, t_0_prime, t_0, _, end = dynamics.moments(classes, setting.lr_y)
     times = np.geomspace(max(half, 1) / 50, end, POINTS)
     paths = {
-        "quasi-static law (10)": flows.IdealisedFlow(classes, setting.lr_y, setting.lr_z / setting.K),
+        "quasi-static law (10)": flows.IdealisedFlow(classes, setting.lr_y, setting.lr_z),
         "true gradient flow": flows.TrueFlow(classes, setting.lr_y, setting.lr_z),
     }
     figure = Figure(figsize=(7, 3.6), layout="constrained")
