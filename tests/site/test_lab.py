@@ -15,7 +15,6 @@ from lab_script import FORMULAS, lab_script
 from playwright.sync_api import BrowserContext, Page
 from scipy import stats
 
-from scansnap_core.bad_input import BadInput
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.engine.training import train
 from scansnap_core.theory import clocks, dynamics, flows, formulas, measures
@@ -31,32 +30,32 @@ PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf8"
 RTOL, ATOL = 1e-6, 1e-14  # the second for logits that have hardly begun to move: both solvers work to 1e-15 there
 
 # One setting a line, over the whole range of every slider. The true gradient flow is drawn, and compared, beside each.
-SETTINGS = """
-K=2&M=4&w=1&rho=0.3&etaY=1&etaZ=1&dyn=ideal
-K=2&M=4&w=1&rho=0.99&beyond=1&etaY=10&etaZ=10&dyn=update26
-K=2&M=100000&w=1,0.8,0.5&rho=0.002&etaY=1&etaZ=0.001&dyn=ideal
-K=2&M=100000&w=1,0.8,0.5&rho=0.4&etaY=0.1&etaZ=0.1&dyn=update26
-K=2&M=30&w=100,0.01&rho=0.05&etaY=3&etaZ=0.3&dyn=ideal
-K=2&M=1000&w=1,0.8,0.5&rho=0.3&etaY=0.1&etaZ=10&dyn=ideal
-K=2&M=1000&w=1,0.8,0.5&rho=0.3&etaY=1&etaZ=10&dyn=update26
-K=3&M=100&w=0.5,1,0.8&rho=0.1&etaY=1&etaZ=0.1&n=3&dyn=ideal
-K=3&M=100&w=0.5,1,0.8&rho=0.1&etaY=1&etaZ=0.1&n=2&dyn=update26
-K=3&M=10000&w=1,1,1,1&rho=0.16&etaY=10&etaZ=0.001&dyn=update26
-K=3&M=10000&w=4,2,1&rho=0.7&beyond=1&etaY=0.5&etaZ=2&dyn=ideal
-K=3&M=14&w=1,0.3&rho=0.01&etaY=10&etaZ=1&dyn=update26
-K=4&M=500&w=1,0.9&rho=0.08&etaY=2&etaZ=0.5&n=4&dyn=ideal
-K=4&M=500&w=1,0.9&rho=0.5&beyond=1&etaY=0.2&etaZ=0.02&dyn=update26
-K=5&M=2000&w=3,2,1&rho=0.04&etaY=1&etaZ=3&dyn=ideal
-K=5&M=2000&w=3,2,1&rho=0.9&beyond=1&etaY=5&etaZ=5&dyn=update26
-K=6&M=64&w=1,2&rho=0.03&etaY=0.3&etaZ=0.3&dyn=ideal
-K=6&M=64&w=1,2&rho=0.99&beyond=1&etaY=1&etaZ=1&dyn=ideal
-K=7&M=50000&w=1&rho=0.02&etaY=1&etaZ=0.01&dyn=update26
-K=8&M=300&w=1,0.5&rho=0.3&beyond=1&etaY=4&etaZ=10&dyn=update26
-K=9&M=100000&w=2,1&rho=0.01&etaY=0.1&etaZ=0.01&dyn=ideal
-K=10&M=102&w=10,9,8,7,6,5,4,3,2,1&rho=0.01&etaY=1&etaZ=1&n=10&dyn=ideal
-K=10&M=1000&w=1,1.1,1.2,1.3,1.4&rho=0.2&beyond=1&etaY=10&etaZ=10&dyn=update26
-K=10&M=100000&w=1,0.1&rho=0.005&etaY=0.5&etaZ=0.05&dyn=ideal
-""".split()
+SETTINGS = [
+    "K=2&M=4&w=1&rho=0.3&etaY=1&etaZ=1&dyn=ideal",
+    "K=2&M=4&w=1&rho=0.99&beyond=1&etaY=10&etaZ=10&dyn=update26",
+    "K=2&M=100000&w=1,0.8,0.5&rho=0.002&etaY=1&etaZ=0.001&dyn=ideal",
+    "K=2&M=100000&w=1,0.8,0.5&rho=0.4&etaY=0.1&etaZ=0.1&dyn=update26",
+    "K=2&M=30&w=100,0.01&rho=0.05&etaY=3&etaZ=0.3&dyn=ideal",
+    "K=2&M=1000&w=1,0.8,0.5&rho=0.3&etaY=0.1&etaZ=10&dyn=ideal",
+    "K=2&M=1000&w=1,0.8,0.5&rho=0.3&etaY=1&etaZ=10&dyn=update26",
+    "K=3&M=100&w=0.5,1,0.8&rho=0.1&etaY=1&etaZ=0.1&n=3&dyn=ideal",
+    "K=3&M=100&w=0.5,1,0.8&rho=0.1&etaY=1&etaZ=0.1&n=2&dyn=update26",
+    "K=3&M=10000&w=1,1,1,1&rho=0.16&etaY=10&etaZ=0.001&dyn=update26",
+    "K=3&M=10000&w=4,2,1&rho=0.7&beyond=1&etaY=0.5&etaZ=2&dyn=ideal",
+    "K=3&M=14&w=1,0.3&rho=0.01&etaY=10&etaZ=1&dyn=update26",
+    "K=4&M=500&w=1,0.9&rho=0.08&etaY=2&etaZ=0.5&n=4&dyn=ideal",
+    "K=4&M=500&w=1,0.9&rho=0.5&beyond=1&etaY=0.2&etaZ=0.02&dyn=update26",
+    "K=5&M=2000&w=3,2,1&rho=0.04&etaY=1&etaZ=3&dyn=ideal",
+    "K=5&M=2000&w=3,2,1&rho=0.9&beyond=1&etaY=5&etaZ=5&dyn=update26",
+    "K=6&M=64&w=1,2&rho=0.03&etaY=0.3&etaZ=0.3&dyn=ideal",
+    "K=6&M=64&w=1,2&rho=0.99&beyond=1&etaY=1&etaZ=1&dyn=ideal",
+    "K=7&M=50000&w=1&rho=0.02&etaY=1&etaZ=0.01&dyn=update26",
+    "K=8&M=300&w=1,0.5&rho=0.3&beyond=1&etaY=4&etaZ=10&dyn=update26",
+    "K=9&M=100000&w=2,1&rho=0.01&etaY=0.1&etaZ=0.01&dyn=ideal",
+    "K=10&M=102&w=10,9,8,7,6,5,4,3,2,1&rho=0.01&etaY=1&etaZ=1&n=10&dyn=ideal",
+    "K=10&M=1000&w=1,1.1,1.2,1.3,1.4&rho=0.2&beyond=1&etaY=10&etaZ=10&dyn=update26",
+    "K=10&M=100000&w=1,0.1&rho=0.005&etaY=0.5&etaZ=0.05&dyn=ideal",
+]
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +174,9 @@ def printed_numbers(address: str) -> list[float]:
     height = clocks.h(dynamics.transition(K, M, lr_y)[1] / K, M, lr_y)
     arguments = (formulas.h_, formulas.M, formulas.K, formulas.eta_Y, formulas.eta_Z)
     Gamma = function_of(formulas.Gamma, arguments)(height, M, K, lr_y, lr_z)
-    z, B = (function_of(form, (formulas.Gamma_, formulas.C_0))(Gamma, constant) for form in (formulas.z_snap, formulas.B))
+    z, B = (
+        function_of(form, (formulas.Gamma_, formulas.C_0))(Gamma, constant) for form in (formulas.z_snap, formulas.B)
+    )
     f_0 = setting.classes().compact.probs[0]
     f_0 = f_0[1:].max() / np.linalg.norm(f_0)
     return [float(z), float(B), float(np.exp(2 * f_0**2 * B)), float(np.exp(2 * B))]
@@ -183,7 +184,9 @@ def printed_numbers(address: str) -> list[float]:
 
 def table_numbers(page: Page) -> list[float]:
     """The column "as printed" of the numbers, down to the movement after t_0."""
-    cells = page.locator(".ss-lab >> nth=0").locator("table >> nth=0").locator("tbody td:nth-child(2)").all_inner_texts()
+    cells = (
+        page.locator(".ss-lab >> nth=0").locator("table >> nth=0").locator("tbody td:nth-child(2)").all_inner_texts()
+    )
     return [float(x) for x in re.findall(r"-?\d[\d.]*", " ".join(cells[:4]).replace("−", "-"))]
 
 
@@ -195,7 +198,9 @@ def test_printed_numbers_are_theorem_4s(show: Callable[..., Page]) -> None:
 @pytest.mark.parametrize("name", FORMULAS)
 def test_a_wrong_formula_is_noticed(name: str, show: Callable[..., Page]) -> None:
     address = "K=3&M=10000&rho=0.1&etaY=0.5"
-    script, count = re.subn(rf"^  ({name}: \(.*?\) =>) (.*),$", r"  \1 1.02*(\2),", lab_script(ROOT), flags=re.MULTILINE)
+    script, count = re.subn(
+        rf"^  ({name}: \(.*?\) =>) (.*),$", r"  \1 1.02*(\2),", lab_script(ROOT), flags=re.MULTILINE
+    )
     assert count == 1
     page = show(address, script)
     assert misses(page, address) or table_numbers(page) != pytest.approx(printed_numbers(address), rel=5e-3, abs=0)
@@ -219,9 +224,7 @@ def trainings() -> np.ndarray:
     """z after as many updates as t_0 takes and four times as many, by the engine: (seeds, 2, tokens)."""
     classes = with_overlap(3, 30, 0.2, distinct_weights=[1, 0.5])
     marks = dynamics.moments(classes, 1.0)[2:4]
-    run = train(
-        classes, lr_y=1.0, lr_z=2.0, steps=marks[-1], seeds=range(SEEDS), batch_size=4, seq_len=6, record=marks
-    )
+    run = train(classes, lr_y=1.0, lr_z=2.0, steps=marks[-1], seeds=range(SEEDS), batch_size=4, seq_len=6, record=marks)
     return run.Z.isel(rate=0, query=0).transpose("seed", "recorded", "token").values
 
 
