@@ -74,7 +74,8 @@ class Flow(ABC):
         parts = [np.zeros(shape) for shape in self.shapes.values()]
         for name, values in (("Z", Z), ("Y", Y)):
             if values is not None:
-                parts[self._position(name)] = _start(name, values, self.shapes[name])
+                at = self._position(name)
+                parts[at] = _checked_start(name, values, self.shapes[name])
         return np.concatenate([part.ravel() for part in parts])
 
     def unpack(self, state: Floats) -> tuple[Floats, ...]:
@@ -231,7 +232,7 @@ class IdealisedFlow(Flow):
         return np.concatenate([(speed * phi).ravel(), speed * pull])
 
 
-def _start(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
+def _checked_start(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):

@@ -11,14 +11,16 @@ Four rewritings keep it finite and exact; each is an identity, so the formula st
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
-import torch
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
+
+if TYPE_CHECKING:
+    import torch
 
 _sigmoid, _omega, _log1p, _total = map(sp.Function, ("sigmoid", "omega", "log1p", "total"))
 _top = sp.Function("top", real=True)  # so that sqrt(e^(2 top)) is e^top
@@ -53,7 +55,7 @@ def function_of(
             value=f"backend = {backend!r}", rule="the backends are numpy and torch", remedy="use one of them"
         )
     arrays, stable = stable_form(expression, arguments)
-    convert, namespace = _BACKENDS[backend]
+    convert, namespace = _BACKENDS[backend]()
     function = sp.lambdify(arrays, stable, modules=[namespace])
     return lambda *values: function(*map(convert, values))
 
@@ -187,35 +189,9 @@ def _stable_quotients(expression: sp.Expr) -> sp.Expr:
     return expression.func(*map(_stable_quotients, expression.args))
 
 
-def _torch_omega(x: torch.Tensor) -> torch.Tensor:
-    # v = ln omega solves v + e^v = x, convex in v: Newton from the right of the root never overshoots it.
-    v = torch.log(x.clamp(min=1))
-    for _ in range(OMEGA_STEPS):
-        v = v - (v + torch.exp(v) - x) / (1 + torch.exp(v))
-    return torch.exp(v)
-
-
-def _torch_sigmoid(x: torch.Tensor) -> torch.Tensor:
-    # torch.sigmoid's own derivative s (1 - s) loses its digits where s is close to 1
-    return torch.exp(torch.nn.functional.logsigmoid(x))
-
-
-def _lifted(function: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Any], torch.Tensor]:
-    """Constants of a formula reach Torch's functions as plain numbers, which they refuse."""
-    return lambda x: function(_tensor(x))
-
-
-def _tensor(value: Any) -> torch.Tensor:
-    return torch.as_tensor(value, dtype=torch.float64)
-
-
-def _array(value: Any) -> np.ndarray:
-    return np.asarray(value, dtype=np.float64)
-
-
-_BACKENDS: dict[str, tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]] = {
-    "numpy": (
-        _array,
+def _numpy() -> tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]:
+    return (
+        lambda value: np.asarray(value, dtype=np.float64),
         {
             "exp": np.exp,
             "log": np.log,
@@ -226,18 +202,43 @@ _BACKENDS: dict[str, tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]]
             "top": lambda x: np.max(x, axis=-1, keepdims=True),
             "total": lambda x: np.sum(x, axis=-1, keepdims=True),
         },
-    ),
-    "torch": (
-        _tensor,
+    )
+
+
+def _torch() -> tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]:
+    import torch  # seconds, which NumPy's users needn't wait
+
+    def tensor(value: Any) -> torch.Tensor:
+        return torch.as_tensor(value, dtype=torch.float64)
+
+    def omega(x: torch.Tensor) -> torch.Tensor:
+        # v = ln omega solves v + e^v = x, convex in v: Newton from the right of the root never overshoots it.
+        v = torch.log(x.clamp(min=1))
+        for _ in range(OMEGA_STEPS):
+            v = v - (v + torch.exp(v) - x) / (1 + torch.exp(v))
+        return torch.exp(v)
+
+    def sigmoid(x: torch.Tensor) -> torch.Tensor:
+        # torch.sigmoid's own derivative s (1 - s) loses its digits where s is close to 1
+        return torch.exp(torch.nn.functional.logsigmoid(x))
+
+    def lifted(function: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Any], torch.Tensor]:
+        """Constants of a formula reach Torch's functions as plain numbers, which they refuse."""
+        return lambda x: function(tensor(x))
+
+    return (
+        tensor,
         {
-            "exp": _lifted(torch.exp),
-            "log": _lifted(torch.log),
-            "log1p": _lifted(torch.log1p),
-            "sqrt": _lifted(torch.sqrt),
-            "sigmoid": _lifted(_torch_sigmoid),
-            "omega": _lifted(_torch_omega),
+            "exp": lifted(torch.exp),
+            "log": lifted(torch.log),
+            "log1p": lifted(torch.log1p),
+            "sqrt": lifted(torch.sqrt),
+            "sigmoid": lifted(sigmoid),
+            "omega": lifted(omega),
             "top": lambda x: x.amax(dim=-1, keepdim=True),
             "total": lambda x: x.sum(dim=-1, keepdim=True),
         },
-    ),
-}
+    )
+
+
+_BACKENDS = {"numpy": _numpy, "torch": _torch}

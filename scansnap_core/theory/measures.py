@@ -30,7 +30,7 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     xarray.DataArray
         Dimensions (..., class, token), both labelled as in :attr:`.SequenceClasses.coords`; sums to 1 over ``token``.
     """
-    _check_axes(Z, classes)
+    Z = on_axes_of(Z, classes)
     rows = Z.isel(query=xr.DataArray(classes.compact.query_row, dims="class")).transpose(..., "class", "token")
     probs = classes.compact.probs
     # tokens that a class doesn't hold get no attention, however large a z their other classes gave them
@@ -69,7 +69,7 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
     thresholds
         Shape (thresholds,), or one number.
     """
-    _check_axes(Z, classes)
+    Z = on_axes_of(Z, classes)
     thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
     logits = Z.transpose(..., "query", "token")
     frozen = np.zeros((*logits.shape[:-1], classes.vocab_size - len(classes.compact.tokens)))
@@ -96,11 +96,39 @@ def growth_factor(z: NDArray[np.float64], z_0: float | NDArray[np.float64]) -> N
     return np.asarray(_chi(z, z_0))
 
 
-def _check_axes(Z: xr.DataArray, classes: SequenceClasses) -> None:
+def on_axes_of(
+    values: xr.DataArray, classes: SequenceClasses, dims: tuple[str, ...] = ("query", "token")
+) -> xr.DataArray:
+    """Recorded values over the queries and tokens of their classes.
+
+    Where data sets of several sizes were trained together, one of them (``run.sel(data=...)``) is padded with the
+    others' queries and tokens; these, NaN throughout, are left out.
+
+    Raises
+    ------
+    BadInput
+        Several data sets at once, or values over other queries or tokens than the classes'.
+    """
     check_classes(classes)
-    if not all(np.array_equal(Z.coords.get(dim, ()), classes.coords[dim]) for dim in ("token", "query")):
+    if "data" in values.dims:
         raise BadInput(
-            value=f"Z over {Z.sizes.get('query', 0)} queries and {Z.sizes.get('token', 0)} tokens",
-            rule="attention logits and classes name the same queries and tokens",
-            remedy="pass the classes that the run was trained on (one data set at a time)",
+            value=f"{values.name} of {values.sizes['data']} data sets",
+            rule="quantities are taken of one data set, with its classes",
+            remedy=f"choose one, e.g. run.sel(data={str(values['data'].values[0])!r})",
         )
+    labels = {dim: np.asarray(classes.coords[dim]) for dim in dims}
+    if all(np.array_equal(values.coords.get(dim, ()), labels[dim]) for dim in dims):
+        return values
+    kept = {dim: values[dim][np.isin(values[dim], labels[dim])] for dim in dims if dim in values.coords}
+    if len(kept) == len(dims) and all(np.array_equal(kept[dim], labels[dim]) for dim in dims):
+        own = values.sel({dim: labels[dim] for dim in dims})
+        if int(own.count()) == int(values.count()):
+            return own
+    shape = " and ".join(
+        f"{values.sizes.get(dim, 0)} {name}" for dim, name in (("query", "queries"), ("token", "tokens"))
+    )
+    raise BadInput(
+        value=f"{values.name or 'Z'} over {shape}",
+        rule="attention logits and classes name the same queries and tokens",
+        remedy="pass the classes that the run was trained on (one data set at a time)",
+    )

@@ -152,12 +152,21 @@ def _integrate(flow: Flow, t: Floats, start: Floats, **solver: Any) -> Floats:
     later = t[t > 0]
     if not later.size:
         return start[None]
-    with np.errstate(over="ignore", invalid="ignore"):
-        path = solve_ivp(flow.rhs, (0, later[-1]), start, t_eval=later, **solver)
-    states = np.vstack([start[None][: len(t) - len(later)], path.y.T])
-    if not path.success or not np.isfinite(states).all():
-        raise IntegrationFailed(
-            f"the {flow.name} with lr_y = {flow.lr_y:g}, lr_z = {flow.lr_z:g} could not be integrated to step "
-            f"{later[-1]:g}: {path.message}; ask for earlier times, a smaller rate or a larger rtol"
+
+    def failed(when: float, why: str) -> IntegrationFailed:
+        return IntegrationFailed(
+            f"the {flow.name} with lr_y = {flow.lr_y:g}, lr_z = {flow.lr_z:g} could be integrated up to step "
+            f"{when:.3g} only: {why}; ask for earlier times, a smaller rate or a larger rtol"
         )
-    return states
+
+    def rhs(time: float, state: Floats) -> Floats:
+        change = flow.rhs(time, state)
+        if not np.isfinite(change).all():  # LSODA would try ever again
+            raise failed(time, "its rate of change isn't finite there")
+        return change
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        path = solve_ivp(rhs, (0, later[-1]), start, t_eval=later, **solver)
+    if not path.success:
+        raise failed(path.t[-1] if path.t.size else 0.0, path.message)
+    return np.vstack([start[None][: len(t) - len(later)], path.y.T])

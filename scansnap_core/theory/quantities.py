@@ -1,0 +1,286 @@
+"""The paper's own quantities along any run: h, gamma, Gamma, xi_n, B_n, chi, r, and the bounds of Theorems 3 and 4."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy.integrate import cumulative_trapezoid
+from scipy.special import log_softmax
+from sympy import diff
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.theory import clocks, formulas, measures, spectrum
+from scansnap_core.theory.flows import Floats, IdealisedFlow
+from scansnap_core.theory.functions import function_of
+from scansnap_core.theory.solving import solve
+
+EQUAL_OVERLAPS = 1e-9
+"""Overlaps that differ by no more, relatively, count as Theorem 4's equal ones."""
+
+_GRADIENT = "projection of the gradient g on f (Theorem 1), at T = infinity"
+_IDEALISED = "gamma times the pull of E' (Eqn 10), as the run has no Y"
+
+_ABOUT = {
+    "h": ("size of the decoder's weights, read at t/K", "logits", "Eqn 45"),
+    "gamma": ("speed control coefficient", "per step", "Eqn 85"),
+    "Gamma": ("eta_Z times the integral of gamma, weighed as the clock weighs a class", "1", "Eqn 125-128"),
+    "xi": ("growth rate of distinct tokens", "per step", "Theorem 1(a)"),
+    "B": ("eta_Z times the integral of xi, weighed as the clock weighs a class", "logits", "Theorem 3"),
+    "chi": ("growth factor of a token that the class holds", "1", "Eqn 11"),
+    "r": ("relative gain of the dominant token over another distinct token", "1", "Theorem 3"),
+    "dominant": ("distinct token with the largest f at the start; -1 where there is none", "token", "Theorem 3"),
+    "dominance": ("the dominant token is ahead of every other distinct token at the start", "truth", "Theorem 3"),
+    "common_falls": ("no common token of the class rises: z' <= 0 (at rest z' = 0)", "truth", "Theorem 3"),
+    "conditions": ("both conditions of Theorem 3 held at every recorded moment so far", "truth", "Theorem 3"),
+    "chi_dominant": ("growth factor of the dominant token", "1", "Eqn 11"),
+    "chi_lower": ("lower bound of chi_dominant while the conditions hold", "1", "Eqn 12"),
+    "chi_upper": ("upper bound of chi_dominant while the conditions hold", "1", "Eqn 12"),
+    "t_0_prime": ("end of scanning", "steps of batch size 1", "Theorem 4"),
+    "t_0": ("begin of snapping; NaN for M < 4", "steps of batch size 1", "Theorem 4"),
+    "rho": ("overlap at the start in Theorem 4's setting, else NaN", "1", "Sec. 6: 1/rho_0^2"),
+    "xi_printed": ("xi as printed", "per step", "Eqn 123"),
+    "xi_shared": ("xi with the K classes sharing one logarithm", "per step", "Eqn 123, repaired"),
+    "B_printed": ("B as printed", "logits", "Eqn 124"),
+    "B_shared": ("B with the K classes sharing one logarithm", "logits", "Eqn 124, repaired"),
+}
+"""What each variable of :func:`theory_of` is, its unit and its place in the paper."""
+
+_gamma = function_of(formulas.gamma, (formulas.h_, formulas.M))
+_Gamma = function_of(formulas.Gamma, (formulas.h_, formulas.M, formulas.K, formulas.eta_Y, formulas.eta_Z))
+_r = function_of(formulas.r, (formulas.c_l, formulas.c_other))
+_chi = function_of(formulas.chi, (formulas.z, formulas.z_0))
+_chi_lower = function_of(formulas.chi_lower, (formulas.f_0, formulas.B_))
+_chi_upper = function_of(formulas.chi_upper, (formulas.B_,))
+_t_0_prime = function_of(formulas.t_0_prime, (formulas.K, formulas.M, formulas.eta_Y))
+_t_0 = function_of(formulas.t_0, (formulas.K, formulas.M, formulas.eta_Y, formulas.omega_1_))
+_B_printed = function_of(formulas.B, (formulas.Gamma_, formulas.C_0))
+_xi_printed = function_of(formulas.xi_snap, (formulas.gamma_, formulas.Gamma_, formulas.C_0))
+_B_shared = function_of(formulas.B_shared, (formulas.Gamma_, formulas.K, formulas.rho))
+_xi_shared = function_of(
+    formulas.gamma_ * diff(formulas.B_shared, formulas.Gamma_),
+    (formulas.gamma_, formulas.Gamma_, formulas.K, formulas.rho),
+)
+
+
+def theory_of(
+    classes: SequenceClasses,
+    run: xr.Dataset | None = None,
+    *,
+    lr_y: float | None = None,
+    lr_z: float | None = None,
+    times: ArrayLike | None = None,
+) -> xr.Dataset:
+    """The quantities of Theorems 1, 3 and 4 for classes alone, or along a run or a solved flow.
+
+    Parameters
+    ----------
+    classes
+        The sequence classes, those of the run.
+    run
+        What :func:`scansnap_core.engine.training.train` or :func:`scansnap_core.theory.solving.solve` returned, with
+        its start (``recorded`` 0); random starts and any further dimensions are welcome. A batch of any size moves, in
+        expectation, as far as a step of batch size 1.
+    lr_y, lr_z, times
+        For classes alone: the idealised flow from Z = 0, at times from 0 on in steps of batch size 1. A run brings its
+        own.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``h``, ``gamma``, ``Gamma`` (..., recorded), which know of Y(0) = 0 alone; ``xi``, ``B`` (..., recorded, class);
+        ``chi`` and ``r`` of the dominant token over each other one (..., recorded, class, token), NaN for tokens that
+        have none; ``dominant`` and ``dominance`` (..., class), ``common_falls`` and ``conditions`` (..., recorded,
+        class); ``chi_lower`` <= ``chi_dominant`` <= ``chi_upper`` by Eqn 12; ``t_0_prime`` and ``t_0``; and Theorem 4's
+        xi and B as printed and as repaired, NaN unless all classes share one query and one common token with equal
+        overlaps. Attributes name meaning, unit and equation; those of ``xi`` and ``B`` say where they come from. The
+        coordinate ``t`` counts steps of batch size 1.
+
+    Raises
+    ------
+    BadInput
+        Rates or times beside a run, or none for classes alone; a run of other classes, of several data sets, or without
+        its start.
+
+    Examples
+    --------
+    >>> from scansnap_core.data.datasets import with_overlap
+    >>> found = theory_of(with_overlap(2, 1000, 0.3), lr_y=1.0, lr_z=0.1, times=[0, 10, 100])
+    >>> found.dominant.values
+    array([10, 20])
+    >>> bool((found.chi_lower <= found.chi_dominant).all() and (found.chi_dominant <= found.chi_upper).all())
+    True
+    >>> found.B.isel(recorded=-1).values.round(3), found.B.equation
+    (array([0.258, 0.258]), 'Theorem 3')
+    """
+    if run is None:
+        if lr_y is None or lr_z is None or times is None:
+            raise BadInput(
+                value="classes alone",
+                rule="the idealised flow needs lr_y, lr_z and times",
+                remedy="pass them, or a run",
+            )
+        run = solve(IdealisedFlow(classes, lr_y, lr_z), times)
+    elif not (lr_y is lr_z is times is None):
+        raise BadInput(
+            value="lr_y, lr_z or times beside a run",
+            rule="a run brings its own rates and times",
+            remedy="leave them out",
+        )
+    run = _checked(run, classes)
+    K, M = classes.num_classes, classes.vocab_size
+    rate_y, rate_z = (xr.DataArray(run.coords.get(name, run.attrs.get(name))) for name in ("lr_y", "lr_z"))
+    weight = run.attrs.get("class_weight", 1 / K)
+    steps = run.recorded.drop_vars("recorded") * run.attrs.get("steps_per_unit", 1.0)
+
+    h = xr.apply_ufunc(lambda t, rate: clocks.h(t / K, M, rate), steps, rate_y)
+    gamma = xr.apply_ufunc(_gamma, h, M)
+    Gamma = weight * xr.apply_ufunc(_Gamma, h, M, K, rate_y, rate_z)
+    f, xi, force = _motion(run, classes, gamma)
+    found = {"h": h, "gamma": gamma, "Gamma": Gamma, "xi": xi}
+    if "B" in run:
+        found["B"] = run.B.drop_vars("class", errors="ignore")
+    else:
+        area = xr.apply_ufunc(
+            lambda rates: cumulative_trapezoid(rates, steps.values, axis=-1, initial=0),
+            xi,
+            input_core_dims=[["recorded"]],
+            output_core_dims=[["recorded"]],
+        )
+        found["B"] = weight * rate_z * area
+    found |= _theorem_3(run, classes, f, force, found["B"])
+    found |= _theorem_4(classes, f, rate_y, gamma, Gamma)
+
+    result = xr.Dataset({name: found[name].drop_attrs() for name in _ABOUT}).transpose(
+        ..., "recorded", "class", "token"
+    )
+    for name, (meaning, unit, equation) in _ABOUT.items():
+        result[name].attrs = {"long_name": meaning, "units": unit, "equation": equation}
+    result.xi.attrs["from"] = _GRADIENT if "Y" in run else _IDEALISED
+    result.B.attrs["from"] = "the flow's own integral" if "B" in run else "trapezoids of xi over the recorded times"
+    labels = {"recorded": run.recorded, "class": range(K), "token": classes.compact.tokens}
+    result = result.assign_coords(labels | {"t": ("recorded", steps.values)})
+    result.t.attrs["units"] = "steps of batch size 1"
+    result.attrs = run.attrs
+    return result
+
+
+def _checked(run: xr.Dataset, classes: SequenceClasses) -> xr.Dataset:
+    """The run on the axes of its classes."""
+    if not isinstance(run, xr.Dataset) or "Z" not in run:
+        raise BadInput(
+            value=f"a run of type {type(run).__name__}",
+            rule="a run is a data set with Z",
+            remedy="pass train's or solve's",
+        )
+    if "recorded" not in run.dims or float(run.recorded[0]) != 0:
+        raise BadInput(
+            value="a run without its start",
+            rule="growth and B_n are counted from recorded = 0 on",
+            remedy="record step 0, or begin times with 0, and keep the dimension recorded",
+        )
+    parts = {"Z": measures.on_axes_of(run.Z, classes)}
+    if "Y" in run:
+        parts["Y"] = measures.on_axes_of(run.Y, classes, ("token",))
+        # outputs that only another data set of the same training has
+        parts["Y"] = parts["Y"].isel(output=np.flatnonzero(run.multiplicity.notnull()))
+        parts["multiplicity"] = run.multiplicity.dropna("output")
+    if "B" in run:
+        parts["B"] = run.B
+    rates = {name: run.coords[name] for name in ("lr_y", "lr_z") if name in run.coords}
+    return xr.Dataset(parts, attrs=run.attrs).assign_coords(rates)
+
+
+def _motion(
+    run: xr.Dataset, classes: SequenceClasses, gamma: xr.DataArray
+) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
+    """f (..., class, token), xi (..., class) and the force on each class's z (..., class, token), for unit rate."""
+    compact = classes.compact
+    logits = run.Z.transpose(..., "recorded", "query", "token")
+    lead = [str(dim) for dim in logits.dims[:-2]]
+    finite = np.isfinite(logits).all(["query", "token"])
+    Z = logits.where(finite, 0.0).values[..., compact.query_row, :]
+    F = spectrum.F(compact.probs, Z)
+    if "Y" in run:
+        Y = run.Y.transpose(*lead, "token", "output")
+        finite = finite & np.isfinite(Y).all(["token", "output"])
+        g = _g(F, Y.where(finite, 0.0), classes, run.multiplicity.values)
+        xi, per_class = spectrum.xi(F, g), F * (g - F * (F * g).sum(axis=-1, keepdims=True))
+    else:
+        speed = gamma.broadcast_like(finite).transpose(*lead).values[..., None]
+        E = spectrum.E(F)
+        beta = spectrum.beta(E, math.inf)
+        xi, per_class = speed * (beta * E).sum(axis=-1), speed[..., None] * spectrum.force(F, beta)
+    force = np.zeros((*F.shape[:-2], len(compact.queries), F.shape[-1]))
+    for n, row in enumerate(compact.query_row):
+        force[..., row, :] += per_class[..., n, :]
+
+    def labelled(values: Floats, *dims: str) -> xr.DataArray:
+        return xr.DataArray(values, dims=(*lead, *dims)).where(finite.drop_vars(list(finite.coords)))
+
+    by_class = force[..., compact.query_row, :]
+    return labelled(F, "class", "token"), labelled(xi, "class"), labelled(by_class, "class", "token")
+
+
+def _g(F: Floats, Y: xr.DataArray, classes: SequenceClasses, multiplicity: Floats) -> Floats:
+    """g = Y (x_{T+1} - alpha_n) for every class (Theorem 1), shape (..., K, L)."""
+    alpha = np.exp(log_softmax(F @ Y.values + np.log(multiplicity), axis=-1))
+    targets = classes.next_of[:, None] == Y.output.values
+    return np.asarray((targets - alpha) @ np.swapaxes(Y.values, -1, -2))
+
+
+def _theorem_3(
+    run: xr.Dataset, classes: SequenceClasses, f: xr.DataArray, force: xr.DataArray, B: xr.DataArray
+) -> dict[str, xr.DataArray]:
+    compact, dims = classes.compact, ("class", "token")
+    held = xr.DataArray(compact.probs > 0, dims=dims)
+    common = held & xr.DataArray(np.isin(compact.tokens, classes.common_tokens), dims="token")
+    distinct = held & ~common
+    z = run.Z.isel(query=xr.DataArray(compact.query_row, dims="class")).drop_vars(["query", "token", "recorded"])
+    start = f.isel(recorded=0).where(distinct)
+    leader = start.fillna(-1.0).argmax("token")
+    has_one = distinct.any("token")
+    others = distinct & (xr.DataArray(np.arange(len(compact.tokens)), dims="token") != leader) & has_one
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        r = xr.apply_ufunc(_r, f.isel(token=leader), f).where(others)
+        chi = xr.apply_ufunc(_chi, z, z.isel(recorded=0)).where(held)
+        f_0 = start.isel(token=leader)
+        bounds = {"chi_lower": xr.apply_ufunc(_chi_lower, f_0, B), "chi_upper": xr.apply_ufunc(_chi_upper, B + 0 * f_0)}
+    dominance = (has_one & ((r.isel(recorded=0) > 0) | ~others).all("token")).transpose(..., "class")
+    falls = ((force <= 0) | ~common).all("token")
+    so_far = (falls & dominance).cumprod("recorded").astype(bool)
+    return bounds | {
+        "chi": chi,
+        "r": r,
+        "dominant": xr.where(has_one, xr.DataArray(compact.tokens, dims="token").isel(token=leader), -1),
+        "dominance": dominance,
+        "common_falls": falls,
+        "conditions": so_far,
+        "chi_dominant": chi.isel(token=leader).where(has_one),
+    }
+
+
+def _theorem_4(
+    classes: SequenceClasses, f: xr.DataArray, rate_y: xr.DataArray, gamma: xr.DataArray, Gamma: xr.DataArray
+) -> dict[str, xr.DataArray]:
+    K, M = classes.num_classes, classes.vocab_size
+    omega_1 = float(clocks.omega(M)[1]) if M >= 4 else math.nan
+    F = f.isel(recorded=0).transpose(..., "class", "token")
+    overlaps = spectrum.E(F.values)[..., ~np.eye(K, dtype=bool)]
+    rho = F.isel({"class": 0, "token": 0}).copy(data=overlaps.mean(axis=-1) if K > 1 else np.nan * F[..., 0, 0])
+    equal = np.ptp(overlaps, axis=-1) <= EQUAL_OVERLAPS * overlaps.max(axis=-1) if K > 1 else False
+    one_of_each = len(classes.compact.queries) == len(classes.common_tokens) == 1
+    rho = rho.where(np.logical_and(one_of_each, equal) & (rho > 0))
+    C_0 = 1 / (K * rho**2)
+    found: dict[str, Any] = {"rho": rho}
+    found["t_0_prime"] = xr.apply_ufunc(_t_0_prime, K, M, rate_y)
+    found["t_0"] = xr.apply_ufunc(_t_0, K, M, rate_y, omega_1)
+    found["xi_printed"] = xr.apply_ufunc(_xi_printed, gamma, Gamma, C_0)
+    found["xi_shared"] = xr.apply_ufunc(_xi_shared, gamma, Gamma, K, rho)
+    found["B_printed"] = xr.apply_ufunc(_B_printed, Gamma, C_0)
+    found["B_shared"] = xr.apply_ufunc(_B_shared, Gamma, K, rho)
+    return found

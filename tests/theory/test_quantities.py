@@ -1,0 +1,204 @@
+"""The paper's quantities against their definitions: integrals by quadrature, products over tokens, least squares."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+from scipy.integrate import quad, simpson
+
+from scansnap_core import BadInput
+from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.training import TrainingDiverged, train
+from scansnap_core.theory import clocks, flows
+from scansnap_core.theory.quantities import theory_of
+from scansnap_core.theory.solving import solve
+from tests.engine.references import overlapping_classes
+
+LR_Y, LR_Z = 0.8, 0.5
+WEAK = with_overlap(3, 10_000, 0.1, distinct_weights=[1, 0.8, 0.5])
+TIMES = np.linspace(0, 400, 801)
+
+
+def test_h_gamma_and_Gamma_are_those_of_the_rounds() -> None:
+    found = theory_of(WEAK, lr_y=LR_Y, lr_z=LR_Z, times=[0, 30, 300])
+
+    def gamma(t: float) -> float:
+        height = float(clocks.h(t / 3, 10_000, LR_Y))
+        return 9_999**2 * height / (9_999 + math.exp(10_000 * height))
+
+    assert found.gamma.values[1:] == pytest.approx([gamma(30), gamma(300)], rel=1e-9, abs=0)
+    # on this clock a class weighs 1/3
+    area = quad(gamma, 0, 300, epsrel=1e-10, limit=200)[0]
+    assert float(found.Gamma[-1]) == pytest.approx(LR_Z / 3 * area, rel=1e-8, abs=0)
+    assert (found.t_0_prime, found.rho) == pytest.approx((3 * math.log(10_000) / LR_Y, 0.1), rel=1e-12, abs=0)
+    # M h = (1 + omega_1) ln M at t_0, where exp(M h) = (M - 1) M h
+    u = float(found.t_0) * LR_Y / (2 * 3)
+    assert u == pytest.approx(math.log(9_999 * u), rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("make", [flows.IdealisedFlow, flows.ModifiedFlow, flows.TrueFlow])
+def test_B_is_the_integral_of_xi_that_the_solver_adds_up(make: type[flows.IdealisedFlow]) -> None:
+    path = solve(make(WEAK, LR_Y, LR_Z), TIMES)
+    found = theory_of(WEAK, path)
+    area = LR_Z / 3 * simpson(found.xi.transpose("class", "recorded").values, x=TIMES)
+    assert found.B.isel(recorded=-1).values == pytest.approx(area, rel=1e-4, abs=0)
+    assert ("Eqn 10" in found.xi.attrs["from"]) == (make is flows.IdealisedFlow)
+    # a run that has no B of its own: trapezoids
+    again = theory_of(WEAK, path.drop_vars("B"))
+    assert again.B.isel(recorded=-1).values == pytest.approx(area, rel=1e-3, abs=0)
+
+
+def test_distinct_tokens_share_what_common_ones_leave() -> None:
+    # the product of a class's growth factors is exp(2 int (1 - f_CT^2) dB), an equation under Eqn 10 from any start
+    start = np.concatenate([[0.2], np.tile([0.3, -0.2, 0.5], 3)])[None]
+    path = solve(flows.IdealisedFlow(WEAK, LR_Y, 5.0), TIMES, initial=start)
+    found = theory_of(WEAK, path)
+    for n in range(3):
+        row = WEAK.compact.probs[n] * np.exp(path.Z.isel(query=0).values)
+        f_common = row[:, 0] / np.linalg.norm(row, axis=1)
+        exponent = 2 * np.trapezoid(1 - f_common**2, found.B.isel({"class": n}).values)
+        own = found.chi.isel({"class": n, "recorded": -1}).sel(token=WEAK.distinct_tokens(n))
+        assert float(np.log(own).sum()) == pytest.approx(exponent, rel=1e-5, abs=0)
+        # Eqn 11, from logits and from attention
+        gain = found.r.isel({"class": n}).sel(token=WEAK.distinct_tokens(n)).values
+        grown = gain[0] * found.chi_dominant.isel({"class": n}).values[:, None]
+        assert gain == pytest.approx(grown, rel=1e-6, abs=0, nan_ok=True)
+        assert np.isnan(gain).sum() == len(TIMES)  # of the dominant token itself
+    # 0.8 e^-0.2 is least; 1 e^0.3 = 1.35 beats 0.5 e^0.5
+    assert found.dominant.values.tolist() == [1, 4, 7]
+    assert bool(found.conditions.all())
+    assert bool((found.chi_lower <= found.chi_dominant * (1 + 1e-9)).all())
+    assert bool((found.chi_dominant <= found.chi_upper).all())
+    assert float(found.chi_dominant.max()) > 1.5
+
+
+def test_random_starts_decide_who_is_dominant() -> None:
+    run = train(WEAK, lr_y=[1.0, 2.0], lr_z=0.1 * np.ones(2), steps=4, seeds=range(6), initial="random", record=2)
+    # Z(0) within ±0.01 can't turn a lead of 25 %; larger starts can
+    assert (theory_of(WEAK, run).dominant == [1, 4, 7]).all()
+    turned = run.assign(Z=60 * run.Z)
+    found = theory_of(WEAK, turned)
+    assert found.xi.dims == ("seed", "rate", "recorded", "class")
+    assert not (found.dominant == [1, 4, 7]).all()
+    for seed in range(6):
+        z = turned.Z.isel(seed=seed, rate=0, recorded=0, query=0).values
+        expected = [np.argmax(WEAK.compact.probs[n] * np.exp(z) * (np.arange(10) > 0)) for n in range(3)]
+        assert found.dominant.isel(seed=seed, rate=0).values.tolist() == expected
+
+
+def test_xi_of_a_random_start_is_theorem_1s() -> None:
+    classes = overlapping_classes()
+    run = train(classes, lr_y=3.0, lr_z=3.0, steps=20, seeds=[1], batch_size=8, seq_len=16, initial="random", record=20)
+    found = theory_of(classes, run)
+    Y, Z = (run[name].isel(seed=0, rate=0, recorded=-1).values for name in "YZ")
+    rows = classes.compact.probs * np.exp(Z[classes.compact.query_row])
+    F = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    for n in range(3):
+        logits = np.exp(F[n] @ Y)
+        g = Y @ (np.eye(9)[classes.next_of[n]] - logits / logits.sum())
+        gamma_beta = -np.linalg.lstsq(F.T, g)[0]
+        expected = sum(gamma_beta[k] * F[n] @ F[k] for k in range(3) if k != n)
+        assert float(found.xi.isel({"seed": 0, "rate": 0, "recorded": -1, "class": n})) == pytest.approx(
+            expected, rel=1e-9, abs=0
+        )
+
+
+@pytest.mark.parametrize("make", [flows.IdealisedFlow, flows.TrueFlow])
+def test_common_tokens_fall_where_their_logits_do(make: type[flows.IdealisedFlow]) -> None:
+    # two common tokens, one of them lopsided: Theorem 3's second condition is not for free
+    rows = np.array([[1, 1.0, 0, 0.4, 0.2, 0, 0, 0], [1, 0, 1.0, 0, 0, 0.4, 0.2, 0], [1, 0.1, 0.1, 0, 0, 0, 0, 1]])
+    lopsided = SequenceClasses(rows / rows.sum(axis=1, keepdims=True), [7, 7, 7])
+    times, seen = np.linspace(0, 60, 601), set()
+    for classes, n in itertools.product((lopsided, with_overlap(3, 10_000, 0.1)), range(3)):
+        path = solve(make(classes, LR_Y, LR_Z), times)
+        found = theory_of(classes, path).isel({"class": n})
+        common = np.intersect1d(classes.common_tokens, classes.support(n))
+        moved = np.diff(path.Z.isel(query=0).sel(token=common).values, axis=0)
+        said = found.common_falls.values
+        steady = (np.abs(moved).min(axis=1) > 1e-9) & (said[:-1] == said[1:])
+        falls = (moved < 0).all(axis=1)
+        assert (said[1:][steady] == falls[steady]).all()
+        assert steady.sum() > 100
+        seen |= set(falls[steady].tolist())
+        assert bool(found.conditions[-1]) == bool(said.all())
+    assert seen == {True, False}
+
+
+def test_theorem_4s_forms_are_for_its_setting_alone() -> None:
+    small = with_overlap(3, 10**6, 0.02, distinct_weights=[1, 0.8, 0.5])
+    found = theory_of(small, lr_y=1.0, lr_z=1.0, times=np.linspace(0, 400, 401))
+    assert found.B_shared.values[1:] == pytest.approx(found.B.values[1:, 0], rel=0.05, abs=0)
+    assert found.xi_shared.values[1:] == pytest.approx(found.xi.values[1:, 0], rel=0.1, abs=0)
+    assert np.abs(found.B_printed.values[1:] / found.B.values[1:, 0] - 1).min() > 0.5
+    # both xi are derivatives of their B
+    for kind in ("printed", "shared"):
+        area = simpson(found[f"xi_{kind}"].values, x=found.t.values) / 3
+        assert area == pytest.approx(float(found[f"B_{kind}"][-1] - found[f"B_{kind}"][0]), rel=1e-4, abs=0)
+    for other in (syn_small(), syn_medium(1), overlapping_classes()):
+        alone = theory_of(other, lr_y=1.0, lr_z=1.0, times=[0, 1])
+        assert np.isnan(alone.rho)
+        assert np.isnan(alone.B_shared).all()
+        assert np.isfinite(alone.B).all()
+
+
+def test_ties_and_classes_without_distinct_tokens_have_no_dominant_one() -> None:
+    tied = with_overlap(2, 100, 0.3, distinct_weights=[1, 1, 0.5])
+    assert not theory_of(tied, lr_y=1.0, lr_z=1.0, times=[0, 1]).dominance.any()
+    bare = SequenceClasses([[0.5, 0.5, 0.0], [0.5, 0.2, 0.3]], [0, 1])
+    found = theory_of(bare, lr_y=1.0, lr_z=1.0, times=[0, 1])
+    assert found.dominant.values.tolist() == [-1, 2]
+    assert found.dominance.values.tolist() == [False, True]
+    assert np.isnan(found.chi_dominant.isel({"class": 0})).all()
+    assert np.isnan(found.t_0)  # M = 3
+
+
+def test_a_printed_flow_and_other_units_tell_their_clock() -> None:
+    flow = flows.IdealisedFlow(WEAK, LR_Y, LR_Z, clock="printed")
+    found = theory_of(WEAK, solve(flow, [0, 10, 100], unit="round"))
+    assert found.t.values.tolist() == [0, 30, 300]
+    steps = theory_of(WEAK, lr_y=LR_Y, lr_z=LR_Z, times=[0, 30, 300])
+    assert found.Gamma.values[1:] == pytest.approx(3 * steps.Gamma.values[1:], rel=1e-9, abs=0)
+    assert found.h.values[1:] == pytest.approx(steps.h.values[1:], rel=1e-12, abs=0)
+
+
+def test_a_diverged_run_is_undefined_and_the_others_are_not() -> None:
+    with pytest.warns(TrainingDiverged):
+        run = train(syn_small(), lr_y=[1.0, 1e200], lr_z=[1.0, 1e200], steps=10, batch_size=8, record=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = theory_of(syn_small(), run)
+    assert np.isnan(found.xi.isel(rate=1, recorded=-1)).all()
+    assert np.isfinite(found.xi.isel(rate=0)).all()
+
+
+def test_one_data_set_cut_out_of_several_is_that_data_set() -> None:
+    options = {"lr_y": 1.0, "lr_z": 1.0, "steps": 4, "record": 2, "seq_len": 16}
+    both, alone = train({"weak": WEAK, "small": syn_small()}, **options), train(syn_small(), **options)
+    cut = theory_of(syn_small(), both.sel(data="small"))
+    for name in ("xi", "B", "chi", "r", "dominant"):
+        np.testing.assert_allclose(cut[name], theory_of(syn_small(), alone)[name], rtol=1e-12)
+    with pytest.raises(BadInput, match=r"Z of 2 data sets: .*; choose one, e.g. run.sel\(data='weak'\)"):
+        theory_of(WEAK, both)
+
+
+def test_bad_input_is_refused() -> None:
+    path = solve(flows.TrueFlow(WEAK, 1.0, 1.0), [0, 1, 2])
+    refusals = [
+        ({}, "classes alone: the idealised flow needs lr_y, lr_z and times"),
+        ({"lr_y": 1.0, "lr_z": -1.0, "times": [0]}, "lr_z = -1.0"),
+        ({"lr_y": 1.0, "lr_z": 1.0, "times": [1, 2]}, "a run without its start"),
+        ({"run": path, "lr_y": 1.0}, "lr_y, lr_z or times beside a run"),
+        ({"run": path.isel(recorded=slice(1, None))}, "a run without its start"),
+        ({"run": path.isel(recorded=0)}, "a run without its start"),
+        ({"run": path.Z}, "a run of type DataArray"),
+        ({"run": solve(flows.TrueFlow(syn_small(), 1.0, 1.0), [0])}, "Z over 2 queries and 30 tokens"),
+    ]
+    for wrong, message in refusals:
+        with pytest.raises(BadInput) as refusal:
+            theory_of(WEAK, **wrong)  # type: ignore[arg-type]
+        assert message in str(refusal.value)

@@ -1,0 +1,137 @@
+"""A solved flow against closed forms, against its own continuation and against the labels of a training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from scansnap_core import BadInput
+from scansnap_core.data.datasets import with_overlap
+from scansnap_core.engine.training import train
+from scansnap_core.theory import clocks, flows, spectrum
+from scansnap_core.theory.solving import IntegrationFailed, solve
+from tests.engine.references import overlapping_classes
+
+LR_Y, LR_Z = 0.8, 0.5
+CLASSES = overlapping_classes()
+FLOWS = (flows.IdealisedFlow, flows.ModifiedFlow, flows.TrueFlow)
+
+
+@pytest.mark.parametrize("unit", ["step", "round", "tau"])
+def test_update_26_at_rest_is_theorem_5_on_every_clock(unit: str) -> None:
+    # W = F^T Y = (M - 1) h zeta for K = 3, M = 9, with h at the number of rounds
+    times = np.array([0.0, 5.0, 20.0])
+    rounds = {"step": times / 3, "round": times, "tau": times / LR_Y}[unit]
+    path = solve(flows.ModifiedFlow(CLASSES, LR_Y, 0.0), times, unit=unit)
+    F = spectrum.F(CLASSES.compact.probs, np.zeros_like(CLASSES.compact.probs))
+    zeta = 9 / 8 * (np.eye(3, 4) - 1 / 9)
+    expected = 8 * clocks.h(rounds, 9, LR_Y)[:, None, None] * zeta
+    assert F @ path.Y.transpose("recorded", "token", "output").values == pytest.approx(expected, rel=1e-8, abs=1e-12)
+    assert path.recorded.values.tolist() == times.tolist()
+    assert path.recorded.units.startswith({"step": "steps", "round": "rounds", "tau": "tau"}[unit])
+
+
+def test_a_solved_flow_has_the_labels_of_a_training() -> None:
+    run = train(CLASSES, lr_y=LR_Y, lr_z=LR_Z, steps=4, batch_size=None, seq_len=np.inf, record=2).isel(seed=0, rate=0)
+    path = solve(flows.TrueFlow(CLASSES, LR_Y, LR_Z), run.recorded)
+    for name in ("Y", "Z", "multiplicity"):
+        assert path[name].dims == run[name].dims
+        assert path[name].units == run[name].units
+        for dim in path[name].dims:
+            assert path[dim].values.tolist() == run[dim].values.tolist()
+    assert path.B.dims == ("recorded", "class")
+    assert (path.lr_y, path.lr_z, path.vocab_size, path.num_classes) == (LR_Y, LR_Z, 9, 3)
+    # steps of rate 0.5 are not a flow, but of its size
+    assert path.Z.isel(recorded=-1).values == pytest.approx(run.Z.isel(recorded=-1).values, rel=0.5, abs=0.01)
+
+
+def test_a_flow_goes_on_from_where_it_stood() -> None:
+    flow = flows.TrueFlow(CLASSES, LR_Y, LR_Z)
+    whole = solve(flow, [0, 10, 25])
+    rest = solve(flow, [15], initial=whole.isel(recorded=1).transpose("output", "token", "query", ...))
+    for name in ("Y", "Z"):
+        assert rest[name].isel(recorded=0).values == pytest.approx(
+            whole[name].isel(recorded=2).values, rel=1e-7, abs=1e-12
+        )
+    gained = whole.B.isel(recorded=2) - whole.B.isel(recorded=1)
+    assert rest.B.isel(recorded=0).values == pytest.approx(gained.values, rel=1e-7, abs=1e-12)
+
+
+def test_attention_alone_can_be_given() -> None:
+    Z = np.random.default_rng(0).normal(size=(2, 6))
+    for make in FLOWS:
+        flow = make(CLASSES, LR_Y, LR_Z)
+        path = solve(flow, [0, 1], initial=Z)
+        np.testing.assert_array_equal(path.Z.isel(recorded=0), Z)
+        xr.testing.assert_identical(path, solve(flow, [0, 1], initial=path.Z.isel(recorded=0)))
+        assert path.initial == "given"
+
+
+def test_the_printed_clock_runs_K_times_as_fast_and_says_so() -> None:
+    # gamma knows of time: equal only while gamma grows with t alike, so compare the rates of B at one state
+    steps, printed = (solve(flows.IdealisedFlow(CLASSES, LR_Y, 1e-9, clock), [10.0]) for clock in ("steps", "printed"))
+    assert printed.B.values == pytest.approx(3 * steps.B.values, rel=1e-6, abs=0)
+    assert "as printed" in printed.recorded.units
+    assert "as printed" not in steps.recorded.units
+
+
+TIMES = "times are finite, not negative and ascending; pass e.g. [0, 10, 100]"
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"times": [-1.0, 2.0]}, f"times = -1: {TIMES}"),
+    ({"times": [0.0, np.nan]}, f"times = nan: {TIMES}"),
+    ({"times": [0.0, np.inf]}, f"times = inf: {TIMES}"),
+    ({"times": [2.0, 1.0]}, f"times of shape (2,): {TIMES}"),
+    ({"times": [1.0, 1.0]}, f"times of shape (2,): {TIMES}"),
+    ({"times": []}, f"times of shape (0,): {TIMES}"),
+    ({"times": "soon"}, f"times = 'soon': {TIMES}"),
+    ({"times": [[1.0, 2.0]]}, f"times of shape (1, 2): {TIMES}"),
+    ({"unit": "epoch"}, "unit = 'epoch': the choices are step, round, tau; use one of them"),
+    ({"initial": np.zeros((9, 9))}, "initial Z of shape (9, 9): Z starts at finite numbers of shape (2, 6)"),
+    ({"initial": np.full((2, 6), np.nan)}, "initial Z of shape (2, 6): Z starts at finite numbers of shape (2, 6)"),
+    ({"initial": "zero"}, "initial Z of shape (0,): Z starts at finite numbers"),
+    ({"initial": {"Y": np.zeros((6, 9))}}, "initial Y of shape (6, 9): Y starts at finite numbers of shape (6, 4)"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "message"), BAD)
+def test_bad_input_is_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput) as refusal:
+        solve(flows.TrueFlow(CLASSES, LR_Y, LR_Z), **({"times": [0, 1]} | wrong))
+    assert message in str(refusal.value)
+
+
+def test_a_start_of_other_classes_or_of_several_moments_is_refused() -> None:
+    flow = flows.TrueFlow(CLASSES, LR_Y, LR_Z)
+    path, other = (
+        solve(flow, [0, 1]),
+        solve(flows.TrueFlow(with_overlap(2, 9, 0.3, distinct_weights=[1, 2]), 1, 1), [0]),
+    )
+    for start in (path, other.isel(recorded=0)):
+        with pytest.raises(BadInput, match="one moment of one run of the flow's own classes"):
+            solve(flow, [1], initial=start)
+    with pytest.raises(BadInput, match="initial Y for the idealised: its state is Z, B; leave Y out"):
+        flows.IdealisedFlow(CLASSES, LR_Y, LR_Z).initial(Y=np.zeros((6, 4)))
+
+
+@pytest.mark.parametrize("rates", [(0.0, 1.0), (-1.0, 1.0), (np.nan, 1.0), (np.inf, 1.0), ("1", 1.0), (1.0, -1.0)])
+@pytest.mark.parametrize("make", FLOWS)
+def test_rates_that_are_no_rates_are_refused(make: type[flows.Flow], rates: tuple[Any, Any]) -> None:
+    with pytest.raises(BadInput, match="rate is"):
+        make(CLASSES, *rates)  # type: ignore[call-arg]
+
+
+class Explosion(flows.IdealisedFlow):
+    """dz/dt = z^2 from z = 1 ends at t = 1."""
+
+    def rhs(self, t: float, state: flows.Floats) -> flows.Floats:
+        return np.asarray(state**2)
+
+
+def test_a_flow_that_ends_early_says_so() -> None:
+    one = np.ones((2, 6))
+    assert solve(Explosion(CLASSES, 1, 1), [0.5], initial=one).Z.values == pytest.approx(2 * one[None], rel=1e-8, abs=0)
+    with pytest.raises(IntegrationFailed, match=r"could be integrated up to step .* only: .*; ask for earlier times"):
+        solve(Explosion(CLASSES, 1, 1), [2.0], initial=one)
