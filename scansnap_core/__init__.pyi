@@ -1,6 +1,11 @@
 # The front door, by task. Each heading is one of the code page's.
 
 # -- Classes and data sets
+# -- Pictures
+from . import plots as plots
+
+# -- Bad input
+from .bad_input import BadInput as BadInput
 from .data.audit import audit as audit
 from .data.datasets import syn_large as syn_large
 from .data.datasets import syn_medium as syn_medium
@@ -12,33 +17,27 @@ from .data.sequences import SequenceClasses as SequenceClasses
 from .engine.training import TrainingDiverged as TrainingDiverged
 from .engine.training import train as train
 
-# -- The theory's dynamics
-from .theory.flows import IdealisedFlow as IdealisedFlow
-from .theory.flows import ModifiedFlow as ModifiedFlow
-from .theory.flows import TrueFlow as TrueFlow
-from .theory.sampling import FiniteLengthFlow as FiniteLengthFlow
-from .theory.solving import IntegrationFailed as IntegrationFailed
-from .theory.solving import solve as solve
-
-# -- What is read off a training or a flow
-from .theory.measures import attention as attention
-from .theory.measures import entropy as entropy
-from .theory.measures import recall as recall
-from .theory.measures import relative_gain as relative_gain
-
 # -- Closed forms
 from .theory import formulas as formulas
 from .theory.clocks import h as h
 from .theory.clocks import h_star as h_star
 from .theory.clocks import omega as omega
 from .theory.dynamics import transition as transition
+
+# -- The theory's dynamics
+from .theory.flows import IdealisedFlow as IdealisedFlow
+from .theory.flows import ModifiedFlow as ModifiedFlow
+from .theory.flows import TrueFlow as TrueFlow
 from .theory.functions import function_of as function_of
 
-# -- Pictures
-from . import plots as plots
-
-# -- Bad input
-from .bad_input import BadInput as BadInput
+# -- What is read off a training or a flow
+from .theory.measures import attention as attention
+from .theory.measures import entropy as entropy
+from .theory.measures import recall as recall
+from .theory.measures import relative_gain as relative_gain
+from .theory.sampling import FiniteLengthFlow as FiniteLengthFlow
+from .theory.solving import IntegrationFailed as IntegrationFailed
+from .theory.solving import solve as solve
 
 __all__: list[str]
 __version__: str

@@ -14,6 +14,7 @@ from scipy.special import log_softmax
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.outputs import Outputs
+from scansnap_core.rules import check_rate
 from scansnap_core.theory import formulas, spectrum
 from scansnap_core.theory.functions import function_of
 
@@ -36,6 +37,10 @@ def solution(E: Floats, vocab_size: int, heights: ArrayLike) -> Floats:
     return np.asarray((np.eye(len(E)) - spectrum.E_prime(E)) @ W)
 
 
+SYMMETRY_TOLERANCE = 1e-12
+"""How far overlaps may differ from their transpose, for rounding."""
+
+
 class Decoder:
     """Y = F V under the true gradient (7), or under the update (26) that the proofs use, with Z fixed.
 
@@ -56,7 +61,15 @@ class Decoder:
     Raises
     ------
     BadInput
-        E is not square, or M < max(K, 2).
+        E is not square or not symmetric, or I + E is singular under (26); M < max(K, 2); a rate that is not positive
+        and finite.
+
+    Examples
+    --------
+    >>> decoder = Decoder(np.array([[0.0, 0.3], [0.3, 0.0]]), vocab_size=100, lr_y=1.0, modified=True)
+    >>> decoder.logits(decoder.step(decoder.initial(), 0)).round(3)
+    array([[ 0.99, -0.01, -0.01],
+           [ 0.  , -0.  , -0.  ]])
     """
 
     def __init__(self, E: Floats, vocab_size: int, lr_y: float, *, modified: bool) -> None:
@@ -65,7 +78,14 @@ class Decoder:
             raise BadInput(
                 value=f"E of shape {E.shape}", rule="E holds one overlap for each pair of classes", remedy="pass K x K"
             )
-        if vocab_size < max(len(E), 2):
+        if not np.allclose(E, E.T, rtol=0, atol=SYMMETRY_TOLERANCE):  # NaN isn't either
+            raise BadInput(
+                value="E, which isn't its transpose",
+                rule="overlaps are finite, and f_n^T f_n' is f_n'^T f_n",
+                remedy="pass e.g. classes.E",
+            )
+        check_rate("lr_y", lr_y)
+        if not vocab_size >= max(len(E), 2):  # NaN isn't
             raise BadInput(
                 value=f"M = {vocab_size} with K = {len(E)}",
                 rule="next tokens are tokens, and M >= 2",

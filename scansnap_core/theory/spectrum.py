@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
+from scansnap_core.bad_input import BadInput
 from scansnap_core.theory import formulas
 from scansnap_core.theory.formulas import (
     Ep_other,
@@ -61,7 +62,14 @@ def E_prime(E: Floats) -> Floats:
     App. D.1 defines E' with the opposite sign; Eqn 28, Lemmas 14-17 and Theorems 1 and 5 need this one.
     """
     # the same as (I + E)^{-1} E, which keeps its relative precision however small the overlaps get
-    return np.asarray(np.linalg.solve(np.eye(E.shape[-1]) + E, E), dtype=np.float64)
+    try:
+        return np.asarray(np.linalg.solve(np.eye(E.shape[-1]) + E, E), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        raise BadInput(
+            value="E with I + E singular",
+            rule="(I + E)^-1 needs classes whose f_n are linearly independent",
+            remedy="merge classes that are alike",
+        ) from None
 
 
 def projection(F: Floats, g: Floats) -> Floats:

@@ -127,3 +127,28 @@ def test_more_bad_input_is_named(shape: tuple[int, ...], vocab_size: int) -> Non
 def test_one_class_of_two_tokens_is_the_least() -> None:
     model = Decoder(np.zeros((1, 1)), 2, LR, modified=False)
     assert model.errors(model.initial()).tolist() == [[0.5, -0.5]]
+
+
+OVERLAPS = np.array([[0.0, 0.3], [0.3, 0.0]])
+ALIKE = np.array([[0.0, 1.0], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("E", "vocab_size", "lr_y", "rule"),
+    [
+        (np.array([[0.0, 0.3], [0.2, 0.0]]), 9, 1.0, "E, which isn't its transpose"),
+        (np.full((2, 2), np.nan), 9, 1.0, "E, which isn't its transpose"),
+        (ALIKE, 9, 1.0, "E with I \\+ E singular: .*; merge classes that are alike"),
+        (OVERLAPS, np.nan, 1.0, "next tokens are tokens"),
+        (OVERLAPS, 9, -1.0, "lr_y = -1.0: a learning rate is positive"),
+        (OVERLAPS, 9, np.nan, "lr_y = nan: a learning rate is positive"),
+    ],
+)
+def test_bad_input_of_a_decoder_is_refused(E: np.ndarray, vocab_size: int, lr_y: float, rule: str) -> None:
+    with pytest.raises(BadInput, match=rule):
+        decoder.Decoder(E, vocab_size, lr_y, modified=True)
+
+
+def test_the_gradient_needs_no_independent_classes() -> None:
+    model = decoder.Decoder(ALIKE, 9, 1.0, modified=False)
+    assert np.isfinite(model.rhs(0.0, model.initial().ravel())).all()

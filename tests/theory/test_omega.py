@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from scansnap_core import BadInput
@@ -58,3 +61,31 @@ def test_where_the_zeros_merge() -> None:
 def test_no_omegas_below(vocab_size: object) -> None:
     with pytest.raises(BadInput, match="use 4 tokens or more"):
         clocks.omega(vocab_size)  # type: ignore[arg-type]
+
+
+NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(t=NUMBERS, vocab_size=NUMBERS, lr_y=NUMBERS)
+def test_any_number_gives_a_finite_h_that_grows_or_a_refusal(t: float, vocab_size: float, lr_y: float) -> None:
+    good = 0 <= t < math.inf and 2 <= vocab_size < math.inf and 0 < lr_y < math.inf
+    if not good:
+        with pytest.raises(BadInput):
+            clocks.h(t, vocab_size, lr_y)
+    elif vocab_size < 1e12 and lr_y > 1e-200 and vocab_size * lr_y * max(t, 1) < 1e200:
+        now, later = clocks.h([t, 2 * t + 1], vocab_size, lr_y)
+        assert 0 <= now < later < math.inf
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(steps=st.one_of(st.integers(-3, 30), st.floats(), st.none()), vocab_size=NUMBERS, lr_y=NUMBERS)
+def test_any_number_gives_h_star_or_a_refusal(steps: Any, vocab_size: float, lr_y: float) -> None:
+    good = isinstance(steps, int) and steps >= 0 and 2 <= vocab_size < math.inf and 0 < lr_y < math.inf
+    if not good:
+        with pytest.raises(BadInput):
+            clocks.h_star(steps, vocab_size, lr_y)
+    elif vocab_size * lr_y < 1e200:
+        path = clocks.h_star(steps, vocab_size, lr_y)
+        assert path.shape == (steps + 1,)
+        assert (np.diff(path) >= 0).all()
