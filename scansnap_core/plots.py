@@ -36,6 +36,7 @@ _BLACK, _ORANGE, _SKY, _GREEN, _YELLOW, _BLUE, _RED, _PINK = mpl.color_sequences
 _CYCLE = [_BLUE, _RED, _GREEN, _PINK, _ORANGE, _BLACK]
 
 #: Matplotlib's settings of the house style.
+#: Matplotlib settings of every figure.
 STYLE = {
     "figure.figsize": (6.0, 3.7),
     "figure.dpi": 100,

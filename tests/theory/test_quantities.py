@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -177,7 +178,7 @@ def test_a_diverged_run_is_undefined_and_the_others_are_not() -> None:
 
 
 def test_one_data_set_cut_out_of_several_is_that_data_set() -> None:
-    options = {"lr_y": 1.0, "lr_z": 1.0, "steps": 4, "record": 2, "seq_len": 16}
+    options: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 4, "record": 2, "seq_len": 16}
     both, alone = train({"weak": WEAK, "small": syn_small()}, **options), train(syn_small(), **options)
     cut = theory_of(syn_small(), both.sel(data="small"))
     for name in ("xi", "B", "chi", "r", "dominant"):

@@ -1,0 +1,146 @@
+"""Pictures of a run or a solved flow in the house style: attention, entropy and logits over time, and heat maps.
+
+Each takes what :func:`scansnap_core.engine.training.train` or :func:`scansnap_core.theory.solving.solve` returned, with
+its classes, and returns a figure for :func:`scansnap_core.plots.show`. Seeds are averaged; of several rates choose one.
+"""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from scansnap_core import plots
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.theory import measures
+
+NAMED_TOKENS = 6
+"""A class with more tokens shows the families of common and distinct ones, in one colour each."""
+
+
+def attention_over_time(run: xr.Dataset, classes: SequenceClasses, n: int = 0) -> Figure:
+    """Attention c_n of class n on each of its tokens (Eqn 5), on a logarithmic clock.
+
+    Parameters
+    ----------
+    run
+        A data set with Z at more than one moment.
+    classes, n
+        The run's classes, and which of them.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Common tokens are dashed; up to six tokens are named, more are shown as two families.
+
+    Raises
+    ------
+    BadInput
+        Several rates or data sets, a class that isn't there, or nothing recorded after the start.
+    """
+    _check_class(n, classes)
+    c = _averaged(measures.attention(run.Z, classes)).isel({"class": n})
+    return _by_token(c, classes, n, ylabel=rf"attention $c_{{l|{n}}}$")
+
+
+def logits_over_time(run: xr.Dataset, classes: SequenceClasses, n: int = 0) -> Figure:
+    """The logits z_ml of class n's query m = psi(n) on the class's tokens; arguments as :func:`attention_over_time`."""
+    _check_class(n, classes)
+    Z = _averaged(measures.on_axes_of(run.Z, classes)).isel(query=classes.compact.query_row[n])
+    return _by_token(Z, classes, n, ylabel=f"$z_{{ml}}$ of class {n}'s query")
+
+
+def entropy_over_time(run: xr.Dataset, classes: SequenceClasses) -> Figure:
+    """The entropy of attention on each class's distinct tokens, in nats, a line for each class that has some."""
+    H = _averaged(measures.entropy(measures.attention(run.Z, classes), classes))
+    fig, ax = _on_a_log_clock(H)
+    for n in range(classes.num_classes):
+        if len(classes.distinct_tokens(n)):
+            ax.plot(*_later(H.isel({"class": n})), label=f"class {n}")
+    ax.set(ylabel="entropy on distinct tokens, nats")
+    ax.legend(ncols=2 if classes.num_classes > NAMED_TOKENS else 1)
+    return fig
+
+
+def attention_map(run: xr.Dataset, classes: SequenceClasses) -> Figure:
+    """Attention c_n at the last recorded moment: a row for each class, a column for each token held."""
+    c = _averaged(measures.attention(run.Z, classes)).isel(recorded=-1)
+    return _map(c.transpose("class", "token"), "class", "attention")
+
+
+def logit_map(run: xr.Dataset, classes: SequenceClasses) -> Figure:
+    """Z at the last recorded moment: a row for each query token; red rises, blue falls."""
+    Z = _averaged(measures.on_axes_of(run.Z, classes)).isel(recorded=-1)
+    return _map(Z.transpose("query", "token"), "query token", "$z_{ml}$", signed=True)
+
+
+def _check_class(n: int, classes: SequenceClasses) -> None:
+    if not (isinstance(n, (int, np.integer)) and 0 <= n < classes.num_classes):
+        raise BadInput(
+            value=f"n = {n!r}", rule=f"classes are numbered 0..{classes.num_classes - 1}", remedy="choose one of them"
+        )
+
+
+def _averaged(values: xr.DataArray) -> xr.DataArray:
+    """The mean over seeds of one rate."""
+    if "recorded" not in values.dims:
+        raise BadInput(
+            value="a run at one moment", rule="a picture wants the dimension recorded", remedy="keep it, e.g. [[-1]]"
+        )
+    if values.sizes.get("rate", 1) > 1:
+        raise BadInput(
+            value=f"{values.sizes['rate']} rates", rule="a picture shows one", remedy="choose it, e.g. run.isel(rate=0)"
+        )
+    return values.squeeze("rate", drop=True).mean("seed") if {"rate", "seed"} <= set(values.dims) else values
+
+
+def _on_a_log_clock(values: xr.DataArray) -> tuple[Figure, Axes]:
+    if not (values.recorded > 0).any():
+        raise BadInput(
+            value="nothing recorded after the start", rule="time is logarithmic", remedy="record later steps too"
+        )
+    with plt.rc_context(plots.STYLE):
+        fig, ax = plt.subplots()
+    ax.set(xscale="log", xlabel=values.recorded.attrs.get("units", "time"))
+    return fig, ax
+
+
+def _later(values: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
+    """Times after the start, which has no place on a logarithmic clock, and the values there."""
+    later = values.isel(recorded=np.flatnonzero(values.recorded > 0))
+    return later.recorded.values, later.values
+
+
+def _by_token(values: xr.DataArray, classes: SequenceClasses, n: int, ylabel: str) -> Figure:
+    fig, ax = _on_a_log_clock(values)
+    support = classes.support(n)
+    families = {"common": np.intersect1d(support, classes.common_tokens), "distinct": classes.distinct_tokens(n)}
+    named = len(support) <= NAMED_TOKENS
+    for (family, tokens), colour in zip(families.items(), ("C1", "C0"), strict=True):
+        for i, token in enumerate(tokens):
+            label = f"token {token}, {family}" if named else family if i + 1 == len(tokens) else None
+            (line,) = ax.plot(*_later(values.sel(token=token)), "--" if family == "common" else "-", label=label)
+            if not named:
+                line.set(color=colour, alpha=0.3 + 0.7 * (i + 1) / len(tokens))
+    ax.set(ylabel=ylabel)
+    ax.legend()
+    return fig
+
+
+def _map(values: xr.DataArray, ylabel: str, meaning: str, signed: bool = False) -> Figure:
+    with plt.rc_context(plots.STYLE):
+        fig, ax = plt.subplots()
+    top = float(np.abs(values).max())
+    limits = {"cmap": "RdBu_r", "vmin": -top, "vmax": top} if signed else {"vmin": 0.0}
+    picture = ax.imshow(values, aspect="auto", **limits)
+    for axis, dim in zip((ax.yaxis, ax.xaxis), values.dims, strict=True):
+        labels = values[dim].values
+        at = np.unique(np.linspace(0, labels.size - 1, min(labels.size, 8)).round().astype(int))
+        axis.set_ticks(at, [str(label) for label in labels[at]])
+    ax.set(xlabel="token", ylabel=ylabel)
+    ax.grid(False)
+    fig.colorbar(picture, label=meaning)
+    return fig

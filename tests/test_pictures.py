@@ -1,0 +1,91 @@
+"""Pictures of runs: what the lines and cells hold, and that every family of curves is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.figure import Figure
+
+from scansnap_core import BadInput, pictures
+from scansnap_core.data.datasets import syn_small, with_overlap
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.training import train
+from scansnap_core.theory import flows, measures
+from scansnap_core.theory.solving import solve
+
+WEAK = with_overlap(2, 1_000, 0.3, distinct_weights=[1, 0.8, 0.5])
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def path() -> xr.Dataset:
+    return solve(flows.IdealisedFlow(WEAK, 1.0, 0.1), [0, 1, 10, 100])
+
+
+def labels(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+
+
+def test_attention_over_time_draws_c(path: xr.Dataset) -> None:
+    figure = pictures.attention_over_time(path, WEAK, n=1)
+    axes = figure.axes[0]
+    c = measures.attention(path.Z, WEAK).isel({"class": 1})
+    assert labels(figure) == ["token 0, common", "token 4, distinct", "token 5, distinct", "token 6, distinct"]
+    for line, token in zip(axes.get_lines(), (0, 4, 5, 6), strict=True):
+        assert line.get_xdata() == pytest.approx([1, 10, 100], rel=1e-12, abs=0)
+        assert line.get_ydata() == pytest.approx(c.sel(token=token).values[1:], rel=1e-12, abs=0)
+    assert (axes.get_xscale(), axes.get_xlabel()) == ("log", "steps of batch size 1")
+
+
+def test_seeds_are_averaged_and_many_tokens_are_families() -> None:
+    classes = syn_small()
+    run = train(classes, lr_y=1, lr_z=1, steps=4, seeds=[0, 1], batch_size=8, record=2)
+    figure = pictures.logits_over_time(run, classes)
+    assert labels(figure) == ["common", "distinct"]
+    lines = figure.axes[0].get_lines()
+    assert len(lines) == 20
+    assert lines[3].get_ydata() == pytest.approx(
+        run.Z.isel(rate=0, query=0).sel(token=3).mean("seed").values[1:], rel=1e-12, abs=1e-18
+    )
+    entropy = pictures.entropy_over_time(run, classes)
+    assert labels(entropy) == ["class 0", "class 1"]
+
+
+def test_maps_hold_the_last_moment(path: xr.Dataset) -> None:
+    cells = pictures.attention_map(path, WEAK).axes[0].images[0].get_array()
+    np.testing.assert_allclose(cells, measures.attention(path.Z, WEAK).isel(recorded=-1), rtol=1e-12)
+    image = pictures.logit_map(path, WEAK).axes[0].images[0]
+    np.testing.assert_allclose(image.get_array(), path.Z.isel(recorded=-1), rtol=1e-12)
+    assert image.norm.vmin == -image.norm.vmax  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "draw", [pictures.attention_over_time, pictures.logits_over_time, pictures.entropy_over_time, pictures.logit_map]
+)
+def test_what_cannot_be_drawn_is_refused(
+    draw: Callable[[xr.Dataset, SequenceClasses], Figure], path: xr.Dataset
+) -> None:
+    runs = train(WEAK, lr_y=[1, 2], lr_z=[1, 1], steps=2, batch_size=4)
+    for wrong, message in ((runs, "2 rates: a picture shows one"), (path.isel(recorded=1), "a run at one moment")):
+        with pytest.raises(BadInput, match=message):
+            draw(wrong, WEAK)
+    with pytest.raises(BadInput, match="attention logits and classes name the same"):
+        draw(path, syn_small())
+    assert plt.get_fignums() == []
+
+
+def test_a_class_that_is_not_there_and_a_start_alone_are_refused(path: xr.Dataset) -> None:
+    for n in (2, -1, 0.5):
+        with pytest.raises(BadInput, match=r"classes are numbered 0\.\.1"):
+            pictures.attention_over_time(path, WEAK, n)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="nothing recorded after the start"):
+        pictures.attention_over_time(path.isel(recorded=[0]), WEAK)
