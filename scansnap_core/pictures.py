@@ -102,7 +102,7 @@ def _on_a_log_clock(values: xr.DataArray) -> tuple[Figure, Axes]:
         raise BadInput(
             value="nothing recorded after the start", rule="time is logarithmic", remedy="record later steps too"
         )
-    with plt.rc_context(plots.STYLE):
+    with plt.style.context(plots.STYLE):
         fig, ax = plt.subplots()
     ax.set(xscale="log", xlabel=values.recorded.attrs.get("units", "time"))
     return fig, ax
@@ -131,7 +131,7 @@ def _by_token(values: xr.DataArray, classes: SequenceClasses, n: int, ylabel: st
 
 
 def _map(values: xr.DataArray, ylabel: str, meaning: str, signed: bool = False) -> Figure:
-    with plt.rc_context(plots.STYLE):
+    with plt.style.context(plots.STYLE):
         fig, ax = plt.subplots()
     top = float(np.abs(values).max())
     limits = {"cmap": "RdBu_r", "vmin": -top, "vmax": top} if signed else {"vmin": 0.0}

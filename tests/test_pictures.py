@@ -32,7 +32,9 @@ def path() -> xr.Dataset:
 
 
 def labels(figure: Figure) -> list[str]:
-    return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    return [text.get_text() for text in legend.get_texts()]
 
 
 def test_attention_over_time_draws_c(path: xr.Dataset) -> None:
@@ -61,10 +63,10 @@ def test_seeds_are_averaged_and_many_tokens_are_families() -> None:
 
 
 def test_maps_hold_the_last_moment(path: xr.Dataset) -> None:
-    cells = pictures.attention_map(path, WEAK).axes[0].images[0].get_array()
+    cells = np.asarray(pictures.attention_map(path, WEAK).axes[0].images[0].get_array())
     np.testing.assert_allclose(cells, measures.attention(path.Z, WEAK).isel(recorded=-1), rtol=1e-12)
     image = pictures.logit_map(path, WEAK).axes[0].images[0]
-    np.testing.assert_allclose(image.get_array(), path.Z.isel(recorded=-1), rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(image.get_array()), path.Z.isel(recorded=-1), rtol=1e-12)
     assert image.norm.vmin == -image.norm.vmax  # type: ignore[operator]
 
 
