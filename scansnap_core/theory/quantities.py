@@ -162,7 +162,7 @@ def theory_of(
         result[name].attrs = {"long_name": meaning, "units": unit, "equation": equation}
     result.xi.attrs["from"] = _GRADIENT if "Y" in run else _IDEALISED
     result.B.attrs["from"] = "the flow's own integral" if "B" in run else "trapezoids of xi over the recorded times"
-    labels = {"recorded": run.recorded, "class": range(K), "token": classes.compact.tokens}
+    labels = {"recorded": run.recorded, "class": classes.coords["class"], "token": classes.coords["token"]}
     result = result.assign_coords(labels | {"t": ("recorded", steps.values)})
     result.t.attrs["units"] = "steps of batch size 1"
     result.attrs = run.attrs
@@ -240,7 +240,8 @@ def _theorem_3(
     held = xr.DataArray(compact.probs > 0, dims=dims)
     common = held & xr.DataArray(np.isin(compact.tokens, classes.common_tokens), dims="token")
     distinct = held & ~common
-    z = run.Z.isel(query=xr.DataArray(compact.query_row, dims="class")).drop_vars(["query", "token", "recorded"])
+    z = run.Z.isel(query=xr.DataArray(compact.query_row, dims="class"))
+    z = z.drop_vars(["query", "token", "recorded", "class"], errors="ignore")
     start = f.isel(recorded=0).where(distinct)
     leader = start.fillna(-1.0).argmax("token")
     has_one = distinct.any("token")

@@ -14,8 +14,6 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.rules import check_numbers
 from scansnap_core.theory.flows import Floats, Flow
 
-OTHERS = -1
-"""The ``output`` coordinate of the column that stands for all tokens that are no next token, as a training has it."""
 UNITS = {"step": "steps of batch size 1", "round": "rounds t/K of K steps", "tau": "tau = eta_Y t/K"}
 """What times can count."""
 _DIMS = {"Y": ("token", "output"), "Z": ("query", "token"), "B": ("class",)}
@@ -89,18 +87,14 @@ def solve(
         name: (("recorded", *_DIMS[name]), part, {"units": "logits"})
         for name, part in zip(flow.shapes, flow.unpack(states), strict=True)
     }
-    compact, K, M = classes.compact, classes.num_classes, classes.vocab_size
-    outputs = [*classes.next_of, *([OTHERS] if M > K else [])]
+    K, M = classes.num_classes, classes.vocab_size
     if "Y" in variables:
-        counts = [1.0] * K + [M - K] * (len(outputs) - K)
-        variables["multiplicity"] = ("output", counts, {"units": "outputs"})
+        variables["multiplicity"] = ("output", classes.outputs.multiplicity, {"units": "outputs"})
     clock = UNITS[unit] + ("" if flow.class_weight < 1 or K == 1 else ", each showing every class (Eqn 10 as printed)")
     labels = {
         "recorded": ("recorded", recorded, {"units": clock}),
-        "query": compact.queries,
-        "token": compact.tokens,
-        "output": outputs,
-        "class": range(K),
+        "output": classes.labels(classes.outputs.labels),
+        **classes.coords,
     }
     return xr.Dataset(
         variables,
@@ -134,7 +128,7 @@ def _start(flow: Flow, initial: ArrayLike | Mapping[str, Any] | None) -> Floats:
     parts = {name: initial[name] for name in ("Z", "Y") if name in initial and name in flow.shapes}
     for name, part in parts.items():
         if isinstance(part, xr.DataArray):
-            labels = {"token": flow.classes.compact.tokens, "query": flow.classes.compact.queries}
+            labels = flow.classes.coords
             if sorted(map(str, part.dims)) != sorted(_DIMS[name]) or not all(
                 np.array_equal(part[dim], labels[dim]) for dim in _DIMS[name] if dim in labels
             ):
