@@ -59,7 +59,7 @@ def entropy_over_time(run: xr.Dataset, classes: SequenceClasses) -> Figure:
     fig, ax = _on_a_log_clock(H)
     for n in range(classes.num_classes):
         if len(classes.distinct_tokens(n)):
-            ax.plot(*_later(H.isel({"class": n})), label=f"class {n}")
+            ax.plot(*_later(H.isel({"class": n})), label=f"class {classes.coords['class'][n]}")
     ax.set(ylabel="entropy on distinct tokens, nats")
     ax.legend(ncols=2 if classes.num_classes > NAMED_TOKENS else 1)
     return fig
@@ -120,9 +120,10 @@ def _by_token(values: xr.DataArray, classes: SequenceClasses, n: int, ylabel: st
     families = {"common": np.intersect1d(support, classes.common_tokens), "distinct": classes.distinct_tokens(n)}
     named = len(support) <= NAMED_TOKENS
     for (family, tokens), colour in zip(families.items(), ("C1", "C0"), strict=True):
-        for i, token in enumerate(tokens):
+        places = np.searchsorted(classes.compact.tokens, tokens)
+        for i, (place, token) in enumerate(zip(places, classes.labels(tokens), strict=True)):
             label = f"token {token}, {family}" if named else family if i + 1 == len(tokens) else None
-            (line,) = ax.plot(*_later(values.sel(token=token)), "--" if family == "common" else "-", label=label)
+            (line,) = ax.plot(*_later(values.isel(token=place)), "--" if family == "common" else "-", label=label)
             if not named:
                 line.set(color=colour, alpha=0.3 + 0.7 * (i + 1) / len(tokens))
     ax.set(ylabel=ylabel)

@@ -91,3 +91,11 @@ def test_a_class_that_is_not_there_and_a_start_alone_are_refused(path: xr.Datase
             pictures.attention_over_time(path, WEAK, n)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="nothing recorded after the start"):
         pictures.attention_over_time(path.isel(recorded=[0]), WEAK)
+
+
+def test_names_stand_in_the_legends() -> None:
+    rows = [[0.4, 0.6, 0, 0], [0.4, 0, 0.6, 0]]
+    named = SequenceClasses(rows, [3, 3], token_names=list("abcd"), class_names=["x", "y"])
+    run = solve(flows.IdealisedFlow(named, 1.0, 1.0), [0, 1, 10])
+    assert labels(pictures.attention_over_time(run, named, n=1)) == ["token a, common", "token c, distinct"]
+    assert labels(pictures.entropy_over_time(run, named)) == ["class x", "class y"]
