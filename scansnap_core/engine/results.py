@@ -67,8 +67,7 @@ def labelled(
 def blank(classes: SequenceClasses, settings: Settings) -> xr.Dataset:
     """What a training would return, with zeros in place of its numbers: the labels of a run before there is one."""
     tokens = tokens_of(classes, settings)
-    separate = Outputs.separate(classes.next_of, classes.vocab_size)
-    outputs = classes.outputs if settings.begins == "zero" else separate
+    outputs = outputs_of(classes, settings)
     sizes = {"token": len(tokens), "query": len(classes.compact.queries), "output": len(outputs)}
     runs = (len(settings.seeds), len(settings.rates))
     recorded = {
@@ -84,6 +83,13 @@ def tokens_of(classes: SequenceClasses, settings: Settings) -> Ints:
     """The tokens that rows of Y stand for; a variant may read the query token's own row."""
     compact = classes.compact
     return compact.tokens if settings.model == PLAIN else np.union1d(compact.tokens, compact.queries)
+
+
+def outputs_of(classes: SequenceClasses, settings: Settings) -> Outputs:
+    """The outputs that columns of Y stand for; from Y(0) = 0 there are few, whatever M is."""
+    if settings.begins == "zero":
+        return classes.outputs
+    return Outputs.separate(classes.next_of, classes.vocab_size)
 
 
 def with_state(

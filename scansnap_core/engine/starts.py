@@ -10,6 +10,7 @@ from torch import Tensor
 from scansnap_core.data.outputs import Outputs
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.engine import draws, optimizers
+from scansnap_core.engine.results import outputs_of
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.state import RANDOM, final
 
@@ -33,8 +34,7 @@ def initial_values(
     R is 1 where all rates begin with the same values.
     """
     S, queries = len(settings.seeds), classes.compact.queries
-    separate = Outputs.separate(classes.next_of, classes.vocab_size)
-    outputs = classes.outputs if settings.begins == "zero" else separate
+    outputs = outputs_of(classes, settings)
     if isinstance(settings.initial, xr.Dataset):
         labels = labels_of(classes, tokens, outputs)
         return final(settings.initial, "Y", labels), final(settings.initial, "Z", labels), outputs
