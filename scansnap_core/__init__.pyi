@@ -2,6 +2,7 @@
 
 # -- Classes and data sets
 # -- Pictures
+from . import pictures as pictures
 from . import plots as plots
 
 # -- Bad input
@@ -35,6 +36,7 @@ from .theory.measures import attention as attention
 from .theory.measures import entropy as entropy
 from .theory.measures import recall as recall
 from .theory.measures import relative_gain as relative_gain
+from .theory.quantities import theory_of as theory_of
 from .theory.sampling import FiniteLengthFlow as FiniteLengthFlow
 from .theory.solving import IntegrationFailed as IntegrationFailed
 from .theory.solving import solve as solve

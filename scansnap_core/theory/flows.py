@@ -108,6 +108,13 @@ class TrueFlow(Flow):
     ----------
     classes, lr_y, lr_z
         As in :class:`Flow`.
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> classes = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> ss.solve(ss.TrueFlow(classes, lr_y=1, lr_z=0.1), [100]).Z.values.ravel().round(4)
+    array([-0.0157,  0.0022,  0.0056,  0.0022,  0.0056])
     """
 
     name = "true flow"
@@ -161,6 +168,13 @@ class ModifiedFlow(TrueFlow):
 
     (26) moves Y along f_n - F E' e_n, where (7) has f_n, with E' that of the present F. State and clock as in
     :class:`TrueFlow`; B takes xi from the gradient g of this flow's own Y.
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> classes = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> ss.solve(ss.ModifiedFlow(classes, lr_y=1, lr_z=0.1), [100]).Z.values.ravel().round(4)
+    array([-0.2871,  0.0432,  0.1003,  0.0432,  0.1003])
     """
 
     name = "update (26)"
@@ -191,6 +205,13 @@ class IdealisedFlow(Flow):
     clock
         "steps": time counts steps of batch size 1, and a class weighs P(n) = 1/K. "printed": Eqn 10 as printed, which
         sums over classes without that weight, as if each were seen at every step; attention moves K times as fast.
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> classes = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> ss.solve(ss.IdealisedFlow(classes, lr_y=1, lr_z=0.1), [100]).Z.values.ravel().round(4)
+    array([-0.363 ,  0.0332,  0.1483,  0.0332,  0.1483])
     """
 
     name = "idealised"

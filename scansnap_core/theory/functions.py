@@ -49,6 +49,12 @@ def function_of(
     BadInput
         An unknown backend, a symbol of the formula that is not among the arguments, or Lambert's W of anything but an
         exponential.
+
+    Examples
+    --------
+    >>> from scansnap_core.theory.formulas import M, alpha_target, h_
+    >>> function_of(alpha_target, (h_, M))([0, 0.005, 0.05], 1000).round(3)
+    array([0.001, 0.129, 1.   ])
     """
     if backend not in _BACKENDS:
         raise BadInput(

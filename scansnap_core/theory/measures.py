@@ -29,6 +29,15 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     -------
     xarray.DataArray
         Dimensions (..., class, token), both labelled as in :attr:`.SequenceClasses.coords`; sums to 1 over ``token``.
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> classes = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> path = ss.solve(ss.TrueFlow(classes, lr_y=1, lr_z=1), [0, 100])
+    >>> ss.attention(path.Z, classes).sel({"class": 0}).values.round(3)
+    array([[0.328, 0.224, 0.448, 0.   , 0.   ],
+           [0.32 , 0.226, 0.453, 0.   , 0.   ]])
     """
     Z = on_axes_of(Z, classes)
     rows = Z.isel(query=xr.DataArray(classes.compact.query_row, dims="class")).transpose(..., "class", "token")
@@ -43,6 +52,15 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     """H_n = -sum c ln c over class n's distinct tokens, c renormalised over them (Fig. 6), in nats: (..., class).
 
     NaN for a class without distinct tokens.
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> classes = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> path = ss.solve(ss.TrueFlow(classes, lr_y=1, lr_z=1), [0, 100])
+    >>> ss.entropy(ss.attention(path.Z, classes), classes).values.round(3)
+    array([[0.637, 0.637],
+           [0.636, 0.636]])
     """
     held = (classes.labels(classes.distinct_tokens(n)) for n in range(classes.num_classes))
     distinct = np.array([np.isin(c.token, tokens) for tokens in held])
@@ -68,6 +86,15 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
         they began uniformly in ±1/sqrt(M) it moves the softmax by less than exp(1/sqrt(M)) - 1, relatively.
     thresholds
         Shape (thresholds,), or one number.
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> classes = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> path = ss.solve(ss.TrueFlow(classes, lr_y=1, lr_z=1), [0, 100])
+    >>> ss.recall(path.Z, classes, [0.001]).values
+    array([[0.],
+           [1.]])
     """
     Z = on_axes_of(Z, classes)
     thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
@@ -87,7 +114,17 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
 
 
 def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
-    """r_{l/l'|n} = (c_l/c_l')^2 - 1 (Theorem 3) of two tokens, over the other dimensions of c."""
+    """r_{l/l'|n} = (c_l/c_l')^2 - 1 (Theorem 3) of two tokens, over the other dimensions of c.
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> classes = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> path = ss.solve(ss.TrueFlow(classes, lr_y=1, lr_z=1), [0, 100])
+    >>> c = ss.attention(path.Z, classes).sel({"class": 0})
+    >>> ss.relative_gain(c, token=2, other=1).values.round(2)
+    array([3.  , 3.01])
+    """
     return c.isel(token=0, drop=True).copy(data=_r(c.sel(token=token), c.sel(token=other)))
 
 

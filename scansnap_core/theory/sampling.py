@@ -84,6 +84,14 @@ class FiniteLengthFlow(TrueFlow):
     ----------
     seq_len
         T, the query included; at least 2, or ``inf``.
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> classes = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> flow = ss.FiniteLengthFlow(classes, lr_y=1, lr_z=0.1, seq_len=10_000)
+    >>> ss.solve(flow, [100]).Z.values.ravel().round(4)
+    array([-0.0158,  0.0021,  0.0058,  0.0021,  0.0058])
     """
 
     name = "true flow at finite T"
