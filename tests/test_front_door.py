@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+import os
 import pkgutil
 import re
 import subprocess
@@ -69,8 +70,8 @@ def test_readme_takes_fifteen_lines_from_own_classes_to_a_picture(tmp_path: Path
     readme = (ROOT / "README.md").read_text(encoding="utf8")
     (program,) = re.findall(r"```python\n(import scansnap_core as ss\n.*?)```", readme, re.DOTALL)
     assert len([line for line in program.splitlines() if line.strip()]) <= 15
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    environment = os.environ | {"MPLBACKEND": "agg", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert "1(c) rates" in done.stdout
     assert [path.suffix for path in tmp_path.iterdir()] == [".png"]

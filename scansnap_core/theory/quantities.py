@@ -229,7 +229,7 @@ def _motion(
 def _g(F: Floats, Y: xr.DataArray, classes: SequenceClasses, multiplicity: Floats) -> Floats:
     """g = Y (x_{T+1} - alpha_n) for every class (Theorem 1), shape (..., K, L)."""
     alpha = np.exp(log_softmax(F @ Y.values + np.log(multiplicity), axis=-1))
-    targets = classes.next_of[:, None] == Y.output.values
+    targets = classes.labels(classes.next_of)[:, None] == Y.output.values
     return np.asarray((targets - alpha) @ np.swapaxes(Y.values, -1, -2))
 
 

@@ -203,3 +203,17 @@ def test_bad_input_is_refused() -> None:
         with pytest.raises(BadInput) as refusal:
             theory_of(WEAK, **wrong)  # type: ignore[arg-type]
         assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("initial", ["zero", "random"])
+def test_names_change_no_quantity(initial: str) -> None:
+    numbered = with_overlap(2, 60, 0.3, distinct_weights=[1, 2])
+    names = [f"word {token}" for token in range(20)]
+    named = SequenceClasses(numbered.probs, numbered.query_of, token_names=names)
+    found = [
+        theory_of(classes, train(classes, lr_y=1, lr_z=1, steps=40, seq_len=math.inf, initial=initial, record=4))
+        for classes in (numbered, named)
+    ]
+    for name in ("xi", "B", "chi", "chi_lower", "dominant"):
+        assert np.array_equal(found[0][name], found[1][name], equal_nan=True)
+    assert float(found[0].xi.isel(recorded=-1).min()) > 0
