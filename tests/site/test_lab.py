@@ -1,34 +1,28 @@
-"""The lab in a real browser: its curves against Python's, its training against the engine's, and how it is used."""
+"""The lab's numbers in a real browser: its curves against Python's, its training against the engine's."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from lab import lab_html, setting_of, write_lab
+from lab import setting_of
 from lab_script import FORMULAS, lab_script
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import Page
 from scipy import stats
 
-from scansnap_core.bad_input import BadInput
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.engine.training import train
 from scansnap_core.theory import clocks, dynamics, flows, formulas, measures
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.solving import solve
 from tests.site.book import ROOT
+from tests.site.lab_page import FIELDS, drawn, first
 
-FIELDS = json.loads((ROOT / "_lab/fields.json").read_text(encoding="utf8"))
 FLOWS = {"ideal": flows.IdealisedFlow, "update26": flows.ModifiedFlow, "true": flows.TrueFlow}
-PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf8"><title>Lab</title>
-<link rel="stylesheet" href="uPlot.min.css"><link rel="stylesheet" href="lab.css"><article>BODY</article>
-<script src="uPlot.iife.min.js" defer></script><script src="lab.js" defer></script>"""
 RTOL, ATOL = 1e-6, 1e-14  # the second for logits that have hardly begun to move: both solvers work to 1e-15 there
 
 # One setting a line, over the whole range of every slider. The true gradient flow is drawn, and compared, beside each.
@@ -58,59 +52,6 @@ SETTINGS = [
     "K=10&M=1000&w=1,1.1,1.2,1.3,1.4&rho=0.2&beyond=1&etaY=10&etaZ=10&dyn=update26",
     "K=10&M=100000&w=1,0.1&rho=0.005&etaY=0.5&etaZ=0.05&dyn=ideal",
 ]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page with the default lab and a second one, on the disk."""
-    folder = tmp_path_factory.mktemp("lab")
-    write_lab(ROOT, folder)
-    (folder / "still.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"/>')
-    body = lab_html("", "still.svg", "In words.", play=False) + lab_html("K=4&rho=0.05", "", "Second.", play=False)
-    (folder / "index.html").write_text(PAGE.replace("BODY", body), encoding="utf8")
-    return folder
-
-
-@pytest.fixture
-def page(browser: BrowserContext) -> Iterator[Page]:
-    page = browser.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    page.close()
-    assert errors == []
-
-
-@pytest.fixture
-def show(page: Page, folder: Path) -> Callable[..., Page]:
-    """Loads the page from the disk at an address and waits for the first lab's whole picture."""
-    visits = iter(range(100))
-
-    def load(address: str, script: str | None = None) -> Page:
-        if script is not None:
-            page.route("**/lab.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
-        page.goto(f"{folder.as_uri()}/index.html?{next(visits)}#{address}")
-        wait_for_picture(page)
-        return page
-
-    return load
-
-
-def first(page: Page, selector: str) -> Any:
-    return page.locator(".ss-lab >> nth=0").locator(selector)
-
-
-def wait_for_picture(page: Page) -> None:
-    page.wait_for_function("document.querySelector('.ss-lab').dataset.state === 'done'")
-
-
-def drawn(page: Page) -> dict[str, Any]:
-    """What the first lab's charts hold, and the moments that it marks."""
-    return page.evaluate("""() => {
-      const { charts, picture } = document.querySelector('.ss-lab').lab;
-      const data = Object.fromEntries(Object.entries(charts).map(([kind, chart]) => [kind, chart.data]));
-      return { ...data, moments: [picture.moments.scan, picture.moments.snap] };
-    }""")
 
 
 def texts_of(address: str) -> dict[str, str]:
@@ -282,156 +223,3 @@ def test_sgd_streams_into_the_picture(show: Callable[..., Page]) -> None:
     again = drawn(show("dyn=sgd&T=inf&B=2&seed=3"))
     assert got["z"][1] == again["z"][1]
     assert got["z"][1] != drawn(show("dyn=sgd&T=inf&B=2&seed=4"))["z"][1]
-
-
-# -- in the reader's hands -------------------------------------------------------------------------------------------
-
-BAD_ADDRESSES = {
-    "K=1": ("K", "K = 1: choose a whole number from 2 to 10"),
-    "K=2.5": ("K", "choose a whole number"),
-    "M=7": ("M", "M = 7 is too small: 2 classes of 3 distinct tokens, a common token and a query need 8 or more"),
-    "M=many": ("M", "“many” isn't a number for M"),
-    "w=1,-1": ("w", "Write 1 to 10 numbers from 0.01 to 100"),
-    "w=": ("w", "Write 1 to 10 numbers"),
-    "rho=0": ("rho", "without overlap no token is shared"),
-    "rho=1.5": ("rho", "lie between 0 and 1"),
-    "rho=0.5": ("rho", "outside Assumption 2, which for K = 2 asks for ρ < 0.5"),
-    "etaY=0": ("etaY", "η_Y = 0: a learning rate is positive; choose 0.1 to 10"),
-    "etaZ=-1": ("etaZ", "a learning rate is positive"),
-    "etaZ=1e9": ("etaZ", "choose 0.001 to 10"),
-    "dyn=sgd&T=1": ("T", "T = 1: choose a whole number from 2 to 1024, or inf"),
-    "dyn=sgd&B=0": ("B", "B = 0: choose a whole number from 1 to 1024"),
-    "dyn=adam": ("dyn", "“adam” isn't a choice; choose ideal, update26, true, sgd"),
-    "n=3": (None, "Class 3 isn't one of the 2; choose 1 to 2"),
-    "t=-2": (None, "t"),
-    "q=1": (None, "The address says “q=1”, which the lab can't read"),
-    "K=3%E0%A4%A": (None, "which the lab can't read"),
-    "%": (None, "which the lab can't read"),
-    "nonsense": (None, "which the lab can't read"),
-}
-
-
-@pytest.mark.parametrize("address", BAD_ADDRESSES)
-def test_bad_input_gets_a_sentence_and_leaves_the_picture(address: str, show: Callable[..., Page]) -> None:
-    key, words = BAD_ADDRESSES[address]
-    page = show("K=2")
-    before = drawn(page)
-    page.evaluate("address => { location.hash = address; }", address)
-    where = f"[data-field={key}] .ss-lab-fault" if key else ".ss-lab-view > .ss-lab-fault"
-    page.wait_for_function(
-        "([where, words]) => document.querySelector(where).textContent.includes(words)", arg=[where, words]
-    )
-    if key:
-        assert first(page, f"[data-field={key}] [aria-invalid=true]").count() == 1
-        assert "last sound setting" in first(page, ".ss-lab-view > .ss-lab-fault").inner_text()
-    assert drawn(page) == before
-
-
-def test_a_repaired_field_is_drawn(show: Callable[..., Page]) -> None:
-    page = show("etaY=0")
-    assert first(page, "[data-field=etaY] .ss-lab-fault").inner_text().startswith("η_Y = 0")
-    before = drawn(page)
-    first(page, "[data-field=etaY] [type=text]").fill("0.5")
-    page.wait_for_function(
-        "old => document.querySelector('.ss-lab').lab.picture.moments.scan !== old", arg=before["moments"][0]
-    )
-    assert first(page, "[data-field=etaY] .ss-lab-fault").inner_text() == ""
-    assert drawn(page)["moments"] == pytest.approx([2 * moment for moment in before["moments"]], rel=1e-12, abs=0)
-
-
-def test_the_address_names_the_setting(show: Callable[..., Page], page: Page) -> None:
-    show("")
-    first(page, "[data-field=rho] [type=text]").fill("0.25")
-    first(page, "[data-field=w] [type=text]").fill("2, 1")
-    first(page, "[data-field=dyn] select").select_option("true")
-    page.wait_for_function("location.hash === '#w=2,1&rho=0.25&dyn=true'")
-    wait_for_picture(page)
-    assert drawn(page) == drawn(show("w=2,1&rho=0.25&dyn=true"))
-    second = page.locator(".ss-lab >> nth=1")
-    assert second.locator("[data-field=K] [type=text]").input_value() == "4"  # the address is the first lab's
-
-
-def test_keyboard_alone(show: Callable[..., Page]) -> None:
-    page = show("rho=0.1")
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.closest('[data-field]').dataset.field") == "dyn"
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.querySelector('.ss-lab').lab.picture.settings.K === 3")
-    assert first(page, "[data-field=K] [type=text]").input_value() == "3"
-    first(page, ".ss-lab-time [type=range]").focus()
-    page.keyboard.press("End")
-    end = first(page, ".ss-lab-time [type=range]").get_attribute("aria-valuetext")
-    assert end is not None
-    assert end.endswith("= 40 t₀")
-    page.wait_for_function(
-        "words => document.querySelector('.ss-lab-words').textContent.includes(words)", arg="(40 t₀)"
-    )
-
-
-def test_words_say_what_the_picture_shows(show: Callable[..., Page]) -> None:
-    page = show("K=3&rho=0.1&dyn=update26")
-    words = first(page, ".ss-lab-words")
-    page.wait_for_function("document.querySelector('.ss-lab-words').textContent !== ''")
-    assert words.get_attribute("aria-live") == "polite"
-    got = drawn(page)
-    at = int(np.searchsorted(got["z"][0], got["moments"][1] * (1 - 1e-9)))
-    assert f"z of the common token {got['z'][1][at]:.3g}".replace("-", "−") in words.inner_text()
-    labels = [chart.get_attribute("aria-label") for chart in first(page, ".ss-lab-plot").all()]
-    assert all(label and re.search(r"at t₀′, .+ at t₀, .+ at the end", label) for label in labels)
-    assert len(labels) == 3
-
-
-def test_play_moves_the_bars_and_stops(show: Callable[..., Page]) -> None:
-    page = show("t=2")
-    play, bar = first(page, ".ss-lab-time button"), first(page, ".ss-lab-bars output >> nth=0")
-    before = bar.inner_text()
-    play.click()
-    assert play.inner_text() == "Pause"
-    page.wait_for_function("old => document.querySelector('.ss-lab-bars output').textContent !== old", arg=before)
-    play.click()
-    assert play.inner_text() == "Play"
-
-
-@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-def test_a_lab_plays_by_itself_only_where_motion_is_welcome(motion: Any, folder: Path, page: Page) -> None:
-    (folder / "play.html").write_text(PAGE.replace("BODY", lab_html("", "still.svg", "In words.", play=True)))
-    page.emulate_media(reduced_motion=motion)
-    page.goto((folder / "play.html").as_uri())
-    wait_for_picture(page)
-    assert first(page, ".ss-lab-time button").inner_text() == ("Play" if motion == "reduce" else "Pause")
-
-
-def test_with_less_motion_time_jumps_from_moment_to_moment(page: Page, show: Callable[..., Page]) -> None:
-    page.emulate_media(reduced_motion="reduce")
-    show("t=1")
-    first(page, ".ss-lab-time button").click()
-    scan = drawn(page)["moments"][0]
-    shown = first(page, ".ss-lab-time output").inner_text()
-    assert float(re.findall(r"[\d.]+", shown)[0]) == pytest.approx(scan / 2, rel=5e-3, abs=0)
-
-
-def test_without_scripts_a_still_picture_stands(browser: BrowserContext, folder: Path) -> None:
-    assert browser.browser is not None
-    context = browser.browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{folder.as_uri()}/index.html")
-    picture = page.locator("img.ss-lab-still >> nth=0")
-    assert picture.is_visible()
-    box = picture.bounding_box()
-    assert box is not None
-    assert box["width"] >= 30
-    assert picture.get_attribute("alt") == "In words."
-    context.close()
-
-
-@pytest.mark.parametrize("preset", ["K=1", "Q=3", "M=5", "rho=0.6", "etaY=0", "dyn=adam", "K=three", "K"])
-def test_a_chapter_cannot_carry_a_bad_preset(preset: str) -> None:
-    with pytest.raises((BadInput, ValueError)):
-        setting_of(preset, ROOT)
-
-
-def test_presets_are_read_as_the_lab_reads_them() -> None:
-    assert int(FIELDS["K"]["default"]) == setting_of("", ROOT).K
-    setting = setting_of("K=3&w=2,1&rho=0.6&beyond=1&etaZ=0.1", ROOT)
-    assert (setting.K, setting.weights, setting.rho, setting.lr_z) == (3, (2.0, 1.0), 0.6, 0.1)
