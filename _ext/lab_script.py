@@ -62,7 +62,7 @@ def lab_script(root: Path) -> str:
     return (
         '"use strict";\n(function () {\nfunction labCore() {\n"use strict";\n'
         f"{formula_script()}{tableau_script()}{parts('core')}\n"
-        "return { formulas, attention, entropy, moments, paths, serve, withOverlap };\n}\n"
+        "return { formulas, attention, entropy, moments, serve, trainingPath, withOverlap };\n}\n"
         f"const core = labCore();\nconst FIELDS = {fields};\n{parts('page')}\n"
         'document.querySelectorAll(".ss-lab").forEach(makeLab);\n})();\n'
     )

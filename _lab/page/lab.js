@@ -43,7 +43,7 @@ function makeLab(root) {
   const [numbers, course] = [make("table"), make("table")];
 
   const scrolling = (label, table) => make("div", { class: "ss-lab-scroll", tabindex: "0", role: "region", "aria-label": label }, table);
-  const controls = [...ORDER.map((key) => fields[key].box), make("div", { class: "ss-lab-row" }, reset, link)];
+  const controls = [...ORDER.map((key) => fields[key].box), make("div", { class: "ss-lab-row" }, reset, ...(ownsAddress ? [link] : []))];
   const heading = make("figcaption", {}, make("label", { for: classId }, "Attention of class "), classes, " (tick: t = 0)");
   const view = [
     notice,

@@ -1,19 +1,20 @@
-"""The site, built from the stored outputs, and a browser to look at it."""
+"""The site, built from the stored outputs, a browser to look at it, and pages of labs alone."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import pytest
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, Page
 
 from tests.site.browser import HOST, browser_or_skip, open_browser
+from tests.site.lab_page import wait_for_picture, write_page
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,3 +48,35 @@ def served(site: Path) -> Iterator[str]:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://{HOST}:{server.server_port}"
         server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def lab_address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address, on the disk, of a page with the default lab and a second one."""
+    return write_page(tmp_path_factory.mktemp("lab"), "", "K=4&rho=0.05")
+
+
+@pytest.fixture
+def page(browser: BrowserContext) -> Iterator[Page]:
+    """A page on which no script may fail."""
+    page = browser.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    page.close()
+    assert errors == []
+
+
+@pytest.fixture
+def show(page: Page, lab_address: str) -> Callable[..., Page]:
+    """Loads the labs anew at a setting's address and waits for the first one's whole picture."""
+    visits = iter(range(100))
+
+    def load(setting: str, script: str | None = None) -> Page:
+        if script is not None:
+            page.route("**/lab.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
+        page.goto(f"{lab_address}?{next(visits)}#{setting}")
+        wait_for_picture(page)
+        return page
+
+    return load

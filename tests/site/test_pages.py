@@ -87,6 +87,15 @@ def test_errata_link_the_cells_that_show_them(site: Path) -> None:
     assert [link for link in links if read(site, f"chapters/{link[0]}").count(f'id="{link[1]}"') != 1] == []
 
 
+def test_only_pages_with_a_lab_load_its_script(site: Path) -> None:
+    pages = {document: read(site, document) for document in documents()}
+    labs = {document for document, page in pages.items() if 'class="ss-lab"' in page}
+    assert "chapters/lab" in labs
+    for part in ("lab.js", "uPlot.iife.min.js", "lab.css", "uPlot.min.css"):
+        assert {document for document, page in pages.items() if f"_static/lab/{part}" in page} == labs
+        assert (site / "_static/lab" / part).is_file()
+
+
 @pytest.fixture(scope="module")
 def address(site: Path, served: str) -> str:
     return f"{served}/{site.name}"

@@ -1,0 +1,43 @@
+"""A page that holds labs, and what can be read off it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lab import lab_html, write_lab
+from playwright.sync_api import Page
+
+from tests.site.book import ROOT
+
+FIELDS = json.loads((ROOT / "_lab/fields.json").read_text(encoding="utf8"))
+PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf8"><title>Lab</title>
+<link rel="stylesheet" href="uPlot.min.css"><link rel="stylesheet" href="lab.css"><article>BODY</article>
+<script src="uPlot.iife.min.js" defer></script><script src="lab.js" defer></script>"""
+
+
+def write_page(folder: Path, *presets: str, play: bool = False) -> str:
+    """Write a page with a lab for each preset, and all that it loads; returns its address on the disk."""
+    write_lab(ROOT, folder)
+    (folder / "still.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"/>')
+    body = "".join(lab_html(preset, "still.svg", "In words.", play=play) for preset in presets)
+    (folder / "index.html").write_text(PAGE.replace("BODY", body), encoding="utf8")
+    return (folder / "index.html").as_uri()
+
+
+def first(page: Page, selector: str) -> Any:
+    return page.locator(".ss-lab >> nth=0").locator(selector)
+
+
+def wait_for_picture(page: Page) -> None:
+    page.wait_for_function("document.querySelector('.ss-lab').dataset.state === 'done'")
+
+
+def drawn(page: Page) -> dict[str, Any]:
+    """What the first lab's charts hold, and the moments that it marks."""
+    return page.evaluate("""() => {
+      const { charts, picture } = document.querySelector('.ss-lab').lab;
+      const data = Object.fromEntries(Object.entries(charts).map(([kind, chart]) => [kind, chart.data]));
+      return { ...data, moments: [picture.moments.scan, picture.moments.snap] };
+    }""")

@@ -1,0 +1,166 @@
+"""The lab in a reader's hands: bad input, addresses, the keyboard, words, less motion, no scripts, presets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lab import setting_of
+from playwright.sync_api import BrowserContext, Page
+
+from scansnap_core.bad_input import BadInput
+from tests.site.book import ROOT
+from tests.site.lab_page import FIELDS, drawn, first, wait_for_picture, write_page
+
+BAD_ADDRESSES = {
+    "K=1": ("K", "K = 1: choose a whole number from 2 to 10"),
+    "K=2.5": ("K", "choose a whole number"),
+    "M=7": ("M", "M = 7 is too small: 2 classes of 3 distinct tokens, a common token and a query need 8 or more"),
+    "M=many": ("M", "“many” isn't a number for M"),
+    "w=1,-1": ("w", "Write 1 to 10 numbers from 0.01 to 100"),
+    "w=": ("w", "Write 1 to 10 numbers"),
+    "rho=0": ("rho", "without overlap no token is shared"),
+    "rho=1.5": ("rho", "lie between 0 and 1"),
+    "rho=0.5": ("rho", "outside Assumption 2, which for K = 2 asks for ρ < 0.5"),
+    "etaY=0": ("etaY", "η_Y = 0: a learning rate is positive; choose 0.1 to 10"),
+    "etaZ=-1": ("etaZ", "a learning rate is positive"),
+    "etaZ=1e9": ("etaZ", "choose 0.001 to 10"),
+    "dyn=sgd&T=1": ("T", "T = 1: choose a whole number from 2 to 1024, or inf"),
+    "dyn=sgd&B=0": ("B", "B = 0: choose a whole number from 1 to 1024"),
+    "dyn=adam": ("dyn", "“adam” isn't a choice; choose ideal, update26, true, sgd"),
+    "n=3": (None, "Class 3 isn't one of the 2; choose 1 to 2"),
+    "t=-2": (None, "t"),
+    "q=1": (None, "The address says “q=1”, which the lab can't read"),
+    "K=3%E0%A4%A": (None, "which the lab can't read"),
+    "%": (None, "which the lab can't read"),
+    "nonsense": (None, "which the lab can't read"),
+}
+
+
+@pytest.mark.parametrize("address", BAD_ADDRESSES)
+def test_bad_input_gets_a_sentence_and_leaves_the_picture(address: str, show: Callable[..., Page]) -> None:
+    key, words = BAD_ADDRESSES[address]
+    page = show("K=2")
+    before = drawn(page)
+    page.evaluate("address => { location.hash = address; }", address)
+    where = f"[data-field={key}] .ss-lab-fault" if key else ".ss-lab-view > .ss-lab-fault"
+    page.wait_for_function(
+        "([where, words]) => document.querySelector(where).textContent.includes(words)", arg=[where, words]
+    )
+    if key:
+        assert first(page, f"[data-field={key}] [aria-invalid=true]").count() == 1
+        assert "last sound setting" in first(page, ".ss-lab-view > .ss-lab-fault").inner_text()
+    assert drawn(page) == before
+
+
+def test_a_repaired_field_is_drawn(show: Callable[..., Page]) -> None:
+    page = show("etaY=0")
+    assert first(page, "[data-field=etaY] .ss-lab-fault").inner_text().startswith("η_Y = 0")
+    before = drawn(page)
+    first(page, "[data-field=etaY] [type=text]").fill("0.5")
+    page.wait_for_function(
+        "old => document.querySelector('.ss-lab').lab.picture.moments.scan !== old", arg=before["moments"][0]
+    )
+    assert first(page, "[data-field=etaY] .ss-lab-fault").inner_text() == ""
+    assert drawn(page)["moments"] == pytest.approx([2 * moment for moment in before["moments"]], rel=1e-12, abs=0)
+
+
+def test_the_address_names_the_setting(show: Callable[..., Page], page: Page) -> None:
+    show("")
+    first(page, "[data-field=rho] [type=text]").fill("0.25")
+    first(page, "[data-field=w] [type=text]").fill("2, 1")
+    first(page, "[data-field=dyn] select").select_option("true")
+    page.wait_for_function("location.hash === '#w=2,1&rho=0.25&dyn=true'")
+    wait_for_picture(page)
+    assert drawn(page) == drawn(show("w=2,1&rho=0.25&dyn=true"))
+    second = page.locator(".ss-lab >> nth=1")
+    assert second.locator("[data-field=K] [type=text]").input_value() == "4"  # the address is the first lab's
+
+
+def test_keyboard_alone(show: Callable[..., Page]) -> None:
+    page = show("rho=0.1")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('[data-field]').dataset.field") == "dyn"
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.querySelector('.ss-lab').lab.picture.settings.K === 3")
+    assert first(page, "[data-field=K] [type=text]").input_value() == "3"
+    first(page, ".ss-lab-time [type=range]").focus()
+    page.keyboard.press("End")
+    end = first(page, ".ss-lab-time [type=range]").get_attribute("aria-valuetext")
+    assert end is not None
+    assert end.endswith("= 40 t₀")
+    page.wait_for_function(
+        "words => document.querySelector('.ss-lab-words').textContent.includes(words)", arg="(40 t₀)"
+    )
+
+
+def test_words_say_what_the_picture_shows(show: Callable[..., Page]) -> None:
+    page = show("K=3&rho=0.1&dyn=update26")
+    words = first(page, ".ss-lab-words")
+    page.wait_for_function("document.querySelector('.ss-lab-words').textContent !== ''")
+    assert words.get_attribute("aria-live") == "polite"
+    got = drawn(page)
+    at = int(np.searchsorted(got["z"][0], got["moments"][1] * (1 - 1e-9)))
+    assert f"z of the common token {got['z'][1][at]:.3g}".replace("-", "−") in words.inner_text()
+    labels = [chart.get_attribute("aria-label") for chart in first(page, ".ss-lab-plot").all()]
+    assert all(label and re.search(r"at t₀′, .+ at t₀, .+ at the end", label) for label in labels)
+    assert len(labels) == 3
+
+
+def test_play_moves_the_bars_and_stops(show: Callable[..., Page]) -> None:
+    page = show("t=2")
+    play, bar = first(page, ".ss-lab-time button"), first(page, ".ss-lab-bars output >> nth=0")
+    before = bar.inner_text()
+    play.click()
+    assert play.inner_text() == "Pause"
+    page.wait_for_function("old => document.querySelector('.ss-lab-bars output').textContent !== old", arg=before)
+    play.click()
+    assert play.inner_text() == "Play"
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_a_lab_plays_by_itself_only_where_motion_is_welcome(motion: Any, tmp_path: Path, page: Page) -> None:
+    page.emulate_media(reduced_motion=motion)
+    page.goto(write_page(tmp_path, "", play=True))
+    wait_for_picture(page)
+    assert first(page, ".ss-lab-time button").inner_text() == ("Play" if motion == "reduce" else "Pause")
+
+
+def test_with_less_motion_time_jumps_from_moment_to_moment(page: Page, show: Callable[..., Page]) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    show("t=1")
+    first(page, ".ss-lab-time button").click()
+    scan = drawn(page)["moments"][0]
+    shown = first(page, ".ss-lab-time output").inner_text()
+    assert float(re.findall(r"[\d.]+", shown)[0]) == pytest.approx(scan / 2, rel=5e-3, abs=0)
+
+
+def test_without_scripts_a_still_picture_stands(browser: BrowserContext, lab_address: str) -> None:
+    assert browser.browser is not None
+    context = browser.browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(lab_address)
+    picture = page.locator("img.ss-lab-still >> nth=0")
+    assert picture.is_visible()
+    box = picture.bounding_box()
+    assert box is not None
+    assert box["width"] >= 30
+    assert picture.get_attribute("alt") == "In words."
+    context.close()
+
+
+@pytest.mark.parametrize("preset", ["K=1", "Q=3", "M=5", "rho=0.6", "etaY=0", "dyn=adam", "K=three", "K"])
+def test_a_chapter_cannot_carry_a_bad_preset(preset: str) -> None:
+    with pytest.raises((BadInput, ValueError)):
+        setting_of(preset, ROOT)
+
+
+def test_presets_are_read_as_the_lab_reads_them() -> None:
+    assert int(FIELDS["K"]["default"]) == setting_of("", ROOT).K
+    setting = setting_of("K=3&w=2,1&rho=0.6&beyond=1&etaZ=0.1", ROOT)
+    assert (setting.K, setting.weights, setting.rho, setting.lr_z) == (3, (2.0, 1.0), 0.6, 0.1)
