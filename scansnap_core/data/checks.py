@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import is_whole, shown
 
 SUM_TOLERANCE = 1e-6
 """How far a class's probabilities may sum from 1 before they are refused (decimal fractions in files are rounded)."""
@@ -17,28 +18,11 @@ MOST_PLACES = 10**8
 """Numbers that an array is asked to hold, at most: 0.8 GB."""
 MOST_TOKENS = 2**62
 """M, at most: tokens are numbered in 64 bits."""
-LONGEST_SHOWN = 80
-
-
-def shown(value: Any) -> str:
-    """A value in one line of a message, cut off where it is long."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
-
-
-def is_integer(value: Any) -> bool:
-    """Whether a value is an integer; True and False aren't."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a real number; True and False aren't."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def checked_size(name: str, value: Any, *, least: int = 1, most: int = MOST_TOKENS) -> int:
     """An integer in least..most, or BadInput."""
-    if not is_integer(value) or not least <= value <= most:
+    if not is_whole(value) or not least <= value <= most:
         raise BadInput(
             value=f"{name} = {shown(value)}", rule=f"an integer in {least}..{most}", remedy=f"pass e.g. {max(least, 3)}"
         )

@@ -24,9 +24,10 @@ from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data import files
-from scansnap_core.data.checks import MOST_TOKENS, is_integer, is_number, shown
+from scansnap_core.data.checks import MOST_TOKENS
 from scansnap_core.data.naming import checked_names, labels, named_classes
 from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.rules import is_real, is_whole, shown
 
 EXAMPLE = "see the example at the top of scansnap_core/data/class_files.py"
 
@@ -183,7 +184,7 @@ def _row(value: Any, where: str, vocab_size: int) -> dict[int, float]:
             )
         if token in row:
             raise BadInput(value=f"{where}: token {token} twice", rule="tokens differ", remedy="add the two up")
-        if not is_number(probability) or abs(probability) > 2:  # an integer may be too large for a float
+        if not is_real(probability) or abs(probability) > 2:  # an integer may be too large for a float
             raise BadInput(
                 value=f"{where}: token {token} has the probability {shown(probability)}",
                 rule="a probability is a number in [0, 1]",
@@ -194,7 +195,7 @@ def _row(value: Any, where: str, vocab_size: int) -> dict[int, float]:
 
 
 def _vocab_size(value: Any) -> int:
-    if not is_integer(value) or not 1 <= value <= MOST_TOKENS:
+    if not is_whole(value) or not 1 <= value <= MOST_TOKENS:
         raise BadInput(
             value=f"vocab_size = {shown(value)}",
             rule="M is a positive integer, 2^62 at most",
@@ -204,6 +205,6 @@ def _vocab_size(value: Any) -> int:
 
 
 def _token(value: Any, where: str) -> int:
-    if not is_integer(value) or abs(value) > MOST_TOKENS:
+    if not is_whole(value) or abs(value) > MOST_TOKENS:
         raise BadInput(value=f"{where} = {shown(value)}", rule="a token is an integer", remedy="write e.g. 20")
     return int(value)

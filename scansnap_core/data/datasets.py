@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import check_places, checked_numbers, checked_size, is_integer, is_number, shown
+from scansnap_core.data.checks import check_places, checked_numbers, checked_size
 from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.rules import is_real, is_whole, shown
 
 NUM_COMMON = 10
 DISTINCT_WEIGHTS = np.linspace(0.1, 1.0, 10)
@@ -47,7 +48,7 @@ def syn_medium(num_queries: int) -> SequenceClasses:
     >>> syn_medium(10)
     SequenceClasses(K=20, M=240, queries=10)
     """
-    if not is_integer(num_queries) or num_queries < 1:
+    if not is_whole(num_queries) or num_queries < 1:
         raise BadInput(
             value=f"num_queries = {shown(num_queries)}",
             rule="Syn-Medium has at least one query token",
@@ -112,7 +113,7 @@ def with_overlap(
     """
     num_classes, vocab_size = checked_size("num_classes", num_classes), checked_size("vocab_size", vocab_size)
     weights = checked_numbers("distinct_weights", distinct_weights, dims=1)
-    if not is_number(rho) or not 0 <= rho < 1:
+    if not is_real(rho) or not 0 <= rho < 1:
         raise BadInput(
             value=f"rho = {shown(rho)}",
             rule="probabilities are not negative, so an overlap lies in [0, 1)",

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import checked_size, is_number, shown
+from scansnap_core.data.checks import checked_size
 from scansnap_core.data.outputs import OTHERS
+from scansnap_core.rules import is_real, shown
 
 OTHERS_NAME = "(others)"
 """What :data:`~scansnap_core.data.outputs.OTHERS` is called among named tokens."""
@@ -156,7 +157,7 @@ def _by_class(what: str, by_class: Any, classes: tuple[str, ...]) -> list[str]:
 
 
 def _probability(where: str, token: str, value: Any) -> float:
-    if not is_number(value) or abs(value) > 2:  # an integer may be too large for a float
+    if not is_real(value) or abs(value) > 2:  # an integer may be too large for a float
         raise BadInput(
             value=f"{where}: token {token!r} has the probability {shown(value)}",
             rule="a probability is a number in [0, 1]",

@@ -16,7 +16,7 @@ from scansnap_core.rules import shown
 Function = Callable[..., Any]
 
 
-def function_of(kind: str, given: str | Function, known: Mapping[str, Function]) -> Function:
+def resolved(kind: str, given: str | Function, known: Mapping[str, Function]) -> Function:
     """The function that is meant by a known name, by ``module:function``, or that is given itself.
 
     Parameters
@@ -35,8 +35,8 @@ def function_of(kind: str, given: str | Function, known: Mapping[str, Function])
 
     Examples
     --------
-    >>> from scansnap_core.engine.extensions import function_of
-    >>> function_of("measure", "math:sqrt", {})(9.0)
+    >>> from scansnap_core.engine.extensions import resolved
+    >>> resolved("measure", "math:sqrt", {})(9.0)
     3.0
     """
     if callable(given):

@@ -21,7 +21,7 @@ from scansnap_core.engine.arguments import (
     checked_record,
     checked_seeds,
 )
-from scansnap_core.engine.extensions import function_of, name_of
+from scansnap_core.engine.extensions import name_of, resolved
 from scansnap_core.engine.state import check_continues, start_of
 from scansnap_core.rules import check_choice, check_count, check_memory, shown
 
@@ -181,7 +181,7 @@ def _check_keeps(keep_state: bool, optimizer: Any, recorded: list[int], end: int
 def _checked_model(model: Extension) -> Extension:
     if isinstance(model, str) and model == PLAIN:
         return model
-    variant = function_of("model", model, {PLAIN: _never})
+    variant = resolved("model", model, {PLAIN: _never})
     try:
         inspect.signature(variant).bind("batch", "Y", "Z")
     except ValueError:  # some compiled functions don't tell
@@ -198,7 +198,7 @@ def _checked_model(model: Extension) -> Extension:
 def _checked_optimizer(optimizer: Extension, rates: list[tuple[float, float]]) -> Extension:
     if isinstance(optimizer, str) and optimizer in OPTIMIZERS:
         return optimizer
-    make = function_of("optimizer", optimizer, dict.fromkeys(OPTIMIZERS, _never))
+    make = resolved("optimizer", optimizer, dict.fromkeys(OPTIMIZERS, _never))
     from scansnap_core.engine.optimizers import check_optimizer
 
     check_optimizer(name_of(optimizer), make, rates)

@@ -13,7 +13,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checksum import checksum
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.arguments import MOMENTUM, checked_data, checked_momentum, checked_rates, checked_seeds
-from scansnap_core.engine.extensions import function_of, name_of, source_digest
+from scansnap_core.engine.extensions import name_of, resolved, source_digest
 from scansnap_core.engine.settings import PLAIN, Extension, Settings
 from scansnap_core.rules import check_differ, listed, shown
 from scansnap_core.sweeps.measures import DEFAULT, Measure
@@ -147,7 +147,7 @@ class Grid:
         own = [each for each in (*self.models, *self.optimizers) if not isinstance(each, str) or ":" in each]
         more = {
             "model": list(map(name_of, self.models)) if "model" in self.axes else None,
-            "functions": {name_of(each): source_digest(function_of("function", each, {})) for each in own},
+            "functions": {name_of(each): source_digest(resolved("function", each, {})) for each in own},
             "measures": [each.configuration() for each in self.measured] if self.measures != DEFAULT else None,
             "record": self.record if isinstance(self.record, int | None) else list(self.record),
         }

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.extensions import function_of, name_of, source_digest
+from scansnap_core.engine.extensions import name_of, resolved, source_digest
 from scansnap_core.rules import shown
 from scansnap_core.theory import measures
 
@@ -99,7 +99,7 @@ class Measure:
                 raise BadInput(value=f"measures hold {shown(given)}", rule="a measure has a name", remedy=REMEDY)
             parameters = {str(key): value for key, value in given.items() if key != "name"}
             return cls(cls.of(given["name"]).name, cls.of(given["name"]).function, parameters)
-        function = function_of("measure", given, KNOWN)
+        function = resolved("measure", given, KNOWN)
         whole = function.func if isinstance(function, functools.partial) else function
         name = given.rpartition(":")[2] if isinstance(given, str) else getattr(whole, "__name__", type(whole).__name__)
         return cls(name, function)

@@ -14,18 +14,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import (
-    check_generator,
-    check_places,
-    checked_numbers,
-    checked_size,
-    is_integer,
-    is_number,
-    shown,
-)
+from scansnap_core.data.checks import check_generator, check_places, checked_numbers, checked_size
 from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
+from scansnap_core.rules import is_real, is_whole, shown
 from scansnap_core.theory import spectrum
 
 Floats = NDArray[np.float64]
@@ -51,7 +44,7 @@ def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str
         For ``random``.
     """
     check_generator(rng)
-    if not (is_integer(num_classes) and 2 <= num_classes <= MOST_CLASSES and is_number(top) and 0 < top < math.inf):
+    if not (is_whole(num_classes) and 2 <= num_classes <= MOST_CLASSES and is_real(top) and 0 < top < math.inf):
         raise BadInput(
             value=f"K = {shown(num_classes)}, top = {shown(top)}",
             rule=f"overlaps need two classes ({MOST_CLASSES} at most), and |lambda_1| is then positive",
