@@ -62,18 +62,21 @@ def _digest(module: str) -> str:
 
 
 def _imported(text: str) -> set[str]:
-    """What a module imports from this package; of ``from a import b`` both a and a.b, which may be a module."""
+    """What a module imports from this package: of ``from a.b import c`` a.b and a.b.c, which may be a module, and a."""
     names = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return {name for name in names if name.startswith(f"{PACKAGE.name}.")}
+    ours = {name for name in names if name.startswith(f"{PACKAGE.name}.")}
+    # a package's own __init__ runs before what lies in it
+    return ours | {name.rsplit(".", depth)[0] for name in ours for depth in range(1, name.count("."))}
 
 
 def _file(module: str) -> Path:
-    return PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    path = PACKAGE.joinpath(*module.split(".")[1:])
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def _commit() -> dict[str, str]:

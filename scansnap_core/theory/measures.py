@@ -28,7 +28,7 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     Returns
     -------
     xarray.DataArray
-        Dimensions (..., class, token), both labelled as in :attr:`.SequenceClasses.coords`; sums to 1 over ``token``.
+        Dimensions (..., class, token), both labelled as in ``classes.coords``; sums to 1 over ``token``.
 
     Examples
     --------

@@ -48,7 +48,7 @@ def solve(
         What one unit of ``times`` is: "step" (of batch size 1), "round" (K steps, so that each class was seen once in
         the mean) or "tau" (eta_Y t/K = 1, on which t_0' is ln M).
     method, rtol, atol
-        Of :func:`scipy.integrate.solve_ivp`. With the defaults Z keeps a relative error of some 1e-10 up to a hundred
+        Of ``scipy.integrate.solve_ivp``. With the defaults Z keeps a relative error of some 1e-10 up to a hundred
         thousand t_0, and LSODA goes on where fast attention makes the flow stiff (eta_Z >> eta_Y).
 
     Returns

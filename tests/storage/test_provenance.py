@@ -92,7 +92,7 @@ print(*(name for name in ours if not hasattr(sys.modules[name], "__path__")))
     assert len(imported) > 5
     assert set(provenance.sources(module)) >= imported
     # and no more than that: mending the ledger stops no sweep
-    assert not [name for name in provenance.sources(module) if ".ledger" in name or ".book" in name or "plots" in name]
+    assert not [name for name in provenance.sources(module) if ".ledger" in name or ".book" in name]
 
 
 def test_the_digest_is_of_the_text_alone(tmp_path: Path) -> None:
