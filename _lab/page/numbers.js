@@ -19,7 +19,7 @@ function numbersOf(shown, truth, settings, moments, now) {
     ["bounds of χ by (12)", "–", bounds(shown, i), bounds(beside, j)],
     ["entropy, nats", "–", readable(shown.entropy[i]), readable(beside.entropy[j])],
     [
-      "movement after t₀ (common token, to 40 t₀)",
+      "net movement after t₀ (common token, to 40 t₀)",
       percent(printedShareAfter(settings, moments)),
       finished ? percent(shareAfter(shown.times, shown.z[0], moments.snap)) : "–",
       percent(shareAfter(beside.times, beside.z[0], moments.snap)),
