@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from code_page import tasks
 
 import scansnap_core as ss
 
@@ -75,3 +76,11 @@ def test_readme_takes_fifteen_lines_from_own_classes_to_a_picture(tmp_path: Path
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert "1(c) rates" in done.stdout
     assert [path.suffix for path in tmp_path.iterdir()] == [".png"]
+
+
+def test_the_code_page_has_every_name_under_its_task() -> None:
+    by_task = tasks()
+    assert all(by_task.values())
+    assert sorted(name for names in by_task.values() for name in names) == sorted(ss.__all__)
+    assert "train" in by_task["Training"]
+    assert {"SequenceClasses", "with_overlap"} <= set(by_task["Classes and data sets"])
