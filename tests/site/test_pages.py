@@ -22,9 +22,9 @@ def read(site: Path, document: str) -> str:
     return (site / f"{document}.html").read_text(encoding="utf8")
 
 
-@pytest.mark.parametrize("drawing", ["ss-board", "ss-graph"])
-def test_home_page_links_every_statement_that_has_a_chapter(site: Path, drawing: str) -> None:
-    home = read(site, "chapters/index")
+@pytest.mark.parametrize(("drawing", "page"), [("ss-board", "verdicts"), ("ss-graph", "graph")])
+def test_board_and_graph_link_every_statement(site: Path, drawing: str, page: str) -> None:
+    home = read(site, f"chapters/{page}")
     drawn = home[home.index(f'class="{drawing}"') :].partition("</table>" if drawing == "ss-board" else "</svg>")[0]
     linked = set(re.findall(r'href="statements/(\w+)\.html"', drawn))
     assert linked == set(STATEMENTS)
