@@ -47,10 +47,10 @@ def formulas_of(module: ModuleType) -> list[str]:
     lines = []
     if module is symbols:
         for symbol in SYMBOLS.values():
-            lines += _entry(module, symbol.name, f":math:`{sympy.latex(symbol.expression)}`. {symbol.meaning}")
+            lines += _entry(symbol.name, f":math:`{sympy.latex(symbol.expression)}`. {symbol.meaning}")
     for formula in FORMULAS.values():
         if vars(module).get(formula.name) is formula.expression:
-            lines += _entry(module, formula.name, *describe(formula))
+            lines += _entry(formula.name, *describe(formula))
     return lines
 
 
@@ -66,9 +66,9 @@ def describe(formula: Formula) -> tuple[str, ...]:
     return formula.meaning, f".. math:: {sympy.latex(formula.expression)}", " ".join(known)
 
 
-def _entry(module: ModuleType, name: str, *paragraphs: str) -> list[str]:
+def _entry(name: str, *paragraphs: str) -> list[str]:
     texts = (text if text.startswith(".. math::") else _escape(text) for text in paragraphs)
-    return ["", f".. py:data:: {module.__name__}.{name}", "", *(line for text in texts for line in (f"   {text}", ""))]
+    return ["", f".. py:data:: {name}", "", *(line for text in texts for line in (f"   {text}", ""))]
 
 
 def skip_exported(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: dict[str, Any]) -> bool | None:
