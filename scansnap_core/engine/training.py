@@ -181,7 +181,7 @@ def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> 
     weight = tensor(1 / (settings.batch_size or classes.num_classes))
     labels = [torch.tensor(each, device=device) for each in (tokens, compact.queries, outputs.labels)]
 
-    def gradients() -> Gradients:
+    def drawn_batch() -> variants.Batch:
         drawn, q = source.batch()
         if len(held) < len(tokens):
             frequencies = np.zeros((*q.shape[:-1], len(tokens)))
@@ -189,7 +189,9 @@ def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> 
             q = frequencies
         index = torch.as_tensor(drawn, device=device).unsqueeze(1)
         samples = tensor(q).unsqueeze(1), queries[index], targets[index], weight.expand(index.shape)
-        batch = variants.Batch(*samples, multiplicity, *labels)
+        return variants.Batch(*samples, multiplicity, *labels)
+
+    def gradients(batch: variants.Batch) -> Gradients:
         return variants.plain(batch, Y, Z) if isinstance(model, str) else variants.ascent(model, batch, Y, Z)
 
     optimizer = optimizer_of(classes, settings, Y, Z, tokens, outputs)
@@ -201,7 +203,8 @@ def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> 
             states[step] = (Y.clone(), Z.clone())
         if step == settings.end or (step % FINITE_CHECK_EVERY == 0 and not last.isfinite().any()):
             break
-        found = gradients()
+        batch = drawn_batch()  # kept to the next step: freed at once, its memory would go back and be fetched anew
+        found = gradients(batch)
         loss[step - settings.start] = last = found.loss
         optimizer.step(found.Y, found.Z)
 
