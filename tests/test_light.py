@@ -106,7 +106,7 @@ def test_the_command_line_audits(hidden: str) -> None:
 def test_a_command_names_the_extra_that_it_needs(
     hidden: str, tmp_path: Path, arguments: str, missing: str, extra: str
 ) -> None:
-    done = alone(hidden, COMMAND, *arguments.format(example=EXAMPLE, folder=tmp_path).split())
+    done = alone(hidden, COMMAND, *(word.format(example=EXAMPLE, folder=tmp_path) for word in arguments.split()))
     message = rf"scansnap: error: {missing}: it isn't installed; pip install 'scansnap_core\[{extra}\]'\n"
     assert re.fullmatch(message, done.stderr)
     assert done.returncode == 2

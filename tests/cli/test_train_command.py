@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import warnings
@@ -37,7 +38,9 @@ def test_it_stores_what_train_returns(tmp_path: Path, capsys: pytest.CaptureFixt
         )  # fmt: skip
         xr.testing.assert_equal(stored, expected)
         assert stored.attrs.items() >= expected.attrs.items()
-        assert stored.attrs["command"].startswith(f"scansnap train {EXAMPLE} --lr-y 1 2 --lr-z 0.5 --steps 20")
+        assert stored.attrs["command"].startswith(
+            f"scansnap train {shlex.quote(str(EXAMPLE))} --lr-y 1 2 --lr-z 0.5 --steps 20"
+        )
         assert stored.attrs["numpy_version"] == np.__version__
         assert {"scansnap_core_version", "torch_version", "class_file_sha256"} <= stored.attrs.keys()
     lines = stdout.splitlines()

@@ -14,7 +14,7 @@ from scansnap_core.theory.formulas import FORMULAS, SYMBOLS, attention, correlat
 
 
 def listed(module: ModuleType) -> dict[str, str]:
-    parts = re.split(r"^\.\. py:data:: [\w.]+\.(\w+)$", "\n".join(docstrings.formulas_of(module)), flags=re.MULTILINE)
+    parts = re.split(r"^\.\. py:data:: (\w+)$", "\n".join(docstrings.formulas_of(module)), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
