@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import check_count, check_numbers
+from scansnap_core.rules import check_count, check_memory, check_numbers
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 
@@ -76,6 +75,7 @@ def h_star(steps: int, vocab_size: float, lr_y: float) -> Floats:
     array([0.    , 0.01  , 0.0198])
     """
     check_count("steps", steps, least=0)
+    check_memory(f"{steps} values of h*", 8.0 * steps)
     M, rate = float(_vocabulary(vocab_size)), float(_rate(lr_y))
     values = np.zeros(steps + 1)
     for s in range(steps):
@@ -106,13 +106,9 @@ def omega(vocab_size: ArrayLike) -> tuple[Floats, Floats]:
     >>> [float(value.round(3)) for value in omega(1000)]
     [0.0, 0.32]
     """
-    M = np.asarray(vocab_size, dtype=np.float64)
-    if not np.all(1 + math.e < M):  # 1 + e as a float is less than 1 + e
-        raise BadInput(
-            value=f"vocab_size = {M}",
-            rule="exp(M h) meets (M - 1) M h from M = 1 + e on (Lemma 8)",
-            remedy="use 4 tokens or more",
-        )
+    least = math.nextafter(1 + math.e, 4)  # 1 + e as a float is less than 1 + e
+    rule = "exp(M h) meets (M - 1) M h from M = 1 + e on (Lemma 8)"
+    M = check_numbers("vocab_size", vocab_size, least=least, rule=rule, remedy="use 4 tokens or more")
     u_lower, u_upper = (-lambertw(-1 / (M - 1), branch).real for branch in (0, -1))
     # 2 + ln(u_lower/M)/ln M with u_lower = exp(u_lower)/(M - 1), written so that nothing cancels
     return np.asarray((u_lower - np.log1p(-1 / M)) / np.log(M)), np.asarray(u_upper / np.log(M) - 1)

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import xarray as xr
 
+from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
+from scansnap_core.rules import check_rate, is_real, shown
 from scansnap_core.theory import clocks, flows, formulas
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.solving import solve
@@ -40,6 +42,10 @@ def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[floa
     >>> [round(time) for time in transition(10, 1000, 0.5)]
     [138, 365]
     """
+    for name, value in (("num_classes", num_classes), ("vocab_size", vocab_size)):
+        if not is_real(value) or not (math.isfinite(value) and value > 0):
+            raise BadInput(value=f"{name} = {shown(value)}", rule="a positive finite number", remedy="pass e.g. 10")
+    check_rate("lr_y", lr_y)
     size = (num_classes, vocab_size, lr_y)
     return float(_t_0_prime(*size)), float(_t_0(*size, clocks.omega(vocab_size)[1]))
 

@@ -16,9 +16,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine import model
-from scansnap_core.rules import check_flow_rate, check_rate
+from scansnap_core.rules import check_choice, check_flow_rate, check_rate
 from scansnap_core.theory import clocks, formulas, spectrum
 from scansnap_core.theory.functions import function_of
 
@@ -120,6 +120,7 @@ class TrueFlow(Flow):
     name = "true flow"
 
     def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float) -> None:
+        check_classes(classes)
         compact, K = classes.compact, classes.num_classes
         outputs = classes.outputs
         L, Q = len(compact.tokens), len(compact.queries)
@@ -217,8 +218,8 @@ class IdealisedFlow(Flow):
     name = "idealised"
 
     def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float, clock: str = "steps") -> None:
-        if clock not in ("steps", "printed"):
-            raise BadInput(value=f"clock = {clock!r}", rule="the choices are steps, printed", remedy="use one of them")
+        check_classes(classes)
+        check_choice("clock", clock, ("steps", "printed"))
         compact, K = classes.compact, classes.num_classes
         shapes = {"Z": (len(compact.queries), len(compact.tokens)), "B": (K,)}
         super().__init__(classes, lr_y, lr_z, shapes, class_weight=1 / K if clock == "steps" else 1.0)

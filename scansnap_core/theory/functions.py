@@ -18,6 +18,7 @@ import sympy as sp
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import listed, shown
 
 if TYPE_CHECKING:
     import torch
@@ -93,7 +94,14 @@ def stable_form(
     >>> stable_form(formulas.alpha_target, (formulas.h_, formulas.M))[1]
     sigmoid(M*h - log(M - 1))
     """
-    arrays = [sp.Symbol(a.name, **a.assumptions0) if isinstance(a, sp.IndexedBase) else a for a in arguments]
+    if not isinstance(expression, sp.Expr):
+        raise BadInput(value=f"expression = {shown(expression)}", rule="a formula is SymPy's", remedy="pass e.g. gamma")
+    given = listed("arguments", arguments)
+    if wrong := [a for a in given if not isinstance(a, sp.Symbol | sp.IndexedBase)]:
+        raise BadInput(
+            value=f"the argument {shown(wrong[0])}", rule="arguments are symbols", remedy="pass e.g. (h_, M)"
+        )
+    arrays = [sp.Symbol(a.name, **a.assumptions0) if isinstance(a, sp.IndexedBase) else a for a in given]
     whole = _without_indices(expression.replace(sp.Sum, _stable_sum), {array.name: array for array in arrays})
     missing = whole.free_symbols - set(arrays)
     if missing:

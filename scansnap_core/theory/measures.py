@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +12,7 @@ from scipy import special
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.rules import check_numbers, shown
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 
@@ -62,6 +66,8 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     array([[0.637, 0.637],
            [0.636, 0.636]])
     """
+    check_classes(classes)
+    check_labelled("c", c, "class", "token")
     held = (classes.labels(classes.distinct_tokens(n)) for n in range(classes.num_classes))
     distinct = np.array([np.isin(c.token, tokens) for tokens in held])
     own = np.where(distinct, c.transpose(..., "class", "token").values, 0.0)
@@ -97,7 +103,10 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
            [1.]])
     """
     Z = on_axes_of(Z, classes)
-    thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+    rule, remedy = "thresholds are a number or a list of numbers", "pass e.g. [0.01, 0.02]"
+    thresholds = np.atleast_1d(check_numbers("thresholds", thresholds, least=-math.inf, rule=rule, remedy=remedy))
+    if thresholds.ndim > 1:
+        raise BadInput(value=f"thresholds of shape {thresholds.shape}", rule=rule, remedy=remedy)
     logits = Z.transpose(..., "query", "token")
     frozen = np.zeros((*logits.shape[:-1], classes.vocab_size - len(classes.compact.tokens)))
     softmax = special.softmax(np.concatenate([logits.values, frozen], axis=-1), axis=-1)
@@ -125,7 +134,28 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
     >>> ss.relative_gain(c, token=2, other=1).values.round(2)
     array([3.  , 3.01])
     """
+    check_labelled("c", c, "token")
+    for name, each in (("token", token), ("other", other)):
+        if (
+            isinstance(each, bool)
+            or not isinstance(each, str | int | np.integer)
+            or each not in c.token.values.tolist()
+        ):
+            raise BadInput(value=f"{name} = {shown(each)}", rule="a token that c holds", remedy="choose from c.token")
     return c.isel(token=0, drop=True).copy(data=_r(c.sel(token=token), c.sel(token=other)))
+
+
+def check_labelled(name: str, values: Any, *dims: str) -> None:
+    """Raise :class:`BadInput` unless values are a labelled array of numbers that has these dimensions."""
+    labelled = isinstance(values, xr.DataArray) and values.dtype.kind in "fiu"
+    if not labelled or not set(dims) <= {str(dim) for dim in values.dims}:
+        raise BadInput(
+            value=f"{name} = {shown(values)}",
+            rule=" over ".join(
+                ["a labelled array (xarray.DataArray) of numbers", *([", ".join(dims)] if dims else [])]
+            ),
+            remedy="pass what train or solve recorded, e.g. run.Z",
+        )
 
 
 def growth_factor(z: NDArray[np.float64], z_0: float | NDArray[np.float64]) -> NDArray[np.float64]:
@@ -147,6 +177,7 @@ def on_axes_of(
         Several data sets at once, or values over other queries or tokens than the classes'.
     """
     check_classes(classes)
+    check_labelled("Z", values)
     if "data" in values.dims:
         raise BadInput(
             value=f"{values.name} of {values.sizes['data']} data sets",

@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 from sympy import diff
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.theory import clocks, formulas, measures, spectrum
 from scansnap_core.theory.flows import Floats, IdealisedFlow
 from scansnap_core.theory.functions import function_of
@@ -117,6 +117,7 @@ def theory_of(
     >>> found.B.isel(recorded=-1).values.round(3), found.B.equation
     (array([0.258, 0.258]), 'Theorem 3')
     """
+    check_classes(classes)
     if run is None:
         if lr_y is None or lr_z is None or times is None:
             raise BadInput(

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import check_numbers
+from scansnap_core.rules import check_choice, check_numbers, is_real, shown
 from scansnap_core.theory.flows import Floats, Flow
 
+METHODS = ("LSODA", "DOP853", "RK45", "RK23", "Radau", "BDF")
 UNITS = {"step": "steps of batch size 1", "round": "rounds t/K of K steps", "tau": "tau = eta_Y t/K"}
 """What times can count."""
 _DIMS = {"Y": ("token", "output"), "Z": ("query", "token"), "B": ("class",)}
@@ -75,9 +76,16 @@ def solve(
     >>> path.recorded.units
     'steps of batch size 1'
     """
+    if not isinstance(flow, Flow):
+        raise BadInput(value=f"flow = {shown(flow)}", rule="a flow is integrated", remedy="pass e.g. a TrueFlow")
+    check_choice("unit", unit, list(UNITS))
+    check_choice("method", method, METHODS)
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if not is_real(tolerance) or not 0 < tolerance < 1:
+            raise BadInput(
+                value=f"{name} = {shown(tolerance)}", rule="a tolerance lies between 0 and 1", remedy="pass e.g. 1e-10"
+            )
     classes = flow.classes
-    if unit not in UNITS:
-        raise BadInput(value=f"unit = {unit!r}", rule=f"the choices are {', '.join(UNITS)}", remedy="use one of them")
     steps_of = {"step": 1.0, "round": classes.num_classes, "tau": classes.num_classes / flow.lr_y}[unit]
     recorded = _checked_times(times)
     start = _start(flow, initial)

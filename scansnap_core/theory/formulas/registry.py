@@ -8,6 +8,9 @@ from typing import Literal
 
 import sympy as sp
 
+from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import shown
+
 Origin = Literal["printed", "repaired", "ours"]
 
 STEPS = "steps of batch size 1"
@@ -134,6 +137,11 @@ def find(word: str = "", *, equation: int | None = None, symbol: str | None = No
     symbol
         The name under which a symbol is imported.
 
+    Raises
+    ------
+    BadInput
+        A word or symbol that is no text, an equation that is no number.
+
     Examples
     --------
     >>> [formula.name for formula in find(equation=85)]
@@ -143,6 +151,10 @@ def find(word: str = "", *, equation: int | None = None, symbol: str | None = No
     >>> find("Lemma 7")[0].expression
     2*eta_Y/M
     """
+    for name, asked, kind in (("word", word, str), ("equation", equation, int), ("symbol", symbol, str)):
+        if not isinstance(asked, kind) and not (asked is None and name != "word"):
+            rule, remedy = "words and symbols are text, an equation is a number", 'pass e.g. find("speed", equation=85)'
+            raise BadInput(value=f"{name} = {shown(asked)}", rule=rule, remedy=remedy)
     return [
         formula
         for formula in FORMULAS.values()
