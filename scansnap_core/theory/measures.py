@@ -125,6 +125,8 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
 def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
     """r_{l/l'|n} = (c_l/c_l')^2 - 1 (Theorem 3) of two tokens, over the other dimensions of c.
 
+    Infinite where the other token has no attention, NaN where neither has any.
+
     Examples
     --------
     >>> import scansnap_core as ss
@@ -142,7 +144,8 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
             or each not in c.token.values.tolist()
         ):
             raise BadInput(value=f"{name} = {shown(each)}", rule="a token that c holds", remedy="choose from c.token")
-    return c.isel(token=0, drop=True).copy(data=_r(c.sel(token=token), c.sel(token=other)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return c.isel(token=0, drop=True).copy(data=_r(c.sel(token=token), c.sel(token=other)))
 
 
 def check_labelled(name: str, values: Any, *dims: str) -> None:
