@@ -66,8 +66,8 @@ def test_replay_draws_in_the_authors_order() -> None:
         random.seed(seed)
         torch.manual_seed(seed + 2)
         decoder, attention = torch.nn.Linear(M, M, bias=False), torch.nn.Linear(M, M, bias=False)
-        assert torch.tensor(Y[s]).equal(decoder.weight.detach().T[classes.tokens].double())
-        assert torch.tensor(Z[s]).equal(attention.weight.detach()[[6, 7]][:, classes.tokens].double())
+        assert torch.tensor(Y[s]).equal(decoder.weight.detach().T[classes.tokens.copy()].double())
+        assert torch.tensor(Z[s]).equal(attention.weight.detach()[[6, 7]][:, classes.tokens.copy()].double())
         for drawn, q in batches:
             for b in range(BATCH):
                 n = random.choice(range(K))
