@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -15,6 +16,12 @@ from scansnap_core.engine.vectors import LANES
 
 CHUNK = 128
 """Steps whose samples are drawn at a time: they take CHUNK x B x S numbers."""
+
+
+def num_threads() -> int:
+    """What OMP_NUM_THREADS says, as for NumPy and PyTorch, or else the cores that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or cores or 1)
 
 
 class SharedRuns:
