@@ -102,7 +102,11 @@ def test_keyboard_alone(show: Callable[..., Page]) -> None:
 DRAG = """async () => {
   const root = document.querySelector('.ss-lab');
   const slider = root.querySelector('[data-field=etaY] [type=range]');
-  const turn = () => new Promise(done => { const c = new MessageChannel(); c.port1.onmessage = done; c.port2.postMessage(0); });
+  const turn = () => new Promise(done => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = done;
+    channel.port2.postMessage(0);
+  });
   const waits = [];
   for (let i = 1; i <= 25; i++) {
     const [before, asked] = [root.lab.picture, performance.now()];
