@@ -34,8 +34,8 @@ WITHOUT_CARD = {
     "one_path",
 }
 """Chapters that still have no card at their head: none may be added."""
-LONG = 40
-"""Lines of code that no reader should have to scroll by between a question and its answer."""
+LONGEST = 25
+"""Lines of code that a reader may have to scroll by between a question and its answer."""
 
 
 @pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
@@ -57,7 +57,7 @@ def test_chapter_opens_with_its_card(path: Path) -> None:
 def test_code_that_stays_visible_is_short(path: Path) -> None:
     cells = [cell for cell in code_cells(read_notebook(path)) if "hide-input" not in cell.metadata.get("tags", [])]
     longest = max(cells, key=lambda cell: cell.source.count("\n"))
-    assert longest.source.count("\n") + 1 < LONG, f"fold it by the tag hide-input, or split it:\n{longest.source}"
+    assert longest.source.count("\n") + 1 <= LONGEST, f"fold it by the tag hide-input, or split it:\n{longest.source}"
 
 
 def test_chapters_claim_what_was_reviewed() -> None:
