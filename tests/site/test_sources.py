@@ -27,7 +27,6 @@ CHAPTERS = ROOT / "chapters"
 PAGES = read_pages(ROOT)
 WITHOUT_CARD = {
     "assumptions",
-    "corollary_2",
     "cost",
     "fig_03",
     "fig_05",
@@ -40,9 +39,6 @@ WITHOUT_CARD = {
     "fig_12",
     "first_steps",
     "lemma_06",
-    "lemma_07",
-    "lemma_08",
-    "lemma_09",
     "lemma_10",
     "lemma_11",
     "lemma_12",
