@@ -38,7 +38,6 @@ WITHOUT_CARD = {
     "fig_11",
     "fig_12",
     "first_steps",
-    "lemma_06",
     "lemma_10",
     "lemma_11",
     "lemma_12",
