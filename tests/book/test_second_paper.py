@@ -10,7 +10,7 @@ from scansnap_core.book.board import board_html, errata_html
 from scansnap_core.book.claims import CLAIMS_FILE
 from scansnap_core.book.graph import graph_svg
 from scansnap_core.ledger import VERDICT_MIME
-from tests.book.books import CHAPTER, GOOD_CELLS, code_cell, registered
+from tests.book.books import CHAPTER, GOOD_CELLS, code_cell, heading, registered
 from tests.book.conftest import Run
 
 NOTEBOOK = Path("chapters", "li2023_lemma_08.ipynb")
@@ -20,6 +20,11 @@ PAPER = """\
 REFUTED = (
     "lemma.witness('numeric').refute('a tenth', 0.7, '<=', 0.6, control=another(0.3), control_is='so', "
     "place='Lemma 8', printed='2', repair='1', consequence='none')"
+)
+CONCLUDED = (
+    "from dataclasses import replace\n\nfrom scansnap_core.ledger import Repair\n\n"
+    "repair = Repair('1', 'Everywhere.', 'a tenth')\n"
+    "lemma.conclude(replace(card, printed=Printed('a tenth', 'It fails.'), repaired=repair))"
 )
 
 
@@ -34,8 +39,8 @@ def content(book: Path) -> dict[str, str]:
 def add_the_statement(book: Path) -> None:
     sources = [source.replace("lemma_08", "li2023_lemma_08") for source in GOOD_CELLS]
     cells = [
-        nbformat.v4.new_markdown_cell("# Lemma 8 of Li et al. (2023): a heading"),
-        *map(code_cell, [*sources[:-1], REFUTED, sources[-1]]),
+        nbformat.v4.new_markdown_cell(heading("Lemma 8 of Li et al. (2023)")),
+        *map(code_cell, [*sources[:-1], REFUTED, CONCLUDED]),
     ]
     metadata = registered("lemma_08", paper="li2023", title="Another growth", uses=["lemma_08"])
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), book / NOTEBOOK)
