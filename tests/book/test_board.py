@@ -13,7 +13,7 @@ from scansnap_core.book.errata import ERRATA_FILE
 from scansnap_core.book.graph import TITLE_CHARACTERS, drawn_graph, graph_svg
 from scansnap_core.book.stored import Stored, read_stored
 from scansnap_core.ledger import page, read_pages
-from scansnap_core.ledger.entries import VERDICT_MIME, Check, Conclusion, Refutation
+from scansnap_core.ledger.entries import VERDICT_MIME, Check, Conclusion, Refutation, Row
 from tests.book.books import PAPERS, registered
 
 ROOT = Path(__file__).parents[2]
@@ -29,6 +29,11 @@ errata:
     because: seen twice
     places: [{page: lemma_03, what: rate <s>}, {page: one_path, what: rate <s>}]
 """
+CARD = (
+    Row("as printed", "holds", "It holds."),
+    Row("under SGD", "in part", "Half."),
+    Row("under the true gradient", "fails", "No."),
+)
 HOLDS = {"verdict": "holds"}
 CONDITION = {"verdict": "holds under a condition"}
 FAILS = {"verdict": "fails as printed"}
@@ -39,7 +44,13 @@ def url(page_id: str) -> str:
 
 
 def write_chapter(
-    book: Path, page_id: str, *refutations: Refutation, verdict_of: str = "", cleared: bool = False, **registers: Any
+    book: Path,
+    page_id: str,
+    *refutations: Refutation,
+    verdict_of: str = "",
+    cleared: bool = False,
+    card: tuple[Row, ...] = (),
+    **registers: Any,
 ) -> None:
     """A chapter below a folder of its own, and the table of contents if there is none."""
     path = book / "chapters" / "some" / f"{page_id}.ipynb"
@@ -51,7 +62,7 @@ def write_chapter(
     nbformat.write(notebook, path)
     if not cleared:
         concluded = page(verdict_of, ROOT) if verdict_of else page(page_id, book)
-        conclusion = Conclusion(concluded, (CHECK,), refutations)
+        conclusion = Conclusion(concluded, (CHECK,), refutations, card)
         cell.outputs = [nbformat.v4.new_output("display_data", {VERDICT_MIME: conclusion.as_json()})]
         nbformat.write(notebook, path)
 
@@ -155,6 +166,17 @@ def test_the_board_refuses_errata_that_are_not_the_chapters(book: Path) -> None:
     (book / ERRATA_FILE).unlink()
     with pytest.raises(BadInput, match="2 refutations have no number"):
         board_html(book, url)
+
+
+def test_the_board_says_what_is_left_under_other_dynamics(tmp_path: Path) -> None:
+    write_chapter(tmp_path, "lemma_14", card=CARD)
+    write_chapter(tmp_path, "lemma_17")
+    board = board_html(tmp_path, url)
+    heads = board.partition("</thead>")[0]
+    assert heads.index("under the true gradient</th>") < heads.index("under SGD</th>")
+    cells = '<td class="ss-under ss-fails">fails</td><td class="ss-under ss-condition">in part</td></tr>'
+    assert row(board, "Lemma 14").count(cells) == 1
+    assert row(board, "Lemma 17").count('<td class="ss-under ">–</td>') == 2
 
 
 def test_the_graph_links_every_statement(book: Path) -> None:

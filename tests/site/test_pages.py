@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from playwright.sync_api import BrowserContext
 from pybtex.database import parse_string
 
 from scansnap_core.book.errata import errata_json, read_errata
+from scansnap_core.book.stored import read_stored
 from scansnap_core.ledger import read_pages, statements
 from scansnap_core.theory.formulas import FORMULAS, SYMBOLS
 from tests.site.book import ROOT, documents
@@ -119,6 +121,26 @@ def test_the_files_for_scripts_and_citation_managers_are_there(site: Path) -> No
         "scansnap",
         "tian2023",
     ]
+
+
+def test_card_shows_the_stored_numbers_and_leads_to_cells_of_the_page(site: Path) -> None:
+    cards = 0
+    for page_id, verdict in read_stored(ROOT).verdicts.items():
+        (document,) = (d for d in documents() if d.rpartition("/")[2] == page_id)
+        page = read(site, document)
+        assert ('class="ss-card-at-head' in page) is ("card" in verdict)
+        if "card" not in verdict:
+            continue
+        cards += 1
+        card = page[page.index('class="ss-card-at-head') : page.index("</div>\n<", page.index("</dl>"))]
+        assert re.findall(r"<strong>(.*?)</strong>, required", card) == [
+            escape(row["number"]) for row in verdict["card"] if row["number"]
+        ]
+        links = re.findall(r'href="#([\w-]+)"', card)
+        assert len(links) == sum(bool(row["number"]) for row in verdict["card"]) + bool(verdict["figure"])
+        assert [link for link in links if page.count(f'id="{link}"') != 1] == []
+        assert card.count("<img") == bool(verdict["figure"])
+    assert cards
 
 
 def test_only_pages_with_a_lab_load_its_script(site: Path) -> None:
