@@ -10,8 +10,8 @@ CSS classes
     The board (``table``); a row (``tr``) has its verdict's class (``ss-holds``, ``ss-condition``, ``ss-fails``,
     ``ss-reproduced``, ``ss-differs``, ``ss-open``) and ``ss-full`` if it is fully verified.
 ``ss-title``, ``ss-said``, ``ss-verdict-word``, ``ss-numbers``, ``ss-waits``, ``ss-under``
-    In its cells: the title, what a witness said, the verdict, its errata (each a ``ss-number``), what a full verification
-    still waits for, and the word for other dynamics, which has a verdict's class.
+    In its cells: the title, what a witness said, the verdict, its errata (each a ``ss-number``), what a full
+    verification still waits for, and the word for other dynamics, which has a verdict's class.
 """
 
 from collections.abc import Callable

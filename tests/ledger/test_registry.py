@@ -42,7 +42,7 @@ def test_there_are_25_statements_10_figures_and_pages_of_the_books_own() -> None
 def test_pages_are_listed_kind_by_kind() -> None:
     kinds = list(dict.fromkeys(entry.kind for entry in PAGES.values()))
     assert kinds == ["lemma", "theorem", "corollary", "figure", "notation", "beyond"]
-    assert list(PAGES)[-4:] == ["assumptions", "one_path", "real_text", "cost"]
+    assert list(PAGES)[-5:] == ["assumptions", "who_wins", "one_path", "real_text", "cost"]
 
 
 def test_edges_lead_to_statements_and_never_around() -> None:
