@@ -19,9 +19,10 @@ _ARGUMENTS = re.compile(r"\([^()]*\)")
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the notation tables: its anchor, the symbol as it stands there, and its meaning."""
+    """A row of the notation tables: its anchor, a name for ears, the symbol as it stands there, and its meaning."""
 
     anchor: str
+    spoken: str
     formula: nodes.math
     meaning: nodes.entry
     needs_index: bool
@@ -45,7 +46,9 @@ def notation_rows(doctree: nodes.document) -> dict[str, Row]:
             spelled = symbol.name.replace("'", "-prime").replace("*", "star")
             row["ids"].append(SYMBOL_ROW + re.sub(r"[^A-Za-z0-9]+", "-", symbol.accent + spelled).strip("-"))
         needs_index = symbol.indexed and not symbol.name.startswith("\\")
-        found[symbol.accent + symbol.name] = Row(row["ids"][0], formula.deepcopy(), row[1].deepcopy(), needs_index)
+        found[symbol.accent + symbol.name] = Row(
+            row["ids"][0], symbol.words, formula.deepcopy(), row[1].deepcopy(), needs_index
+        )
 
     for table in doctree.findall(nodes.table):
         head = next(table.findall(nodes.thead))[0]
@@ -78,13 +81,17 @@ def formulas_of(doctree: nodes.document) -> list[str]:
 def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
     known: dict[str, Row] = getattr(app.env, "notation_rows", {})
     used = {row.anchor for tex in formulas_of(doctree) for symbol in symbols(tex) if (row := meant_by(symbol, known))}
-    rows = {row.anchor: row for row in known.values() if row.anchor in used}
+    rows: dict[str, Row] = {}
+    for row in known.values():  # a row of two symbols is shown by its first
+        if row.anchor in used:
+            rows.setdefault(row.anchor, row)
     if document == NOTATION or not rows:
         return
     address = app.builder.get_relative_uri(document, NOTATION)
     items = nodes.definition_list()
     for row in rows.values():
-        link = nodes.reference("", "", row.formula.deepcopy(), internal=True, refuri=f"{address}#{row.anchor}")
+        name = nodes.inline("", row.spoken, classes=["visually-hidden"])  # a formula alone gives a link no name
+        link = nodes.reference("", "", row.formula.deepcopy(), name, internal=True, refuri=f"{address}#{row.anchor}")
         meaning = nodes.definition("", *row.meaning.deepcopy().children)
         items += nodes.definition_list_item("", nodes.term("", "", link), meaning)
     summary = f'<details class="ss-symbols"><summary>Symbols on this page ({len(rows)})</summary>'

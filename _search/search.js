@@ -85,9 +85,14 @@
     status.textContent = query === "" ? "" : found.length ? `${found.length} places` : `Nothing was found for “${query}”.`;
     list.replaceChildren(
       ...found.slice(0, SHOWN).map(({ id, terms }) => {
-        const { title, page, text } = records.get(id);
+        const { title, page, text, symbols } = records.get(id);
         const link = make("a", title);
         link.href = id;
+        if (words(title).length === 0) {
+          const name = make("span", symbols || page); // a formula alone gives a link no name
+          name.className = "visually-hidden";
+          link.append(name);
+        }
         return make("li", link, title === page ? "" : make("span", ` ${page}`), excerpt(text, terms));
       }),
     );

@@ -45,7 +45,7 @@ def book_html(site: Path, parts: Iterable[tuple[str | None, list[str]]]) -> str:
     return (
         f'<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf8">{head}'
         f"<style>{PRINT}</style></head>"
-        f'<body><main class="bd-content"><div class="bd-article">{"".join(body)}</div></main></body></html>'
+        f'<body><main class="bd-content">{"".join(body)}</main></body></html>'
     )
 
 
