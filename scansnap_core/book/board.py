@@ -21,7 +21,7 @@ from typing import Any
 
 from scansnap_core.book.stored import Stored, read_stored
 from scansnap_core.ledger.display import VERDICT_CLASS, refutation_anchor
-from scansnap_core.ledger.entries import JUDGES, OPEN, WITNESSES
+from scansnap_core.ledger.entries import JUDGES, OPEN, VOICES
 from scansnap_core.ledger.markup import render
 from scansnap_core.ledger.pages import Page
 
@@ -30,7 +30,7 @@ _NAMED_GROUNDS = 4
 
 
 def board_html(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the board: every statement, figure and page beyond its paper with its three witnesses and its verdict.
+    """Draw the board: every statement, figure and page beyond its paper with its witnesses and its verdict.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
         done=sum(stored.verdict_of(s) != OPEN for s in stored.statements),
         total=len(stored.statements),
         full=len(stored.fully_verified),
-        witnesses=WITNESSES,
+        witnesses=VOICES,
         sections=sections,
     )
 
@@ -101,7 +101,7 @@ def errata_html(book: Path, page_url: Callable[[str], str]) -> str:
 def _row(stored: Stored, page: Page, url: str) -> dict[str, Any]:
     verdict = stored.verdict_of(page.id)
     full = " ss-full" if page.id in stored.fully_verified else ""
-    said = [_said(stored, page.id, witness) for witness in WITNESSES]
+    said = [_said(stored, page.id, witness) for witness in VOICES]
     return {
         "page": page,
         "url": url,

@@ -12,7 +12,8 @@ from typing import Any
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.stored import read_stored
-from scansnap_core.ledger.entries import OPEN, WITNESSES
+from scansnap_core.ledger.certificates import PROVED
+from scansnap_core.ledger.entries import OPEN, VOICES
 
 CLAIMS_FILE = Path("chapters", "claims.yaml")
 
@@ -20,20 +21,22 @@ Claims = Mapping[str, list[str]]
 """From a witness to its claims in their order, such as ``"✓ error of (45): ≤ 1e-09"``."""
 
 _HEADER = """\
-# What each chapter checks (✓) and refutes (✗, with what is judged): reviewed by people, who then write it by
-# `scansnap claims --write`. A chapter that claims anything else isn't verified.
+# What each chapter checks (✓), refutes (✗, with what is judged) and proves (∎, with its region): reviewed by people,
+# who then write it by `scansnap claims --write`. A chapter that claims anything else isn't verified.
 """
 _ALIKE = 0.6
 
 
 def claims_of(verdict: Mapping[str, Any]) -> Claims:
     """The claims of a verdict as `Conclusion.as_json` gives it; none of an open one."""
-    lines: dict[str, list[str]] = {witness: [] for witness in WITNESSES}
+    lines: dict[str, list[str]] = {witness: [] for witness in VOICES}
     for check in verdict.get("checks", []):
         lines[check["witness"]].append(f"✓ {check['what']}: {check['required']}")
     for refutation in verdict.get("refutations", []):
         judged = f"✗ {refutation['judges']}: {refutation['what']}"
         lines[refutation["witness"]].append(f"{judged}: {refutation['required']}")
+    lines[PROVED] += [f"∎ {proof['what']}: {proof['region']}" for proof in verdict.get("proofs", [])]
+    lines[PROVED] += [f"◌ only sampled: {entry['what']}" for entry in verdict.get("sampled", [])]
     return {witness: claims for witness, claims in lines.items() if claims}
 
 
@@ -64,7 +67,7 @@ def reviewed_claims(book: Path) -> dict[str, Claims]:
 def claim_faults(reviewed: Claims, found: Claims) -> list[str]:
     """Where a page's claims aren't the reviewed ones: what vanished, is new, was reworded, or stands elsewhere."""
     faults = []
-    for witness in WITNESSES:
+    for witness in VOICES:
         before, after = reviewed.get(witness, []), found.get(witness, [])
         new = [claim for claim in after if claim not in before]
         for claim in before:
