@@ -7,7 +7,7 @@ PROVED = "proved"
 
 KINDS = {
     "algebra": "algebra, for every size",
-    "interval": "interval arithmetic with a lemma for the tail",
+    "interval": "interval arithmetic, with a lemma where a region has no end",
     "decision": "a decision procedure",
     "steps": "a proof in prose, every step checked",
 }

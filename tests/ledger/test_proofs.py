@@ -45,7 +45,7 @@ def test_a_proof_says_region_kind_and_where_the_control_stops(chapter: Chapter, 
     assert outputs[-1]["text/plain"] == (
         "∎ proved: x is below 2\n"
         "    region: all $x > 0$\n"
-        "    proved by: interval arithmetic with a lemma for the tail\n"
+        "    proved by: interval arithmetic, with a lemma where a region has no end\n"
         "    assumes: none\n"
         "    what was done: 3 boxes\n"
         "    control, which must be refused: stops at x in [1.9, 2.5] (a larger number)"
