@@ -34,8 +34,9 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     Parameters
     ----------
     claim, assumptions
-        SymPy relations or Boolean combinations of them, of polynomials with rational coefficients. A quotient's
-        denominator has to be other than 0 by the assumptions, for z3 gives a division by 0 any value.
+        SymPy relations or Boolean combinations of them, of polynomials with rational coefficients. That a symbol is
+        positive or not negative, as it was made, is assumed too. A quotient's denominator has to be other than 0 by the
+        assumptions, for z3 gives a division by 0 any value.
 
     Returns
     -------
@@ -53,17 +54,22 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     """
     solver = z3.Solver()
     solver.set("timeout", TIMEOUT)
+    symbols = set[sp.Symbol]().union(*(sp.sympify(given).free_symbols for given in (claim, *assumptions)))
+    for symbol in sorted(symbols, key=str):
+        if symbol.is_nonnegative:
+            solver.add(_term(symbol) > 0 if symbol.is_positive else _term(symbol) >= 0)
     for assumption in assumptions:
         solver.add(_formula(assumption))
     solver.add(z3.Not(_formula(claim)))
     answer = solver.check()
-    how = f"z3: no counterexample under {len(assumptions)} assumptions"
+    how = "z3 finds no counterexample"
     if answer == z3.unsat:
         return Certificate("decision", True, how)
     if answer == z3.unknown:
         return Certificate("decision", False, "z3", f"z3 gave up: {solver.reason_unknown()}")
     model = solver.model()
-    point = ", ".join(f"{name} = {model[name]}" for name in sorted(model.decls(), key=str))
+    letters = sorted((name for name in model.decls() if name.arity() == 0), key=str)
+    point = ", ".join(f"{name} = {model[name]}" for name in letters)
     return Certificate("decision", False, "z3", f"a counterexample: {point}")
 
 
