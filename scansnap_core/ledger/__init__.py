@@ -1,5 +1,6 @@
-"""The ledger: what was claimed, what was measured, and the verdicts that follow. It knows no mathematics."""
+"""The ledger: what was claimed, what was measured, and the verdicts and cards that follow. It knows no mathematics."""
 
+from scansnap_core.ledger.cards import Card, Finding, Printed, Repair, Silent
 from scansnap_core.ledger.certificates import Certificate, steps
 from scansnap_core.ledger.checks import Chapter, CheckFailed, ControlPassed, Witness
 from scansnap_core.ledger.entries import VERDICT_MIME, VERDICTS, WITNESSES
@@ -12,16 +13,21 @@ __all__ = [
     "VERDICTS",
     "VERDICT_MIME",
     "WITNESSES",
+    "Card",
     "Certificate",
     "Chapter",
     "CheckFailed",
     "ControlPassed",
     "FalseProved",
+    "Finding",
     "NoEvidence",
     "NotProved",
     "Page",
     "Paper",
+    "Printed",
     "ProofWitness",
+    "Repair",
+    "Silent",
     "Witness",
     "page",
     "read_pages",
