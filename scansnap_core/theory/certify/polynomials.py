@@ -34,8 +34,8 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     Parameters
     ----------
     claim, assumptions
-        SymPy relations or Boolean combinations of them, of polynomials with rational coefficients. That a symbol is
-        positive or not negative, as it was made, is assumed too. A quotient's denominator has to be other than 0 by the
+        SymPy relations or Boolean combinations of them, of polynomials with rational coefficients. The sign that a
+        symbol was made with is assumed too. A quotient's denominator has to be other than 0 by the
         assumptions, for z3 gives a division by 0 any value.
 
     Returns
@@ -56,8 +56,7 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     solver.set("timeout", TIMEOUT)
     symbols = set[sp.Symbol]().union(*(sp.sympify(given).free_symbols for given in (claim, *assumptions)))
     for symbol in sorted(symbols, key=str):
-        if symbol.is_nonnegative:
-            solver.add(_term(symbol) > 0 if symbol.is_positive else _term(symbol) >= 0)
+        solver.add(*_signs(symbol))
     for assumption in assumptions:
         solver.add(_formula(assumption))
     solver.add(z3.Not(_formula(claim)))
@@ -71,6 +70,13 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     letters = sorted((name for name in model.decls() if name.arity() == 0), key=str)
     point = ", ".join(f"{name} = {model[name]}" for name in letters)
     return Certificate("decision", False, "z3", f"a counterexample: {point}")
+
+
+def _signs(symbol: sp.Symbol) -> list[Any]:
+    """What SymPy knows of a symbol's sign, and would take out of an assumption as true."""
+    letter = _term(symbol)
+    known = {"positive": letter > 0, "negative": letter < 0, "nonnegative": letter >= 0, "nonpositive": letter <= 0}
+    return [relation for name, relation in known.items() if getattr(symbol, f"is_{name}")]
 
 
 def _formula(relation: Any) -> Any:
