@@ -64,12 +64,19 @@ def quarter(c):
 
 # %% hide
 def third(c):
-    """The lead up to ln(M)/eta_Y, with the gap: u* <= M h(ln(M)/eta_Y) + 1/4 there; beyond L = 12 by d > 0.56."""
-    end = (M * formulas.h).subs({eta_Y: 1, formulas.t: sp.log(M)}).subs(M, sp.exp(L))
-    lead = leads / 2 * sp.log((sp.exp(L) - 1 + sp.exp(end + sp.Rational(1, 4))) / sp.exp(L))
-    beyond = leads / 2 * sp.log(1 + sp.exp(sp.Rational(1, 4) - sp.Rational(56, 100)))
+    """A lead of c at ln(M)/eta_Y would need M h* = M h at ln(M) + c; but there the bound on the lead is below c.
+
+    It rises more slowly than c does, so no larger lead is possible either. Beyond L = 12 d = L - M h is above 0.3.
+    """
+    end = (M * formulas.h).subs({eta_Y: 1, formulas.t: sp.log(M) + c}).subs(M, sp.exp(L))
+    lead = leads / 2 * sp.log((sp.exp(L) - 1 + sp.exp(end)) / sp.exp(L))
+    d, small = sp.Rational(3, 10), sp.Symbol("epsilon", positive=True)  # epsilon = 1/M
     return steps(
-        gap=quarter(sp.Rational(1, 4)), boxes=positive(c - lead, {L: (sp.log(2), 12)}), tail=at(c - beyond, {})
+        a_step_s_lead=lead_of_a_step(leads),
+        slope_at_most_a_quarter_of_it=bool(leads / 2 * sp.Rational(1, 4) * 2 < 1),
+        boxes=positive(c - lead, {L: (sp.log(2), 12)}),
+        d_above=at(sp.exp(-d) - d * (1 - small) - small * (1 + L) - c, {L: 12, small: sp.exp(-12)}),
+        tail=at(c - leads / 2 * sp.log(1 + sp.exp(-d)), {}),
     )
 
 
@@ -142,7 +149,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         sp.Rational(1, 4),
         "$\\frac14$ for $\\frac13$, which this proof can't reach",
         "every real $M \\ge 2$, $0 < \\eta_Y \\le 1$",
-        "Lemma 9 for the tail",
+        "$y/\\ln(1+y)$ rises",
     ),
     (
         "The lead grows without bound as $s \\to \\infty$: no $c$ of Remark 2 serves for all $s$",
