@@ -112,7 +112,7 @@ def test_a_zero_at_the_left_end() -> None:
 
 def test_at_a_point() -> None:
     assert at(u - 1, {u: 2}).proved
-    assert at(u - 1, {u: 1}).gap == "u = 1: 0"
+    assert at(u - 1, {u: 1}).gap == "at u = 1: 0"
 
 
 def test_on_a_ray_with_exponentials() -> None:

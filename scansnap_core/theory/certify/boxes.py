@@ -167,7 +167,8 @@ def positive_from_zero(
 
 
 def at(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int = PRECISION) -> Certificate:
-    """Certify that an expression is positive at a point."""
+    """Certify that an expression is positive at a point, or a number if it has no symbols."""
     value = enclose(expression, values, precision)
     where = ", ".join(f"{symbol} = {written(ball(number))}" for symbol, number in values.items())
-    return Certificate("interval", bool(value > 0), f"at {where}", "" if value > 0 else f"{where}: {written(value)}")
+    how = f"at {where}" if values else "a number"
+    return Certificate("interval", bool(value > 0), how, "" if value > 0 else f"{how}: {written(value)}")
