@@ -72,6 +72,20 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     return Certificate("decision", False, "z3", f"a counterexample: {point}")
 
 
+def cleared(quotient: sp.Expr) -> sp.Expr:
+    """Numerator times denominator: a polynomial with the sign of a quotient of polynomials, wherever that is defined.
+
+    Examples
+    --------
+    >>> from sympy import symbols
+    >>> x, y = symbols("x y")
+    >>> cleared(x / y - 1)
+    y*(x - y)
+    """
+    numerator, denominator = sp.fraction(sp.together(quotient))
+    return numerator * denominator
+
+
 def _signs(symbol: sp.Symbol) -> list[Any]:
     """What SymPy knows of a symbol's sign, and would take out of an assumption as true."""
     letter = _term(symbol)

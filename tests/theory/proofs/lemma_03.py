@@ -2,7 +2,7 @@ import sympy as sp
 
 from scansnap_core.ledger import Chapter, steps
 from scansnap_core.theory import formulas
-from scansnap_core.theory.certify import decide, equal_overlaps, normal_form, vanishes
+from scansnap_core.theory.certify import cleared, decide, equal_overlaps, normal_form, vanishes
 from scansnap_core.theory.certify.overlaps import E_prime_word, E_word, J
 from scansnap_core.theory.formulas import K, M, rho
 
@@ -33,7 +33,7 @@ def update(sign):
 def length(power):
     """Sum of lambda^2/(1+lambda) u_nk^2 where the sum of lambda u_nk^2 is 0: at most a chord over [-l, l] at 0."""
     chord = bound**2 / (1 - bound**2) ** power * (1 - lambda_k)
-    room = sp.numer(sp.together(chord - lambda_k**2 / (1 + lambda_k)))
+    room = cleared(chord - lambda_k**2 / (1 + lambda_k))
     return decide(room >= 0, bound < 1, -bound <= lambda_k, lambda_k <= bound)
 
 
@@ -78,7 +78,7 @@ def in_the_end(limit):
     multiplier = formulas.E_prime_equal + 1 / (M * (1 + (K - 1) * rho))
     return steps(
         multiplier_at_a_class=sp.simplify(other_ideal + multiplier) == 0,
-        multiplier_is_positive=decide(sp.numer(sp.together(multiplier)) > 0, rho < 1, K >= 2, M > K),
+        multiplier_is_positive=decide(cleared(multiplier) > 0, rho < 1, K >= 2, M > K),
         limit=sp.simplify(sp.limit(sp.limit(sp.simplify(ratio), M, sp.oo), rho, 0) - limit) == 0,
     )
 

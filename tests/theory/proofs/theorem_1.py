@@ -2,7 +2,7 @@ import sympy as sp
 
 from scansnap_core.ledger import Chapter, steps
 from scansnap_core.theory import formulas
-from scansnap_core.theory.certify import decide, vanishes
+from scansnap_core.theory.certify import cleared, decide, vanishes
 from scansnap_core.theory.certify.overlaps import E_prime_word, E_word
 from scansnap_core.theory.formulas import Ep_other, Ep_own, Ep_rest, K, M, gamma, h_, q_0, q_0_, q_1, q_1_, theta_other
 
@@ -50,12 +50,12 @@ def with_floor(bound):
     against = 1 / root + (2 * root / K if printed else 0)  # the second for 2 |q_0| (Ew)_n
     lost = sp.expand(summed(formula) - two_parts - (2 * q_0_ * row if printed else 0))
     room = 36 * K / (K + 1) * (M - 1) / M - ratio * against  # over |q_0| min w
-    cleared = sp.numer(sp.together(room))
+    polynomial = cleared(room)
     return steps(
         the_sum_is_the_two_parts_and_this=lost == 0,
         q_1_over_q_0=sp.simplify(q_1 / -q_0 - (M - 1)) == 0,
         positive=decide(
-            cleared > 0, sp.Eq(root**2, K - 1), root >= 1, K >= 2, M >= 36 * K**2, ratio >= 1, ratio <= most
+            polynomial > 0, sp.Eq(root**2, K - 1), root >= 1, K >= 2, M >= 36 * K**2, ratio >= 1, ratio <= most
         ),
     )
 
