@@ -15,11 +15,11 @@ from scansnap_core import BadInput
 from scansnap_core.theory import clocks, formulas
 from scansnap_core.theory.certify import (
     Gamma_ball,
+    as_pair,
     at,
     decide,
     enclose,
     enclose_ode,
-    equal_overlaps,
     gamma_ball,
     h_ball,
     lambert,
@@ -30,7 +30,7 @@ from scansnap_core.theory.certify import (
     positive_on_ray,
     vanishes,
 )
-from scansnap_core.theory.certify.overlaps import E_prime_word, E_word, J
+from scansnap_core.theory.certify.overlaps import ONES, E_prime_word, E_word
 from scansnap_core.theory.formulas import K, rho
 
 u, v = sp.symbols("u v", positive=True)
@@ -143,11 +143,11 @@ def test_coefficients() -> None:
 
 def test_equal_overlaps_of_every_size() -> None:
     one = sp.Identity(K)
-    E = rho * (J - one)
-    E_prime = formulas.E_prime_equal * J - formulas.E_prime_equal * one * (1 + (K - 1) * rho)
-    assert equal_overlaps((one + E) * (one - E_prime)) == (1, 0)
-    assert equal_overlaps((one + E) * (one + E_prime)) != (1, 0)
-    assert equal_overlaps(J**2) == (0, K)
+    E = rho * (ONES - one)
+    E_prime = formulas.E_prime_equal * ONES - formulas.E_prime_equal * one * (1 + (K - 1) * rho)
+    assert as_pair((one + E) * (one - E_prime)) == (1, 0)
+    assert as_pair((one + E) * (one + E_prime)) != (1, 0)
+    assert as_pair(ONES**2) == (0, K)
 
 
 def test_words_in_E_and_its_inverse() -> None:

@@ -12,17 +12,17 @@ with needs("proofs"):
     from scansnap_core.theory.certify.boxes import at, positive, positive_from_zero
     from scansnap_core.theory.certify.branches import lambert
     from scansnap_core.theory.certify.enclosures import Gamma_ball, enclose_ode, gamma_ball, h_ball
-    from scansnap_core.theory.certify.overlaps import equal_overlaps, normal_form, vanishes
+    from scansnap_core.theory.certify.overlaps import as_pair, normal_form, vanishes
     from scansnap_core.theory.certify.polynomials import cleared, decide, nonnegative_coefficients, positive_on_ray
 
 __all__ = [
     "Gamma_ball",
+    "as_pair",
     "at",
     "cleared",
     "decide",
     "enclose",
     "enclose_ode",
-    "equal_overlaps",
     "gamma_ball",
     "h_ball",
     "lambert",

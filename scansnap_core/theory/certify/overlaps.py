@@ -6,14 +6,14 @@ import sympy as sp
 
 from scansnap_core.theory.formulas import K
 
-J = sp.OneMatrix(K, K)
+ONES = sp.OneMatrix(K, K)
 """The matrix of ones."""
 
 E_word, E_prime_word = sp.symbols("E Eprime", commutative=False)
 """E and E' as letters that don't commute; E E' = E' E = E - E' is all that (I + E)(I - E') = I says of them."""
 
 
-def equal_overlaps(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
+def as_pair(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
     """The a and b of a product of matrices aI + bJ, for every size K.
 
     Parameters
@@ -28,7 +28,7 @@ def equal_overlaps(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
 
     Examples
     --------
-    >>> equal_overlaps((sp.Identity(K) + J) * (sp.Identity(K) + J))
+    >>> as_pair((sp.Identity(K) + ONES) * (sp.Identity(K) + ONES))
     (1, K + 2)
     """
     one, ones = sp.symbols("one ones")

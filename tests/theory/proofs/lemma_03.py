@@ -2,8 +2,8 @@ import sympy as sp
 
 from scansnap_core.ledger import Chapter, steps
 from scansnap_core.theory import formulas
-from scansnap_core.theory.certify import cleared, decide, equal_overlaps, normal_form, vanishes
-from scansnap_core.theory.certify.overlaps import E_prime_word, E_word, J
+from scansnap_core.theory.certify import as_pair, cleared, decide, normal_form, vanishes
+from scansnap_core.theory.certify.overlaps import ONES, E_prime_word, E_word
 from scansnap_core.theory.formulas import K, M, rho
 
 proved = Chapter("lemma_03").witness("proved")
@@ -14,9 +14,9 @@ margin_far = A + (K - 1) * rho * B - (1 + (K - 1) * rho) * C
 gamma_beta = near * (A - B) + (M - K) * far * (C - B)
 gamma_iota = (K - 1) * near * (A - B) + (M - K) * far * (A - C)
 # %% idea
-unit, lambda_k, bound = sp.Identity(K), sp.Symbol("lambda_k", real=True), sp.Symbol("lambda_1", positive=True)
-overlaps = (1 - rho) * unit + rho * J  # I + E where all overlaps are rho
-inverse = (unit - rho / (1 + (K - 1) * rho) * J) / (1 - rho)
+one_K, lambda_k, bound = sp.Identity(K), sp.Symbol("lambda_k", real=True), sp.Symbol("lambda_1", positive=True)
+gram_all = (1 - rho) * one_K + rho * ONES  # I + E where all overlaps are rho
+inverse_all = (one_K - rho / (1 + (K - 1) * rho) * ONES) / (1 - rho)
 
 
 def update(sign):
@@ -30,7 +30,7 @@ def update(sign):
     )
 
 
-def length(power):
+def size_of_change(power):
     """Sum of lambda^2/(1+lambda) u_nk^2 where the sum of lambda u_nk^2 is 0: at most a chord over [-l, l] at 0."""
     chord = bound**2 / (1 - bound**2) ** power * (1 - lambda_k)
     room = cleared(chord - lambda_k**2 / (1 + lambda_k))
@@ -38,17 +38,17 @@ def length(power):
 
 
 # %% hide
-def equal(classes):
-    """The margins and coefficients of cell (7), from V = (a - b) I + b J and one column c, with K or fewer classes."""
-    V = (A - B) * unit + B * J
+def all_equal(classes):
+    """The margins and coefficients above, from V = (a - b) I + b J and one column c."""
+    V = (A - B) * one_K + B * ONES
     own = (classes - 1) * near + (M - classes) * far
-    W_own, W_other = equal_overlaps(overlaps * V)
-    error = (own + near) * unit - near * J
-    seen_own, seen_other = equal_overlaps(error * V)
+    W_own, W_other = as_pair(gram_all * V)
+    error = (own + near) * one_K - near * ONES
+    seen_own, seen_other = as_pair(error * V)
     outside = (M - classes) * far * C
     return steps(
-        inverse=equal_overlaps(overlaps * inverse) == (1, 0),
-        E_prime=sp.simplify(equal_overlaps(unit - inverse)[1] - formulas.E_prime_equal) == 0,
+        inverse=as_pair(gram_all * inverse_all) == (1, 0),
+        E_prime=sp.simplify(as_pair(one_K - inverse_all)[1] - formulas.E_prime_equal) == 0,
         margin_near=sp.expand(W_own - margin_near) == 0,
         margin_far=sp.expand(W_own + W_other - (1 + (K - 1) * rho) * C - margin_far) == 0,
         iota=sp.expand(seen_own + seen_other - outside - gamma_iota) == 0,
@@ -70,10 +70,10 @@ def sign_of_beta(margin):
 
 
 def in_the_end(limit):
-    """The multipliers -V_nj of V = (I - E') zeta, and beta/iota of (I - E')(I - J/M)(I - E') over (26)'s."""
-    centred = unit - J / M
-    own_true, other_true = equal_overlaps(inverse * centred * inverse)
-    own_ideal, other_ideal = equal_overlaps(inverse * centred)
+    """The multipliers -V_nj of V = (I - E') zeta, and beta/iota of (I - E')(I - ONES/M)(I - E') over (26)'s."""
+    centred = one_K - ONES / M
+    own_true, other_true = as_pair(inverse_all * centred * inverse_all)
+    own_ideal, other_ideal = as_pair(inverse_all * centred)
     ratio = other_true / (own_true + other_true) / (other_ideal / (own_ideal + other_ideal))
     multiplier = formulas.E_prime_equal + 1 / (M * (1 + (K - 1) * rho))
     return steps(
@@ -96,7 +96,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
     ),
     (
         "$\\lVert F E' e_n\\rVert \\le |\\lambda_1|/\\sqrt{1-\\lambda_1^2}$",
-        length,
+        size_of_change,
         1,
         0,
         "$|\\lambda_1|$",
@@ -105,7 +105,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
     ),
     (
         "Equal overlaps: the margins, $\\gamma\\iota$, $\\gamma\\beta$ and $E'$ are the ones above",
-        equal,
+        all_equal,
         K,
         K - 1,
         "with $K - 1$ classes",

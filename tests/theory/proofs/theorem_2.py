@@ -31,7 +31,7 @@ def small_spread(limit):
 
 
 def volume(half):
-    """Both as coefficients on F: the derivative by f_n is 2 d_n, D = F(I - E'), less its part along f_n, d_n^T f_n = 1."""
+    """Both on F: the derivative by f_n is 2 d_n, D = F(I - E'), less its part along f_n, where d_n^T f_n = 1."""
     climb = 2 * half * ((1 - E_prime_word) - normal_form((1 + E_word) * (1 - E_prime_word)))
     return steps(
         f_n_in_the_sum_of_10_is_minus_E_prime_nn=vanishes(E_prime_word * E_word + E_prime_word - E_word),

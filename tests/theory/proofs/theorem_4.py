@@ -2,8 +2,8 @@ import sympy as sp
 
 from scansnap_core.ledger import Chapter, steps
 from scansnap_core.theory import formulas
-from scansnap_core.theory.certify import cleared, decide, equal_overlaps
-from scansnap_core.theory.certify.overlaps import J
+from scansnap_core.theory.certify import as_pair, cleared, decide
+from scansnap_core.theory.certify.overlaps import ONES
 from scansnap_core.theory.formulas import Gamma_, K, rho
 
 proved = Chapter("theorem_4").witness("proved")
@@ -11,7 +11,7 @@ exact_pull = formulas.xi_equal
 # %% idea
 unit, now = sp.Identity(K), sp.Symbol("rho_t", positive=True)  # the overlap at time t, at most rho
 fourth = sp.Symbol("f4", nonnegative=True)  # sum of f_l^4 over a class's distinct tokens
-inverse = (unit - rho / (1 + (K - 1) * rho) * J) / (1 - rho)
+inverse = (unit - rho / (1 + (K - 1) * rho) * ONES) / (1 - rho)
 slowest, fastest = K * (1 - rho) ** 2, K + 1  # -d ln(rho)/dB lies between their doubles
 
 
@@ -27,10 +27,10 @@ upper = law(slowest, (K - 1) * rho**2 / (1 - rho**2))
 
 def rates_of(classes):
     """xi_n/gamma = -E'_nn, and the common token's rate: all K classes push it, each with K - 1 terms."""
-    a, b = equal_overlaps(unit - inverse)
+    a, b = as_pair(unit - inverse)
     push = classes * (K - 1) * b * rho * (rho - 1)
     return steps(
-        inverse=equal_overlaps(((1 - rho) * unit + rho * J) * inverse) == (1, 0),
+        inverse=as_pair(((1 - rho) * unit + rho * ONES) * inverse) == (1, 0),
         xi=sp.simplify(-(a + b) - exact_pull) == 0,
         common=sp.simplify(push + K * (1 - rho) * exact_pull) == 0,
     )
@@ -41,7 +41,7 @@ def premises(part):
     inside = K >= 2, rho * K * (K - 1) <= 1
     ratios = (1 / ((1 - rho) * (1 + (K - 1) * rho)), 1 / (1 + (K - 1) * rho))
     rooms = [part * (K - 1) * rho + sign * (ratio - 1) for ratio in ratios for sign in (1, -1)]
-    return decide(sp.And(*(cleared((room)) >= 0 for room in rooms)), *inside)
+    return decide(sp.And(*(cleared(room) >= 0 for room in rooms)), *inside)
 
 
 def sandwich(most):
@@ -52,7 +52,7 @@ def sandwich(most):
     inside = K >= 2, now <= rho, rho < 1, fourth <= (1 - now) ** 2
 
     def no_less(larger, smaller):
-        return decide(cleared((larger - smaller)) >= 0, *inside)
+        return decide(cleared(larger - smaller) >= 0, *inside)
 
     def solves(B, kappa, start):
         return sp.simplify(sp.diff(B, Gamma_) - start * sp.exp(-4 * kappa * B)) == 0
