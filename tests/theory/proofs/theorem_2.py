@@ -30,7 +30,7 @@ def small_spread(limit):
     )
 
 
-def volume(half):
+def climbs(half):
     """Both on F: the derivative by f_n is 2 d_n, D = F(I - E'), less its part along f_n, where d_n^T f_n = 1."""
     climb = 2 * half * ((1 - E_prime_word) - normal_form((1 + E_word) * (1 - E_prime_word)))
     return steps(
@@ -61,7 +61,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
     ),
     (
         "(10) climbs $\\frac12\\ln\\det(I+E)$: its sum is $\\sum_n f_n \\circ (d_n - f_n)$",
-        volume,
+        climbs,
         sp.Rational(1, 2),
         sp.S.One,
         "$\\ln\\det$ without the half",

@@ -6,31 +6,31 @@ from scansnap_core.theory.formulas import chi, z, z_0
 
 proved = Chapter("theorem_3").witness("proved")
 # %% idea
-p, p_other, norm, lead, growth, B = sp.symbols("p p_other norm r_0 chi B", positive=True)
+p_l, p_other, length, gain_0, grown_by, B = sp.symbols("p_l p_other length r_0 chi B", positive=True)
 z_l, z_other = sp.symbols("z_l z_other", real=True)
 # %% hide
 
 
 def relative_gain(power):
-    """Along z' = f^2 xi the power e^(-2z)/p^2 falls by the same 2/norm^2 for all tokens, so (11) is exact."""
-    square = (p * sp.exp(z_l)) ** 2 / norm**2  # f_l^2
-    falls = sp.diff(sp.exp(-power * z_l) / p**power, z_l) * square
-    other = 1 + (p_other / p) ** 2 * (sp.exp(-2 * z_l) - 1)  # e^(-2z') by that, from z(0) = 0
-    gain = (p / p_other) ** 2 * sp.exp(2 * z_l) * other - 1
+    """Along z' = f^2 xi the power e^(-2z)/p_l^2 falls by the same 2/length^2 for all tokens, so (11) is exact."""
+    square = (p_l * sp.exp(z_l)) ** 2 / length**2  # f_l^2
+    falls = sp.diff(sp.exp(-power * z_l) / p_l**power, z_l) * square
+    other = 1 + (p_other / p_l) ** 2 * (sp.exp(-2 * z_l) - 1)  # e^(-2z') by that, from z(0) = 0
+    gain = (p_l / p_other) ** 2 * sp.exp(2 * z_l) * other - 1
     factor = chi.subs({z: z_l, z_0: 0})
     return steps(
-        same_for_every_token=not sp.simplify(falls).free_symbols & {p, z_l},
-        r_is_r_0_chi=sp.simplify(gain - ((p / p_other) ** 2 - 1) * factor) == 0,
+        same_for_every_token=not sp.simplify(falls).free_symbols & {p_l, z_l},
+        r_is_r_0_chi=sp.simplify(gain - ((p_l / p_other) ** 2 - 1) * factor) == 0,
     )
 
 
 def losers_stop(bound):
     """The other token's growth, (1 + r) chi/(1 + r chi), stays below 1 + 1/r; the product law has them all."""
-    loser = (1 + lead) * growth / (1 + lead * growth)
-    room = cleared(1 + bound / lead - loser)
+    loser = (1 + gain_0) * grown_by / (1 + gain_0 * grown_by)
+    room = cleared(1 + bound / gain_0 - loser)
     return steps(
-        below=decide(room > 0, growth >= 1),
-        its_inverse=sp.simplify(1 / (1 + 1 / lead) - lead / (1 + lead)) == 0,
+        below=decide(room > 0, grown_by >= 1),
+        its_inverse=sp.simplify(1 / (1 + 1 / gain_0) - gain_0 / (1 + gain_0)) == 0,
     )
 
 
