@@ -5,6 +5,7 @@ from scansnap_core.theory import formulas
 from scansnap_core.theory.certify import cleared, decide, vanishes
 from scansnap_core.theory.certify.overlaps import E_prime_word, E_word
 from scansnap_core.theory.formulas import Ep_other, Ep_own, Ep_rest, M, gamma, h_, q_0, q_0_, q_1, q_1_, theta_other
+from scansnap_core.theory.functions import of_matrices
 
 proved = Chapter("theorem_1").witness("proved")
 # %% idea
@@ -72,7 +73,7 @@ def negative(unequal):
     """Class 1 sees class 2 faintly, and class 2 sees class 3: exact fractions, w = (1, 1, r), M = 1000."""
     faint, strong = sp.Rational(1, 10**6), sp.Rational(33, 100)
     E = sp.Matrix([[0, faint, 0], [faint, 0, strong], [0, strong, 0]])
-    row_1, w = (E * (sp.eye(3) + E).inv())[0, :], (1, 1, unequal)
+    row_1, w = of_matrices(formulas.E_prime, {formulas.E: E})[0, :], (1, 1, unequal)
     numbers = {Ep_own: row_1[0], Ep_rest: sum(row_1[k] * w[k] for k in (1, 2)), w_n: 1, q_0_: q_0, q_1_: q_1}
     value = formulas.pull.subs(with_theta).subs(numbers, simultaneous=True).subs(M, 1000)
     return steps(lambda_1_below_a_third=bool(faint**2 + strong**2 < sp.Rational(1, 9)), negative=bool(value < 0))
