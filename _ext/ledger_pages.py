@@ -1,4 +1,4 @@
-"""Directives for what the ledger knows: the statement board, the dependency graph, a statement's links."""
+"""Directives for what the ledger knows: the board, the dependency graph, proofs, a statement's links."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,6 +12,7 @@ from sphinx.util.docutils import SphinxDirective
 from scansnap_core import ledger
 from scansnap_core.book.board import board_html
 from scansnap_core.book.graph import graph_svg
+from scansnap_core.book.proofs import proofs_html
 
 
 class LedgerDirective(SphinxDirective):
@@ -20,6 +21,7 @@ class LedgerDirective(SphinxDirective):
     draw: ClassVar[dict[str, Callable[[Path, Callable[[str], str]], str]]] = {
         "statement-board": board_html,
         "dependency-graph": graph_svg,
+        "proofs": proofs_html,
     }
 
     def run(self) -> list[nodes.Node]:

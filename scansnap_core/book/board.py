@@ -23,7 +23,7 @@ from scansnap_core.book.errata import Erratum, errata_of
 from scansnap_core.book.stored import Stored, read_stored
 from scansnap_core.ledger.cards import SGD, TRUE_GRADIENT
 from scansnap_core.ledger.display import VERDICT_CLASS, WORD_CLASS
-from scansnap_core.ledger.entries import OPEN, WITNESSES
+from scansnap_core.ledger.entries import OPEN, VOICES
 from scansnap_core.ledger.markup import render
 from scansnap_core.ledger.pages import Page
 
@@ -33,7 +33,7 @@ DYNAMICS = (TRUE_GRADIENT, SGD)
 
 
 def board_html(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the board: every statement, figure and page beyond its paper with its three witnesses and its verdict.
+    """Draw the board: every statement, figure and page beyond its paper with its witnesses and its verdict.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
         done=sum(stored.verdict_of(s) != OPEN for s in stored.statements),
         total=len(stored.statements),
         full=len(stored.fully_verified),
-        witnesses=WITNESSES,
+        witnesses=VOICES,
         dynamics=DYNAMICS,
         sections=sections,
         errata_url=page_url("errata") if any(numbers.values()) else "",
@@ -83,7 +83,7 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
 def _row(stored: Stored, page: Page, url: str, errata: list[Erratum]) -> dict[str, Any]:
     verdict = stored.verdict_of(page.id)
     full = " ss-full" if page.id in stored.fully_verified else ""
-    said = [_said(stored, page.id, witness) for witness in WITNESSES]
+    said = [_said(stored, page.id, witness) for witness in VOICES]
     return {
         "page": page,
         "url": url,

@@ -3,7 +3,8 @@
 CSS classes
 -----------
 ``ss-check``, ``ss-refutation``
-    A check or a refutation (``section``), with ``ss-symbolic``, ``ss-numeric`` or ``ss-empirical`` beside it.
+    A check or a refutation (``section``), with ``ss-symbolic``, ``ss-numeric`` or ``ss-empirical`` beside it. A proof
+    is an ``ss-check`` with ``ss-proved``, and a claim that is only sampled one with ``ss-sampled``.
 ``ss-head``
     Its first line (``p``), with ``ss-mark`` (the sign), ``ss-witness`` (the witness's name) and ``ss-what`` inside.
 ``ss-values``
@@ -34,6 +35,7 @@ from scansnap_core.ledger.entries import (
     OPEN,
     REPRODUCED,
     VERDICT_MIME,
+    VOICES,
     WITNESSES,
     Check,
     Conclusion,
@@ -137,7 +139,8 @@ def card_html(rows: Iterable[Mapping[str, str]], link: Callable[[str], str] | No
 def show_conclusion(conclusion: Conclusion) -> None:
     """Display a verdict as text, as HTML and as JSON."""
     page = conclusion.page
-    rows = [(w, conclusion.counts(w)) for w in WITNESSES if page.is_statement or conclusion.counts(w) != _NOTHING]
+    needed = WITNESSES if page.is_statement else ()
+    rows = [(w, conclusion.counts(w)) for w in VOICES if w in needed or conclusion.counts(w) != _NOTHING]
     plain = [f"{page.name}, {page.title}: {conclusion.verdict}"]
     plain += [f"    {w}: checks {c['checks']}, refutations {c['refutations']}" for w, c in rows]
     beside = "; ".join(f"{number} of {JUDGES[what]}" for what, number in conclusion.beside.items())
