@@ -75,8 +75,8 @@ class Page:
         The stem of its notebook's file name, such as ``"lemma_06"``.
     paper : Paper
     kind : str
-        One of the paper's kinds of statements, ``"figure"``, ``"notation"``, ``"beyond"`` (what the paper leaves open) or
-        ``"equations"`` (formulas that stand between its statements).
+        One of the paper's kinds of statements, ``"figure"``, ``"notation"``, ``"beyond"`` (what the paper leaves
+        open) or ``"equations"`` (formulas that stand between its statements).
     number : int
         The paper's number; 0 for a page that has none.
     title : str
