@@ -37,7 +37,7 @@ MEANING = {
     UNTOUCHED: "are tried nowhere",
 }
 CSS = {DEFINED: "ss-open", UNTOUCHED: VERDICT_CLASS[FAILS_AS_PRINTED]}
-KINDS = {"definition": "definition of", "claim": "part of", "step": "step of the proof of", "premise": "premise of"}
+KINDS = {"definition": "for", "claim": "part of", "step": "step of the proof of", "premise": "premise of"}
 TOPICS = [formulas.attention, formulas.correlations, formulas.counts, formulas.decoder, formulas.speed]
 
 
