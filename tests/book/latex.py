@@ -7,20 +7,23 @@ import re
 from collections.abc import Iterator, Mapping
 
 LETTERS = {
-    r"h^*(s-1)": "h_", r"h^*(s)": "h_", r"h(\lceil t/K \rceil)": "h_", r"h(t/K)": "h_", r"h(N_n)": "h_", r"h(t)": "h_",
-    r"h(\bar N)": "h_", "h^2(t/K)": "h_^2", "h": "h_", "M": "M", "K": "K", "N": "N", "T": "T", "t": "t", r"\eta_Y": "eta_Y",
-    r"\eta_Z": "eta_Z", r"\delta": "delta", r"\varepsilon": "epsilon", r"\bar N": "N_bar", r"\Delta_1": "Delta_1_",
-    r"\Delta_2": "Delta_2_", r"\Delta": "Delta_", r"\lambda_i": "x", r"|\lambda_1|": "lambda_1", r"\lambda": "lambda_",
-    r"\gamma": "gamma_", r"\Gamma(t)": "Gamma_", r"\Gamma": "Gamma_", "C_0": "C_0", "z_{ml}(t)": "z", "z_{ml}(0)": "z_0",
-    "z_{ml}": "z", "z_l": "z", r"B_n(t)": "B_", r"f_{nl_0}^2(0)": "f_0^2", "f_{nl}": "f_l", "f_l": "f_l",
-    "f_{n'l}": "f_other", r"f_n^\top f_{n'}": "overlap", r"\xi_n": "xi_", "q_0": "q_0_", "q_1": "q_1_",
-    r"\sigma": "sigma", r"\theta_n": "theta", r"\theta_{n'}": "theta_other", "E'_{nn}": "Ep_own", "E'_{n'n}": "Ep_other",
+    "h^*(s-1)": "h_", "h^*(s)": "h_", r"h(\lceil t/K \rceil)": "h_", "h(t/K)": "h_", "h(N_n)": "h_", "h(t)": "h_",
+    r"h(\bar N)": "h_", "h^2(t/K)": "h_^2", "h": "h_", "M": "M", "K": "K", "N": "N", "T": "T", "t": "t",
+    r"\eta_Y": "eta_Y", r"\eta_Z": "eta_Z", r"\delta": "delta", r"\varepsilon": "epsilon", r"\bar N": "N_bar",
+    r"\Delta_1": "Delta_1_", r"\Delta_2": "Delta_2_", r"\Delta": "Delta_", r"\lambda_i": "x",
+    r"|\lambda_1|": "lambda_1", r"\lambda": "lambda_", r"\gamma": "gamma_", r"\Gamma(t)": "Gamma_",
+    r"\Gamma": "Gamma_", "C_0": "C_0", "z_{ml}(t)": "z", "z_{ml}(0)": "z_0", "z_{ml}": "z", "z_l": "z",
+    "B_n(t)": "B_", "f_{nl_0}^2(0)": "f_0^2", "f_{nl}": "f_l", "f_l": "f_l", "f_{n'l}": "f_other",
+    r"f_n^\top f_{n'}": "overlap", r"\xi_n": "xi_", "q_0": "q_0_", "q_1": "q_1_", r"\sigma": "sigma",
+    r"\theta_n": "theta", r"\theta_{n'}": "theta_other", "E'_{nn}": "Ep_own", "E'_{n'n}": "Ep_other",
     r"\sum_{k \ne n} (1+\theta_k) E'_{kn'}": "Ep_rest", r"\sum_{k \ne n} (1+\theta_k) E'_{kn}": "Ep_rest",
-    r"r_{l/l'|n}(0)": "r_0", r"\chi_l(t)": "chi_", r"\nu": "nu", r"\zeta_n": "zeta", "e": "e",
+    "r_{l/l'|n}(0)": "r_0", r"\chi_l(t)": "chi_", r"\nu": "nu", r"\zeta_n": "zeta", "e": "e",
 }  # fmt: skip
 """What the paper prints, and the name under which the registry has it."""
 
-_RELATION = re.compile(r"=:|:?=|\\le(?![a-z])|\\ge(?![a-z])|\\lesssim|\\asymp|\\approx|\\to(?![a-z])|[<>&]|(?<!\\),|\\\\|\\quad|\\text")
+_RELATION = re.compile(
+    r"=:|:?=|\\le(?![a-z])|\\ge(?![a-z])|\\lesssim|\\asymp|\\approx|\\to(?![a-z])|[<>&]|(?<!\\),|\\\\|\\quad|\\text"
+)
 _IGNORED = re.compile(r"\\(?:Big|big|left|right|,|begin\{\w+\}|end\{\w+\})|\s")
 _TOKEN = re.compile(
     "|".join(map(re.escape, sorted(LETTERS, key=len, reverse=True)))
@@ -109,6 +112,6 @@ class _Reader:
             exponent = self.atom() if self._next("^") else 1.0
             return float((math.exp if token == "\\exp" else math.log)(self.power()) ** exponent)
         if token in LETTERS:
-            name, _, exponent = LETTERS[token].partition("^")
-            return float(self.at[name] ** int(exponent or 1))
+            name, _, power = LETTERS[token].partition("^")
+            return float(self.at[name] ** int(power or 1))
         return float(token)

@@ -84,7 +84,7 @@ def test_code_page_sets_formulas_as_mathematics(site: Path) -> None:
 
 def test_errata_link_the_cells_that_show_them(site: Path) -> None:
     errata = read(site, "chapters/errata")
-    links = re.findall(r'href="((?:statements|figures|beyond)/\w+|\w+)\.html#(refutation-\d+)"', errata)
+    links = re.findall(r'href="((?:statements|figures|beyond|equations)/\w+|\w+)\.html#(refutation-\d+)"', errata)
     assert len(links) == errata.count('<th scope="row">') > 0
     assert [link for link in links if read(site, f"chapters/{link[0]}").count(f'id="{link[1]}"') != 1] == []
 
