@@ -5,6 +5,7 @@ from __future__ import annotations
 import pkgutil
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,26 +86,35 @@ NOT_COMPARED = {
 """Closed forms that aren't one printed side of an equation, so that they can't be compared with it as a whole."""
 
 
-def compared() -> dict[str, list[int]]:
-    """The printed closed forms of the registry, each with the equations of which one side has its value at POINT."""
-    at = {name: float(given) for name, given in POINT.items()}
-    at |= {"nu": at["eta_Y"] / at["eta_Z"], "zeta": at["M"] / (at["M"] - 1) * (at["e_"] - 1 / at["M"])}
-    found: dict[str, list[int]] = {}
+AT = {name: float(given) for name, given in POINT.items()}
+AT |= {"nu": AT["eta_Y"] / AT["eta_Z"], "zeta": AT["M"] / (AT["M"] - 1) * (AT["e_"] - 1 / AT["M"])}
+
+
+@cache
+def codes_values() -> dict[str, float]:
+    """The values at POINT of the registry's closed forms that the paper prints."""
+    found = {}
     for name, formula in FORMULAS.items():
-        if formula.origin != "printed" or not formula.equations or name in NOT_COMPARED["sums and matrices"]:
-            continue
-        exact = {SYMBOLS[symbol].expression: sp.Rational(POINT[symbol]) for symbol in formula.symbols}
-        wanted = pytest.approx(float(sp.N(formula.expression.subs(exact))), rel=1e-9, abs=0)
-        found[name] = [n for n in formula.equations if wanted in values(BY_NUMBER[n].formula, at)]
+        if formula.origin == "printed" and formula.equations and name not in NOT_COMPARED["sums and matrices"]:
+            exact = {SYMBOLS[symbol].expression: sp.Rational(POINT[symbol]) for symbol in formula.symbols}
+            found[name] = float(sp.N(formula.expression.subs(exact)))
     return found
 
 
-def values(formula: str, at: dict[str, float]) -> list[float]:
-    """Of each side of a printed formula that is understood."""
+def compared() -> dict[str, list[int]]:
+    """Each of these closed forms with the equations of which one side has its value."""
+    return {
+        name: [n for n in FORMULAS[name].equations if pytest.approx(wanted, rel=1e-9, abs=0) in values(n)]
+        for name, wanted in codes_values().items()
+    }
+
+
+def values(number: int) -> list[float]:
+    """Of each side of a printed equation that is understood."""
     understood = []
-    for side in sides(formula):
+    for side in sides(BY_NUMBER[number].formula):
         try:
-            understood.append(value(side, at))
+            understood.append(value(side, AT))
         except (ValueError, KeyError, IndexError):
             continue
     return understood
