@@ -38,6 +38,7 @@ from scansnap_core.ledger.entries import (
     Check,
     Conclusion,
     Refutation,
+    Row,
 )
 from scansnap_core.ledger.markup import render
 
@@ -147,10 +148,7 @@ def show_conclusion(conclusion: Conclusion) -> None:
     beside = "; ".join(f"{number} of {JUDGES[what]}" for what, number in conclusion.beside.items())
     note = f"refuted beside it, which doesn't decide the verdict: {beside}" if beside else ""
     plain += [f"    {note}"] if note else []
-    for row in conclusion.card:
-        plain.append(f"    {row.of}: " + "; ".join(text for text in (row.word, row.formula, row.says) if text))
-        if row.number:
-            plain.append(f"        {row.number}, required {row.required}: {row.what}{f' ({row.on})' if row.on else ''}")
+    plain += [line for row in conclusion.card for line in _row_lines(row)]
     markup = render(
         _TEMPLATES / "verdict.html",
         page=page,
@@ -161,6 +159,15 @@ def show_conclusion(conclusion: Conclusion) -> None:
         card=card_html(map(asdict, conclusion.card)) if conclusion.card else "",
     )
     show(Shown("\n".join(plain), markup, conclusion.as_json()))
+
+
+def _row_lines(row: Row) -> list[str]:
+    lines = [f"    {row.of}: {'; '.join(text for text in (row.word, row.formula, row.says) if text)}"]
+    if row.number:
+        required = "as required" if row.number == row.required else f"required {row.required}"
+        on = f" (this number: {row.on})" if row.on else ""
+        lines.append(f"        {row.number}, {required}: {row.what}{on}")
+    return lines
 
 
 _NOTHING = {"checks": 0, "refutations": 0}

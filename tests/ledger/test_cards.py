@@ -114,7 +114,15 @@ def test_the_controls_number_says_what_it_belongs_to(outputs: list[dict[str, Any
     card = replace(CARD, sgd=Finding("fails", "empirical", "It jumps.", "control"))
     sgd = concluded(outputs, card)[VERDICT_MIME]["card"][3]
     assert (sgd["number"], sgd["on"]) == ("0.7", "another exponent")
-    assert "(another exponent)" in outputs[-1]["text/html"]
+    assert "(this number: another exponent)" in outputs[-1]["text/html"]
+
+
+def test_a_number_that_is_its_own_requirement_is_written_once(outputs: list[dict[str, Any]]) -> None:
+    opened = chapter()
+    opened.witness("numeric").check("tiny", 1e-13, "<=", 1e-9, control=0.7, control_is="another exponent")
+    opened.conclude(replace(CARD, printed=Printed("tiny", "It solves it.")))
+    assert "        ≤ 1e-09, as required: tiny\n" in outputs[-1]["text/plain"]
+    assert "<strong>≤ 1e-09</strong>, as required: tiny" in outputs[-1]["text/html"]
 
 
 @pytest.mark.parametrize(
