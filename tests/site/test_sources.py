@@ -70,7 +70,7 @@ def test_stored_notebook_is_fit_to_show(path: Path) -> None:
 def test_chapter_opens_with_its_card(path: Path) -> None:
     notebook = read_notebook(path)
     (verdict,) = verdicts_in(notebook)
-    has_none = path.stem in WITHOUT_CARD or PAGES[path.stem].kind == "notation"
+    has_none = path.stem in WITHOUT_CARD or PAGES[path.stem].kind in ("notation", "equations")
     assert ("card" in verdict) is not has_none
     assert card_faults(notebook, verdict) == []
 
