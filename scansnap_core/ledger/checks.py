@@ -11,8 +11,8 @@ from scansnap_core.ledger.cards import Card, rows_of
 from scansnap_core.ledger.certificates import PROVED, Proof, Sampled
 from scansnap_core.ledger.display import show_check, show_conclusion, show_refutation
 from scansnap_core.ledger.entries import JUDGES, VOICES, WITNESSES, Check, Conclusion, Refutation
-from scansnap_core.ledger.proofs import ProofWitness
 from scansnap_core.ledger.pages import WITHOUT_CARD
+from scansnap_core.ledger.proofs import ProofWitness
 from scansnap_core.ledger.registry import page
 from scansnap_core.ledger.values import RELATIONS, NoEvidence, holds, is_infinite, requirement, scalar, written
 
