@@ -17,6 +17,8 @@ QUERIES = {
     "(88)": "chapters/statements/theorem_1",
     "88": "chapters/statements/theorem_1",
     "equation 45": "chapters/statements/lemma_06",
+    "(126)": "chapters/statements/theorem_4",  # printed as (125-128)
+    "(83)": "chapters/statements/theorem_1",
     "who wins": "chapters/statements/theorem_3",
     "LayerNorm": "chapters/statements/lemma_01",
     "t_0": "chapters/statements/theorem_4",
@@ -129,6 +131,7 @@ def test_records_carry_numbers_and_symbols() -> None:
         ("(88)", [88]),
         ("(44), (45)", [44, 45]),
         ("(125)-(128)", [125, 126, 127, 128]),
+        ("(125-127)", [125, 126, 127]),
         ("f(2x) 88", []),
         (r"\(h(3)\)", []),
     ],
