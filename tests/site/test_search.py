@@ -24,7 +24,7 @@ QUERIES = {
     "t_0": "chapters/statements/theorem_4",
     "t_0'": "chapters/statements/theorem_4",
     "Lambert": "chapters/statements/lemma_06",
-    "heat map": "chapters/figures/fig_04",
+    "heat map": "chapters/figures/",
     "interactive": "chapters/lab",
     "phase transition": "chapters/statements/theorem_4",
     "own data": "chapters/first_steps",
