@@ -92,7 +92,7 @@ class Chapter:
             If a witness of a statement has no check, or another page has none at all; or the card lacks a repair that
             the verdict asks for.
         BadInput
-            If the chapter was concluded before, or the card is malformed or names what isn't in the chapter's ledger.
+            If the chapter was concluded before, or the card is missing, malformed or names what isn't in the ledger.
         """
         self._require_open("conclude")
         heard = {entry.witness for entry in self._checks}
@@ -103,6 +103,8 @@ class Chapter:
             raise NoEvidence(f"{self.page.name}: no check by any witness")
         conclusion = Conclusion(self.page, tuple(self._checks), tuple(self._refutations))
         conclusion = replace(conclusion, proofs=tuple(self._proofs), sampled=tuple(self._sampled))
+        if card is None and self.page.kind != "notation":
+            raise BadInput("card = None", f"{self.page.name} opens with its card", "give conclude() a Card")
         if card is not None:
             rows = rows_of(card, conclusion.verdict, (*self._checks, *self._refutations))
             conclusion = replace(conclusion, card=tuple(rows), figure=card.figure)
