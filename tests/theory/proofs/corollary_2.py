@@ -16,7 +16,7 @@ pull = formulas.pull.subs({formulas.sigma: 0, formulas.theta: w - 1, Ep_own: min
 # %% hide
 
 
-def as_one(exponent):
+def behaves_as_one(exponent):
     """For one pair of classes, hence for all: tokens in fixed proportions behave as one, whatever beta is."""
     force = formulas.z_force.subs({formulas.f_l: part * a_n, formulas.f_other: part * a_k}).subs(
         formulas.overlap, a_n * a_k
@@ -42,7 +42,7 @@ def positive_xi(shared):
 for what, procedure, claim, control, control_is, region, assumptions in (
     (
         "Common tokens in fixed proportions behave as one: $\\dot z_l \\propto -p_l^2\\sum_n(1-a_n^2)\\,\\xi_n$",
-        as_one,
+        behaves_as_one,
         2,
         1,
         "$p_l$ in place of its square",
