@@ -19,7 +19,7 @@ from scansnap_core.bad_input import BadInput
 
 KEY = "scansnap"
 OTHER_KINDS = ("figure", "notation", "law", "beyond")
-"""What a page can be beside a statement: "law" is one of this book's own statements, "beyond" what a paper leaves open."""
+"""What a page can be beside a statement: "law" is this book's own statement, "beyond" what a paper leaves open."""
 
 
 @dataclass(frozen=True)
