@@ -17,6 +17,7 @@ from scansnap_core.theory.flows import Floats, Flow
 METHODS = ("LSODA", "DOP853", "RK45", "RK23", "Radau", "BDF")
 UNITS = {"step": "steps of batch size 1", "round": "rounds t/K of K steps", "tau": "tau = eta_Y t/K"}
 """What times can count."""
+# also of what a flow remembers of each, such as velocity_Y
 _DIMS = {"Y": ("token", "output"), "Z": ("query", "token"), "B": ("class",)}
 
 
@@ -92,7 +93,7 @@ def solve(
     states = _integrate(flow, recorded * steps_of, start, method=method, rtol=rtol, atol=atol)
 
     variables: dict[str, Any] = {
-        name: (("recorded", *_DIMS[name]), part, {"units": "logits"})
+        name: (("recorded", *_DIMS[name[-1]]), part, {"units": "logits"} if name in _DIMS else {})
         for name, part in zip(flow.shapes, flow.unpack(states), strict=True)
     }
     K, M = classes.num_classes, classes.vocab_size

@@ -48,7 +48,7 @@ class Counts:
     >>> f.round(4)
     array([0.8277, 0.3277])
     >>> two.pull(f).round(4)
-    array([ 0.0331, -0.0331])
+    array([ 0.0663, -0.0663])
     """
 
     def __init__(self, probs: Floats, seq_len: float, z: Floats | None = None) -> None:

@@ -48,7 +48,7 @@ def means(probs: Floats, seq_len: float) -> Means:
     Examples
     --------
     >>> means(np.array([0.5, 0.3, 0.2]), 128).push.round(5)
-    array([ 0.00516, -0.00234, -0.00282])
+    array([ 0.00507, -0.00229, -0.00279])
     """
     check_seq_len(seq_len)
     f = np.asarray(probs) / np.linalg.norm(probs)
