@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from scipy.integrate import solve_ivp
 from scipy.optimize import elementwise
 from scipy.special import expm1
 
@@ -25,6 +26,7 @@ from scansnap_core.rules import check_numbers
 from scansnap_core.theory.flows import Floats, Flow, TrueFlow
 from scansnap_core.theory.formulas import mu
 from scansnap_core.theory.functions import function_of
+from scansnap_core.theory.law.memory import ATOL, RTOL, START, Law, State
 
 mass = (1 + mu) / (2 * (1 - mu) ** 2)
 """m, in steps of batch size 1 without momentum."""
@@ -105,10 +107,44 @@ class ReducedFlow(TrueFlow):
 
     def _moves(self, Y: torch.Tensor, Z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """eta g of Y and of Z."""
-        found = model.gradients(
-            self._probs, self._queries, self._targets, self._weight, Y, Z, self._multiplicity
-        )
+        found = model.gradients(self._probs, self._queries, self._targets, self._weight, Y, Z, self._multiplicity)
         return self.lr_y * found.Y, self.lr_z * found.Z
+
+
+class InertialLaw:
+    """The law with a mass: what it says of SGD with momentum.
+
+    Rows of Y and attention are sums of the past with another weight, all of one sign, so one memory a class still does.
+
+    Parameters
+    ----------
+    law
+        :class:`~scansnap_core.theory.law.memory.Law` or its kind at finite T.
+    momentum
+        mu, in [0, 1).
+    pace
+        eta_Y/K of the updates: the tau of one of them without momentum.
+    """
+
+    def __init__(self, law: Law, momentum: float, pace: float) -> None:
+        self.law, self._begins = law, (1 - checked_momentum(momentum, "momentum")) / 2
+        self.mass = float(mass_of(momentum)) * pace
+
+    def path(self, taus: Floats) -> list[State]:
+        """The states at ascending taus > 0; s updates take tau = pace s/(1 - mu)."""
+        law, m, begin = self.law, self.mass, START * taus[0]
+        left = 1 - self._begins  # of the way to the speed of no mass
+        moved, speed = begin + m * left * expm1(-begin / m), 1 - left * np.exp(-begin / m)
+        state = np.concatenate([law.start(float(moved)), law.start(1.0) * speed])
+
+        def rhs(log_tau: float, moving: Floats) -> Floats:
+            tau = np.exp(log_tau)
+            place, velocity = np.split(moving, 2)
+            return np.concatenate([tau * velocity, (law.rhs(log_tau, place) - tau * velocity) / m])
+
+        logs = np.log(taus)
+        found = solve_ivp(rhs, (np.log(begin), logs[-1]), state, t_eval=logs, method="LSODA", rtol=RTOL, atol=ATOL)
+        return [law.unpack(np.split(column, 2)[0]) for column in found.y.T]
 
 
 def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:

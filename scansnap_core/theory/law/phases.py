@@ -55,9 +55,7 @@ def tilt(probs: ArrayLike) -> Floats:
     return np.divide(FirstOrder(P, f).own(), f**2, out=np.zeros_like(f), where=f > 0)
 
 
-def turning_length(
-    tilt: ArrayLike, tau: ArrayLike, num_classes: float, vocab_size: float, rho: float
-) -> Floats:
+def turning_length(tilt: ArrayLike, tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> Floats:
     """T* at which sampling pushes a distinct token as hard as the drift: below it sampling decides, above it overlaps.
 
     T* - 1 is the tilt's modulus times (M - 1)/((K - 1) rho) for tau << ln M, then about
