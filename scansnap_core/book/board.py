@@ -9,8 +9,9 @@ CSS classes
 ``ss-board``
     The board (``table``); a row (``tr``) has its verdict's class (``ss-holds``, ``ss-condition``, ``ss-fails``,
     ``ss-reproduced``, ``ss-differs``, ``ss-open``) and ``ss-full`` if it is fully verified.
-``ss-title``, ``ss-said``, ``ss-verdict-word``, ``ss-waits``
-    In its cells: the title, what a witness said, the verdict, and what a full verification still waits for.
+``ss-title``, ``ss-said``, ``ss-verdict-word``, ``ss-waits``, ``ss-under``
+    In its cells: the title, what a witness said, the verdict, what a full verification still waits for, and the word
+    for other dynamics, which has a verdict's class.
 ``ss-errata``
     The table of errata; ``ss-none`` is the paragraph that stands in its place while there are none.
 """
@@ -19,14 +20,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from scansnap_core.book.cards import words_under
 from scansnap_core.book.stored import Stored, read_stored
-from scansnap_core.ledger.display import VERDICT_CLASS, refutation_anchor
+from scansnap_core.ledger.cards import SGD, TRUE_GRADIENT
+from scansnap_core.ledger.display import VERDICT_CLASS, WORD_CLASS, refutation_anchor
 from scansnap_core.ledger.entries import JUDGES, OPEN, WITNESSES
 from scansnap_core.ledger.markup import render
 from scansnap_core.ledger.pages import Page
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _NAMED_GROUNDS = 4
+DYNAMICS = (TRUE_GRADIENT, SGD)
 
 
 def board_html(book: Path, page_url: Callable[[str], str]) -> str:
@@ -66,6 +70,7 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
         total=len(stored.statements),
         full=len(stored.fully_verified),
         witnesses=WITNESSES,
+        dynamics=DYNAMICS,
         sections=sections,
     )
 
@@ -108,6 +113,7 @@ def _row(stored: Stored, page: Page, url: str) -> dict[str, Any]:
         "css": f"{VERDICT_CLASS[verdict]}{full}",
         "said": said,
         "verdict": verdict,
+        "under": [(word, WORD_CLASS.get(word, "")) for word in words_under(stored.verdicts[page.id], DYNAMICS)],
         "standing": _standing(stored, page),
     }
 

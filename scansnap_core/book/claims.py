@@ -16,8 +16,11 @@ from scansnap_core.ledger.entries import OPEN, WITNESSES
 
 CLAIMS_FILE = Path("chapters", "claims.yaml")
 
+CARD = "card"
+GROUPS = (*WITNESSES, CARD)
+
 Claims = Mapping[str, list[str]]
-"""From a witness to its claims in their order, such as ``"✓ error of (45): ≤ 1e-09"``."""
+"""From a witness to its claims in their order, such as ``"✓ error of (45): ≤ 1e-09"``, and from `CARD` to its rows."""
 
 _HEADER = """\
 # What each chapter checks (✓) and refutes (✗, with what is judged): reviewed by people, who then write it by
@@ -28,13 +31,16 @@ _ALIKE = 0.6
 
 def claims_of(verdict: Mapping[str, Any]) -> Claims:
     """The claims of a verdict as `Conclusion.as_json` gives it; none of an open one."""
-    lines: dict[str, list[str]] = {witness: [] for witness in WITNESSES}
+    lines: dict[str, list[str]] = {group: [] for group in GROUPS}
     for check in verdict.get("checks", []):
         lines[check["witness"]].append(f"✓ {check['what']}: {check['required']}")
     for refutation in verdict.get("refutations", []):
         judged = f"✗ {refutation['judges']}: {refutation['what']}"
         lines[refutation["witness"]].append(f"{judged}: {refutation['required']}")
-    return {witness: claims for witness, claims in lines.items() if claims}
+    for row in verdict.get(CARD, []):
+        texts = (row["word"], row["formula"], row["says"], row["what"] and f"by {row['what']}")
+        lines[CARD].append(f"{row['of']}: {'; '.join(text for text in texts if text)}")
+    return {group: claims for group, claims in lines.items() if claims}
 
 
 def reviewed_claims(book: Path) -> dict[str, Claims]:
@@ -64,20 +70,21 @@ def reviewed_claims(book: Path) -> dict[str, Claims]:
 def claim_faults(reviewed: Claims, found: Claims) -> list[str]:
     """Where a page's claims aren't the reviewed ones: what vanished, is new, was reworded, or stands elsewhere."""
     faults = []
-    for witness in WITNESSES:
-        before, after = reviewed.get(witness, []), found.get(witness, [])
+    for group in GROUPS:
+        before, after = reviewed.get(group, []), found.get(group, [])
+        of = "card" if group == CARD else f"{group} witness"
         new = [claim for claim in after if claim not in before]
         for claim in before:
             if claim in after:
                 continue
             if alike := difflib.get_close_matches(claim, new, n=1, cutoff=_ALIKE):
                 new.remove(alike[0])
-                faults.append(f"a reviewed claim of the {witness} witness was reworded: {claim!r} is now {alike[0]!r}")
+                faults.append(f"a reviewed claim of the {of} was reworded: {claim!r} is now {alike[0]!r}")
             else:
-                faults.append(f"a reviewed claim of the {witness} witness vanished: {claim!r}")
-        faults += [f"a new claim of the {witness} witness isn't reviewed: {claim!r}" for claim in new]
+                faults.append(f"a reviewed claim of the {of} vanished: {claim!r}")
+        faults += [f"a new claim of the {of} isn't reviewed: {claim!r}" for claim in new]
         if sorted(before) == sorted(after) and before != after:
-            faults.append(f"the {witness} witness's claims stand in another order than the reviewed ones")
+            faults.append(f"the {of}'s claims stand in another order than the reviewed ones")
     return faults
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.book.cards import card_faults
 from scansnap_core.book.claims import CLAIMS_FILE, claim_faults, claims_of, reviewed_claims
 from scansnap_core.book.compare import differences
 from scansnap_core.book.execute import Execution, execute_all, store
@@ -68,6 +69,7 @@ class Report:
             "verdict": verdict["verdict"],
             "witnesses": verdict["witnesses"],
             "refutations": verdict["refutations"],
+            "card": verdict.get("card", []),
             "seconds": round(self.seconds, 1),
             "failures": self.failures,
         }
@@ -200,6 +202,7 @@ def _judge(report: Report, stored: Any, execution: Execution, again: Execution |
         faults = [execution.failure]
     else:
         faults += _verdict_faults(report, verdicts_in(execution.notebook))
+        faults += card_faults(execution.notebook, report.verdict) if report.verdict else []
     if again is not None:
         report.seconds += again.seconds
         unlike = [again.failure] if again.failure else _changes(execution.notebook, again.notebook)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import math
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,15 +44,25 @@ def checked_device(device: Any) -> str:
         raise BadInput(value=f"device = {shown(device)}", rule="a device is auto, cpu or cuda", remedy="use auto")
     if device == "cpu":
         return "cpu"
-    import torch
+    if _has_driver():
+        import torch
 
-    if torch.cuda.is_available():
-        return "cuda"
+        if torch.cuda.is_available():
+            return "cuda"
     if device == "cuda":
         raise BadInput(
             value="device = 'cuda'", rule="it needs a CUDA GPU, and PyTorch finds none here", remedy="use auto or cpu"
         )
     return "cpu"
+
+
+def _has_driver() -> bool:
+    """Whether a GPU's driver is there: without one PyTorch, which takes a second to import, finds no GPU."""
+    for nvidia in ("libcuda.so.1", "nvcuda.dll"):
+        with contextlib.suppress(OSError):
+            ctypes.CDLL(nvidia)
+            return True
+    return Path("/dev/kfd").exists()  # AMD's
 
 
 def checked_rates(lr_y: Any, lr_z: Any) -> list[tuple[float, float]]:

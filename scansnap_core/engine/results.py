@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
-from torch import Tensor
 
 from scansnap_core.data.checksum import checksum
 from scansnap_core.data.outputs import Outputs
 from scansnap_core.data.sequences import Ints, SequenceClasses
 from scansnap_core.engine.settings import PLAIN, Settings
 from scansnap_core.engine.state import CLASSES, RANDOM
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 AXES = {"Y": ("token", "output"), "Z": ("query", "token")}
 

@@ -1,5 +1,6 @@
-"""The ledger: what was claimed, what was measured, and the verdicts that follow. It knows no mathematics."""
+"""The ledger: what was claimed, what was measured, and the verdicts and cards that follow. It knows no mathematics."""
 
+from scansnap_core.ledger.cards import Card, Finding, Printed, Repair, Silent
 from scansnap_core.ledger.checks import Chapter, CheckFailed, ControlPassed, Witness
 from scansnap_core.ledger.entries import VERDICT_MIME, VERDICTS, WITNESSES
 from scansnap_core.ledger.pages import Page, Paper
@@ -10,12 +11,17 @@ __all__ = [
     "VERDICTS",
     "VERDICT_MIME",
     "WITNESSES",
+    "Card",
     "Chapter",
     "CheckFailed",
     "ControlPassed",
+    "Finding",
     "NoEvidence",
     "Page",
     "Paper",
+    "Printed",
+    "Repair",
+    "Silent",
     "Witness",
     "page",
     "read_pages",

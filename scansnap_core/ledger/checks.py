@@ -3,9 +3,11 @@
 A chapter can't claim anything that wasn't measured, and a check that couldn't have failed is refused.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.ledger.cards import Card, rows_of
 from scansnap_core.ledger.display import show_check, show_conclusion, show_refutation
 from scansnap_core.ledger.entries import JUDGES, WITNESSES, Check, Conclusion, Refutation
 from scansnap_core.ledger.registry import page
@@ -62,15 +64,21 @@ class Chapter:
             raise BadInput(f"witness = {name!r}", "there are three witnesses", f"call one of {', '.join(WITNESSES)}")
         return self._witnesses.setdefault(name, Witness(self, name))
 
-    def conclude(self) -> None:
-        """Display the verdict as text, HTML and JSON, and close the chapter.
+    def conclude(self, card: Card | None = None) -> None:
+        """Display the verdict and the card as text, HTML and JSON, and close the chapter.
+
+        Parameters
+        ----------
+        card : Card
+            What stands at the chapter's head. A page of notation has none.
 
         Raises
         ------
         NoEvidence
-            If a witness of a statement has no check, or another page has none at all.
+            If a witness of a statement has no check, or another page has none at all; or the card lacks a repair that
+            the verdict asks for.
         BadInput
-            If the chapter was concluded before.
+            If the chapter was concluded before, or the card is malformed or names what isn't in the chapter's ledger.
         """
         self._require_open("conclude")
         heard = {entry.witness for entry in self._checks}
@@ -79,8 +87,12 @@ class Chapter:
             raise NoEvidence(f"{self.page.name}: no check by the witness {' or '.join(missing)}")
         if not (self._checks or self._refutations):
             raise NoEvidence(f"{self.page.name}: no check by any witness")
+        conclusion = Conclusion(self.page, tuple(self._checks), tuple(self._refutations))
+        if card is not None:
+            rows = rows_of(card, conclusion.verdict, (*self._checks, *self._refutations))
+            conclusion = replace(conclusion, card=tuple(rows), figure=card.figure)
         self._concluded = True
-        show_conclusion(Conclusion(self.page, tuple(self._checks), tuple(self._refutations)))
+        show_conclusion(conclusion)
 
     def _enter(self, entry: Check | Refutation) -> None:
         if isinstance(entry, Check):

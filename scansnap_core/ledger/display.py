@@ -11,14 +11,20 @@ CSS classes
 ``ss-verdict``
     The verdict (``section``), beside one of ``ss-holds``, ``ss-condition``, ``ss-fails``, ``ss-reproduced``,
     ``ss-differs``; ``ss-verdict-name`` and ``ss-verdict-word`` are in its first line.
+``ss-card``
+    The card's rows (``dl``); a row (``div``) has a verdict's class where it has a word, which is in ``ss-word``.
+    ``ss-formula`` is the repair, and ``ss-number`` holds the number, what it is of, and what was required of it.
 ``ss-witnesses``
     The verdict's table of witnesses; ``ss-beside`` (``p``) says what was refuted beside the page's own claim.
 """
 
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from scansnap_core.extras import needs
+from scansnap_core.ledger.cards import AS_PRINTED, NONE_NEEDED, SCALE, SILENCE
 from scansnap_core.ledger.entries import (
     DIFFERS,
     FAILS_AS_PRINTED,
@@ -32,6 +38,7 @@ from scansnap_core.ledger.entries import (
     Check,
     Conclusion,
     Refutation,
+    Row,
 )
 from scansnap_core.ledger.markup import render
 
@@ -42,6 +49,13 @@ VERDICT_CLASS = {
     REPRODUCED: "ss-reproduced",
     DIFFERS: "ss-differs",
     OPEN: "ss-open",
+}
+WORD_CLASS = {
+    **VERDICT_CLASS,
+    NONE_NEEDED: "ss-holds",
+    AS_PRINTED: "ss-condition",
+    **dict(zip(SCALE, ("ss-holds", "ss-condition", "ss-condition", "ss-fails"), strict=True)),
+    **dict.fromkeys(SILENCE, "ss-open"),
 }
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -106,6 +120,20 @@ def _shown(
     return Shown(plain, markup)
 
 
+def card_html(rows: Iterable[Mapping[str, str]], link: Callable[[str], str] | None = None) -> str:
+    """Draw a card's rows.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        As `Conclusion.as_json` gives them.
+    link : callable, optional
+        From an entry's `what` to the address of the cell that shows it.
+    """
+    drawn = [{**row, "css": WORD_CLASS.get(row["word"], "")} for row in rows]
+    return render(_TEMPLATES / "card.html", rows=drawn, link=link)
+
+
 def show_conclusion(conclusion: Conclusion) -> None:
     """Display a verdict as text, as HTML and as JSON."""
     page = conclusion.page
@@ -115,6 +143,7 @@ def show_conclusion(conclusion: Conclusion) -> None:
     beside = "; ".join(f"{number} of {JUDGES[what]}" for what, number in conclusion.beside.items())
     note = f"refuted beside it, which doesn't decide the verdict: {beside}" if beside else ""
     plain += [f"    {note}"] if note else []
+    plain += [line for row in conclusion.card for line in _row_lines(row)]
     markup = render(
         _TEMPLATES / "verdict.html",
         page=page,
@@ -122,8 +151,18 @@ def show_conclusion(conclusion: Conclusion) -> None:
         css=VERDICT_CLASS[conclusion.verdict],
         rows=rows,
         note=note,
+        card=card_html(map(asdict, conclusion.card)) if conclusion.card else "",
     )
     show(Shown("\n".join(plain), markup, conclusion.as_json()))
+
+
+def _row_lines(row: Row) -> list[str]:
+    lines = [f"    {row.of}: {'; '.join(text for text in (row.word, row.formula, row.says) if text)}"]
+    if row.number:
+        required = "as required" if row.number == row.required else f"required {row.required}"
+        on = f" (this number: {row.on})" if row.on else ""
+        lines.append(f"        {row.number}, {required}: {row.what}{on}")
+    return lines
 
 
 _NOTHING = {"checks": 0, "refutations": 0}

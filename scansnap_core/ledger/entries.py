@@ -63,12 +63,32 @@ class Refutation:
 
 
 @dataclass(frozen=True)
+class Row:
+    """A row of the card at a chapter's head: a word and a sentence, borne out by one number.
+
+    The `number` is that of the entry `what`, of which `required` was asked; `on` says what it belongs to where it is a
+    control's. A row without a number is silent, or needs none.
+    """
+
+    of: str
+    word: str
+    says: str
+    formula: str = ""
+    number: str = ""
+    required: str = ""
+    what: str = ""
+    on: str = ""
+
+
+@dataclass(frozen=True)
 class Conclusion:
-    """A page's verdict, computed from what its witnesses said."""
+    """A page's verdict, computed from what its witnesses said, and the card at its head with its figure's cell."""
 
     page: Page
     checks: tuple[Check, ...]
     refutations: tuple[Refutation, ...]
+    card: tuple[Row, ...] = ()
+    figure: str = ""
 
     @property
     def verdict(self) -> str:
@@ -103,4 +123,5 @@ class Conclusion:
             "witnesses": {witness: self.counts(witness) for witness in WITNESSES},
             "checks": [asdict(check) for check in self.checks],
             "refutations": [asdict(refutation) for refutation in self.refutations],
+            **({"card": [asdict(row) for row in self.card], "figure": self.figure} if self.card else {}),
         }

@@ -13,13 +13,18 @@ from scansnap_core.book.board import board_html, errata_html
 from scansnap_core.book.graph import TITLE_CHARACTERS, drawn_graph, graph_svg
 from scansnap_core.book.stored import Stored, read_stored
 from scansnap_core.ledger import page, read_pages
-from scansnap_core.ledger.entries import VERDICT_MIME, Check, Conclusion, Refutation
+from scansnap_core.ledger.entries import VERDICT_MIME, Check, Conclusion, Refutation, Row
 from tests.book.books import PAPERS, registered
 
 ROOT = Path(__file__).parents[2]
 CHECK = Check("numeric", "error", "0.1", "≤ 0.5", "0.7", "another exponent")
 SLIP = Refutation(
     "empirical", "rate <s>", "0.7", "≤ 0.5", "0.1", "with $1-\\rho$", "Lemma 3, Eqn 43", "1", "$1-\\rho$", "", "slower"
+)
+CARD = (
+    Row("as printed", "holds", "It holds."),
+    Row("under SGD", "in part", "Half."),
+    Row("under the true gradient", "fails", "No."),
 )
 HOLDS = {"verdict": "holds"}
 CONDITION = {"verdict": "holds under a condition"}
@@ -31,7 +36,13 @@ def url(page_id: str) -> str:
 
 
 def write_chapter(
-    book: Path, page_id: str, *refutations: Refutation, verdict_of: str = "", cleared: bool = False, **registers: Any
+    book: Path,
+    page_id: str,
+    *refutations: Refutation,
+    verdict_of: str = "",
+    cleared: bool = False,
+    card: tuple[Row, ...] = (),
+    **registers: Any,
 ) -> None:
     """A chapter below a folder of its own, and the table of contents if there is none."""
     path = book / "chapters" / "some" / f"{page_id}.ipynb"
@@ -43,7 +54,7 @@ def write_chapter(
     nbformat.write(notebook, path)
     if not cleared:
         concluded = page(verdict_of, ROOT) if verdict_of else page(page_id, book)
-        conclusion = Conclusion(concluded, (CHECK,), refutations)
+        conclusion = Conclusion(concluded, (CHECK,), refutations, card)
         cell.outputs = [nbformat.v4.new_output("display_data", {VERDICT_MIME: conclusion.as_json()})]
         nbformat.write(notebook, path)
 
@@ -137,6 +148,17 @@ def test_the_board_shows_every_page(book: Path) -> None:
     beyond = row(board.partition("Beyond the paper</th>")[2], "One path")
     assert '<a href="pages/one_path.html?a&amp;b">One path</a>' in beyond
     assert "fails as printed</span></td>" in beyond
+
+
+def test_the_board_says_what_is_left_under_other_dynamics(tmp_path: Path) -> None:
+    write_chapter(tmp_path, "lemma_14", card=CARD)
+    write_chapter(tmp_path, "lemma_17")
+    board = board_html(tmp_path, url)
+    heads = board.partition("</thead>")[0]
+    assert heads.index("under the true gradient</th>") < heads.index("under SGD</th>")
+    cells = '<td class="ss-under ss-fails">fails</td><td class="ss-under ss-condition">in part</td></tr>'
+    assert row(board, "Lemma 14").count(cells) == 1
+    assert row(board, "Lemma 17").count('<td class="ss-under ">–</td>') == 2
 
 
 def test_the_graph_links_every_statement(book: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from scansnap_core.book.claims import CLAIMS_FILE, claim_faults, claims_of
 from scansnap_core.ledger import page
-from scansnap_core.ledger.entries import Check, Conclusion, Refutation
+from scansnap_core.ledger.entries import Check, Conclusion, Refutation, Row
 from tests.book.books import change_code, clear, spoil
 from tests.book.conftest import Run
 
@@ -28,6 +28,18 @@ def loosen(cells: list[Any]) -> None:
 def test_claims_are_texts_and_bounds_by_witness() -> None:
     verdict = Conclusion(page("lemma_08"), CHECKS, (SLIP,)).as_json()
     assert claims_of(verdict) == {"symbolic": ["✓ a: ≤ 0.5"], "numeric": ["✓ b: ≤ 0.5", "✗ remark: c: ≤ 0.5"]}
+
+
+def test_a_cards_rows_are_claims() -> None:
+    rows = (
+        Row("repaired", "", "For all h.", "$2$", "0.1", "≤ 0.5", "c", "so"),
+        Row("under SGD", "not concerned", "No noise."),
+    )
+    verdict = Conclusion(page("lemma_08"), CHECKS, (SLIP,), rows, "cell-01").as_json()
+    cards = ["repaired: $2$; For all h.; by c", "under SGD: not concerned; No noise."]
+    assert claims_of(verdict)["card"] == cards
+    fault = "a reviewed claim of the card vanished: 'under SGD: not concerned; No noise.'"
+    assert claim_faults({"card": cards}, {"card": cards[:1]}) == [fault]
 
 
 @pytest.mark.parametrize(

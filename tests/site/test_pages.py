@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from playwright.sync_api import BrowserContext
 
+from scansnap_core.book.stored import read_stored
 from scansnap_core.ledger import read_pages, statements
 from scansnap_core.theory.formulas import FORMULAS, SYMBOLS
 from tests.site.book import ROOT, documents
@@ -85,6 +87,26 @@ def test_errata_link_the_cells_that_show_them(site: Path) -> None:
     links = re.findall(r'href="((?:statements|figures|beyond)/\w+|\w+)\.html#(refutation-\d+)"', errata)
     assert len(links) == errata.count('<th scope="row">') > 0
     assert [link for link in links if read(site, f"chapters/{link[0]}").count(f'id="{link[1]}"') != 1] == []
+
+
+def test_card_shows_the_stored_numbers_and_leads_to_cells_of_the_page(site: Path) -> None:
+    cards = 0
+    for page_id, verdict in read_stored(ROOT).verdicts.items():
+        (document,) = (d for d in documents() if d.rpartition("/")[2] == page_id)
+        page = read(site, document)
+        assert ('class="ss-card-at-head' in page) is ("card" in verdict)
+        if "card" not in verdict:
+            continue
+        cards += 1
+        card = page[page.index('class="ss-card-at-head') : page.index("</div>\n<", page.index("</dl>"))]
+        assert re.findall(r"<strong>(.*?)</strong>, (?:as )?required", card) == [
+            escape(row["number"]) for row in verdict["card"] if row["number"]
+        ]
+        links = re.findall(r'href="#([\w-]+)"', card)
+        assert len(links) == sum(bool(row["number"]) for row in verdict["card"]) + bool(verdict["figure"])
+        assert [link for link in links if page.count(f'id="{link}"') != 1] == []
+        assert card.count("<img") == bool(verdict["figure"])
+    assert cards
 
 
 def test_only_pages_with_a_lab_load_its_script(site: Path) -> None:

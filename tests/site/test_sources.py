@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from scansnap_core.book.cards import card_faults
 from scansnap_core.book.claims import book_faults
 from scansnap_core.book.notebooks import (
     code_cells,
@@ -16,6 +17,7 @@ from scansnap_core.book.notebooks import (
     naming_faults,
     read_notebook,
     stored_faults,
+    verdicts_in,
 )
 from scansnap_core.ledger import read_pages
 from scansnap_core.ledger.registry import chapter_paths
@@ -23,6 +25,37 @@ from tests.site.book import ROOT, documents
 
 CHAPTERS = ROOT / "chapters"
 PAGES = read_pages(ROOT)
+WITHOUT_CARD = {
+    "assumptions",
+    "corollary_2",
+    "cost",
+    "fig_03",
+    "fig_05",
+    "fig_06",
+    "fig_07",
+    "fig_08",
+    "fig_09",
+    "fig_10",
+    "fig_11",
+    "fig_12",
+    "first_steps",
+    "lemma_06",
+    "lemma_07",
+    "lemma_08",
+    "lemma_09",
+    "lemma_10",
+    "lemma_11",
+    "lemma_12",
+    "lemma_13",
+    "lemma_14",
+    "lemma_15",
+    "lemma_16",
+    "lemma_17",
+    "lemma_18",
+    "one_path",
+    "real_text",
+}
+"""Chapters that still have no card at their head: none may be added."""
 LONG = 40
 """Lines of code that no reader should have to scroll by between a question and its answer."""
 
@@ -31,6 +64,15 @@ LONG = 40
 def test_stored_notebook_is_fit_to_show(path: Path) -> None:
     notebook = read_notebook(path)
     assert stored_faults(notebook) + naming_faults(notebook, PAGES[path.stem]) == []
+
+
+@pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
+def test_chapter_opens_with_its_card(path: Path) -> None:
+    notebook = read_notebook(path)
+    (verdict,) = verdicts_in(notebook)
+    has_none = path.stem in WITHOUT_CARD or PAGES[path.stem].kind == "notation"
+    assert ("card" in verdict) is not has_none
+    assert card_faults(notebook, verdict) == []
 
 
 @pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)

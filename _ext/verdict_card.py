@@ -1,0 +1,73 @@
+"""``{verdict-card}``: the card of a chapter's stored verdict, with its figure, which links to the cell that draws it.
+
+The directive stands in the chapter's first cell. What it contains is for readers of the notebook alone. A code cell
+gets its id as an anchor.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+from sphinx.util.docutils import SphinxDirective
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.book.cards import cell_of
+from scansnap_core.book.notebooks import read_notebook, verdicts_in
+from scansnap_core.ledger.display import card_html
+
+
+class CardFigure(nodes.Element):
+    """Where a copy of a cell's figure will stand: ``cell`` is the cell's id."""
+
+
+class VerdictCard(SphinxDirective):
+    """Puts the card into the page."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Read the rows from the notebook's outputs."""
+        notebook = read_notebook(Path(self.env.doc2path(self.env.docname)))
+        verdicts = verdicts_in(notebook)
+        if len(verdicts) != 1 or "card" not in verdicts[0]:
+            raise self.error("the notebook stores no card: give conclude() one, and store its outputs")
+        try:
+            rows = card_html(verdicts[0]["card"], lambda what: f"#{cell_of(notebook, what)}")
+        except BadInput as fault:
+            raise self.error(f"the card: {fault}") from None
+        shown = [CardFigure(cell=verdicts[0]["figure"])] if verdicts[0]["figure"] else []
+        return [nodes.container("", nodes.raw("", rows, format="html"), *shown, classes=["ss-card-at-head"])]
+
+
+class CellAnchors(SphinxTransform):
+    """Gives each code cell its id, and the card a copy of its figure."""
+
+    default_priority = 200  # before images are collected, and before output formats are chosen
+
+    def apply(self, **_: Any) -> None:
+        """Find the cells by their places in the notebook."""
+        figures = list(self.document.findall(CardFigure))
+        path = Path(self.env.doc2path(self.env.docname))
+        if path.suffix != ".ipynb":
+            return
+        ids = [cell.id for cell in read_notebook(path).cells]
+        cells = {}
+        for node in self.document.findall(nodes.container):
+            if node.get("nb_element") == "cell_code":
+                node["ids"].append(ids[node["cell_index"]])
+                cells[ids[node["cell_index"]]] = node
+        for figure in figures:
+            image = next(cells[figure["cell"]].findall(nodes.image)).deepcopy()
+            link = nodes.reference(
+                "", "", image, refuri=f"#{figure['cell']}", internal=True, classes=["ss-card-figure"]
+            )
+            figure.replace_self(nodes.paragraph("", "", link))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_node(CardFigure)
+    app.add_directive("verdict-card", VerdictCard)
+    app.add_transform(CellAnchors)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
