@@ -2,8 +2,8 @@
 
 With Z at rest, logits and errors have three values each: at a class's own output, at another class's, and at one of the
 M - K that are no class. Their integrals over tau, a = ∫ (1 - alpha_own), b = ∫ alpha_other and c = ∫ alpha_rest, are
-elementary functions of one parameter s = (1 + rho (M - 1)) c, which grows from 0 to infinity with tau; so is tau, but
-for one integral of powers of e^s, which :func:`s_of` sums. What pushes attention, kappa = -<y_k, e_n - alpha_n> for
+elementary functions of one parameter s = (1 + rho (M - 1)) c, which grows from 0 to infinity with tau; tau itself is a
+sum of K powers of e^s beside them (:func:`log_tau`). What pushes attention, kappa = -<y_k, e_n - alpha_n> for
 k != n, is half the growth of -<y_k, y_n>; hence Lambda = ∫ kappa dtau needs no further integral.
 
 Clock: tau = eta_Y t/K with t in steps of batch size 1.
@@ -15,7 +15,6 @@ import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
-from scipy.optimize import elementwise
 
 from scansnap_core.rules import check_numbers
 from scansnap_core.theory.formulas import K, M, rho
@@ -43,33 +42,53 @@ SIZE = (K, M, rho)
 _a, _b, _c = (function_of(expression, (s, *SIZE)) for expression in (a, b, c))
 _Lambda = function_of(Lambda, (b_, c_, *SIZE[:2]))
 _X, _m = function_of(X, SIZE), function_of(m, SIZE)
+_a_rate = function_of(a.diff(s), (s, *SIZE))
+
+STILL = 1e-13
 
 
-def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> Floats:
-    """The parameter s at tau >= 0, to full precision; shape of ``tau``.
+def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, steps: int = 50) -> Floats:
+    """The parameter s at tau >= 0; shape of ``tau``.
+
+    Two bounds from above are in closed form, for what comes before and after the crossing e^s = X: there one of the
+    factors under tau's integral is 1, or a power of e^s. From the lower of the two, Newton steps on ln tau over ln s.
 
     Parameters
     ----------
     tau
-        eta_Y t/K with t in steps of batch size 1, at most 1e300.
+        eta_Y t/K with t in steps of batch size 1.
     num_classes, vocab_size, rho
         K >= 1, M >= K and M >= 2, and 0 <= rho < 1.
+    steps
+        Newton steps at most; they end when s stands still.
     """
     times = check_numbers("tau", tau, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")
     size = float(num_classes), float(vocab_size), float(rho)
-    power, scale = float(_m(*size)) + 1, (1 - size[2]) * float(_X(*size))
-    with np.errstate(divide="ignore"):
-        goal = np.log(times)
-    # a bound from above: the integral without the factor that holds K; it is at most a factor M too high
-    highest = np.logaddexp(0, goal + np.log(scale * power)) / power
-    bracket = highest / (4 * size[1]), highest * (1 + 1e-9)
     later = times > 0
-    found = np.zeros_like(times)
-    root = elementwise.find_root(
-        lambda at, goal: log_tau(at, *size) - goal, tuple(end[later] for end in bracket), args=(goal[later],)
-    )
-    found[later] = root.x
-    return found
+    at, goal = np.zeros_like(times), np.log(times[later])
+    found = _bound(times[later], *size)
+    for _ in range(steps):
+        reached = log_tau(found, *size)
+        slope = np.exp(_log_learned_rate(found, *size) - reached) + _a_rate(found, *size) * np.exp(-reached)
+        change = (goal - reached) / (slope * found)
+        found *= np.exp(change)
+        if np.abs(change).max(initial=0.0) < STILL:
+            break
+    at[later] = found
+    return at
+
+
+def _bound(tau: Floats, num_classes: float, vocab_size: float, rho: float) -> Floats:
+    X, m = float(_X(num_classes, vocab_size, rho)), float(_m(num_classes, vocab_size, rho))
+    unit, late = (1 - rho) * X, m + num_classes
+    # before: tau = (M - 1) s/unit + (e^((m + 1) s) - 1)/(unit (m + 1)), by Wright's omega
+    linear = (vocab_size - 1) / (m + 1)
+    ratio = (unit * tau + 1 / (m + 1)) / linear
+    before = np.log((m + 1) * linear * special.wrightomega(ratio - np.log((m + 1) * linear)).real) / (m + 1)
+    after = (np.log(tau * unit * late) + (num_classes - 1) * np.log(X)) / late
+    # tau's own rounding can leave nothing of a small s, which is unit tau/M there
+    before = np.maximum(before, unit * tau / vocab_size * 1e-3)
+    return np.asarray(np.where(after > 0, np.minimum(before, after), before))
 
 
 def log_tau(at: Floats, num_classes: float, vocab_size: float, rho: float) -> Floats:
@@ -86,6 +105,12 @@ def log_tau(at: Floats, num_classes: float, vocab_size: float, rho: float) -> Fl
         terms = binomial + special.xlog1py(last - j, -1 / X) - j * np.log(X) + grown
         learned = special.logsumexp(terms, axis=-1) - np.log((1 - rho) * X)
         return np.asarray(np.logaddexp(learned, np.log(_a(at, *size))))
+
+
+def _log_learned_rate(at: Floats, num_classes: float, vocab_size: float, rho: float) -> Floats:
+    """ln of the second term of :data:`tau_rate`, which would overflow."""
+    X, m = float(_X(num_classes, vocab_size, rho)), float(_m(num_classes, vocab_size, rho))
+    return np.asarray((m + 1) * at + (num_classes - 1) * np.log1p(np.expm1(at) / X) - np.log((1 - rho) * X))
 
 
 def evidence(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tuple[Floats, Floats, Floats]:
