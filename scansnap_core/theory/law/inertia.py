@@ -4,8 +4,11 @@ One update v <- mu v + g, θ <- θ + eta v is exactly one step h = 1/(1 - mu) of
 
     m (θ_+ - 2 θ + θ_-)/h² + (θ_+ - θ_-)/(2 h) = eta g,    m = (1 + mu)/(2 (1 - mu)²),
 
-so beside the mass there is no term of first order. Where m is short against the time in which g changes, the motion
-shrinks to the modified equation θ' = eta g - m D(eta g) eta g; with mu = 0, so m = 1/2, that is plain SGD's.
+so beside the mass there is no term of first order in the equation; and none in the start, if it begins at the share
+(1 - mu)/(1 + mu) of the flow's velocity, at which the lag m (1 - share) is that of momentum's clock, mu/(1 - mu)².
+
+Where m is short against the time in which g changes, the motion shrinks to the modified equation
+θ' = eta g - m D(eta g) eta g; with mu = 0, so m = 1/2, that is plain SGD's.
 
 Clock: t in steps of batch size 1 without momentum; s updates with momentum take t = s/(1 - mu).
 """
@@ -30,14 +33,16 @@ from scansnap_core.theory.law.memory import ATOL, RTOL, START, Law, State
 
 mass = (1 + mu) / (2 * (1 - mu) ** 2)
 """m, in steps of batch size 1 without momentum."""
-mass_of = function_of(mass, (mu,))
+share = (1 - mu) / (1 + mu)
+"""The velocity at the start, over that of the flow."""
+mass_of, _share_of = (function_of(expression, (mu,)) for expression in (mass, share))
 
 
 class InertialFlow(Flow):
     """m θ'' + θ' = eta g of the true gradient at T = infinity, for Y and Z at once.
 
     The state packs Y, Z and B of :class:`~scansnap_core.theory.flows.TrueFlow`, then their velocities. It begins at
-    half the velocity of the first update, which is that of momentum's own start to second order.
+    the share (1 - mu)/(1 + mu) of the flow's velocity, at which it lags as far behind as momentum does in the end.
 
     Parameters
     ----------
@@ -72,7 +77,7 @@ class InertialFlow(Flow):
         """The state at t = 0, as :meth:`Flow.initial` has it, set in motion."""
         state = super().initial(Z, Y)
         place, velocity = np.split(state, 2)
-        velocity[:] = (1 - self.momentum) / 2 * self._true.rhs(0.0, place)
+        velocity[:] = _share_of(self.momentum) * self._true.rhs(0.0, place)
         return state
 
     def rhs(self, t: float, state: Floats) -> Floats:
@@ -100,7 +105,7 @@ class ReducedFlow(TrueFlow):
         """d(state)/dt."""
         change = super().rhs(t, state)
         here, pushed = (tuple(torch.from_numpy(part.copy()) for part in self.unpack(x)[:2]) for x in (state, change))
-        _, turn = torch.func.jvp(self._moves, here, pushed)
+        _, turn = torch.autograd.functional.jvp(self._moves, here, pushed)
         for part, bent in zip(self.unpack(change), turn, strict=False):
             part -= self.mass * bent.numpy()
         return change
@@ -127,7 +132,7 @@ class InertialLaw:
     """
 
     def __init__(self, law: Law, momentum: float, pace: float) -> None:
-        self.law, self._begins = law, (1 - checked_momentum(momentum, "momentum")) / 2
+        self.law, self._begins = law, float(_share_of(checked_momentum(momentum, "momentum")))
         self.mass = float(mass_of(momentum)) * pace
 
     def path(self, taus: Floats) -> list[State]:
