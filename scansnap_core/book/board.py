@@ -60,6 +60,7 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
         for name, kinds in (
             ("Statements", paper.statements),
             ("Figures", ("figure",)),
+            ("The law", ("law",)),
             ("Beyond the paper", ("beyond",)),
         )
         if (pages := [page for page in stored.pages.values() if page.paper == paper and page.kind in kinds])

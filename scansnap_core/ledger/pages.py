@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 from scansnap_core.bad_input import BadInput
 
 KEY = "scansnap"
-OTHER_KINDS = ("figure", "notation", "beyond")
-"""What a page can be beside a statement: "beyond" is what a paper leaves open."""
+OTHER_KINDS = ("figure", "notation", "law", "beyond")
+"""What a page can be beside a statement: "law" is this book's own statement, "beyond" what a paper leaves open."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Page:
         The stem of its notebook's file name, such as ``"lemma_06"``.
     paper : Paper
     kind : str
-        One of the paper's kinds of statements, ``"figure"``, ``"notation"`` or ``"beyond"`` (what the paper leaves
-        open).
+        One of the paper's kinds of statements, ``"figure"``, ``"notation"``, ``"law"`` (this book's own) or
+        ``"beyond"`` (what the paper leaves open).
     number : int
         The paper's number; 0 for a page that has none.
     title : str

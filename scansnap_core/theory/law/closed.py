@@ -86,8 +86,7 @@ def _bound(tau: Floats, num_classes: float, vocab_size: float, rho: float) -> Fl
     ratio = (unit * tau + 1 / (m + 1)) / linear
     before = np.log((m + 1) * linear * special.wrightomega(ratio - np.log((m + 1) * linear)).real) / (m + 1)
     after = (np.log(tau * unit * late) + (num_classes - 1) * np.log(X)) / late
-    # tau's own rounding can leave nothing of a small s, which is unit tau/M there
-    before = np.maximum(before, unit * tau / vocab_size * 1e-3)
+    before = np.where(before > 0, before, unit * tau / vocab_size)  # rounding can leave nothing of a small s
     return np.asarray(np.where(after > 0, np.minimum(before, after), before))
 
 
