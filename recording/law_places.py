@@ -6,6 +6,7 @@
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -68,7 +69,10 @@ def record(folder: Path | None) -> None:
     corpus = load_corpus("wikitext-2", folder)
     found = xr.concat([forces(query, seq_len, corpus) for query, seq_len in CASES], dim="case")
     found = found.assign_coords(query=("case", [q for q, _ in CASES]), seq_len=("case", [T for _, T in CASES]))
-    source = provenance("python -m recording.law_places") | {"corpus": corpus.name, "trained_on": corpus.trained_on}
+    source: dict[str, Any] = provenance("python -m recording.law_places") | {
+        "corpus": corpus.name,
+        "trained_on": corpus.trained_on,
+    }
     source |= {"sha256": dict(corpus.sha256), "vocab_size": corpus.vocab_size}
     found.assign_attrs(source=json.dumps(source)).to_netcdf(RESULTS / "law_places.nc", engine="h5netcdf")
 

@@ -72,8 +72,8 @@ class Counts:
         """E[f∘(v - f f·v)] for rows v, shape (..., L): what a row v = Y e does to z by Eqn 4."""
         rows = np.asarray(rows, dtype=np.float64)
         flat = rows.reshape(-1, self._shape)[:, self._held]
-        (P, w, *v), which, size = self._kinds(*flat)
-        v = np.reshape(v, (len(flat), len(P)))
+        (P, w, *columns), which, size = self._kinds(*flat)
+        v = np.reshape(columns, (len(flat), len(P)))
         F, cube = np.zeros(len(P)), np.zeros_like(v)
         for at, wide, whole, (first, second, third) in self._nodes(P, w, size):
             others = ((size * v) @ first)[:, None] - v[:, :, None] * first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ CLASSES = ss.syn_small()
 def apart(rate: float, betas: tuple[float, float], lr_z: float) -> float:
     steps = round(0.8 / rate)
     made = functools.partial(torch.optim.Adam, betas=betas)
-    recipe = {"lr_y": rate, "lr_z": lr_z * rate, "steps": steps, "record": [steps], "batch_size": None}
+    recipe: dict[str, Any] = {"lr_y": rate, "lr_z": lr_z * rate, "steps": steps, "record": [steps], "batch_size": None}
     Z = ss.train(CLASSES, optimizer=made, seq_len=math.inf, **recipe).Z.values.ravel()
     flow = AdamFlow(CLASSES, rate, lr_z * rate, betas=betas)
     return float(np.abs(ss.solve(flow, [steps], method="RK45", rtol=1e-5, atol=1e-9).Z.values.ravel() - Z).max())

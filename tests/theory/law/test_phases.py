@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -53,14 +55,14 @@ def test_runs_scatter_as_foretold() -> None:
 
 def test_spread_falls_with_the_root_of_batch_size_and_rate() -> None:
     classes = ss.syn_small()
-    recipe = {"tau": [5.0], "lr_y": 1.0, "seq_len": 128, "batch_size": 10}
+    recipe: dict[str, Any] = {"tau": [5.0], "lr_y": 1.0, "seq_len": 128, "batch_size": 10}
     base = phases.spread(classes, **recipe)
     np.testing.assert_allclose(phases.spread(classes, **(recipe | {"batch_size": 40})), base / 2, rtol=1e-9)
     np.testing.assert_allclose(phases.spread(classes, **(recipe | {"lr_y": 4.0})), base * 2, rtol=1e-9)
 
 
 def test_place_scales_as_its_numbers_say() -> None:
-    recipe = {"lr_y": 1, "lr_z": 0.1, "t": 200, "batch_size": 32}
+    recipe: dict[str, Any] = {"lr_y": 1, "lr_z": 0.1, "t": 200, "batch_size": 32}
     classes = ss.with_overlap(3, 10_000, 0.1, distinct_weights=[1, 0.5])
     short, long = (phases.place(classes, seq_len=T, **recipe) for T in (129, 1025))
     # push over drift falls like 1/(T - 1) and has the tilt's sign

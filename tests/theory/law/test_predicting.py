@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def test_a_thousand_classes_take_no_longer_than_two() -> None:
 
 def test_momentum_and_finite_length_as_in_training() -> None:
     classes = ss.syn_small()
-    recipe = {"lr_y": 1, "lr_z": 1, "seq_len": 128, "optimizer": "momentum"}
+    recipe: dict[str, Any] = {"lr_y": 1, "lr_z": 1, "seq_len": 128, "optimizer": "momentum"}
     found = ss.predict(classes, t=[100], **recipe).Z.values
     run = ss.train(classes, steps=100, record=[100], seeds=range(4), batch_size=512, **recipe)
     Z = run.Z.isel(rate=0).mean("seed").values

@@ -62,7 +62,9 @@ def test_first_order_is_the_limit_of_the_exact_means() -> None:
     assert np.abs(num * (counts.mean_f() - f) - first.mean_f()).max() < 0.03
     limit = f * (row - f * (f @ row))
     assert np.abs(num * (counts.pull(row) - limit) - first.pull(row)).max() < 0.1
-    np.testing.assert_allclose(first.pull(f) + f * first.mean_f() - f**2 * (f @ first.mean_f()), first.own(), atol=1e-14)
+    np.testing.assert_allclose(
+        first.pull(f) + f * first.mean_f() - f**2 * (f @ first.mean_f()), first.own(), atol=1e-14
+    )
 
 
 def test_long_sequences_go_on_from_the_exact_ones() -> None:
