@@ -56,7 +56,7 @@ def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, s
     Parameters
     ----------
     tau
-        eta_Y t/K with t in steps of batch size 1.
+        eta_Y t/K with t in steps of batch size 1, at most 1e280.
     num_classes, vocab_size, rho
         K >= 1, M >= K and M >= 2, and 0 <= rho < 1.
     steps
@@ -85,7 +85,7 @@ def _bound(tau: Floats, num_classes: float, vocab_size: float, rho: float) -> Fl
     linear = (vocab_size - 1) / (m + 1)
     ratio = (unit * tau + 1 / (m + 1)) / linear
     before = np.log((m + 1) * linear * special.wrightomega(ratio - np.log((m + 1) * linear)).real) / (m + 1)
-    after = (np.log(tau * unit * late) + (num_classes - 1) * np.log(X)) / late
+    after = (np.log(tau) + np.log(unit * late) + (num_classes - 1) * np.log(X)) / late
     before = np.where(before > 0, before, unit * tau / vocab_size)  # rounding can leave nothing of a small s
     return np.asarray(np.where(after > 0, np.minimum(before, after), before))
 

@@ -46,7 +46,8 @@ def predict(
     Parameters
     ----------
     classes
-        The sequence classes. Those alike count once, so a thousand of one type cost no more than two.
+        The sequence classes. Those alike count once, so a thousand of one type cost no more than two; of classes that
+        are all unlike 200 take some seconds, and a thousand minutes.
     lr_y, lr_z
         eta_Y > 0 and eta_Z >= 0, per step. Small: the law is that of the gradient flow.
     t

@@ -61,6 +61,24 @@ def test_time_and_parameter_are_each_others_inverse() -> None:
     assert closed.s_of(0.0, 2, 900, 0.3) == 0
 
 
+def test_one_newton_step_from_the_bounds_is_good_to_two_percent() -> None:
+    for size in [(2, 900, 0.294), (2, 100, 0.49), (10, 1e6, 0.01), (100, 1e8, 1e-4)]:
+        taus = np.logspace(-1, 20, 100)
+        rough = closed.s_of(taus, *size, steps=1)
+        near = closed._Lambda(closed._b(rough, *size), closed._c(rough, *size), *size[:2])
+        assert near == pytest.approx(drift(taus, *size), rel=0.02)
+        assert (closed.s_of(taus, *size, steps=0) >= closed.s_of(taus, *size) * (1 - 1e-6)).all()
+
+
+def test_late_the_drift_overtakes_the_theorys() -> None:
+    overlap, taus = 0.3, np.array([1e200, 1e280])
+    moved = drift(taus, 2, 1e9, overlap)
+    theory = overlap / (1 - overlap) / (1 + overlap) * np.log(taus) ** 2 / 2
+    ratio = moved / theory
+    assert ratio[0] < ratio[1] < 1 / 0.7 + 1 / 1.3
+    assert drift(1e280, 2, 100, overlap) / theory[1] == pytest.approx(1 / 0.7 + 1 / 1.3, rel=0.05)
+
+
 def test_time_is_the_integral_of_its_rate() -> None:
     size, step = (4, 700, 0.2), 1e-4
     rate = sp.lambdify(closed.s, closed.tau_rate.subs(dict(zip((K, M, rho), size, strict=True))))
