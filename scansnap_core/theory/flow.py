@@ -83,7 +83,7 @@ class Flow(ABC):
     def axes(self) -> dict[str, tuple[str, ...]]:
         """The names of the axes of its arrays; where ``head`` is one, ``shapes`` holds the rows of all heads."""
         named = axes_of(self.variant) | {"B": ("class",)}
-        return {name: named[name] for name in self.shapes}
+        return {name: named[name[-1]] for name in self.shapes}  # a velocity_Y has those of Y
 
     def inputs(self, Z: Floats) -> Floats:
         """What the decoder reads of every class, f_n or a variant's u_n, as rows: shape (K, D)."""

@@ -144,6 +144,11 @@ class Law:
         own = a * errors.own + (types.others * b * other).sum(axis=1) + types.rest * c * errors.rest
         return own, through + rest - other * a - errors.own[:, None] * b.T
 
+    def pull(self, state: State, f: tuple[Floats, Floats], g: tuple[Floats, Floats]) -> list[Floats]:
+        """What g does to z, f∘(g - f f·g) of Eqn 4, on common and distinct tokens."""
+        along = (f[0] * g[0]).sum(axis=1, keepdims=True) + (f[1] * g[1]).sum(axis=1, keepdims=True)
+        return [each * (towards - each * along) for each, towards in zip(f, g, strict=True)]
+
     def rhs(self, log_tau: float, packed: Floats) -> Floats:
         """d(state)/d(ln tau)."""
         types, state = self.types, self.unpack(packed)
@@ -151,8 +156,7 @@ class Law:
         errors, common, distinct = self.errors(state, f)
         own, C = self.coefficients(state, errors)
         g = own[:, None] * common + (types.others * C) @ common, own[:, None] * distinct
-        along = (f[0] * g[0]).sum(axis=1, keepdims=True) + (f[1] * g[1]).sum(axis=1, keepdims=True)
-        push = [each * (towards - each * along) for each, towards in zip(f, g, strict=True)]
+        push = self.pull(state, f, g)
         for force in self.forces:
             push = [mine + more for mine, more in zip(push, force(types, f, state, errors), strict=True)]
         change = (

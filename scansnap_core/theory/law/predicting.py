@@ -11,14 +11,17 @@ from scipy import special
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.engine.arguments import checked_momentum
 from scansnap_core.rules import check_choice, check_flow_rate, check_memory, check_numbers, check_rate, check_seq_len
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed
+from scansnap_core.theory.law.inertia import InertialLaw
 from scansnap_core.theory.law.memory import Floats, Law, State
+from scansnap_core.theory.law.sampling import SampledLaw
 from scansnap_core.theory.law.types import Types, types_of
 
-OPTIMIZERS = ("sgd",)
+OPTIMIZERS = ("sgd", "momentum")
 REGIMES = ("rest", "free", "slaved")
 """Of a token under a query: held by no class; not caught by memory yet, lambda a^2/2 < 1; or caught."""
 PHASES = ("start", "scan", "drift", "late")
@@ -36,6 +39,7 @@ def predict(
     *,
     seq_len: float = np.inf,
     optimizer: str = "sgd",
+    momentum: float | None = None,
 ) -> xr.Dataset:
     """What SGD does to these classes from Y(0) = Z(0) = 0, by the law of one memory a class, without training.
 
@@ -50,9 +54,12 @@ def predict(
         When: ascending, finite, not negative; in steps of batch size 1, or in updates of any batch size (a batch mean
         moves Y and Z, in expectation, as far as one such step).
     seq_len
-        T; there is a law for ``inf``.
+        T, the query included, or ``inf``.
     optimizer
-        There is a law for "sgd".
+        "sgd", or "momentum", with which ``t`` counts its updates. For Adam there is a flow,
+        :class:`~scansnap_core.theory.law.adam.AdamFlow`, and no law.
+    momentum
+        Of "momentum" alone; 0.9 if not given.
 
     Returns
     -------
@@ -85,12 +92,7 @@ def predict(
     check_flow_rate("lr_z", lr_z)
     check_seq_len(seq_len)
     check_choice("optimizer", optimizer, OPTIMIZERS)
-    if np.isfinite(seq_len):
-        raise BadInput(
-            value=f"seq_len = {seq_len:g}",
-            rule="this law is that of long sequences, T = inf",
-            remedy="pass inf, or train",
-        )
+    mu = checked_momentum(momentum, optimizer)
     rule, remedy = "times are finite, not negative and ascending", "pass e.g. [0, 100, 10_000]"
     recorded = np.atleast_1d(check_numbers("t", t, least=0, rule=rule, remedy=remedy))
     if recorded.ndim != 1 or not recorded.size or (np.diff(recorded) <= 0).any():
@@ -99,11 +101,14 @@ def predict(
     types, K = types_of(classes), classes.num_classes
     places = recorded.size * len(types.of_query) * len(classes.tokens)
     check_memory(f"{places:,} attention logits and their regimes", 9.0 * places + 100.0 * K * recorded.size)
-    law = Law(types, lr_z / lr_y)
-    taus = recorded * lr_y / K
+    ratio, pace = lr_z / lr_y, lr_y / K
+    law = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
+    moving = InertialLaw(law, mu, pace) if mu else law
+    taus = recorded * pace / (1 - mu)
     began = int(np.count_nonzero(taus == 0))
-    states = [None] * began + (law.path(taus[began:]) if began < taus.size else [])
-    return _dataset(classes, law, recorded, taus, states, {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len})
+    states = [None] * began + (moving.path(taus[began:]) if began < taus.size else [])
+    rates = {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len, "momentum": mu}
+    return _dataset(classes, law, recorded, taus, states, rates)
 
 
 def _dataset(

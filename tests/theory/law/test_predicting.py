@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,8 +64,9 @@ def test_one_class_has_nothing_to_move() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"seq_len": 128}, "T = inf"),
+        ({"seq_len": 1}, "at least 2"),
         ({"optimizer": "adam"}, "the choices are sgd"),
+        ({"momentum": 0.5}, "only the optimizer momentum"),
         ({"t": [2, 1]}, "ascending"),
         ({"lr_y": 0}, "positive and finite"),
     ],
@@ -82,3 +84,15 @@ def test_a_thousand_classes_take_no_longer_than_two() -> None:
     found = ss.predict(classes, 1, 0.1, [1e6])
     assert time.process_time() - start < 1
     assert found.Z.shape == (1, 500, 10_010)
+
+
+def test_momentum_and_finite_length_as_in_training() -> None:
+    classes = ss.syn_small()
+    recipe: dict[str, Any] = {"lr_y": 1, "lr_z": 1, "seq_len": 128, "optimizer": "momentum"}
+    found = ss.predict(classes, t=[100], **recipe).Z.values
+    run = ss.train(classes, steps=100, record=[100], seeds=range(4), batch_size=512, **recipe)
+    Z = run.Z.isel(rate=0).mean("seed").values
+    assert np.linalg.norm(found - Z) < 0.1 * np.linalg.norm(Z)
+    for change in ({"optimizer": "sgd"}, {"momentum": 0.5}, {"seq_len": 16}):
+        other = ss.predict(classes, t=[100], **(recipe | change)).Z.values
+        assert np.linalg.norm(other - Z) > 0.15 * np.linalg.norm(Z), change
