@@ -12,7 +12,8 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.optimizers import ADAM_BETAS, ADAM_EPS
 from scansnap_core.rules import is_real, shown
-from scansnap_core.theory.flows import Floats, Flow, TrueFlow
+from scansnap_core.theory.flow import Floats, Flow
+from scansnap_core.theory.flows import TrueFlow
 
 
 class AdamFlow(Flow):
@@ -24,7 +25,7 @@ class AdamFlow(Flow):
     Parameters
     ----------
     classes, lr_y, lr_z
-        As in :class:`~scansnap_core.theory.flows.Flow`; the rates are those of the updates.
+        As in :class:`~scansnap_core.theory.flow.Flow`; the rates are those of the updates.
     betas
         Adam's, each in (0, 1).
 
@@ -49,11 +50,10 @@ class AdamFlow(Flow):
             if not is_real(beta) or not 0 < beta < 1:
                 raise BadInput(f"{name} = {shown(beta)}", "Adam's betas lie between 0 and 1", "pass e.g. (0.9, 0.999)")
         self._true = TrueFlow(classes, 1.0, 1.0)
-        parts = {name: shape for name, shape in self._true.shapes.items() if name != "B"}
-        memories = {f"{kind}_{name}": shape for kind in ("mean", "square") for name, shape in parts.items()}
-        super().__init__(classes, lr_y, lr_z, {**parts, **memories}, self._true.class_weight)
+        memories = tuple(f"{kind}_{name}" for kind in ("mean", "square") for name in "YZ")
+        super().__init__(classes, lr_y, lr_z, ("Y", "Z", *memories), self._true.class_weight)
         self._lengths = [-1 / np.log(beta) for beta in betas]
-        self._rates = np.repeat([lr_y, lr_z], [int(np.prod(shape)) for shape in parts.values()])
+        self._rates = np.repeat([lr_y, lr_z], [int(np.prod(self.shapes[name])) for name in "YZ"])
         self._b = np.zeros(classes.num_classes)
 
     def rhs(self, t: float, state: Floats) -> Floats:

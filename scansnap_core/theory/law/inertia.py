@@ -23,10 +23,11 @@ from scipy.optimize import elementwise
 from scipy.special import expm1
 
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine import model
+from scansnap_core.engine import variants
 from scansnap_core.engine.arguments import checked_momentum
 from scansnap_core.rules import check_numbers
-from scansnap_core.theory.flows import Floats, Flow, TrueFlow
+from scansnap_core.theory.flow import Floats, Flow
+from scansnap_core.theory.flows import TrueFlow
 from scansnap_core.theory.formulas import mu
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law.memory import ATOL, RTOL, START, Law, State
@@ -47,7 +48,7 @@ class InertialFlow(Flow):
     Parameters
     ----------
     classes, lr_y, lr_z
-        As in :class:`~scansnap_core.theory.flows.Flow`; the rates are those of the updates.
+        As in :class:`~scansnap_core.theory.flow.Flow`; the rates are those of the updates.
     momentum
         mu, in [0, 1).
 
@@ -69,9 +70,9 @@ class InertialFlow(Flow):
         self.momentum = checked_momentum(momentum, "momentum")
         self.mass = float(mass_of(self.momentum))
         self._true = TrueFlow(classes, lr_y, lr_z)
-        shapes = self._true.shapes
-        moving = {f"velocity_{name}": shape for name, shape in shapes.items()}
-        super().__init__(classes, lr_y, lr_z, {**shapes, **moving}, self._true.class_weight)
+        names = tuple(self._true.shapes)
+        moving = tuple(f"velocity_{name}" for name in names)
+        super().__init__(classes, lr_y, lr_z, (*names, *moving), self._true.class_weight)
 
     def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
         """The state at t = 0, as :meth:`Flow.initial` has it, set in motion."""
@@ -112,7 +113,7 @@ class ReducedFlow(TrueFlow):
 
     def _moves(self, Y: torch.Tensor, Z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """eta g of Y and of Z."""
-        found = model.gradients(self._probs, self._queries, self._targets, self._weight, Y, Z, self._multiplicity)
+        found = variants.plain(self._batch, Y, Z)
         return self.lr_y * found.Y, self.lr_z * found.Z
 
 
