@@ -7,13 +7,19 @@ from scansnap_core.book.claims import claims_of
 from scansnap_core.ledger import (
     VERDICT_MIME,
     WITNESSES,
+    Card,
     Certificate,
     Chapter,
     FalseProved,
     NotProved,
+    Printed,
+    Silent,
     all_of,
     display,
 )
+
+QUIET = Silent("not concerned", "It has no noise in it.")
+CARD = Card(Printed("symbolic error", "It holds."), QUIET, QUIET, figure="")
 
 
 @pytest.fixture
@@ -90,7 +96,7 @@ def test_each_thing_is_proved_once(chapter: Chapter) -> None:
 def test_the_verdict_stores_proofs_and_what_is_left(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
     prove(chapter, sampled="x above 100")
     chapter.witness("proved").leave("numeric err", "no tail lemma yet")
-    chapter.conclude()
+    chapter.conclude(CARD)
     verdict = outputs[-1][VERDICT_MIME]
     assert verdict["witnesses"]["proved"] == {"checks": 1, "refutations": 0}
     assert verdict["proofs"][0]["kind"] == "interval"
@@ -101,7 +107,7 @@ def test_the_verdict_stores_proofs_and_what_is_left(chapter: Chapter, outputs: l
 
 
 def test_without_proofs_the_verdict_has_no_word_of_them(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
-    chapter.conclude()
+    chapter.conclude(CARD)
     assert set(outputs[-1][VERDICT_MIME]["witnesses"]) == set(WITNESSES)
     assert "proofs" not in outputs[-1][VERDICT_MIME]
     assert "proved" not in outputs[-1]["text/plain"]
