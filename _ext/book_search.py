@@ -25,11 +25,11 @@ CODE_WEIGHT = 0.1
 STATEMENT = "proof-content"
 """The anchor of a statement's box."""
 _FORMULA = re.compile(r"\\\((.*?)\\\)|\\\[(.*?)\\\]", re.DOTALL)
-_NUMBERS = re.compile(r"\((\d{1,3})\)(?:\s*(?:-|–|to)\s*\((\d{1,3})\))?")
+_NUMBERS = re.compile(r"\((\d{1,3})(?:\)?\s*(?:-|–|to)\s*\(?(\d{1,3}))?\)")
 
 
 def equations_in(text: str) -> list[int]:
-    """The equations that a text names as (88), or as (44)-(46)."""
+    """The equations that a text names as (88), (44)-(46) or (44-46)."""
     return sorted({n for a, b in _NUMBERS.findall(_FORMULA.sub(" ", text)) for n in range(int(a), int(b or a) + 1)})
 
 

@@ -1,4 +1,4 @@
-"""Directives for what the ledger knows: the board, the dependency graph, the proofs, a statement's links."""
+"""Directives for what the ledger knows: the board, the dependency graph, proofs, a statement's links."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path

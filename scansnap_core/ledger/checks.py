@@ -11,6 +11,7 @@ from scansnap_core.ledger.cards import Card, rows_of
 from scansnap_core.ledger.certificates import PROVED, Proof, Sampled
 from scansnap_core.ledger.display import show_check, show_conclusion, show_refutation
 from scansnap_core.ledger.entries import JUDGES, VOICES, WITNESSES, Check, Conclusion, Refutation
+from scansnap_core.ledger.pages import WITHOUT_CARD
 from scansnap_core.ledger.proofs import ProofWitness
 from scansnap_core.ledger.registry import page
 from scansnap_core.ledger.values import RELATIONS, NoEvidence, holds, is_infinite, requirement, scalar, written
@@ -84,7 +85,7 @@ class Chapter:
         Parameters
         ----------
         card : Card
-            What stands at the chapter's head. A page of notation has none.
+            What stands at the chapter's head. A page of notation or of equations has none.
 
         Raises
         ------
@@ -101,10 +102,10 @@ class Chapter:
             raise NoEvidence(f"{self.page.name}: no check by the witness {' or '.join(missing)}")
         if not (self._checks or self._refutations):
             raise NoEvidence(f"{self.page.name}: no check by any witness")
+        if card is None and self.page.kind not in WITHOUT_CARD:
+            raise BadInput("card = None", f"{self.page.name} opens with its card", "give conclude() a Card")
         conclusion = Conclusion(self.page, tuple(self._checks), tuple(self._refutations))
         conclusion = replace(conclusion, proofs=tuple(self._proofs), sampled=tuple(self._sampled))
-        if card is None and self.page.kind != "notation":
-            raise BadInput("card = None", f"{self.page.name} opens with its card", "give conclude() a Card")
         if card is not None:
             rows = rows_of(card, conclusion.verdict, (*self._checks, *self._refutations))
             conclusion = replace(conclusion, card=tuple(rows), figure=card.figure)

@@ -92,6 +92,11 @@ def show_check(check: Check) -> None:
     show(_shown(check, "✓", "ss-check", [("control, which must fail", f"{check.control} ({check.control_is})")]))
 
 
+def check_anchor(number: int) -> str:
+    """The id that the chapter's check with that number, from 1, gets on its page when the site is drawn."""
+    return f"check-{number}"
+
+
 def refutation_anchor(number: int) -> str:
     """Where the errata link to: the id that the chapter's refutation with that number, from 1, has on its page."""
     return f"refutation-{number}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,8 @@ def test_parts_are_those_of_the_contents() -> None:
 def test_the_pdf_has_outline_tags_and_page_numbers(small_site: Path, whole: str) -> None:
     page, out = small_site / "printed.html", small_site / "book.pdf"
     page.write_text(whole, encoding="utf8")
-    print_page(browser_or_skip(), page, out)
+    with ThreadPoolExecutor(1) as elsewhere:  # a thread drives one browser, and other tests may have one open
+        elsewhere.submit(print_page, browser_or_skip(), page, out).result()
     pdf = PdfReader(out)
 
     def titles(outline: list) -> list:

@@ -20,6 +20,7 @@ from scansnap_core.book.notebooks import (
     verdicts_in,
 )
 from scansnap_core.ledger import read_pages
+from scansnap_core.ledger.pages import WITHOUT_CARD
 from scansnap_core.ledger.registry import chapter_paths
 from tests.site.book import ROOT, documents
 
@@ -39,7 +40,7 @@ def test_stored_notebook_is_fit_to_show(path: Path) -> None:
 def test_chapter_opens_with_its_card(path: Path) -> None:
     notebook = read_notebook(path)
     (verdict,) = verdicts_in(notebook)
-    assert ("card" in verdict) is (PAGES[path.stem].kind != "notation")
+    assert ("card" in verdict) is (PAGES[path.stem].kind not in WITHOUT_CARD)
     assert card_faults(notebook, verdict) == []
 
 
