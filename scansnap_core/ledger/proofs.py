@@ -107,23 +107,25 @@ class ProofWitness:
         Parameters
         ----------
         what : str
-            The check, as it was recorded by another witness.
+            The check, as it was recorded by another witness, or its beginning.
         why : str
             In one line, why it isn't proved.
 
         Raises
         ------
         BadInput
-            If the chapter has no such check, or `why` is empty.
+            If not exactly one check of the chapter begins so, or `why` is empty.
         """
-        if what not in self._chapter.checked:
-            raise BadInput(f"what = {what!r}", "the chapter has no check of this name", "name one that stands above it")
+        found = [check for check in self._chapter.checked if check.startswith(what)]
+        if len(found) != 1:
+            rule = f"{len(found)} checks of the chapter begin so"
+            raise BadInput(f"what = {what!r}", rule, "name one that stands above it")
         if not why.strip():
             raise BadInput(f"why = {why!r}", "a reader must learn what is missing", "say it in one line")
-        entry = Sampled("sampled", what, why)
+        entry = Sampled("sampled", found[0], why)
         self._chapter._enter(entry)
         markup = _markup(entry, "◌", "only sampled", "ss-check", [("why", why)])
-        display.show(display.Shown(f"◌ only sampled: {what}\n    why: {why}", markup))
+        display.show(display.Shown(f"◌ only sampled: {entry.what}\n    why: {why}", markup))
 
 
 def _certificate(found: Any, place: str) -> Certificate:

@@ -18,9 +18,8 @@ from scansnap_core.ledger import (
     display,
 )
 
-
-SILENT = Silent("not concerned", "It has no noise in it.")
-CARD = Card(Printed("numeric error", "It solves it."), SILENT, SILENT, "")
+QUIET = Silent("not concerned", "It has no noise in it.")
+CARD = Card(Printed("symbolic error", "It holds."), QUIET, QUIET, figure="")
 
 
 @pytest.fixture
@@ -96,7 +95,7 @@ def test_each_thing_is_proved_once(chapter: Chapter) -> None:
 
 def test_the_verdict_stores_proofs_and_what_is_left(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
     prove(chapter, sampled="x above 100")
-    chapter.witness("proved").leave("numeric error", "no tail lemma yet")
+    chapter.witness("proved").leave("numeric err", "no tail lemma yet")
     chapter.conclude(CARD)
     verdict = outputs[-1][VERDICT_MIME]
     assert verdict["witnesses"]["proved"] == {"checks": 1, "refutations": 0}
@@ -115,10 +114,13 @@ def test_without_proofs_the_verdict_has_no_word_of_them(chapter: Chapter, output
 
 
 def test_only_a_recorded_check_can_be_left_to_its_sweep(chapter: Chapter) -> None:
-    with pytest.raises(BadInput, match="no check of this name"):
+    with pytest.raises(BadInput, match="0 checks of the chapter begin so"):
         chapter.witness("proved").leave("another error", "too hard")
+    chapter.witness("numeric").check("numeric error too", 0.1, "<=", 0.5, control=0.7, control_is="another")
+    with pytest.raises(BadInput, match="2 checks of the chapter begin so"):
+        chapter.witness("proved").leave("numeric error", "too hard")
     with pytest.raises(BadInput, match="why = ' '"):
-        chapter.witness("proved").leave("numeric error", " ")
+        chapter.witness("proved").leave("symbolic", " ")
 
 
 def test_steps_are_proved_together_or_name_the_first_gap() -> None:

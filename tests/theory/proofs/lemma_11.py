@@ -1,0 +1,59 @@
+import sympy as sp
+
+from scansnap_core.ledger import Chapter, all_of
+from scansnap_core.theory.certify import at, decide, positive
+from scansnap_core.theory.formulas import M, eta_Y, h_, h_rate
+
+proved = Chapter("lemma_11").witness("proved")
+# %% idea
+odds, alpha_letter = sp.symbols("v alpha", real=True)  # ln(alpha/(1 - alpha)), so that u = v + ln(M - 1)
+alpha_v = 1 / (1 + sp.exp(-odds))
+without_m = alpha_v**2 + alpha_v * (1 - alpha_v) * odds  # S is at most this and alpha (1 - alpha) ln(M - 1)
+split, far_v = sp.Rational(9, 5), 40
+
+
+def spread(c):
+    """h is concave with h(0) = 0: below N its chord from 0, above N its slope, at most h(N)/N."""
+    H, N, D, below, above, slope = sp.symbols("H N D below above slope", positive=True)
+    bend = sp.diff(h_rate, h_) * h_rate
+    known = D <= N, below * N >= H * (N - D), above <= H + slope * D, slope * N <= H
+    return all_of(
+        concave=sp.simplify(bend + M * eta_Y**2 * sp.exp(M * h_) / (M - 1 + sp.exp(M * h_)) ** 3) == 0,
+        both_sides=decide(sp.And((H - below) * N <= c * H * D, (above - H) * N <= c * H * D), *known),
+    )
+
+
+# %% hide
+def elasticity_below(c):
+    """Up to the split the rest is below 1, and c >= 1/4; beyond it alpha (1 - alpha) <= 1/8, so M = 2 is the worst."""
+    e, m, u = sp.symbols("e m u", positive=True)
+    share, S = e / (m + e), (e - 1 + m * u) * e / (m + e) ** 2
+    return all_of(
+        at_most=sp.simplify((share**2 + share * (1 - share) * u - S) * (m + e) ** 2 - e) == 0,
+        a_quarter=decide(alpha_letter * (1 - alpha_letter) <= c, alpha_letter >= 0, alpha_letter <= 1),
+        up_to_the_split=positive(1 - without_m, {odds: (0, split)}),
+        an_eighth=at(sp.Rational(1, 8) - alpha_v * (1 - alpha_v), {odds: split}),
+        rises_with_m=decide(c * m >= (m + 1) / 8, m >= 1),
+        beyond=positive(1 + c * sp.log(2) - without_m, {odds: (split, far_v)}),
+        far=at(c * sp.log(2) - odds * sp.exp(-odds), {odds: far_v}),
+    )
+
+
+proved.prove(
+    "(61), constant 1: $|h(N_n) - h(\\bar N)| \\le h(\\bar N)\\,\\Delta/\\bar N$",
+    spread,
+    1,
+    control=sp.Rational(9, 10),
+    control_is="0.9 for 1",
+    region="every $M > 1$, $\\eta_Y > 0$, $\\bar N$ and $\\Delta \\le \\bar N$",
+    assumptions="a concave function lies above its chords and below its tangents",
+)
+proved.prove(
+    "The elasticity of g is at most $1 + \\frac14\\ln M$",
+    elasticity_below,
+    sp.Rational(1, 4),
+    control=sp.Rational(24, 100),
+    control_is="0.24 for $\\frac14$",
+    region="every real $M \\ge 2$, every $h > 0$",
+    assumptions="$v\\,e^{-v}$ falls from 1 on",
+)
