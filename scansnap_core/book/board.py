@@ -14,12 +14,13 @@ CSS classes
     verification still waits for, and the word for other dynamics, which has a verdict's class.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from scansnap_core.book.cards import words_under
 from scansnap_core.book.errata import Erratum, errata_of
+from scansnap_core.book.in_words import ClaimInWords, claims_in_words
 from scansnap_core.book.stored import Stored, read_stored
 from scansnap_core.ledger.cards import SGD, TRUE_GRADIENT
 from scansnap_core.ledger.display import VERDICT_CLASS, WORD_CLASS
@@ -33,7 +34,7 @@ DYNAMICS = (TRUE_GRADIENT, SGD)
 
 
 def board_html(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the board: every statement, figure and page beyond its paper with its witnesses and its verdict.
+    """Draw the board: every statement, figure, claim in words and page beyond its paper, with witnesses and verdict.
 
     Parameters
     ----------
@@ -69,6 +70,9 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
         )
         if (pages := [page for page in stored.pages.values() if page.paper == paper and page.kind in kinds])
     ]
+    if claims := claims_in_words(book, stored):
+        at = next((n for n, (name, _) in enumerate(sections) if name.startswith("Beyond")), len(sections))
+        sections.insert(at, ("Claims in words", [_row_of_claim(stored, claim, page_url) for claim in claims]))
     return render(
         _TEMPLATES / "board.html",
         done=sum(stored.verdict_of(s) != OPEN for s in stored.statements),
@@ -84,10 +88,14 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
 def _row(stored: Stored, page: Page, url: str, errata: list[Erratum]) -> dict[str, Any]:
     verdict = stored.verdict_of(page.id)
     full = " ss-full" if page.id in stored.fully_verified else ""
-    said = [_said(stored, page.id, witness) for witness in VOICES]
+    none = {"checks": 0, "refutations": 0}
+    counts = stored.verdicts[page.id].get("witnesses", {})
+    said = [_said(counts.get(witness, none)) for witness in VOICES]
     return {
-        "page": page,
+        "name": page.name,
+        "title": page.title,
         "url": url,
+        "answers": [],
         "css": f"{VERDICT_CLASS[verdict]}{full}",
         "said": said,
         "verdict": verdict,
@@ -97,8 +105,23 @@ def _row(stored: Stored, page: Page, url: str, errata: list[Erratum]) -> dict[st
     }
 
 
-def _said(stored: Stored, page_id: str, witness: str) -> list[tuple[str, str, int]]:
-    counts = stored.verdicts[page_id].get("witnesses", {}).get(witness, {"checks": 0, "refutations": 0})
+def _row_of_claim(stored: Stored, claim: ClaimInWords, page_url: Callable[[str], str]) -> dict[str, Any]:
+    """A claim's row: what it says, the pages that answer it, and the words of its page's card if it has one page."""
+    cards = [stored.verdicts[page_id] for page_id in claim.pages] if len(claim.pages) == 1 else [{}]
+    return {
+        "name": claim.name,
+        "title": claim.says,
+        "url": "",
+        "answers": [(stored.pages[page_id].name, page_url(page_id)) for page_id in claim.pages],
+        "css": VERDICT_CLASS[claim.verdict],
+        "said": [_said(claim.counts(witness)) for witness in VOICES],
+        "verdict": claim.verdict,
+        "under": [(word, WORD_CLASS.get(word, "")) for word in words_under(cards[0], DYNAMICS)],
+        "standing": claim.place,
+    }
+
+
+def _said(counts: Mapping[str, int]) -> list[tuple[str, str, int]]:
     return [(what, mark, counts[what]) for what, mark in (("checks", "✓"), ("refutations", "✗")) if counts[what]]
 
 

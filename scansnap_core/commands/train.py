@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.commands.listing import listed
+from scansnap_core.engine.arguments import MODELS
 from scansnap_core.extras import needs
 from scansnap_core.rules import MOST_VALUES
 from scansnap_core.storage.provenance import provenance
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 TRAINED, DIVERGED = 0, 1
 BATCH_SIZE = 128
 OPTIMIZER_HELP = "sgd, momentum, adam, or module:class such as torch.optim:AdamW (default: sgd)"
+
+MODEL_HELP = f"{', '.join(MODELS)} with a number H, or module:function (default: plain)"
 
 
 def add_to(commands: argparse._SubParsersAction[Any]) -> None:
@@ -48,7 +51,7 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
         "--seq-len", type=float, default=128, metavar="T", help="tokens with the query, or inf (default: 128)"
     )
     parser.add_argument("--optimizer", default="sgd", metavar="NAME", help=OPTIMIZER_HELP)
-    parser.add_argument("--model", default="plain", metavar="NAME", help="plain, or module:function (default: plain)")
+    parser.add_argument("--model", default="plain", metavar="NAME", help=MODEL_HELP)
     parser.add_argument("--momentum", type=float, metavar="MU", help="of the optimizer momentum (default: 0.9)")
     parser.add_argument("--initial", default="zero", metavar="NAME", help="zero or random (default: zero)")
     parser.add_argument("--record", type=int, metavar="N", help="keep Y and Z every N steps (default: start and end)")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,10 +27,73 @@ from scansnap_core.rules import (
     shown,
 )
 
+if TYPE_CHECKING:
+    from scansnap_core.engine.variants import Variant
+
 MOMENTUM = 0.9
 """That of "momentum" where none is given."""
 LARGEST_SEED = 2**63 - 3
 """The authors' order of random numbers adds 2, and that is stored in 64 bits."""
+
+PLAIN = "plain"
+"""The paper's model, with Lemma 1's gradients in closed form."""
+UNNUMBERED, NUMBERED = ("residual", "layernorm"), ("heads", "summed heads")
+MODELS = (PLAIN, *UNNUMBERED, *(f"{kind} H" for kind in NUMBERED))
+"""Models with a name; H is a number of heads. :mod:`scansnap_core.engine.architectures` says what they are."""
+MOST_HEADS = 1024
+
+
+def checked_model_name(model: Any) -> str | None:
+    """The name of a known model as it's written in results; None for what is no such name.
+
+    Raises
+    ------
+    BadInput
+        Heads without a number, or too few or too many of them.
+
+    Examples
+    --------
+    >>> from scansnap_core.engine.arguments import checked_model_name
+    >>> checked_model_name("heads  04"), checked_model_name("my_module:mine")
+    ('heads 4', None)
+    """
+    if not isinstance(model, str):
+        return None
+    words = " ".join(model.split())
+    kind, number = re.fullmatch(r"(.*?)\s*([0-9]*)", words).groups()  # type: ignore[union-attr]
+    if kind not in NUMBERED:
+        return words if words in (PLAIN, *UNNUMBERED) else None
+    if not number or not 1 <= int(number[:9]) <= MOST_HEADS:
+        raise BadInput(
+            value=f"model = {shown(model)}",
+            rule=f"there are 1 to {MOST_HEADS} heads, and the name says how many",
+            remedy=f"write e.g. '{kind} 4'",
+        )
+    return f"{kind} {int(number)}"
+
+
+def known_variant(model: Any) -> Variant | None:
+    """What :func:`scansnap_core.engine.architectures.variant_of` says, without PyTorch for the paper's own model."""
+    if isinstance(model, str) and model == PLAIN:
+        return None
+    from scansnap_core.engine.architectures import variant_of
+
+    return variant_of(model)
+
+
+def heads_of(model: Any) -> int:
+    """How many heads a model with a name has, each with its own rows of Z; 0 for one without that axis.
+
+    Examples
+    --------
+    >>> from scansnap_core.engine.arguments import heads_of
+    >>> heads_of("summed heads 2"), heads_of("residual")
+    (2, 0)
+    """
+    if not isinstance(model, str):
+        return int(getattr(model, "heads", 0))
+    name = checked_model_name(model)
+    return int(name.rpartition(" ")[2]) if name and name not in (PLAIN, *UNNUMBERED) else 0
 
 
 def checked_device(device: Any) -> str:
@@ -155,8 +219,11 @@ def checked_momentum(momentum: Any, optimizer: Any) -> float:
     return float(momentum)
 
 
-def check_given(initial: Any, vocab_size: int) -> None:
-    """Raise :class:`~scansnap_core.BadInput` unless initial values are finite M x M arrays Y and Z."""
+def check_given(initial: Any, vocab_size: int, heads: int = 0) -> None:
+    """Raise :class:`~scansnap_core.BadInput` unless initial values are finite M x M arrays Y and Z.
+
+    With heads either may be one for all of them, or one for each: (H, M, M).
+    """
     if not isinstance(initial, tuple | list) or len(initial) != 2:
         raise BadInput(
             value=f"initial of {len(initial)} parts" if hasattr(initial, "__len__") else f"initial = {shown(initial)}",
@@ -169,10 +236,11 @@ def check_given(initial: Any, vocab_size: int) -> None:
         except (TypeError, ValueError, RuntimeError):
             values = np.array(None)
         numbers = values.dtype.kind in "iuf"
-        if not numbers or values.shape != (vocab_size, vocab_size) or not np.isfinite(values).all():
+        shapes = [(vocab_size,) * 2] + [(heads, vocab_size, vocab_size)] * bool(heads)
+        if not numbers or values.shape not in shapes or not np.isfinite(values).all():
             raise BadInput(
                 value=f"initial {name} of shape {values.shape}" + ("" if numbers else ", not of numbers"),
-                rule=f"Y and Z are finite M x M arrays, M = {vocab_size}",
+                rule=f"Y and Z are finite M x M arrays, M = {vocab_size}" + f", or {heads} of them" * bool(heads),
                 remedy="pass both in full, rows first",
             )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -43,7 +44,9 @@ class Draws(Protocol):
 class Fresh:
     """NumPy's generators, one a seed: classes uniformly, then multinomial token counts."""
 
-    def __init__(self, classes: SequenceClasses, seeds: list[int], batch_size: int, seq_len: float) -> None:
+    def __init__(
+        self, classes: SequenceClasses, seeds: Sequence[int | list[int]], batch_size: int, seq_len: float
+    ) -> None:
         self._classes, self._batch_size, self._seq_len = classes, batch_size, seq_len
         self._rngs = [np.random.default_rng(seed) for seed in seeds]
 

@@ -10,9 +10,10 @@ import numpy as np
 import xarray as xr
 
 from scansnap_core.data.checksum import checksum
-from scansnap_core.data.outputs import Outputs
+from scansnap_core.data.outputs import OTHERS, Outputs
 from scansnap_core.data.sequences import Ints, SequenceClasses
-from scansnap_core.engine.settings import PLAIN, Settings
+from scansnap_core.engine.arguments import PLAIN, heads_of, known_variant
+from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.state import CLASSES, RANDOM
 
 if TYPE_CHECKING:
@@ -40,17 +41,20 @@ def labelled(
     ----------
     loss, recorded
         Shape (step, seed, rate); of ``recorded``, Y (recorded, seed, rate, token, output) and Z (recorded, seed, rate,
-        query, token).
+        query, token), with the rows of several heads one below the other.
     tokens, outputs
         What rows and columns of Y stand for.
     """
     clock = {"units": f"updates of batch size {settings.batch_size or 'expectation'}"}
     runs = ("seed", "rate")
+    variables = {
+        name: (("recorded", *runs, *axes), per_head(recorded[name], axes, heads_of(settings.model)))
+        for name, axes in axes_of(settings.model).items()
+    }
     return xr.Dataset(
         {
             "loss": (("step", *runs), loss, {"units": "nats"}),
-            "Y": (("recorded", *runs, *AXES["Y"]), recorded["Y"], {"units": "logits"}),
-            "Z": (("recorded", *runs, *AXES["Z"]), recorded["Z"], {"units": "logits"}),
+            **{name: (*variable, {"units": "logits"}) for name, variable in variables.items()},
             "multiplicity": ("output", outputs.multiplicity.copy(), {"units": "outputs"}),
         },
         coords={
@@ -69,23 +73,39 @@ def labelled(
 
 def blank(classes: SequenceClasses, settings: Settings) -> xr.Dataset:
     """What a training would return, with zeros in place of its numbers: the labels of a run before there is one."""
-    tokens = tokens_of(classes, settings)
+    tokens = tokens_of(classes, settings.model)
     outputs = outputs_of(classes, settings)
     sizes = {"token": len(tokens), "query": len(classes.compact.queries), "output": len(outputs)}
     runs = (len(settings.seeds), len(settings.rates))
     recorded = {
-        name: np.zeros((len(settings.recorded), *runs, *(sizes[axis] for axis in axes)), settings.dtype)
-        for name, axes in AXES.items()
+        name: np.zeros((len(settings.recorded), *runs, heads * sizes[row], sizes[column]), settings.dtype)
+        for name, (*head, row, column) in axes_of(settings.model).items()
+        for heads in [heads_of(settings.model) if head else 1]
     }
     loss = np.zeros((settings.steps, *runs), settings.dtype)
     result = labelled(classes, settings, loss, recorded, tokens=tokens, outputs=outputs)
     return result.assign(diverged_at=(("seed", "rate"), np.full(runs, -1)))
 
 
-def tokens_of(classes: SequenceClasses, settings: Settings) -> Ints:
-    """The tokens that rows of Y stand for; a variant may read the query token's own row."""
-    compact = classes.compact
-    return compact.tokens if settings.model == PLAIN else np.union1d(compact.tokens, compact.queries)
+def axes_of(model: object) -> dict[str, tuple[str, ...]]:
+    """The axes of Y and Z in results, runs aside."""
+    variant = known_variant(model) if heads_of(model) else None
+    heads = {"Y": variant is not None and variant.concatenates, "Z": variant is not None}
+    return {name: (*["head"] * heads[name], *axes) for name, axes in AXES.items()}
+
+
+def per_head(values: np.ndarray, axes: tuple[str, ...], heads: int) -> np.ndarray:
+    """Values (..., rows, columns), with the rows of each head apart if ``axes`` has them."""
+    return values.reshape(*values.shape[:-2], heads, -1, values.shape[-1]) if "head" in axes else values
+
+
+def tokens_of(classes: SequenceClasses, model: object) -> Ints:
+    """The tokens that rows of Y stand for; a variant may read the query token's own row, and that of all others."""
+    compact, variant = classes.compact, known_variant(model)
+    if model == PLAIN:
+        return compact.tokens
+    both = np.union1d(compact.tokens, compact.queries)
+    return np.append(OTHERS, both) if variant is not None and variant.rest else both
 
 
 def outputs_of(classes: SequenceClasses, settings: Settings) -> Outputs:

@@ -13,21 +13,23 @@ import xarray as xr
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.arguments import (
+    MODELS,
+    PLAIN,
     check_given,
     checked_device,
     checked_length,
+    checked_model_name,
     checked_momentum,
     checked_rates,
     checked_record,
     checked_seeds,
+    heads_of,
 )
 from scansnap_core.engine.extensions import name_of, resolved
 from scansnap_core.engine.state import check_continues, start_of
 from scansnap_core.rules import check_choice, check_count, check_memory, shown
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
-PLAIN = "plain"
-"""The paper's model, with Lemma 1's gradients in closed form."""
 
 Initial = str | tuple[Any, Any] | xr.Dataset
 Extension = str | Callable[..., Any]
@@ -91,6 +93,7 @@ class Settings:
         start = start_of(initial)
         recorded = checked_record(record, start, start + int(steps))
         _check_keeps(keep_state, optimizer, recorded, start + int(steps))
+        _check_heads(model, initial, rng, keep_state)
         return cls(
             rates=rates,
             steps=int(steps),
@@ -147,8 +150,9 @@ class Settings:
         if isinstance(self.initial, xr.Dataset):
             check_continues(self.initial, classes, self.attributes(classes), self.seeds, self.rates)
         elif not isinstance(self.initial, str):
-            check_given(self.initial, M)
-        L, Q = len(classes.tokens), len(np.unique(classes.query_of))
+            check_given(self.initial, M, heads_of(self.model))
+        heads = max(1, heads_of(self.model))
+        L, Q = heads * len(classes.tokens), len(np.unique(classes.query_of))
         runs, size = len(self.rates) * len(self.seeds), np.dtype(self.dtype).itemsize
         state = size * runs * (L * outputs + Q * L)
         samples = 8 * len(self.seeds) * (self.batch_size or classes.num_classes) * (4 * L + outputs)
@@ -178,10 +182,27 @@ def _check_keeps(keep_state: bool, optimizer: Any, recorded: list[int], end: int
         )
 
 
+def _check_heads(model: Extension, initial: Initial, rng: str, keep_state: bool) -> None:
+    if not heads_of(model):
+        return
+    if isinstance(initial, str) and initial == "random" and rng == "replay":
+        raise BadInput(
+            value=f"model = {model!r} with rng = 'replay' and initial = 'random'",
+            rule="the authors' runs draw initial values for one head",
+            remedy="use rng='fresh', or pass initial values",
+        )
+    if keep_state or isinstance(initial, xr.Dataset):
+        raise BadInput(
+            value=f"model = {model!r} with keep_state, or an initial data set",
+            rule="a training of several heads doesn't go on later",
+            remedy="make all steps in one training",
+        )
+
+
 def _checked_model(model: Extension) -> Extension:
-    if isinstance(model, str) and model == PLAIN:
-        return model
-    variant = resolved("model", model, {PLAIN: _never})
+    if name := checked_model_name(model):
+        return name
+    variant = resolved("model", model, dict.fromkeys(MODELS, _never))
     try:
         inspect.signature(variant).bind("batch", "Y", "Z")
     except ValueError:  # some compiled functions don't tell

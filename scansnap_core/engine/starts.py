@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from scansnap_core.data.outputs import Outputs
+from scansnap_core.data.outputs import OTHERS, Outputs
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.engine import draws
+from scansnap_core.engine.arguments import heads_of, known_variant
 from scansnap_core.engine.results import outputs_of
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.state import RANDOM, final
@@ -39,21 +40,50 @@ def initial_values(
 ) -> tuple[Floats, Floats, Outputs]:
     """Y (S, R, L, O), Z (S, R, Q, L) and the O outputs, for S seeds, R rates and the tokens that Y's rows stand for.
 
-    R is 1 where all rates begin with the same values.
+    R is 1 where all rates begin with the same values. The rows of several heads stand one below the other.
     """
     S, queries = len(settings.seeds), classes.compact.queries
+    variant, heads = known_variant(settings.model), max(1, heads_of(settings.model))
+    decoders = heads if variant is not None and variant.concatenates else 1
     outputs = outputs_of(classes, settings)
     if isinstance(settings.initial, xr.Dataset):
         labels = labels_of(classes, tokens, outputs)
         return final(settings.initial, "Y", labels), final(settings.initial, "Z", labels), outputs
     if settings.begins == "zero":
-        return np.zeros((S, 1, len(tokens), len(outputs))), np.zeros((S, 1, len(queries), len(tokens))), outputs
+        rows = (decoders * len(tokens), len(outputs)), (heads * len(queries), len(tokens))
+        return np.zeros((S, 1, *rows[0])), np.zeros((S, 1, *rows[1])), outputs
     if settings.begins == "random":
-        Y, Z = source.initial(tokens)
-        return Y[:, None], Z[:, None], outputs
+        # the first head draws what the plain model does, and each other head from generators of its own
+        more = [draws.Fresh(classes, [[seed, h] for seed in settings.seeds], 0, np.inf) for h in range(1, heads)]
+        drawn = [_drawn(each, classes.vocab_size, tokens) for each in (source, *more)]
+        Y, Z = (np.concatenate(each, axis=1)[:, None] for each in zip(*drawn, strict=True))
+        return Y[:, :, : decoders * len(tokens)], Z, outputs
     full_Y, full_Z = (np.asarray(array, dtype=np.float64) for array in settings.initial)
-    Y, Z = full_Y[tokens], full_Z[np.ix_(queries, tokens)]
-    return np.tile(Y, (S, 1, 1, 1)), np.tile(Z, (S, 1, 1, 1)), outputs
+    Y = _rows(np.broadcast_to(full_Y, (decoders, *full_Y.shape[-2:])), tokens)
+    Z = _columns(np.broadcast_to(full_Z, (heads, *full_Z.shape[-2:]))[:, queries], tokens)
+    Y, Z = (np.tile(part.reshape(-1, part.shape[-1]), (S, 1, 1, 1)) for part in (Y, Z))
+    return Y, Z, outputs
+
+
+def _drawn(source: draws.Draws, vocab_size: int, tokens: Ints) -> tuple[Floats, Floats]:
+    if tokens[0] != OTHERS:
+        return source.initial(tokens)
+    Y, Z = source.initial(np.arange(vocab_size))
+    return _rows(Y, tokens), _columns(Z, tokens)
+
+
+def _rows(Y: Floats, tokens: Ints) -> Floats:
+    """Those of the full Y (..., M, O) for some tokens; of all others together, the part along their 1/sqrt(n)."""
+    if tokens[0] != OTHERS:
+        return Y[..., tokens, :]
+    others = np.delete(Y, tokens[1:], axis=-2)
+    together = others.sum(axis=-2, keepdims=True) / np.sqrt(max(1, others.shape[-2]))
+    return np.concatenate([together, Y[..., tokens[1:], :]], axis=-2)
+
+
+def _columns(Z: Floats, tokens: Ints) -> Floats:
+    """Those of the full Z (..., Q, M) for some tokens; all others get no attention, whatever their logits."""
+    return np.where(tokens == OTHERS, 0.0, Z[..., tokens])
 
 
 def optimizer_of(

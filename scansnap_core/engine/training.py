@@ -14,10 +14,11 @@ from torch import Tensor
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import optimizers, variants
-from scansnap_core.engine.arguments import checked_data
+from scansnap_core.engine.architectures import variant_of
+from scansnap_core.engine.arguments import PLAIN, checked_data
 from scansnap_core.engine.model import Gradients
 from scansnap_core.engine.results import TrainingDiverged, labelled, tokens_of, with_divergence, with_state
-from scansnap_core.engine.settings import PLAIN, Settings
+from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.starts import draws_of, initial_values, last_loss, optimizer_of
 from scansnap_core.progress import progress_bar
 
@@ -72,14 +73,16 @@ def train(
     momentum
         Of "momentum" alone; 0.9 if not given.
     model
-        "plain", the paper's; or a variant: a function of a :class:`~scansnap_core.engine.variants.Batch`, Y and Z that
-        returns ln α (autograd does the rest) or :class:`~scansnap_core.engine.model.Gradients`, or its
-        ``module:name``. A variant's ``token`` holds the query tokens too.
+        "plain", the paper's; "residual", "layernorm", "heads H" or "summed heads H"
+        (:mod:`scansnap_core.engine.architectures`); or a function of a
+        :class:`~scansnap_core.engine.variants.Batch`, Y and Z that returns ln α (autograd does the rest) or
+        :class:`~scansnap_core.engine.model.Gradients`, or its ``module:name``. All but the first hold the query tokens
+        in ``token`` too. Heads have the dimension ``head``.
     initial
-        "zero", "random" (uniform in ±1/sqrt(M)), or (Y, Z) as M x M arrays. Or the data set of a training with
-        ``keep_state``, to go on from its end: with the same classes and arguments (but for ``steps``, ``record``,
-        ``keep_state``), 60 steps and then 40 are 100 steps to the last bit, on one machine. ``step`` and ``recorded``
-        count on.
+        "zero", "random" (uniform in ±1/sqrt(M)), or (Y, Z) as M x M arrays, of heads H x M x M too. Or the data set
+        of a training with ``keep_state``, to go on from its end: with the same classes and arguments (but for
+        ``steps``, ``record``, ``keep_state``), 60 steps and then 40 are 100 steps to the last bit, on one machine.
+        ``step`` and ``recorded`` count on.
     record
         When Y and Z are kept: every that many steps, or a list of steps (0 is the start). Default: start and end.
         Steps are counted as ``step`` is.
@@ -164,8 +167,8 @@ def _of(settings: Settings, name: str) -> Settings:
 def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> xr.Dataset:
     rates, seeds, device = settings.rates, settings.seeds, torch.device(settings.device)
     compact = classes.compact
-    model = settings.model
-    tokens = tokens_of(classes, settings)
+    model = variant_of(settings.model) or settings.model
+    tokens = tokens_of(classes, settings.model)
     held = np.searchsorted(tokens, compact.tokens)
     source = draws_of(classes, settings)
 

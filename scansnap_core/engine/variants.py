@@ -1,20 +1,24 @@
-"""Models of one's own: a function from a batch and (Y, Z) to predictions, or to the gradients too.
+"""Models beside the paper's: by what their decoder reads (:class:`Variant`), or any function of a batch and (Y, Z).
 
-:func:`plain` is the paper's model and the default. A variant gives ln α alone, and autograd does the rest, or
-:class:`~scansnap_core.engine.model.Gradients`. The parts of :mod:`scansnap_core.engine.model` are there to build on.
+:func:`plain` is the paper's model and the default. :mod:`scansnap_core.engine.architectures` has variants with a name.
+A function gives ln α alone, and autograd does the rest, or :class:`~scansnap_core.engine.model.Gradients`. The parts of
+:mod:`scansnap_core.engine.model` are there to build on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import Ints, SequenceClasses
 from scansnap_core.engine.extensions import name_of
-from scansnap_core.engine.model import Gradients, gradients
+from scansnap_core.engine.model import Gradients, attend, decode, gradients, normalise
 
 
 class Batch(NamedTuple):
@@ -34,7 +38,8 @@ class Batch(NamedTuple):
     multiplicity: Tensor
     """How many equal outputs each column of Y stands for, shape (O,)."""
     tokens: Tensor
-    """The tokens that rows of Y and columns of Z stand for, shape (L,): contextual ones and query tokens, ascending."""
+    """The tokens that rows of Y and columns of Z stand for, shape (L,): contextual ones and query tokens, ascending.
+    Before them -1, for all other tokens together, where a variant reads these (``rest``)."""
     queries: Tensor
     """The tokens that rows of Z stand for, shape (Q,)."""
     outputs: Tensor
@@ -45,9 +50,91 @@ Model = Callable[[Batch, Tensor, Tensor], Tensor | Gradients]
 """Takes a batch, Y (..., L, O) and Z (..., Q, L); returns ln α (..., B, O), differentiable, or the gradients."""
 
 
+@dataclass(frozen=True)
+class Variant:
+    """A model by what its decoder reads: ln α = log softmax(Y^T u) with u a function of the batch and of Z.
+
+    So dJ/dY is u (x_{T+1} - α)^T in every variant, as in Eqn 3, and dJ/dZ is g = Y (x_{T+1} - α) pulled back through
+    u. It's a model like any other: called with a batch, Y and Z it gives the gradients.
+
+    Parameters
+    ----------
+    inputs
+        u, shape (..., B, D), of a batch and Z (..., H Q, L); differentiable in Z. D is L, where ``concatenates`` H L.
+    pull
+        The closed form of what ``inputs`` pulls back: of a batch, Z and g (..., B, D), the sum over samples of
+        (du/dZ)^T g, shape (..., H Q, L). Without one autograd finds it.
+    heads
+        H: Z has the rows of H heads, one below the other; 0 if it has no such axis.
+    concatenates
+        Whether Y has rows of its own for each head.
+    rest
+        Whether u has a part along 1/sqrt(n) for the n tokens that no class holds or asks with. It's the first row of Y,
+        and stands for the sum of their rows over sqrt(n).
+    """
+
+    inputs: Callable[[Batch, Tensor], Tensor]
+    pull: Callable[[Batch, Tensor, Tensor], Tensor] | None = None
+    heads: int = 0
+    concatenates: bool = False
+    rest: bool = False
+
+    def log_alpha(self, batch: Batch, Y: Tensor, Z: Tensor) -> Tensor:
+        """ln α, shape (..., B, O), differentiable: the forward pass."""
+        return decode(self.inputs(batch, Z), Y, batch.multiplicity)
+
+    def __call__(self, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
+        """The loss and the ascent directions of J, as :func:`scansnap_core.engine.model.gradients` gives them."""
+        Y, Z = Y.detach(), Z.detach()
+        u = self.inputs(batch, Z)
+        log_alpha = decode(u, Y, batch.multiplicity)
+        error = batch.target - log_alpha.exp()
+        samples = batch.weight.unsqueeze(-1)
+        return Gradients(
+            loss=-(batch.weight * (batch.target * log_alpha).sum(dim=-1)).sum(dim=-1),
+            Y=(samples * u).mT @ (error / batch.multiplicity),
+            Z=self.pulled(batch, Z, samples * (error @ Y.mT)),
+        )
+
+    def pulled(self, batch: Batch, Z: Tensor, g: Tensor) -> Tensor:
+        """The sum over samples of (du/dZ)^T g, shape (..., H Q, L), for g of shape (..., B, D)."""
+        if self.pull is not None:
+            return self.pull(batch, Z, g)
+        leaf = Z.detach().requires_grad_()
+        return torch.autograd.grad(self.inputs(batch, leaf), leaf, g)[0]
+
+
 def plain(batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
     """The paper's model with Lemma 1's gradients in closed form (Eqn 3)."""
     return gradients(batch.q, batch.query, batch.target, batch.weight, Y, Z, batch.multiplicity)
+
+
+def plain_inputs(batch: Batch, Z: Tensor) -> Tensor:
+    """f = LN(X^T b), what the paper's decoder reads, shape (..., B, L)."""
+    return normalise(attend(batch.q, batch.query @ Z))
+
+
+def at_infinite_length(classes: SequenceClasses, tokens: Ints) -> Batch:
+    """Every class once with its exact frequencies q = P(.|n) and the weight 1/K: the expectation at T = infinity.
+
+    Parameters
+    ----------
+    tokens
+        What the axis L stands for, as :func:`scansnap_core.engine.results.tokens_of` gives it.
+    """
+    compact, outputs, K = classes.compact, classes.outputs, classes.num_classes
+    q = np.zeros((K, len(tokens)))
+    q[:, np.searchsorted(tokens, compact.tokens)] = compact.probs
+    return Batch(
+        q=torch.from_numpy(q),
+        query=torch.eye(len(compact.queries), dtype=torch.float64)[torch.tensor(compact.query_row)],
+        target=torch.from_numpy(outputs.targets),
+        weight=torch.full((K,), 1 / K, dtype=torch.float64),
+        multiplicity=torch.tensor(outputs.multiplicity),
+        tokens=torch.tensor(tokens),
+        queries=torch.tensor(compact.queries),
+        outputs=torch.tensor(outputs.labels),
+    )
 
 
 def ascent(model: Model, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:

@@ -1,7 +1,7 @@
 """The ledger: what was claimed, what was measured, and the verdicts and cards that follow. It knows no mathematics."""
 
 from scansnap_core.ledger.cards import Card, Finding, Printed, Repair, Silent
-from scansnap_core.ledger.certificates import Certificate, steps
+from scansnap_core.ledger.certificates import Certificate, all_of
 from scansnap_core.ledger.checks import Chapter, CheckFailed, ControlPassed, Witness
 from scansnap_core.ledger.entries import VERDICT_MIME, VERDICTS, WITNESSES
 from scansnap_core.ledger.pages import Page, Paper
@@ -29,8 +29,8 @@ __all__ = [
     "Repair",
     "Silent",
     "Witness",
+    "all_of",
     "page",
     "read_pages",
     "statements",
-    "steps",
 ]

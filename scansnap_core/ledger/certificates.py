@@ -39,20 +39,20 @@ class Certificate:
         return self.proved
 
 
-def steps(**parts: Certificate | bool) -> Certificate:
-    """One proof of several steps, each certified by itself, or checked by an identity that came out true or not.
+def all_of(**parts: Certificate | bool) -> Certificate:
+    """One proof of several steps, each certified by itself, or an identity of algebra that came out true or not.
 
     Its kind is that of its parts where they are all of one kind. It is proved if every one of them is; else its gap
     names the first that isn't.
 
     Examples
     --------
-    >>> steps(rises=Certificate("interval", True, "3 boxes"), start=True).how
+    >>> all_of(rises=Certificate("interval", True, "3 boxes"), start=True).how
     'rises (3 boxes); start'
     """
     certificates = {name: part for name, part in parts.items() if isinstance(part, Certificate)}
-    kinds = {part.kind for part in certificates.values()}
-    kind = kinds.pop() if len(kinds) == 1 and len(certificates) == len(parts) else "steps"
+    kinds = {certificates[name].kind if name in certificates else "algebra" for name in parts}
+    kind = kinds.pop() if len(kinds) == 1 else "steps"
     how = "; ".join(
         f"{_spaced(name)} ({certificates[name].how})" if name in certificates else _spaced(name) for name in parts
     )

@@ -18,9 +18,9 @@ from typing import Any, NoReturn
 from scansnap_core.bad_input import BadInput
 
 KEY = "scansnap"
-OTHER_KINDS = ("figure", "notation", "law", "beyond", "equations")
-"""What a page can be beside a statement: "law" is this book's own statement, "beyond" what a paper leaves open, and
-"equations" tries formulas that stand between its statements."""
+OTHER_KINDS = ("figure", "notation", "claim", "law", "beyond", "equations")
+"""What a page can be beside a statement: "claim" is what a paper says in words, "law" is this book's own statement,
+"beyond" what the paper leaves open, and "equations" tries formulas that stand between its statements."""
 WITHOUT_CARD = ("notation", "equations")
 """Kinds of pages that open without a verdict card."""
 
@@ -77,8 +77,9 @@ class Page:
         The stem of its notebook's file name, such as ``"lemma_06"``.
     paper : Paper
     kind : str
-        One of the paper's kinds of statements, ``"figure"``, ``"notation"``, ``"law"`` (this book's own), ``"beyond"``
-        (what the paper leaves open) or ``"equations"`` (formulas that stand between its statements).
+        One of the paper's kinds of statements, ``"figure"``, ``"notation"``, ``"claim"`` (what the paper says in
+        words), ``"law"`` (this book's own), ``"beyond"`` (what the paper leaves open) or ``"equations"`` (formulas that
+        stand between its statements).
     number : int
         The paper's number; 0 for a page that has none.
     title : str

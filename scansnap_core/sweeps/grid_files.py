@@ -14,7 +14,7 @@
     initial: zero                                      # or random
     rng: fresh                                         # or replay
     dtype: float32                                     # or float64
-    model: [plain, "my_module:residual"]               # an axis of variants; optimizers may be named like this too
+    model: [plain, residual, "my_module:my_model"]     # an axis of variants; optimizers may be named like this too
     measures: [entropy, {name: recall, threshold: [0.1, 0.2]}, "my_module:my_measure"]
     record: 10                                         # take them every 10 steps, not at the end alone
 """

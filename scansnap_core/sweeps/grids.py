@@ -12,9 +12,17 @@ from typing import Any
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checksum import checksum
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.arguments import MOMENTUM, checked_data, checked_momentum, checked_rates, checked_seeds
+from scansnap_core.engine.arguments import (
+    MOMENTUM,
+    PLAIN,
+    checked_data,
+    checked_momentum,
+    checked_rates,
+    checked_seeds,
+    heads_of,
+)
 from scansnap_core.engine.extensions import name_of, resolved, source_digest
-from scansnap_core.engine.settings import PLAIN, Extension, Settings
+from scansnap_core.engine.settings import Extension, Settings
 from scansnap_core.rules import check_differ, listed, shown
 from scansnap_core.sweeps.measures import DEFAULT, Measure
 
@@ -36,7 +44,8 @@ class Grid:
     optimizers, seq_lens, batch_sizes
         Further axes. A batch size None is the expectation over the classes.
     models
-        A further axis, if it's given: "plain", or variants as :func:`~scansnap_core.engine.training.train` takes them.
+        A further axis, if it's given: "plain", "residual" and others, as
+        :func:`~scansnap_core.engine.training.train` takes them.
     momentum, initial, rng, dtype
         The same for all runs.
     measures
@@ -91,6 +100,12 @@ class Grid:
         if self.initial not in ("zero", "random"):
             raise BadInput(
                 value=f"initial = {self.initial!r}", rule="the choices are zero, random", remedy="use one of them"
+            )
+        if len({heads_of(model) for model in self.models}) > 1:
+            raise BadInput(
+                value=f"model = {', '.join(map(name_of, self.models))}",
+                rule="the arrays of one sweep have one shape, so its models have the same number of heads",
+                remedy="use a sweep for each; one head is 'heads 1'",
             )
         checked_momentum(self.momentum, "momentum" if "momentum" in self.optimizers else self.optimizers[0])
         for point in itertools.product(self.models, self.optimizers, self.seq_lens, self.batch_sizes):

@@ -6,95 +6,21 @@ change in such a step. Eqn 10 as printed sums over classes without that weight: 
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
-from scansnap_core.engine import model
-from scansnap_core.rules import check_choice, check_flow_rate, check_rate
+from scansnap_core.engine import variants
+from scansnap_core.engine.arguments import PLAIN
+from scansnap_core.engine.model import decode
+from scansnap_core.rules import check_choice
 from scansnap_core.theory import clocks, formulas, spectrum
+from scansnap_core.theory.flow import Floats, Flow
 from scansnap_core.theory.functions import function_of
 
-Floats = NDArray[np.float64]
-
 _gamma = function_of(formulas.gamma, (formulas.h_, formulas.M))
-
-
-class Flow(ABC):
-    """What :func:`scansnap_core.theory.solving.solve` integrates: a right-hand side over a packed state.
-
-    Parameters
-    ----------
-    classes
-        The sequence classes, K of them.
-    lr_y, lr_z
-        eta_Y > 0 and eta_Z >= 0, per step; eta_Z = 0 holds attention at rest.
-    shapes
-        The arrays that the state packs, by name and in their order: Z and B, before them Y where the flow has it.
-    class_weight
-        What a class weighs in a unit of time: P(n) = 1/K by steps of batch size 1, 1 by Eqn 10 as printed.
-
-    Raises
-    ------
-    BadInput
-        A rate that is negative or not finite.
-    """
-
-    name: str
-
-    def __init__(
-        self,
-        classes: SequenceClasses,
-        lr_y: float,
-        lr_z: float,
-        shapes: Mapping[str, tuple[int, ...]],
-        class_weight: float,
-    ) -> None:
-        check_rate("lr_y", lr_y)
-        check_flow_rate("lr_z", lr_z)
-        self.classes, self.lr_y, self.lr_z = classes, lr_y, lr_z
-        self.shapes, self.class_weight = dict(shapes), class_weight
-        self._cuts = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
-
-    def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
-        """The state at t = 0: B(0) = 0, and Z(0) and Y(0) the given ones, of the flow's ``shapes``, or 0.
-
-        Raises
-        ------
-        BadInput
-            An array of another shape, one that isn't finite, or a Y for a flow without one.
-        """
-        parts = [np.zeros(shape) for shape in self.shapes.values()]
-        for name, values in (("Z", Z), ("Y", Y)):
-            if values is not None:
-                at = self._position(name)
-                parts[at] = _checked_start(name, values, self.shapes[name])
-        return np.concatenate([part.ravel() for part in parts])
-
-    def unpack(self, state: Floats) -> tuple[Floats, ...]:
-        """The arrays of ``shapes``, in their order, of states (..., N) with the packed axis last: (..., *shape)."""
-        parts = np.split(np.asarray(state), self._cuts[:-1], axis=-1)
-        return tuple(p.reshape(p.shape[:-1] + shape) for p, shape in zip(parts, self.shapes.values(), strict=True))
-
-    @abstractmethod
-    def rhs(self, t: float, state: Floats) -> Floats:
-        """d(state)/dt."""
-
-    def _position(self, name: str) -> int:
-        if name not in self.shapes:
-            raise BadInput(
-                value=f"initial {name} for the {self.name}",
-                rule=f"its state is {', '.join(self.shapes)}",
-                remedy=f"leave {name} out, or solve another flow",
-            )
-        return list(self.shapes).index(name)
 
 
 class TrueFlow(Flow):
@@ -106,8 +32,8 @@ class TrueFlow(Flow):
 
     Parameters
     ----------
-    classes, lr_y, lr_z
-        As in :class:`Flow`.
+    classes, lr_y, lr_z, model
+        As in :class:`Flow`. With a variant f_n is what its decoder reads; the rows of heads stand one below the other.
 
     Examples
     --------
@@ -119,56 +45,44 @@ class TrueFlow(Flow):
 
     name = "true flow"
 
-    def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float) -> None:
+    def __init__(
+        self, classes: SequenceClasses, lr_y: float, lr_z: float, model: str | variants.Variant = PLAIN
+    ) -> None:
         check_classes(classes)
-        compact, K = classes.compact, classes.num_classes
-        outputs = classes.outputs
-        L, Q = len(compact.tokens), len(compact.queries)
-        super().__init__(classes, lr_y, lr_z, {"Y": (L, len(outputs)), "Z": (Q, L), "B": (K,)}, class_weight=1 / K)
-        self._query_row = compact.query_row
-        self._probs = torch.tensor(compact.probs)
-        self._queries = torch.eye(Q, dtype=torch.float64)[torch.tensor(compact.query_row)]
-        self._targets, self._multiplicity = torch.tensor(outputs.targets), torch.tensor(outputs.multiplicity)
-        self._weight = torch.full((K,), self.class_weight, dtype=torch.float64)
+        super().__init__(classes, lr_y, lr_z, ("Y", "Z", "B"), class_weight=1 / classes.num_classes, model=model)
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
         Y, Z, _ = self.unpack(state)
-        gradients = model.gradients(
-            self._probs,
-            self._queries,
-            self._targets,
-            self._weight,
-            torch.from_numpy(Y),
-            torch.from_numpy(Z),
-            self._multiplicity,
-        )
+        gradients = (self.variant or variants.plain)(self._batch, torch.from_numpy(Y), torch.from_numpy(Z))
         parts = (
             self.lr_y * gradients.Y.numpy(),
             self.lr_z * gradients.Z.numpy(),
-            self.lr_z * self._weight.numpy() * self.xi(Y, Z),
+            self.lr_z * self.class_weight * self.xi(Y, Z),
         )
         return np.concatenate([part.ravel() for part in parts])
 
     def xi(self, Y: Floats, Z: Floats) -> Floats:
         """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by projection on F; shape (K,)."""
-        return spectrum.xi(spectrum.F(self._probs.numpy(), Z[self._query_row]), self.g(Y, Z))
+        return spectrum.xi(self.inputs(Z), self.g(Y, Z))
 
     def g(self, Y: Floats, Z: Floats) -> Floats:
-        """g = Y (x_{T+1} - alpha_n) for every class n, as rows: shape (K, L) (Theorem 1)."""
+        """g = Y (x_{T+1} - alpha_n) for every class n, as rows: shape (K, D) (Theorem 1)."""
         return (self._errors(Y, Z) @ torch.from_numpy(Y).mT).numpy()
 
     def _errors(self, Y: Floats, Z: Floats) -> torch.Tensor:
         """x_{T+1} - alpha_n for every class n, as rows: shape (K, K + 1)."""
-        f = model.normalise(model.attend(self._probs, self._queries @ torch.from_numpy(Z)))
-        return self._targets - model.decode(f, torch.from_numpy(Y), self._multiplicity).exp()
+        batch = self._batch
+        inputs = variants.plain_inputs if self.variant is None else self.variant.inputs
+        u = inputs(batch, torch.from_numpy(Z))
+        return batch.target - decode(u, torch.from_numpy(Y), batch.multiplicity).exp()
 
 
 class ModifiedFlow(TrueFlow):
     """Update (26) for Y and Eqn 4 for Z: the decoder of the proofs, without their assumption that attention rests.
 
     (26) moves Y along f_n - F E' e_n, where (7) has f_n, with E' that of the present F. State and clock as in
-    :class:`TrueFlow`; B takes xi from the gradient g of this flow's own Y.
+    :class:`TrueFlow`; B takes xi from the gradient g of this flow's own Y. Of a variant it's (26) with u_n for f_n.
 
     Examples
     --------
@@ -180,11 +94,17 @@ class ModifiedFlow(TrueFlow):
 
     name = "update (26)"
 
+    def __init__(
+        self, classes: SequenceClasses, lr_y: float, lr_z: float, model: str | variants.Variant = PLAIN
+    ) -> None:
+        super().__init__(classes, lr_y, lr_z, model)
+        _check_unit_length(self)
+
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
         Y, Z, _ = self.unpack(state)
-        F = spectrum.F(self._probs.numpy(), Z[self._query_row])
-        error = self._weight[:, None] * self._errors(Y, Z) / self._multiplicity
+        F = self.inputs(Z)
+        error = self.class_weight * self._errors(Y, Z) / self._batch.multiplicity
         removed = F.T @ spectrum.E_prime(spectrum.E(F)) @ error.numpy()
         change = super().rhs(t, state)
         change[: self._cuts[0]] -= self.lr_y * removed.ravel()
@@ -201,8 +121,8 @@ class IdealisedFlow(Flow):
 
     Parameters
     ----------
-    classes, lr_y, lr_z
-        As in :class:`Flow`.
+    classes, lr_y, lr_z, model
+        As in :class:`Flow`. With a variant F holds what its decoder reads, and E' is that of these.
     clock
         "steps": time counts steps of batch size 1, and a class weighs P(n) = 1/K. "printed": Eqn 10 as printed, which
         sums over classes without that weight, as if each were seen at every step; attention moves K times as fast.
@@ -217,13 +137,19 @@ class IdealisedFlow(Flow):
 
     name = "idealised"
 
-    def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float, clock: str = "steps") -> None:
+    def __init__(
+        self,
+        classes: SequenceClasses,
+        lr_y: float,
+        lr_z: float,
+        clock: str = "steps",
+        model: str | variants.Variant = PLAIN,
+    ) -> None:
         check_classes(classes)
         check_choice("clock", clock, ("steps", "printed"))
-        compact, K = classes.compact, classes.num_classes
-        shapes = {"Z": (len(compact.queries), len(compact.tokens)), "B": (K,)}
-        super().__init__(classes, lr_y, lr_z, shapes, class_weight=1 / K if clock == "steps" else 1.0)
-        self._probs, self._query_row = compact.probs, compact.query_row
+        weight = 1 / classes.num_classes if clock == "steps" else 1.0
+        super().__init__(classes, lr_y, lr_z, ("Z", "B"), class_weight=weight, model=model)
+        _check_unit_length(self)
 
     def gamma(self, t: ArrayLike) -> Floats:
         """gamma(t) at h(t/K) (Eqn 85)."""
@@ -237,11 +163,13 @@ class IdealisedFlow(Flow):
 
         On any clock they stand without the weight P(n).
         """
-        F = spectrum.F(self._probs, Z[self._query_row])
+        F = self.inputs(Z)
         E = spectrum.E(F)
         beta = spectrum.E_prime(E).T
         np.fill_diagonal(beta, 0.0)
         pull = (beta * E).sum(axis=1)
+        if self.variant is not None:
+            return self.variant.pulled(self._batch, torch.from_numpy(Z), torch.from_numpy(-beta @ F)).numpy(), pull
         per_class = F * (pull[:, None] * F - beta @ F)
         phi = np.zeros(self.shapes["Z"])
         np.add.at(phi, self._query_row, per_class)
@@ -254,15 +182,12 @@ class IdealisedFlow(Flow):
         return np.concatenate([(speed * phi).ravel(), speed * pull])
 
 
-def _checked_start(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.full(0, np.nan)
-    if array.shape != shape or not np.isfinite(array).all():
+def _check_unit_length(flow: Flow) -> None:
+    """(26) and (10) are written for decoder inputs of length 1."""
+    lengths = np.linalg.norm(flow.inputs(np.zeros(flow.shapes["Z"])), axis=1)
+    if np.abs(lengths - 1).max() > 1e-9:
         raise BadInput(
-            value=f"initial {name} of shape {array.shape}",
-            rule=f"{name} starts at finite numbers of shape {shape}, on the tokens that some class holds",
-            remedy="index the full matrix by classes.compact's queries and tokens",
+            value=f"a model whose decoder reads inputs of length {lengths[0]:.3g} for the {flow.name}",
+            rule="it's written for inputs of length 1",
+            remedy="solve the TrueFlow, or normalise them",
         )
-    return array

@@ -15,7 +15,8 @@ from torch import Tensor
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import model
 from scansnap_core.rules import check_seq_len
-from scansnap_core.theory.flows import Floats, TrueFlow
+from scansnap_core.theory.flow import Floats
+from scansnap_core.theory.flows import TrueFlow
 
 
 def _over(values: Tensor, probs: Tensor) -> Tensor:
@@ -104,10 +105,11 @@ class FiniteLengthFlow(TrueFlow):
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
         Y, Z = (torch.from_numpy(part.copy()).requires_grad_() for part in self.unpack(state)[:2])
-        f = model.normalise(model.attend(self._probs, self._queries @ Z))
-        gains = gain(self._probs, f, self._targets, Y, self._multiplicity)
-        dY, dZ = torch.autograd.grad((self._weight * gains).sum(), (Y, Z))
+        batch = self._batch
+        f = model.normalise(model.attend(batch.q, batch.query @ Z))
+        gains = gain(batch.q, f, batch.target, Y, batch.multiplicity)
+        dY, dZ = torch.autograd.grad((batch.weight * gains).sum(), (Y, Z))
         change = super().rhs(t, state)
-        change[: self._cuts[0]] += self._share * self.lr_y * (dY / self._multiplicity).numpy().ravel()
+        change[: self._cuts[0]] += self._share * self.lr_y * (dY / batch.multiplicity).numpy().ravel()
         change[self._cuts[0] : self._cuts[1]] += self._share * self.lr_z * dZ.numpy().ravel()
         return change

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.engine.arguments import heads_of
 from scansnap_core.rules import check_choice, check_numbers, is_real, shown
-from scansnap_core.theory.flows import Floats, Flow
+from scansnap_core.theory.flow import Floats, Flow
 
 METHODS = ("LSODA", "DOP853", "RK45", "RK23", "Radau", "BDF")
 UNITS = {"step": "steps of batch size 1", "round": "rounds t/K of K steps", "tau": "tau = eta_Y t/K"}
 """What times can count."""
-_DIMS = {"Y": ("token", "output"), "Z": ("query", "token"), "B": ("class",)}
 
 
 class IntegrationFailed(RuntimeError):
@@ -43,8 +43,8 @@ def solve(
     times
         When the state is kept: ascending, finite, not negative.
     initial
-        Z(0) of shape (Q, L); or arrays by name, "Z" and "Y" (L, K + 1), such as a data set at one recorded moment.
-        Default: all zero. B always starts at 0.
+        Z(0) of shape (Q, L), or (H Q, L) for H heads; or arrays by name, "Z" and "Y" (L, K + 1), such as a data set at
+        one recorded moment. Default: all zero. B always starts at 0.
     unit
         What one unit of ``times`` is: "step" (of batch size 1), "round" (K steps, so that each class was seen once in
         the mean) or "tau" (eta_Y t/K = 1, on which t_0' is ln M).
@@ -92,7 +92,7 @@ def solve(
     states = _integrate(flow, recorded * steps_of, start, method=method, rtol=rtol, atol=atol)
 
     variables: dict[str, Any] = {
-        name: (("recorded", *_DIMS[name]), part, {"units": "logits"})
+        name: (("recorded", *flow.axes[name]), _by_head(flow, name, part), {"units": "logits"})
         for name, part in zip(flow.shapes, flow.unpack(states), strict=True)
     }
     K, M = classes.num_classes, classes.vocab_size
@@ -101,8 +101,7 @@ def solve(
     clock = UNITS[unit] + ("" if flow.class_weight < 1 or K == 1 else ", each showing every class (Eqn 10 as printed)")
     labels = {
         "recorded": ("recorded", recorded, {"units": clock}),
-        "output": classes.labels(classes.outputs.labels),
-        **classes.coords,
+        **flow.coords,
     }
     return xr.Dataset(
         variables,
@@ -136,17 +135,24 @@ def _start(flow: Flow, initial: ArrayLike | Mapping[str, Any] | None) -> Floats:
     parts = {name: initial[name] for name in ("Z", "Y") if name in initial and name in flow.shapes}
     for name, part in parts.items():
         if isinstance(part, xr.DataArray):
-            labels = flow.classes.coords
-            if sorted(map(str, part.dims)) != sorted(_DIMS[name]) or not all(
-                np.array_equal(part[dim], labels[dim]) for dim in _DIMS[name] if dim in labels
+            labels, dims = flow.coords, flow.axes[name]
+            if sorted(map(str, part.dims)) != sorted(dims) or not all(
+                np.array_equal(part[dim], labels[dim]) for dim in dims if dim in labels
             ):
                 raise BadInput(
                     value=f"initial {name} over {', '.join(map(str, part.dims))}",
-                    rule=f"it is one moment of one run of the flow's own classes, over {', '.join(_DIMS[name])}",
+                    rule=f"it is one moment of one run of the flow's own classes, over {', '.join(dims)}",
                     remedy="choose one, e.g. run.isel(seed=0, rate=0, recorded=-1)",
                 )
-            parts[name] = part.transpose(*_DIMS[name]).values
+            parts[name] = part.transpose(*dims).values.reshape(-1, part.sizes[dims[-1]])
     return flow.initial(**parts)
+
+
+def _by_head(flow: Flow, name: str, part: Floats) -> Floats:
+    """States (t, rows, columns) with the rows of each head apart, where the flow's axes have heads."""
+    if "head" not in flow.axes[name]:
+        return part
+    return part.reshape(len(part), heads_of(flow.variant), -1, part.shape[-1])
 
 
 def _integrate(flow: Flow, t: Floats, start: Floats, **solver: Any) -> Floats:

@@ -128,7 +128,10 @@ def test_a_variant_that_returns_something_else(found: Any, message: str) -> None
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("fancy", "model = 'fancy': the choices are plain; of your own, a function or its name as module:function"),
+        (
+            "fancy",
+            "model = 'fancy': the choices are plain, residual, layernorm, heads H, summed heads H; of your own, a",
+        ),
         ("no_such_module:f", "model = 'no_such_module:f': No module named 'no_such_module': its module can be imp"),
         ("math:nothing", "model = 'math:nothing': module 'math' has no attribute 'nothing'"),
         ("math:pi", "model = 'math:pi': 3.14159.*: it can be called"),

@@ -11,8 +11,8 @@ from scansnap_core.ledger import (
     Chapter,
     FalseProved,
     NotProved,
+    all_of,
     display,
-    steps,
 )
 
 
@@ -116,8 +116,8 @@ def test_only_a_recorded_check_can_be_left_to_its_sweep(chapter: Chapter) -> Non
 
 def test_steps_are_proved_together_or_name_the_first_gap() -> None:
     good, bad = below_two(1), below_two(3)
-    assert steps(first=good, second=good).kind == "interval"
-    whole = steps(first=good, the_end=True)
+    assert all_of(first=good, second=good).kind == "interval"
+    whole = all_of(first=good, the_end=True)
     assert (whole.kind, whole.proved, whole.how) == ("steps", True, "first (3 boxes); the end")
-    assert steps(first=good, second=bad, third=False).gap == "second: x in [1.9, 3]"
-    assert steps(first=good, third=False).gap == "third: it is false"
+    assert all_of(first=good, second=bad, third=False).gap == "second: x in [1.9, 3]"
+    assert all_of(first=good, third=False).gap == "third: it is false"

@@ -12,6 +12,7 @@ from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.engine.training import train
 from scansnap_core.theory import clocks, flows, spectrum
+from scansnap_core.theory.flow import Floats, Flow
 from scansnap_core.theory.solving import IntegrationFailed, solve
 from tests.engine.references import overlapping_classes
 
@@ -118,7 +119,7 @@ def test_a_start_of_other_classes_or_of_several_moments_is_refused() -> None:
 
 @pytest.mark.parametrize("rates", [(0.0, 1.0), (-1.0, 1.0), (np.nan, 1.0), (np.inf, 1.0), ("1", 1.0), (1.0, -1.0)])
 @pytest.mark.parametrize("make", FLOWS)
-def test_rates_that_are_no_rates_are_refused(make: type[flows.Flow], rates: tuple[Any, Any]) -> None:
+def test_rates_that_are_no_rates_are_refused(make: type[Flow], rates: tuple[Any, Any]) -> None:
     with pytest.raises(BadInput, match="rate is"):
         make(CLASSES, *rates)  # type: ignore[call-arg]
 
@@ -126,7 +127,7 @@ def test_rates_that_are_no_rates_are_refused(make: type[flows.Flow], rates: tupl
 class Explosion(flows.IdealisedFlow):
     """dz/dt = z^2 from z = 1 ends at t = 1."""
 
-    def rhs(self, t: float, state: flows.Floats) -> flows.Floats:
+    def rhs(self, t: float, state: Floats) -> Floats:
         return np.asarray(state**2)
 
 

@@ -1,6 +1,6 @@
 import sympy as sp
 
-from scansnap_core.ledger import Chapter, steps
+from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory import formulas
 from scansnap_core.theory.certify import cleared, decide
 from scansnap_core.theory.formulas import Ep_own, Ep_rest, q_0, q_0_, q_1, q_1_
@@ -16,12 +16,12 @@ pull = formulas.pull.subs({formulas.sigma: 0, formulas.theta: w - 1, Ep_own: min
 # %% hide
 
 
-def as_one(exponent):
+def behaves_as_one(exponent):
     """For one pair of classes, hence for all: tokens in fixed proportions behave as one, whatever beta is."""
     force = formulas.z_force.subs({formulas.f_l: part * a_n, formulas.f_other: part * a_k}).subs(
         formulas.overlap, a_n * a_k
     )
-    return steps(a_pair=sp.expand(force + part**exponent * (1 - a_n**2) * a_n * a_k) == 0)
+    return all_of(a_pair=sp.expand(force + part**exponent * (1 - a_n**2) * a_n * a_k) == 0)
 
 
 def positive_xi(shared):
@@ -29,7 +29,7 @@ def positive_xi(shared):
     N, s = sp.symbols("N s")
     product = sp.expand((1 + N) * (1 - N / (1 + s))).subs(N**2, s * N)
     inside = a_n < 1, a_k < 1, others >= 0
-    return steps(
+    return all_of(
         inverse=sp.simplify(product - 1) == 0,
         minus_the_diagonal=decide(cleared(-minus_diagonal) > 0, *inside, shared),
         off_the_diagonal=decide(cleared(off_diagonal) > 0, *inside),
@@ -42,7 +42,7 @@ def positive_xi(shared):
 for what, procedure, claim, control, control_is, region, assumptions in (
     (
         "Common tokens in fixed proportions behave as one: $\\dot z_l \\propto -p_l^2\\sum_n(1-a_n^2)\\,\\xi_n$",
-        as_one,
+        behaves_as_one,
         2,
         1,
         "$p_l$ in place of its square",

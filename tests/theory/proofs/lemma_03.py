@@ -1,6 +1,6 @@
 import sympy as sp
 
-from scansnap_core.ledger import Chapter, steps
+from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory import formulas
 from scansnap_core.theory.certify import as_pair, cleared, decide, normal_form, vanishes
 from scansnap_core.theory.certify.overlaps import ONES, E_prime_word, E_word
@@ -22,7 +22,7 @@ inverse_all = (one_K - rho / (1 + (K - 1) * rho) * ONES) / (1 - rho)
 def update(sign):
     """(27)-(30) and (40) for every E with an E', and what the modification F E' e_n is."""
     prime = sign * E_prime_word
-    return steps(
+    return all_of(
         row_n_moves_alone=vanishes((1 + E_word) * (1 - prime) - 1),
         true_rows=vanishes(1 + (1 + E_word) * prime - (1 + E_word)),
         products_with_F_are_E_with_a_zero_diagonal=normal_form((1 + E_word) * prime) == E_word,
@@ -46,7 +46,7 @@ def all_equal(classes):
     error = (own + near) * one_K - near * ONES
     seen_own, seen_other = as_pair(error * V)
     outside = (M - classes) * far * C
-    return steps(
+    return all_of(
         inverse=as_pair(gram_all * inverse_all) == (1, 0),
         E_prime=sp.simplify(as_pair(one_K - inverse_all)[1] - formulas.E_prime_equal) == 0,
         margin_near=sp.expand(W_own - margin_near) == 0,
@@ -63,7 +63,7 @@ def sign_of_beta(margin):
     flow = {A: rate, B: -level, C: -level}
     slope = sum(sp.diff(margin_far - margin, letter) * speed for letter, speed in flow.items())
     a_minus_b, c_minus_b = sp.symbols("ab cb", nonnegative=True)
-    return steps(
+    return all_of(
         slope_where_they_are_equal=sp.expand(slope - rho * (rate + level)) == 0,
         both_terms=decide(near * a_minus_b + (M - K) * far * c_minus_b > 0, M > K, a_minus_b > 0),
     )
@@ -76,7 +76,7 @@ def in_the_end(limit):
     own_ideal, other_ideal = as_pair(inverse_all * centred)
     ratio = other_true / (own_true + other_true) / (other_ideal / (own_ideal + other_ideal))
     multiplier = formulas.E_prime_equal + 1 / (M * (1 + (K - 1) * rho))
-    return steps(
+    return all_of(
         multiplier_at_a_class=sp.simplify(other_ideal + multiplier) == 0,
         multiplier_is_positive=decide(cleared(multiplier) > 0, rho < 1, K >= 2, M > K),
         limit=sp.simplify(sp.limit(sp.limit(sp.simplify(ratio), M, sp.oo), rho, 0) - limit) == 0,

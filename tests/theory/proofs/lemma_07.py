@@ -1,6 +1,6 @@
 import sympy as sp
 
-from scansnap_core.ledger import Chapter, steps
+from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory import formulas
 from scansnap_core.theory.certify import at, positive, positive_from_zero, positive_on_ray
 from scansnap_core.theory.formulas import M, eta_Y, h_, h_rate
@@ -20,7 +20,7 @@ def in_terms_of_the_lead(beyond):
     rate = D * (M - 1 + sp.exp(u + beyond * D)) / M
     change = (time_at.subs(u, u + D) - time_at - 1).subs(eta_Y, rate)
     added = sp.exp(D) - 1 - D * sp.exp(beyond * D)
-    return steps(
+    return all_of(
         identity=sp.simplify(change * M * rate - sp.exp(u) * added) == 0, positive=positive_on_ray(added, D, 0)
     )
 
@@ -28,7 +28,7 @@ def in_terms_of_the_lead(beyond):
 # %% hide
 def one_step(c):
     """Case (i) of the proof leaves at most one step, case (ii) shrinks the gap; the first step is the longest."""
-    return steps(
+    return all_of(
         rate_falls_with_h=sp.simplify(sp.diff(h_rate, h_) / h_rate**2 * eta_Y + M * sp.exp(M * h_)) == 0,
         first_step=bool(sp.simplify(h_rate.subs(h_, 0) * M / eta_Y) <= c),
     )
@@ -37,7 +37,7 @@ def one_step(c):
 def no_less_than_one(share):
     """After the first step M h is at most ln(M eta_Y + 1), by (45), so the gap is at least this part of eta_Y/M."""
     part = 1 - sp.log(M * eta_Y + 1) / eta_Y
-    return steps(
+    return all_of(
         h_is_at_most_the_logarithm=positive_on_ray(sp.exp(u) - 1 + u, u, 0),
         in_the_limit_of_large_rates=bool(sp.limit(part, eta_Y, sp.oo) >= share),
     )
@@ -55,7 +55,7 @@ def lead_of_a_step(a):
 def quarter(c):
     """The gap g = c eta_Y is reached too late: e^u (1 - e^-g) + (M-1) g >= (M-1+e^u) g (1 - g/2), g <= c."""
     peak = 1 / (2 * sp.E)  # of x ln(1/x)/2, at x = 1/e
-    return steps(
+    return all_of(
         lead=lead_of_a_step(leads),
         one_minus_e_to_the_minus_g=positive_on_ray((1 - D + D**2 / 2) * sp.exp(D) - 1, D, 0),
         at_the_gap=at(c * (1 - c / 2) - leads * peak, {}),
@@ -71,7 +71,7 @@ def third(c):
     end = (M * formulas.h).subs({eta_Y: 1, formulas.t: sp.log(M) + c}).subs(M, sp.exp(L))
     lead = leads / 2 * sp.log((sp.exp(L) - 1 + sp.exp(end)) / sp.exp(L))
     d, small = sp.Rational(3, 10), sp.Symbol("epsilon", positive=True)  # epsilon = 1/M
-    return steps(
+    return all_of(
         a_step_s_lead=lead_of_a_step(leads),
         slope_at_most_a_quarter_of_it=bool(leads / 2 * sp.Rational(1, 4) * 2 < 1),
         boxes=positive(c - lead, {L: (sp.log(2), 12)}),
@@ -82,7 +82,7 @@ def third(c):
 
 def unbounded(c):
     """Each step adds at least c alpha D, and alpha >= 1/M: the lead is at least c h*, and (45) reaches every h."""
-    return steps(
+    return all_of(
         a_step_adds=positive_on_ray(sp.exp(D) - 1 - D - c * D**2, D, 0),
     )
 
@@ -91,7 +91,7 @@ def decays(factor):
     """1/(1 + (M-1) e^-u)^2 where e^u >= M - 1: in the second stage."""
     x = sp.Symbol("x", positive=True)  # (M - 1) e^-u
     decay = sp.diff(h_rate, h_).subs(h_, u / M) + eta_Y * M * sp.exp(-u) / (1 + (M - 1) * sp.exp(-u)) ** 2
-    return steps(identity=sp.simplify(decay) == 0, bound=bool((1 / (1 + x) ** 2).subs(x, 1) >= factor))
+    return all_of(identity=sp.simplify(decay) == 0, bound=bool((1 / (1 + x) ** 2).subs(x, 1) >= factor))
 
 
 # %% hide

@@ -1,6 +1,6 @@
 import sympy as sp
 
-from scansnap_core.ledger import Chapter, steps
+from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory import formulas
 from scansnap_core.theory.certify import at, decide, enclose, positive, positive_on_ray
 from scansnap_core.theory.formulas import J_upper, M, eta_Y, gamma, h_
@@ -9,11 +9,11 @@ proved = Chapter("lemma_09").witness("proved")
 u, m = sp.symbols("u m", positive=True)  # m = M - 1
 # %% idea
 s, L, share = sp.symbols("s L q", positive=True)
-tau = formulas.time_of_h.subs({h_: u / M, eta_Y: 1}).subs(M, m + 1)  # eta_Y t/K at which M h = u
+tau_u = formulas.time_of_h.subs({h_: u / M, eta_Y: 1}).subs(M, m + 1)  # eta_Y t/K at which M h = u
 gamma_of_u = gamma.subs(h_, u / M).subs(M, m + 1)
-reduced = (m / (m + 1)) ** 2  # (1 - 1/M)^2
-grown = (m + 1) * tau  # M eta_Y t/K
-end = (M * formulas.h).subs({eta_Y: 1, formulas.t: sp.log(M)}).subs(M, sp.exp(L))  # M h at the first stage's end
+squared = (m / (m + 1)) ** 2  # (1 - 1/M)^2
+grown = (m + 1) * tau_u  # M eta_Y t/K
+end_u = (M * formulas.h).subs({eta_Y: 1, formulas.t: sp.log(M)}).subs(M, sp.exp(L))  # M h at the first stage's end
 hundredth = sp.Rational(1, 100)
 far = 12  # where a tail lemma takes over from the boxes
 
@@ -28,24 +28,24 @@ def u_1(vocabulary):
 
 
 # %% hide
-def line(power):
+def constant_one(power):
     """u <= tau, and gamma <= (1 - 1/M)^power tau."""
     known = m >= 1, s >= 0
-    room = sp.together(tau * (m / (m + 1)) ** power - gamma_of_u)
+    room = sp.together(tau_u * (m / (m + 1)) ** power - gamma_of_u)
     top, bottom = sp.fraction(room)
-    return steps(
-        h=decide(in_s((m + 1) * (tau - u)) >= 0, *known),
+    return all_of(
+        h=decide(in_s((m + 1) * (tau_u - u)) >= 0, *known),
         denominator=decide(in_s(bottom) > 0, *known),
         gamma=decide(in_s(top) >= 0, *known),
     )
 
 
-def first_stage(vocabulary):
+def first_stage_for(vocabulary):
     """ln(M - 1) is reached after ln M: the difference rises with M, and Lemma 8 has the other half of the minimum."""
     room = m - 1 + m * sp.log(m) - (m + 1) * sp.log(m + 1)
     below_1 = at(1 - sp.log(1 + 1 / m), {m: 1})
-    return steps(
-        it_is_52=sp.simplify(room - (m + 1) * (tau.subs(u, sp.log(m)) - sp.log(m + 1))) == 0,
+    return all_of(
+        it_is_52=sp.simplify(room - (m + 1) * (tau_u.subs(u, sp.log(m)) - sp.log(m + 1))) == 0,
         slope_is_1_minus_ln_of_1_plus_1_over_m=sp.simplify(sp.diff(room, m) - 1 - sp.log(m) + sp.log(m + 1)) == 0,
         which_is_positive=below_1,
         at_the_first=at(room, {m: vocabulary - 1}),
@@ -53,11 +53,11 @@ def first_stage(vocabulary):
     )
 
 
-def second_stage(excess):
+def second_stage_by(excess):
     """From t_b on e^u >= (M - 1) u, and u >= u_1 >= 1; the printed edge 2 u_1 is later, by excess/M at most."""
-    at_edge = tau.subs(m, sp.exp(u) / u)
+    at_edge = tau_u.subs(m, sp.exp(u) / u)
     room = (at_edge * (m + 1 + excess) - 2 * u * (m + 1)).subs(m, sp.exp(u) / u)
-    return steps(
+    return all_of(
         printed_is_later=sp.simplify((2 * u - at_edge) * (u + sp.exp(u)) - u * (1 + 2 * u)) == 0,
         by_so_much=positive_on_ray(sp.expand(sp.simplify(room * (u + sp.exp(u)))), u, sp.Rational(1512, 1000)),
         where_M_is_below_4=at(4 - 1 - sp.exp(u) / u, {u: sp.Rational(1512, 1000)}),
@@ -67,8 +67,8 @@ def second_stage(excess):
 # %% hide
 def first_stage_floor_h(c):
     """M h >= c tau at tau = ln M, and so before, as h is concave; beyond L = far the rest is at most 1 < (1 - c) L."""
-    room = L - tau.subs({u: c * L, m: sp.exp(L) - 1})
-    return steps(
+    room = L - tau_u.subs({u: c * L, m: sp.exp(L) - 1})
+    return all_of(
         boxes=positive(room, {L: (sp.log(2), far)}),
         tail=bool((1 - c) * far > 1),
     )
@@ -76,10 +76,10 @@ def first_stage_floor_h(c):
 
 def first_stage_floor_gamma(c):
     """gamma/tau falls with u, so its end decides; beyond L = far d = L - u lies in (0.56, 0.58)."""
-    ratio = (gamma_of_u / reduced / L).subs({m: sp.exp(L) - 1}).subs(u, end)
+    ratio = (gamma_of_u / squared / L).subs({m: sp.exp(L) - 1}).subs(u, end_u)
     d, small = sp.symbols("d epsilon", positive=True)
     crossing = sp.exp(-d) - d * (1 - small) - small * (1 + L)
-    return steps(
+    return all_of(
         boxes=positive(ratio - c, {L: (sp.log(2), far)}),
         d_above=at(crossing.subs(d, 56 * hundredth), {L: far, small: sp.exp(-far)}),
         d_below=at(-crossing.subs(d, 58 * hundredth), {L: far, small: 0}),
@@ -92,7 +92,7 @@ def second_stage_ceiling(c):
     """u <= ln(M tau) and gamma tau <= c u (1 - 1/M)^2, in x = (M - 1) u <= e^u, with u, M - 1 >= 1."""
     x, e = sp.symbols("x e", positive=True)
     known = x >= 1, e >= x, u >= 1, m >= 1, sp.Eq(x, m * u)
-    return steps(
+    return all_of(
         e_to_the_u_at_most_M_tau=decide(e - 1 + x >= e, *known),
         gamma=decide(e - 1 + x <= c * (m + e), *known),
     )
@@ -100,7 +100,7 @@ def second_stage_ceiling(c):
 
 def second_stage_floor_h(c):
     """M tau <= 2 e^u - 1, and u over its logarithm rises; c (u + ln 2) < u from u = 3 on."""
-    return steps(
+    return all_of(
         boxes=positive(u - c * sp.log(2 * sp.exp(u) - 1), {u: (u_1(5), 3)}),
         tail=at((1 - c) * u - c * sp.log(2), {u: 3}),
     )
@@ -112,9 +112,9 @@ def second_stage_floor_gamma(c):
     least = 4 * u * sp.exp(-u)
     at_r = u * (1 - sp.exp(-u) + r) - c * (u + sp.log(1 + r - sp.exp(-u))) * (1 + r / u)
     beyond = u * (1 - x + r) - c * (u + r) * (1 + r / u)
-    return steps(
+    return all_of(
         it_is_gamma_tau=sp.simplify(
-            (gamma_of_u * tau / reduced - u * (1 - sp.exp(-u) + r) / (1 + r / u)).subs(r, m * u * sp.exp(-u))
+            (gamma_of_u * tau_u / squared - u * (1 - sp.exp(-u) + r) / (1 + r / u)).subs(r, m * u * sp.exp(-u))
         )
         == 0,
         boxes=positive(at_r.subs(r, least + (1 - least) * share), {u: (u_1(5), far), share: (0, 1)}),
@@ -127,7 +127,7 @@ def second_stage_floor_gamma(c):
 def one_peak(at_peak):
     """gamma's slope has the sign of M - 1 - (u - 1) e^u, which falls; at its zero gamma is (1 - 1/M)(u - 1)."""
     sign = m + sp.exp(u) - u * sp.exp(u)
-    return steps(
+    return all_of(
         sign_of_the_slope=sp.simplify(sp.diff(gamma_of_u, u) * (m + sp.exp(u)) ** 2 * (m + 1) - m**2 * sign) == 0,
         it_falls=sp.simplify(sp.diff(sign, u) + u * sp.exp(u)) == 0,
         to_zero_there=sp.simplify(sign.subs(m, at_peak)) == 0,
@@ -139,24 +139,24 @@ def peak_in_first_stage(vocabulary):
     """tau at the peak, where M - 1 = (u - 1) e^u, is at most ln M; beyond u = 3 ln(u - 1) - 1/(u - 1) is left."""
     at_peak = (u - 1) * sp.exp(u)
     start = enclose(1 + sp.LambertW((M - 1) / sp.E), {M: vocabulary})
-    return steps(
-        boxes=positive(sp.log(1 + at_peak) - tau.subs(m, at_peak), {u: (start, 3)}),
+    return all_of(
+        boxes=positive(sp.log(1 + at_peak) - tau_u.subs(m, at_peak), {u: (start, 3)}),
         tail=at(sp.log(u - 1) - 1 / (u - 1), {u: 3}),
     )
 
 
 def one_constant_for(logarithm):
     """At t_b, where e^u = (M - 1) u, gamma tau over the logarithm has no bound as M grows."""
-    at_edge = (gamma_of_u * tau).subs(m, sp.exp(u) / u)
+    at_edge = (gamma_of_u * tau_u).subs(m, sp.exp(u) / u)
     limit = sp.limit(sp.simplify(at_edge) / logarithm.subs(m, sp.exp(u) / u), u, sp.oo)
-    return steps(the_limit_is_infinite=limit == sp.oo)
+    return all_of(the_limit_is_infinite=limit == sp.oo)
 
 
 # %% hide
 for what, procedure, claim, control, control_is, region, assumptions in (
     (
         "$h \\le \\eta_Y t/(MK)$ and $\\gamma \\le (1-1/M)^2\\,\\eta_Y t/K$, constant 1",
-        line,
+        constant_one,
         2,
         3,
         "$(1-1/M)^3$ in place of $(1-1/M)^2$",
@@ -165,7 +165,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
     ),
     (
         "First stage: $e^{Mh} \\le \\min(M-1, (M-1)Mh)$, from Lemma 8's lower zero up to $K\\ln M/\\eta_Y$",
-        first_stage,
+        first_stage_for,
         5,
         4,
         "from $M = 4$ on",
@@ -174,7 +174,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
     ),
     (
         "Second stage: $e^{Mh} \\ge \\max(M-1, (M-1)Mh)$ from $t_b$ on, and the printed edge is later by $2/M$ at most",
-        second_stage,
+        second_stage_by,
         2,
         1,
         "$1/M$ for $2/M$",
@@ -247,7 +247,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
     (
         "No constant serves for $\\ln(\\eta_Y t/K)$: at $t_b$ $\\gamma\\eta_Y t/K$ over it tends to $\\infty$ with $M$",
         one_constant_for,
-        sp.log(tau),
+        sp.log(tau_u),
         sp.log(grown),
         "$\\ln(M\\eta_Y t/K)$",
         "$M \\to \\infty$, all $K$ and $\\eta_Y$",

@@ -1,6 +1,6 @@
 import sympy as sp
 
-from scansnap_core.ledger import Chapter, steps
+from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory import formulas
 from scansnap_core.theory.certify import cleared, decide, vanishes
 from scansnap_core.theory.certify.overlaps import E_prime_word, E_word
@@ -28,7 +28,7 @@ both_parts = formulas.pull.subs(with_theta).subs({Ep_own: own, Ep_rest: row_prim
 def coefficients(formula):
     """q = q_0 1 + (q_1 - q_0) e_n, row n' of (I - E')(I + Theta) q, and then its sum."""
     entry = w_other * q_0_ - (q_1_ * w_n * Ep_other + q_0_ * Ep_rest)
-    return steps(
+    return all_of(
         products_of_E=vanishes(E_word * E_prime_word - E_word + E_prime_word),
         beta_is_minus_the_coefficient=sp.expand(entry + formula.subs(with_theta)) == 0,
         the_sum_has_two_parts=sp.expand(summed(formula) - both_parts) == 0,
@@ -38,7 +38,7 @@ def coefficients(formula):
 def without_floor(bound):
     """(Ew)_j <= mu w_j with mu = r sqrt(K - 1)/K, so E' w = Ew - E Ew + ... >= (1 - mu) Ew >= 0."""
     signs = q_1_ > 0, q_0_ < 0, own < 0, row_prime >= 0
-    return steps(
+    return all_of(
         mu_at_most_1=decide(
             ratio * root <= any_K, sp.Eq(root**2, any_K - 1), any_K >= 2, (ratio * bound[0]) ** 2 <= bound[1]
         ),
@@ -54,7 +54,7 @@ def with_floor(bound):
     lost = sp.expand(summed(formula) - both_parts - (2 * q_0_ * row if printed else 0))
     room = 36 * any_K / (any_K + 1) * (M - 1) / M - ratio * against  # over |q_0| min w
     polynomial = cleared(room)
-    return steps(
+    return all_of(
         the_sum_is_the_both_parts_and_this=lost == 0,
         q_1_over_q_0=sp.simplify(q_1 / -q_0 - (M - 1)) == 0,
         positive=decide(
@@ -76,13 +76,13 @@ def negative(unequal):
     row_1, w = of_matrices(formulas.E_prime, {formulas.E: E})[0, :], (1, 1, unequal)
     numbers = {Ep_own: row_1[0], Ep_rest: sum(row_1[k] * w[k] for k in (1, 2)), w_n: 1, q_0_: q_0, q_1_: q_1}
     value = formulas.pull.subs(with_theta).subs(numbers, simultaneous=True).subs(M, 1000)
-    return steps(lambda_1_below_a_third=bool(faint**2 + strong**2 < sp.Rational(1, 9)), negative=bool(value < 0))
+    return all_of(lambda_1_below_a_third=bool(faint**2 + strong**2 < sp.Rational(1, 9)), negative=bool(value < 0))
 
 
 def remainders(constant):
     """delta_2 = |q_0| times K - 1 entries of E' w, delta_3 w_n' more; a row of E' is at most 1/(K - 1) long."""
     known = sp.Eq(root**2, any_K - 1), root >= 1, M >= 100, largest <= sp.Rational(147, 100)
-    return steps(
+    return all_of(
         delta_2=decide(M**2 * largest < constant * (M - 1) ** 2 * root, *known),
         delta_3=decide(M**2 * largest * (root + 1) < constant * (M - 1) ** 2 * root, *known),
     )
@@ -94,7 +94,7 @@ def no_constant(logarithm):
     at_edge = {h_: u / M, formulas.eta_Y: 1}
     tau = formulas.time_of_h.subs(at_edge)
     speed = gamma.subs(at_edge) * tau / logarithm(tau)
-    return steps(the_limit_is_infinite=sp.limit(sp.simplify(speed.subs(M, 1 + sp.exp(u) / u)), u, sp.oo) == sp.oo)
+    return all_of(the_limit_is_infinite=sp.limit(sp.simplify(speed.subs(M, 1 + sp.exp(u) / u)), u, sp.oo) == sp.oo)
 
 
 # %% hide

@@ -1,6 +1,6 @@
 import sympy as sp
 
-from scansnap_core.ledger import Chapter, steps
+from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory.certify import cleared, decide, normal_form, vanishes
 from scansnap_core.theory.certify.overlaps import E_prime_word, E_word
 
@@ -15,7 +15,7 @@ def one_common_token(shares):
     """E' of diag(1 - a^2) + a a^T: positive off the diagonal, negative on it if class n shares something."""
     x = x_n**2 / (1 - x_n**2)
     own = 1 / (1 - x_n**2) - (x_n / (1 - x_n**2)) ** 2 / (1 + x + rest * shares) - 1  # -E'_nn
-    return steps(
+    return all_of(
         pair=sp.expand(x_n * (x_n * x_k * x_n - x_k) + (1 - x_n**2) * x_n * x_k) == 0,
         minus_the_diagonal=decide(cleared(own) > 0, x_n < 1),
     )
@@ -24,7 +24,7 @@ def one_common_token(shares):
 def small_spread(limit):
     """w = E phi has Ew <= kappa v w, so E' phi = w - Ew + E^2 w - ... >= (1 - kappa v) w > 0."""
     rows = s_n * low <= w_n, Ew_n <= v * high * s_n, high <= kappa * low
-    return steps(
+    return all_of(
         force_is_minus_E_prime_phi=vanishes(E_prime_word * E_word + E_prime_word - E_word),
         first_pair=decide(Ew_n < w_n, *rows, kappa * v < limit),
     )
@@ -33,7 +33,7 @@ def small_spread(limit):
 def climbs(half):
     """Both on F: the derivative by f_n is 2 d_n, D = F(I - E'), less its part along f_n, where d_n^T f_n = 1."""
     climb = 2 * half * ((1 - E_prime_word) - normal_form((1 + E_word) * (1 - E_prime_word)))
-    return steps(
+    return all_of(
         f_n_in_the_sum_of_10_is_minus_E_prime_nn=vanishes(E_prime_word * E_word + E_prime_word - E_word),
         same_as_10=vanishes(climb + E_prime_word),
     )

@@ -1,6 +1,6 @@
 import sympy as sp
 
-from scansnap_core.ledger import Chapter, steps
+from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory.certify import cleared, decide
 from scansnap_core.theory.formulas import chi, z, z_0
 
@@ -18,7 +18,7 @@ def relative_gain(power):
     other = 1 + (p_other / p_l) ** 2 * (sp.exp(-2 * z_l) - 1)  # e^(-2z') by that, from z(0) = 0
     gain = (p_l / p_other) ** 2 * sp.exp(2 * z_l) * other - 1
     factor = chi.subs({z: z_l, z_0: 0})
-    return steps(
+    return all_of(
         same_for_every_token=not sp.simplify(falls).free_symbols & {p_l, z_l},
         r_is_r_0_chi=sp.simplify(gain - ((p_l / p_other) ** 2 - 1) * factor) == 0,
     )
@@ -28,7 +28,7 @@ def losers_stop(bound):
     """The other token's growth, (1 + r) chi/(1 + r chi), stays below 1 + 1/r; the product law has them all."""
     loser = (1 + gain_0) * grown_by / (1 + gain_0 * grown_by)
     room = cleared(1 + bound / gain_0 - loser)
-    return steps(
+    return all_of(
         below=decide(room > 0, grown_by >= 1),
         its_inverse=sp.simplify(1 / (1 + 1 / gain_0) - gain_0 / (1 + gain_0)) == 0,
     )

@@ -1,6 +1,6 @@
 import sympy as sp
 
-from scansnap_core.ledger import Chapter, steps
+from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory import formulas
 from scansnap_core.theory.certify import as_pair, cleared, decide
 from scansnap_core.theory.certify.overlaps import ONES
@@ -29,7 +29,7 @@ def rates_of(classes):
     """xi_n/gamma = -E'_nn, and the common token's rate: all K classes push it, each with K - 1 terms."""
     a, b = as_pair(unit - inverse)
     push = classes * (K - 1) * b * rho * (rho - 1)
-    return steps(
+    return all_of(
         inverse=as_pair(((1 - rho) * unit + rho * ONES) * inverse) == (1, 0),
         xi=sp.simplify(-(a + b) - exact_pull) == 0,
         common=sp.simplify(push + K * (1 - rho) * exact_pull) == 0,
@@ -57,7 +57,7 @@ def sandwich(most):
     def solves(B, kappa, start):
         return sp.simplify(sp.diff(B, Gamma_) - start * sp.exp(-4 * kappa * B)) == 0
 
-    return steps(
+    return all_of(
         falls_at_least=decide(fall >= slowest, *inside),
         falls_at_most=decide(fall <= K + most, *inside),
         speed_at_least=no_less(speed, slow),

@@ -1,0 +1,130 @@
+"""What a paper claims in words, without a number: where the book answers each claim, and the verdict that follows.
+
+``chapters/in_words.yaml`` lists the claims. Each says what is claimed and where, and names the entries that answer it,
+page by page, by the beginnings of what they check or refute; a page without a list answers it as a whole::
+
+    C1:
+      place: Sec. 1
+      says: attention moves to tokens that co-occur a lot with the query
+      answers:
+        theorem_2: ["(a) for distinct tokens", "the winner's share"]
+        real_text:
+
+Of a claim that isn't answered yet ``answers`` is empty. Whatever an entry judges on its own page, a refutation that is
+named here decides: the claim is what it hits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.book.stored import Stored
+from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
+
+FILE = "in_words.yaml"
+
+
+@dataclass(frozen=True)
+class ClaimInWords:
+    """A claim without a number of its own, and what the book's witnesses say of it.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``"C19"``.
+    place, says : str
+        Where the paper claims it, and what, in the book's words.
+    pages : tuple of str
+        The ids of the pages that answer it.
+    entries : tuple of dict
+        The checks and refutations that do, as the notebooks store them.
+    """
+
+    name: str
+    place: str
+    says: str
+    pages: tuple[str, ...]
+    entries: tuple[Mapping[str, Any], ...]
+
+    @property
+    def verdict(self) -> str:
+        """That of a statement with these entries alone; "open" without any."""
+        refuted = [entry for entry in self.entries if "place" in entry]
+        if not self.entries:
+            return OPEN
+        if not refuted:
+            return HOLDS
+        return HOLDS_UNDER_A_CONDITION if all(entry["condition"] for entry in refuted) else FAILS_AS_PRINTED
+
+    def counts(self, witness: str) -> dict[str, int]:
+        """How many of the checks and refutations a witness gave."""
+        own = ["place" in entry for entry in self.entries if entry["witness"] == witness]
+        return {"checks": own.count(False), "refutations": own.count(True)}
+
+
+def claims_in_words(book: Path, stored: Stored) -> list[ClaimInWords]:
+    """The claims of a book in the order of its file; none where there is no file.
+
+    Parameters
+    ----------
+    book : Path
+        The folder that holds ``chapters/``.
+    stored : Stored
+        What its notebooks say.
+
+    Raises
+    ------
+    BadInput
+        If the file is unreadable or lacks a key, or names a page or an entry that isn't there, or one twice.
+    """
+    path = book / "chapters" / FILE
+    if not path.is_file():
+        return []
+    import yaml
+
+    try:
+        listed = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        rule = f"it is no readable YAML ({type(error).__name__})"
+        raise BadInput(str(path), rule, "correct it") from None
+    if not isinstance(listed, dict):
+        raise BadInput(str(path), "it maps names of claims to what is said of them", "see the module in_words")
+    return [_claim(f"{path.name}: {name}", name, entry, stored) for name, entry in listed.items()]
+
+
+def _claim(source: str, name: Any, entry: Any, stored: Stored) -> ClaimInWords:
+    if not isinstance(entry, dict) or set(entry) != {"place", "says", "answers"}:
+        raise BadInput(source, "a claim has the keys place, says and answers, and no others", "correct it")
+    for key in ("place", "says"):
+        if not isinstance(entry[key], str) or not entry[key].strip():
+            raise BadInput(f"{source}.{key}", "a reader must learn it", "say it in a few words")
+    answers = entry["answers"] or {}
+    if not isinstance(answers, dict):
+        raise BadInput(f"{source}.answers", "it maps pages to beginnings of entries", "see the module in_words")
+    found: list[Mapping[str, Any]] = []
+    for page_id, starts in answers.items():
+        if page_id not in stored.pages:
+            raise BadInput(f"{source}.answers.{page_id}", "it is no page of the book", "correct it")
+        verdict = stored.verdicts[page_id]
+        found += _named(f"{source}.{page_id}", starts, [*verdict.get("checks", []), *verdict.get("refutations", [])])
+    return ClaimInWords(str(name), entry["place"], entry["says"], tuple(answers), tuple(found))
+
+
+def _named(source: str, starts: Any, entries: list[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+    if starts is None:
+        return entries
+    if not isinstance(starts, list) or not all(isinstance(start, str) and start.strip() for start in starts):
+        raise BadInput(source, "it lists beginnings of entries", "see the module in_words")
+    found: list[Mapping[str, Any]] = []
+    for start in starts:
+        begun = [entry for entry in entries if entry["what"].startswith(start)]
+        exact = [entry for entry in begun if entry["what"] == start] or begun
+        if len(exact) != 1 or exact[0] in found:
+            rule = f"{len(exact)} of the page's entries begin so" if len(exact) != 1 else "it's named twice"
+            raise BadInput(f"{source}: {start!r}", rule, "give the beginning of one of them, once")
+        found += exact
+    return found

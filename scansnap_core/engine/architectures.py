@@ -1,0 +1,132 @@
+"""Variants of the paper's model that have a name. Each is what its decoder reads, with the gradient in closed form.
+
+- ``residual``: ū = LN(LN(X^T b) + x_T), the residual connection of Sec. 7;
+- ``layernorm``: the mean over the vocabulary is subtracted before the norm is taken;
+- ``heads H``: H heads with attention logits of their own, concatenated, so that Y has rows for each, then normalised;
+- ``summed heads H``: their sum, normalised, which one Y reads.
+
+All have ‖u‖_2 = 1, as the paper's f has. :data:`NAMES` in :mod:`scansnap_core.engine.arguments` lists them.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import torch
+from torch import Tensor
+
+from scansnap_core.engine.arguments import NUMBERED, checked_model_name
+from scansnap_core.engine.model import attend, normalise
+from scansnap_core.engine.variants import Batch, Variant, plain_inputs
+
+
+def variant_of(model: object) -> Variant | None:
+    """The variant that is meant by its name, or given; None for the paper's model and for other functions.
+
+    Raises
+    ------
+    BadInput
+        A name that is close to a variant's and isn't one, such as "heads 0".
+
+    Examples
+    --------
+    >>> from scansnap_core.engine.architectures import variant_of
+    >>> variant_of("heads 4").heads
+    4
+    """
+    if isinstance(model, Variant):
+        return model
+    name = checked_model_name(model)
+    if name is None or name == "plain":
+        return None
+    kind, _, number = name.rpartition(" ")
+    return NUMBERED_VARIANTS[kind](int(number)) if kind in NUMBERED else VARIANTS[name]
+
+
+# -- What decoders read ------------------------------------------------------------------------------------------------
+
+
+def residual_inputs(batch: Batch, Z: Tensor) -> Tensor:
+    """ū = LN(f + x_T) with f = LN(X^T b), shape (..., B, L)."""
+    return normalise(plain_inputs(batch, Z) + _x_T(batch))
+
+
+def residual_pull(batch: Batch, Z: Tensor, g: Tensor) -> Tensor:
+    """Of one sample f∘P^⊥_f P^⊥_ū g/‖f + x_T‖: Lemma 1's factor f∘P^⊥_f after that of the second normalisation."""
+    f = plain_inputs(batch, Z)
+    v = f + _x_T(batch)
+    w = across(normalise(v), g) / torch.linalg.vector_norm(v, dim=-1, keepdim=True)
+    return batch.query.mT @ (f * across(f, w))
+
+
+def layernorm_inputs(batch: Batch, Z: Tensor) -> Tensor:
+    """LN(c - 1/M) with c = X^T b, whose mean over the M tokens is 1/M whatever it is; shape (..., B, L)."""
+    return normalise(_centred(batch, attend(batch.q, batch.query @ Z)))
+
+
+def layernorm_pull(batch: Batch, Z: Tensor, g: Tensor) -> Tensor:
+    """Of one sample (diag c - cc^T) P^⊥_u g/‖c - 1/M‖."""
+    c = attend(batch.q, batch.query @ Z)
+    v = _centred(batch, c)
+    w = across(normalise(v), g) / torch.linalg.vector_norm(v, dim=-1, keepdim=True)
+    return batch.query.mT @ (c * (w - (c * w).sum(dim=-1, keepdim=True)))
+
+
+def heads_inputs(batch: Batch, Z: Tensor, *, num_heads: int, concatenates: bool) -> Tensor:
+    """LN of the heads' X^T b_h, one after the other (..., B, H L), or of their sum (..., B, L)."""
+    c = _per_head(batch, Z, num_heads)
+    return normalise(_joined(c) if concatenates else c.sum(dim=-3))
+
+
+def heads_pull(batch: Batch, Z: Tensor, g: Tensor, *, num_heads: int, concatenates: bool) -> Tensor:
+    """Of one sample, for every head, (diag c_h - c_h c_h^T) w_h, with w = P^⊥_u g over the norm and w_h its part."""
+    c = _per_head(batch, Z, num_heads)
+    v = _joined(c) if concatenates else c.sum(dim=-3)
+    w = across(normalise(v), g) / torch.linalg.vector_norm(v, dim=-1, keepdim=True)
+    w = w.unflatten(-1, (num_heads, -1)).movedim(-2, -3) if concatenates else w.unsqueeze(-3)
+    dz = c * (w - (c * w).sum(dim=-1, keepdim=True))
+    return (batch.query.mT.unsqueeze(-3) @ dz).flatten(-3, -2)
+
+
+def across(u: Tensor, g: Tensor) -> Tensor:
+    """P^⊥_u g = g - u u^T g for ‖u‖_2 = 1, over the last axis."""
+    return g - u * (u * g).sum(dim=-1, keepdim=True)
+
+
+def _x_T(batch: Batch) -> Tensor:
+    """x_T over the tokens, shape (..., B, L)."""
+    return batch.query @ (batch.queries[:, None] == batch.tokens).to(batch.query.dtype)
+
+
+def _centred(batch: Batch, c: Tensor) -> Tensor:
+    """c - 1/M over all tokens; those of the first entry, together, along their common direction."""
+    M = float(batch.multiplicity.sum())
+    mean = torch.full_like(c[..., :1, :], 1 / M)
+    mean[..., 0] = math.sqrt(M - (c.shape[-1] - 1)) / M
+    return c - mean
+
+
+def _per_head(batch: Batch, Z: Tensor, num_heads: int) -> Tensor:
+    """c_h, shape (..., H, B, L)."""
+    return attend(batch.q.unsqueeze(-3), batch.query.unsqueeze(-3) @ Z.unflatten(-2, (num_heads, -1)))
+
+
+def _joined(c: Tensor) -> Tensor:
+    return c.movedim(-3, -2).flatten(-2)
+
+
+def _heads(num_heads: int, *, concatenates: bool) -> Variant:
+    inputs = functools.partial(heads_inputs, num_heads=num_heads, concatenates=concatenates)
+    pull = functools.partial(heads_pull, num_heads=num_heads, concatenates=concatenates)
+    return Variant(inputs, pull, heads=num_heads, concatenates=concatenates)
+
+
+VARIANTS = {
+    "residual": Variant(residual_inputs, residual_pull),
+    "layernorm": Variant(layernorm_inputs, layernorm_pull, rest=True),
+}
+NUMBERED_VARIANTS = {
+    "heads": functools.partial(_heads, concatenates=True),
+    "summed heads": functools.partial(_heads, concatenates=False),
+}

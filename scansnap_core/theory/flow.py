@@ -1,0 +1,150 @@
+"""What every flow is: a right-hand side over a packed state, for the paper's model or a variant of it."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.engine import variants
+from scansnap_core.engine.architectures import variant_of
+from scansnap_core.engine.arguments import MODELS, PLAIN, heads_of
+from scansnap_core.engine.extensions import name_of
+from scansnap_core.engine.results import axes_of, tokens_of
+from scansnap_core.rules import check_flow_rate, check_rate, shown
+from scansnap_core.theory import spectrum
+
+Floats = NDArray[np.float64]
+
+
+class Flow(ABC):
+    """What :func:`scansnap_core.theory.solving.solve` integrates: a right-hand side over a packed state.
+
+    Parameters
+    ----------
+    classes
+        The sequence classes, K of them.
+    lr_y, lr_z
+        eta_Y > 0 and eta_Z >= 0, per step; eta_Z = 0 holds attention at rest.
+    shapes
+        The names of the arrays that the state packs, in their order: Z and B, before them Y where the flow has it.
+    class_weight
+        What a class weighs in a unit of time: P(n) = 1/K by steps of batch size 1, 1 by Eqn 10 as printed.
+    model
+        "plain", the paper's; a variant's name, as in :func:`scansnap_core.engine.training.train`; or a
+        :class:`~scansnap_core.engine.variants.Variant`.
+
+    Raises
+    ------
+    BadInput
+        A rate that is negative or not finite; a model without a flow.
+    """
+
+    name: str
+
+    def __init__(
+        self,
+        classes: SequenceClasses,
+        lr_y: float,
+        lr_z: float,
+        shapes: tuple[str, ...],
+        class_weight: float,
+        model: str | variants.Variant = PLAIN,
+    ) -> None:
+        check_classes(classes)
+        check_rate("lr_y", lr_y)
+        check_flow_rate("lr_z", lr_z)
+        self.classes, self.lr_y, self.lr_z, self.class_weight = classes, lr_y, lr_z, class_weight
+        self.variant = _checked_variant(model)
+        self.tokens = tokens_of(classes, PLAIN if self.variant is None else self.variant)
+        self._batch = variants.at_infinite_length(classes, self.tokens)
+        heads = max(1, heads_of(self.variant))
+        Q, L, K = len(classes.compact.queries), len(self.tokens), classes.num_classes
+        decoders = heads if self.variant is not None and self.variant.concatenates else 1
+        sizes = {"Y": (decoders * L, len(classes.outputs)), "Z": (heads * Q, L), "B": (K,)}
+        self.shapes = {name: sizes[name] for name in shapes}
+        self._cuts = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
+        self._probs, self._query_row = classes.compact.probs, classes.compact.query_row
+
+    @property
+    def coords(self) -> dict[str, NDArray[Any]]:
+        """What the axes of its arrays are called, beside ``head``."""
+        labels = self.classes.labels
+        named = {"token": labels(self.tokens), "output": labels(self.classes.outputs.labels)}
+        return self.classes.coords | named
+
+    @property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """The names of the axes of its arrays; where ``head`` is one, ``shapes`` holds the rows of all heads."""
+        named = axes_of(self.variant) | {"B": ("class",)}
+        return {name: named[name] for name in self.shapes}
+
+    def inputs(self, Z: Floats) -> Floats:
+        """What the decoder reads of every class, f_n or a variant's u_n, as rows: shape (K, D)."""
+        if self.variant is None:
+            return spectrum.F(self._probs, Z[self._query_row])
+        return self.variant.inputs(self._batch, torch.from_numpy(Z)).numpy()
+
+    def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
+        """The state at t = 0: B(0) = 0, and Z(0) and Y(0) the given ones, of the flow's ``shapes``, or 0.
+
+        Raises
+        ------
+        BadInput
+            An array of another shape, one that isn't finite, or a Y for a flow without one.
+        """
+        parts = [np.zeros(shape) for shape in self.shapes.values()]
+        for name, values in (("Z", Z), ("Y", Y)):
+            if values is not None:
+                at = self._position(name)
+                parts[at] = _checked_start(name, values, self.shapes[name])
+        return np.concatenate([part.ravel() for part in parts])
+
+    def unpack(self, state: Floats) -> tuple[Floats, ...]:
+        """The arrays of ``shapes``, in their order, of states (..., N) with the packed axis last: (..., *shape)."""
+        parts = np.split(np.asarray(state), self._cuts[:-1], axis=-1)
+        return tuple(p.reshape(p.shape[:-1] + shape) for p, shape in zip(parts, self.shapes.values(), strict=True))
+
+    @abstractmethod
+    def rhs(self, t: float, state: Floats) -> Floats:
+        """d(state)/dt."""
+
+    def _position(self, name: str) -> int:
+        if name not in self.shapes:
+            raise BadInput(
+                value=f"initial {name} for the {self.name}",
+                rule=f"its state is {', '.join(self.shapes)}",
+                remedy=f"leave {name} out, or solve another flow",
+            )
+        return list(self.shapes).index(name)
+
+
+def _checked_variant(model: Any) -> variants.Variant | None:
+    variant = variant_of(model)
+    if variant is None and model != PLAIN:
+        raise BadInput(
+            value=f"model = {shown(model) if isinstance(model, str) else name_of(model)}",
+            rule=f"a flow's model says what its decoder reads: {', '.join(MODELS)}, or a Variant",
+            remedy="write yours as scansnap_core.engine.variants.Variant(inputs)",
+        )
+    return variant
+
+
+def _checked_start(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.full(0, np.nan)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise BadInput(
+            value=f"initial {name} of shape {array.shape}",
+            rule=f"{name} starts at finite numbers of shape {shape}, on the tokens that some class holds",
+            remedy="index the full matrix by classes.compact's queries and tokens",
+        )
+    return array

@@ -1,0 +1,117 @@
+"""Claims in words: what the file may say, what follows from it, and the board."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from scansnap_core import BadInput
+from scansnap_core.book.board import board_html
+from scansnap_core.book.in_words import FILE, claims_in_words
+from scansnap_core.book.stored import Stored, read_stored
+
+ROOT = Path(__file__).parents[2]
+
+
+def check(what: str, witness: str = "numeric") -> dict[str, str]:
+    return {"what": what, "witness": witness}
+
+
+def refutation(what: str, condition: str = "", judges: str = "remark") -> dict[str, str]:
+    repair = "" if condition else "1"
+    return {"what": what, "witness": "empirical", "place": "Sec. 7", "condition": condition, "repair": repair}
+
+
+VERDICT: dict[str, Any] = {
+    "verdict": "holds",
+    "checks": [check("rate of one"), check("rate of two", "symbolic"), check("size")],
+    "refutations": [refutation("order"), refutation("sign", "small overlaps")],
+}
+STORED = Stored(pages={"fig_04": None, "lemma_01": None}, verdicts={"fig_04": VERDICT, "lemma_01": {"verdict": "open"}})  # type: ignore[dict-item]
+
+
+def written(tmp_path: Path, answers: Any, **changes: Any) -> Path:
+    (tmp_path / "chapters").mkdir()
+    claim = {"place": "Sec. 1", "says": "it grows", "answers": answers} | changes
+    (tmp_path / "chapters" / FILE).write_text(yaml.safe_dump({"C1": claim}), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("answers", "verdict"),
+    [
+        ({}, "open"),
+        (None, "open"),
+        ({"lemma_01": None}, "open"),
+        ({"fig_04": ["rate of one", "size"]}, "holds"),
+        ({"fig_04": ["rate of one", "sign"]}, "holds under a condition"),
+        ({"fig_04": ["rate of one", "sign", "order"]}, "fails as printed"),
+        ({"fig_04": None}, "fails as printed"),
+    ],
+)
+def test_the_verdict_follows_from_the_entries_that_are_named(tmp_path: Path, answers: Any, verdict: str) -> None:
+    (claim,) = claims_in_words(written(tmp_path, answers), STORED)
+    assert claim.verdict == verdict
+    assert (claim.name, claim.place, claim.says) == ("C1", "Sec. 1", "it grows")
+
+
+def test_entries_are_counted_by_witness(tmp_path: Path) -> None:
+    (claim,) = claims_in_words(written(tmp_path, {"fig_04": ["rate of two", "size", "sign"]}), STORED)
+    assert claim.pages == ("fig_04",)
+    counts = {witness: claim.counts(witness) for witness in ("symbolic", "numeric", "empirical")}
+    assert counts == {
+        "symbolic": {"checks": 1, "refutations": 0},
+        "numeric": {"checks": 1, "refutations": 0},
+        "empirical": {"checks": 0, "refutations": 1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("answers", "changes", "message"),
+    [
+        ({"fig_05": None}, {}, "C1.answers.fig_05: it is no page of the book"),
+        ({"fig_04": ["rate of"]}, {}, "C1.fig_04: 'rate of': 2 of the page's entries begin so"),
+        ({"fig_04": ["speed"]}, {}, "C1.fig_04: 'speed': 0 of the page's entries begin so"),
+        ({"fig_04": ["size", "siz"]}, {}, "C1.fig_04: 'siz': it's named twice"),
+        ({"fig_04": "size"}, {}, "C1.fig_04: it lists beginnings of entries"),
+        ({"fig_04": [""]}, {}, "C1.fig_04: it lists beginnings of entries"),
+        (["fig_04"], {}, "C1.answers: it maps pages to beginnings"),
+        ({}, {"says": " "}, "C1.says: a reader must learn it"),
+        ({}, {"place": 3}, "C1.place: a reader must learn it"),
+        ({}, {"verdict": "holds"}, "C1: a claim has the keys place, says and answers, and no others"),
+    ],
+)
+def test_what_the_file_says_wrongly_is_refused(tmp_path: Path, answers: Any, changes: Any, message: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(message)):
+        claims_in_words(written(tmp_path, answers, **changes), STORED)
+
+
+@pytest.mark.parametrize("text", ["[1", "- a"])
+def test_an_unreadable_file_is_refused(tmp_path: Path, text: str) -> None:
+    written(tmp_path, {})
+    (tmp_path / "chapters" / FILE).write_text(text)
+    with pytest.raises(BadInput, match="it "):
+        claims_in_words(tmp_path, STORED)
+
+
+def test_a_book_without_the_file_has_no_such_claims(tmp_path: Path) -> None:
+    assert claims_in_words(tmp_path, STORED) == []
+
+
+def test_the_papers_24_claims_stand_on_the_board() -> None:
+    stored = read_stored(ROOT)
+    claims = claims_in_words(ROOT, stored)
+    assert [claim.name for claim in claims] == [f"C{number}" for number in range(1, 25)]
+    answered = {page for claim in claims for page in claim.pages}
+    assert {page.id for page in stored.pages.values() if page.kind == "claim"} <= answered
+    board = board_html(ROOT, lambda page_id: f"pages/{page_id}.html")
+    rows = re.findall(r'<tr class="([\w -]+)">\s*<th scope="row">\s*C(\d+) .*?</tr>', board, re.S)
+    assert [int(number) for _, number in rows] == list(range(1, 25))
+    assert board.index(">Claims in words<") < board.index(">Beyond the paper<")
+    assert '<a href="pages/residual.html">Residual</a>' in board
+    for (css, _), claim in zip(rows, claims, strict=True):
+        assert (css == "ss-open") == (claim.verdict == "open")

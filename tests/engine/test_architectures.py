@@ -1,0 +1,174 @@
+"""Variants with a name: a literal loop over the whole vocabulary, autograd, shapes, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from scansnap_core import BadInput
+from scansnap_core.data.datasets import syn_small
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine import arguments
+from scansnap_core.engine.architectures import NUMBERED_VARIANTS, VARIANTS, variant_of
+from scansnap_core.engine.results import tokens_of
+from scansnap_core.engine.training import train
+from scansnap_core.engine.variants import Variant, ascent, at_infinite_length
+from scansnap_core.sweeps.grids import Grid
+from tests.engine.references import overlapping_classes, scattered_classes
+
+NAMES = ("residual", "layernorm", "heads 3", "summed heads 2")
+ONE_QUERY = [syn_small(), overlapping_classes(), scattered_classes()]
+FLOW: dict[str, Any] = {"lr_y": 2.0, "lr_z": 3.0, "batch_size": None, "seq_len": np.inf}
+
+
+def query_among_the_context() -> SequenceClasses:
+    """Two classes of one query, which also stands among the contextual tokens."""
+    return SequenceClasses([[0.5, 0.3, 0.2, 0, 0], [0.2, 0.3, 0, 0.5, 0]], query_of=[1, 1], next_of=[3, 4])
+
+
+def literal(name: str, c: list[Tensor], query: int, Y: Tensor) -> Tensor:
+    """The logits over the whole vocabulary, from each head's attention over it: the definitions word for word."""
+    M = Y.shape[-1]
+    if name == "residual":
+        u = c[0] / c[0].norm() + torch.eye(M, dtype=Y.dtype)[query]
+    elif name == "layernorm":
+        u = c[0] - c[0].mean()
+    elif name.startswith("summed"):
+        u = torch.stack(c).sum(dim=0)
+    else:
+        u = torch.cat(c)
+        Y = Y.reshape(-1, M)
+    return (u / u.norm()) @ Y
+
+
+def literal_loss(name: str, classes: SequenceClasses, Y: Tensor, Z: Tensor) -> Tensor:
+    total = torch.zeros((), dtype=torch.float64)
+    for n, probs in enumerate(classes.probs):
+        m, weights = int(classes.query_of[n]), torch.from_numpy(probs)
+        c = [weights * torch.exp(z[m]) / (weights * torch.exp(z[m])).sum() for z in Z]
+        log_alpha = torch.log_softmax(literal(name, c, m, Y), dim=-1)
+        total = total - log_alpha[int(classes.next_of[n])] / classes.num_classes
+    return total
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("classes", [overlapping_classes(), scattered_classes(), query_among_the_context()])
+def test_training_follows_a_literal_loop_over_the_vocabulary(name: str, classes: SequenceClasses) -> None:
+    M, heads, rng = classes.vocab_size, max(1, arguments.heads_of(name)), np.random.default_rng(3)
+    joined = heads if name.startswith("heads") else 1
+    Y_0, Z_0 = rng.normal(size=(joined, M, M)), rng.normal(size=(heads, M, M))
+    given = (Y_0 if joined > 1 else Y_0[0], Z_0 if heads > 1 else Z_0[0])
+    run = train(classes, **FLOW, steps=3, model=name, initial=given, record=1).isel(seed=0, rate=0)
+    Y, Z = (torch.from_numpy(part).requires_grad_() for part in (Y_0, Z_0))
+    for step in range(3):
+        loss = literal_loss(name, classes, Y if joined > 1 else Y[0], Z)
+        assert run.loss.values[step] == pytest.approx(loss.item(), rel=1e-12, abs=0)
+        dY, dZ = torch.autograd.grad(loss, (Y, Z))
+        Y, Z = (Y - 2 * dY).detach().requires_grad_(), (Z - 3 * dZ).detach().requires_grad_()
+    last, tokens = run.isel(recorded=-1), run.token.values
+    held = tokens[tokens >= 0]
+    found_Y = last.Y.sel(token=held).values.reshape(joined, len(held), M)
+    found_Z = last.Z.sel(token=held).values.reshape(heads, -1, len(held))
+    assert found_Y == pytest.approx(Y.detach().numpy()[:, held], rel=0, abs=1e-13)
+    assert found_Z == pytest.approx(Z.detach().numpy()[:, last["query"].values][:, :, held], rel=0, abs=1e-13)
+    assert np.abs(Z.detach().numpy() - Z_0).max() > 1e-2
+    if name == "layernorm":
+        others = np.delete(Y.detach().numpy()[0], held, axis=0)
+        assert last.Y.values[0] == pytest.approx(others.sum(axis=0) / max(1, len(others)) ** 0.5, rel=0, abs=1e-13)
+    if name in ("residual", "layernorm"):
+        plain = train(classes, **FLOW, steps=3, initial=given).isel(seed=0, rate=0)
+        assert np.abs(plain.loss.values - run.loss.values).max() > 1e-3  # control: another model
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_closed_forms_meet_autograd(name: str) -> None:
+    variant, classes = variant_of(name), scattered_classes()
+    assert variant is not None
+    assert variant.pull is not None
+    batch, rng = at_infinite_length(classes, tokens_of(classes, name)), np.random.default_rng(5)
+    heads, L, Q = max(1, variant.heads), len(batch.tokens), len(batch.queries)
+    # two runs at once
+    Y = torch.from_numpy(rng.normal(size=(2, L * (heads if variant.concatenates else 1), len(batch.outputs))))
+    Z = torch.from_numpy(rng.normal(size=(2, heads * Q, L)))
+    closed = ascent(variant, batch, Y, Z)
+    for other in (dataclasses.replace(variant, pull=None), variant.log_alpha):
+        for part, same in zip(closed, ascent(other, batch, Y, Z), strict=True):
+            assert torch.allclose(part, same, rtol=0, atol=1e-14)
+    assert closed.Z.abs().max() > 1e-2
+    lengths = torch.linalg.vector_norm(variant.inputs(batch, Z), dim=-1)
+    assert torch.allclose(lengths, torch.ones_like(lengths), rtol=0, atol=1e-14)
+
+
+def test_one_head_is_the_paper() -> None:
+    for initial in ("zero", "random"):
+        options: dict[str, Any] = {"lr_y": [1.0, 2.0], "lr_z": 0.5, "steps": 5, "seeds": [1, 2], "initial": initial}
+        plain = train(syn_small(), **options)
+        for name in ("heads 1", "summed heads 1"):
+            one = train(syn_small(), **options, model=name)
+            assert one.Z.sel(head=0, token=plain.token).values == pytest.approx(plain.Z.values, rel=0, abs=1e-12)
+            assert one.loss.values == pytest.approx(plain.loss.values, rel=1e-10, abs=0)
+
+
+def test_heads_that_start_alike_stay_alike_and_others_dont() -> None:
+    options: dict[str, Any] = {"lr_y": 2.0, "lr_z": 2.0, "steps": 20, "model": "heads 2"}
+    zero, random = (train(syn_small(), **options, initial=initial).isel(recorded=-1) for initial in ("zero", "random"))
+    assert zero.Z.dims == ("seed", "rate", "head", "query", "token")
+    assert zero.Z.std("head").max() < 1e-12
+    assert random.Z.std("head").max() > 0.01
+    # the first head draws what the plain model draws
+    start = train(syn_small(), **{**options, "model": "plain"}, initial="random").isel(recorded=0)
+    first = train(syn_small(), **options, initial="random").isel(recorded=0, head=0)
+    assert (first.Z.sel(token=start.token).values == start.Z.values).all()
+    assert (first.Y.sel(token=start.token).values == start.Y.values).all()
+
+
+def test_rows_of_all_other_tokens_start_as_they_are() -> None:
+    classes = scattered_classes()
+    run = train(classes, lr_y=1.0, lr_z=1.0, steps=1, batch_size=4, seq_len=8, model="layernorm", initial="random")
+    plain = train(classes, lr_y=1.0, lr_z=1.0, steps=1, batch_size=4, seq_len=8, initial="random")
+    assert run.token.values.tolist() == [-1, 2, 3, 5, 7, 8, 9, 11, 12, 13]
+    held = plain.token.values
+    assert (run.Y.sel(token=held).isel(recorded=0).values == plain.Y.isel(recorded=0).values).all()
+    assert (run.Z.sel(token=-1) == 0).all()
+
+
+def test_names_are_those_of_the_table() -> None:
+    assert (*VARIANTS, *NUMBERED_VARIANTS) == (*arguments.UNNUMBERED, *arguments.NUMBERED)
+    assert variant_of("plain") is None
+    assert isinstance(variant_of(" heads  2 "), Variant)
+    run = train(syn_small(), lr_y=1.0, lr_z=1.0, steps=1, model=" summed  heads 02")
+    assert run.attrs["model"] == "summed heads 2"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": "heads"}, "model = 'heads': there are 1 to 1024 heads, and the name says how many; write e.g. 'he"),
+        ({"model": "heads 0"}, "model = 'heads 0': there are 1 to 1024"),
+        ({"model": "summed heads 5000"}, "write e.g. 'summed heads 4'"),
+        ({"model": "residual 2"}, "model = 'residual 2': the choices are plain, residual"),
+        ({"model": "heads 2", "keep_state": True}, "model = 'heads 2' with keep_state, or an initial data set: a tra"),
+        ({"model": "heads 2", "rng": "replay", "initial": "random"}, "with rng = 'replay' and initial = 'random': the"),
+        (
+            {"model": "heads 2", "initial": (np.zeros((34, 34)), np.zeros((3, 34, 34)))},
+            r"initial Z of shape \(3, 34, 34\): Y and Z are finite M x M arrays, M = 34, or 2 of them",
+        ),
+        ({"initial": (np.zeros((34, 34)), np.zeros((1, 34, 34)))}, r"initial Z of shape \(1, 34, 34\): Y and Z are"),
+        ({"model": "heads 1000", "steps": 10**6, "record": 1}, "all is held in memory"),
+    ],
+)
+def test_what_no_variant_can_do_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        train(syn_small(), **{"lr_y": 1.0, "lr_z": 1.0, "steps": 1} | changes)
+
+
+def test_a_sweep_takes_variants_of_one_shape() -> None:
+    grid = Grid(data={"a": syn_small()}, rates=((1, 1),), steps=2, seeds=(0,), models=("plain", "residual"))
+    assert grid.configuration()["model"] == ["plain", "residual"]
+    with pytest.raises(BadInput, match="model = plain, heads 2: the arrays of one sweep have one shape"):
+        dataclasses.replace(grid, models=("plain", "heads 2"))
