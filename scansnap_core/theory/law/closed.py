@@ -113,7 +113,7 @@ def _log_learned_rate(at: Floats, num_classes: float, vocab_size: float, rho: fl
 
 
 def evidence(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tuple[Floats, Floats, Floats]:
-    """a, b and c at tau; arguments as :func:`s_of` takes them.
+    """a, b and c at tau; arguments as :func:`~scansnap_core.theory.law.closed.s_of` takes them.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def evidence(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) 
 
 
 def drift(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> Floats:
-    """Lambda(tau) = ∫ kappa dtau exactly; arguments as :func:`s_of` takes them.
+    """Lambda(tau) = ∫ kappa dtau exactly; arguments as :func:`~scansnap_core.theory.law.closed.s_of` takes them.
 
     Examples
     --------
