@@ -42,12 +42,14 @@ def test_the_modified_equation_is_of_second_order() -> None:
 
 def test_mass() -> None:
     assert float(inertia.mass_of(0.0)) == 0.5
-    assert float(inertia.mass_of(0.9)) == pytest.approx(95, rel=1e-12)
+    assert float(inertia.mass_of(0.9)) == pytest.approx(95, rel=1e-12, abs=0)
     # one update as a central difference, at numbers
     mu, eta, g, before, now = 0.7, 0.3, 1.7, -0.4, 0.2
     after = now + mu * (now - before) + eta * g
     h, m = 1 / (1 - mu), float(inertia.mass_of(mu))
-    assert m * (after - 2 * now + before) / h**2 + (after - before) / (2 * h) == pytest.approx(eta * g, rel=1e-12)
+    assert m * (after - 2 * now + before) / h**2 + (after - before) / (2 * h) == pytest.approx(
+        eta * g, rel=1e-12, abs=0
+    )
 
 
 def test_without_momentum_the_reduced_flow_leaves_the_true_one_by_half_a_step() -> None:
@@ -62,9 +64,9 @@ def test_without_momentum_the_reduced_flow_leaves_the_true_one_by_half_a_step() 
 def test_plateau_solves_its_equation_and_overshoots() -> None:
     for mass, size in ((0.1, 50), (5.0, 1000), (1e4, 1e6)):
         A = float(inertia.plateau(mass, size))
-        assert A + mass * math.expm1(-A / mass) == pytest.approx((1 - 1 / size) * math.log(size), rel=1e-9)
+        assert A + mass * math.expm1(-A / mass) == pytest.approx((1 - 1 / size) * math.log(size), rel=1e-9, abs=0)
         assert (1 - 1 / size) * math.log(size) < A
-    assert float(inertia.plateau(1e6, 1000)) == pytest.approx(math.sqrt(2e6 * 0.999 * math.log(1000)), rel=0.01)
+    assert float(inertia.plateau(1e6, 1000)) == pytest.approx(math.sqrt(2e6 * 0.999 * math.log(1000)), rel=0.01, abs=0)
 
 
 @pytest.mark.parametrize(("value", "size"), [(0.0, 10), (-1.0, 10), (1.0, 1)])

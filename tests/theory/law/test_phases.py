@@ -17,9 +17,9 @@ def test_strength_is_the_integral_of_the_own_part() -> None:
     a, b, c = closed.evidence(taus, *size)
     own = np.gradient(a, taus) * a + 2 * np.gradient(b, taus) * b + 497 * np.gradient(c, taus) * c
     strength = (a[-1] ** 2 + 2 * b[-1] ** 2 + 497 * c[-1] ** 2) / 2
-    assert np.trapezoid(own, taus) == pytest.approx(strength, rel=1e-4)
+    assert np.trapezoid(own, taus) == pytest.approx(strength, rel=1e-4, abs=0)
     expected = 1 + 3 * strength / (2 * 0.2 * closed.drift(40.0, *size))
-    assert phases.turning_length(-3.0, 40.0, *size) == pytest.approx(expected, rel=1e-9)
+    assert phases.turning_length(-3.0, 40.0, *size) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("size", [(2, 1000, 0.3), (4, 5000, 0.05)])
@@ -71,5 +71,5 @@ def test_place_scales_as_its_numbers_say() -> None:
     assert short.sampling.sel(token=2) < -10
     faster = phases.place(classes, seq_len=129, **(recipe | {"lr_z": 1.0}))
     np.testing.assert_allclose(faster.grip, 10 * short.grip, rtol=1e-3)
-    assert float(short.inertia) == pytest.approx(0.5 / 3 / np.log(10_000), rel=1e-12)
-    assert float(short.overlap) == pytest.approx(0.1, rel=1e-6)
+    assert float(short.inertia) == pytest.approx(0.5 / 3 / np.log(10_000), rel=1e-12, abs=0)
+    assert float(short.overlap) == pytest.approx(0.1, rel=1e-6, abs=0)
