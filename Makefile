@@ -15,11 +15,12 @@ export OMP_NUM_THREADS
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install book site test style types tests links portable mutants clean
+.PHONY: help install book site pdf test style types tests links portable mutants clean
 
 help:
 	@echo "make book      execute and verify every chapter, then build the site"
 	@echo "make test      lint, check types, run the tests, compare every chapter's outputs with fresh ones"
+	@echo "make pdf       print the site that was built as one PDF, with outline and page numbers"
 	@echo "make portable  run the tests and chapters as on other processors, with other threads, languages, clocks and paths"
 	@echo "make links     try the book's links to other sites"
 	@echo "make mutants   change the sources in small ways, one at a time: each change must fail a unit test"
@@ -44,6 +45,10 @@ site: $(INSTALLED)
 	rm -rf _build/.doctrees $(SITE)
 	$(BIN)/jupyter-book build . -W -n --keep-going --quiet >/dev/null
 	@echo "The book: file://$(CURDIR)/$(SITE)/index.html"
+
+# Minutes, in the machine's own Chromium. Folded code isn't printed.
+pdf: $(INSTALLED)
+	nice -n 10 $(BIN)/python -m printing _build/scan-and-snap.pdf
 
 # Every part runs even when an earlier one failed; make's exit status tells of any failure.
 test: $(INSTALLED)

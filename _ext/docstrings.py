@@ -57,6 +57,8 @@ def formulas_of(module: ModuleType) -> list[str]:
 def describe(formula: Formula) -> tuple[str, ...]:
     """Paragraphs: what a closed form means, the form itself, and what is known of it."""
     known = [f"{formula.place}; {ORIGINS[formula.origin]}."]
+    if formula.equations:
+        known.append("In the index: " + ", ".join(f":ref:`({n}) <eq-{n}>`" for n in formula.equations) + ".")
     if formula.region != sympy.true:
         known.append(f"Where :math:`{sympy.latex(formula.region)}`.")
     if formula.conditions:

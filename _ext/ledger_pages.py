@@ -1,4 +1,4 @@
-"""Directives for what the ledger knows: the statement board, the dependency graph, the errata, a statement's links."""
+"""Directives for what the ledger knows: the board, the dependency graph, proofs, a statement's links."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,8 +10,9 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from scansnap_core import ledger
-from scansnap_core.book.board import board_html, errata_html
+from scansnap_core.book.board import board_html
 from scansnap_core.book.graph import graph_svg
+from scansnap_core.book.proofs import proofs_html
 
 
 class LedgerDirective(SphinxDirective):
@@ -20,23 +21,28 @@ class LedgerDirective(SphinxDirective):
     draw: ClassVar[dict[str, Callable[[Path, Callable[[str], str]], str]]] = {
         "statement-board": board_html,
         "dependency-graph": graph_svg,
-        "errata": errata_html,
+        "proofs": proofs_html,
     }
 
     def run(self) -> list[nodes.Node]:
         """Draw what the directive's name asks for."""
         # A chapter that doesn't exist yet can't be noted as a dependency, so the page is read anew in every build.
         self.env.note_reread()
-        documents = {document.rpartition("/")[2]: document for document in self.env.found_docs}
-        here, builder = self.env.docname, self.env.app.builder
-
-        def page_url(page_id: str) -> str:
-            if page_id not in documents:
-                raise self.error(f"the chapter {page_id} is missing in _toc.yml")
-            return builder.get_relative_uri(here, documents[page_id])
-
-        drawing = self.draw[self.name](Path(self.env.srcdir), page_url)
+        drawing = self.draw[self.name](Path(self.env.srcdir), page_urls(self))
         return [nodes.raw("", f'<div class="ss-scroll">{drawing}</div>', format="html")]
+
+
+def page_urls(directive: SphinxDirective) -> Callable[[str], str]:
+    """From the id of a page to its address as seen from the page that the directive is on."""
+    documents = {document.rpartition("/")[2]: document for document in directive.env.found_docs}
+    here, builder = directive.env.docname, directive.env.app.builder
+
+    def page_url(page_id: str) -> str:
+        if page_id not in documents:
+            raise directive.error(f"the chapter {page_id} is missing in _toc.yml")
+        return str(builder.get_relative_uri(here, documents[page_id]))
+
+    return page_url
 
 
 class StatementLinks(SphinxDirective):

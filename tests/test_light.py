@@ -120,6 +120,7 @@ def test_a_command_names_the_extra_that_it_needs(
         ("engine.compiled", "sweeps"),
         ("engine.supports", "sweeps"),
         ("storage.store", "sweeps"),
+        ("theory.certify", "proofs"),
         ("text.downloads", "text"),
         ("book.execute", "book"),
     ],

@@ -1,83 +1,85 @@
 "use strict";
 
-// Right-hand sides on one clock: steps of batch size 1, each class weighed by P(n) = 1/K. A state ends with z (L) and
-// B (K); those of the flows that train a decoder begin with Y (L x outputs). Each function is made once a system, since
-// it keeps its work arrays.
+// Right-hand sides on one clock: steps of batch size 1, each class weighed by P(n) = 1/K. The classes are alike, so one
+// stands for all: its d + 1 tokens, the common one in place 0, and three kinds of outputs, its own next token, another
+// class's, and one of the M - K that name no class. A state ends with z (d + 1) and B of the class; those of the flows
+// that train a decoder begin with its rows. Each function is made once a system, since it keeps its work arrays.
+
+/** (I + E)^{-1} for overlaps s between all K classes: v on its diagonal and -o off it; `excess` is v - 1. */
+function inverseOf(K, s) {
+  const D = (1 - s) * (1 + (K - 1) * s);
+  return { v: (1 + (K - 2) * s) / D, o: s / D, excess: ((K - 1) * s * s) / D };
+}
 
 /** Eqn 10, quasi-static: z' = eta_Z/K gamma(t) Phi(z) with beta = E' of the present z, and B_n of Theorem 3. */
-function idealisedFlow(system, { M, etaY, etaZ }) {
-  const { K, L, tokens, probs } = system;
-  const f = tokens.map((own) => new Float64Array(own.length));
-  const F = new Float64Array(K * L);
-  const [E, inv, Ep] = [0, 0, 0].map(() => new Float64Array(K * K));
+function idealisedFlow({ K, tokens: [own], probs: [q] }, { M, etaY, etaZ }) {
+  const size = own.length;
+  const f = new Float64Array(size);
 
   function rhs(t, state, change) {
-    for (let n = 0; n < K; n++) attend(tokens[n], probs[n], state, f[n]);
-    spread(system, f, F);
-    overlaps(system, f, F, E);
-    inverse(K, E, inv);
-    product(K, inv, E, Ep); // E' = (I + E)^{-1} E keeps its digits where overlaps are small
+    attend(own, q, state, f);
+    const s = f[0] * f[0];
+    const { o } = inverseOf(K, s); // E' is o off its diagonal
+    const pull = (K - 1) * o * s;
     const speed = (etaZ / K) * formulas.gamma(formulas.h(t / K, M, etaY), M);
-    change.fill(0);
-    for (let n = 0; n < K; n++) {
-      let pull = 0;
-      for (let k = 0; k < K; k++) pull += Ep[k * K + n] * E[n * K + k];
-      for (let i = 0; i < tokens[n].length; i++) {
-        let others = 0;
-        for (let k = 0; k < K; k++) if (k !== n) others += Ep[k * K + n] * F[k * L + tokens[n][i]];
-        change[tokens[n][i]] += speed * f[n][i] * (pull * f[n][i] - others);
-      }
-      change[L + n] = speed * pull;
-    }
+    change[0] = K * speed * f[0] * (pull - (K - 1) * o) * f[0]; // every class moves it
+    for (let i = 1; i < size; i++) change[i] = speed * f[i] * pull * f[i];
+    change[size] = speed * pull;
   }
-  return { size: L + K, z: 0, rhs };
+  return { size: size + 1, z: 0, rhs };
 }
 
 /**
  * Eqn 4 for z with a decoder that learns: by Eqn 7, the true gradient, or, if `modified`, by (26), which moves Y along
- * f_n - F E' e_n in place of f_n. B takes xi_n = sum of gamma beta_nn' f_n^T f_n' from g by projection on F.
+ * f_n - F E' e_n in place of f_n. B takes xi_n = sum of gamma beta_nn' f_n^T f_n' from g by projection on F. A state
+ * begins with the rows' entries for the own output, another class's and the rest; the common row has the first twice.
  */
-function learningFlow(system, { etaY, etaZ }, modified) {
-  const { K, L, outputs, tokens, probs } = system;
-  const rows = (length) => Array.from({ length: K }, () => new Float64Array(length));
-  const f = tokens.map((own) => new Float64Array(own.length));
-  const [w, e] = [rows(outputs), rows(outputs)];
-  const F = new Float64Array(K * L);
-  const [E, inv] = [0, 0].map(() => new Float64Array(K * K));
-  const [turned, g] = [new Float64Array(outputs), new Float64Array(L)];
-  const z = L * outputs;
+function learningFlow({ K, others, tokens: [own], probs: [q] }, { etaY, etaZ }, modified) {
+  const size = own.length;
+  const z = 3 * size;
+  const [f, g] = [0, 0].map(() => new Float64Array(size));
 
   function rhs(t, state, change) {
-    const logits = state.subarray(z, z + L);
-    const dz = change.subarray(z, z + L);
-    change.fill(0);
-    for (let n = 0; n < K; n++) {
-      attend(tokens[n], probs[n], logits, f[n]);
-      decode(system, n, tokens[n], f[n], state, w[n], e[n]);
-      addAttentionStep(system, tokens[n], f[n], e[n], state, etaZ / K, dz, g);
+    attend(own, q, state.subarray(z, z + size), f);
+    let [own_w, other_w, rest_w] = [0, 0, 0];
+    for (let i = 0; i < size; i++) {
+      own_w += f[i] * state[i];
+      other_w += f[i] * state[size + i];
+      rest_w += f[i] * state[2 * size + i];
     }
-    spread(system, f, F);
-    overlaps(system, f, F, E);
-    inverse(K, E, inv);
-    for (let n = 0; n < K; n++) {
-      let step = e[n];
-      if (modified) {
-        turned.fill(0); // F (I - E') spreads e over the classes, and I - E' = (I + E)^{-1}
-        for (let k = 0; k < K; k++) for (let o = 0; o < outputs; o++) turned[o] += inv[n * K + k] * e[k][o];
-        step = turned;
-      }
-      addDecoderStep(system, tokens[n], f[n], step, etaY / K, change);
-      let [xi, own] = [0, 0];
-      for (let k = 0; k < K; k++) {
-        let along = 0; // g_n^T f_k, since g_n = Y e_n and w_k = Y^T f_k
-        for (let o = 0; o < outputs; o++) along += e[n][o] * w[k][o];
-        xi += along * inv[k * K + n];
-        if (k === n) own = along;
-      }
-      change[z + L + n] = (etaZ / K) * (xi - own);
+    const top = Math.max(own_w, other_w, rest_w);
+    const [own_x, other_x, rest_x] = [Math.exp(own_w - top), Math.exp(other_w - top), others * Math.exp(rest_w - top)];
+    const total = own_x + (K - 1) * other_x + rest_x;
+    const [own_e, other_e, rest_e] = [((K - 1) * other_x + rest_x) / total, -other_x / total, -rest_x / total];
+
+    // F (I - E') spreads e over the classes, and I - E' = (I + E)^{-1}
+    const { v, o, excess } = inverseOf(K, f[0] * f[0]);
+    let [own_step, other_step, rest_step] = [own_e, other_e, rest_e / others];
+    if (modified) {
+      own_step = v * own_e - o * (K - 1) * other_e;
+      other_step = v * other_e - o * (own_e + (K - 2) * other_e);
+      rest_step *= v - (K - 1) * o;
     }
+    const decoder = etaY / K;
+    for (let i = 1; i < size; i++) {
+      change[i] = decoder * f[i] * own_step;
+      change[size + i] = decoder * f[i] * other_step;
+      change[2 * size + i] = decoder * f[i] * rest_step;
+    }
+    change[0] = change[size] = decoder * f[0] * (own_step + (K - 1) * other_step);
+    change[2 * size] = decoder * f[0] * K * rest_step;
+
+    let along = 0;
+    for (let i = 0; i < size; i++) {
+      g[i] = own_e * state[i] + (K - 1) * other_e * state[size + i] + rest_e * state[2 * size + i];
+      along += f[i] * g[i];
+    }
+    for (let i = 0; i < size; i++) change[z + i] = (etaZ / K) * (i ? 1 : K) * f[i] * (g[i] - f[i] * along);
+    // g_n^T f_k for another class, since g_n = Y e_n and Y^T f_k are its logits
+    const across = own_e * other_w + other_e * own_w + (K - 2) * other_e * other_w + rest_e * rest_w;
+    change[z + size] = (etaZ / K) * (excess * along - (K - 1) * o * across);
   }
-  return { size: z + L + K, z, rhs };
+  return { size: 4 * size + 1, z, rhs };
 }
 
 function flowOf(dynamics, system, settings) {

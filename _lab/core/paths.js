@@ -1,8 +1,7 @@
 "use strict";
 
-// A picture, and a draft of it that keeps up with a slider being dragged
-const FINE = { points: 160, rtol: 1e-9 };
-const DRAFT = { points: 30, rtol: 1e-5 };
+const POINTS = 160; // of a picture
+const RTOL = 1e-9;
 const SAMPLES = 4e6; // of SGD: a few seconds; a training that needs more is drawn as far as they reach
 const SLICE = 40; // milliseconds of SGD between two looks at the messages
 
@@ -14,23 +13,23 @@ function moments({ K, M, etaY }) {
 }
 
 /** The times of a picture, ascending on a logarithmic clock with the moments among them; SGD's are whole updates. */
-function timesOf(settings, points) {
+function timesOf(settings) {
   const { scan, snap, all } = moments(settings);
   const [start, ratio] = [scan / 100, (4000 * snap) / scan];
-  const even = Array.from({ length: points }, (_, i) => start * ratio ** (i / points));
+  const even = Array.from({ length: POINTS }, (_, i) => start * ratio ** (i / POINTS));
   const times = [...even, ...all];
   const whole = settings.dyn === "sgd" ? times.map((t) => Math.max(1, Math.round(t))) : times;
   return Float64Array.from(new Set(whole)).sort();
 }
 
-/** z (times x L, flat) and B (times x K, flat) along a flow. */
-function flowPath(dynamics, system, settings, times, rtol) {
+/** z (times x L, flat) and B (times) of a class along a flow. */
+function flowPath(dynamics, system, settings, times) {
   const flow = flowOf(dynamics, system, settings);
-  const { L, K } = system;
-  const [z, B] = [new Float64Array(times.length * L), new Float64Array(times.length * K)];
-  integrate(flow, times, rtol, (i, state) => {
-    z.set(state.subarray(flow.z, flow.z + L), i * L);
-    B.set(state.subarray(flow.z + L, flow.z + L + K), i * K);
+  const { L, tokens } = system;
+  const [z, B] = [new Float64Array(times.length * L), new Float64Array(times.length)];
+  integrate(flow, times, RTOL, (row, state) => {
+    for (const own of tokens) own.forEach((token, i) => (z[row * L + token] = state[flow.z + i]));
+    B[row] = state[flow.z + tokens[0].length];
   });
   return { dynamics, times, z, B, done: true };
 }
@@ -55,21 +54,20 @@ function* trainingPath(system, settings, times) {
 }
 
 /** The paths of a picture: the dynamics asked for, and the true gradient beside it. */
-function* paths(settings, draft = false) {
-  const { points, rtol } = draft ? DRAFT : FINE;
+function* paths(settings) {
   const system = withOverlap(settings);
-  const times = timesOf(settings, points);
-  if (settings.dyn !== "sgd") yield flowPath(settings.dyn, system, settings, times, rtol);
-  if (settings.dyn !== "true") yield flowPath("true", system, settings, times, rtol);
+  const times = timesOf(settings);
+  if (settings.dyn !== "sgd") yield flowPath(settings.dyn, system, settings, times);
+  if (settings.dyn !== "true") yield flowPath("true", system, settings, times);
   if (settings.dyn === "sgd") yield* trainingPath(system, settings, times);
 }
 
 /** A worker's loop. A newer request ends the one at work as soon as its next path, or slice of SGD, is through. */
 function serve(worker) {
   let newest = 0;
-  worker.onmessage = ({ data: { id, settings, draft } }) => {
+  worker.onmessage = ({ data: { id, settings } }) => {
     newest = id;
-    const work = paths(settings, draft);
+    const work = paths(settings);
     const turn = () => {
       if (id !== newest) return;
       try {

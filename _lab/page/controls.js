@@ -17,7 +17,7 @@ function sliderScale({ scale, min, max, low, high, rule }) {
   };
 }
 
-/** One field: its label, its text, for numbers a slider, and a place for a sentence. `changed(text, dragging)` hears of it. */
+/** One field: its label, its text, for numbers a slider, and a place for a sentence. `changed(text)` hears of it. */
 function makeField(key, changed) {
   const field = FIELDS[key];
   const [id, faultId] = [freshId(key), freshId("fault")];
@@ -26,15 +26,15 @@ function makeField(key, changed) {
   let [input, slider, scale] = [null, null, null];
   if (field.rule === "choice" && key !== "beyond") {
     input = make("select", { id }, ...Object.entries(field.choices).map(([value, text]) => make("option", { value }, text)));
-    input.addEventListener("change", () => changed(input.value, false));
+    input.addEventListener("change", () => changed(input.value));
   } else if (key === "beyond") {
     input = make("input", { id, type: "checkbox" });
-    input.addEventListener("change", () => changed(input.checked ? "1" : "0", false));
+    input.addEventListener("change", () => changed(input.checked ? "1" : "0"));
     box.classList.add("ss-lab-tick");
   } else {
     const keyboard = field.rule === "weights" || field.rule === "length" ? "text" : "decimal";
     input = make("input", { id, type: "text", inputmode: keyboard, autocomplete: "off", spellcheck: "false" });
-    input.addEventListener("input", () => changed(input.value, false));
+    input.addEventListener("input", () => changed(input.value));
   }
   input.setAttribute("aria-describedby", faultId);
   const row = make("div", { class: "ss-lab-row" }, input);
@@ -42,8 +42,7 @@ function makeField(key, changed) {
     scale = sliderScale(field);
     const { min, max, step } = scale;
     slider = make("input", { type: "range", min, max, step, "aria-label": `${field.label}: slider` });
-    slider.addEventListener("input", () => changed(scale.value(Number(slider.value)), true));
-    slider.addEventListener("change", () => changed(scale.value(Number(slider.value)), false));
+    slider.addEventListener("input", () => changed(scale.value(Number(slider.value))));
     row.prepend(slider);
   }
   box.append(row, fault);

@@ -2,7 +2,7 @@
 
 const ORDER = ["dyn", "K", "M", "w", "rho", "beyond", "etaY", "etaZ", "T", "B", "seed"];
 const SGD_ONLY = ["T", "B", "seed"];
-const SETTLE = 250; // milliseconds without a change after which a draft is drawn anew in full
+const SETTLE = 250; // milliseconds without a change after which address and words follow
 const source = `(${labCore})().serve(self)`;
 
 /** Fills one lab's element. The first lab of a page has the page's address. */
@@ -13,7 +13,7 @@ function makeLab(root) {
   let [texts, good] = [{ ...start }, check(start).values];
   let [asked, shownId, coming, picture, timer] = [0, 0, {}, null, null];
 
-  const fields = Object.fromEntries(ORDER.map((key) => [key, makeField(key, (text, dragging) => change(key, text, dragging))]));
+  const fields = Object.fromEntries(ORDER.map((key) => [key, makeField(key, (text) => change(key, text))]));
   const time = makeTime((t) => {
     texts.t = String(Number(t.toPrecision(4)));
     good.t = t;
@@ -28,7 +28,7 @@ function makeLab(root) {
   };
   const classId = freshId("class");
   const classes = make("select", { id: classId });
-  classes.addEventListener("change", () => change("n", classes.value, false));
+  classes.addEventListener("change", () => change("n", classes.value));
   const [notice, status, spoken] = [
     make("p", { class: "ss-lab-fault", role: "status" }),
     make("p", { class: "ss-lab-status" }),
@@ -38,7 +38,7 @@ function makeLab(root) {
   const reset = make("button", { type: "button" }, "Start over");
   reset.addEventListener("click", () => take({ ...start }, ""));
   const redraw = make("button", { type: "button" }, "Another draw");
-  redraw.addEventListener("click", () => change("seed", String((Number(texts.seed) + 1) % 1000000 || 0), false));
+  redraw.addEventListener("click", () => change("seed", String((Number(texts.seed) + 1) % 1000000 || 0)));
   fields.seed.input.after(redraw);
   const [numbers, course] = [make("table"), make("table")];
 
@@ -64,13 +64,13 @@ function makeLab(root) {
     ),
   );
 
-  function change(key, text, dragging) {
+  function change(key, text) {
     texts[key] = text;
     if (key === "K" && Number(texts.n) > Number(text) && Number(text) >= 1) texts.n = text;
-    refresh(dragging);
+    refresh();
   }
   /** Shows what is wrong with the texts, or asks for their picture. */
-  function refresh(dragging, unread = "") {
+  function refresh(unread = "") {
     const { values, faults } = check(texts);
     ORDER.forEach((key) => fields[key].show(texts[key], faults[key]));
     SGD_ONLY.forEach((key) => (fields[key].box.hidden = texts.dyn !== "sgd"));
@@ -80,19 +80,18 @@ function makeLab(root) {
     root.dataset.faults = Object.keys(faults).join(" ");
     clearTimeout(timer);
     if (!any) good = values;
-    if (!any || picture === null) ask(dragging);
-    settle(dragging && !any);
+    if (!any || picture === null) ask();
+    settle();
   }
-  function ask(draft) {
+  function ask() {
     root.dataset.state = "busy";
     const { K, M, w, rho, etaY, etaZ, T, B, seed, dyn } = good;
-    worker.postMessage({ id: ++asked, draft, settings: { K, M, w, rho, etaY, etaZ, T, B, seed, dyn } });
+    worker.postMessage({ id: ++asked, settings: { K, M, w, rho, etaY, etaZ, T, B, seed, dyn } });
   }
-  /** What waits until the reader pauses: the full picture, the address, the words. */
-  function settle(full = false) {
+  /** What waits until the reader pauses: the address and the words. */
+  function settle() {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      if (full) ask(false);
       if (time.playing) return settle();
       if (ownsAddress && Object.keys(check(texts).faults).length === 0) {
         const address = writeAddress(texts, start);
@@ -165,7 +164,7 @@ function makeLab(root) {
   /** Takes a whole set of texts. */
   function take(taken, unread) {
     texts = taken;
-    refresh(false, unread);
+    refresh(unread);
   }
   function readHash() {
     const hash = location.hash;

@@ -4,13 +4,12 @@
 function curvesOf(path, system, settings) {
   const { n, w, etaY, M, K } = settings;
   const [own, L] = [system.tokens[n - 1], system.L];
-  const times = path.times;
+  const { times, B } = path;
   const z = Array.from(own, (token) => Float64Array.from(times, (_, i) => path.z[i * L + token]));
   const c = Array.from(times, (_, i) => core.attention(system, n - 1, path.z.subarray(i * L, (i + 1) * L)));
   const winner = 1 + w.indexOf(Math.max(...w)); // l_0: the most frequent of the class's distinct tokens
   const f = system.probs[n - 1];
   const f_0 = f[winner] / Math.hypot(...f);
-  const B = path.B && Float64Array.from(times, (_, i) => path.B[i * K + n - 1]);
   return {
     dynamics: path.dynamics,
     times,

@@ -1,4 +1,4 @@
-"""The board of verdicts and the table of errata, as HTML.
+"""The board of verdicts, as HTML.
 
 CSS classes
 -----------
@@ -9,11 +9,9 @@ CSS classes
 ``ss-board``
     The board (``table``); a row (``tr``) has its verdict's class (``ss-holds``, ``ss-condition``, ``ss-fails``,
     ``ss-reproduced``, ``ss-differs``, ``ss-open``) and ``ss-full`` if it is fully verified.
-``ss-title``, ``ss-said``, ``ss-verdict-word``, ``ss-waits``, ``ss-under``
-    In its cells: the title, what a witness said, the verdict, what a full verification still waits for, and the word
-    for other dynamics, which has a verdict's class.
-``ss-errata``
-    The table of errata; ``ss-none`` is the paragraph that stands in its place while there are none.
+``ss-title``, ``ss-said``, ``ss-verdict-word``, ``ss-numbers``, ``ss-waits``, ``ss-under``
+    In its cells: the title, what a witness said, the verdict, its errata (each a ``ss-number``), what a full
+    verification still waits for, and the word for other dynamics, which has a verdict's class.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.book.cards import words_under
+from scansnap_core.book.errata import Erratum, errata_of
 from scansnap_core.book.in_words import ClaimInWords, claims_in_words
 from scansnap_core.book.stored import Stored, read_stored
 from scansnap_core.ledger.cards import SGD, TRUE_GRADIENT
-from scansnap_core.ledger.display import VERDICT_CLASS, WORD_CLASS, refutation_anchor
-from scansnap_core.ledger.entries import JUDGES, OPEN, WITNESSES
+from scansnap_core.ledger.display import VERDICT_CLASS, WORD_CLASS
+from scansnap_core.ledger.entries import OPEN, VOICES
 from scansnap_core.ledger.markup import render
 from scansnap_core.ledger.pages import Page
 
@@ -51,12 +50,17 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
     Raises
     ------
     BadInput
-        If the folder, the table of contents or a notebook can't be read, or a page is registered wrongly.
+        If the folder, the table of contents or a notebook can't be read, a page is registered wrongly, or the errata
+        aren't those that the chapters store.
     """
     stored = read_stored(book)
     papers = dict.fromkeys(page.paper for page in stored.pages.values())
+    numbers: dict[str, list[Erratum]] = {page_id: [] for page_id in stored.pages}
+    for erratum in errata_of(stored, book):
+        for page_id in dict.fromkeys(place.page.id for place in erratum.places):
+            numbers[page_id].append(erratum)
     sections = [
-        (f"{name}{paper.of}", [_row(stored, page, page_url(page.id)) for page in pages])
+        (f"{name}{paper.of}", [_row(stored, page, page_url(page.id), numbers[page.id]) for page in pages])
         for paper in papers
         for name, kinds in (
             ("Statements", paper.statements),
@@ -73,46 +77,19 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
         done=sum(stored.verdict_of(s) != OPEN for s in stored.statements),
         total=len(stored.statements),
         full=len(stored.fully_verified),
-        witnesses=WITNESSES,
+        witnesses=VOICES,
         dynamics=DYNAMICS,
         sections=sections,
+        errata_url=page_url("errata") if any(numbers.values()) else "",
     )
 
 
-def errata_html(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the table of errata: every refutation that a chapter stores, linked to the cell that shows it.
-
-    Parameters
-    ----------
-    book : Path
-        The folder with the table of contents and the chapters.
-    page_url : callable
-        From an id to its page's address.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    BadInput
-        If the folder, the table of contents or a notebook can't be read, or a page is registered wrongly.
-    """
-    stored = read_stored(book)
-    rows = [
-        (f"{page_url(page_id)}#{refutation_anchor(number)}", page.paper.of, refutation)
-        for page_id, page in stored.pages.items()
-        for number, refutation in enumerate(stored.verdicts[page_id].get("refutations", []), start=1)
-    ]
-    return render(_TEMPLATES / "errata.html", rows=rows, judges=JUDGES)
-
-
-def _row(stored: Stored, page: Page, url: str) -> dict[str, Any]:
+def _row(stored: Stored, page: Page, url: str, errata: list[Erratum]) -> dict[str, Any]:
     verdict = stored.verdict_of(page.id)
     full = " ss-full" if page.id in stored.fully_verified else ""
     none = {"checks": 0, "refutations": 0}
     counts = stored.verdicts[page.id].get("witnesses", {})
-    said = [_said(counts.get(witness, none)) for witness in WITNESSES]
+    said = [_said(counts.get(witness, none)) for witness in VOICES]
     return {
         "name": page.name,
         "title": page.title,
@@ -123,6 +100,7 @@ def _row(stored: Stored, page: Page, url: str) -> dict[str, Any]:
         "verdict": verdict,
         "under": [(word, WORD_CLASS.get(word, "")) for word in words_under(stored.verdicts[page.id], DYNAMICS)],
         "standing": _standing(stored, page),
+        "errata": errata,
     }
 
 
@@ -135,7 +113,7 @@ def _row_of_claim(stored: Stored, claim: ClaimInWords, page_url: Callable[[str],
         "url": "",
         "answers": [(stored.pages[page_id].name, page_url(page_id)) for page_id in claim.pages],
         "css": VERDICT_CLASS[claim.verdict],
-        "said": [_said(claim.counts(witness)) for witness in WITNESSES],
+        "said": [_said(claim.counts(witness)) for witness in VOICES],
         "verdict": claim.verdict,
         "under": [(word, WORD_CLASS.get(word, "")) for word in words_under(cards[0], DYNAMICS)],
         "standing": claim.place,

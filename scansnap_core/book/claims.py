@@ -12,19 +12,20 @@ from typing import Any
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.stored import read_stored
-from scansnap_core.ledger.entries import OPEN, WITNESSES
+from scansnap_core.ledger.certificates import PROVED
+from scansnap_core.ledger.entries import OPEN, VOICES
 
 CLAIMS_FILE = Path("chapters", "claims.yaml")
 
 CARD = "card"
-GROUPS = (*WITNESSES, CARD)
+GROUPS = (*VOICES, CARD)
 
 Claims = Mapping[str, list[str]]
 """From a witness to its claims in their order, such as ``"✓ error of (45): ≤ 1e-09"``, and from `CARD` to its rows."""
 
 _HEADER = """\
-# What each chapter checks (✓) and refutes (✗, with what is judged): reviewed by people, who then write it by
-# `scansnap claims --write`. A chapter that claims anything else isn't verified.
+# What each chapter checks (✓), refutes (✗, with what is judged) and proves (∎, with its region): reviewed by people,
+# who then write it by `scansnap claims --write`. A chapter that claims anything else isn't verified.
 """
 _ALIKE = 0.6
 
@@ -37,6 +38,8 @@ def claims_of(verdict: Mapping[str, Any]) -> Claims:
     for refutation in verdict.get("refutations", []):
         judged = f"✗ {refutation['judges']}: {refutation['what']}"
         lines[refutation["witness"]].append(f"{judged}: {refutation['required']}")
+    lines[PROVED] += [f"∎ {proof['what']}: {proof['region']}" for proof in verdict.get("proofs", [])]
+    lines[PROVED] += [f"◌ only sampled: {entry['what']}" for entry in verdict.get("sampled", [])]
     for row in verdict.get(CARD, []):
         texts = (row["word"], row["formula"], row["says"], row["what"] and f"by {row['what']}")
         lines[CARD].append(f"{row['of']}: {'; '.join(text for text in texts if text)}")

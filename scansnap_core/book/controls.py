@@ -1,4 +1,7 @@
-"""Controls that nobody computed: a number written down as ``control=`` would fail whatever the claim."""
+"""Controls that nobody computed: a number written down as ``control=`` would fail whatever the claim.
+
+A proof's control is another thing: a false claim, given to the same procedure, which has to refuse it.
+"""
 
 import ast
 from collections import defaultdict
@@ -6,6 +9,9 @@ from collections.abc import Iterable, Iterator
 
 _WRAPPERS = {"abs", "bool", "float", "int", "Float", "Fraction", "Integer", "Number", "Rational", "S", "sympify"}
 _CONSTANTS = {f"{module}.{name}" for module in ("math", "np", "sp") for name in ("E", "e", "inf", "oo", "pi")}
+
+_PROOF = "prove"
+"""The method whose control is a claim."""
 
 _Numbered = tuple[int, ast.AST]
 """A node with the number of its cell."""
@@ -54,11 +60,15 @@ def _found(roots: list[_Numbered], outer: _Bindings) -> Iterator[tuple[int, str]
             (functions if nested else waiting).append((number, child))
     bindings = {**outer, **_bound(node for _, node in own)}
     for number, node in own:
-        for keyword in node.keywords if isinstance(node, ast.Call) else []:
+        for keyword in node.keywords if isinstance(node, ast.Call) and not _proves(node) else []:
             if keyword.arg == "control" and _is_literal(keyword.value, bindings, ()):
                 yield number, ast.unparse(keyword.value)
     for number, function in functions:
         yield from _found([(number, child) for child in ast.iter_child_nodes(function)], bindings)
+
+
+def _proves(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == _PROOF
 
 
 def _bound(nodes: Iterable[ast.AST]) -> _Bindings:

@@ -7,11 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from scansnap_core.commands.listing import listed
-from scansnap_core.data.audit import audit
-from scansnap_core.data.class_files import load_classes
 
 
 def add_to(commands: argparse._SubParsersAction[Any]) -> None:
@@ -30,6 +26,11 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the audit; the exit status tells only that it was made."""
+    import numpy as np
+
+    from scansnap_core.data.audit import audit
+    from scansnap_core.data.class_files import load_classes
+
     classes = load_classes(options.file)
     conditions = audit(classes, seq_len=options.seq_len, lr_y=options.lr_y, lr_z=options.lr_z)
     distinct = [len(classes.distinct_tokens(n)) for n in range(classes.num_classes)]

@@ -11,11 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from scansnap_core.bad_input import BadInput
 from scansnap_core.commands.listing import listed
-from scansnap_core.data.class_files import load_classes
 from scansnap_core.engine.arguments import MODELS
 from scansnap_core.extras import needs
 from scansnap_core.rules import MOST_VALUES
@@ -66,6 +63,8 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Train, store the runs, and sum them up; 1 if a run diverged."""
+    from scansnap_core.data.class_files import load_classes
+
     classes, seeds = load_classes(options.file), _seeds(options.seeds)
     if options.expectation and options.batch_size is not None:
         raise BadInput(
@@ -141,6 +140,8 @@ def _check_new(path: Path) -> None:
 
 def _summary(result: xr.Dataset, classes: SequenceClasses) -> tuple[str, int]:
     """A line for each run, and how many that didn't diverge have no entropy."""
+    import numpy as np
+
     from scansnap_core.theory import measures
 
     with np.errstate(invalid="ignore"):  # a diverged run has no attention

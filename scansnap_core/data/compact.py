@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,3 +30,22 @@ class Compact:
 
     def __post_init__(self) -> None:
         fix(self.tokens, self.queries)  # the other two go to PyTorch, which warns of arrays that it may not write to
+
+    @cached_property
+    def drawn(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Places on the L tokens, and their probabilities, in which a class's counts are drawn, each of shape (K, W).
+
+        A multinomial draw takes outcome after outcome, spends nothing on one of probability 0 unless it is the last,
+        and gives the last what is left. So drawn here, from the same random numbers, counts are what they are on all
+        L places. W is one more than the largest support; zeros that fill up a row stand in front.
+        """
+        num_tokens = self.probs.shape[1]
+        own = [np.flatnonzero(row) for row in self.probs]
+        ends = [places if places[-1] == num_tokens - 1 else np.append(places, num_tokens - 1) for places in own]
+        width = max(map(len, ends))
+        places = np.zeros((len(own), width), np.int64)
+        probs = np.zeros((len(own), width))
+        for n, end in enumerate(ends):
+            places[n, width - len(end) :], probs[n, width - len(end) :] = end, self.probs[n, end]
+        fix(places, probs)
+        return places, probs

@@ -274,11 +274,14 @@ class SequenceClasses:
         check_seq_len(seq_len)
         check_generator(rng)
         classes = rng.integers(self.num_classes, size=batch_size)
-        probs = self.compact.probs[classes]
         if math.isinf(seq_len):
-            return classes, probs
+            return classes, self.compact.probs[classes]
         num_context = int(seq_len) - 1
-        return classes, rng.multinomial(num_context, probs) / num_context
+        places, probs = self.compact.drawn
+        q = np.zeros((batch_size, len(self.tokens)))
+        counts = rng.multinomial(num_context, probs[classes])
+        np.add.at(q, (np.arange(batch_size)[:, None], places[classes]), counts / num_context)
+        return classes, q
 
 
 def check_classes(classes: Any) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +26,9 @@ from scansnap_core.rules import (
     listed,
     shown,
 )
+
+if TYPE_CHECKING:
+    from scansnap_core.engine.variants import Variant
 
 MOMENTUM = 0.9
 """That of "momentum" where none is given."""
@@ -66,6 +72,15 @@ def checked_model_name(model: Any) -> str | None:
     return f"{kind} {int(number)}"
 
 
+def known_variant(model: Any) -> Variant | None:
+    """What :func:`scansnap_core.engine.architectures.variant_of` says, without PyTorch for the paper's own model."""
+    if isinstance(model, str) and model == PLAIN:
+        return None
+    from scansnap_core.engine.architectures import variant_of
+
+    return variant_of(model)
+
+
 def heads_of(model: Any) -> int:
     """How many heads a model with a name has, each with its own rows of Z; 0 for one without that axis.
 
@@ -93,15 +108,25 @@ def checked_device(device: Any) -> str:
         raise BadInput(value=f"device = {shown(device)}", rule="a device is auto, cpu or cuda", remedy="use auto")
     if device == "cpu":
         return "cpu"
-    import torch
+    if _has_driver():
+        import torch
 
-    if torch.cuda.is_available():
-        return "cuda"
+        if torch.cuda.is_available():
+            return "cuda"
     if device == "cuda":
         raise BadInput(
             value="device = 'cuda'", rule="it needs a CUDA GPU, and PyTorch finds none here", remedy="use auto or cpu"
         )
     return "cpu"
+
+
+def _has_driver() -> bool:
+    """Whether a GPU's driver is there: without one PyTorch, which takes a second to import, finds no GPU."""
+    for nvidia in ("libcuda.so.1", "nvcuda.dll"):
+        with contextlib.suppress(OSError):
+            ctypes.CDLL(nvidia)
+            return True
+    return Path("/dev/kfd").exists()  # AMD's
 
 
 def checked_rates(lr_y: Any, lr_z: Any) -> list[tuple[float, float]]:

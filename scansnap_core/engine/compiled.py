@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
-from scansnap_core.engine.kernel import LANES, TOGETHER, climb, prepare
+from scansnap_core.engine.kernel import NO_OUTPUT, TOGETHER, climb, prepare
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.starts import draws_of, initial_values
+from scansnap_core.engine.vectors import LANES
 
 CHUNK = 128
 """Steps whose samples are drawn at a time: they take CHUNK x B x S numbers."""
-NO_OUTPUT = -1e30
-"""The logit of columns that fill up a register: its exponential is nothing beside any other."""
+
+
+def num_threads() -> int:
+    """What OMP_NUM_THREADS says, as for NumPy and PyTorch, or else the cores that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or cores or 1)
 
 
 class SharedRuns:
@@ -58,16 +64,19 @@ class SharedRuns:
         self._batch = self._sample(0)
 
     def _sample(self, first: int) -> tuple[Ints, Floats]:
-        """Samples of the steps from the first on, sorted by class in each: classes (steps, B) and q (steps, B, S)."""
+        """Samples of the steps from the first on, sorted by class in each: classes (steps, B) and q (steps, B, S')."""
         batches = []
         for _ in range(min(CHUNK, self._settings.steps - first)):
             drawn, q = (array[0] for array in self._source.batch())
             order = np.argsort(drawn, kind="stable")
             n = drawn[order]
             places = np.where(self._held[n], self._supports[n], 0)
-            batches.append((n, np.where(self._held[n], q[order[:, None], places], 0).astype(self._dtype)))
+            batches.append((n, np.where(self._held[n], q[order[:, None], places], 0)))
         samples, frequencies = zip(*batches, strict=True)
-        return np.stack(samples), np.stack(frequencies)
+        S = self._supports.shape[1]
+        filled = np.zeros((len(batches), len(samples[0]), -(-S // LANES) * LANES), self._dtype)
+        np.stack(frequencies, out=filled[..., :S], casting="same_kind")
+        return np.stack(samples), filled
 
     def finish(self, threads: ThreadPoolExecutor | None = None) -> dict[str, np.ndarray]:
         """Make all updates, once.

@@ -12,12 +12,14 @@ import json
 import math
 import random
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import torch
 
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
+
+if TYPE_CHECKING:
+    import torch
 
 
 class Draws(Protocol):
@@ -109,6 +111,8 @@ class Replay:
 
     def __init__(self, classes: SequenceClasses, seeds: list[int], batch_size: int, seq_len: float) -> None:
         self._classes, self._batch_size, self._num_context = classes, batch_size, int(seq_len) - 1
+        import torch  # a second, which nothing else in a sweep on a CPU needs
+
         self._pythons = [random.Random(seed) for seed in seeds]
         self._torches = [torch.Generator().manual_seed(seed + 2) for seed in seeds]
         compact = classes.compact
@@ -117,6 +121,8 @@ class Replay:
         self._layers = [(self._layer(generator), self._layer(generator)) for generator in self._torches]
 
     def _layer(self, generator: torch.Generator) -> np.ndarray:
+        import torch
+
         weight = torch.empty(self._classes.vocab_size, self._classes.vocab_size)
         torch.nn.init.kaiming_uniform_(weight, a=math.sqrt(5), generator=generator)
         return weight.numpy()
@@ -140,12 +146,16 @@ class Replay:
 
     def resume(self, states: list[str]) -> None:
         """Take over such states."""
+        import torch
+
         for python, generator, state in zip(self._pythons, self._torches, states, strict=True):
             (version, numbers, gauss), held = json.loads(state)
             python.setstate((version, tuple(numbers), gauss))
             generator.set_state(torch.tensor(held, dtype=torch.uint8))
 
     def _one(self, python: random.Random, generator: torch.Generator) -> tuple[Ints, Floats]:
+        import torch
+
         classes = np.empty(self._batch_size, dtype=np.int64)
         q = np.zeros((self._batch_size, len(self._classes.compact.tokens)))
         for b in range(self._batch_size):

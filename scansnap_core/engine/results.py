@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
-from torch import Tensor
 
 from scansnap_core.data.checksum import checksum
 from scansnap_core.data.outputs import OTHERS, Outputs
 from scansnap_core.data.sequences import Ints, SequenceClasses
-from scansnap_core.engine.architectures import variant_of
-from scansnap_core.engine.arguments import PLAIN, heads_of
+from scansnap_core.engine.arguments import PLAIN, heads_of, known_variant
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.state import CLASSES, RANDOM
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 AXES = {"Y": ("token", "output"), "Z": ("query", "token")}
 
@@ -87,7 +89,7 @@ def blank(classes: SequenceClasses, settings: Settings) -> xr.Dataset:
 
 def axes_of(model: object) -> dict[str, tuple[str, ...]]:
     """The axes of Y and Z in results, runs aside."""
-    variant = variant_of(model) if heads_of(model) else None
+    variant = known_variant(model) if heads_of(model) else None
     heads = {"Y": variant is not None and variant.concatenates, "Z": variant is not None}
     return {name: (*["head"] * heads[name], *axes) for name, axes in AXES.items()}
 
@@ -99,7 +101,7 @@ def per_head(values: np.ndarray, axes: tuple[str, ...], heads: int) -> np.ndarra
 
 def tokens_of(classes: SequenceClasses, model: object) -> Ints:
     """The tokens that rows of Y stand for; a variant may read the query token's own row, and that of all others."""
-    compact, variant = classes.compact, variant_of(model)
+    compact, variant = classes.compact, known_variant(model)
     if model == PLAIN:
         return compact.tokens
     both = np.union1d(compact.tokens, compact.queries)

@@ -1,20 +1,27 @@
-"""Where training begins: the source of its batches, the values of Y and Z, and their optimiser."""
+"""Where training begins: the source of its batches, the values of Y and Z, and their optimiser.
+
+Torch is imported only where it is needed: it takes a second, and the compiled program of sweeps does without.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import torch
 import xarray as xr
-from torch import Tensor
 
 from scansnap_core.data.outputs import OTHERS, Outputs
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
-from scansnap_core.engine import draws, optimizers
-from scansnap_core.engine.architectures import variant_of
-from scansnap_core.engine.arguments import heads_of
+from scansnap_core.engine import draws
+from scansnap_core.engine.arguments import heads_of, known_variant
 from scansnap_core.engine.results import outputs_of
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.state import RANDOM, final
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from scansnap_core.engine import optimizers
 
 
 def draws_of(classes: SequenceClasses, settings: Settings) -> draws.Draws:
@@ -36,7 +43,7 @@ def initial_values(
     R is 1 where all rates begin with the same values. The rows of several heads stand one below the other.
     """
     S, queries = len(settings.seeds), classes.compact.queries
-    variant, heads = variant_of(settings.model), max(1, heads_of(settings.model))
+    variant, heads = known_variant(settings.model), max(1, heads_of(settings.model))
     decoders = heads if variant is not None and variant.concatenates else 1
     outputs = outputs_of(classes, settings)
     if isinstance(settings.initial, xr.Dataset):
@@ -83,6 +90,10 @@ def optimizer_of(
     classes: SequenceClasses, settings: Settings, Y: Tensor, Z: Tensor, tokens: Ints, outputs: Outputs
 ) -> optimizers.BuiltIn | optimizers.OnePerRun:
     """What moves Y (S, R, L, O) and Z (S, R, Q, L); of a run that goes on, as it stood at the end."""
+    import torch
+
+    from scansnap_core.engine import optimizers
+
     if not isinstance(settings.optimizer, str):
         return optimizers.OnePerRun(settings.optimizer, Y, Z, settings.rates)
 
@@ -113,6 +124,8 @@ def labels_of(classes: SequenceClasses, tokens: Ints, outputs: Outputs) -> dict[
 
 def last_loss(settings: Settings) -> Tensor:
     """The losses (S, R) before the first update; of a run that begins, any finite ones."""
+    import torch
+
     if isinstance(settings.initial, xr.Dataset):
         return torch.tensor(settings.initial["loss"].isel(step=-1).transpose("seed", "rate").values)
     return torch.zeros(len(settings.seeds), len(settings.rates))

@@ -24,7 +24,6 @@ from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, SequenceClasses
-from scansnap_core.engine.kernel import REORDERED
 from scansnap_core.extras import needs
 from scansnap_core.rules import check_rate
 
@@ -35,6 +34,13 @@ PARTS = 8
 """Into how many pieces a step's work is cut for an executor."""
 COLUMNS = 64
 """Outputs that common rows are moved in together: their rows stay in the fastest cache over all classes."""
+REORDERED = {"reassoc", "contract", "nsz", "arcp"}
+"""Sums may be reordered, as vector registers need; NaN and infinity stay what they are.
+
+A loop either stores or sums, never both. Before a loop that stores, the program looks how far apart its arrays are, and
+takes them one by one where registers would overlap; a sum in such a loop would be rounded in an order that depends on
+where malloc put the arrays.
+"""
 
 
 class SupportRun:

@@ -1,9 +1,11 @@
 """The ledger: what was claimed, what was measured, and the verdicts and cards that follow. It knows no mathematics."""
 
 from scansnap_core.ledger.cards import Card, Finding, Printed, Repair, Silent
+from scansnap_core.ledger.certificates import Certificate, all_of
 from scansnap_core.ledger.checks import Chapter, CheckFailed, ControlPassed, Witness
 from scansnap_core.ledger.entries import VERDICT_MIME, VERDICTS, WITNESSES
 from scansnap_core.ledger.pages import Page, Paper
+from scansnap_core.ledger.proofs import FalseProved, NotProved, ProofWitness
 from scansnap_core.ledger.registry import page, read_pages, statements
 from scansnap_core.ledger.values import NoEvidence
 
@@ -12,17 +14,22 @@ __all__ = [
     "VERDICT_MIME",
     "WITNESSES",
     "Card",
+    "Certificate",
     "Chapter",
     "CheckFailed",
     "ControlPassed",
+    "FalseProved",
     "Finding",
     "NoEvidence",
+    "NotProved",
     "Page",
     "Paper",
     "Printed",
+    "ProofWitness",
     "Repair",
     "Silent",
     "Witness",
+    "all_of",
     "page",
     "read_pages",
     "statements",

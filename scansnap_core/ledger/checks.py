@@ -4,12 +4,15 @@ A chapter can't claim anything that wasn't measured, and a check that couldn't h
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, overload
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger.cards import Card, rows_of
+from scansnap_core.ledger.certificates import PROVED, Proof, Sampled
 from scansnap_core.ledger.display import show_check, show_conclusion, show_refutation
-from scansnap_core.ledger.entries import JUDGES, WITNESSES, Check, Conclusion, Refutation
+from scansnap_core.ledger.entries import JUDGES, VOICES, WITNESSES, Check, Conclusion, Refutation
+from scansnap_core.ledger.pages import WITHOUT_CARD
+from scansnap_core.ledger.proofs import ProofWitness
 from scansnap_core.ledger.registry import page
 from scansnap_core.ledger.values import RELATIONS, NoEvidence, holds, is_infinite, requirement, scalar, written
 
@@ -44,24 +47,36 @@ class Chapter:
     def __init__(self, page_id: str) -> None:
         self.page = page(page_id)
         self._witnesses: dict[str, Witness] = {}
+        self._proved = ProofWitness(self)
         self._checks: list[Check] = []
         self._refutations: list[Refutation] = []
+        self._proofs: list[Proof] = []
+        self._sampled: list[Sampled] = []
         self._concluded = False
 
-    def witness(self, name: str) -> "Witness":
+    @overload
+    def witness(self, name: Literal["proved"]) -> ProofWitness: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def witness(self, name: str) -> "Witness": ...
+
+    def witness(self, name: str) -> "Witness | ProofWitness":
         """Call a witness.
 
         Parameters
         ----------
-        name : {"symbolic", "numeric", "empirical"}
+        name : {"symbolic", "numeric", "empirical", "proved"}
+            A statement needs the first three; the fourth, a `ProofWitness`, proves what it can.
 
         Raises
         ------
         BadInput
             If the name is none of these.
         """
+        if name == PROVED:
+            return self._proved
         if name not in WITNESSES:
-            raise BadInput(f"witness = {name!r}", "there are three witnesses", f"call one of {', '.join(WITNESSES)}")
+            raise BadInput(f"witness = {name!r}", "there are four witnesses", f"call one of {', '.join(VOICES)}")
         return self._witnesses.setdefault(name, Witness(self, name))
 
     def conclude(self, card: Card | None = None) -> None:
@@ -70,7 +85,7 @@ class Chapter:
         Parameters
         ----------
         card : Card
-            What stands at the chapter's head. A page of notation has none.
+            What stands at the chapter's head. A page of notation or of equations has none.
 
         Raises
         ------
@@ -78,7 +93,7 @@ class Chapter:
             If a witness of a statement has no check, or another page has none at all; or the card lacks a repair that
             the verdict asks for.
         BadInput
-            If the chapter was concluded before, or the card is malformed or names what isn't in the chapter's ledger.
+            If the chapter was concluded before, or the card is missing, malformed or names what isn't in the ledger.
         """
         self._require_open("conclude")
         heard = {entry.witness for entry in self._checks}
@@ -87,22 +102,36 @@ class Chapter:
             raise NoEvidence(f"{self.page.name}: no check by the witness {' or '.join(missing)}")
         if not (self._checks or self._refutations):
             raise NoEvidence(f"{self.page.name}: no check by any witness")
+        if card is None and self.page.kind not in WITHOUT_CARD:
+            raise BadInput("card = None", f"{self.page.name} opens with its card", "give conclude() a Card")
         conclusion = Conclusion(self.page, tuple(self._checks), tuple(self._refutations))
+        conclusion = replace(conclusion, proofs=tuple(self._proofs), sampled=tuple(self._sampled))
         if card is not None:
             rows = rows_of(card, conclusion.verdict, (*self._checks, *self._refutations))
             conclusion = replace(conclusion, card=tuple(rows), figure=card.figure)
         self._concluded = True
         show_conclusion(conclusion)
 
-    def _enter(self, entry: Check | Refutation) -> None:
-        if isinstance(entry, Check):
-            self._checks.append(entry)
-        else:
-            self._refutations.append(entry)
+    @property
+    def checked(self) -> frozenset[str]:
+        """What the chapter has checked so far."""
+        return frozenset(check.what for check in self._checks)
+
+    def _enter(self, entry: Check | Refutation | Proof | Sampled) -> None:
+        match entry:
+            case Check():
+                self._checks.append(entry)
+            case Refutation():
+                self._refutations.append(entry)
+            case Proof():
+                self._proofs.append(entry)
+            case Sampled():
+                self._sampled.append(entry)
 
     def _require_new(self, what: str) -> None:
         self._require_open(what)
-        if what in {check.what for check in self._checks} | {refutation.what for refutation in self._refutations}:
+        said: list[Check | Refutation | Proof] = [*self._checks, *self._refutations, *self._proofs]
+        if what in {entry.what for entry in said}:
             raise BadInput(
                 f"what = {what!r}", "a chapter checks each thing once", "name the second check after what is new in it"
             )
@@ -113,7 +142,7 @@ class Chapter:
 
 
 class Witness:
-    """One of the three witnesses of a chapter; made by `Chapter.witness`."""
+    """One of the three witnesses that a statement needs; made by `Chapter.witness`."""
 
     def __init__(self, chapter: Chapter, name: str) -> None:
         self._chapter = chapter

@@ -3,7 +3,8 @@
 CSS classes
 -----------
 ``ss-check``, ``ss-refutation``
-    A check or a refutation (``section``), with ``ss-symbolic``, ``ss-numeric`` or ``ss-empirical`` beside it.
+    A check or a refutation (``section``), with ``ss-symbolic``, ``ss-numeric`` or ``ss-empirical`` beside it. A proof
+    is an ``ss-check`` with ``ss-proved``, and a claim that is only sampled one with ``ss-sampled``.
 ``ss-head``
     Its first line (``p``), with ``ss-mark`` (the sign), ``ss-witness`` (the witness's name) and ``ss-what`` inside.
 ``ss-values``
@@ -34,10 +35,12 @@ from scansnap_core.ledger.entries import (
     OPEN,
     REPRODUCED,
     VERDICT_MIME,
+    VOICES,
     WITNESSES,
     Check,
     Conclusion,
     Refutation,
+    Row,
 )
 from scansnap_core.ledger.markup import render
 
@@ -89,6 +92,11 @@ def show_check(check: Check) -> None:
     show(_shown(check, "✓", "ss-check", [("control, which must fail", f"{check.control} ({check.control_is})")]))
 
 
+def check_anchor(number: int) -> str:
+    """The id that the chapter's check with that number, from 1, gets on its page when the site is drawn."""
+    return f"check-{number}"
+
+
 def refutation_anchor(number: int) -> str:
     """Where the errata link to: the id that the chapter's refutation with that number, from 1, has on its page."""
     return f"refutation-{number}"
@@ -136,16 +144,14 @@ def card_html(rows: Iterable[Mapping[str, str]], link: Callable[[str], str] | No
 def show_conclusion(conclusion: Conclusion) -> None:
     """Display a verdict as text, as HTML and as JSON."""
     page = conclusion.page
-    rows = [(w, conclusion.counts(w)) for w in WITNESSES if page.is_statement or conclusion.counts(w) != _NOTHING]
+    needed = WITNESSES if page.is_statement else ()
+    rows = [(w, conclusion.counts(w)) for w in VOICES if w in needed or conclusion.counts(w) != _NOTHING]
     plain = [f"{page.name}, {page.title}: {conclusion.verdict}"]
     plain += [f"    {w}: checks {c['checks']}, refutations {c['refutations']}" for w, c in rows]
     beside = "; ".join(f"{number} of {JUDGES[what]}" for what, number in conclusion.beside.items())
     note = f"refuted beside it, which doesn't decide the verdict: {beside}" if beside else ""
     plain += [f"    {note}"] if note else []
-    for row in conclusion.card:
-        plain.append(f"    {row.of}: " + "; ".join(text for text in (row.word, row.formula, row.says) if text))
-        if row.number:
-            plain.append(f"        {row.number}, required {row.required}: {row.what}{f' ({row.on})' if row.on else ''}")
+    plain += [line for row in conclusion.card for line in _row_lines(row)]
     markup = render(
         _TEMPLATES / "verdict.html",
         page=page,
@@ -156,6 +162,15 @@ def show_conclusion(conclusion: Conclusion) -> None:
         card=card_html(map(asdict, conclusion.card)) if conclusion.card else "",
     )
     show(Shown("\n".join(plain), markup, conclusion.as_json()))
+
+
+def _row_lines(row: Row) -> list[str]:
+    lines = [f"    {row.of}: {'; '.join(text for text in (row.word, row.formula, row.says) if text)}"]
+    if row.number:
+        required = "as required" if row.number == row.required else f"required {row.required}"
+        on = f" (this number: {row.on})" if row.on else ""
+        lines.append(f"        {row.number}, {required}: {row.what}{on}")
+    return lines
 
 
 _NOTHING = {"checks": 0, "refutations": 0}

@@ -6,9 +6,12 @@ All of their values are written text, so that they mean and look the same on eve
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from scansnap_core.ledger.certificates import PROVED, Proof, Sampled
 from scansnap_core.ledger.pages import Page
 
 WITNESSES = ("symbolic", "numeric", "empirical")
+"""Those that a statement needs; `VOICES` has the one that it may have."""
+VOICES = (*WITNESSES, PROVED)
 HOLDS = "holds"
 HOLDS_UNDER_A_CONDITION = "holds under a condition"
 FAILS_AS_PRINTED = "fails as printed"
@@ -89,6 +92,8 @@ class Conclusion:
     refutations: tuple[Refutation, ...]
     card: tuple[Row, ...] = ()
     figure: str = ""
+    proofs: tuple[Proof, ...] = ()
+    sampled: tuple[Sampled, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -109,19 +114,25 @@ class Conclusion:
     def counts(self, witness: str) -> dict[str, int]:
         """How many checks and refutations a witness gave."""
         return {
-            "checks": sum(check.witness == witness for check in self.checks),
+            "checks": [*(c.witness for c in self.checks), *(p.witness for p in self.proofs)].count(witness),
             "refutations": sum(refutation.witness == witness for refutation in self.refutations),
         }
 
     def as_json(self) -> dict[str, Any]:
-        """The verdict as it stands in a notebook's output."""
+        """The verdict as it stands in a notebook's output; the fourth witness only where it spoke."""
+        voices = VOICES if self.proofs else WITNESSES
+        proved = {
+            "proofs": [asdict(proof) for proof in self.proofs],
+            "sampled": [asdict(entry) for entry in self.sampled],
+        }
         return {
             "id": self.page.id,
             "name": self.page.name,
             "title": self.page.title,
             "verdict": self.verdict,
-            "witnesses": {witness: self.counts(witness) for witness in WITNESSES},
+            "witnesses": {witness: self.counts(witness) for witness in voices},
             "checks": [asdict(check) for check in self.checks],
             "refutations": [asdict(refutation) for refutation in self.refutations],
+            **{name: entries for name, entries in proved.items() if entries},
             **({"card": [asdict(row) for row in self.card], "figure": self.figure} if self.card else {}),
         }

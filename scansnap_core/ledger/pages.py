@@ -18,8 +18,11 @@ from typing import Any, NoReturn
 from scansnap_core.bad_input import BadInput
 
 KEY = "scansnap"
-OTHER_KINDS = ("figure", "notation", "claim", "beyond")
-"""What a page can be beside a statement: "claim" is what a paper says in words, "beyond" what it leaves open."""
+OTHER_KINDS = ("figure", "notation", "claim", "beyond", "equations")
+"""What a page can be beside a statement: "claim" is what a paper says in words, "beyond" what it leaves open, and
+"equations" tries formulas that stand between its statements."""
+WITHOUT_CARD = ("notation", "equations")
+"""Kinds of pages that open without a verdict card."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,8 @@ class Page:
         The stem of its notebook's file name, such as ``"lemma_06"``.
     paper : Paper
     kind : str
-        One of the paper's kinds of statements, ``"figure"``, ``"notation"``, ``"claim"`` (what the paper says in words)
-        or ``"beyond"`` (what it leaves open).
+        One of the paper's kinds of statements, ``"figure"``, ``"notation"``, ``"claim"`` (what the paper says in
+        words), ``"beyond"`` (what it leaves open) or ``"equations"`` (formulas that stand between its statements).
     number : int
         The paper's number; 0 for a page that has none.
     title : str

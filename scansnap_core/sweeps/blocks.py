@@ -21,7 +21,6 @@ from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.extensions import name_of
 from scansnap_core.engine.results import TrainingDiverged, blank
 from scansnap_core.engine.settings import Settings
-from scansnap_core.engine.training import train
 from scansnap_core.storage.store import Layout, Variable
 from scansnap_core.sweeps.grids import Grid
 from scansnap_core.sweeps.measures import Measure
@@ -94,6 +93,8 @@ class Block:
         return self.finish(self.start())
 
     def _train(self) -> xr.Dataset:
+        from scansnap_core.engine.training import train  # brings torch, a second
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrainingDiverged)  # diverged_at tells of it
             run = train(self.classes, seeds=[self.seed], **self.arguments).isel(seed=0)

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-import torch
 import xarray as xr
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.engine.arguments import checked_device
-from scansnap_core.engine.compiled import SharedRuns
+from scansnap_core.engine.compiled import SharedRuns, num_threads
 from scansnap_core.extras import needs
 from scansnap_core.progress import progress_bar
 from scansnap_core.rules import as_path
@@ -94,7 +93,7 @@ def _check_room(out: Path, grid: Grid, layout: Layout, share: float) -> None:
 
 
 def _here(blocks: Iterator[Block]) -> Results:
-    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
+    with ThreadPoolExecutor(num_threads()) as threads:
         ahead: Future[SharedRuns | None] | None = None
         for block, following in itertools.pairwise(itertools.chain(blocks, [None])):
             assert block is not None

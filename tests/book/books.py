@@ -10,17 +10,19 @@ from typing import Any
 import nbformat
 from PIL import Image
 
+from scansnap_core.book.cards import DIRECTIVE
 from scansnap_core.ledger import VERDICT_MIME
 
 GOOD_CELLS = (
-    "from PIL import Image\n\nfrom scansnap_core.ledger import Chapter\n\n"
-    "another = 0.2.__add__\nlemma = Chapter('lemma_08')",
+    "from PIL import Image\n\nfrom scansnap_core.ledger import Card, Chapter, Printed, Silent\n\n"
+    "another = 0.2.__add__\nlemma = Chapter('lemma_08')\nquiet = Silent('not concerned', 'It has no noise in it.')\n"
+    "card = Card(Printed('numeric half', 'It holds.'), quiet, quiet, figure='picture')",
     "for name in ('symbolic', 'numeric', 'empirical'):\n"
     "    lemma.witness(name).check(f'{name} half', 0.5, '<=', 0.6, control=another(0.5), control_is='another half')",
     "display(Image.new('RGBA', (64, 64), 'navy'))\n"
     "display({'text/markdown': 'Navy.', 'text/plain': 'Navy.'}, raw=True)",
     "print('a number:', 1 + 1)",
-    "lemma.conclude()",
+    "lemma.conclude(card)",
 )
 CHAPTER = Path("chapters", "statements", "lemma_08.ipynb")
 PAPERS = """\
@@ -30,6 +32,11 @@ meta:
       {title: Scan and Snap, authors: [Yuandong Tian, Yiping Wang, Beidi Chen, Simon S. Du], year: 2023,
        statements: [lemma, theorem, corollary]}
 """
+
+
+def heading(name: str) -> str:
+    """The first cell of a chapter: its name, and its card."""
+    return f"# {name}: a heading\n\n{DIRECTIVE}\n```"
 
 
 def registered(page_id: str, **other: Any) -> dict[str, Any]:
@@ -42,17 +49,19 @@ def registered(page_id: str, **other: Any) -> dict[str, Any]:
 
 
 def code_cell(source: str) -> nbformat.NotebookNode:
-    """A cell, with alternative text if it shows a picture."""
+    """A cell, with alternative text if it shows a picture, and with an id if the card shows it."""
     shows = source.startswith(("display", "draw"))
-    return nbformat.v4.new_code_cell(source, metadata={"mystnb": {"image": {"alt": "Navy."}}} if shows else {})
+    cell = nbformat.v4.new_code_cell(source, metadata={"mystnb": {"image": {"alt": "Navy."}}} if shows else {})
+    if source.startswith(("display", "draw(2.0)")):
+        cell.id = "picture"
+    return cell
 
 
 def write_book(book: Path, *chapters: tuple[Path, tuple[str, ...]]) -> None:
     """A book whose chapters aren't executed yet."""
     for path, sources in chapters:
         kind, _, number = path.stem.rpartition("_")
-        heading = f"# {kind.capitalize()} {int(number)}: a heading"
-        cells = [nbformat.v4.new_markdown_cell(heading), *map(code_cell, sources)]
+        cells = [nbformat.v4.new_markdown_cell(heading(f"{kind.capitalize()} {int(number)}")), *map(code_cell, sources)]
         notebook = nbformat.v4.new_notebook(cells=cells, metadata=registered(path.stem))
         (book / path).parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, book / path)
@@ -101,7 +110,7 @@ def write_to_stderr(cells: list[Any]) -> None:
 
 def claim_another_statement(cells: list[Any]) -> None:
     cells[4]["source"] = (
-        "import dataclasses; lemma.page = dataclasses.replace(lemma.page, id='lemma_09'); lemma.conclude()"
+        "import dataclasses; lemma.page = dataclasses.replace(lemma.page, id='lemma_09'); lemma.conclude(card)"
     )
 
 

@@ -1,4 +1,3 @@
-import json
 from collections import Counter
 from pathlib import Path
 from textwrap import wrap
@@ -9,7 +8,8 @@ import nbformat
 import pytest
 
 from scansnap_core import BadInput
-from scansnap_core.book.board import board_html, errata_html
+from scansnap_core.book.board import board_html
+from scansnap_core.book.errata import ERRATA_FILE
 from scansnap_core.book.graph import TITLE_CHARACTERS, drawn_graph, graph_svg
 from scansnap_core.book.stored import Stored, read_stored
 from scansnap_core.ledger import page, read_pages
@@ -21,6 +21,14 @@ CHECK = Check("numeric", "error", "0.1", "≤ 0.5", "0.7", "another exponent")
 SLIP = Refutation(
     "empirical", "rate <s>", "0.7", "≤ 0.5", "0.1", "with $1-\\rho$", "Lemma 3, Eqn 43", "1", "$1-\\rho$", "", "slower"
 )
+ERRATA = """\
+retired: []
+errata:
+  - number: E2
+    rank: slip
+    because: seen twice
+    places: [{page: lemma_03, what: rate <s>}, {page: one_path, what: rate <s>}]
+"""
 CARD = (
     Row("as printed", "holds", "It holds."),
     Row("under SGD", "in part", "Half."),
@@ -69,6 +77,7 @@ def book(tmp_path: Path) -> Path:
     write_chapter(tmp_path, "lemma_01", cleared=True)
     write_chapter(tmp_path, "fig_04")
     write_chapter(tmp_path, "one_path", SLIP)
+    (tmp_path / ERRATA_FILE).write_text(ERRATA)
     return tmp_path
 
 
@@ -147,7 +156,16 @@ def test_the_board_shows_every_page(book: Path) -> None:
     assert "reproduced" in row(board, "Figure 4")
     beyond = row(board.partition("Beyond the paper</th>")[2], "One path")
     assert '<a href="pages/one_path.html?a&amp;b">One path</a>' in beyond
-    assert "fails as printed</span></td>" in beyond
+    number = '<a class="ss-number" href="pages/errata.html?a&amp;b#e2">E2</a>'
+    assert f'fails as printed</span> <span class="ss-numbers">{number}</span></td>' in beyond
+    assert number in row(board, "Lemma 3")
+    assert board.count("ss-number") == 2 * 2
+
+
+def test_the_board_refuses_errata_that_are_not_the_chapters(book: Path) -> None:
+    (book / ERRATA_FILE).unlink()
+    with pytest.raises(BadInput, match="2 refutations have no number"):
+        board_html(book, url)
 
 
 def test_the_board_says_what_is_left_under_other_dynamics(tmp_path: Path) -> None:
@@ -186,27 +204,6 @@ def test_no_node_of_the_graph_covers_another_or_leaves_the_picture() -> None:
         assert 0 <= y <= y + h <= height
         for other_x, other_y, other_w, other_h in boxes[:number]:
             assert x >= other_x + other_w or other_x >= x + w or y >= other_y + other_h or other_y >= y + h
-
-
-def test_the_errata_come_from_the_refutations(book: Path) -> None:
-    errata = errata_html(book, url)
-    ElementTree.fromstring(errata)
-    assert errata.count('<th scope="row">') == 2
-    assert "pages/one_path.html?a&amp;b#refutation-1" in errata
-    assert '<a href="pages/lemma_03.html?a&amp;b#refutation-1">Lemma 3, Eqn 43</a>' in errata
-    assert "rate &lt;s&gt;: 0.7, required ≤ 0.5" in errata
-    assert r'<span class="math notranslate nohighlight">\(1-\rho\)</span>' in errata
-
-
-def test_a_missing_condition_is_named_in_the_errata(tmp_path: Path) -> None:
-    lacking = Refutation(**{**json.loads(json.dumps(SLIP.__dict__)), "repair": "", "condition": "dominance"})
-    write_chapter(tmp_path, "theorem_3", lacking)
-    assert "<td>lacks: dominance</td>" in errata_html(tmp_path, url)
-
-
-def test_without_refutations_the_errata_say_so(tmp_path: Path) -> None:
-    write_chapter(tmp_path, "lemma_08")
-    assert "No chapter has refuted anything" in errata_html(tmp_path, url)
 
 
 def test_a_drawn_edge_is_implied_by_no_path() -> None:

@@ -1,6 +1,8 @@
 """The card as a notebook stores it: what would leave a reader without it, and the cells that it leads to."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -9,15 +11,10 @@ import pytest
 from scansnap_core import BadInput
 from scansnap_core.book.cards import DIRECTIVE, card_faults, cell_of, words_under
 from scansnap_core.ledger.cards import SGD, TRUE_GRADIENT
-from tests.book.books import CHAPTER, png, spoil
+from tests.book.books import CHAPTER, png
+from tests.book.conftest import Run
 
-Run = Callable[..., tuple[int, str, str]]
 VERDICT = {"card": [{"of": SGD, "word": "in part"}, {"of": TRUE_GRADIENT, "word": "fails"}], "figure": "drawing"}
-CARD_CELL = """\
-from scansnap_core.ledger import Card, Printed, Silent
-quiet = Silent("not concerned", "It has no noise in it.")
-lemma.conclude(Card(Printed("numeric half", "It holds."), quiet, quiet, FIGURE))
-"""
 
 
 def notebook(head: str = f"# A chapter\n\n{DIRECTIVE}\n```", picture: str = "image/png") -> nbformat.NotebookNode:
@@ -65,17 +62,28 @@ def test_words_are_found_by_their_dynamics() -> None:
     assert words_under({"verdict": "open"}, (TRUE_GRADIENT, SGD)) == ["", ""]
 
 
-@pytest.mark.parametrize(
-    ("figure", "fault"),
-    [("gone", "its card shows the figure of 'gone'"), ("drawn", "its first cell has no {verdict-card}")],
-)
-def test_verify_refuses_a_card_that_nobody_sees(book: Any, verify: Run, figure: str, fault: str) -> None:
-    def change(cells: list[Any]) -> None:
-        cells[2]["id"] = "drawn"
-        cells[4]["source"] = CARD_CELL.replace("FIGURE", repr(figure))
+def rename_picture(notebook: Any) -> None:
+    notebook["cells"][3]["id"] = "another"
 
-    spoil(book, change)
-    assert (book / CHAPTER).is_file()
-    code, out, err = verify("--store")
+
+def take_directive_out(notebook: Any) -> None:
+    notebook["cells"][0]["source"] = notebook["cells"][0]["source"][0].strip()
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (rename_picture, "its card shows the figure of 'picture'; the cells with one are ['another']"),
+        (take_directive_out, "its first cell has no {verdict-card}"),
+    ],
+)
+@pytest.mark.parametrize("store", [[], ["--store"]])
+def test_verify_refuses_a_card_that_nobody_sees(
+    book: Path, verify: Run, change: Callable[[Any], None], fault: str, store: list[str]
+) -> None:
+    notebook = json.loads((book / CHAPTER).read_text())
+    change(notebook)
+    (book / CHAPTER).write_text(json.dumps(notebook))
+    code, _, errors = verify(*store)
     assert code == 1
-    assert fault in out + err
+    assert fault in errors

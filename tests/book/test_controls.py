@@ -76,3 +76,8 @@ def test_literals_are_followed_to_where_they_are_used(source: str) -> None:
 )
 def test_what_cant_be_followed_is_no_literal(source: str) -> None:
     assert literal_controls([source]) == []
+
+
+def test_a_proofs_control_is_a_claim_that_is_refused() -> None:
+    call = "proved.prove('constant', bound_of, 0.5, control=0.4, control_is='a sharper one', region='all M')"
+    assert literal_controls([SETUP, call, call.replace("prove(", "refute(")]) == [(3, "0.4")]

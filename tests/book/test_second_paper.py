@@ -6,11 +6,12 @@ from xml.etree import ElementTree
 
 import nbformat
 
-from scansnap_core.book.board import board_html, errata_html
+from scansnap_core.book.board import board_html
 from scansnap_core.book.claims import CLAIMS_FILE
+from scansnap_core.book.errata import ERRATA_FILE, errata_html
 from scansnap_core.book.graph import graph_svg
 from scansnap_core.ledger import VERDICT_MIME
-from tests.book.books import CHAPTER, GOOD_CELLS, code_cell, registered
+from tests.book.books import CHAPTER, GOOD_CELLS, code_cell, heading, registered
 from tests.book.conftest import Run
 
 NOTEBOOK = Path("chapters", "li2023_lemma_08.ipynb")
@@ -21,6 +22,15 @@ REFUTED = (
     "lemma.witness('numeric').refute('a tenth', 0.7, '<=', 0.6, control=another(0.3), control_is='so', "
     "place='Lemma 8', printed='2', repair='1', consequence='none')"
 )
+CONCLUDED = (
+    "from dataclasses import replace\n\nfrom scansnap_core.ledger import Repair\n\n"
+    "repair = Repair('1', 'Everywhere.', 'a tenth')\n"
+    "lemma.conclude(replace(card, printed=Printed('a tenth', 'It fails.'), repaired=repair))"
+)
+ERRATA = """\
+retired: []
+errata: [{number: E1, rank: slip, because: small, places: [{page: li2023_lemma_08, what: a tenth}]}]
+"""
 
 
 def url(page_id: str) -> str:
@@ -34,8 +44,8 @@ def content(book: Path) -> dict[str, str]:
 def add_the_statement(book: Path) -> None:
     sources = [source.replace("lemma_08", "li2023_lemma_08") for source in GOOD_CELLS]
     cells = [
-        nbformat.v4.new_markdown_cell("# Lemma 8 of Li et al. (2023): a heading"),
-        *map(code_cell, [*sources[:-1], REFUTED, sources[-1]]),
+        nbformat.v4.new_markdown_cell(heading("Lemma 8 of Li et al. (2023)")),
+        *map(code_cell, [*sources[:-1], REFUTED, CONCLUDED]),
     ]
     metadata = registered("lemma_08", paper="li2023", title="Another growth", uses=["lemma_08"])
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), book / NOTEBOOK)
@@ -59,6 +69,7 @@ def test_a_statement_of_a_second_paper_touches_two_files_and_collides_with_nothi
     outputs = nbformat.read(book / NOTEBOOK, as_version=4).cells[-1].outputs
     assert outputs[0].data[VERDICT_MIME]["name"] == "Lemma 8 of Li et al. (2023)"
 
+    (book / ERRATA_FILE).write_text(ERRATA)  # what is refuted gets a number, and is judged
     board = board_html(book, url)
     assert '<a href="lemma_08.html">Lemma 8</a>' in board
     section = board.partition(">Statements of Li et al. (2023)</th>")[2]
@@ -74,7 +85,9 @@ def test_a_statement_of_a_second_paper_touches_two_files_and_collides_with_nothi
     ]
     assert len([path for path in svg.iter(f"{space}path") if path.get("class") == "ss-edge ss-uses"]) == 1 + 1
 
-    assert '<a href="li2023_lemma_08.html#refutation-1">Lemma 8 of Li et al. (2023)</a>' in errata_html(book, url)
+    assert '<a href="li2023_lemma_08.html#refutation-1">Lemma 8 of Li et al. (2023)</a>' in errata_html(
+        book, url, "slip"
+    )
 
 
 def test_it_can_not_take_the_first_papers_name(book: Path, scansnap: Run) -> None:

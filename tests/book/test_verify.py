@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scansnap_core.book import execute
+from scansnap_core.book.cards import DIRECTIVE
 from scansnap_core.cli import main
 from scansnap_core.ledger import VERDICT_MIME
 from tests.book.books import (
@@ -137,7 +138,7 @@ def test_a_chapter_missing_from_the_contents_and_an_entry_without_a_file(book: P
 
 def write_heading(book: Path, text: str) -> None:
     notebook = json.loads((book / CHAPTER).read_text())
-    notebook["cells"][0]["source"] = text
+    notebook["cells"][0]["source"] = f"{text}\n{DIRECTIVE}\n```"
     (book / CHAPTER).write_text(json.dumps(notebook))
 
 

@@ -14,6 +14,7 @@ from scansnap_core.data.datasets import with_overlap
 from scansnap_core.engine import compiled, kernel, supports
 from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.settings import Settings
+from scansnap_core.engine.vectors import LANES
 
 NEAR = 512
 """Bytes. Four registers of 64 bytes are worked on at a time, so arrays less than 256 bytes apart get in their way."""
@@ -57,6 +58,7 @@ def outcomes(call: Call) -> Iterator[bytes]:
 
 
 def kernel_attend(rng: np.random.Generator, dtype: DType, size: int, top: float = 1) -> Call:
+    size += -size % LANES
     q, z = rng.random(size).astype(dtype), rng.normal(size=size).astype(dtype)
     return kernel._attend, [q, z, np.exp(z - z.max()) * dtype(top), np.zeros(size, dtype)], [3]
 
@@ -66,30 +68,22 @@ def kernel_vanishing(rng: np.random.Generator, dtype: DType, size: int) -> Call:
     return kernel_attend(rng, dtype, size, top=1e-30)
 
 
-def kernel_err(rng: np.random.Generator, dtype: DType, size: int) -> Call:
-    outputs = 16 * size
-    logits, error = rng.normal(size=outputs).astype(dtype), np.zeros(outputs, dtype)
-    lanes, bits = np.zeros(kernel.LANES, dtype), np.zeros(outputs, np.int32)
-
-    def call(logits: Any, lanes: Any, bits: Any, error: Any) -> Any:
-        return kernel._err(logits, 3, outputs - 3, lanes, bits, bits.view(np.float32), error)
-
-    return call, [logits, lanes, bits, error], [1, 2, 3]
-
-
 def kernel_products(rng: np.random.Generator, dtype: DType, size: int) -> Call:
-    """The three products of a climb, one after the other."""
+    """The three products of a climb and its exponentials, one after the other."""
+    size += -size % LANES
     F, G = rng.random((kernel.TOGETHER, size)).astype(dtype), np.zeros((kernel.TOGETHER, size), dtype)
     Y, V = rng.normal(size=(2, size + 4, 48)).astype(dtype)
-    logits, errors = rng.normal(size=(2, kernel.TOGETHER, 48)).astype(dtype)
+    log_multiplicity, alphas = rng.normal(size=48).astype(dtype), np.zeros((kernel.TOGETHER, 48), dtype)
     rows = rng.permutation(size + 4)[:size]
+    tops, sums = np.zeros((2, kernel.TOGETHER), dtype)
 
-    def call(F: Any, G: Any, Y: Any, V: Any, logits: Any, errors: Any, rows: Any) -> None:
-        kernel._decode(F, Y, rows, logits)
-        kernel._back(errors, Y, rows, G)
-        kernel._gather(F, errors, rows, V)
+    def call(F: Any, G: Any, Y: Any, V: Any, alphas: Any, tops: Any, sums: Any, rows: Any) -> None:
+        kernel._decode(F, Y, rows, log_multiplicity, alphas, tops)
+        kernel._exponentiate(alphas, tops, sums)
+        kernel._back(alphas, Y, rows, G)
+        kernel._gather(F, alphas, rows, V)
 
-    return call, [F, G, Y, V, logits, errors, rows], [1, 3, 4]
+    return call, [F, G, Y, V, alphas, tops, sums, rows], [1, 3, 4, 5, 6]
 
 
 def supports_attend(rng: np.random.Generator, dtype: DType, size: int) -> Call:
@@ -119,7 +113,7 @@ def supports_classes(rng: np.random.Generator, dtype: DType, size: int) -> Call:
 @pytest.mark.parametrize(
     ("make", "dtype"),
     [
-        *itertools.product((kernel_attend, kernel_vanishing, kernel_err, kernel_products), (np.float32, np.float64)),
+        *itertools.product((kernel_attend, kernel_vanishing, kernel_products), (np.float32, np.float64)),
         (supports_attend, np.float64),
         (supports_classes, np.float64),
     ],

@@ -114,7 +114,29 @@ def test_the_controls_number_says_what_it_belongs_to(outputs: list[dict[str, Any
     card = replace(CARD, sgd=Finding("fails", "empirical", "It jumps.", "control"))
     sgd = concluded(outputs, card)[VERDICT_MIME]["card"][3]
     assert (sgd["number"], sgd["on"]) == ("0.7", "another exponent")
-    assert "(another exponent)" in outputs[-1]["text/html"]
+    assert "(this number: another exponent)" in outputs[-1]["text/html"]
+
+
+@pytest.mark.parametrize("page_id", ["lemma_06", "fig_04", "one_path"])
+def test_a_chapter_without_a_card_is_refused_and_stays_open(outputs: list[dict[str, Any]], page_id: str) -> None:
+    opened = chapter(page_id)
+    with pytest.raises(BadInput, match="opens with its card; give conclude"):
+        opened.conclude()
+    opened.conclude(CARD)
+
+
+def test_a_page_of_notation_has_none(outputs: list[dict[str, Any]]) -> None:
+    chapter("notation").conclude()
+    assert "card" not in outputs[-1][VERDICT_MIME]
+    assert "ss-card" not in outputs[-1]["text/html"]
+
+
+def test_a_number_that_is_its_own_requirement_is_written_once(outputs: list[dict[str, Any]]) -> None:
+    opened = chapter()
+    opened.witness("numeric").check("tiny", 1e-13, "<=", 1e-9, control=0.7, control_is="another exponent")
+    opened.conclude(replace(CARD, printed=Printed("tiny", "It solves it.")))
+    assert "        ≤ 1e-09, as required: tiny\n" in outputs[-1]["text/plain"]
+    assert "<strong>≤ 1e-09</strong>, as required: tiny" in outputs[-1]["text/html"]
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,14 @@ from scansnap_core import BadInput
 from scansnap_core.ledger import (
     VERDICT_MIME,
     WITNESSES,
+    Card,
     Chapter,
     CheckFailed,
     ControlPassed,
     NoEvidence,
+    Printed,
+    Repair,
+    Silent,
     Witness,
     display,
 )
@@ -25,6 +29,17 @@ REFUTATION: dict[str, Any] = {
     "printed": "$e^{Mh}$",
     "consequence": "none",
 }
+QUIET = Silent("not concerned", "It has no noise in it.")
+
+
+def upheld(what: str = "numeric error") -> Card:
+    """The card of a chapter whose verdict asks for no repair."""
+    return Card(Printed(what, "It holds."), QUIET, QUIET, figure="")
+
+
+def broken(what: str = "printed error") -> Card:
+    """The card of a chapter in which this refutation is one of those that decide."""
+    return Card(Printed(what, "It fails."), QUIET, QUIET, figure="", repaired=Repair("2", "Everywhere.", what))
 
 
 @pytest.fixture
@@ -147,7 +162,7 @@ def test_a_repair_must_repair(numeric: Witness) -> None:
 
 def test_a_verdict_holds(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
     all_three(chapter)
-    chapter.conclude()
+    chapter.conclude(upheld())
     verdict = outputs[-1][VERDICT_MIME]
     assert verdict["verdict"] == "holds"
     assert verdict["witnesses"] == {name: {"checks": 1, "refutations": 0} for name in WITNESSES}
@@ -171,7 +186,7 @@ def test_refutations_decide_the_verdict(
     all_three(chapter)
     for number, remedy in enumerate(refutations):
         refute(chapter.witness("numeric"), what=f"printed error {number}", **remedy)
-    chapter.conclude()
+    chapter.conclude(broken("printed error 0"))
     assert outputs[-1][VERDICT_MIME]["verdict"] == verdict
     assert css in outputs[-1]["text/html"]
     stored = outputs[-1][VERDICT_MIME]["refutations"][0]
@@ -191,10 +206,10 @@ def test_only_what_a_page_itself_claims_decides_its_verdict(
     refute(chapter.witness("numeric"), repair="the other", judges=judges)
     assert f"    judges: {JUDGES[judges]}\n" in outputs[-1]["text/plain"]
     refute(chapter.witness("numeric"), what="another", repair="the other", judges=judges)
-    chapter.conclude()
+    chapter.conclude(upheld())
     assert outputs[-1][VERDICT_MIME]["verdict"] == verdict
     assert [refutation["judges"] for refutation in outputs[-1][VERDICT_MIME]["refutations"]] == [judges, judges]
-    assert outputs[-1]["text/plain"].endswith(f"doesn't decide the verdict: 2 of {JUDGES[judges]}")
+    assert f"doesn't decide the verdict: 2 of {JUDGES[judges]}\n" in outputs[-1]["text/plain"]
     assert "ss-beside" in outputs[-1]["text/html"]
 
 
@@ -203,7 +218,7 @@ def test_a_remark_beside_a_refuted_claim(chapter: Chapter, outputs: list[dict[st
     refute(chapter.witness("numeric"), condition="h is small")
     assert f"    judges: {JUDGES['claim']}\n" in outputs[-1]["text/plain"]
     refute(chapter.witness("numeric"), what="a remark's error", repair="the other", judges="remark")
-    chapter.conclude()
+    chapter.conclude(broken())
     assert outputs[-1][VERDICT_MIME]["verdict"] == "holds under a condition"
 
 
@@ -219,7 +234,7 @@ def test_a_statement_needs_all_three_witnesses(chapter: Chapter, silent: str) ->
             check(chapter.witness(name), what=f"{name} error")
     refute(chapter.witness(silent), repair="the other")
     with pytest.raises(NoEvidence, match=f"no check by the witness {silent}"):
-        chapter.conclude()
+        chapter.conclude(upheld())
 
 
 @pytest.mark.parametrize(
@@ -228,30 +243,30 @@ def test_a_statement_needs_all_three_witnesses(chapter: Chapter, silent: str) ->
 def test_other_pages_need_any_check(outputs: list[dict[str, Any]], page_id: str, verdict: str) -> None:
     chapter = Chapter(page_id)
     with pytest.raises(NoEvidence, match="no check by any witness"):
-        chapter.conclude()
+        chapter.conclude(upheld("error"))
     check(chapter.witness("empirical"))
-    chapter.conclude()
+    chapter.conclude(upheld("error"))
     assert outputs[-1][VERDICT_MIME]["verdict"] == verdict
 
 
 def test_a_figure_can_differ(outputs: list[dict[str, Any]]) -> None:
     figure = Chapter("fig_04")
     refute(figure.witness("empirical"), repair="the curve ends at 3")
-    figure.conclude()
+    figure.conclude(broken())
     assert outputs[-1][VERDICT_MIME]["verdict"] == "differs from the paper"
 
 
 def test_a_page_beyond_the_paper_can_refute_it(outputs: list[dict[str, Any]]) -> None:
     beyond = Chapter("one_path")
     refute(beyond.witness("numeric"), repair="one curve for each ratio of the rates")
-    beyond.conclude()
+    beyond.conclude(broken())
     assert outputs[-1][VERDICT_MIME]["verdict"] == "fails as printed"
 
 
 def test_nothing_follows_the_conclusion(chapter: Chapter) -> None:
     all_three(chapter)
-    chapter.conclude()
+    chapter.conclude(upheld())
     with pytest.raises(BadInput, match="concluded already"):
         check(chapter.witness("numeric"), what="afterthought")
     with pytest.raises(BadInput, match="concluded already"):
-        chapter.conclude()
+        chapter.conclude(upheld())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+from printing.chromium import find_browser
+
 HOST = "127.0.0.1"
 FLAGS = (
     "--no-sandbox",
@@ -31,11 +31,6 @@ LISTEN_FOR_DARK = """() => {
   window.darkened = new Promise(done => dark.addEventListener('change', done, { once: true }));
 }"""
 DETECTORS = Path(__file__).with_name("detectors.js").read_text(encoding="utf8").strip()
-
-
-def find_browser() -> str | None:
-    """The path of a Chromium or Chrome: $CHROMIUM, else the first on PATH."""
-    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def browser_or_skip() -> str:

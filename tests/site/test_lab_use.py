@@ -99,6 +99,32 @@ def test_keyboard_alone(show: Callable[..., Page]) -> None:
     )
 
 
+DRAG = """async () => {
+  const root = document.querySelector('.ss-lab');
+  const slider = root.querySelector('[data-field=etaY] [type=range]');
+  const turn = () => new Promise(done => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = done;
+    channel.port2.postMessage(0);
+  });
+  const waits = [];
+  for (let i = 1; i <= 25; i++) {
+    const [before, asked] = [root.lab.picture, performance.now()];
+    slider.value = 500 - 20 * i;
+    slider.dispatchEvent(new Event('input', { bubbles: true }));
+    while (root.lab.picture === before) await turn();
+    waits.push(performance.now() - asked);
+  }
+  return waits;
+}"""
+
+
+@pytest.mark.parametrize("dyn", ["ideal", "update26", "true"])
+def test_a_dragged_slider_is_answered_at_once(dyn: str, show: Callable[..., Page]) -> None:
+    page = show(f"K=10&M=102&w=10,9,8,7,6,5,4,3,2,1&rho=0.01&etaZ=10&dyn={dyn}")  # the largest system, 101 tokens
+    assert np.quantile(page.evaluate(DRAG), 0.25) < 100  # milliseconds; other processes may delay any single answer
+
+
 def test_words_say_what_the_picture_shows(show: Callable[..., Page]) -> None:
     page = show("K=3&rho=0.1&dyn=update26")
     words = first(page, ".ss-lab-words")

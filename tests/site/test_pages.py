@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from html import escape
@@ -10,7 +11,9 @@ from uuid import uuid4
 
 import pytest
 from playwright.sync_api import BrowserContext
+from pybtex.database import parse_string
 
+from scansnap_core.book.errata import errata_json, read_errata
 from scansnap_core.book.stored import read_stored
 from scansnap_core.ledger import read_pages, statements
 from scansnap_core.theory.formulas import FORMULAS, SYMBOLS
@@ -82,11 +85,42 @@ def test_code_page_sets_formulas_as_mathematics(site: Path) -> None:
     assert set(re.findall(r'id="scansnap_core\.theory\.formulas\.\w+\.(\w+)"', page)) >= {*FORMULAS, *SYMBOLS}
 
 
-def test_errata_link_the_cells_that_show_them(site: Path) -> None:
-    errata = read(site, "chapters/errata")
-    links = re.findall(r'href="((?:statements|figures|beyond)/\w+|\w+)\.html#(refutation-\d+)"', errata)
-    assert len(links) == errata.count('<th scope="row">') > 0
-    assert [link for link in links if read(site, f"chapters/{link[0]}").count(f'id="{link[1]}"') != 1] == []
+def test_errata_and_the_cells_that_show_them_link_each_other(site: Path) -> None:
+    page = read(site, "chapters/errata")
+    errata = read_errata(ROOT)
+    assert re.findall(r'<section class="ss-erratum" id="(\w+)"', page) == [erratum.anchor for erratum in errata]
+    for erratum in errata:
+        for place in erratum.places:
+            (address,) = set(re.findall(rf'href="([^"#]*\b{place.page.id}\.html)#{place.cell}"', page))
+            shown = (site / "chapters" / address).read_text(encoding="utf-8")
+            (refutation,) = re.findall(
+                rf'id="{place.cell}"><p class="ss-head"><a [^>]*href="([^"]*)">(E\d+)</a>', shown
+            )
+            assert refutation[0].endswith(f"errata.html#{erratum.anchor}")
+            assert refutation[1] == erratum.number
+
+
+def test_what_links_an_erratum_meets_its_anchor(site: Path) -> None:
+    anchors = set(re.findall(r'id="(e\d+)"', read(site, "chapters/errata")))
+    pages = {document: read(site, document) for document in documents()}
+    linked = {document: set(re.findall(r'href="[^"]*errata\.html#(e\d+)"', page)) for document, page in pages.items()}
+    assert {"chapters/index", "chapters/verdicts"} <= {document for document, links in linked.items() if links}
+    assert set().union(*linked.values()) == anchors
+
+
+def test_the_files_for_scripts_and_citation_managers_are_there(site: Path) -> None:
+    page = read(site, "chapters/errata")
+    for file in ("errata.json", "scansnap.bib"):
+        assert f'href="../{file}"' in page
+    errata = json.loads((site / "errata.json").read_text(encoding="utf-8"))
+    assert errata == errata_json(ROOT)
+    for address in [place["address"] for erratum in errata["errata"] for place in (erratum, *erratum["places"])]:
+        document, _, anchor = address.partition("#")
+        assert (site / document).read_text(encoding="utf-8").count(f'id="{anchor}"') == 1
+    assert list(parse_string((site / "scansnap.bib").read_text(encoding="utf-8"), "bibtex").entries) == [
+        "scansnap",
+        "tian2023",
+    ]
 
 
 def test_card_shows_the_stored_numbers_and_leads_to_cells_of_the_page(site: Path) -> None:
@@ -99,7 +133,7 @@ def test_card_shows_the_stored_numbers_and_leads_to_cells_of_the_page(site: Path
             continue
         cards += 1
         card = page[page.index('class="ss-card-at-head') : page.index("</div>\n<", page.index("</dl>"))]
-        assert re.findall(r"<strong>(.*?)</strong>, required", card) == [
+        assert re.findall(r"<strong>(.*?)</strong>, (?:as )?required", card) == [
             escape(row["number"]) for row in verdict["card"] if row["number"]
         ]
         links = re.findall(r'href="#([\w-]+)"', card)

@@ -7,6 +7,8 @@ import json
 import shlex
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,6 +57,21 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
     path = tmp_path_factory.mktemp("swept") / "a.zarr"
     run(grid_of(CONTENT, Path()), path, command="scansnap sweep")
     return read(path)
+
+
+WITHOUT_TORCH = """
+import sys
+from pathlib import Path
+from scansnap_core.sweeps.grid_files import grid_of
+from scansnap_core.sweeps.running import run
+content = {"data": ["syn_small"], "rates": {"lr_z": [1], "ratio": [1]}, "steps": 2, "seeds": 1, "batch_size": 4}
+run(grid_of(content, Path()), sys.argv[1], device="cpu")
+sys.exit("torch" in sys.modules)
+"""
+
+
+def test_a_sweep_on_a_cpu_waits_for_no_torch(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", WITHOUT_TORCH, str(tmp_path / "a.zarr")], check=True)
 
 
 def test_it_stores_what_train_returns(swept: xr.Dataset) -> None:

@@ -1,0 +1,131 @@
+"""The page of equations: every number of the paper, with what tries it, from the reviewed file and the stored verdicts.
+
+``{equations}`` in a page becomes Markdown, so that search, references (``{ref}`eq-55```) and every builder know it.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from scansnap_core.book.equations import (
+    CHECKED,
+    DEFINED,
+    DERIVED,
+    REFUTED,
+    STATUSES,
+    UNTOUCHED,
+    Equation,
+    Trial,
+    equation_anchor,
+    read_equations,
+)
+from scansnap_core.ledger.display import VERDICT_CLASS
+from scansnap_core.ledger.entries import FAILS_AS_PRINTED
+from scansnap_core.theory import formulas
+
+PLACEHOLDER = "{equations}"
+MEANING = {
+    DERIVED: "hold, and SymPy derives them",
+    CHECKED: "hold in numbers, inside their conditions",
+    REFUTED: "fail as printed or need a condition, each with its repair",
+    DEFINED: "are definitions",
+    UNTOUCHED: "are tried nowhere",
+}
+CSS = {DEFINED: "ss-open", UNTOUCHED: VERDICT_CLASS[FAILS_AS_PRINTED]}
+KINDS = {"definition": "for", "claim": "part of", "step": "step of the proof of", "premise": "premise of"}
+TOPICS = [formulas.attention, formulas.correlations, formulas.counts, formulas.decoder, formulas.speed]
+
+
+def page(equations: list[Equation], page_url: Callable[[str], str]) -> str:
+    """The page's Markdown below its heading.
+
+    Parameters
+    ----------
+    equations : list of Equation
+    page_url : callable
+        From a page's id to its address.
+    """
+    counts = Counter(equation.status for equation in equations)
+    lines = [f"- **{counts[status]}** {MEANING[status]}" for status in STATUSES if counts[status]]
+    sections = [
+        f"## {section}\n\n" + "\n".join(_equation(equation, page_url) for equation in of_section)
+        for section, of_section in groupby(equations, key=lambda equation: equation.section)
+    ]
+    return "\n\n".join([f"Of the paper's {len(equations)} equations", "\n".join(lines), _map(equations), *sections])
+
+
+def _map(equations: list[Equation]) -> str:
+    links = (
+        f'<a class="{_css(e)}" href="#{equation_anchor(e.number)}" title="{e.verdict}">{e.number}</a>'
+        for e in equations
+    )
+    return f'<nav class="ss-equation-map" aria-label="All equations">{" ".join(links)}</nav>'
+
+
+def _css(equation: Equation) -> str:
+    return CSS.get(equation.status) or VERDICT_CLASS[equation.verdict]
+
+
+def _equation(equation: Equation, page_url: Callable[[str], str]) -> str:
+    how = f", {equation.status}" if equation.status in (DERIVED, CHECKED) else ""
+    at = f'<a href="{page_url(equation.at.id)}">{equation.at.name}</a>'
+    about = [
+        f'<span class="ss-verdict-word {_css(equation)}">{equation.verdict}</span>{how}',
+        f"{KINDS[equation.kind]} {at}",
+        *map(_code, equation.code),
+        *([f"test `{equation.test}`"] if equation.test else []),
+    ]
+    unsure = [f"*Can't be read with certainty in the source: {equation.unsure}.*", ""] if equation.unsure else []
+    trials = [_trial(trial, page_url) for trial in equation.trials]
+    formula = ["$$", equation.formula, "$$", ""]
+    head = [f"({equation_anchor(equation.number)})=", f"### ({equation.number})", ""]
+    return "\n".join([*head, *formula, " · ".join(about), "", *unsure, *trials, ""])
+
+
+def _code(name: str) -> str:
+    """A name of the package as a link to what the code page says of it."""
+    bare = name.removeprefix("formulas.")
+    if bare != name:
+        topic = next(topic for topic in TOPICS if vars(topic).get(bare) is formulas.FORMULAS[bare].expression)
+        return f"{{py:data}}`~{topic.__name__}.{bare}`"
+    return f"{{py:obj}}`~scansnap_core.{name}`"
+
+
+def _trial(trial: Trial, page_url: Callable[[str], str]) -> str:
+    entry = trial.entry
+    mark = '<span class="ss-refuted">✗</span>' if trial.refutes else "✓"
+    link = f'<a href="{page_url(trial.page.id)}#{trial.anchor}">{trial.page.name}</a>'
+    text = f"- {mark} {link}, {entry['witness']}: {_text(entry['what'])}"
+    if not trial.refutes:
+        return text
+    remedy = f"Holds if {entry['condition']}." if entry["condition"] else f"Repair: {entry['repair']}."
+    return f"{text}. {_text(remedy)}"
+
+
+def _text(text: str) -> str:
+    """A claim's words as Markdown: mathematics stays, and nothing else becomes markup."""
+    parts = text.split("$")
+    parts[::2] = [escape(prose, quote=False).replace("*", "\\*").replace("[", "\\[") for prose in parts[::2]]
+    return "$".join(parts)
+
+
+def fill(app: Sphinx, document: str, source: list[str]) -> None:
+    if PLACEHOLDER not in source[0]:
+        return
+    app.env.note_reread()
+    documents = {other.rpartition("/")[2]: other for other in app.env.found_docs}
+
+    def page_url(page_id: str) -> str:
+        return app.builder.get_relative_uri(document, documents[page_id])
+
+    source[0] = source[0].replace(PLACEHOLDER, page(read_equations(Path(app.srcdir)), page_url))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("source-read", fill)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

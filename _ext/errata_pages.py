@@ -1,0 +1,82 @@
+"""The errata in the site: ``{errata}`` draws a rank, ``{erratum}`` links one, refutations carry their numbers, files.
+
+A build writes ``errata.json`` and ``scansnap.bib`` into the site's root.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from ledger_pages import page_urls
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.book.citation import bibtex
+from scansnap_core.book.errata import anchor_of, errata_html, errata_json, read_errata
+
+PAGE = "chapters/errata"
+_HEAD = re.compile(r'(<section class="ss-refutation [^>]*id="(refutation-\d+)"><p class="ss-head">)')
+
+
+class ErrataDirective(SphinxDirective):
+    """The errata of the rank that the directive's argument names."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Read the stored verdicts anew in every build."""
+        self.env.note_reread()
+        drawing = errata_html(Path(self.env.srcdir), page_urls(self), self.arguments[0])
+        return [nodes.raw("", drawing, format="html")]
+
+
+class ErratumRole(SphinxRole):
+    """A link to an erratum, such as ``{erratum}`E7```."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Refuse a number that there isn't."""
+        self.env.note_reread()
+        numbers = [erratum.number for erratum in read_errata(Path(self.env.srcdir))]
+        if self.text not in numbers:
+            raise BadInput(f"{self.text!r}", "there is no such erratum", f"they are {', '.join(numbers)}")
+        page = self.env.app.builder.get_relative_uri(self.env.docname, PAGE)
+        return [nodes.reference("", self.text, refuri=f"{page}#{anchor_of(self.text)}", classes=["ss-number"])], []
+
+
+def number_refutations(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Put the number of its erratum, with a link, at the head of every refutation that the page shows."""
+    shown = [raw for raw in doctree.findall(nodes.raw) if "ss-refutation" in raw.astext()]
+    if not shown or app.builder.format != "html":
+        return
+    page_id, page = docname.rpartition("/")[2], app.builder.get_relative_uri(docname, PAGE)
+    links = {
+        place.cell: f'<a class="ss-number" href="{page}#{erratum.anchor}">{erratum.number}</a> '
+        for erratum in read_errata(Path(app.srcdir))
+        for place in erratum.places
+        if place.page.id == page_id
+    }
+    for raw in shown:
+        numbered = _HEAD.sub(lambda head: head[1] + links[head[2]], raw.astext())
+        raw.replace_self(nodes.raw("", numbered, format="html"))
+
+
+def write_files(app: Sphinx, exception: Exception | None) -> None:
+    """The errata for scripts, and the citations."""
+    if exception or app.builder.format != "html":
+        return
+    book, out = Path(app.srcdir), Path(app.outdir)
+    errata = json.dumps(errata_json(book), indent=2, ensure_ascii=False)
+    (out / "errata.json").write_text(f"{errata}\n", encoding="utf-8")
+    cited = bibtex(book, app.config.copyright, app.config.html_theme_options["repository_url"])
+    (out / "scansnap.bib").write_text(cited, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_directive("errata", ErrataDirective)
+    app.add_role("erratum", ErratumRole())
+    app.connect("doctree-resolved", number_refutations)
+    app.connect("build-finished", write_files)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,201 @@
+"""The index of a paper's numbered equations: what tries each of them as it is printed, and how that came out.
+
+A reviewed file of the book, ``chapters/equations.yaml``, has the formulas and names the claims that try them; verdicts,
+counts and links are drawn from what the chapters store. A number that no claim tries is untouched, and not hidden.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.book.stored import Stored, read_stored
+from scansnap_core.ledger.display import check_anchor, refutation_anchor
+from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION
+from scansnap_core.ledger.pages import Page
+
+EQUATIONS_FILE = Path("chapters", "equations.yaml")
+KINDS = ("definition", "claim", "step", "premise")
+DERIVED, CHECKED, REFUTED, DEFINED, UNTOUCHED = STATUSES = ("derived", "checked", "refuted", "definition", "untouched")
+"""How an equation came out: by a symbolic check, by other checks, by a refutation, as a definition, not at all."""
+
+_KEYS = {"number": int, "kind": str, "at": str, "formula": str, "tries": dict}
+_MORE_KEYS = {"unsure": str, "test": str, "code": list}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A stored claim that tries an equation.
+
+    Attributes
+    ----------
+    page : Page
+        Where it stands.
+    anchor : str
+        The id of its place there.
+    entry : mapping
+        The check or refutation as `Conclusion.as_json` gives it.
+    refutes : bool
+    """
+
+    page: Page
+    anchor: str
+    entry: Mapping[str, Any]
+    refutes: bool
+
+
+@dataclass(frozen=True)
+class Equation:
+    """A numbered equation of the paper with its trials.
+
+    Attributes
+    ----------
+    number : int
+    section : str
+        The part of the paper that prints it.
+    kind : {"definition", "claim", "step", "premise"}
+    at : Page
+        The statement that it belongs to.
+    formula : str
+        LaTeX, as printed.
+    trials : tuple of Trial
+    unsure : str
+        What can't be read with certainty in the source; empty if all can.
+    test : str
+        Of a definition: the node id of the unit test that the code means the same.
+    code : tuple of str
+        Its names within the package, such as ``"engine.model.attend"``.
+    """
+
+    number: int
+    section: str
+    kind: str
+    at: Page
+    formula: str
+    trials: tuple[Trial, ...]
+    unsure: str = ""
+    test: str = ""
+    code: tuple[str, ...] = ()
+
+    @property
+    def status(self) -> str:
+        """One of `STATUSES`. One refutation decides, whatever else is checked."""
+        if any(trial.refutes for trial in self.trials):
+            return REFUTED
+        if self.kind == "definition" and (self.test or self.trials):
+            return DEFINED
+        if not self.trials:
+            return UNTOUCHED
+        return DERIVED if any(trial.entry["witness"] == "symbolic" for trial in self.trials) else CHECKED
+
+    @property
+    def verdict(self) -> str:
+        """What is said of it: the ledger's words for a verdict, or that it is a definition or untouched."""
+        if self.status in (DERIVED, CHECKED):
+            return HOLDS
+        if self.status != REFUTED:
+            return self.status
+        conditions = all(trial.entry["condition"] for trial in self.trials if trial.refutes)
+        return HOLDS_UNDER_A_CONDITION if conditions else FAILS_AS_PRINTED
+
+
+def equation_anchor(number: int) -> str:
+    """Where an equation stands on the page of equations."""
+    return f"eq-{number}"
+
+
+def read_equations(book: Path) -> list[Equation]:
+    """The equations of a book's file, each with the stored claims that try it.
+
+    Parameters
+    ----------
+    book : Path
+        The folder that holds ``_toc.yml``, ``chapters/`` and ``tests/``.
+
+    Raises
+    ------
+    BadInput
+        If the file is unreadable; a number is missing or there twice; a page or a unit test doesn't exist; a text
+        begins no stored claim of its page, or several.
+    """
+    import yaml
+
+    path = book / EQUATIONS_FILE
+    try:
+        contents = yaml.safe_load(path.read_text(encoding="utf-8"))
+        count = int(contents["count"])
+        rows = [(str(part["section"]), dict(row)) for part in contents["sections"] for row in part["equations"]]
+    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError) as error:
+        raise BadInput(
+            f"{path}", f"it is no readable list of equations ({type(error).__name__})", "restore it"
+        ) from None
+    stored = read_stored(book)
+    equations = [_equation(book, stored, section, row) for section, row in rows]
+    numbers = [equation.number for equation in equations]
+    for number in range(1, max([count, *numbers]) + 1):
+        if numbers.count(number) != (number <= count):
+            rule = f"the paper has the equations 1 to {count}, each once, and it is there {numbers.count(number)} times"
+            raise BadInput(f"({number})", rule, f"correct {EQUATIONS_FILE}")
+    return equations
+
+
+def _equation(book: Path, stored: Stored, section: str, row: Mapping[str, Any]) -> Equation:
+    place = f"{EQUATIONS_FILE}, ({row.get('number')})"
+    for key, kind in (_KEYS | _MORE_KEYS).items():
+        if not isinstance(row.get(key, kind() if key in _MORE_KEYS else None), kind):
+            raise BadInput(f"{place}: {key} = {row.get(key)!r}", f"it is a {kind.__name__}", "correct it")
+    if unknown := set(row) - {*_KEYS, *_MORE_KEYS}:
+        raise BadInput(f"{place}: {sorted(unknown, key=str)}", "there is no such key", f"use {', '.join(_KEYS)}")
+    if row["kind"] not in KINDS:
+        raise BadInput(
+            f"{place}: kind = {row['kind']!r}", "it is no kind of equation", f"use one of {', '.join(KINDS)}"
+        )
+    if test := row.get("test", ""):
+        _check_test(book, place, test)
+    return Equation(
+        number=row["number"],
+        section=section,
+        kind=row["kind"],
+        at=_page(stored, place, row["at"]),
+        formula=row["formula"],
+        trials=tuple(_trials(stored, place, row["tries"])),
+        unsure=row.get("unsure", ""),
+        test=test,
+        code=tuple(row.get("code", [])),
+    )
+
+
+def _page(stored: Stored, place: str, page_id: str) -> Page:
+    if page_id not in stored.pages:
+        raise BadInput(f"{place}: {page_id!r}", "the book has no such page", "correct its id")
+    return stored.pages[page_id]
+
+
+def _trials(stored: Stored, place: str, tries: Mapping[str, list[str]]) -> Iterator[Trial]:
+    for page_id, starts in tries.items():
+        page, verdict = _page(stored, place, page_id), stored.verdicts[page_id]
+        claims = [
+            Trial(page, anchor(number), entry, refutes)
+            for key, anchor, refutes in (("checks", check_anchor, False), ("refutations", refutation_anchor, True))
+            for number, entry in enumerate(verdict.get(key, []), start=1)
+        ]
+        for start in starts:
+            found = [claim for claim in claims if claim.entry["what"].startswith(start)]
+            if len(found) != 1:
+                rule = f"{len(found)} stored claims of {page_id} begin so"
+                raise BadInput(f"{place}: {start!r}", rule, "quote the beginning of the one that tries it")
+            yield found[0]
+
+
+def _check_test(book: Path, place: str, node: str) -> None:
+    file, _, name = node.partition("::")
+    path = book / file
+    tree = ast.parse(path.read_text(encoding="utf-8")) if path.is_file() else ast.Module([], [])
+    if name not in {function.name for function in tree.body if isinstance(function, ast.FunctionDef)}:
+        raise BadInput(
+            f"{place}: test = {node!r}", "there is no such unit test", "name one as tests/file.py::test_name"
+        )

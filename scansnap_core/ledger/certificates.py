@@ -1,0 +1,92 @@
+"""What a proof says: a certificate of one claim, the entry that the ledger keeps of it, and what is only sampled."""
+
+from dataclasses import dataclass
+
+PROVED = "proved"
+"""The fourth witness, of which no statement needs a word."""
+
+KINDS = {
+    "algebra": "algebra, for every size",
+    "interval": "interval arithmetic, with a lemma where a region has no end",
+    "decision": "a decision procedure",
+    "steps": "a proof in prose, every step checked",
+}
+"""How a claim over all of its conditions can be proved."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a procedure of proof found of one claim.
+
+    Attributes
+    ----------
+    kind
+        One of `KINDS`.
+    proved
+        Whether the claim is certain over its whole region. What couldn't be decided isn't.
+    how
+        What was done, such as ``"941 boxes"``; the same on every machine.
+    gap
+        Where it stopped if it isn't proved: coordinates of a box, a coefficient, a step.
+    """
+
+    kind: str
+    proved: bool
+    how: str
+    gap: str = ""
+
+    def __bool__(self) -> bool:
+        return self.proved
+
+
+def all_of(**parts: Certificate | bool) -> Certificate:
+    """One proof of several steps, each certified by itself, or an identity of algebra that came out true or not.
+
+    Its kind is that of its parts where they are all of one kind. It is proved if every one of them is; else its gap
+    names the first that isn't.
+
+    Examples
+    --------
+    >>> all_of(rises=Certificate("interval", True, "3 boxes"), start=True).how
+    'rises (3 boxes); start'
+    """
+    certificates = {name: part for name, part in parts.items() if isinstance(part, Certificate)}
+    kinds = {certificates[name].kind if name in certificates else "algebra" for name in parts}
+    kind = kinds.pop() if len(kinds) == 1 else "steps"
+    how = "; ".join(
+        f"{_spaced(name)} ({certificates[name].how})" if name in certificates else _spaced(name) for name in parts
+    )
+    for name, part in parts.items():
+        if not part:
+            where = certificates[name].gap if name in certificates else "it is false"
+            return Certificate(kind, False, how, f"{_spaced(name)}: {where}")
+    return Certificate(kind, True, how)
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A claim that is proved over its region, beside a nearby false one at which the same procedure stopped."""
+
+    witness: str
+    what: str
+    kind: str
+    region: str
+    assumptions: str
+    how: str
+    control: str
+    control_is: str
+    sampled: str = ""
+    """The part of the region that is left to a sweep; empty if none is."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A check that stands for a claim over all of its conditions, and has only seen some of them."""
+
+    witness: str
+    what: str
+    why: str

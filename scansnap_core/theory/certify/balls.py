@@ -1,0 +1,129 @@
+"""SymPy expressions on Arb's balls: what comes out holds the value for every argument inside the balls put in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+from flint import arb, ctx, fmpq
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.theory.certify.branches import lambert
+
+PRECISION = 80
+"""Bits of the midpoints by default; radii come on top, so that a lack of bits widens a ball and never falsifies it."""
+
+Compiled = Callable[[Sequence[arb]], arb]
+
+
+def ball(value: Any) -> arb:
+    """A ball around a number: an integer, fraction, float (its exact value), SymPy number or ball."""
+    if isinstance(value, arb):
+        return value
+    if isinstance(value, sp.Expr):
+        return enclose(value, {})
+    if isinstance(value, Fraction):
+        return arb(fmpq(value.numerator, value.denominator))
+    return arb(value)
+
+
+def between(low: arb, high: arb) -> arb:
+    """The ball that holds everything from one number to another."""
+    return low.union(high)
+
+
+def enclose(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int = PRECISION) -> arb:
+    """A ball that holds an expression's value.
+
+    Parameters
+    ----------
+    expression
+        Built from +, *, powers, exp, log, sqrt and Lambert's W (both real branches), rational numbers, pi and e.
+    values
+        For each of its symbols a number or a ball; the result holds the value at every point of the balls.
+    precision
+        In bits.
+
+    Returns
+    -------
+    flint.arb
+        Not finite where the expression isn't defined on all of the balls.
+
+    Raises
+    ------
+    BadInput
+        A symbol without a value, or a function that isn't among these.
+
+    Examples
+    --------
+    >>> from sympy import Symbol, log
+    >>> u = Symbol("u")
+    >>> enclose(u - log(u), {u: 1}).contains(1)
+    True
+    """
+    symbols = list(values)
+    with ctx.workprec(precision):
+        return compiled(expression, symbols)([ball(values[symbol]) for symbol in symbols])
+
+
+def compiled(expression: sp.Expr, symbols: Sequence[sp.Symbol]) -> Compiled:
+    """A function from balls for the symbols, in their order, to the ball of an expression.
+
+    Raises
+    ------
+    BadInput
+        As `enclose` does.
+    """
+    expression = sp.sympify(expression)
+    if expression in symbols:
+        position = list(symbols).index(expression)
+        return lambda balls: balls[position]
+    if expression.is_Rational:
+        ratio = fmpq(int(expression.p), int(expression.q))
+        return lambda balls: arb(ratio)
+    if expression is sp.E:
+        return lambda balls: arb.const_e()
+    if expression is sp.pi:
+        return lambda balls: arb.pi()
+    parts = [compiled(part, symbols) for part in expression.args]
+    match expression:
+        case sp.Add():
+            return lambda balls: sum((part(balls) for part in parts[1:]), parts[0](balls))
+        case sp.Mul():
+            return lambda balls: _product([part(balls) for part in parts])
+        case sp.exp():
+            return lambda balls: parts[0](balls).exp()
+        case sp.log():
+            return lambda balls: parts[0](balls).log()
+        case sp.Pow(exp=power) if power.is_Integer:
+            return lambda balls: _power(parts[0](balls), int(power))
+        case sp.Pow(exp=power) if power == sp.Rational(1, 2):
+            return lambda balls: parts[0](balls).sqrt()
+        case sp.Pow():
+            return lambda balls: parts[0](balls) ** parts[1](balls)
+        case sp.LambertW():
+            branch = int(expression.args[1]) if len(expression.args) > 1 else 0
+            return lambda balls: lambert(parts[0](balls), branch)
+    rule = "a ball is known for sums, products, powers, exp, log, Lambert's W and numbers"
+    raise BadInput(value=f"{expression}", rule=rule, remedy="rewrite it, or give its symbols values")
+
+
+def _product(factors: list[arb]) -> arb:
+    result = factors[0]
+    for factor in factors[1:]:
+        result = result * factor
+    return result
+
+
+def _power(base: arb, power: int) -> arb:
+    if power < 0:
+        return 1 / _power(base, -power)
+    return abs(base) ** power if power % 2 == 0 else base**power
+
+
+def written(number: arb) -> str:
+    """Six digits of a ball's midpoint, for messages; fewer where it is a round number."""
+    text = str(number.mid().str(6, radius=False))
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text

@@ -1,0 +1,174 @@
+"""An inequality over a box, by halving the box until Arb's balls decide every part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sympy as sp
+from flint import arb, ctx
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.ledger import Certificate
+from scansnap_core.theory.certify.balls import PRECISION, Compiled, ball, between, compiled, enclose, written
+
+Ends = list[tuple[arb, arb]]
+
+_FAR = 4
+"""A positive interval whose ends are further apart than this factor is halved on the logarithmic scale."""
+
+
+def positive(
+    expression: sp.Expr,
+    box: Mapping[sp.Symbol, tuple[Any, Any]],
+    *,
+    budget: int = 20_000,
+    precision: int = PRECISION,
+) -> Certificate:
+    """Certify that an expression is positive on a closed box.
+
+    Each part is decided by the ball of the expression, or by the mean value form f(c) + f'(box)(box - c); if neither
+    decides, it is halved in the direction that contributes most.
+
+    Parameters
+    ----------
+    expression
+        As :func:`~scansnap_core.theory.certify.enclose` takes it.
+    box
+        For each symbol its two ends, both included: numbers, SymPy numbers or balls, rounded outwards.
+    budget
+        How many parts are looked at.
+    precision
+        In bits.
+
+    Returns
+    -------
+    Certificate
+        Proved if every part was decided. Else its gap is a point at which the expression is certainly not positive, or
+        the first part that wasn't decided, with its coordinates.
+
+    Raises
+    ------
+    BadInput
+        If an end is infinite or the ends are in the wrong order.
+
+    Examples
+    --------
+    >>> from sympy import Symbol, exp
+    >>> u = Symbol("u")
+    >>> positive(exp(u) - 1 - u, {u: (1, 2)}).proved
+    True
+    >>> positive(exp(u) - 3 - u, {u: (1, 2)}).gap
+    'u = 1.5: -0.0183109'
+    """
+    symbols = list(box)
+    with ctx.workprec(precision):
+        whole = [_ends(symbol, *box[symbol]) for symbol in symbols]
+        value = compiled(expression, symbols)
+        slopes = [compiled(sp.diff(expression, symbol), symbols) for symbol in symbols]
+        return _cover(value, slopes, symbols, whole, budget)
+
+
+def _cover(value: Compiled, slopes: list[Compiled], symbols: list[sp.Symbol], whole: Ends, budget: int) -> Certificate:
+    waiting, seen = [whole], 0
+    while waiting:
+        part = waiting.pop()
+        seen += 1
+        balls = [between(*ends) for ends in part]
+        if value(balls) > 0:
+            continue
+        middle = [_middle(*ends) for ends in part]
+        at_middle = value(middle)
+        if at_middle <= 0:
+            where = ", ".join(f"{s} = {written(m)}" for s, m in zip(symbols, middle, strict=True))
+            return _boxes(seen, f"{where}: {written(at_middle)}")
+        spreads = [slope(balls) * (b - m) for slope, b, m in zip(slopes, balls, middle, strict=True)]
+        if at_middle + sum(spreads, arb(0)) > 0:
+            continue
+        if seen >= budget:
+            where = ", ".join(f"{s} in [{written(a)}, {written(b)}]" for s, (a, b) in zip(symbols, part, strict=True))
+            return _boxes(seen, f"{where}: undecided after {seen} boxes")
+        widest = _direction(spreads, part)
+        low, high = part[widest]
+        halves = (middle[widest], high), (low, middle[widest])
+        waiting += [[half if i == widest else ends for i, ends in enumerate(part)] for half in halves]
+    return _boxes(seen)
+
+
+def _boxes(seen: int, gap: str = "") -> Certificate:
+    return Certificate("interval", not gap, f"{seen} {'box' if seen == 1 else 'boxes'}", gap)
+
+
+def _ends(symbol: sp.Symbol, low: Any, high: Any) -> tuple[arb, arb]:
+    first, last = ball(low).lower(), ball(high).upper()
+    if not (first.is_finite() and last.is_finite() and first <= last):
+        rule = "a box has finite ends, the smaller one first"
+        raise BadInput(value=f"{symbol} from {low} to {high}", rule=rule, remedy="substitute for an infinite end")
+    return first, last
+
+
+def _middle(low: arb, high: arb) -> arb:
+    far = low > 0 and high > _FAR * low
+    return (low * high).sqrt().mid() if far else ((low + high) / 2).mid()
+
+
+def _direction(spreads: list[arb], part: Ends) -> int:
+    if all(spread.is_finite() for spread in spreads):
+        sizes = [float(spread.abs_upper()) for spread in spreads]
+    else:
+        sizes = [float((high - low).mid() / (1 + abs(low.mid()))) for low, high in part]
+    return max(range(len(sizes)), key=sizes.__getitem__)
+
+
+def positive_from_zero(
+    expression: sp.Expr, variable: sp.Symbol, end: Any, order: int, *, budget: int = 20_000, precision: int = PRECISION
+) -> Certificate:
+    """Certify that an expression with a zero at 0 is positive on (0, end].
+
+    Near 0 no ball of it can be positive. But if its derivatives below some order vanish at 0, and that one is positive
+    from 0 to a point, then by Taylor's theorem so is the expression.
+
+    Parameters
+    ----------
+    expression
+        In the one variable, smooth on [0, end].
+    variable, end
+    order
+        Of the zero: how many derivatives, from the 0th on, vanish at 0. Each is checked exactly.
+    budget, precision
+        As :func:`positive` takes them, for each of the two parts.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> from sympy import Symbol, exp
+    >>> u = Symbol("u")
+    >>> positive_from_zero(exp(u) - 1 - u, u, 3, order=2).proved
+    True
+    """
+    derivative = expression
+    for number in range(order):
+        if sp.simplify(derivative.subs(variable, 0)) != 0:
+            return Certificate("interval", False, "", f"{variable} = 0: derivative {number} doesn't vanish")
+        derivative = sp.diff(derivative, variable)
+    start = ball(end)
+    for _ in range(40):
+        near = positive(derivative, {variable: (0, start)}, budget=200, precision=precision)
+        if near:
+            break
+        start = start / 2
+    else:
+        return near
+    far = positive(expression, {variable: (start, end)}, budget=budget, precision=precision)
+    return Certificate("interval", far.proved, f"derivative {order} near 0: {near.how}; beyond: {far.how}", far.gap)
+
+
+def at(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int = PRECISION) -> Certificate:
+    """Certify that an expression is positive at a point, or a number if it has no symbols."""
+    value = enclose(expression, values, precision)
+    where = ", ".join(f"{symbol} = {written(ball(number))}" for symbol, number in values.items())
+    how = f"at {where}" if values else "a number"
+    return Certificate("interval", bool(value > 0), how, "" if value > 0 else f"{how}: {written(value)}")

@@ -1,0 +1,97 @@
+"""Overlap matrices of any number of classes: aI + bJ where all overlaps are equal, and E beside E' in general."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from scansnap_core.theory.formulas import K
+
+ONES = sp.OneMatrix(K, K)
+"""The matrix of ones."""
+
+E_word, E_prime_word = sp.symbols("E Eprime", commutative=False)
+"""E and E' as letters that don't commute; E E' = E' E = E - E' is all that (I + E)(I - E') = I says of them."""
+
+
+def as_pair(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
+    """The a and b of a product of matrices aI + bJ, for every size K.
+
+    Parameters
+    ----------
+    expression
+        Sums and products of ``Identity(K)``, ``OneMatrix(K, K)`` and scalars, K the symbol of the registry.
+
+    Returns
+    -------
+    a, b
+        Simplified; the expression is aI + bJ.
+
+    Examples
+    --------
+    >>> as_pair((sp.Identity(K) + ONES) * (sp.Identity(K) + ONES))
+    (1, K + 2)
+    """
+    one, ones = sp.symbols("one ones")
+    total = sp.expand(_word(expression, one, ones))
+    a, b = sp.S.Zero, sp.S.Zero
+    for (units, times), coefficient in sp.Poly(total, one, ones).terms():
+        if times:
+            b += coefficient * K ** (times - 1)
+        else:
+            a += coefficient if units else 0
+    return sp.simplify(a), sp.simplify(b)
+
+
+def _word(expression: sp.MatrixExpr, one: sp.Symbol, ones: sp.Symbol) -> sp.Expr:
+    """As a polynomial in two letters that commute, as I and J do."""
+    match expression:
+        case sp.Identity():
+            return one
+        case sp.OneMatrix():
+            return ones
+        case sp.MatAdd():
+            return sum(_word(part, one, ones) for part in expression.args)
+        case sp.MatMul():
+            return sp.prod(_word(part, one, ones) if part.is_Matrix else part for part in expression.args)
+        case sp.MatPow():
+            return _word(expression.base, one, ones) ** expression.exp
+    return expression
+
+
+def normal_form(word: sp.Expr) -> sp.Expr:
+    """A polynomial in E and E', with no product of the two left in it.
+
+    Two of them are equal for every E with an E' if their normal forms are. Scalars are commutative symbols, I is 1.
+
+    Examples
+    --------
+    >>> normal_form((1 + E_word) * (1 - E_prime_word))
+    1
+    >>> normal_form(E_word * (1 - E_prime_word))
+    Eprime
+    """
+    mixed = {E_word * E_prime_word: E_word - E_prime_word, E_prime_word * E_word: E_word - E_prime_word}
+    current = sp.expand(word)
+    while (reduced := sp.expand(sp.Add(*(_reduced(term, mixed) for term in sp.Add.make_args(current))))) != current:
+        current = reduced
+    return current
+
+
+def _reduced(term: sp.Expr, rules: dict[sp.Expr, sp.Expr]) -> sp.Expr:
+    scalars, letters = term.args_cnc()
+    flat = [base for letter in letters for base in _repeated(letter)]
+    for place in range(len(flat) - 1):
+        pair = flat[place] * flat[place + 1]
+        if pair in rules:
+            return sp.Mul(*scalars) * sp.Mul(*flat[:place]) * rules[pair] * sp.Mul(*flat[place + 2 :])
+    return term
+
+
+def _repeated(letter: sp.Expr) -> list[sp.Expr]:
+    base, power = letter.as_base_exp()
+    return [base] * int(power)
+
+
+def vanishes(word: sp.Expr) -> bool:
+    """Whether a polynomial in E and E' is 0 for every E with an E'."""
+    return bool(normal_form(word) == 0)

@@ -1,0 +1,217 @@
+"""Polynomial inequalities without a box: by z3, by coefficients, and on a ray together with exponentials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy as sp
+import z3
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.ledger import Certificate
+from scansnap_core.theory.certify.balls import enclose
+
+TIMEOUT = 20_000
+"""Milliseconds that z3 gets; what it hasn't decided by then isn't proved."""
+
+_RELATIONS: dict[type, Any] = {
+    sp.StrictGreaterThan: lambda a, b: a > b,
+    sp.GreaterThan: lambda a, b: a >= b,
+    sp.StrictLessThan: lambda a, b: a < b,
+    sp.LessThan: lambda a, b: a <= b,
+    sp.Equality: lambda a, b: a == b,
+    sp.Unequality: lambda a, b: a != b,
+}
+
+
+def decide(claim: Any, *assumptions: Any) -> Certificate:
+    """Certify that a relation between polynomials follows from others, for all real values of their symbols.
+
+    z3 looks for reals that meet all assumptions and not the claim; it is proved if there are none. An exponential or
+    logarithm enters as a symbol of its own, with what is known of it as an assumption, such as s >= 0 for
+    s = e^u - 1 - u.
+
+    Parameters
+    ----------
+    claim, assumptions
+        SymPy relations or Boolean combinations of them, of polynomials with rational coefficients. The sign that a
+        symbol was made with is assumed too. A quotient's denominator has to be other than 0 by the
+        assumptions, for z3 gives a division by 0 any value.
+
+    Returns
+    -------
+    Certificate
+        Its gap is a counterexample, or that z3 gave up.
+
+    Examples
+    --------
+    >>> from sympy import symbols
+    >>> x, y = symbols("x y", real=True)
+    >>> decide(x**2 + y**2 >= 2 * x * y).proved
+    True
+    >>> decide(x**2 >= x, x >= 0).gap
+    'a counterexample: x = 1/2'
+    """
+    solver = z3.Solver()
+    solver.set("timeout", TIMEOUT)
+    symbols = set[sp.Symbol]().union(*(sp.sympify(given).free_symbols for given in (claim, *assumptions)))
+    for symbol in sorted(symbols, key=str):
+        solver.add(*_signs(symbol))
+    for assumption in assumptions:
+        solver.add(_formula(assumption))
+    solver.add(z3.Not(_formula(claim)))
+    answer = solver.check()
+    how = "z3 finds no counterexample"
+    if answer == z3.unsat:
+        return Certificate("decision", True, how)
+    if answer == z3.unknown:
+        return Certificate("decision", False, "z3", f"z3 gave up: {solver.reason_unknown()}")
+    model = solver.model()
+    letters = sorted((name for name in model.decls() if name.arity() == 0), key=str)
+    point = ", ".join(f"{name} = {model[name]}" for name in letters)
+    return Certificate("decision", False, "z3", f"a counterexample: {point}")
+
+
+def cleared(quotient: sp.Expr) -> sp.Expr:
+    """Numerator times denominator: a polynomial with the sign of a quotient of polynomials, wherever that is defined.
+
+    Examples
+    --------
+    >>> from sympy import symbols
+    >>> x, y = symbols("x y")
+    >>> cleared(x / y - 1)
+    y*(x - y)
+    """
+    numerator, denominator = sp.fraction(sp.together(quotient))
+    return numerator * denominator
+
+
+def _signs(symbol: sp.Symbol) -> list[Any]:
+    """What SymPy knows of a symbol's sign, and would take out of an assumption as true."""
+    letter = _term(symbol)
+    known = {"positive": letter > 0, "negative": letter < 0, "nonnegative": letter >= 0, "nonpositive": letter <= 0}
+    return [relation for name, relation in known.items() if getattr(symbol, f"is_{name}")]
+
+
+def _formula(relation: Any) -> Any:
+    relation = sp.sympify(relation)
+    if relation in (sp.true, sp.false):
+        return z3.BoolVal(bool(relation))
+    if isinstance(relation, sp.And | sp.Or | sp.Not):
+        parts = [_formula(part) for part in relation.args]
+        return {sp.And: z3.And, sp.Or: z3.Or, sp.Not: z3.Not}[relation.func](*parts)
+    if type(relation) not in _RELATIONS:
+        raise BadInput(value=f"{relation}", rule="z3 decides relations", remedy="pass e.g. x >= 0")
+    return _RELATIONS[type(relation)](_term(relation.lhs), _term(relation.rhs))
+
+
+def _term(expression: sp.Expr) -> Any:
+    match expression:
+        case sp.Symbol():
+            return z3.Real(expression.name)
+        case sp.Rational():
+            return z3.Q(int(expression.p), int(expression.q))
+        case sp.Add():
+            return z3.Sum(*map(_term, expression.args))
+        case sp.Mul():
+            return z3.Product(*map(_term, expression.args))
+        case sp.Pow(exp=power) if power.is_Integer:
+            base = z3.Product(*[_term(expression.base)] * abs(int(power)))
+            return base if power > 0 else 1 / base
+    raise BadInput(value=f"{expression}", rule="z3 decides polynomials", remedy="give what isn't one a symbol")
+
+
+def nonnegative_coefficients(expression: sp.Expr, *variables: sp.Symbol) -> Certificate:
+    """Certify that a polynomial is not negative where its variables aren't, because none of its coefficients is.
+
+    Parameters
+    ----------
+    expression
+        A polynomial with rational coefficients. Shift its variables, such as M = 2 + m, to say where they start.
+
+    Returns
+    -------
+    Certificate
+        Its gap is the first negative coefficient.
+
+    Examples
+    --------
+    >>> from sympy import symbols
+    >>> m, s = symbols("m s")
+    >>> nonnegative_coefficients((1 + m) ** 2 - m, m).proved
+    True
+    >>> nonnegative_coefficients((1 + m) ** 2 - 3 * m, m).gap
+    'the coefficient of m is -1'
+    """
+    polynomial = sp.Poly(sp.expand(expression), *variables)
+    terms = polynomial.terms()
+    for powers, coefficient in terms:
+        if not coefficient.is_nonnegative:
+            monomial = sp.prod(v**p for v, p in zip(variables, powers, strict=True))
+            return Certificate("algebra", False, "coefficients", f"the coefficient of {monomial} is {coefficient}")
+    return Certificate("algebra", True, f"{len(terms)} coefficients, none negative")
+
+
+def positive_on_ray(expression: sp.Expr, variable: sp.Symbol, start: Any) -> Certificate:
+    """Certify that a sum of polynomials times exponentials e^(kx) is positive beyond a point, up to infinity.
+
+    A function that isn't negative at the start and rises is positive beyond it, and a factor e^(-kx) changes no sign.
+    So the exponentials are taken away, the lowest first, by differentiating until its polynomial is gone; the
+    polynomial that is left has no root on the ray, by Sturm's theorem.
+
+    Parameters
+    ----------
+    expression
+        A sum of p_k(x) e^(kx), k = 0, 1, 2..., rational coefficients.
+    variable
+    start
+        A rational number. The expression may be 0 there.
+
+    Returns
+    -------
+    Certificate
+        Not proved does not mean false: some derivative may be negative where the function isn't.
+
+    Examples
+    --------
+    >>> from sympy import Symbol, exp
+    >>> u = Symbol("u")
+    >>> positive_on_ray(exp(u) - 1 - u - u**2 / 2, u, 0).proved
+    True
+    >>> positive_on_ray(exp(u) - 1 - u - u**2, u, 0).gap
+    'derivative 2 at u = 0 is -1'
+    """
+    start = sp.Rational(start)
+    parts = _exponentials(expression, variable)
+    derivatives = 0
+    while len(parts) > 1:
+        lowest = min(parts)
+        parts = {k - lowest: polynomial for k, polynomial in parts.items()}
+        while 0 in parts:
+            exact = sum(polynomial.eval(start) * sp.exp(k * start) for k, polynomial in parts.items())
+            if not _is_nonnegative(exact):
+                where = f"derivative {derivatives} at {variable} = {start}"
+                return Certificate("algebra", False, "derivatives", f"{where} is {exact}")
+            parts = {k: polynomial.diff() + k * polynomial for k, polynomial in parts.items()}
+            parts = {k: polynomial for k, polynomial in parts.items() if not polynomial.is_zero}
+            derivatives += 1
+    (polynomial,) = parts.values()
+    beyond = polynomial.count_roots(start, None) - (polynomial.eval(start) == 0)
+    if polynomial.LC() <= 0 or beyond:
+        return Certificate("algebra", False, "Sturm", f"{polynomial.as_expr()} isn't positive beyond {start}")
+    return Certificate("algebra", True, f"{derivatives} derivatives, then Sturm")
+
+
+def _exponentials(expression: sp.Expr, variable: sp.Symbol) -> dict[int, sp.Poly]:
+    base = sp.Dummy("base")
+    polynomial = sp.Poly(sp.powsimp(sp.expand(expression)).subs(sp.exp(variable), base).expand(), base)
+    found = {power: sp.Poly(part, variable) for (power,), part in polynomial.terms()}
+    rational = all(part.get_domain() in (sp.QQ, sp.ZZ) for part in found.values())
+    if not rational:
+        rule = "polynomials with rational coefficients times exponentials of the one variable"
+        raise BadInput(value=f"{expression}", rule=rule, remedy="give its other symbols values")
+    return found
+
+
+def _is_nonnegative(exact: sp.Expr) -> bool:
+    return bool(exact >= 0) if exact.is_Rational else bool(enclose(exact, {}) > 0)

@@ -1,0 +1,182 @@
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from scansnap_core import BadInput
+from scansnap_core.book.errata import ERRATA_FILE, RANKS, errata_html, errata_json, read_errata
+from scansnap_core.book.stored import read_stored
+from scansnap_core.cli import main
+from scansnap_core.ledger.entries import JUDGES, Refutation
+from tests.book.test_board import ROOT, SLIP, url, write_chapter
+
+REPAIRED = SLIP.__dict__
+LACKING = Refutation(**REPAIRED | {"what": "size", "repair": "", "condition": "dominance", "judges": "proof"})
+ENTRIES: list[dict[str, Any]] = [
+    {"number": "E2", "rank": "slip", "because": "none", "places": [{"page": "lemma_03", "what": "rate <s>"}]},
+    {
+        "number": "E4",
+        "rank": "conclusion",
+        "because": "it falls & rises",
+        "places": [{"page": "theorem_3", "what": "size"}, {"page": "one_path", "what": "rate <s>"}],
+    },
+]
+
+
+def write_errata(book: Path, entries: list[dict[str, Any]], retired: tuple[str, ...] = ()) -> None:
+    (book / ERRATA_FILE).parent.mkdir(exist_ok=True)
+    (book / ERRATA_FILE).write_text(yaml.safe_dump({"retired": list(retired), "errata": entries}))
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """Two errata: one of Lemma 3, one seen at Theorem 3 and at a page beyond."""
+    write_chapter(tmp_path, "lemma_03", SLIP)
+    write_chapter(tmp_path, "theorem_3", LACKING)
+    write_chapter(tmp_path, "one_path", SLIP)
+    write_errata(tmp_path, ENTRIES, ("E1",))
+    return tmp_path
+
+
+def test_errata_stand_by_rank_whatever_their_numbers(book: Path) -> None:
+    assert [erratum.number for erratum in read_errata(book)] == ["E4", "E2"]
+    fifth = {"number": "E5", "rank": "conclusion", "because": "b", "places": ENTRIES[1]["places"][1:]}
+    write_errata(book, [ENTRIES[0], fifth, ENTRIES[1] | {"places": ENTRIES[1]["places"][:1]}])
+    assert [erratum.number for erratum in read_errata(book)] == ["E5", "E4", "E2"]
+
+
+def test_an_erratum_is_drawn_with_its_anchor_and_cells(book: Path) -> None:
+    drawn = errata_html(book, url, "conclusion")
+    section = ElementTree.fromstring(drawn)
+    assert (section.get("id"), section.get("class")) == ("e4", "ss-erratum")
+    assert [a.get("href") for a in section.iter("a")] == [
+        "#e4",
+        "pages/theorem_3.html?a&b#refutation-1",
+        "pages/one_path.html?a&b#refutation-1",
+    ]
+    assert "Lemma 3, Eqn 43" in drawn
+    assert JUDGES["proof"] in drawn
+    terms = {div[0].text: "".join(div[1].itertext()) for div in section.iter("div")}
+    assert terms == {
+        "printed": "1",
+        "lacks": "dominance",
+        "evidence": "size: 0.7, required ≤ 0.5; repaired 0.1 (with \\(1-\\rho\\))",
+        "consequence": "slower",
+        "ranked here because": "it falls & rises",
+    }
+    slip = errata_html(book, url, "slip")
+    assert "<dt>should read</dt>" in slip
+    assert "rate &lt;s&gt;" in slip
+    assert r'<span class="math notranslate nohighlight">\(1-\rho\)</span>' in slip
+    assert "No chapter has refuted anything" in errata_html(book, url, "constant")
+
+
+def test_an_unknown_rank_is_not_drawn(book: Path) -> None:
+    with pytest.raises(BadInput, match="the ranks are conclusion, constant, slip"):
+        errata_html(book, url, "grave")
+
+
+def change(place: str, value: Any) -> Callable[[list[dict[str, Any]]], None]:
+    return lambda entries: entries[0].__setitem__(place, value)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (change("number", "E4"), "number E4: it is another erratum's"),
+        (change("number", "E1"), "number E1: it is another erratum's, or was"),
+        (change("number", "E"), "number 'E'"),
+        (change("number", 2), "number 2"),
+        (change("rank", "grave"), "E2, rank 'grave'"),
+        (change("because", " "), "E2, because"),
+        (change("places", []), "E2, places"),
+        (change("places", [{"page": "lemma_03"}]), "E2, places"),
+        (change("places", [{"page": "lemma_03", "what": "rate"}]), "E2, lemma_03: 'rate': no chapter stores"),
+        (change("places", [{"page": "theorem_3", "what": "size"}]), "E4, theorem_3: 'size': no chapter stores"),
+        (change("weight", 3), "an erratum has number, rank"),
+        (lambda entries: entries.pop(0), "lemma_03: 'rate <s>': 1 refutations have no number"),
+        (lambda entries: entries.clear(), "3 refutations have no number"),
+    ],
+)
+def test_numbers_and_refutations_must_agree(
+    book: Path, spoil: Callable[[list[dict[str, Any]]], None], said: str
+) -> None:
+    entries = json.loads(json.dumps(ENTRIES))
+    spoil(entries)
+    write_errata(book, entries, ("E1",))
+    with pytest.raises(BadInput, match=re.escape(said)) as refused:
+        read_errata(book)
+    assert str(ERRATA_FILE) in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["", "- E1", "errata: []", "{retired: [1], errata: []}", "{retired: [], errata: {"])
+def test_an_unreadable_file_is_refused(book: Path, text: str) -> None:
+    (book / ERRATA_FILE).write_text(text)
+    with pytest.raises(BadInput, match="a mapping with the lists retired and errata"):
+        read_errata(book)
+
+
+def test_a_book_without_refutations_needs_no_file(tmp_path: Path) -> None:
+    write_chapter(tmp_path, "lemma_08")
+    assert read_errata(tmp_path) == []
+
+
+def test_the_books_own_errata_are_all_numbered_and_ranked() -> None:
+    errata = read_errata(ROOT)
+    seen = Counter((place.page.id, place.number) for erratum in errata for place in erratum.places)
+    stored = read_stored(ROOT).verdicts
+    assert seen == Counter((p, n + 1) for p, v in stored.items() for n in range(len(v.get("refutations", []))))
+    assert {erratum.rank for erratum in errata} == set(RANKS)
+
+
+def test_scripts_get_what_the_page_shows(book: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    errata = errata_json(book)
+    assert errata["retired"] == ["E1"]
+    first, second = errata["errata"]
+    assert (first["number"], first["rank"], first["address"]) == ("E4", "conclusion", "chapters/errata.html#e4")
+    assert [place["page"] for place in first["places"]] == ["theorem_3", "one_path"]
+    assert second["places"] == [
+        {
+            "paper": "tian2023",
+            "place": "Lemma 3, Eqn 43",
+            "judges": "claim",
+            "printed": "1",
+            "repair": "$1-\\rho$",
+            "condition": "",
+            "evidence": {"witness": "empirical", "what": "rate <s>", "measured": "0.7", "required": "≤ 0.5"},
+            "repaired": {"measured": "0.1", "what": "with $1-\\rho$"},
+            "consequence": "slower",
+            "page": "lemma_03",
+            "address": "chapters/some/lemma_03.html#refutation-1",
+        }
+    ]
+    assert main(["errata", "--book", str(book), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == errata
+
+
+def test_the_page_describes_every_key_for_scripts() -> None:
+    errata = errata_json(ROOT)
+    keys = {*errata, *errata["errata"][0]}
+    for place in errata["errata"][0]["places"]:
+        keys |= {*place, *place["evidence"], *place["repaired"]}
+    described = (ROOT / "chapters" / "errata.md").read_text().partition("## To cite")[2]
+    assert keys - set(re.findall(r"`(\w+)`", described)) == set()
+
+
+def test_the_command_lists_by_rank(book: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["errata", "--book", str(book)]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
+        "conclusion:",
+        "E4",
+        "constant:",
+        "slip:",
+        "E2",
+    ]
+    assert main(["errata", "--book", str(book / "nowhere")]) == 2
+    assert "nowhere" in capsys.readouterr().err

@@ -1,0 +1,123 @@
+from typing import Any
+
+import pytest
+
+from scansnap_core import BadInput
+from scansnap_core.book.claims import claims_of
+from scansnap_core.ledger import (
+    VERDICT_MIME,
+    WITNESSES,
+    Certificate,
+    Chapter,
+    FalseProved,
+    NotProved,
+    all_of,
+    display,
+)
+
+
+@pytest.fixture
+def outputs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    shown: list[dict[str, Any]] = []
+    monkeypatch.setattr(display, "show", lambda output: shown.append(output._repr_mimebundle_()))
+    return shown
+
+
+@pytest.fixture
+def chapter(outputs: list[dict[str, Any]]) -> Chapter:
+    chapter = Chapter("lemma_06")
+    for name in WITNESSES:
+        chapter.witness(name).check(f"{name} error", 0.1, "<=", 0.5, control=0.7, control_is="another exponent")
+    return chapter
+
+
+def below_two(number: float) -> Certificate:
+    return Certificate("interval", number < 2, "3 boxes", "" if number < 2 else f"x in [1.9, {number}]")
+
+
+def prove(chapter: Chapter, claim: float = 1.5, control: float = 2.5, **texts: Any) -> None:
+    said = {"control_is": "a larger number", "region": "all $x > 0$", **texts}
+    chapter.witness("proved").prove("x is below 2", below_two, claim, control=control, **said)
+
+
+def test_a_proof_says_region_kind_and_where_the_control_stops(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
+    prove(chapter)
+    assert outputs[-1]["text/plain"] == (
+        "∎ proved: x is below 2\n"
+        "    region: all $x > 0$\n"
+        "    proved by: interval arithmetic, with a lemma where a region has no end\n"
+        "    assumes: none\n"
+        "    what was done: 3 boxes\n"
+        "    control, which must be refused: stops at x in [1.9, 2.5] (a larger number)"
+    )
+    assert 'class="ss-check ss-proved"' in outputs[-1]["text/html"]
+
+
+def test_what_is_not_proved_names_the_box(chapter: Chapter) -> None:
+    with pytest.raises(NotProved, match=r"Lemma 6, proved, 'x is below 2': 3 boxes; it stops at x in \[1.9, 2.0\]"):
+        prove(chapter, claim=2.0)
+
+
+def test_a_control_that_is_proved_is_refused(chapter: Chapter) -> None:
+    with pytest.raises(FalseProved, match=r"the control \(a larger number\) is proved as well"):
+        prove(chapter, control=1.9)
+
+
+@pytest.mark.parametrize("empty", ["region", "assumptions", "control_is"])
+def test_every_text_says_something(chapter: Chapter, empty: str) -> None:
+    with pytest.raises(BadInput, match=f"{empty} = ''"):
+        prove(chapter, 1.5, 2.5, **{empty: ""})
+
+
+def test_a_proof_returns_a_certificate(chapter: Chapter) -> None:
+    with pytest.raises(BadInput, match="returns a certificate"):
+        chapter.witness("proved").prove(
+            "x",
+            lambda number: number < 2,
+            1,
+            control=3,
+            control_is="larger",
+            region="all",
+        )
+
+
+def test_each_thing_is_proved_once(chapter: Chapter) -> None:
+    prove(chapter)
+    with pytest.raises(BadInput, match="checks each thing once"):
+        prove(chapter)
+
+
+def test_the_verdict_stores_proofs_and_what_is_left(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
+    prove(chapter, sampled="x above 100")
+    chapter.witness("proved").leave("numeric error", "no tail lemma yet")
+    chapter.conclude()
+    verdict = outputs[-1][VERDICT_MIME]
+    assert verdict["witnesses"]["proved"] == {"checks": 1, "refutations": 0}
+    assert verdict["proofs"][0]["kind"] == "interval"
+    assert verdict["proofs"][0]["sampled"] == "x above 100"
+    assert verdict["sampled"] == [{"witness": "sampled", "what": "numeric error", "why": "no tail lemma yet"}]
+    assert claims_of(verdict)["proved"] == ["∎ x is below 2: all $x > 0$", "◌ only sampled: numeric error"]
+    assert "proved: checks 1" in outputs[-1]["text/plain"]
+
+
+def test_without_proofs_the_verdict_has_no_word_of_them(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
+    chapter.conclude()
+    assert set(outputs[-1][VERDICT_MIME]["witnesses"]) == set(WITNESSES)
+    assert "proofs" not in outputs[-1][VERDICT_MIME]
+    assert "proved" not in outputs[-1]["text/plain"]
+
+
+def test_only_a_recorded_check_can_be_left_to_its_sweep(chapter: Chapter) -> None:
+    with pytest.raises(BadInput, match="no check of this name"):
+        chapter.witness("proved").leave("another error", "too hard")
+    with pytest.raises(BadInput, match="why = ' '"):
+        chapter.witness("proved").leave("numeric error", " ")
+
+
+def test_steps_are_proved_together_or_name_the_first_gap() -> None:
+    good, bad = below_two(1), below_two(3)
+    assert all_of(first=good, second=good).kind == "interval"
+    whole = all_of(first=good, the_end=True)
+    assert (whole.kind, whole.proved, whole.how) == ("steps", True, "first (3 boxes); the end")
+    assert all_of(first=good, second=bad, third=False).gap == "second: x in [1.9, 3]"
+    assert all_of(first=good, third=False).gap == "third: it is false"

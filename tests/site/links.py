@@ -1,0 +1,64 @@
+"""Where a site's pages lead: each link has to end at a file, an anchor in it, or a setting that the lab takes."""
+
+from __future__ import annotations
+
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from lab import setting_of
+
+from scansnap_core.bad_input import BadInput
+from tests.site.book import ROOT
+
+ADDRESSES = {"href", "src", "xlink:href", "poster", "data"}
+
+
+class Page(HTMLParser):
+    """What a page links to, what can be linked in it, and whether it holds a lab."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+        self.anchors: set[str] = {"", "top"}
+        self.has_lab = False
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ADDRESSES and value is not None:
+                self.links.add(value)
+            if name == "id" or (name == "name" and tag == "a"):
+                self.anchors.add(value or "")
+            self.has_lab = self.has_lab or (name, value) == ("class", "ss-lab")
+
+
+@cache
+def read_page(path: Path) -> Page:
+    return Page(path.read_text(encoding="utf8"))
+
+
+def fault_of(link: str, page: Path) -> str:
+    """What is wrong with a link on a page, or nothing."""
+    address = urlsplit(link)
+    if address.scheme or address.netloc:
+        return ""
+    target = (page.parent / unquote(address.path)).resolve() if address.path else page
+    if not target.is_file():
+        return f"{link}: no such file"
+    anchor = unquote(address.fragment)
+    if target.suffix != ".html" or anchor in read_page(target).anchors:
+        return ""
+    if not (read_page(target).has_lab and "=" in anchor):
+        return f"{link}: no such anchor"
+    try:
+        setting_of(anchor, ROOT)
+    except (BadInput, ValueError) as fault:
+        return f"{link}: {fault}"
+    return ""
+
+
+def broken_links(page: Path) -> list[str]:
+    """The faults of all links that a built page holds."""
+    return sorted(fault for link in read_page(page).links if (fault := fault_of(link, page)))

@@ -1,0 +1,89 @@
+"""The page of equations: what it says of an equation, and where its links lead on the built site."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import check_anchors
+import equations as extension
+from docutils import nodes
+from docutils.utils import new_document
+
+from scansnap_core.book.equations import Equation, Trial, read_equations
+from scansnap_core.ledger import read_pages
+from tests.site.book import ROOT
+
+LEMMA = read_pages(ROOT)["lemma_06"]
+ENTRY = {"witness": "numeric", "what": "size *of* $h^*$ <b>", "condition": "", "repair": ""}
+
+
+def equation(number: int, *trials: Trial, unsure: str = "") -> Equation:
+    return Equation(number, "Sec. 1", "step", LEMMA, "x^2", trials, unsure)
+
+
+def drawn(*equations: Equation) -> str:
+    return extension.page(list(equations), lambda page_id: f"{page_id}.html")
+
+
+def test_an_untouched_equation_is_red_and_counted() -> None:
+    page = drawn(equation(1, Trial(LEMMA, "check-1", ENTRY, False)), equation(2))
+    assert "- **1** hold in numbers" in page
+    assert "- **1** are tried nowhere" in page
+    assert '<a class="ss-fails" href="#eq-2" title="untouched">2</a>' in page
+    assert '<a class="ss-holds" href="#eq-1" title="holds">1</a>' in page
+    assert "tried nowhere" not in drawn(equation(1, Trial(LEMMA, "check-1", ENTRY, False)))
+
+
+def test_an_equation_shows_its_formula_its_trials_and_what_is_unsure() -> None:
+    refutation = Trial(LEMMA, "refutation-3", ENTRY | {"repair": "twice"}, True)
+    page = drawn(equation(7, Trial(LEMMA, "check-2", ENTRY, False), refutation, unsure="a sign"))
+    assert "(eq-7)=\n### (7)\n\n$$\nx^2\n$$" in page
+    assert '<a href="lemma_06.html#check-2">Lemma 6</a>, numeric: size \\*of\\* $h^*$ &lt;b&gt;' in page
+    assert '<a href="lemma_06.html#refutation-3">' in page
+    assert "Repair: twice." in page
+    assert "fails as printed" in page
+    assert "a sign" in page
+
+
+def test_checks_get_their_ids_in_their_order() -> None:
+    document = new_document("page")
+    for css in ("ss-check ss-numeric", "ss-refutation ss-numeric", "ss-check ss-symbolic"):
+        markup = f'<section class="{css}"><p>x</p></section>'
+        document += nodes.raw(markup, markup, format="html")
+    check_anchors.anchor_checks(None, document, "page")  # type: ignore[arg-type]
+    opened = [node.astext().partition(">")[0] for node in document.findall(nodes.raw)]
+    assert opened == [
+        '<section id="check-1" class="ss-check ss-numeric"',
+        '<section class="ss-refutation ss-numeric"',
+        '<section id="check-2" class="ss-check ss-symbolic"',
+    ]
+
+
+def text_of(markup: str) -> str:
+    return " ".join(unescape(re.sub("<[^>]*>", "", markup)).replace("\\(", "$").replace("\\)", "$").split())
+
+
+def test_links_lead_to_the_cells_that_try_the_equations(site: Path) -> None:
+    page = (site / "chapters" / "equations.html").read_text(encoding="utf8")
+    assert re.findall(r'id="(eq-\d+)"', page) == [f"eq-{number}" for number in range(1, 139)]
+    folders = {path.stem: path.parent.name for path in (ROOT / "chapters").rglob("*.ipynb")}
+    chapters = {
+        name: (site / "chapters" / folder.replace("chapters", "") / f"{name}.html").read_text(encoding="utf8")
+        for name, folder in folders.items()
+    }
+    trials = [trial for equation in read_equations(ROOT) for trial in equation.trials]
+    links = re.findall(r'<a href="(?:\w+/)?(\w+)\.html#((?:check|refutation)-\d+)"', page)
+    assert links == [(trial.page.id, trial.anchor) for trial in trials]
+    for trial in trials:
+        places = chapters[trial.page.id].split(f'id="{trial.anchor}"')
+        assert len(places) == 2, (trial.page.id, trial.anchor)
+        head = re.search(r'<span class="ss-what">(.*?)</span></p>', places[1], re.DOTALL)
+        assert head, (trial.page.id, trial.anchor)
+        assert text_of(head[1]) == " ".join(trial.entry["what"].split())
+
+
+def test_the_code_page_leads_to_the_equations(site: Path) -> None:
+    page = (site / "chapters" / "modules.html").read_text(encoding="utf8")
+    assert 'href="equations.html#eq-85"' in page

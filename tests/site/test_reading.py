@@ -1,0 +1,125 @@
+"""What helps with reading a page: code that is folded until it's asked for, and what the symbols mean."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from docutils import nodes
+from docutils.core import publish_doctree
+from myst_parser.parsers.docutils_ import Parser
+from playwright.sync_api import Page
+from symbols import SYMBOL_ROW, meant_by, notation_rows
+from tex_symbols import symbols
+
+PAGE = "chapters/statements/lemma_06.html"
+FOLDED = "details.above-input"
+OPEN = f"document.querySelectorAll('{FOLDED}[open]').length"
+# What is folded at each frame that is painted while a page loads
+WATCH = f"""window.folded = [];
+(function look() {{
+  window.folded.push(document.querySelectorAll('{FOLDED}:not([open])').length);
+  if (document.readyState !== 'complete') requestAnimationFrame(look);
+}})();"""
+
+
+def test_a_switch_opens_all_code_and_remembers(site: Path, page: Page) -> None:
+    page.goto((site / PAGE).as_uri())
+    switch = page.locator(".ss-code-switch")
+    cells = page.locator(FOLDED).count()
+    assert cells > 3
+    assert (switch.get_attribute("aria-pressed"), page.evaluate(OPEN)) == ("false", 0)
+    switch.focus()
+    page.keyboard.press("Enter")
+    assert (switch.get_attribute("aria-pressed"), page.evaluate(OPEN)) == ("true", cells)
+
+    page.add_init_script(WATCH)
+    page.goto((site / "chapters/statements/theorem_4.html").as_uri())
+    assert page.locator(".ss-code-switch").get_attribute("aria-pressed") == "true"
+    assert page.evaluate(OPEN) == page.locator(FOLDED).count() > 3
+    assert set(page.evaluate("window.folded")) == {0}  # nothing jumped
+
+    page.locator(".ss-code-switch").focus()
+    page.keyboard.press("Space")
+    page.reload()
+    assert (page.locator(".ss-code-switch").get_attribute("aria-pressed"), page.evaluate(OPEN)) == ("false", 0)
+
+
+def test_a_cell_of_its_own_still_opens(site: Path, page: Page) -> None:
+    page.goto((site / PAGE).as_uri())
+    page.locator(f"{FOLDED} summary").first.click()
+    assert page.evaluate(OPEN) == 1
+
+
+def test_pages_without_folded_code_have_no_switch(site: Path) -> None:
+    for name, switches in ((PAGE, 1), ("chapters/lab.html", 0), ("search.html", 0)):
+        assert (site / name).read_text(encoding="utf8").count(
+            '<button type="button" class="btn btn-sm ss-code-switch'
+        ) == switches
+
+
+def symbols_listed(site: Path, name: str) -> list[str]:
+    text = (site / name).read_text(encoding="utf8")
+    shown = text.partition('<details class="ss-symbols">')[2].partition("</details>")[0]
+    return re.findall(rf'href="[./]*notation\.html#{SYMBOL_ROW}([\w-]+)"', shown)
+
+
+def test_a_page_lists_its_symbols(site: Path) -> None:
+    listed = symbols_listed(site, PAGE)
+    assert {"h", "eta-Y", "M"} <= set(listed)
+    assert len(listed) == len(set(listed))
+    assert not {"chi", "B", "xi"} & set(listed)  # Lemma 6 doesn't speak of them
+    assert {"chi", "B", "xi", "r"} <= set(symbols_listed(site, "chapters/statements/theorem_3.html"))
+    assert symbols_listed(site, "chapters/notation.html") == []
+
+
+def test_the_list_unfolds_and_leads_to_the_row(site: Path, page: Page) -> None:
+    page.goto((site / PAGE).as_uri())
+    page.locator(".ss-symbols summary").focus()
+    page.keyboard.press("Enter")
+    link = page.locator(".ss-symbols a[href$='#symbol-eta-Y']")
+    link.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/notation.html#symbol-eta-Y")
+    assert "learning rate" in page.locator("tr:target").inner_text()
+
+
+TABLE = """| paper | meaning |
+| --- | --- |
+| $\\gamma\\iota_n$ | two |
+| $\\gamma(t)$, Lemma 9 | speed |
+| $f_n$, $F$ | seen |
+| $E'$ | corrected |
+| $n = x_{T+1}$ | label |
+| LN | no formula |
+
+| other | table |
+| --- | --- |
+| $Q$ | nothing |
+"""
+
+
+@pytest.fixture
+def doctree() -> nodes.document:
+    settings = {"myst_enable_extensions": ["dollarmath"]}
+    return publish_doctree(TABLE, parser=Parser(), settings_overrides=settings)
+
+
+@pytest.mark.parametrize(
+    ("tex", "meaning"),
+    [
+        (r"\gamma(s)", "speed"),  # the row in which it stands alone
+        (r"\iota", "two"),
+        (r"\dot f_{nl}", "seen"),
+        ("f", None),  # a letter that has an index there means something else without one
+        ("E'_{nn}", "corrected"),
+        ("E", None),
+        ("n", "label"),
+        ("x_{T+1}", None),
+        ("Q", None),
+    ],
+)
+def test_a_symbol_has_the_meaning_of_its_row(tex: str, meaning: str | None, doctree: nodes.document) -> None:
+    row = meant_by(symbols(tex)[0], notation_rows(doctree))
+    assert (row and row.meaning.astext()) == meaning

@@ -1,0 +1,156 @@
+"""The search, on the built site from the disk: what a reader asks for stands among the first results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from book_search import documents_of, equations_in
+from page_text import parts_of
+from playwright.sync_api import Page
+from tex_symbols import symbols
+
+# A query, and an address that one of the first results must begin with
+QUERIES = {
+    "(88)": "chapters/statements/theorem_1",
+    "88": "chapters/statements/theorem_1",
+    "equation 45": "chapters/statements/lemma_06",
+    "(126)": "chapters/statements/theorem_4",  # printed as (125-128)
+    "(83)": "chapters/statements/theorem_1",
+    "who wins": "chapters/statements/theorem_3",
+    "LayerNorm": "chapters/statements/lemma_01",
+    "t_0": "chapters/statements/theorem_4",
+    "t_0'": "chapters/statements/theorem_4",
+    "Lambert": "chapters/statements/lemma_06",
+    "heat map": "chapters/figures/",
+    "interactive": "chapters/lab",
+    "phase transition": "chapters/statements/theorem_4",
+    "own data": "chapters/first_steps",
+    "momentum": "chapters/figures/fig_04",
+    "snap": "chapters/statements/theorem_4",
+    "Theorem 4": "chapters/statements/theorem_4",
+    "eta_Z": "chapters/notation.html#symbol-eta-Z",
+    "η_Z": "chapters/notation.html#symbol-eta-Z",
+    "gamma": "chapters/notation.html#symbol-gamma",
+    "E prime": "chapters/notation.html#symbol-E-prime",
+    "relative gain": "chapters/notation.html#symbol-r",
+}
+FIRST = 3  # results
+
+
+@pytest.fixture
+def ask(site: Path, page: Page) -> Callable[[str], list[str]]:
+    """The addresses that a query leads to, best first."""
+
+    def results(query: str) -> list[str]:
+        page.goto(f"{(site / 'search.html').as_uri()}?q={quote(query)}")
+        return page.evaluate("[...document.querySelectorAll('#ss-results a')].map(link => link.getAttribute('href'))")
+
+    return results
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_what_is_asked_for_stands_first(query: str, ask: Callable[[str], list[str]]) -> None:
+    found = ask(query)
+    assert any(address.startswith(QUERIES[query]) for address in found[:FIRST]), found[:FIRST]
+
+
+def test_every_result_is_a_place_of_the_site(site: Path, ask: Callable[[str], list[str]]) -> None:
+    for address in ask("attention"):
+        page, _, anchor = address.partition("#")
+        assert not anchor or f'id="{anchor}"' in (site / page).read_text(encoding="utf8")
+
+
+def test_prose_comes_before_the_code(ask: Callable[[str], list[str]]) -> None:
+    found = ask("relative gain")
+    code = [address.startswith(("chapters/api", "chapters/modules")) for address in found]
+    assert any(code)
+    assert code == sorted(code)
+    assert ask("axvline") == []  # in cells alone
+
+
+def test_a_query_is_typed_and_results_are_read(site: Path, page: Page) -> None:
+    page.goto((site / "search.html").as_uri())
+    assert page.locator("#ss-found").inner_text() == ""
+    page.keyboard.type("(88)")  # the field has the focus
+    page.wait_for_function("document.querySelectorAll('#ss-results li').length > 3")
+    assert page.locator("#ss-found").get_attribute("role") == "status"
+    assert "places" in page.locator("#ss-found").inner_text()
+    page.wait_for_selector("#ss-results mjx-container")
+    page.locator(".ss-search input").fill("zyxwvut")
+    page.wait_for_function("document.querySelector('#ss-found').textContent.startsWith('Nothing')")
+    assert page.locator("#ss-results li").count() == 0
+
+
+def test_the_header_of_a_page_leads_to_the_search(site: Path, page: Page) -> None:
+    page.goto((site / "chapters/lab.html").as_uri())
+    page.keyboard.press("Control+k")
+    page.keyboard.type("Lambert")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#ss-results li")
+    assert page.locator(".ss-search input").input_value() == "Lambert"
+
+
+def test_no_page_loads_an_index_but_the_search(site: Path) -> None:
+    assert not (site / "searchindex.js").exists()
+    loading = [path.name for path in site.rglob("*.html") if "documents.js" in path.read_text(encoding="utf8")]
+    assert loading == ["search.html"]
+    assert not any("searchtools.js" in path.read_text(encoding="utf8") for path in site.rglob("chapters/**/*.html"))
+
+
+BODY = """<section id="a"><h1>Title <a class="headerlink" href="#a">#</a></h1><p>Some <em>text</em> on (3)–(5).</p>
+<details class="hide above-input"><pre>code</pre></details><img src="x" alt="a picture">
+<section id="refutation-1"><p><span class="ss-what">A claim</span></p><p>0.1</p></section>
+<table><tr id="symbol-E"><td>\\(E\\)</td><td>overlaps</td></tr></table>
+<dl><dt id="f">f(x)</dt><dd>first</dd><dt id="g">g(x)</dt><dd>second</dd></dl><p>End</p></section>"""
+
+
+def test_parts_of_a_page() -> None:
+    assert parts_of(BODY) == [
+        ("a", "Title", "Some text on (3)–(5). a picture End"),
+        ("refutation-1", "A claim", "0.1"),
+        ("symbol-E", "\\(E\\)", "overlaps"),
+        ("f", "f(x)", "first"),
+        ("g", "g(x)", "second"),
+    ]
+
+
+def test_records_carry_numbers_and_symbols() -> None:
+    page, claim, row, *_ = documents_of("chapters/a", "A", BODY, "words", (7,))
+    assert (page["url"], page["own"], page["named"], page["keywords"]) == ("chapters/a.html", "7", "3 4 5", "words ")
+    assert (claim["url"], claim["own"]) == ("chapters/a.html#refutation-1", "")
+    assert (row["keywords"], row["symbols"]) == (" e", "e")
+    assert next(documents_of("chapters/api", "A", BODY, "", ()))["weight"] < page["weight"]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("(88)", [88]),
+        ("(44), (45)", [44, 45]),
+        ("(125)-(128)", [125, 126, 127, 128]),
+        ("(125-127)", [125, 126, 127]),
+        ("f(2x) 88", []),
+        (r"\(h(3)\)", []),
+    ],
+)
+def test_equations_named_in_a_text(text: str, numbers: list[int]) -> None:
+    assert equations_in(text) == numbers
+
+
+@pytest.mark.parametrize(
+    ("tex", "names"),
+    [
+        (r"\dot z_{ml} = \eta_Z f_{nl}^2\,\xi_n", ["z", r"\eta_Z", "f", r"\xi"]),
+        (r"E'_{n'n} - E^\prime", ["E'", "E'"]),
+        (r"h^*(s)\,e^{z_{ml}}", ["h^*", "s", "e", "z"]),
+        (r"t_0' < t_0", ["t_0'", "t_0"]),
+        (r"X^T b_T \mid F^\top \operatorname{rank}", ["X", "b_T", "F"]),
+        (r"\frac{\tilde{c}_n}{\lVert\tilde c\rVert}", ["c", "c"]),
+        (r"\text{where } \ln\alpha", [r"\alpha"]),
+    ],
+)
+def test_symbols_of_a_formula(tex: str, names: list[str]) -> None:
+    assert [symbol.name for symbol in symbols(tex)] == names

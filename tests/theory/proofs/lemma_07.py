@@ -1,0 +1,172 @@
+import sympy as sp
+
+from scansnap_core.ledger import Chapter, all_of
+from scansnap_core.theory import formulas
+from scansnap_core.theory.certify import at, positive, positive_from_zero, positive_on_ray
+from scansnap_core.theory.formulas import M, eta_Y, h_, h_rate
+
+proved = Chapter("lemma_07").witness("proved")
+u = sp.Symbol("u", nonnegative=True)
+# %% idea
+D, alpha, L = sp.symbols("D alpha L", positive=True)  # a step of M h, alpha_nn, ln M
+time_at = formulas.time_of_h.subs(h_, u / M)
+rate_for = D * (M - 1 + sp.exp(u)) / M  # eta_Y at which a step from u has the size D
+longest = 1 - D / 2  # alpha <= 1 - D/2 if eta_Y <= 1 and M >= 2, as D = eta_Y (1 - alpha) M/(M - 1)
+leads = sp.Rational(117, 100)  # the lead is at most this times its limit for small rates
+
+
+def in_terms_of_the_lead(beyond):
+    """One step adds e^u (e^D - 1 - D e^(D beyond))/(M eta_Y) to the lead; beyond = 1 for alpha taken after the step."""
+    rate = D * (M - 1 + sp.exp(u + beyond * D)) / M
+    change = (time_at.subs(u, u + D) - time_at - 1).subs(eta_Y, rate)
+    added = sp.exp(D) - 1 - D * sp.exp(beyond * D)
+    return all_of(
+        identity=sp.simplify(change * M * rate - sp.exp(u) * added) == 0, positive=positive_on_ray(added, D, 0)
+    )
+
+
+# %% hide
+def one_step(c):
+    """Case (i) of the proof leaves at most one step, case (ii) shrinks the gap; the first step is the longest."""
+    return all_of(
+        rate_falls_with_h=sp.simplify(sp.diff(h_rate, h_) / h_rate**2 * eta_Y + M * sp.exp(M * h_)) == 0,
+        first_step=bool(sp.simplify(h_rate.subs(h_, 0) * M / eta_Y) <= c),
+    )
+
+
+def no_less_than_one(share):
+    """After the first step M h is at most ln(M eta_Y + 1), by (45), so the gap is at least this part of eta_Y/M."""
+    part = 1 - sp.log(M * eta_Y + 1) / eta_Y
+    return all_of(
+        h_is_at_most_the_logarithm=positive_on_ray(sp.exp(u) - 1 + u, u, 0),
+        in_the_limit_of_large_rates=bool(sp.limit(part, eta_Y, sp.oo) >= share),
+    )
+
+
+def lead_of_a_step(a):
+    """alpha (e^D - 1 - D)/D <= (a/2) ln(1 + alpha (e^D - 1)), which is what a step adds to half the logarithm.
+
+    The quotient of the two sides rises with alpha, as y/ln(1 + y) does, so the largest alpha decides.
+    """
+    room = a * D * sp.log(1 + longest * (sp.exp(D) - 1)) - 2 * longest * (sp.exp(D) - 1 - D)
+    return positive_from_zero(room, D, 1, order=2)
+
+
+def quarter(c):
+    """The gap g = c eta_Y is reached too late: e^u (1 - e^-g) + (M-1) g >= (M-1+e^u) g (1 - g/2), g <= c."""
+    peak = 1 / (2 * sp.E)  # of x ln(1/x)/2, at x = 1/e
+    return all_of(
+        lead=lead_of_a_step(leads),
+        one_minus_e_to_the_minus_g=positive_on_ray((1 - D + D**2 / 2) * sp.exp(D) - 1, D, 0),
+        at_the_gap=at(c * (1 - c / 2) - leads * peak, {}),
+    )
+
+
+# %% hide
+def third(c):
+    """A lead of c at ln(M)/eta_Y would need M h* = M h at ln(M) + c; but there the bound on the lead is below c.
+
+    It rises more slowly than c does, so no larger lead is possible either. Beyond L = 12 d = L - M h is above 0.3.
+    """
+    end = (M * formulas.h).subs({eta_Y: 1, formulas.t: sp.log(M) + c}).subs(M, sp.exp(L))
+    lead = leads / 2 * sp.log((sp.exp(L) - 1 + sp.exp(end)) / sp.exp(L))
+    d, small = sp.Rational(3, 10), sp.Symbol("epsilon", positive=True)  # epsilon = 1/M
+    return all_of(
+        a_step_s_lead=lead_of_a_step(leads),
+        slope_at_most_a_quarter_of_it=bool(leads / 2 * sp.Rational(1, 4) * 2 < 1),
+        boxes=positive(c - lead, {L: (sp.log(2), 12)}),
+        d_above=at(sp.exp(-d) - d * (1 - small) - small * (1 + L) - c, {L: 12, small: sp.exp(-12)}),
+        tail=at(c - leads / 2 * sp.log(1 + sp.exp(-d)), {}),
+    )
+
+
+def unbounded(c):
+    """Each step adds at least c alpha D, and alpha >= 1/M: the lead is at least c h*, and (45) reaches every h."""
+    return all_of(
+        a_step_adds=positive_on_ray(sp.exp(D) - 1 - D - c * D**2, D, 0),
+    )
+
+
+def decays(factor):
+    """1/(1 + (M-1) e^-u)^2 where e^u >= M - 1: in the second stage."""
+    x = sp.Symbol("x", positive=True)  # (M - 1) e^-u
+    decay = sp.diff(h_rate, h_).subs(h_, u / M) + eta_Y * M * sp.exp(-u) / (1 + (M - 1) * sp.exp(-u)) ** 2
+    return all_of(identity=sp.simplify(decay) == 0, bound=bool((1 / (1 + x) ** 2).subs(x, 1) >= factor))
+
+
+# %% hide
+for what, procedure, claim, control, control_is, region, assumptions in (
+    (
+        "(a), lower half: every step adds to the lead, so $h^* \\ge h$",
+        in_terms_of_the_lead,
+        0,
+        1,
+        "$h^*(s)$ in the exponent in place of $h^*(s-1)$",
+        "every real $M > 1$, $\\eta_Y > 0$ and $s$",
+        "none",
+    ),
+    (
+        "(a), sharper: $h^* - h \\le \\eta_Y/M$",
+        one_step,
+        1,
+        sp.Rational(99, 100),
+        "0.99 for 1",
+        "every real $M > 1$, $\\eta_Y > 0$ and $s$",
+        "the two cases of the proof, above",
+    ),
+    (
+        "That constant is the best one: $\\sup_s (h^*-h)M/\\eta_Y \\to 1$ as $\\eta_Y \\to \\infty$",
+        no_less_than_one,
+        1,
+        sp.Rational(101, 100),
+        "1.01 for 1",
+        "every real $M > 1$",
+        "SymPy's limit",
+    ),
+    (
+        "The lead is at most 1.17 times $\\frac12\\ln[((M-1)+e^{Mh^*})/M]$",
+        lead_of_a_step,
+        leads,
+        sp.Rational(99, 100),
+        "0.99, below the limit for small rates",
+        "every real $M \\ge 2$, $0 < \\eta_Y \\le 1$, every $s$",
+        "$y/\\ln(1+y)$ rises",
+    ),
+    (
+        "$h^* - h \\le \\frac14\\eta_Y/M$",
+        quarter,
+        sp.Rational(1, 4),
+        sp.Rational(18, 100),
+        "0.18, below $1/(2e)$",
+        "every real $M \\ge 2$, $0 < \\eta_Y \\le 1$, every $s$",
+        "$y/\\ln(1+y)$ rises",
+    ),
+    (
+        "$h(s + \\frac13) \\ge h^*(s)$ for $s \\le \\ln(M)/\\eta_Y$",
+        third,
+        sp.Rational(1, 3),
+        sp.Rational(22, 100),
+        "0.22, below the limit $\\frac12\\ln(1+\\Omega)$ for small rates",
+        "every real $M \\ge 2$, $0 < \\eta_Y \\le 1$",
+        "$y/\\ln(1+y)$ rises",
+    ),
+    (
+        "The lead grows without bound as $s \\to \\infty$: no $c$ of Remark 2 serves for all $s$",
+        unbounded,
+        sp.Rational(1, 2),
+        sp.Rational(6, 10),
+        "0.6 for $\\frac12$",
+        "every real $M > 1$ and $\\eta_Y > 0$",
+        "$h^* \\ge h$",
+    ),
+    (
+        "From $2(1+\\omega_1)\\ln(M)/\\eta_Y$ on the decay is the remark's up to a factor 4",
+        decays,
+        sp.Rational(1, 4),
+        sp.Rational(3, 10),
+        "0.3 for $\\frac14$",
+        "every real $M \\ge 4$ and $\\eta_Y > 0$",
+        "Lemma 9: $e^{Mh} \\ge M-1$ there",
+    ),
+):
+    proved.prove(what, procedure, claim, control=control, control_is=control_is, region=region, assumptions=assumptions)

@@ -1,0 +1,42 @@
+import sympy as sp
+
+from scansnap_core.ledger import Chapter
+from scansnap_core.theory import formulas
+from scansnap_core.theory.certify import cleared, decide
+
+proved = Chapter("lemma_15").witness("proved")
+# %% idea
+x_15, edge = formulas.x, formulas.lambda_1
+inside_15 = edge < 1, -edge <= x_15, x_15 <= edge
+
+
+def within(bound, center=0):
+    """|lambda' - center| <= bound for every eigenvalue, as a decision about polynomials."""
+    rooms = [bound + sign * (formulas.lambda_prime - center) for sign in (1, -1)]
+    return decide(sp.And(*(cleared(room) >= 0 for room in rooms)), *inside_15)
+
+
+def off_diagonal(bound):
+    """The sum of u_ik u_jk is 0 for i != j, so any center may be taken off lambda': that of its range is the best."""
+    ends = [formulas.lambda_prime.subs(x_15, end) for end in (edge, -edge)]
+    return within(bound, sp.together((ends[0] + ends[1]) / 2))
+
+
+proved.prove(
+    "$\\max_i|\\lambda'_i| \\le |\\lambda_1|/(1-|\\lambda_1|)$",
+    within,
+    edge / (1 - edge),
+    control=edge / (1 - edge / 2),
+    control_is="$|\\lambda_1|/(1-|\\lambda_1|/2)$",
+    region="every $K$, every symmetric $E$ with $|\\lambda_1| < 1$",
+    assumptions="Lemma 14",
+)
+proved.prove(
+    "Entries of $E'$ off the diagonal are at most $|\\lambda_1|/(1-\\lambda_1^2)$",
+    off_diagonal,
+    edge / (1 - edge**2),
+    control=edge,
+    control_is="$|\\lambda_1|$",
+    region="every $K$, every symmetric $E$ with $|\\lambda_1| < 1$",
+    assumptions="Lemma 14; rows of $U$ of length 1, orthogonal",
+)

@@ -1,0 +1,166 @@
+import sympy as sp
+
+from scansnap_core.ledger import Chapter, all_of
+from scansnap_core.theory import formulas
+from scansnap_core.theory.certify import cleared, decide, vanishes
+from scansnap_core.theory.certify.overlaps import E_prime_word, E_word
+from scansnap_core.theory.formulas import Ep_other, Ep_own, Ep_rest, M, gamma, h_, q_0, q_0_, q_1, q_1_, theta_other
+from scansnap_core.theory.functions import of_matrices
+
+proved = Chapter("theorem_1").witness("proved")
+# %% idea
+w_n, w_other, largest, ratio = sp.symbols("w_n w_other w_max r", positive=True)  # w = 1 + theta, max w/min w
+own, row, row_prime = sp.symbols("E_prime_nn Ew EprimeW", real=True)  # E'_nn, (Ew)_n and (E'w)_n
+any_K, root = formulas.K, sp.Symbol("root", positive=True)  # sqrt(K - 1)
+with_theta = {formulas.sigma: 0, formulas.theta: w_n - 1, theta_other: w_other - 1}
+
+
+def summed(formula):
+    """The sum over n' of E_nn' beta_nn', with E E' = E - E' for the products and E_nn = 0: any K, any Theta."""
+    replaced = {Ep_other: -own, Ep_rest: (row - row_prime) + w_n * own, w_other: row}
+    return sp.expand(formula.subs(with_theta).subs(replaced, simultaneous=True))
+
+
+both_parts = formulas.pull.subs(with_theta).subs({Ep_own: own, Ep_rest: row_prime - w_n * own})
+# %% hide
+
+
+def coefficients(formula):
+    """q = q_0 1 + (q_1 - q_0) e_n, row n' of (I - E')(I + Theta) q, and then its sum."""
+    entry = w_other * q_0_ - (q_1_ * w_n * Ep_other + q_0_ * Ep_rest)
+    return all_of(
+        products_of_E=vanishes(E_word * E_prime_word - E_word + E_prime_word),
+        beta_is_minus_the_coefficient=sp.expand(entry + formula.subs(with_theta)) == 0,
+        the_sum_has_two_parts=sp.expand(summed(formula) - both_parts) == 0,
+    )
+
+
+def without_floor(bound):
+    """(Ew)_j <= mu w_j with mu = r sqrt(K - 1)/K, so E' w = Ew - E Ew + ... >= (1 - mu) Ew >= 0."""
+    signs = q_1_ > 0, q_0_ < 0, own < 0, row_prime >= 0
+    return all_of(
+        mu_at_most_1=decide(
+            ratio * root <= any_K, sp.Eq(root**2, any_K - 1), any_K >= 2, (ratio * bound[0]) ** 2 <= bound[1]
+        ),
+        positive=decide(both_parts > 0, *signs),
+    )
+
+
+def with_floor(bound):
+    """-E'_nn >= (36/M)/(1 + 1/K), and the rest is at most max w |q_0|/sqrt(K - 1); M > 36 K^2."""
+    formula, most = bound
+    printed = formula is formulas.beta_printed
+    against = 1 / root + (2 * root / any_K if printed else 0)  # the second for 2 |q_0| (Ew)_n
+    lost = sp.expand(summed(formula) - both_parts - (2 * q_0_ * row if printed else 0))
+    room = 36 * any_K / (any_K + 1) * (M - 1) / M - ratio * against  # over |q_0| min w
+    polynomial = cleared(room)
+    return all_of(
+        the_sum_is_the_both_parts_and_this=lost == 0,
+        q_1_over_q_0=sp.simplify(q_1 / -q_0 - (M - 1)) == 0,
+        positive=decide(
+            polynomial > 0,
+            sp.Eq(root**2, any_K - 1),
+            root >= 1,
+            any_K >= 2,
+            36 * any_K**2 <= M,
+            ratio >= 1,
+            ratio <= most,
+        ),
+    )
+
+
+def negative(unequal):
+    """Class 1 sees class 2 faintly, and class 2 sees class 3: exact fractions, w = (1, 1, r), M = 1000."""
+    faint, strong = sp.Rational(1, 10**6), sp.Rational(33, 100)
+    E = sp.Matrix([[0, faint, 0], [faint, 0, strong], [0, strong, 0]])
+    row_1, w = of_matrices(formulas.E_prime, {formulas.E: E})[0, :], (1, 1, unequal)
+    numbers = {Ep_own: row_1[0], Ep_rest: sum(row_1[k] * w[k] for k in (1, 2)), w_n: 1, q_0_: q_0, q_1_: q_1}
+    value = formulas.pull.subs(with_theta).subs(numbers, simultaneous=True).subs(M, 1000)
+    return all_of(lambda_1_below_a_third=bool(faint**2 + strong**2 < sp.Rational(1, 9)), negative=bool(value < 0))
+
+
+def remainders(constant):
+    """delta_2 = |q_0| times K - 1 entries of E' w, delta_3 w_n' more; a row of E' is at most 1/(K - 1) long."""
+    known = sp.Eq(root**2, any_K - 1), root >= 1, M >= 100, largest <= sp.Rational(147, 100)
+    return all_of(
+        delta_2=decide(M**2 * largest < constant * (M - 1) ** 2 * root, *known),
+        delta_3=decide(M**2 * largest * (root + 1) < constant * (M - 1) ** 2 * root, *known),
+    )
+
+
+def no_constant(logarithm):
+    """At t_b, where e^u = (M - 1) u, gamma tau over the logarithm grows without bound as M does."""
+    u = sp.Symbol("u", positive=True)
+    at_edge = {h_: u / M, formulas.eta_Y: 1}
+    tau = formulas.time_of_h.subs(at_edge)
+    speed = gamma.subs(at_edge) * tau / logarithm(tau)
+    return all_of(the_limit_is_infinite=sp.limit(sp.simplify(speed.subs(M, 1 + sp.exp(u) / u)), u, sp.oo) == sp.oo)
+
+
+# %% hide
+for what, procedure, claim, control, control_is, region, assumptions in (
+    (
+        "(88), repaired, and $\\sum\\beta f_n^\\top f_{n'} = q_1 w_n(-E'_{nn}) + |q_0|\\sum_{k \\ne n} w_k E'_{nk}$",
+        coefficients,
+        formulas.beta,
+        formulas.beta_printed,
+        "(88) as printed",
+        "every $K$, $M$, $E$ and $\\Theta$; $w = 1 + \\theta$",
+        "$(I+E)(I-E') = I$, $E_{nn} = 0$",
+    ),
+    (
+        "(a) with $\\Theta$, no lower bound on eigenvalues: $\\xi_n > 0$ if $\\max w/\\min w \\le K/\\sqrt{K-1}$",
+        without_floor,
+        (root, any_K**2),
+        (sp.S.One, sp.Integer(400)),
+        "$\\max w/\\min w$ up to 20",
+        "every $K \\ge 2$, every $M$, every $E$ with $|\\lambda_1| < 1/K$, every class that overlaps",
+        "Lemma 16; a row of $E$ is at most $|\\lambda_1|$ long; $E \\ge 0$",
+    ),
+    (
+        "That condition can't go: there $\\xi_1 < 0$ for three classes with $\\max w/\\min w = 3.2$",
+        negative,
+        sp.Rational(32, 10),
+        sp.Integer(2),
+        "the same classes at a ratio of 2",
+        "one $E$ with $|\\lambda_1| < 1/3$, $K = 3$, $M = 1000$",
+        "none",
+    ),
+    (
+        "(a) with $\\Theta$ under Assumption 2, (88) repaired: $\\xi_n > 0$ if $\\max w/\\min w \\le 23$",
+        with_floor,
+        (formulas.beta, 23),
+        (formulas.beta, 24),
+        "24 for 23",
+        "every $K \\ge 2$, $M$ and $E$ that satisfy Assumption 2",
+        "Lemmas 15, 16; $-E'_{nn} \\ge \\min\\lambda_i^2/(1+|\\lambda_1|)$",
+    ),
+    (
+        "(a) with (88) as printed, under Assumption 2: the sum is positive if $\\max w/\\min w \\le 11$",
+        with_floor,
+        (formulas.beta_printed, 11),
+        (formulas.beta_printed, 12),
+        "12 for 11",
+        "every $K \\ge 2$, $M$ and $E$ that satisfy Assumption 2",
+        "Lemmas 15, 16; $-E'_{nn} \\ge \\min\\lambda_i^2/(1+|\\lambda_1|)$",
+    ),
+    (
+        "(87), (89): $|\\delta_2|, |\\delta_3| < 3/M$",
+        remainders,
+        3,
+        2,
+        "$2/M$",
+        "every $K \\ge 2$, $M \\ge 100$, $E$ with $|\\lambda_1| < 1/K$, $w \\le 1.47$",
+        "Lemma 15",
+    ),
+    (
+        "(b): no constant serves for $\\ln(\\eta_Y t/K)$ at $t_b$, however large",
+        no_constant,
+        sp.log,
+        lambda tau: sp.log(M * tau),
+        "$\\ln(M\\eta_Y t/K)$",
+        "$M \\to \\infty$, every $K$ and $\\eta_Y$",
+        "Lemma 8, SymPy's limit",
+    ),
+):
+    proved.prove(what, procedure, claim, control=control, control_is=control_is, region=region, assumptions=assumptions)

@@ -1,0 +1,101 @@
+import sympy as sp
+
+from scansnap_core.ledger import Chapter, all_of
+from scansnap_core.theory import formulas
+from scansnap_core.theory.certify import as_pair, cleared, decide
+from scansnap_core.theory.certify.overlaps import ONES
+from scansnap_core.theory.formulas import Gamma_, K, rho
+
+proved = Chapter("theorem_4").witness("proved")
+exact_pull = formulas.xi_equal
+# %% idea
+unit, now = sp.Identity(K), sp.Symbol("rho_t", positive=True)  # the overlap at time t, at most rho
+fourth = sp.Symbol("f4", nonnegative=True)  # sum of f_l^4 over a class's distinct tokens
+inverse = (unit - rho / (1 + (K - 1) * rho) * ONES) / (1 - rho)
+slowest, fastest = K * (1 - rho) ** 2, K + 1  # -d ln(rho)/dB lies between their doubles
+
+
+def law(kappa, speed):
+    """B if the overlap falls like e^(-2 kappa B) and dB/dGamma = speed (rho(t)/rho)^2."""
+    return sp.log(1 + 4 * kappa * speed * Gamma_) / (4 * kappa)
+
+
+lower = law(fastest, (K - 1) * rho**2 / (1 + (K - 2) * rho))
+upper = law(slowest, (K - 1) * rho**2 / (1 - rho**2))
+# %% hide
+
+
+def rates_of(classes):
+    """xi_n/gamma = -E'_nn, and the common token's rate: all K classes push it, each with K - 1 terms."""
+    a, b = as_pair(unit - inverse)
+    push = classes * (K - 1) * b * rho * (rho - 1)
+    return all_of(
+        inverse=as_pair(((1 - rho) * unit + rho * ONES) * inverse) == (1, 0),
+        xi=sp.simplify(-(a + b) - exact_pull) == 0,
+        common=sp.simplify(push + K * (1 - rho) * exact_pull) == 0,
+    )
+
+
+def premises(part):
+    """|ratio - 1| <= part (K - 1) rho for both repaired premises, up to Assumption 2's upper edge."""
+    inside = K >= 2, rho * K * (K - 1) <= 1
+    ratios = (1 / ((1 - rho) * (1 + (K - 1) * rho)), 1 / (1 + (K - 1) * rho))
+    rooms = [part * (K - 1) * rho + sign * (ratio - 1) for ratio in ratios for sign in (1, -1)]
+    return decide(sp.And(*(cleared(room) >= 0 for room in rooms)), *inside)
+
+
+def sandwich(most):
+    """-d ln(rho)/dB = 2 [K (1 - rho)^2 + sum of f_l^4], and dB/dGamma = xi_n/gamma, along (10); then comparison."""
+    fall = K * (1 - now) ** 2 + fourth
+    speed = exact_pull.subs(rho, now)
+    slow, fast = (K - 1) * now**2 / (1 + (K - 2) * rho), (K - 1) * now**2 / (1 - rho**2)
+    inside = K >= 2, now <= rho, rho < 1, fourth <= (1 - now) ** 2
+
+    def no_less(larger, smaller):
+        return decide(cleared(larger - smaller) >= 0, *inside)
+
+    def solves(B, kappa, start):
+        return sp.simplify(sp.diff(B, Gamma_) - start * sp.exp(-4 * kappa * B)) == 0
+
+    return all_of(
+        falls_at_least=decide(fall >= slowest, *inside),
+        falls_at_most=decide(fall <= K + most, *inside),
+        speed_at_least=no_less(speed, slow),
+        speed_at_most=no_less(fast, speed),
+        lower_law=solves(lower, fastest, slow.subs(now, rho)),
+        upper_law=solves(upper, slowest, fast.subs(now, rho)),
+    )
+
+
+# %% hide
+for what, procedure, claim, control, control_is, region, assumptions in (
+    (
+        "$\\xi_n/\\gamma = (K-1)\\rho^2/[(1-\\rho)(1+(K-1)\\rho)]$ and $\\dot z_l = -K(1-\\rho)\\,\\eta_Z\\,\\xi_n$",
+        rates_of,
+        K,
+        1,
+        "the common token pushed by one class alone",
+        "every $K \\ge 2$, equal overlaps $\\rho < 1$, $M \\to \\infty$",
+        "none",
+    ),
+    (
+        "Repaired premises against (10): $|\\text{ratio} - 1| \\le (K-1)\\rho$",
+        premises,
+        1,
+        sp.Rational(1, 2),
+        "half of that",
+        "every real $K \\ge 2$, $0 < \\rho \\le 1/(K(K-1))$",
+        "the line above",
+    ),
+    (
+        "Along (10) $B_n$ is between $\\frac{1}{4(K+1)}\\ln(1 + 4(K+1)\\frac{(K-1)\\rho^2}{1+(K-2)\\rho}\\Gamma)$ and "
+        "$\\frac{1}{4\\kappa}\\ln(1 + 4\\kappa\\frac{(K-1)\\rho^2}{1-\\rho^2}\\Gamma)$, $\\kappa = K(1-\\rho)^2$",
+        sandwich,
+        1,
+        sp.Rational(9, 10),
+        "$K + 0.9$ for $K + 1$",
+        "every $K \\ge 2$ and $\\Gamma$, overlaps $\\rho < 1$ at the start, any distinct tokens, alike in all classes",
+        "$\\frac{d}{dt}\\ln f_l = \\dot z_l - \\sum_k f_k^2\\dot z_k$; comparison of solutions",
+    ),
+):
+    proved.prove(what, procedure, claim, control=control, control_is=control_is, region=region, assumptions=assumptions)
