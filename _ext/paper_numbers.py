@@ -9,8 +9,9 @@ from sphinx.environment import BuildEnvironment
 def number_as_the_paper(app: Sphinx, env: BuildEnvironment) -> None:
     # A label ends in its number, such as theorem_4; Sphinx has just numbered the boxes as they come.
     for label, box in env.proof_list.items():  # type: ignore[attr-defined]
-        number = int(label.rpartition("_")[2])
-        env.toc_fignumbers[box["docname"]][box["countertype"]][label] = (number,)
+        if not box["nonumber"]:  # this book's own statements have none
+            number = int(label.rpartition("_")[2])
+            env.toc_fignumbers[box["docname"]][box["countertype"]][label] = (number,)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -20,6 +20,10 @@ from .theory.flows import TrueFlow as TrueFlow
 from .theory.sampling import FiniteLengthFlow as FiniteLengthFlow
 from .theory.solving import IntegrationFailed as IntegrationFailed
 
+# -- The law that the gradient obeys
+from .theory.law.predicting import predict as predict
+from .theory import law as law
+
 # -- What is read off a training or a flow
 from .theory.quantities import theory_of as theory_of
 from .theory.measures import attention as attention

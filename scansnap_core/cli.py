@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from scansnap_core import __version__
 from scansnap_core.bad_input import BadInput
-from scansnap_core.commands import audit, claims, errata, sweep, text, train
+from scansnap_core.commands import audit, claims, errata, predict, sweep, text, train
 
 VERIFIED, NOT_VERIFIED, REFUSED = 0, 1, 2
 
@@ -37,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     claims.add_to(commands)
     errata.add_to(commands)
     audit.add_to(commands)
+    predict.add_to(commands)
     train.add_to(commands)
     sweep.add_to(commands)
     text.add_to(commands)

@@ -56,7 +56,8 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
     stored = read_stored(book)
     papers = dict.fromkeys(page.paper for page in stored.pages.values())
     numbers: dict[str, list[Erratum]] = {page_id: [] for page_id in stored.pages}
-    for erratum in errata_of(stored, book):
+    errata = errata_of(stored, book)
+    for erratum in errata:
         for page_id in dict.fromkeys(place.page.id for place in erratum.places):
             numbers[page_id].append(erratum)
     sections = [
@@ -65,13 +66,14 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
         for name, kinds in (
             ("Statements", paper.statements),
             ("Figures", ("figure",)),
+            ("The law", ("law",)),
             ("Beyond the paper", ("beyond",)),
         )
         if (pages := [page for page in stored.pages.values() if page.paper == paper and page.kind in kinds])
     ]
     if claims := claims_in_words(book, stored):
         at = next((n for n, (name, _) in enumerate(sections) if name.startswith("Beyond")), len(sections))
-        sections.insert(at, ("Claims in words", [_row_of_claim(stored, claim, page_url) for claim in claims]))
+        sections.insert(at, ("Claims in words", [_row_of_claim(stored, claim, page_url, errata) for claim in claims]))
     return render(
         _TEMPLATES / "board.html",
         done=sum(stored.verdict_of(s) != OPEN for s in stored.statements),
@@ -104,7 +106,9 @@ def _row(stored: Stored, page: Page, url: str, errata: list[Erratum]) -> dict[st
     }
 
 
-def _row_of_claim(stored: Stored, claim: ClaimInWords, page_url: Callable[[str], str]) -> dict[str, Any]:
+def _row_of_claim(
+    stored: Stored, claim: ClaimInWords, page_url: Callable[[str], str], errata: list[Erratum]
+) -> dict[str, Any]:
     """A claim's row: what it says, the pages that answer it, and the words of its page's card if it has one page."""
     cards = [stored.verdicts[page_id] for page_id in claim.pages] if len(claim.pages) == 1 else [{}]
     return {
@@ -117,6 +121,7 @@ def _row_of_claim(stored: Stored, claim: ClaimInWords, page_url: Callable[[str],
         "verdict": claim.verdict,
         "under": [(word, WORD_CLASS.get(word, "")) for word in words_under(cards[0], DYNAMICS)],
         "standing": claim.place,
+        "errata": [erratum for erratum in errata if any(place.refutation in claim.entries for place in erratum.places)],
     }
 
 

@@ -249,8 +249,8 @@ class SequenceClasses:
         """The coordinates of all results: ``class`` (K), and ``token`` (L) and ``query`` (Q) of :attr:`compact`."""
         return {
             "class": np.array(self.class_names or range(self.num_classes)),
-            "token": self.labels(self.compact.tokens),
-            "query": self.labels(self.compact.queries),
+            "token": self.labels(self.tokens),
+            "query": self.labels(np.unique(self.query_of)),
         }
 
     # -- samples -----------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from scansnap_core.rules import (
     listed,
     shown,
 )
-
-if TYPE_CHECKING:
-    from scansnap_core.engine.variants import Variant
 
 MOMENTUM = 0.9
 """That of "momentum" where none is given."""
@@ -70,15 +67,6 @@ def checked_model_name(model: Any) -> str | None:
             remedy=f"write e.g. '{kind} 4'",
         )
     return f"{kind} {int(number)}"
-
-
-def known_variant(model: Any) -> Variant | None:
-    """What :func:`scansnap_core.engine.architectures.variant_of` says, without PyTorch for the paper's own model."""
-    if isinstance(model, str) and model == PLAIN:
-        return None
-    from scansnap_core.engine.architectures import variant_of
-
-    return variant_of(model)
 
 
 def heads_of(model: Any) -> int:

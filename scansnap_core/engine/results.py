@@ -12,8 +12,8 @@ import xarray as xr
 from scansnap_core.data.checksum import checksum
 from scansnap_core.data.outputs import OTHERS, Outputs
 from scansnap_core.data.sequences import Ints, SequenceClasses
-from scansnap_core.engine.arguments import PLAIN, heads_of, known_variant
-from scansnap_core.engine.settings import Settings
+from scansnap_core.engine.arguments import PLAIN, heads_of
+from scansnap_core.engine.settings import Settings, known_variant
 from scansnap_core.engine.state import CLASSES, RANDOM
 
 if TYPE_CHECKING:

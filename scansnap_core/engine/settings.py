@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -28,6 +28,9 @@ from scansnap_core.engine.arguments import (
 from scansnap_core.engine.extensions import name_of, resolved
 from scansnap_core.engine.state import check_continues, start_of
 from scansnap_core.rules import check_choice, check_count, check_memory, shown
+
+if TYPE_CHECKING:
+    from scansnap_core.engine.variants import Variant
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
 
@@ -224,3 +227,12 @@ def _checked_optimizer(optimizer: Extension, rates: list[tuple[float, float]]) -
 
     check_optimizer(name_of(optimizer), make, rates)
     return make
+
+
+def known_variant(model: Any) -> Variant | None:
+    """What :func:`scansnap_core.engine.architectures.variant_of` says, without PyTorch for the paper's own model."""
+    if isinstance(model, str) and model == PLAIN:
+        return None
+    from scansnap_core.engine.architectures import variant_of
+
+    return variant_of(model)

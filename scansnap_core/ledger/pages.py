@@ -18,9 +18,9 @@ from typing import Any, NoReturn
 from scansnap_core.bad_input import BadInput
 
 KEY = "scansnap"
-OTHER_KINDS = ("figure", "notation", "claim", "beyond", "equations")
-"""What a page can be beside a statement: "claim" is what a paper says in words, "beyond" what it leaves open, and
-"equations" tries formulas that stand between its statements."""
+OTHER_KINDS = ("figure", "notation", "claim", "law", "beyond", "equations")
+"""What a page can be beside a statement: "claim" is what a paper says in words, "law" this book's own statement,
+"beyond" what a paper leaves open, and "equations" tries formulas that stand between its statements."""
 WITHOUT_CARD = ("notation", "equations")
 """Kinds of pages that open without a verdict card."""
 
@@ -78,7 +78,8 @@ class Page:
     paper : Paper
     kind : str
         One of the paper's kinds of statements, ``"figure"``, ``"notation"``, ``"claim"`` (what the paper says in
-        words), ``"beyond"`` (what it leaves open) or ``"equations"`` (formulas that stand between its statements).
+        words), ``"law"`` (this book's own statement), ``"beyond"`` (what the paper leaves open) or ``"equations"``
+        (formulas that stand between its statements).
     number : int
         The paper's number; 0 for a page that has none.
     title : str

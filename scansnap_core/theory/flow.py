@@ -33,7 +33,8 @@ class Flow(ABC):
     lr_y, lr_z
         eta_Y > 0 and eta_Z >= 0, per step; eta_Z = 0 holds attention at rest.
     shapes
-        The names of the arrays that the state packs, in their order: Z and B, before them Y where the flow has it.
+        The names of the arrays that the state packs, in their order: Z and B, before them Y where the flow has it; and
+        what it remembers of each, such as ``velocity_Y``.
     class_weight
         What a class weighs in a unit of time: P(n) = 1/K by steps of batch size 1, 1 by Eqn 10 as printed.
     model
@@ -68,7 +69,7 @@ class Flow(ABC):
         Q, L, K = len(classes.compact.queries), len(self.tokens), classes.num_classes
         decoders = heads if self.variant is not None and self.variant.concatenates else 1
         sizes = {"Y": (decoders * L, len(classes.outputs)), "Z": (heads * Q, L), "B": (K,)}
-        self.shapes = {name: sizes[name] for name in shapes}
+        self.shapes = {name: sizes[name[-1]] for name in shapes}
         self._cuts = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
         self._probs, self._query_row = classes.compact.probs, classes.compact.query_row
 
@@ -83,7 +84,7 @@ class Flow(ABC):
     def axes(self) -> dict[str, tuple[str, ...]]:
         """The names of the axes of its arrays; where ``head`` is one, ``shapes`` holds the rows of all heads."""
         named = axes_of(self.variant) | {"B": ("class",)}
-        return {name: named[name] for name in self.shapes}
+        return {name: named[name[-1]] for name in self.shapes}
 
     def inputs(self, Z: Floats) -> Floats:
         """What the decoder reads of every class, f_n or a variant's u_n, as rows: shape (K, D)."""

@@ -92,7 +92,11 @@ def solve(
     states = _integrate(flow, recorded * steps_of, start, method=method, rtol=rtol, atol=atol)
 
     variables: dict[str, Any] = {
-        name: (("recorded", *flow.axes[name]), _by_head(flow, name, part), {"units": "logits"})
+        name: (
+            ("recorded", *flow.axes[name]),
+            _by_head(flow, name, part),
+            {"units": "logits"} if len(name) == 1 else {},
+        )
         for name, part in zip(flow.shapes, flow.unpack(states), strict=True)
     }
     K, M = classes.num_classes, classes.vocab_size

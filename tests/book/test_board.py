@@ -173,7 +173,7 @@ def test_the_board_says_what_is_left_under_other_dynamics(tmp_path: Path) -> Non
     write_chapter(tmp_path, "lemma_17")
     board = board_html(tmp_path, url)
     heads = board.partition("</thead>")[0]
-    assert heads.index("under the true gradient</th>") < heads.index("under SGD</th>")
+    assert heads.index(">the true gradient</th>") < heads.index(">SGD</th>")
     cells = '<td class="ss-under ss-fails">fails</td><td class="ss-under ss-condition">in part</td></tr>'
     assert row(board, "Lemma 14").count(cells) == 1
     assert row(board, "Lemma 17").count('<td class="ss-under ">–</td>') == 2

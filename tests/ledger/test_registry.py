@@ -38,7 +38,8 @@ def test_there_are_25_statements_10_figures_and_pages_of_the_books_own() -> None
         "corollary": 2,
         "figure": 10,
         "notation": 1,
-        "claim": 5,
+        "claim": 7,
+        "law": 6,
         "beyond": 6,
         "equations": 5,
     }
@@ -50,7 +51,7 @@ def test_there_are_25_statements_10_figures_and_pages_of_the_books_own() -> None
 
 def test_pages_are_listed_kind_by_kind() -> None:
     kinds = list(dict.fromkeys(entry.kind for entry in PAGES.values()))
-    assert kinds == ["lemma", "theorem", "corollary", "figure", "notation", "claim", "beyond", "equations"]
+    assert kinds == ["lemma", "theorem", "corollary", "figure", "notation", "claim", "law", "beyond", "equations"]
     beyond = [entry.id for entry in PAGES.values() if entry.kind == "beyond"]
     assert beyond[-5:] == ["assumptions", "who_wins", "one_path", "real_text", "cost"]
 
@@ -107,7 +108,7 @@ def test_statements_of_two_papers_have_two_names() -> None:
     [
         ({"paper": "ho2020"}, ".paper = 'ho2020': it is a paper of the book: tian2023, li2023; correct it"),
         ({"paper": ["tian2023"]}, ".paper = ['tian2023']: it is a paper"),
-        ({"kind": "theorem"}, ".kind = 'theorem': it is one of lemma, figure, notation, claim, beyond, equations"),
+        ({"kind": "theorem"}, ".kind = 'theorem': it is one of lemma, figure, notation, claim, law, beyond, equations"),
         ({"number": 0}, ".number = 0: it is the paper's number, from 1"),
         ({"number": True}, ".number = True: it is the paper's number"),
         ({"number": 7}, ".number = 7: it is the number that the file's name says, after lemma"),

@@ -51,6 +51,12 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "transition, lr_y": lambda x: ss.transition(2, 100, x),
     "function_of, expression": lambda x: ss.function_of(x, ()),
     "function_of, arguments": lambda x: ss.function_of(ss.formulas.gamma, x),
+    "predict, classes": lambda x: ss.predict(x, 1, 0.1, [1]),
+    "predict, lr_y": lambda x: ss.predict(CLASSES, x, 0.1, [1]),
+    "predict, lr_z": lambda x: ss.predict(CLASSES, 1, x, [1]),
+    "predict, t": lambda x: ss.predict(CLASSES, 1, 0.1, x),
+    "predict, seq_len": lambda x: ss.predict(CLASSES, 1, 0.1, [1], seq_len=x),
+    "predict, optimizer": lambda x: ss.predict(CLASSES, 1, 0.1, [1], optimizer=x),
     "formulas.find, word": lambda x: ss.formulas.find(x),
     "formulas.find, equation": lambda x: ss.formulas.find(equation=x),
 }

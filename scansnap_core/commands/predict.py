@@ -1,0 +1,97 @@
+"""``scansnap predict FILE``: what SGD will do to a user's classes, by the law and without training."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.class_files import load_classes
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from scansnap_core.data.sequences import SequenceClasses
+
+ROWS, DRAWN, SHOWN = 7, 49, 10
+"""How many times are printed and drawn, and at most how many classes are printed."""
+
+
+def add_to(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser(
+        "predict",
+        help="foretell what SGD does to a class system, without training",
+        description="Foretell what SGD does to a class system from zero weights, by the law that the gradient obeys.",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="the classes, a .yaml or .json file")
+    parser.add_argument("--lr-y", type=float, required=True, metavar="RATE", help="eta_Y")
+    parser.add_argument("--lr-z", type=float, required=True, metavar="RATE", help="eta_Z")
+    parser.add_argument(
+        "--until", type=float, required=True, metavar="N", help="the last step, in steps of batch size 1"
+    )
+    parser.add_argument("--seq-len", type=float, default=math.inf, metavar="T", help="sequence length (default: inf)")
+    parser.add_argument("--draw", type=Path, metavar="FILE", help="draw attention logits over time into this picture")
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the forecast and draw it."""
+    from scansnap_core.theory.law.predicting import predict
+
+    classes = load_classes(options.file)
+    if not (math.isfinite(options.until) and options.until >= 1):
+        raise BadInput(
+            f"--until {options.until:g}", "the last step is finite and at least 1", "pass e.g. --until 10000"
+        )
+    if options.draw is not None and not options.draw.resolve().parent.is_dir():
+        raise BadInput(f"--draw {options.draw}", "its folder doesn't exist", "create it or name another file")
+    times = np.unique(np.geomspace(1, options.until, ROWS if options.draw is None else DRAWN))
+    found = predict(classes, options.lr_y, options.lr_z, times, seq_len=options.seq_len)
+    print(f"K = {classes.num_classes} classes, M = {classes.vocab_size} tokens; t in steps of batch size 1\n")
+    print("\n\n".join(_table(found, classes, n) for n in range(min(classes.num_classes, SHOWN))))
+    if classes.num_classes > SHOWN:
+        print(f"\n... and {classes.num_classes - SHOWN} more classes")
+    if options.draw is not None:
+        _draw(found, classes, options.draw)
+        print(f"\ndrawn in {options.draw}")
+    return 0
+
+
+def _table(found: xr.Dataset, classes: SequenceClasses, n: int) -> str:
+    """What becomes of class n: its dominant and its most frequent common token, its entropy, and where it stands."""
+    compact = classes.compact
+    row, name = compact.query_row[n], classes.coords["class"][n]
+    held = np.flatnonzero(compact.probs[n])
+    common = [at for at in held if compact.tokens[at] in classes.common_tokens]
+    own = [at for at in held if at not in common]
+    kinds = [("common", common), ("dominant", own), ("rarest", own)]
+    best = [
+        (kind, (min if kind == "rarest" else max)(ats, key=lambda at: compact.probs[n, at]))
+        for kind, ats in kinds
+        if ats
+    ]
+    labels = classes.coords["token"]
+    lines = [f"class {name}: z of " + ", ".join(f"its {kind} token {labels[at]}" for kind, at in best)]
+    lines.append(f"{'t':>10}{''.join(f'{kind:>12}' for kind, _ in best)}{'entropy':>10}  phase  memory")
+    meanings = found.regime.flag_meanings.split()
+    for i in np.unique(np.linspace(0, found.sizes["recorded"] - 1, ROWS).round().astype(int)):
+        at = found.isel(recorded=i, query=row)
+        z = "".join(f"{float(at.Z[place]):12.4g}" for _, place in best)
+        regimes = " ".join(meanings[int(at.regime[place])] for _, place in best)
+        entropy, phase = float(at.entropy[n]), str(at.phase.values[n])
+        lines.append(f"{float(at.recorded):10.4g}{z}{entropy:10.4f}  {phase:<5}  {regimes}")
+    return "\n".join(lines)
+
+
+def _draw(found: xr.Dataset, classes: SequenceClasses, path: Path) -> None:
+    from scansnap_core.extras import needs
+
+    with needs("plots"):
+        from scansnap_core import pictures, plots
+    plots.use_style()
+    pictures.logits_over_time(found, classes).savefig(path, bbox_inches="tight")

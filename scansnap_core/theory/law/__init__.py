@@ -1,0 +1,12 @@
+"""What the true gradient does: the drift that overlaps make, and the memory that holds attention back.
+
+``closed`` has the decoder at rest in closed form, ``memory`` the law for any classes, and ``predicting`` what it says
+of a class system: :func:`scansnap_core.predict`. Clock: tau = eta_Y t/K, how often a class was seen, times eta_Y.
+"""
+
+from scansnap_core.theory.law.closed import drift, evidence
+from scansnap_core.theory.law.memory import Errors, Force, Law, State
+from scansnap_core.theory.law.predicting import predict
+from scansnap_core.theory.law.types import Types, types_of
+
+__all__ = ["Errors", "Force", "Law", "State", "Types", "drift", "evidence", "predict", "types_of"]

@@ -1,0 +1,183 @@
+"""Momentum is a mass: SGD with momentum follows m θ'' + θ' = eta g, with an error of second order in the rates.
+
+One update v <- mu v + g, θ <- θ + eta v is exactly one step h = 1/(1 - mu) of the central differences
+
+    m (θ_+ - 2 θ + θ_-)/h² + (θ_+ - θ_-)/(2 h) = eta g,    m = (1 + mu)/(2 (1 - mu)²),
+
+so beside the mass there is no term of first order in the equation; and none in the start, if it begins at the share
+(1 - mu)/(1 + mu) of the flow's velocity, at which the lag m (1 - share) is that of momentum's clock, mu/(1 - mu)².
+
+Where m is short against the time in which g changes, the motion shrinks to the modified equation
+θ' = eta g - m D(eta g) eta g; with mu = 0, so m = 1/2, that is plain SGD's.
+
+Clock: t in steps of batch size 1 without momentum; s updates with momentum take t = s/(1 - mu).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from scipy.integrate import solve_ivp
+from scipy.optimize import elementwise
+from scipy.special import expm1
+
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine import variants
+from scansnap_core.engine.arguments import checked_momentum
+from scansnap_core.rules import check_numbers
+from scansnap_core.theory.flow import Floats, Flow
+from scansnap_core.theory.flows import TrueFlow
+from scansnap_core.theory.formulas import mu
+from scansnap_core.theory.functions import function_of
+from scansnap_core.theory.law.memory import ATOL, RTOL, START, Law, State
+
+mass = (1 + mu) / (2 * (1 - mu) ** 2)
+"""m, in steps of batch size 1 without momentum."""
+share = (1 - mu) / (1 + mu)
+"""The velocity at the start, over that of the flow."""
+mass_of, _share_of = (function_of(expression, (mu,)) for expression in (mass, share))
+
+
+class InertialFlow(Flow):
+    """m θ'' + θ' = eta g of the true gradient at T = infinity, for Y and Z at once.
+
+    The state packs Y, Z and B of :class:`~scansnap_core.theory.flows.TrueFlow`, then their velocities. It begins at
+    the share (1 - mu)/(1 + mu) of the flow's velocity, at which it lags as far behind as momentum does in the end.
+
+    Parameters
+    ----------
+    classes, lr_y, lr_z
+        As in :class:`~scansnap_core.theory.flow.Flow`; the rates are those of the updates.
+    momentum
+        mu, in [0, 1).
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> classes = ss.syn_small()
+    >>> flow = InertialFlow(classes, lr_y=0.1, lr_z=0.1, momentum=0.9)
+    >>> after = ss.solve(flow, [10 * 100]).Z.values.ravel()  # 100 updates
+    >>> recipe = {"lr_y": 0.1, "lr_z": 0.1, "steps": 100, "optimizer": "momentum", "batch_size": None}
+    >>> trained = ss.train(classes, seq_len=float("inf"), **recipe).Z.isel(recorded=-1).values.ravel()
+    >>> bool(abs(after - trained).max() < 0.002)
+    True
+    """
+
+    name = "true flow with a mass"
+
+    def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float, *, momentum: float) -> None:
+        self.momentum = checked_momentum(momentum, "momentum")
+        self.mass = float(mass_of(self.momentum))
+        self._true = TrueFlow(classes, lr_y, lr_z)
+        names = tuple(self._true.shapes)
+        moving = tuple(f"velocity_{name}" for name in names)
+        super().__init__(classes, lr_y, lr_z, (*names, *moving), self._true.class_weight)
+
+    def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
+        """The state at t = 0, as :meth:`Flow.initial` has it, set in motion."""
+        state = super().initial(Z, Y)
+        place, velocity = np.split(state, 2)
+        velocity[:] = _share_of(self.momentum) * self._true.rhs(0.0, place)
+        return state
+
+    def rhs(self, t: float, state: Floats) -> Floats:
+        """d(state)/dt."""
+        place, velocity = np.split(state, 2)
+        return np.concatenate([velocity, (self._true.rhs(t, place) - velocity) / self.mass])
+
+
+class ReducedFlow(TrueFlow):
+    """θ' = eta g - m D(eta g) eta g: the modified equation of SGD, with momentum or without, to first order.
+
+    Parameters
+    ----------
+    classes, lr_y, lr_z, momentum
+        As in :class:`InertialFlow`.
+    """
+
+    name = "modified equation"
+
+    def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float, *, momentum: float = 0.0) -> None:
+        self.mass = float(mass_of(checked_momentum(momentum, "momentum")))
+        super().__init__(classes, lr_y, lr_z)
+
+    def rhs(self, t: float, state: Floats) -> Floats:
+        """d(state)/dt."""
+        change = super().rhs(t, state)
+        here, pushed = (tuple(torch.from_numpy(part.copy()) for part in self.unpack(x)[:2]) for x in (state, change))
+        _, turn = torch.autograd.functional.jvp(self._moves, here, pushed)
+        for part, bent in zip(self.unpack(change), turn, strict=False):
+            part -= self.mass * bent.numpy()
+        return change
+
+    def _moves(self, Y: torch.Tensor, Z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """eta g of Y and of Z."""
+        found = variants.plain(self._batch, Y, Z)
+        return self.lr_y * found.Y, self.lr_z * found.Z
+
+
+class InertialLaw:
+    """The law with a mass: what it says of SGD with momentum.
+
+    Rows of Y and attention are sums of the past with another weight, all of one sign, so one memory a class still does.
+
+    Parameters
+    ----------
+    law
+        :class:`~scansnap_core.theory.law.memory.Law` or its kind at finite T.
+    momentum
+        mu, in [0, 1).
+    pace
+        eta_Y/K of the updates: the tau of one of them without momentum.
+    """
+
+    def __init__(self, law: Law, momentum: float, pace: float) -> None:
+        self.law, self._begins = law, float(_share_of(checked_momentum(momentum, "momentum")))
+        self.mass = float(mass_of(momentum)) * pace
+
+    def path(self, taus: Floats) -> list[State]:
+        """The states at ascending taus > 0; s updates take tau = pace s/(1 - mu)."""
+        law, m, begin = self.law, self.mass, START * taus[0]
+        left = 1 - self._begins  # of the way to the speed of no mass
+        moved, speed = begin + m * left * expm1(-begin / m), 1 - left * np.exp(-begin / m)
+        state = np.concatenate([law.start(float(moved)), law.start(1.0) * speed])
+
+        def rhs(log_tau: float, moving: Floats) -> Floats:
+            tau = np.exp(log_tau)
+            place, velocity = np.split(moving, 2)
+            return np.concatenate([tau * velocity, (law.rhs(log_tau, place) - tau * velocity) / m])
+
+        logs = np.log(taus)
+        found = solve_ivp(rhs, (np.log(begin), logs[-1]), state, t_eval=logs, method="LSODA", rtol=RTOL, atol=ATOL)
+        return [law.unpack(np.split(column, 2)[0]) for column in found.y.T]
+
+
+def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
+    """The evidence A at which a class comes to rest for a long time: it overshoots ln M, the more the larger the mass.
+
+    A class alone gathers a by m a'' + a' = 1 - alpha. While 1 - alpha is 1, a is momentum's clock; its impulse carries
+    a on to the time A that this took: A - m (1 - exp(-A/m)) = (1 - 1/M) ln M. A is near sqrt(2 m ln M) for m >> ln M.
+
+    Parameters
+    ----------
+    mass
+        In units of tau = eta_Y t/K: eta_Y/K times :data:`mass`; positive.
+    vocab_size
+        M >= 2.
+
+    Examples
+    --------
+    >>> plateau([20.0, 1000.0], vocab_size=1000).round(2)
+    array([ 19.27, 119.83])
+    """
+    tiny = float(np.nextafter(0, 1))
+    m = check_numbers("mass", mass, least=tiny, rule="a mass is positive and finite", remedy="pass e.g. 10.0")
+    M = check_numbers("vocab_size", vocab_size, least=2, rule="M is finite and at least 2", remedy="pass e.g. 100")
+    goal = (1 - 1 / M) * np.log(M)
+
+    def missing(A: Floats, m: Floats, goal: Floats) -> Floats:
+        return A + m * expm1(-A / m) - goal
+
+    found = elementwise.find_root(missing, (goal, goal + 2 * np.sqrt(2 * m * goal) + 2 * goal), args=(m, goal))
+    return np.asarray(found.x)

@@ -1,0 +1,206 @@
+"""Which force moves attention: the boundaries between them, in sequence length, batch size and inertia.
+
+At rest with equal overlaps rho the decoder's rows are y_n = ∫ (e_n - alpha_n) dtau, and both forces are entries of one
+Gram matrix: sampling's push is s_n |y_n|²/2, the drift is that of Lambda = -<y_k, y_n>/2. So the length at which they
+are equal is a number of the class, its tilt, times a number of the decoder, their ratio.
+
+Clock: tau = eta_Y t/K with t in steps of batch size 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import sympy as sp
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.engine.arguments import checked_momentum
+from scansnap_core.rules import check_count, check_flow_rate, check_numbers, check_rate
+from scansnap_core.theory.formulas import K, M, rho
+from scansnap_core.theory.functions import function_of
+from scansnap_core.theory.law import closed
+from scansnap_core.theory.law.inertia import mass_of
+from scansnap_core.theory.law.memory import Floats, Law, State
+from scansnap_core.theory.law.sampling import FirstOrder, SampledLaw
+from scansnap_core.theory.law.types import types_of
+
+AT_REST = 1e-9
+"""An eta_Z/eta_Y at which attention stays at rest, so that z is linear in it."""
+GRID = 400
+"""Moments over which the noise of batches is summed up."""
+
+strength = (closed.a_**2 + (K - 1) * closed.b_**2 + (M - K) * closed.c_**2) / 2
+"""|y_n|²/2, the integral of <y_n, e_n - alpha_n>: what the push of sampling has in place of Lambda."""
+balance = strength / ((K - 1) * rho * closed.Lambda)
+"""T - 1 at which push and drift of a token with tilt 1 are equal."""
+_balance = function_of(sp.simplify(balance), (closed.a_, closed.b_, closed.c_, K, M, rho))
+
+
+def tilt(probs: ArrayLike) -> Floats:
+    """(T - 1) s_nl/f_nl² to first order: negative for tokens that sampling pushes down; 0 for those not held.
+
+    Parameters
+    ----------
+    probs
+        P(l|n), shape (..., L).
+
+    Examples
+    --------
+    >>> tilt([0.5, 0.3, 0.2]).round(2)
+    array([ 1.05, -1.34, -3.53])
+    """
+    P = np.asarray(probs, dtype=np.float64)
+    f = P / np.linalg.norm(P, axis=-1, keepdims=True)
+    return np.divide(FirstOrder(P, f).own(), f**2, out=np.zeros_like(f), where=f > 0)
+
+
+def turning_length(tilt: ArrayLike, tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> Floats:
+    """T* at which sampling pushes a distinct token as hard as the drift: below it sampling decides, above it overlaps.
+
+    T* - 1 is the tilt's modulus times (M - 1)/((K - 1) rho) for tau << ln M, then about
+    M^(1-rho) ln(M tau)/(2 (K - 1) tau^rho), and in the end (A^2 + K - 1)/((K - 1) (2 + (K - 2) rho)) with
+    A = (1 + (K - 2) rho)/rho, for M -> infinity.
+
+    Parameters
+    ----------
+    tilt
+        Of :func:`tilt`.
+    tau, num_classes, vocab_size, rho
+        As in :func:`scansnap_core.theory.law.closed.evidence`; tau > 0 and 0 < rho < 1.
+
+    Examples
+    --------
+    >>> turning_length(-10.0, [0.1, 100.0, 1e300], 2, 1000, 0.3).round(1)
+    array([32322.7,  2147.8,    62.8])
+    """
+    at = closed.evidence(tau, num_classes, vocab_size, rho)
+    return np.asarray(1 + np.abs(tilt) * _balance(*at, num_classes, vocab_size, rho))
+
+
+def spread(classes: SequenceClasses, *, tau: ArrayLike, lr_y: float, seq_len: float, batch_size: int) -> Floats:
+    """The standard deviation of z over runs at small eta_Z, over eta_Z/eta_Y; shape (tau, Q, L).
+
+    A batch's mean f differs from F. The difference enters Y, where it goes on pushing until the class is learned, and
+    at once pushes the other way: a sample at tau' counts as <e_n - alpha_n, y_n(tau) - 2 y_n> at tau', so z's variance
+    is eta_Y/B times sum_n f_nl² Var f_nl times the integral of its square. To first order in 1/(T - 1).
+
+    Parameters
+    ----------
+    classes
+        The sequence classes.
+    tau
+        Ascending, positive.
+    lr_y, seq_len, batch_size
+        eta_Y, T and B.
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> classes = ss.with_overlap(2, 1000, 0.1, distinct_weights=[1, 0.5])
+    >>> spread(classes, tau=[10.0], lr_y=1.0, seq_len=128, batch_size=8).ravel().round(2)
+    array([0.11, 0.14, 0.11, 0.14, 0.11])
+    """
+    check_classes(classes)
+    check_rate("lr_y", lr_y)
+    check_count("batch_size", batch_size)
+    ends = np.atleast_1d(check_numbers("tau", tau, least=1e-300, rule="tau is positive", remedy="pass e.g. 10.0"))
+    types = types_of(classes)
+    law = Law(types, 0.0)
+    probs, cut = np.hstack([types.common, types.distinct]), types.common.shape[1]
+    f = probs / np.linalg.norm(probs, axis=1, keepdims=True)
+    w = f**2 / np.where(probs > 0, probs, np.inf)
+    variance = w * (1 - 2 * f**2) + f**2 * (f**2 * w).sum(axis=1, keepdims=True)
+    per_class = f**2 * variance / (seq_len - 1) * lr_y / batch_size
+    early = np.geomspace(1e-3 * min(1.0, ends[0]), ends[-1], GRID)
+    grid = np.unique(np.concatenate([early, ends]))
+    gathered, errors, count = _outputs(law, law.path(grid))
+    found = []
+    for end in ends:
+        upto = slice(0, int(np.searchsorted(grid, end)) + 1)
+        rows = gathered[upto]
+        weight = (count * errors[upto] * (rows[-1] - 2 * rows)).sum(axis=-1)
+        total = np.trapezoid(weight**2, grid[upto], axis=0)[:, None] * per_class
+        found.append(types.per_query(types.asking @ total[:, :cut], total[:, cut:]))
+    return np.sqrt(np.stack(found))
+
+
+def place(
+    classes: SequenceClasses,
+    *,
+    lr_y: float,
+    lr_z: float,
+    t: float,
+    seq_len: float,
+    batch_size: int,
+    momentum: float = 0.0,
+) -> xr.Dataset:
+    """Where a training lies: how large each force is against the next, as pure numbers, for attention near its start.
+
+    Parameters
+    ----------
+    classes
+        The sequence classes.
+    lr_y, lr_z, seq_len, batch_size, momentum
+        eta_Y, eta_Z, T, B and mu.
+    t
+        Updates, positive.
+
+    Returns
+    -------
+    xarray.Dataset
+        By (query, token): ``sampling``, the push of sampling over the drift, with its sign; ``grip``, lambda a^2/2 with
+        lambda = eta_Z/eta_Y sum_n f_nl^2, above 1 where memory holds a token; ``noise``, the standard deviation of z
+        over its mean, of one run. By itself: ``learned``, tau over ln M; ``overlap``, the largest f_n^T f_n';
+        ``inertia``, momentum's mass over the tau ln M that learning takes without it, above 1 where Y overshoots.
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> found = place(ss.syn_small(), lr_y=1, lr_z=1, t=100, seq_len=128, batch_size=128, momentum=0.9)
+    >>> found.sampling.isel(query=0).sel(token=[0, 10, 19]).values.round(2)
+    array([ 0.04, -0.85,  0.08])
+    >>> float(found.inertia.round(1))
+    13.5
+    """
+    check_classes(classes)
+    check_rate("lr_y", lr_y)
+    check_flow_rate("lr_z", lr_z)
+    mu, K, M = checked_momentum(momentum, "momentum"), classes.num_classes, classes.vocab_size
+    tau = lr_y * t / K / (1 - mu)
+    types = types_of(classes)
+    endless, finite = Law(types, AT_REST), SampledLaw(types, AT_REST, seq_len)
+    at, sampled = (law.path(np.array([tau]))[0] for law in (endless, finite))
+    drift, moved = (types.per_query(state.z_common, state.z_distinct) / AT_REST for state in (at, sampled))
+    noise = spread(classes, tau=tau, lr_y=lr_y / (1 - mu), seq_len=seq_len, batch_size=batch_size)[0]
+    f = endless.attention(at)
+    grip = (lr_z / lr_y / 2 * sampled.a[:, None] ** 2 * each**2 for each in f)
+    common, distinct = grip
+    overlaps = np.where(types.others > 0, f[0] @ f[0].T, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_token = {"sampling": (moved - drift) / drift, "noise": noise / np.abs(moved)}
+    by_token["grip"] = types.per_query(types.asking @ common, distinct)
+    return xr.Dataset(
+        {name: (("query", "token"), values) for name, values in by_token.items()}
+        | {
+            "learned": tau / np.log(M),
+            "overlap": overlaps.max(),
+            "inertia": mass_of(mu) * lr_y / K / np.log(M),
+        },
+        coords={name: classes.coords[name] for name in ("query", "token")},
+    )
+
+
+def _outputs(law: Law, states: list[State]) -> tuple[Floats, Floats, Floats]:
+    """y_n and e_n - alpha_n of a class of each type, shapes (tau, T, 2 + T): its own output, one of each type, and one
+    that is no class; and how many there are of each, shape (T, 2 + T).
+    """
+    types = law.types
+    gathered, errors = [], []
+    for state in states:
+        found = law.errors(state, law.attention(state))[0]
+        c = (state.a - (types.others * state.b).sum(axis=1)) / max(types.rest, 1)
+        gathered.append(np.column_stack([state.a, -state.b, -c]))
+        errors.append(np.column_stack([found.own, -found.other, -found.rest]))
+    one = np.ones((len(types.size), 1))
+    return np.stack(gathered), np.stack(errors), np.hstack([one, types.others, types.rest * one])

@@ -1,0 +1,184 @@
+"""What SGD does to given classes, foretold by the law: attention, its entropy, and the regime of every token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy import special
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.engine.arguments import checked_momentum
+from scansnap_core.rules import check_choice, check_flow_rate, check_memory, check_numbers, check_rate, check_seq_len
+from scansnap_core.theory import formulas
+from scansnap_core.theory.functions import function_of
+from scansnap_core.theory.law import closed
+from scansnap_core.theory.law.inertia import InertialLaw
+from scansnap_core.theory.law.memory import Floats, Law, State
+from scansnap_core.theory.law.sampling import SampledLaw
+from scansnap_core.theory.law.types import Types, types_of
+
+OPTIMIZERS = ("sgd", "momentum")
+REGIMES = ("rest", "free", "slaved")
+"""Of a token under a query: held by no class; not caught by memory yet, lambda a^2/2 < 1; or caught."""
+PHASES = ("start", "scan", "drift", "late")
+"""Of a class: nothing seen; tau < ln M; its next token learned; its errors favour other classes as they ever will."""
+
+_chi = function_of(formulas.chi, (formulas.z, formulas.z_0))
+_limit = function_of(closed.X, (formulas.M, formulas.rho))
+
+
+def predict(
+    classes: SequenceClasses,
+    lr_y: float,
+    lr_z: float,
+    t: ArrayLike,
+    *,
+    seq_len: float = np.inf,
+    optimizer: str = "sgd",
+    momentum: float | None = None,
+) -> xr.Dataset:
+    """What SGD does to these classes from Y(0) = Z(0) = 0, by the law of one memory a class, without training.
+
+    Parameters
+    ----------
+    classes
+        The sequence classes. Those alike count once, so a thousand of one type cost no more than two; of classes that
+        are all unlike 200 take some seconds, and a thousand minutes.
+    lr_y, lr_z
+        eta_Y > 0 and eta_Z >= 0, per step. Small: the law is that of the gradient flow.
+    t
+        When: ascending, finite, not negative; in steps of batch size 1, or in updates of any batch size (a batch mean
+        moves Y and Z, in expectation, as far as one such step).
+    seq_len
+        T, the query included, or ``inf``.
+    optimizer
+        "sgd", or "momentum", with which ``t`` counts its updates. For Adam there is a flow,
+        :class:`~scansnap_core.theory.law.adam.AdamFlow`, and no law.
+    momentum
+        Of "momentum" alone; 0.9 if not given.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``Z`` (recorded, query, token), in the labels of :func:`scansnap_core.train`; ``regime`` of each of them, an
+        index into its attribute ``flag_meanings``: ``rest``, ``free`` or ``slaved`` (memory gives way to the drift or
+        holds the token). By class: ``dominant`` (class), its most frequent distinct token, -1 for none; and over
+        (recorded, class) ``entropy`` over its distinct tokens in nats, ``chi_dominant``, the growth factor of the
+        dominant one, ``evidence``, the integral of its error and the clock of memory, and ``phase``: ``start``,
+        ``scan`` (before t_0'), ``drift`` or ``late``.
+
+    Raises
+    ------
+    BadInput
+        Arguments that aren't as above; a sequence length or an optimizer that the law doesn't cover; more results than
+        there is memory for.
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> classes = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> found = ss.predict(classes, lr_y=1, lr_z=0.1, t=[100, 10_000])
+    >>> found.Z.isel(recorded=0).values.ravel().round(4)
+    array([-0.0157,  0.0022,  0.0056,  0.0022,  0.0056])
+    >>> found.phase.sel({"class": 0}).values.tolist()
+    ['drift', 'drift']
+    """
+    check_classes(classes)
+    check_rate("lr_y", lr_y)
+    check_flow_rate("lr_z", lr_z)
+    check_seq_len(seq_len)
+    check_choice("optimizer", optimizer, OPTIMIZERS)
+    mu = checked_momentum(momentum, optimizer)
+    rule, remedy = "times are finite, not negative and ascending", "pass e.g. [0, 100, 10_000]"
+    recorded = np.atleast_1d(check_numbers("t", t, least=0, rule=rule, remedy=remedy))
+    if recorded.ndim != 1 or not recorded.size or (np.diff(recorded) <= 0).any():
+        raise BadInput(value=f"t of shape {recorded.shape}", rule=rule, remedy=remedy)
+
+    types, K = types_of(classes), classes.num_classes
+    places = recorded.size * len(types.of_query) * len(classes.tokens)
+    check_memory(f"{places:,} attention logits and their regimes", 9.0 * places + 100.0 * K * recorded.size)
+    ratio, pace = lr_z / lr_y, lr_y / K
+    law = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
+    moving = InertialLaw(law, mu, pace) if mu else law
+    taus = recorded * pace / (1 - mu)
+    began = int(np.count_nonzero(taus == 0))
+    states = [None] * began + (moving.path(taus[began:]) if began < taus.size else [])
+    rates = {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len, "momentum": mu}
+    return _dataset(classes, law, recorded, taus, states, rates)
+
+
+def _dataset(
+    classes: SequenceClasses,
+    law: Law,
+    recorded: Floats,
+    taus: Floats,
+    states: list[State | None],
+    attrs: dict[str, Any],
+) -> xr.Dataset:
+    types, K, M = law.types, classes.num_classes, classes.vocab_size
+    Q, L = len(types.of_query), len(classes.tokens)
+    Z, regime = np.zeros((taus.size, Q, L)), np.zeros((taus.size, Q, L), dtype=np.int8)
+    entropy, chi, evidence = np.empty((3, taus.size, K))
+    phase = np.full((taus.size, K), PHASES[0], dtype=f"<U{max(map(len, PHASES))}")
+    for i, (tau, state) in enumerate(zip(taus, states, strict=True)):
+        state = law.unpack(np.zeros_like(law.start(1.0))) if state is None else state
+        Z[i] = types.per_query(state.z_common, state.z_distinct)
+        regime[i] = _regime(law, state)
+        of_type = (_entropy(types, state), _growth(types, state), state.a, _phase(law, state, tau))
+        for values, each in zip((entropy, chi, evidence, phase), of_type, strict=True):
+            values[i] = each[types.of_class]
+    dominant = np.full(K, -1)
+    if types.distinct.shape[1]:
+        dominant = np.where(types.distinct_columns[:, 0] >= 0, classes.tokens[types.distinct_columns[:, 0]], -1)
+    flags = {"flag_values": list(range(len(REGIMES))), "flag_meanings": " ".join(REGIMES)}
+    axes, by_class = ("recorded", "query", "token"), ("recorded", "class")
+    return xr.Dataset(
+        {
+            "Z": (axes, Z, {"units": "logits"}),
+            "regime": (axes, regime, flags),
+            "entropy": (by_class, entropy, {"units": "nats"}),
+            "dominant": ("class", dominant, {"units": "token"}),
+            "chi_dominant": (by_class, chi, {"units": "1", "equation": "Eqn 11"}),
+            "evidence": (by_class, evidence, {"units": "logits"}),
+            "phase": (by_class, phase),
+        },
+        coords={"recorded": ("recorded", recorded, {"units": formulas.registry.STEPS}), **classes.coords},
+        attrs={"law": "one memory a class", **attrs, "vocab_size": M, "num_classes": K},
+    )
+
+
+def _regime(law: Law, state: State) -> Floats:
+    """Of each query and token, shape (Q, L): lambda a^2/2 with lambda = eta_Z/eta_Y times the sum of f_nl^2."""
+    types = law.types
+    f = law.attention(state)
+    common, distinct = (law.ratio / 2 * state.a[:, None] ** 2 * each**2 for each in f)
+    grips = (types.asking @ (types.common > 0), types.asking @ common), (types.distinct, distinct)
+    return types.per_query(*(np.where(holders > 0, np.where(grip < 1, 1, 2), 0) for holders, grip in grips))
+
+
+def _entropy(types: Types, state: State) -> Floats:
+    top = state.z_distinct.max(axis=1, keepdims=True, initial=0.0)
+    weights = types.distinct * np.exp(state.z_distinct - top)
+    total = weights.sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return np.where(total[:, 0] > 0, special.entr(weights / total).sum(axis=1), np.nan)
+
+
+def _growth(types: Types, state: State) -> Floats:
+    if not types.distinct.shape[1]:
+        return np.full_like(state.a, np.nan)
+    return np.where(types.distinct[:, 0] > 0, _chi(state.z_distinct[:, 0], 0.0), np.nan)
+
+
+def _phase(law: Law, state: State, tau: float) -> Any:
+    types, M = law.types, law.types.vocab_size
+    if tau == 0:
+        return np.full(len(state.a), PHASES[0])
+    f, _ = law.attention(state)
+    rho = np.where(types.others > 0, f @ f.T, 0.0).max(axis=1)
+    late = rho * state.a >= np.log(_limit(M, np.minimum(rho, 1 - 1e-12)))
+    return np.where(tau < np.log(M), PHASES[1], np.where(late & (rho > 0), PHASES[3], PHASES[2]))

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import scansnap_core as ss
+from scansnap_core.cli import main
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "two_topics.yaml"
+RATES = ["--lr-y", "1", "--lr-z", "0.1"]
+
+
+def test_predict_prints_what_the_law_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", str(EXAMPLE), *RATES, "--until", "1000"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    found = ss.predict(ss.SequenceClasses.load(EXAMPLE), 1, 0.1, [1000])
+    assert "class 0: z of its common token 2, its dominant token 4, its rarest token 6" in lines
+    last = lines[lines.index("") + 9].split()
+    assert float(last[0]) == 1000
+    tokens = {int(token): float(z) for token, z in zip(found.token, found.Z.values[0, 0], strict=True)}
+    assert [float(z) for z in last[1:4]] == pytest.approx([tokens[2], tokens[4], tokens[6]], rel=1e-3)
+    assert float(last[4]) == pytest.approx(float(found.entropy[0, 0]), abs=1e-4)
+    assert last[5] == str(found.phase.values[0, 0])
+
+
+def test_predict_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = tmp_path / "forecast.png"
+    assert main(["predict", str(EXAMPLE), *RATES, "--until", "100", "--draw", str(picture)]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert f"drawn in {picture}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--until", "0"], "the last step is finite and at least 1"),
+        (["--until", "10", "--lr-y", "-1"], "a learning rate is positive and finite"),
+        (["--until", "10", "--draw", "/nowhere/at/all.png"], "its folder doesn't exist"),
+    ],
+)
+def test_predict_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", str(EXAMPLE), *RATES, *arguments]) == 2
+    assert message in capsys.readouterr().err

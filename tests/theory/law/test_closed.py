@@ -1,0 +1,87 @@
+"""The decoder at rest in closed form: against the decoder integrated, its own derivatives, and its limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy.integrate import solve_ivp
+
+from scansnap_core.theory.decoder import Decoder
+from scansnap_core.theory.formulas import K, M, rho
+from scansnap_core.theory.law import closed, drift, evidence
+
+SIZES = [(2, 900, 0.294), (2, 1000, 0.0), (3, 3, 0.2), (5, 40_000, 0.04), (20, 500, 0.6)]
+
+
+def integrated(num_classes: int, vocab_size: int, overlap: float, taus: np.ndarray) -> np.ndarray:
+    """V at taus, shape (taus, K, O), by the decoder of Eqn 7 on the overlaps, which knows nothing of symmetry."""
+    E = overlap * (1 - np.eye(num_classes))
+    decoder = Decoder(E, vocab_size, lr_y=1.0, modified=False)
+    start = decoder.initial()
+    times = taus * num_classes
+    path = solve_ivp(
+        decoder.rhs, (0, times[-1]), start.ravel(), t_eval=times, method="LSODA", rtol=1e-11, atol=1e-16,
+        first_step=times[0] / 1000,
+    )  # fmt: skip
+    return path.y.T.reshape(len(taus), *start.shape)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_decoder_integrated_has_these_numbers(size: tuple[int, int, float]) -> None:
+    taus = np.array([0.01, 1.0, 30.0, 1e3, 1e5])
+    V = integrated(*size, taus)
+    a, b, c = evidence(taus, *size)
+    assert a == pytest.approx(V[:, 0, 0], rel=1e-8, abs=0)
+    assert b == pytest.approx(-V[:, 0, 1], rel=1e-8, abs=0)
+    if size[1] > size[0]:
+        assert c == pytest.approx(-V[:, 0, -1], rel=1e-8, abs=0)
+
+
+def test_drift_is_the_integral_of_the_push() -> None:
+    size, taus = (3, 1000, 0.1), np.logspace(-2, 4, 400)
+    decoder = Decoder(size[2] * (1 - np.eye(3)), size[1], lr_y=1.0, modified=False)
+    push = -decoder.gradient(integrated(*size, taus))[:, 0, 1]
+    between = np.concatenate([[0.0], np.cumsum((push[1:] + push[:-1]) / 2 * np.diff(taus))])
+    found = drift(taus, *size)
+    assert found - found[0] == pytest.approx(between, rel=2e-3, abs=1e-9)
+
+
+def test_drift_is_half_the_growth_of_the_product_of_two_classes() -> None:
+    a, b, c = closed.a_, closed.b_, closed.c_
+    product = -2 * a * b + (K - 2) * b**2 + (M - K) * c**2
+    rest = (a - (K - 1) * b) / (M - K)
+    assert sp.simplify((product / 2 + closed.Lambda).subs(c, rest)) == 0
+
+
+def test_time_and_parameter_are_each_others_inverse() -> None:
+    for size in SIZES:
+        taus = np.logspace(-6, 200, 60)
+        assert closed.log_tau(closed.s_of(taus, *size), *size) == pytest.approx(np.log(taus), rel=1e-12, abs=1e-12)
+    assert closed.s_of(0.0, 2, 900, 0.3) == 0
+
+
+def test_one_newton_step_from_the_bounds_is_good_to_two_percent() -> None:
+    for size in [(2, 900, 0.294), (2, 100, 0.49), (10, 1e6, 0.01), (100, 1e8, 1e-4)]:
+        taus = np.logspace(-1, 20, 100)
+        rough = closed.s_of(taus, *size, steps=1)
+        near = closed._Lambda(closed._b(rough, *size), closed._c(rough, *size), *size[:2])
+        assert near == pytest.approx(drift(taus, *size), rel=0.02)
+        assert (closed.s_of(taus, *size, steps=0) >= closed.s_of(taus, *size) * (1 - 1e-6)).all()
+
+
+def test_late_the_drift_overtakes_the_theorys() -> None:
+    overlap, taus = 0.3, np.array([1e200, 1e280])
+    moved = drift(taus, 2, 1e9, overlap)
+    theory = overlap / (1 - overlap) / (1 + overlap) * np.log(taus) ** 2 / 2
+    ratio = moved / theory
+    assert ratio[0] < ratio[1] < 1 / 0.7 + 1 / 1.3
+    assert drift(1e280, 2, 100, overlap) / theory[1] == pytest.approx(1 / 0.7 + 1 / 1.3, rel=0.05)
+
+
+def test_time_is_the_integral_of_its_rate() -> None:
+    size, step = (4, 700, 0.2), 1e-4
+    rate = sp.lambdify(closed.s, closed.tau_rate.subs(dict(zip((K, M, rho), size, strict=True))))
+    for at in (0.5, 3.0, 8.0):
+        ends = np.exp(closed.log_tau(np.array([at - step, at + step]), *size))
+        assert (ends[1] - ends[0]) / (2 * step) == pytest.approx(rate(at), rel=1e-6)

@@ -1,0 +1,100 @@
+"""Momentum as a mass: orders in the rates, and the law with a mass against training."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scansnap_core as ss
+from scansnap_core.theory.law import Law, inertia, types_of
+
+CLASSES = ss.with_overlap(2, 100, 0.3, distinct_weights=[1, 0.5])
+PART = np.array([0.1, 0.3, 1.0])
+
+
+def trained(lr: float, steps: int, momentum: float) -> np.ndarray:
+    marks = [round(x * steps) for x in PART]
+    options: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
+    run = ss.train(CLASSES, lr_y=lr, lr_z=lr, steps=steps, batch_size=None, seq_len=math.inf, record=marks, **options)
+    return run.Z.values.reshape(len(marks), -1)
+
+
+def orders(flow: type, momentum: float) -> float:
+    """By which power of the rate the largest error falls."""
+    errors = []
+    for lr, steps in ((0.2, 80), (0.05, 320)):
+        made = flow(CLASSES, lr, lr, momentum=momentum)
+        path = ss.solve(made, PART * steps / (1 - momentum), rtol=1e-8).Z.values.reshape(len(PART), -1)
+        errors.append(np.abs(path - trained(lr, steps, momentum)).max())
+    return float(np.log2(errors[0] / errors[1]) / 2)
+
+
+def test_the_flow_with_a_mass_is_of_second_order() -> None:
+    assert orders(inertia.InertialFlow, 0.5) > 1.7
+
+
+def test_the_modified_equation_is_of_second_order() -> None:
+    assert orders(inertia.ReducedFlow, 0.0) > 1.8
+
+
+def test_mass() -> None:
+    assert float(inertia.mass_of(0.0)) == 0.5
+    assert float(inertia.mass_of(0.9)) == pytest.approx(95, rel=1e-12, abs=0)
+    # one update as a central difference, at numbers
+    mu, eta, g, before, now = 0.7, 0.3, 1.7, -0.4, 0.2
+    after = now + mu * (now - before) + eta * g
+    h, m = 1 / (1 - mu), float(inertia.mass_of(mu))
+    assert m * (after - 2 * now + before) / h**2 + (after - before) / (2 * h) == pytest.approx(
+        eta * g, rel=1e-12, abs=0
+    )
+
+
+def test_without_momentum_the_reduced_flow_leaves_the_true_one_by_half_a_step() -> None:
+    flow, true = inertia.ReducedFlow(CLASSES, 0.1, 0.2), ss.TrueFlow(CLASSES, 0.1, 0.2)
+    state = np.random.default_rng(0).normal(size=true.initial().size)
+    pushed, step = true.rhs(0.0, state), 1e-6
+    bent = (true.rhs(0.0, state + step * pushed) - true.rhs(0.0, state - step * pushed)) / (2 * step)
+    moved = len(pushed) - CLASSES.num_classes  # B has no force of its own
+    np.testing.assert_allclose(flow.rhs(0.0, state)[:moved], (pushed - bent / 2)[:moved], rtol=1e-6, atol=1e-9)
+
+
+def test_plateau_solves_its_equation_and_overshoots() -> None:
+    for mass, size in ((0.1, 50), (5.0, 1000), (1e4, 1e6)):
+        A = float(inertia.plateau(mass, size))
+        assert A + mass * math.expm1(-A / mass) == pytest.approx((1 - 1 / size) * math.log(size), rel=1e-9, abs=0)
+        assert (1 - 1 / size) * math.log(size) < A
+    assert float(inertia.plateau(1e6, 1000)) == pytest.approx(math.sqrt(2e6 * 0.999 * math.log(1000)), rel=0.01, abs=0)
+
+
+@pytest.mark.parametrize(("value", "size"), [(0.0, 10), (-1.0, 10), (1.0, 1)])
+def test_plateau_refuses_what_has_none(value: float, size: float) -> None:
+    with pytest.raises(ss.BadInput):
+        inertia.plateau(value, size)
+
+
+@pytest.mark.parametrize("momentum", [1.0, -0.1, "much"])
+def test_momentum_lies_below_one(momentum: float) -> None:
+    with pytest.raises(ss.BadInput, match="momentum"):
+        inertia.InertialFlow(CLASSES, 1.0, 1.0, momentum=momentum)
+
+
+def test_the_law_with_a_mass_foretells_momentum() -> None:
+    classes = ss.syn_small()
+    types, law = types_of(classes), Law(types_of(classes), 1.0)
+    at = inertia.InertialLaw(law, 0.9, 0.5).path(np.array([50.0, 500.0]))
+    found = np.stack([types.per_query(state.z_common, state.z_distinct) for state in at])
+    recipe: dict[str, Any] = {
+        "lr_y": 1,
+        "lr_z": 1,
+        "steps": 100,
+        "record": [10, 100],
+        "batch_size": None,
+        "optimizer": "momentum",
+    }
+    Z = ss.train(classes, seq_len=math.inf, **recipe).Z.isel(seed=0, rate=0).values
+    assert np.linalg.norm(found - Z) < 0.01 * np.linalg.norm(Z)
+    light = law.path(np.array([500.0]))[0]
+    assert np.linalg.norm(types.per_query(light.z_common, light.z_distinct) - Z[1]) > 0.1 * np.linalg.norm(Z[1])

@@ -1,0 +1,106 @@
+"""The law of one memory a class: against a reduction-free copy, against the true flow, and where it has to fail."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.special import log_softmax
+
+import scansnap_core as ss
+from scansnap_core.theory import gallery, spectrum
+from scansnap_core.theory.law import Errors, Law, State, Types, types_of
+
+SYSTEMS = {
+    "equal": ss.with_overlap(3, 1000, 0.2, distinct_weights=[1, 2]),
+    "Syn-Medium": ss.syn_medium(3),
+    "irregular": gallery.random_classes(np.random.default_rng(5), 6),
+    "no other output": ss.SequenceClasses([[0.5, 0.5, 0], [0.2, 0.3, 0.5], [0.6, 0, 0.4]], query_of=[0, 0, 1]),
+}
+TAUS = np.array([1.0, 10.0, 100.0])
+
+
+def by_types(classes: ss.SequenceClasses, ratio: float, taus: np.ndarray) -> np.ndarray:
+    types = types_of(classes)
+    return np.stack([types.per_query(at.z_common, at.z_distinct) for at in Law(types, ratio).path(taus)])
+
+
+def one_by_one(classes: ss.SequenceClasses, ratio: float, taus: np.ndarray) -> np.ndarray:
+    """The law with every class, token and output by itself: Y = sum_k fbar_k y_k^T."""
+    compact, outputs, K = classes.compact, classes.outputs, classes.num_classes
+    shapes = [(K, len(outputs)), compact.probs.shape, (len(compact.queries), len(compact.tokens))]
+    cuts = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
+
+    def rhs(tau: float, state: np.ndarray) -> np.ndarray:
+        y, H, Z = (part.reshape(shape) for part, shape in zip(np.split(state, cuts), shapes, strict=True))
+        f = spectrum.F(compact.probs, Z[compact.query_row])
+        a = y[np.arange(K), np.arange(K)][:, None]
+        mean = H / a if a.any() else f
+        Y = mean.T @ y
+        errors = outputs.targets - np.exp(log_softmax(f @ Y + np.log(outputs.multiplicity), axis=1))
+        g = errors @ Y.T
+        push = f * (g - f * (f * g).sum(axis=1, keepdims=True))
+        dZ = np.zeros_like(Z)
+        np.add.at(dZ, compact.query_row, push)
+        own = errors[np.arange(K), np.arange(K)][:, None]
+        return np.concatenate([(errors / outputs.multiplicity).ravel(), (own * f).ravel(), ratio * dZ.ravel()])
+
+    start = np.zeros(sum(int(np.prod(shape)) for shape in shapes))
+    options = {"method": "LSODA", "rtol": 1e-10, "atol": 1e-14, "first_step": 1e-6}
+    states = solve_ivp(rhs, (0, taus[-1]), start, t_eval=taus, **options).y.T
+    return states[:, cuts[-1] :].reshape(len(taus), *shapes[-1])
+
+
+def true(classes: ss.SequenceClasses, ratio: float, taus: np.ndarray) -> np.ndarray:
+    return ss.solve(ss.TrueFlow(classes, 1.0, ratio), taus, unit="tau").Z.values
+
+
+def distance(one: np.ndarray, other: np.ndarray) -> float:
+    axes = (1, 2)
+    return float((np.linalg.norm(one - other, axis=axes) / np.linalg.norm(other, axis=axes)).max())
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_types_change_nothing(name: str) -> None:
+    assert distance(by_types(SYSTEMS[name], 1.0, TAUS), one_by_one(SYSTEMS[name], 1.0, TAUS)) < 1e-5
+
+
+@pytest.mark.parametrize("ratio", [0.01, 1.0, 10.0])
+@pytest.mark.parametrize("name", ["equal", "Syn-Medium", "irregular"])
+def test_the_true_flow_obeys_it(name: str, ratio: float) -> None:
+    assert distance(by_types(SYSTEMS[name], ratio, TAUS), true(SYSTEMS[name], ratio, TAUS)) < 0.015
+
+
+def test_update_26_does_not() -> None:
+    classes = SYSTEMS["equal"]
+    modified = ss.solve(ss.ModifiedFlow(classes, 1.0, 1.0), TAUS, unit="tau").Z.values
+    assert distance(by_types(classes, 1.0, TAUS), modified) > 0.5
+
+
+def test_classes_alike_are_one_type() -> None:
+    assert types_of(ss.syn_large(200, 10_000)).size.tolist() == [200]
+    assert types_of(ss.with_overlap(5, 1000, 0.1)).others.tolist() == [[4]]
+    assert len(types_of(gallery.random_classes(np.random.default_rng(0), 12)).size) == 12
+
+
+def test_classes_that_share_their_query_with_others_are_other_types() -> None:
+    rows = [[0.4, 0.6, 0, 0, 0], [0.4, 0, 0.6, 0, 0], [0.4, 0, 0, 0.6, 0], [0.4, 0, 0, 0, 0.6]]
+    probs = np.hstack([rows, np.zeros((4, 2))])
+    assert sorted(types_of(ss.SequenceClasses(probs, query_of=[5, 5, 6, 6])).size) == [4]
+    assert sorted(types_of(ss.SequenceClasses(probs, query_of=[5, 5, 5, 6])).size) == [1, 3]
+
+
+def test_a_force_adds_to_the_push() -> None:
+    classes = SYSTEMS["equal"]
+    types = types_of(classes)
+
+    def wind(
+        types: Types, f: tuple[np.ndarray, np.ndarray], state: State, errors: Errors
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return errors.own[:, None] * f[0] ** 2, 0 * f[1]
+
+    before, after = (Law(types, 1e-9, forces).path(np.array([10.0]))[0] for forces in ([], [wind]))
+    # at rest f is constant, three classes ask with the one query, and a is the integral of the error
+    gained = after.z_common - before.z_common
+    assert gained[0, 0] == pytest.approx(3 * 1e-9 * 0.2 * float(after.a[0]), rel=1e-4)
+    assert (after.z_distinct - before.z_distinct) == pytest.approx(0, abs=1e-15)

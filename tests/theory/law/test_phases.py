@@ -1,0 +1,75 @@
+"""The boundaries between forces: closed forms against integrals, flows and runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scansnap_core as ss
+from scansnap_core.theory.law import closed, phases
+
+
+def test_strength_is_the_integral_of_the_own_part() -> None:
+    size = (3, 500, 0.2)
+    taus = np.linspace(0, 40, 4001)
+    a, b, c = closed.evidence(taus, *size)
+    own = np.gradient(a, taus) * a + 2 * np.gradient(b, taus) * b + 497 * np.gradient(c, taus) * c
+    strength = (a[-1] ** 2 + 2 * b[-1] ** 2 + 497 * c[-1] ** 2) / 2
+    assert np.trapezoid(own, taus) == pytest.approx(strength, rel=1e-4, abs=0)
+    expected = 1 + 3 * strength / (2 * 0.2 * closed.drift(40.0, *size))
+    assert phases.turning_length(-3.0, 40.0, *size) == pytest.approx(expected, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("size", [(2, 1000, 0.3), (4, 5000, 0.05)])
+def test_turning_length_is_that_of_the_flows(size: tuple[int, int, float]) -> None:
+    classes = ss.with_overlap(*size, distinct_weights=[1, 0.5])
+    times, long = np.array([2.0, 20.0]), 10**6
+    endless = ss.solve(ss.TrueFlow(classes, 1, 1e-3), times, unit="tau").Z.values[:, 0, 2]
+    finite = ss.solve(ss.FiniteLengthFlow(classes, 1, 1e-3, seq_len=long + 1), times, unit="tau").Z.values[:, 0, 2]
+    tilt = phases.tilt(classes.compact.probs[0])[2]
+    assert tilt < 0
+    foretold = phases.turning_length(tilt, times, *size)
+    np.testing.assert_allclose(foretold, 1 + long * np.abs(finite / endless - 1), rtol=0.03)
+
+
+def test_tilt_leaves_out_what_no_class_holds_and_sums_to_zero() -> None:
+    probs = np.array([0.6, 0.0, 0.3, 0.1])
+    tilt = phases.tilt(probs)
+    assert tilt[1] == 0
+    assert (tilt * probs**2).sum() == pytest.approx(0, abs=1e-14)
+    assert tilt[0] > 0 > tilt[3]
+
+
+def test_runs_scatter_as_foretold() -> None:
+    classes = ss.with_overlap(2, 1000, 0.1, distinct_weights=[1, 0.5])
+    marks = [20, 200]
+    run = ss.train(classes, lr_y=1, lr_z=1e-3, steps=200, seeds=range(150), batch_size=8, seq_len=64, record=marks)
+    found = run.Z.isel(rate=0, query=0).std("seed", ddof=1).transpose("recorded", "token").values * 1000
+    foretold = phases.spread(classes, tau=[10.0, 100.0], lr_y=1.0, seq_len=64, batch_size=8)[:, 0]
+    np.testing.assert_allclose(found, foretold, rtol=0.25)
+    late = closed.evidence(100.0, 2, 1000, 0.1)[0]
+    assert foretold[1, 0] / foretold[0, 0] > 1.2 > 0.3 * late / 10
+
+
+def test_spread_falls_with_the_root_of_batch_size_and_rate() -> None:
+    classes = ss.syn_small()
+    recipe: dict[str, Any] = {"tau": [5.0], "lr_y": 1.0, "seq_len": 128, "batch_size": 10}
+    base = phases.spread(classes, **recipe)
+    np.testing.assert_allclose(phases.spread(classes, **(recipe | {"batch_size": 40})), base / 2, rtol=1e-9)
+    np.testing.assert_allclose(phases.spread(classes, **(recipe | {"lr_y": 4.0})), base * 2, rtol=1e-9)
+
+
+def test_place_scales_as_its_numbers_say() -> None:
+    recipe: dict[str, Any] = {"lr_y": 1, "lr_z": 0.1, "t": 200, "batch_size": 32}
+    classes = ss.with_overlap(3, 10_000, 0.1, distinct_weights=[1, 0.5])
+    short, long = (phases.place(classes, seq_len=T, **recipe) for T in (129, 1025))
+    # push over drift falls like 1/(T - 1) and has the tilt's sign
+    np.testing.assert_allclose(short.sampling / long.sampling, 8, rtol=0.1)
+    assert short.sampling.sel(token=1) > 10
+    assert short.sampling.sel(token=2) < -10
+    faster = phases.place(classes, seq_len=129, **(recipe | {"lr_z": 1.0}))
+    np.testing.assert_allclose(faster.grip, 10 * short.grip, rtol=1e-3)
+    assert float(short.inertia) == pytest.approx(0.5 / 3 / np.log(10_000), rel=1e-12, abs=0)
+    assert float(short.overlap) == pytest.approx(0.1, rel=1e-6, abs=0)

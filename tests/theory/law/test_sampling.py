@@ -1,0 +1,102 @@
+"""Means over sequences of finite length against all counts, and the law with them against SGD."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import multinomial
+
+import scansnap_core as ss
+from scansnap_core.theory.law import Law, types_of
+from scansnap_core.theory.law.counts import Counts
+from scansnap_core.theory.law.sampling import EXACT_UP_TO, FirstOrder, SampledLaw, means
+
+
+def all_samples(probs: np.ndarray, num: int, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Every f of `num` tokens and its chance."""
+    counts = np.array([k for k in itertools.product(range(num + 1), repeat=len(probs)) if sum(k) == num])
+    f = counts * np.exp(z)
+    return f / np.linalg.norm(f, axis=1, keepdims=True), multinomial.pmf(counts, num, probs)
+
+
+@pytest.mark.parametrize(
+    ("probs", "num", "z"),
+    [
+        ([0.5, 0.3, 0.2], 20, [0.0, 0.0, 0.0]),
+        ([0.4, 0.3, 0.2, 0.1], 9, [0.3, -1.0, 1.0, 2.0]),
+        ([0.75, 0.25], 1, [0.0, 0.0]),
+        ([0.25, 0.25, 0.25, 0.25], 6, [0.0, 0.0, 1.5, 1.5]),
+    ],
+)
+def test_means_are_those_over_all_counts(probs: list[float], num: int, z: list[float]) -> None:
+    f, chance = all_samples(np.array(probs), num, np.array(z))
+    rows = np.random.default_rng(0).normal(size=(2, len(probs)))
+    counts = Counts(np.array(probs), num + 1, np.array(z))
+    np.testing.assert_allclose(counts.mean_f(), chance @ f, rtol=0, atol=1e-12)
+    expected = [chance @ (f * row - f**2 * (f @ row)[:, None]) for row in rows]
+    np.testing.assert_allclose(counts.pull(rows), expected, rtol=0, atol=1e-12)
+
+
+def test_tokens_that_no_class_holds_stay_at_zero() -> None:
+    held = Counts(np.array([0.6, 0.4]), 8)
+    padded = Counts(np.array([0.6, 0.0, 0.4]), 8)
+    assert padded.mean_f()[1] == 0
+    np.testing.assert_allclose(padded.mean_f()[[0, 2]], held.mean_f(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("seq_len", [1, 2.5, math.inf])
+def test_other_lengths_are_refused(seq_len: float) -> None:
+    with pytest.raises(ss.BadInput, match="seq_len"):
+        Counts(np.array([0.5, 0.5]), seq_len)
+
+
+def test_first_order_is_the_limit_of_the_exact_means() -> None:
+    probs, z = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.5, 0.0, -0.4, 0.2])
+    f = probs * np.exp(z)
+    f /= np.linalg.norm(f)
+    first, row, num = FirstOrder(probs, f), np.array([0.3, -1.0, 0.5, 2.0]), 600
+    counts = Counts(probs, num + 1, z)
+    assert np.abs(num * (counts.mean_f() - f) - first.mean_f()).max() < 0.03
+    limit = f * (row - f * (f @ row))
+    assert np.abs(num * (counts.pull(row) - limit) - first.pull(row)).max() < 0.1
+    np.testing.assert_allclose(
+        first.pull(f) + f * first.mean_f() - f**2 * (f @ first.mean_f()), first.own(), atol=1e-14
+    )
+
+
+def test_long_sequences_go_on_from_the_exact_ones() -> None:
+    probs = np.array([0.5, 0.3, 0.2])
+    exact = Counts(probs, 2 * EXACT_UP_TO)
+    F = exact.mean_f()
+    found = means(probs, 2 * EXACT_UP_TO)
+    np.testing.assert_allclose(found.f, F, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found.push, exact.pull(F), rtol=1e-4)
+    assert (means(probs, math.inf).push == 0).all()
+
+
+def sampled(classes: ss.SequenceClasses, ratio: float, seq_len: float, tau: float) -> np.ndarray:
+    types = types_of(classes)
+    law = Law(types, ratio) if math.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
+    at = law.path(np.array([tau]))[0]
+    return types.per_query(at.z_common, at.z_distinct)
+
+
+def test_at_infinity_it_is_the_law() -> None:
+    classes = ss.with_overlap(3, 1000, 0.2, distinct_weights=[1, 2])
+    types = types_of(classes)
+    at = SampledLaw(types, 1.0, math.inf).path(np.array([20.0]))[0]
+    np.testing.assert_allclose(
+        types.per_query(at.z_common, at.z_distinct), sampled(classes, 1.0, math.inf, 20.0), rtol=1e-5, atol=1e-9
+    )
+
+
+def test_sgd_on_syn_small_obeys_it() -> None:
+    classes = ss.syn_small()
+    run = ss.train(classes, lr_y=0.5, lr_z=0.5, steps=100, seeds=range(4), batch_size=256, seq_len=64, record=[100])
+    Z = run.Z.isel(rate=0, recorded=0).mean("seed").values
+    near, far = (np.linalg.norm(sampled(classes, 1.0, T, 25.0) - Z) / np.linalg.norm(Z) for T in (64, math.inf))
+    assert near < 0.06
+    assert far > 0.1
