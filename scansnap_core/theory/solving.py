@@ -39,7 +39,7 @@ def solve(
     Parameters
     ----------
     flow
-        One of :mod:`scansnap_core.theory.flows`, or any other :class:`~scansnap_core.theory.flows.Flow`.
+        One of :mod:`scansnap_core.theory.flows`, or any other :class:`~scansnap_core.theory.flow.Flow`.
     times
         When the state is kept: ascending, finite, not negative.
     initial
