@@ -6,7 +6,8 @@ the mean F_n of its class, and along F_n it is pushed: on average by
     s_n = E[f∘(F_n - f f·F_n)]
 
 for a unit of ``own`` = <y_n, e_n - alpha_n>, whose integral at rest is |y_n|²/2. To first order in 1/(T - 1) that is
-s_nl = f_l² (S_2 - 2 S_4 - (1 - 2 f_l²)/P_l)/(T - 1) with S_j = sum_l f_l^j/P_l; any T: :mod:`scansnap_core.theory.law.counts`.
+s_nl = f_l² (S_2 - 2 S_4 - (1 - 2 f_l²)/P_l)/(T - 1) with S_j = sum_l f_l^j/P_l; at
+any T: :mod:`scansnap_core.theory.law.counts`.
 """
 
 from __future__ import annotations
