@@ -5,7 +5,7 @@
 - ``heads H``: H heads with attention logits of their own, concatenated, so that Y has rows for each, then normalised;
 - ``summed heads H``: their sum, normalised, which one Y reads.
 
-All have ‖u‖_2 = 1, as the paper's f has. :data:`NAMES` in :mod:`scansnap_core.engine.arguments` lists them.
+All have ‖u‖_2 = 1, as the paper's f has. :mod:`scansnap_core.engine.model_names` lists them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import math
 import torch
 from torch import Tensor
 
-from scansnap_core.engine.arguments import NUMBERED, checked_model_name
 from scansnap_core.engine.model import attend, normalise
+from scansnap_core.engine.model_names import NUMBERED, checked_model_name
 from scansnap_core.engine.variants import Batch, Variant, plain_inputs
 
 

@@ -12,7 +12,7 @@ import xarray as xr
 from scansnap_core.data.checksum import checksum
 from scansnap_core.data.outputs import OTHERS, Outputs
 from scansnap_core.data.sequences import Ints, SequenceClasses
-from scansnap_core.engine.arguments import PLAIN, heads_of
+from scansnap_core.engine.model_names import PLAIN, heads_of
 from scansnap_core.engine.settings import Settings, known_variant
 from scansnap_core.engine.state import CLASSES, RANDOM
 

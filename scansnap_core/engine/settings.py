@@ -13,19 +13,16 @@ import xarray as xr
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.arguments import (
-    MODELS,
-    PLAIN,
     check_given,
     checked_device,
     checked_length,
-    checked_model_name,
     checked_momentum,
     checked_rates,
     checked_record,
     checked_seeds,
-    heads_of,
 )
 from scansnap_core.engine.extensions import name_of, resolved
+from scansnap_core.engine.model_names import MODELS, PLAIN, checked_model_name, heads_of
 from scansnap_core.engine.state import check_continues, start_of
 from scansnap_core.rules import check_choice, check_count, check_memory, shown
 

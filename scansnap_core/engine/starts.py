@@ -13,7 +13,7 @@ import xarray as xr
 from scansnap_core.data.outputs import OTHERS, Outputs
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.engine import draws
-from scansnap_core.engine.arguments import heads_of
+from scansnap_core.engine.model_names import heads_of
 from scansnap_core.engine.results import outputs_of
 from scansnap_core.engine.settings import Settings, known_variant
 from scansnap_core.engine.state import RANDOM, final

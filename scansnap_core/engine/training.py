@@ -15,8 +15,9 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import optimizers, variants
 from scansnap_core.engine.architectures import variant_of
-from scansnap_core.engine.arguments import PLAIN, checked_data
+from scansnap_core.engine.arguments import checked_data
 from scansnap_core.engine.model import Gradients
+from scansnap_core.engine.model_names import PLAIN
 from scansnap_core.engine.results import TrainingDiverged, labelled, tokens_of, with_divergence, with_state
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.starts import draws_of, initial_values, last_loss, optimizer_of

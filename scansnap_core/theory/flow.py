@@ -14,8 +14,8 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine import variants
 from scansnap_core.engine.architectures import variant_of
-from scansnap_core.engine.arguments import MODELS, PLAIN, heads_of
 from scansnap_core.engine.extensions import name_of
+from scansnap_core.engine.model_names import MODELS, PLAIN, heads_of
 from scansnap_core.engine.results import axes_of, tokens_of
 from scansnap_core.rules import check_flow_rate, check_rate, shown
 from scansnap_core.theory import spectrum

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.engine.arguments import heads_of
+from scansnap_core.engine.model_names import heads_of
 from scansnap_core.rules import check_choice, check_numbers, is_real, shown
 from scansnap_core.theory.flow import Floats, Flow
 
@@ -39,7 +39,7 @@ def solve(
     Parameters
     ----------
     flow
-        One of :mod:`scansnap_core.theory.flows`, or any other :class:`~scansnap_core.theory.flows.Flow`.
+        One of :mod:`scansnap_core.theory.flows`, or any other :class:`~scansnap_core.theory.flow.Flow`.
     times
         When the state is kept: ascending, finite, not negative.
     initial

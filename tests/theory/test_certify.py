@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import pytest
@@ -159,10 +158,10 @@ def test_words_in_E_and_its_inverse() -> None:
 
 @pytest.mark.parametrize(("M", "t"), [(2, 0.125), (1000, 60), (50_272, 1e4)])
 def test_the_clock_and_the_speed(M: int, t: float) -> None:
-    assert math.isclose(float(h_ball(t, M, 0.5)), float(clocks.h(t, M, 0.5)), rel_tol=1e-12)
+    assert abs(float(h_ball(t, M, 0.5)) / float(clocks.h(t, M, 0.5)) - 1) < 1e-12
     assert gamma_ball(3 * t, M, 0.5, K=3).overlaps(gamma_ball(t, M, 0.5))
     slope = (Gamma_ball(t * (1 + 1e-6), M, 0.5, 0.1) - Gamma_ball(t, M, 0.5, 0.1)) / (t * 1e-6)
-    assert math.isclose(float(slope), 0.1 * float(gamma_ball(t, M, 0.5)), rel_tol=1e-5)
+    assert abs(slope / (0.1 * gamma_ball(t, M, 0.5)) - 1) < 1e-5
 
 
 def test_a_box_of_the_clock_holds_its_points() -> None:

@@ -75,7 +75,7 @@ class InertialFlow(Flow):
         super().__init__(classes, lr_y, lr_z, (*names, *moving), self._true.class_weight)
 
     def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
-        """The state at t = 0, as :meth:`Flow.initial` has it, set in motion."""
+        """The state at t = 0, as :meth:`scansnap_core.theory.flow.Flow.initial` has it, set in motion."""
         state = super().initial(Z, Y)
         place, velocity = np.split(state, 2)
         velocity[:] = _share_of(self.momentum) * self._true.rhs(0.0, place)

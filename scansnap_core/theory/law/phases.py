@@ -67,7 +67,7 @@ def turning_length(tilt: ArrayLike, tau: ArrayLike, num_classes: float, vocab_si
     tilt
         Of :func:`tilt`.
     tau, num_classes, vocab_size, rho
-        As in :func:`scansnap_core.theory.law.closed.evidence`; tau > 0 and 0 < rho < 1.
+        As in ``evidence`` of :mod:`scansnap_core.theory.law.closed`; tau > 0 and 0 < rho < 1.
 
     Examples
     --------

@@ -6,7 +6,8 @@ the mean F_n of its class, and along F_n it is pushed: on average by
     s_n = E[f∘(F_n - f f·F_n)]
 
 for a unit of ``own`` = <y_n, e_n - alpha_n>, whose integral at rest is |y_n|²/2. To first order in 1/(T - 1) that is
-s_nl = f_l² (S_2 - 2 S_4 - (1 - 2 f_l²)/P_l)/(T - 1) with S_j = sum_l f_l^j/P_l; any T: :mod:`.counts`.
+s_nl = f_l² (S_2 - 2 S_4 - (1 - 2 f_l²)/P_l)/(T - 1) with S_j = sum_l f_l^j/P_l; at
+any T: :mod:`scansnap_core.theory.law.counts`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from scansnap_core.theory.law.types import Types
 Floats = NDArray[np.float64]
 
 EXACT_UP_TO = 257
-"""The T up to which means are exact; beyond, they go on to T = infinity with two powers of 1/(T - 1)."""
+"""The T up to which means are exact; beyond, they go on with three powers of 1/(T - 1), the first one known."""
 
 
 class Means(NamedTuple):
@@ -57,11 +58,14 @@ def means(probs: Floats, seq_len: float) -> Means:
         return Means(*limit)
     if seq_len <= EXACT_UP_TO:
         return _exact(probs, seq_len)
+    first = FirstOrder(np.asarray(probs, dtype=np.float64), f)
+    slope = np.stack([first.mean_f(), first.own()])
     shares = np.array([2.0, 1.0]) / (EXACT_UP_TO - 1)
-    known = np.stack([np.stack(_exact(probs, 1 + round(1 / share))) - limit for share in shares])
+    left = np.stack([_exact(probs, 1 + round(1 / share)) - limit - slope * share for share in shares])
+    powers = np.stack([shares**2, shares**3], axis=1)
+    square, cube = np.linalg.solve(powers, left.reshape(2, -1)).reshape(left.shape)
     share = 1 / (seq_len - 1)
-    powers = np.linalg.solve(np.stack([shares, shares**2], axis=1), known.reshape(2, -1)).reshape(known.shape)
-    return Means(*(limit + powers[0] * share + powers[1] * share**2))
+    return Means(*(limit + slope * share + square * share**2 + cube * share**3))
 
 
 def _exact(probs: Floats, seq_len: float) -> Means:
