@@ -1,0 +1,120 @@
+"""A contest: class systems drawn once, and what the law, the paper and the true flow say of three of their tokens.
+
+Half of the systems have equal overlaps, half have none alike: up to three common tokens and three queries. The tokens
+are chosen before anything is integrated: of the first class its most frequent common token, and its most and its least
+frequent distinct one.
+
+Clock: tau = eta_Y t/K, t in steps of batch size 1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from scansnap_core.data.checks import checked_size
+from scansnap_core.data.datasets import with_overlap
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
+from scansnap_core.theory.law.predicting import predict
+from scansnap_core.theory.solving import solve
+
+Floats = NDArray[np.float64]
+
+TOKENS = ("common", "winner", "last")
+"""Of the first class: the most frequent common token, the most and the least frequent distinct one."""
+MOST_CLASSES, MOST_COMMON, MOST_QUERIES = 20, 3, 3
+SMALLEST, LARGEST = 1e2, 1e6
+"""M, where K classes need no larger one."""
+LEAST_SHARE, LARGEST_SHARE = 0.02, 0.6
+"""Of the common tokens in |f_n|² = 1; with equal overlaps, the overlap."""
+
+
+def systems(seed: int, count: int) -> list[SequenceClasses]:
+    """``count`` class systems, the same for the same seed: even ones with equal overlaps, odd ones with unequal.
+
+    K = 2 to 20, M and the share of the common tokens are drawn uniformly in their logarithms; a class has two to four
+    distinct tokens with probabilities within a factor of five.
+
+    Examples
+    --------
+    >>> systems(0, 2)
+    [SequenceClasses(K=16, M=30481, queries=1), SequenceClasses(K=7, M=549908, queries=1)]
+    """
+    checked_size("count", count)
+    rng = np.random.default_rng(seed)
+    return [(_unequal if number % 2 else _equal)(rng) for number in range(count)]
+
+
+def law(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:
+    """z of :data:`TOKENS` by :func:`scansnap_core.predict` at eta_Z/eta_Y = ``ratio``, shape (taus, 3)."""
+    Z = predict(classes, 1.0, ratio, classes.num_classes * np.asarray(taus)).Z.values
+    return _judged(classes, Z)
+
+
+def quasi_static(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:
+    """The same by Eqn 10 as repaired, integrated: gamma at h(t/K), every class weighing 1/K, E' of the present F."""
+    return _judged(classes, solve(IdealisedFlow(classes, 1.0, ratio), taus, unit="tau", rtol=1e-8).Z.values)
+
+
+def true_flow(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:
+    """The same by the gradient flow of all of Y and Z, nothing dropped.
+
+    An explicit method, since the Jacobian of all of Y costs more than the many steps that fast attention asks for.
+    """
+    path = solve(TrueFlow(classes, 1.0, ratio), taus, unit="tau", method="DOP853", rtol=1e-8, atol=1e-16)
+    return _judged(classes, path.Z.values)
+
+
+def judged(classes: SequenceClasses) -> tuple[int, list[int]]:
+    """Where Z has :data:`TOKENS`: the row of the first class's query, and three columns."""
+    probs = classes.compact.probs
+    held = (probs > 0).sum(axis=0)
+    common = np.where(held > 1, probs[0], 0.0)
+    distinct = np.where((held == 1) & (probs[0] > 0), probs[0], np.nan)
+    columns = [int(common.argmax()), int(np.nanargmax(distinct)), int(np.nanargmin(distinct))]
+    return int(classes.compact.query_row[0]), columns
+
+
+def _judged(classes: SequenceClasses, Z: Floats) -> Floats:
+    query, columns = judged(classes)
+    return Z[:, query, columns]
+
+
+def _size(rng: np.random.Generator, tokens_of_class: int) -> tuple[int, int]:
+    K = round(_between(rng, 2, MOST_CLASSES))
+    least = max(SMALLEST, 2.0 * (K * tokens_of_class + MOST_COMMON + MOST_QUERIES))
+    return K, round(_between(rng, least, LARGEST))
+
+
+def _between(rng: np.random.Generator, low: float, high: float) -> float:
+    return math.exp(rng.uniform(math.log(low), math.log(high)))
+
+
+def _weights(rng: np.random.Generator) -> Floats:
+    return rng.uniform(0.2, 1.0, rng.integers(2, 5))
+
+
+def _equal(rng: np.random.Generator) -> SequenceClasses:
+    weights = _weights(rng)
+    K, M = _size(rng, len(weights))
+    return with_overlap(K, M, _between(rng, LEAST_SHARE, LARGEST_SHARE), distinct_weights=weights)
+
+
+def _unequal(rng: np.random.Generator) -> SequenceClasses:
+    """Class n holds common token n mod C, and each other one with even odds."""
+    K, M = _size(rng, 4)
+    C, Q = rng.integers(1, min(MOST_COMMON, K // 2), endpoint=True), rng.integers(1, MOST_QUERIES, endpoint=True)
+    probs, first = sparse.lil_array((K, M)), C
+    for n in range(K):
+        own, common = _weights(rng), rng.uniform(0.2, 1.0, C)
+        common[(rng.random(C) < 0.5) & (np.arange(C) != n % C)] = 0
+        share = _between(rng, LEAST_SHARE, LARGEST_SHARE)
+        common *= math.sqrt(share / (1 - share)) * np.linalg.norm(own) / np.linalg.norm(common)
+        total = common.sum() + own.sum()
+        probs[n, :C], probs[n, first : first + len(own)] = common / total, own / total
+        first += len(own)
+    return SequenceClasses(sparse.csr_array(probs), query_of=M - 1 - rng.integers(Q, size=K))

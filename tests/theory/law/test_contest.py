@@ -1,0 +1,77 @@
+"""The contest's systems and the tokens on which it is decided."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from scansnap_core import BadInput, IdealisedFlow, SequenceClasses, solve
+from scansnap_core.theory.law import contest
+
+SYSTEMS = contest.systems(5, 40)
+RECORDS = [Path(__file__).parents[3] / "results" / name for name in ("contest_foretold.nc", "contest.nc")]
+
+
+def test_the_same_seed_draws_the_same_systems() -> None:
+    assert contest.systems(5, 4) == SYSTEMS[:4]
+    assert contest.systems(6, 4) != SYSTEMS[:4]
+    with pytest.raises(BadInput):
+        contest.systems(5, 0)
+
+
+def test_they_are_of_the_sizes_that_it_promises() -> None:
+    sizes = [(each.num_classes, each.vocab_size, len(each.compact.queries)) for each in SYSTEMS]
+    K, M, Q = (np.array(column) for column in zip(*sizes, strict=True))
+    assert 2 <= K.min() < 4
+    assert 14 < K.max() <= 20
+    assert 100 <= M.min() < 1_000
+    assert 100_000 < M.max() <= 1_000_000
+    assert set(Q[::2]) == {1}
+    assert set(Q[1::2]) == {1, 2, 3}
+
+
+def test_even_ones_have_equal_overlaps_and_odd_ones_unequal() -> None:
+    for number, classes in enumerate(SYSTEMS):
+        off = classes.E[~np.eye(classes.num_classes, dtype=bool)]
+        assert off.max() > 0
+        assert (np.ptp(off) < 1e-9) == (number % 2 == 0 or classes.num_classes == 2)
+        assert off.max() <= contest.LARGEST_SHARE + 1e-9
+
+
+def test_the_tokens_are_those_of_the_first_class() -> None:
+    classes = SequenceClasses([[0.1, 0.2, 0.1, 0.2, 0.4, 0, 0], [0.1, 0.4, 0, 0, 0, 0.5, 0]], query_of=[6, 3])
+    query, columns = contest.judged(classes)
+    assert classes.coords["query"][query] == 6
+    assert classes.tokens[columns].tolist() == [1, 4, 2]
+
+
+def test_all_that_take_part_speak_of_the_same_tokens_and_times() -> None:
+    taus = [1.0, 30.0]
+    for classes in SYSTEMS[:2]:
+        z = contest.true_flow(classes, 0.1, taus)
+        assert contest.law(classes, 0.1, taus) == pytest.approx(z, rel=0.05)
+        idealised = solve(IdealisedFlow(classes, 1.0, 0.1), np.array(taus) * classes.num_classes).Z.values
+        query, columns = contest.judged(classes)
+        assert contest.quasi_static(classes, 0.1, taus) == pytest.approx(idealised[:, query, columns], rel=1e-5)
+        assert np.abs(idealised[:, query, columns] / z - 1).min() > 0.5
+
+
+def test_the_record_rests_on_predictions_that_nobody_touched_since() -> None:
+    first, then = (json.loads(xr.load_dataset(path, engine="h5netcdf").source) for path in RECORDS)
+    assert hashlib.sha256(RECORDS[0].read_bytes()).hexdigest() == then["foretold_sha256"]
+    assert datetime.fromisoformat(first["written"]) < datetime.fromisoformat(then["written"])
+
+
+def test_the_record_is_about_the_systems_of_its_seed() -> None:
+    foretold = xr.load_dataset(RECORDS[0], engine="h5netcdf")
+    systems = contest.systems(json.loads(foretold.source)["seed"], foretold.sizes["system"])
+    assert foretold.num_classes.values.tolist() == [each.num_classes for each in systems]
+    assert foretold.vocab_size.values.tolist() == [each.vocab_size for each in systems]
+    assert foretold.num_queries.values.tolist() == [len(each.compact.queries) for each in systems]
+    assert foretold.lambda_1.values == pytest.approx([float(each.eigenvalues[0]) for each in systems])
