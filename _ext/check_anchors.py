@@ -9,12 +9,14 @@ from sphinx.application import Sphinx
 from scansnap_core.ledger.display import check_anchor
 
 CHECK = '<section class="ss-check '
+PROOF = f"{CHECK}ss-proved"
 
 
 def anchor_checks(app: Sphinx, doctree: nodes.document, document: str) -> None:
     numbers = count(1)
     for node in doctree.findall(nodes.raw):
-        if node.get("format") == "html" and (text := node.astext()).startswith(CHECK):
+        text = node.astext() if node.get("format") == "html" else ""
+        if text.startswith(CHECK) and not text.startswith(PROOF):
             anchored = f'<section id="{check_anchor(next(numbers))}" {text.removeprefix("<section ")}'
             node.children, node.rawsource = [nodes.Text(anchored)], anchored
 

@@ -92,6 +92,10 @@ def _draw(found: xr.Dataset, classes: SequenceClasses, path: Path) -> None:
     from scansnap_core.extras import needs
 
     with needs("plots"):
+        import matplotlib.pyplot as plt
+
         from scansnap_core import pictures, plots
     plots.use_style()
-    pictures.logits_over_time(found, classes).savefig(path, bbox_inches="tight")
+    figure = pictures.logits_over_time(found, classes)
+    figure.savefig(path, bbox_inches="tight")
+    plt.close(figure)
