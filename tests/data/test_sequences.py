@@ -205,3 +205,19 @@ def test_as_many_classes_as_tokens_and_one_token_a_class() -> None:
 def test_the_compact_axes_are_what_they_were_made() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         overlapping_classes().compact.tokens = np.arange(3)  # type: ignore[misc]
+
+
+def test_counts_are_those_of_a_draw_over_all_tokens() -> None:
+    """Classes of all kinds: with the last token and without, of one token, of all of them."""
+    rng = np.random.default_rng(5)
+    for trial in range(60):
+        K, M = rng.integers(1, 6), rng.integers(6, 30)
+        probs = rng.random((K, M)) * (rng.random((K, M)) < rng.random())
+        probs[np.arange(K), rng.integers(M, size=K)] += 0.1
+        classes = SequenceClasses(probs / probs.sum(axis=1, keepdims=True), query_of=np.zeros(K, int))
+        ours, whole = np.random.default_rng(trial), np.random.default_rng(trial)
+        for seq_len in (2, 5, 128):
+            drawn, q = classes.sample(ours, 16, seq_len)
+            assert (drawn == whole.integers(K, size=16)).all()
+            assert (q == whole.multinomial(seq_len - 1, classes.compact.probs[drawn]) / (seq_len - 1)).all()
+        assert ours.bit_generator.state == whole.bit_generator.state
