@@ -24,6 +24,20 @@ WATCH = f"""window.folded = [];
 }})();"""
 
 
+CUT_OFF = """[...document.querySelectorAll('mjx-container:not([display="true"])')].filter(formula =>
+  formula.getBoundingClientRect().width > formula.closest('p, li, dd, dt, td, th, h2, h3, div').clientWidth
+  && getComputedStyle(formula).overflowX !== 'auto').length"""
+
+
+def test_on_a_phone_a_wide_formula_scrolls_and_in_the_dark_a_figure_is_dark(site: Path, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    page.goto((site / "chapters/statements/lemma_09.html").as_uri())
+    page.wait_for_selector(".ss-wide")
+    assert page.evaluate(CUT_OFF) == 0
+    assert "invert" in page.locator(".ss-card-figure img").evaluate("figure => getComputedStyle(figure).filter")
+
+
 def test_a_switch_opens_all_code_and_remembers(site: Path, page: Page) -> None:
     page.goto((site / PAGE).as_uri())
     switch = page.locator(".ss-code-switch")
