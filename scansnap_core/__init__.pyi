@@ -37,7 +37,7 @@ from .theory.functions import function_of as function_of
 from .theory.clocks import h as h
 from .theory.clocks import h_star as h_star
 from .theory.clocks import omega as omega
-from .theory.dynamics import transition as transition
+from .theory.clocks import transition as transition
 
 # -- Pictures
 from . import pictures as pictures

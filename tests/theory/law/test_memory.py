@@ -15,7 +15,7 @@ from scansnap_core.theory.law import Law, types_of
 SYSTEMS = {
     "equal": ss.with_overlap(3, 1000, 0.2, distinct_weights=[1, 2]),
     "Syn-Medium": ss.syn_medium(3),
-    "irregular": gallery.random_classes(np.random.default_rng(5), 6),
+    "irregular": gallery.random_classes(6, np.random.default_rng(5)),
     "no other output": ss.SequenceClasses([[0.5, 0.5, 0], [0.2, 0.3, 0.5], [0.6, 0, 0.4]], query_of=[0, 0, 1]),
 }
 TAUS = np.array([1.0, 10.0, 100.0])
@@ -81,7 +81,7 @@ def test_update_26_does_not() -> None:
 def test_classes_alike_are_one_type() -> None:
     assert types_of(ss.syn_large(200, 10_000)).size.tolist() == [200]
     assert types_of(ss.with_overlap(5, 1000, 0.1)).others.tolist() == [[4]]
-    assert len(types_of(gallery.random_classes(np.random.default_rng(0), 12)).size) == 12
+    assert len(types_of(gallery.random_classes(12, np.random.default_rng(0))).size) == 12
 
 
 def test_classes_that_share_their_query_with_others_are_other_types() -> None:
