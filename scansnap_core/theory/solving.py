@@ -10,6 +10,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checksum import ATTRIBUTE, checksum
 from scansnap_core.engine.model_names import heads_of
 from scansnap_core.rules import check_choice, check_numbers, is_real, shown
 from scansnap_core.theory.flow import Floats, Flow
@@ -96,6 +97,7 @@ def solve(
         for name, part in zip(flow.shapes, flow.unpack(states), strict=True)
     }
     K, M = classes.num_classes, classes.vocab_size
+    variables["Z"][-1][ATTRIBUTE] = checksum(classes)
     if "Y" in variables:
         variables["multiplicity"] = ("output", classes.outputs.multiplicity, {"units": "outputs"})
     clock = UNITS[unit] + ("" if flow.class_weight < 1 or K == 1 else ", each showing every class (Eqn 10 as printed)")

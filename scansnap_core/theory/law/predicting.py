@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checksum import ATTRIBUTE, checksum
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine.arguments import checked_momentum
 from scansnap_core.rules import check_choice, check_flow_rate, check_memory, check_numbers, check_rate, check_seq_len
@@ -145,7 +146,7 @@ def _dataset(
     axes, by_class = ("recorded", "query", "token"), ("recorded", "class")
     return xr.Dataset(
         {
-            "Z": (axes, Z, {"units": "logits"}),
+            "Z": (axes, Z, {"units": "logits", ATTRIBUTE: checksum(classes)}),
             "regime": (axes, regime, flags),
             "entropy": (by_class, entropy, {"units": "nats"}),
             "dominant": ("class", dominant, {"units": "token"}),
