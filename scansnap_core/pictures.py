@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 
 from scansnap_core import plots
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.rules import is_whole
 from scansnap_core.theory import measures
 
 NAMED_TOKENS = 6
@@ -41,20 +42,21 @@ def attention_over_time(run: xr.Dataset, classes: SequenceClasses, n: int = 0) -
     BadInput
         Several rates or data sets, a class that isn't there, or nothing recorded after the start.
     """
-    _check_class(n, classes)
+    _check(run, classes, n)
     c = _averaged(measures.attention(run.Z, classes)).isel({"class": n})
     return _by_token(c, classes, n, ylabel=rf"attention $c_{{l|{n}}}$")
 
 
 def logits_over_time(run: xr.Dataset, classes: SequenceClasses, n: int = 0) -> Figure:
     """The logits z_ml of class n's query m = psi(n) on the class's tokens; arguments as :func:`attention_over_time`."""
-    _check_class(n, classes)
+    _check(run, classes, n)
     Z = _averaged(measures.on_axes_of(run.Z, classes)).isel(query=classes.compact.query_row[n])
     return _by_token(Z, classes, n, ylabel=f"$z_{{ml}}$ of class {n}'s query")
 
 
 def entropy_over_time(run: xr.Dataset, classes: SequenceClasses) -> Figure:
     """The entropy of attention on each class's distinct tokens, in nats, a line for each class that has some."""
+    _check(run, classes)
     H = _averaged(measures.entropy(measures.attention(run.Z, classes), classes))
     fig, ax = _on_a_log_clock(H)
     for n in range(classes.num_classes):
@@ -67,18 +69,27 @@ def entropy_over_time(run: xr.Dataset, classes: SequenceClasses) -> Figure:
 
 def attention_map(run: xr.Dataset, classes: SequenceClasses) -> Figure:
     """Attention c_n at the last recorded moment: a row for each class, a column for each token held."""
+    _check(run, classes)
     c = _averaged(measures.attention(run.Z, classes)).isel(recorded=-1)
     return _map(c.transpose("class", "token"), "class", "attention")
 
 
 def logit_map(run: xr.Dataset, classes: SequenceClasses) -> Figure:
     """Z at the last recorded moment: a row for each query token; red rises, blue falls."""
+    _check(run, classes)
     Z = _averaged(measures.on_axes_of(run.Z, classes)).isel(recorded=-1)
     return _map(Z.transpose("query", "token"), "query token", "$z_{ml}$", signed=True)
 
 
-def _check_class(n: int, classes: SequenceClasses) -> None:
-    if not (isinstance(n, (int, np.integer)) and 0 <= n < classes.num_classes):
+def _check(run: xr.Dataset, classes: SequenceClasses, n: int = 0) -> None:
+    check_classes(classes)
+    if not isinstance(run, xr.Dataset) or "Z" not in run:
+        raise BadInput(
+            value=f"a run of type {type(run).__name__}",
+            rule="a run is a data set with Z",
+            remedy="pass train's or solve's",
+        )
+    if not is_whole(n) or not 0 <= n < classes.num_classes:
         raise BadInput(
             value=f"n = {n!r}", rule=f"classes are numbered 0..{classes.num_classes - 1}", remedy="choose one of them"
         )

@@ -144,13 +144,29 @@ def check_count(name: str, count: Any, least: int = 1) -> None:
         raise BadInput(value=f"{name} = {shown(count)}", rule=rule, remedy=f"pass e.g. {max(least, 100)}")
 
 
-def check_numbers(name: str, values: Any, *, least: float, rule: str, remedy: str) -> NDArray[np.float64]:
-    """The values as an array of float64; :class:`BadInput` unless all are finite numbers and at least ``least``."""
+def check_within(name: str, value: Any, *, least: float, below: float = math.inf, remedy: str) -> None:
+    """Raise :class:`BadInput` unless a value is one real number, at least ``least`` and less than ``below``."""
+    if not is_real(value) or not least <= value < below:
+        rule = f"a number in [{least:g}, {below:g})" if math.isfinite(below) else f"a finite number, at least {least:g}"
+        raise BadInput(value=f"{name} = {shown(value)}", rule=rule, remedy=remedy)
+
+
+def check_numbers(
+    name: str, values: Any, *, least: float, rule: str, remedy: str, dims: int | None = None
+) -> NDArray[np.float64]:
+    """The values as an array of float64; :class:`BadInput` unless all are finite numbers and at least ``least``.
+
+    With ``dims`` the array has so many dimensions and isn't empty.
+    """
     try:
+        if np.iscomplexobj(values):  # whose imaginary parts NumPy would drop
+            raise TypeError
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise BadInput(value=f"{name} = {values!r}", rule=rule, remedy=remedy) from None
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(value=f"{name} = {shown(values)}", rule=rule, remedy=remedy) from None
     bad = array[~(np.isfinite(array) & (array >= least))]
     if bad.size:
         raise BadInput(value=f"{name} = {bad[0]:g}", rule=rule, remedy=remedy)
+    if dims is not None and (array.ndim != dims or not array.size):
+        raise BadInput(value=f"{name} of shape {array.shape}", rule=rule, remedy=remedy)
     return array

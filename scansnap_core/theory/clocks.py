@@ -37,7 +37,7 @@ def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
     Raises
     ------
     BadInput
-        A number outside these ranges, NaN or infinity.
+        A number outside these ranges, NaN or infinity; arrays that don't broadcast.
 
     Examples
     --------
@@ -45,7 +45,13 @@ def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
     array([0.    , 0.0601, 0.0912])
     """
     time = check_numbers("t", t, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")
-    return height(time, _vocabulary(vocab_size), _rate(lr_y))
+    M, rate = _vocabulary(vocab_size), _rate(lr_y)
+    try:
+        np.broadcast_shapes(time.shape, M.shape, rate.shape)
+    except ValueError:
+        shapes = f"{time.shape}, {M.shape} and {rate.shape}"
+        raise BadInput(f"t, vocab_size and lr_y of shapes {shapes}", "they broadcast", "pass e.g. one M") from None
+    return height(time, M, rate)
 
 
 def height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
@@ -79,7 +85,7 @@ def h_star(steps: int, vocab_size: float, lr_y: float) -> Floats:
     """
     check_count("steps", steps, least=0)
     check_memory(f"{steps} values of h*", 8.0 * steps)
-    M, rate = float(_vocabulary(vocab_size)), float(_rate(lr_y))
+    M, rate = float(_vocabulary(vocab_size, dims=0)), float(_rate(lr_y, dims=0))
     values = np.zeros(steps + 1)
     for s in range(steps):
         values[s + 1] = values[s] + _h_rate(values[s], M, rate)
@@ -145,11 +151,12 @@ def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[floa
     return float(_t_0_prime(*size)), float(_t_0(*size, omega(vocab_size)[1]))
 
 
-def _vocabulary(vocab_size: ArrayLike) -> Floats:
-    return check_numbers("vocab_size", vocab_size, least=2, rule="M is finite and at least 2", remedy="pass e.g. 100")
+def _vocabulary(vocab_size: ArrayLike, dims: int | None = None) -> Floats:
+    rule, remedy = "M is finite and at least 2", "pass e.g. 100"
+    return check_numbers("vocab_size", vocab_size, least=2, rule=rule, remedy=remedy, dims=dims)
 
 
-def _rate(lr_y: ArrayLike) -> Floats:
+def _rate(lr_y: ArrayLike, dims: int | None = None) -> Floats:
     tiny = float(np.nextafter(0, 1))
     rule, remedy = "a learning rate is positive and finite", "pass e.g. 1.0"
-    return check_numbers("lr_y", lr_y, least=tiny, rule=rule, remedy=remedy)
+    return check_numbers("lr_y", lr_y, least=tiny, rule=rule, remedy=remedy, dims=dims)

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checks import check_places, checked_size
 from scansnap_core.data.outputs import Outputs
-from scansnap_core.rules import check_rate
+from scansnap_core.rules import check_numbers, check_rate, is_real, shown
 from scansnap_core.theory import formulas, spectrum
 from scansnap_core.theory.functions import function_of
 
@@ -25,6 +26,8 @@ _zeta = function_of(formulas.zeta, (formulas.e_, formulas.M))
 
 def zeta(num_classes: int, vocab_size: int) -> Floats:
     """zeta_n = M/(M - 1) (e_n - 1/M) for every class n as rows, shape (K, K + 1), or (K, K) where K = M (App. D.1)."""
+    checked_size("num_classes", num_classes)
+    check_places("zeta", num_classes**2)
     return np.asarray(_zeta(Outputs.lumped(np.arange(num_classes), vocab_size).targets, vocab_size))
 
 
@@ -33,7 +36,13 @@ def solution(E: Floats, vocab_size: int, heights: ArrayLike) -> Floats:
 
     With h_n = h*(N_n) it is the solution of update (26) after N_n steps of batch size 1 that show class n (Eqn 70).
     """
-    W = (vocab_size - 1) * np.asarray(heights, dtype=np.float64)[:, None] * zeta(len(E), vocab_size)
+    E = _checked_overlaps(E)
+    rule, remedy = "one finite height a class, not negative", "pass e.g. h_star of each class's steps"
+    at = check_numbers("heights", heights, least=0, rule=rule, remedy=remedy, dims=1)
+    if len(at) != len(E):
+        raise BadInput(value=f"{len(at)} heights with K = {len(E)}", rule=rule, remedy=remedy)
+    unit = zeta(len(E), vocab_size)
+    W = (vocab_size - 1) * at[:, None] * unit
     return np.asarray((np.eye(len(E)) - spectrum.E_prime(E)) @ W)
 
 
@@ -73,21 +82,11 @@ class Decoder:
     """
 
     def __init__(self, E: Floats, vocab_size: int, lr_y: float, *, modified: bool) -> None:
-        E = np.asarray(E, dtype=np.float64)
-        if E.ndim != 2 or E.shape[0] != E.shape[1]:
-            raise BadInput(
-                value=f"E of shape {E.shape}", rule="E holds one overlap for each pair of classes", remedy="pass K x K"
-            )
-        if not np.allclose(E, E.T, rtol=0, atol=SYMMETRY_TOLERANCE):  # NaN isn't either
-            raise BadInput(
-                value="E, which isn't its transpose",
-                rule="overlaps are finite, and f_n^T f_n' is f_n'^T f_n",
-                remedy="pass e.g. classes.E",
-            )
+        E = _checked_overlaps(E)
         check_rate("lr_y", lr_y)
-        if not vocab_size >= max(len(E), 2):  # NaN isn't
+        if not is_real(vocab_size) or not vocab_size >= max(len(E), 2):  # NaN isn't
             raise BadInput(
-                value=f"M = {vocab_size} with K = {len(E)}",
+                value=f"M = {shown(vocab_size)} with K = {len(E)}",
                 rule="next tokens are tokens, and M >= 2",
                 remedy="enlarge the vocabulary",
             )
@@ -127,3 +126,13 @@ class Decoder:
         """dV/dt, flat, for ``solve_ivp``: the expected step, P(n) = 1/K, on the clock of steps of batch size 1."""
         K = self._shape[0]
         return np.asarray(self._lr_y / K * self._directions @ self.errors(state.reshape(self._shape))).ravel()
+
+
+def _checked_overlaps(E: ArrayLike) -> Floats:
+    rule, remedy = "E holds one overlap for each pair of classes, f_n^T f_n' = f_n'^T f_n", "pass e.g. classes.E"
+    array = check_numbers("E", E, least=-np.inf, rule=rule, remedy=remedy, dims=2)
+    if array.shape[0] != array.shape[1]:
+        raise BadInput(value=f"E of shape {array.shape}", rule=rule, remedy=remedy)
+    if not np.allclose(array, array.T, rtol=0, atol=SYMMETRY_TOLERANCE):
+        raise BadInput(value="E, which isn't its transpose", rule=rule, remedy=remedy)
+    return array

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import xarray as xr
 
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine.training import train
+from scansnap_core.rules import listed
 from scansnap_core.theory import clocks, flows
 from scansnap_core.theory.solving import solve
 
@@ -31,6 +32,7 @@ def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
     lr_y
         eta_Y.
     """
+    check_classes(classes)
     t_0_prime, t_0 = clocks.transition(classes.num_classes, classes.vocab_size, lr_y)
     return [round(time) for time in (t_0_prime / 2, t_0_prime, t_0, 4 * t_0, 40 * t_0)]
 
@@ -63,6 +65,7 @@ def compare(
         ``Z`` (dynamics, t, query, token), for SGD the mean over seeds, and ``error``, its standard error (0 for the
         flows; NaN with one seed). ``B`` (dynamics, t, class) of Eqn 12, NaN for SGD.
     """
+    marks, seq_lens = listed("marks", marks), listed("seq_lens", seq_lens)
     flow_of = {make.name: make(classes, lr_y, lr_z) for make in FLOWS}
     Z, B, error = [], [], []
     for flow in flow_of.values():

@@ -18,7 +18,7 @@ import sympy as sp
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import listed, shown
+from scansnap_core.rules import check_choice, listed, shown
 
 if TYPE_CHECKING:
     import torch
@@ -57,10 +57,7 @@ def function_of(
     >>> function_of(alpha_target, (h_, M))([0, 0.005, 0.05], 1000).round(3)
     array([0.001, 0.129, 1.   ])
     """
-    if backend not in _BACKENDS:
-        raise BadInput(
-            value=f"backend = {backend!r}", rule="the backends are numpy and torch", remedy="use one of them"
-        )
+    check_choice("backend", backend, list(_BACKENDS))
     arrays, stable = stable_form(expression, arguments)
     convert, namespace = _BACKENDS[backend]()
     function = sp.lambdify(arrays, stable, modules=[namespace])

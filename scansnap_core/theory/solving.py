@@ -19,6 +19,8 @@ from scansnap_core.theory.integrating import integrated
 METHODS = ("LSODA", "DOP853", "RK45", "RK23", "Radau", "BDF")
 UNITS = {"step": "steps of batch size 1", "round": "rounds t/K of K steps", "tau": "tau = eta_Y t/K"}
 """What times can count."""
+EARLIEST = 1e-200
+"""A step before which nothing has moved that a float could tell; LSODA never ends where its step underflows."""
 
 
 def solve(
@@ -159,9 +161,10 @@ def _by_head(flow: Flow, name: str, part: Floats) -> Floats:
 
 def _integrate(flow: Flow, t: Floats, start: Floats, **solver: Any) -> Floats:
     """The states at times t >= 0, shape (t, N)."""
-    later = t[t > 0]
+    later = t[t > EARLIEST]
+    still = np.tile(start, (len(t) - len(later), 1))
     if not later.size:
-        return start[None]
+        return still
 
     def failed(when: float) -> str:
         return (
@@ -169,4 +172,4 @@ def _integrate(flow: Flow, t: Floats, start: Floats, **solver: Any) -> Floats:
         )
 
     states = integrated(flow.rhs, 0.0, later, start, failed=failed, **solver)
-    return np.vstack([start[None][: len(t) - len(later)], states])
+    return np.vstack([still, states])

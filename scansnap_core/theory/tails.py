@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom, poisson
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import check_count, check_numbers, is_real, shown
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -22,6 +23,9 @@ def log_tails(draws: int, p: float) -> tuple[Floats, Floats]:
     draws, p
         The number of independent draws and the probability that one of them counts.
     """
+    check_count("draws", draws, least=0)
+    if not is_real(p) or not 0 <= p <= 1:
+        raise BadInput(value=f"p = {shown(p)}", rule="a probability lies in [0, 1]", remedy="pass e.g. 0.5")
     log_pmf = binom.logpmf(np.arange(draws + 1), draws, p)
     return np.logaddexp.accumulate(log_pmf), np.logaddexp.accumulate(log_pmf[::-1])[::-1]
 
@@ -59,7 +63,9 @@ def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) ->
     BadInput
         If the probabilities don't sum to 1.
     """
-    weights = np.asarray(probs, dtype=np.float64)
+    check_count("draws", draws, least=0)
+    rule = "probabilities are not negative"
+    weights = check_numbers("probs", probs, least=0, rule=rule, remedy="pass e.g. [0.5, 0.5]", dims=1)
     if abs(weights.sum() - 1) > 1e-9:
         raise BadInput(
             value=f"probs sum to {weights.sum():.9g}",

@@ -1,13 +1,18 @@
-"""What property tests share: one profile, and values of the wrong kind."""
+"""What property tests share: one profile, class systems, values of the wrong kind, and what a refusal is."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+
+from scansnap_core import BadInput
+from scansnap_core.data.sequences import SequenceClasses
 
 FEW = settings(
     derandomize=True,
@@ -25,3 +30,28 @@ WRONG = st.sampled_from(
     ]
 )  # fmt: skip
 """Values of other types, and numbers outside most ranges."""
+
+
+def result_or_refusal(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """What a call gives, or None where it refuses in one line; any other exception fails the test."""
+    try:
+        return call(*arguments, **named)
+    except BadInput as error:
+        refusal = error
+    assert refusal.value
+    assert refusal.rule
+    assert refusal.remedy
+    assert "\n" not in str(refusal)
+    return None
+
+
+@st.composite
+def class_systems(draw: st.DrawFn) -> SequenceClasses:
+    """Good ones: rows of a Dirichlet's, some tokens unused."""
+    K, extra = draw(st.integers(1, 4)), draw(st.integers(2, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    probs = rng.dirichlet(np.ones(K + extra), K) * (rng.random((K, K + extra)) < 0.6)
+    probs[:, 0] += probs.sum(axis=1) == 0
+    arrays = (probs / probs.sum(axis=1, keepdims=True), rng.integers(K + extra, size=K), rng.permutation(K + extra)[:K])
+    tokens = [f"{i}e-1" if i % 2 else f"tōken {i}" for i in range(K + extra)]
+    return SequenceClasses(*arrays, token_names=tokens if draw(st.booleans()) else ())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scansnap_core import BadInput
 from scansnap_core.data import files
 from scansnap_core.data.audit import Audit, audit
 from scansnap_core.data.class_files import load_classes, save_classes
@@ -22,7 +20,7 @@ from scansnap_core.data.datasets import syn_large, syn_medium, with_overlap
 from scansnap_core.data.outputs import Outputs
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.theory import gallery
-from tests.data.properties import FEW, WRONG
+from tests.data.properties import FEW, WRONG, class_systems, result_or_refusal
 
 sizes = WRONG | st.integers(-2, 40) | st.sampled_from([10**9, 2**62, 2**63, 2**64, -(10**9)])
 numbers = WRONG | st.floats() | st.integers()
@@ -61,31 +59,6 @@ def kept(classes: SequenceClasses) -> None:
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 1
     assert len(repr(classes)) < 400
-
-
-def result_or_refusal(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """What a call gives, or None where it refuses in one line; any other exception fails the test."""
-    try:
-        return call(*arguments, **named)
-    except BadInput as error:
-        refusal = error
-    assert refusal.value
-    assert refusal.rule
-    assert refusal.remedy
-    assert "\n" not in str(refusal)
-    return None
-
-
-@st.composite
-def class_systems(draw: st.DrawFn) -> SequenceClasses:
-    """Good ones: rows of a Dirichlet's, some tokens unused."""
-    K, extra = draw(st.integers(1, 4)), draw(st.integers(2, 6))
-    rng = np.random.default_rng(draw(st.integers(0, 99)))
-    probs = rng.dirichlet(np.ones(K + extra), K) * (rng.random((K, K + extra)) < 0.6)
-    probs[:, 0] += probs.sum(axis=1) == 0
-    arrays = (probs / probs.sum(axis=1, keepdims=True), rng.integers(K + extra, size=K), rng.permutation(K + extra)[:K])
-    tokens = [f"{i}e-1" if i % 2 else f"tōken {i}" for i in range(K + extra)]
-    return SequenceClasses(*arrays, token_names=tokens if draw(st.booleans()) else ())
 
 
 @FEW

@@ -137,7 +137,7 @@ ALIKE = np.array([[0.0, 1.0], [1.0, 0.0]])
     ("E", "vocab_size", "lr_y", "rule"),
     [
         (np.array([[0.0, 0.3], [0.2, 0.0]]), 9, 1.0, "E, which isn't its transpose"),
-        (np.full((2, 2), np.nan), 9, 1.0, "E, which isn't its transpose"),
+        (np.full((2, 2), np.nan), 9, 1.0, "E = nan: "),
         (ALIKE, 9, 1.0, "E with I \\+ E singular: .*; merge classes that are alike"),
         (OVERLAPS, np.nan, 1.0, "next tokens are tokens"),
         (OVERLAPS, 9, -1.0, "lr_y = -1.0: a learning rate is positive"),

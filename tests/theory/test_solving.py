@@ -139,6 +139,12 @@ def test_a_flow_that_ends_early_says_so() -> None:
         solve(Explosion(CLASSES, 1, 1), [2.0], initial=one)
 
 
+def test_a_time_too_small_to_move_anything_is_the_start() -> None:
+    path = solve(flows.TrueFlow(CLASSES, LR_Y, LR_Z), [0, 2.3e-308, 1.0])
+    assert (path.Z[1] == 0).all()
+    assert (path.Z[2] != 0).any()
+
+
 def test_a_solver_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(integrating, "MOST_RATES", 10)
     with pytest.raises(IntegrationFailed, match="the solver asked for its rate of change 10 times; ask"):

@@ -36,7 +36,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "IdealisedFlow, clock": lambda x: ss.IdealisedFlow(CLASSES, 1, 0.1, clock=x),
     "FiniteLengthFlow, seq_len": lambda x: ss.FiniteLengthFlow(CLASSES, 1, 0.1, seq_len=x),
     "solve, flow": lambda x: ss.solve(x, [0, 1]),
-    # 10^12 steps are a time like any other, and take long
+    # 10^12 steps are a time like any other, and as a rate what a solver takes long to give up
     "solve, times": lambda x: ss.solve(FLOW, BIG if isinstance(x, int) and x > 10**6 else x),
     "solve, unit": lambda x: ss.solve(FLOW, [1], unit=x),
     "solve, initial": lambda x: ss.solve(FLOW, [1], initial=x),
@@ -53,7 +53,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "function_of, arguments": lambda x: ss.function_of(ss.formulas.gamma, x),
     "predict, classes": lambda x: ss.predict(x, 1, 0.1, [1]),
     "predict, lr_y": lambda x: ss.predict(CLASSES, x, 0.1, [1]),
-    "predict, lr_z": lambda x: ss.predict(CLASSES, 1, x, [1]),
+    "predict, lr_z": lambda x: ss.predict(CLASSES, 1, BIG if isinstance(x, int) and x > 10**6 else x, [1]),
     "predict, t": lambda x: ss.predict(CLASSES, 1, 0.1, x),
     "predict, seq_len": lambda x: ss.predict(CLASSES, 1, 0.1, [1], seq_len=x),
     "predict, optimizer": lambda x: ss.predict(CLASSES, 1, 0.1, [1], optimizer=x),

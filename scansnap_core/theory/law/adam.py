@@ -11,7 +11,7 @@ import numpy as np
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.optimizers import ADAM_BETAS, ADAM_EPS
-from scansnap_core.rules import is_real, shown
+from scansnap_core.rules import is_real, listed, shown
 from scansnap_core.theory.flow import Floats, Flow
 from scansnap_core.theory.flows import TrueFlow
 
@@ -46,13 +46,13 @@ class AdamFlow(Flow):
     def __init__(
         self, classes: SequenceClasses, lr_y: float, lr_z: float, *, betas: tuple[float, float] = ADAM_BETAS
     ) -> None:
-        for name, beta in zip(("beta_1", "beta_2"), betas, strict=True):
-            if not is_real(beta) or not 0 < beta < 1:
-                raise BadInput(f"{name} = {shown(beta)}", "Adam's betas lie between 0 and 1", "pass e.g. (0.9, 0.999)")
+        pair = listed("betas", betas)
+        if len(pair) != 2 or not all(is_real(beta) and 0 < beta < 1 for beta in pair):
+            raise BadInput(f"betas = {shown(betas)}", "two numbers between 0 and 1", "pass e.g. (0.9, 0.999)")
         self._true = TrueFlow(classes, 1.0, 1.0)
         memories = tuple(f"{kind}_{name}" for kind in ("mean", "square") for name in "YZ")
         super().__init__(classes, lr_y, lr_z, ("Y", "Z", *memories), self._true.class_weight)
-        self._lengths = [-1 / np.log(beta) for beta in betas]
+        self._lengths = [-1 / np.log(beta) for beta in pair]
         self._rates = np.repeat([lr_y, lr_z], [int(np.prod(self.shapes[name])) for name in "YZ"])
         self._b = np.zeros(classes.num_classes)
 

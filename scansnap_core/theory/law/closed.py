@@ -11,12 +11,15 @@ Clock: tau = eta_Y t/K with t in steps of batch size 1.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from scansnap_core.rules import check_numbers
+from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import check_memory, check_numbers, check_within
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 
@@ -45,6 +48,7 @@ _X, _m = function_of(X, SIZE), function_of(m, SIZE)
 _a_rate = function_of(a.diff(s), (s, *SIZE))
 
 STILL = 1e-13
+LATEST = 1e280
 
 
 def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, steps: int = 50) -> Floats:
@@ -56,13 +60,21 @@ def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, s
     Parameters
     ----------
     tau
-        eta_Y t/K with t in steps of batch size 1, at most 1e280.
+        eta_Y t/K with t in steps of batch size 1, at most :data:`LATEST`.
     num_classes, vocab_size, rho
         K >= 1, M >= K and M >= 2, and 0 <= rho < 1.
     steps
         Newton steps at most; they end when s stands still.
+
+    Raises
+    ------
+    BadInput
+        Numbers outside these ranges, or so many classes and times that their powers don't fit in memory.
     """
     times = check_numbers("tau", tau, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")
+    _check_size(num_classes, vocab_size, rho, times.size)
+    if (times > LATEST).any():
+        raise BadInput(f"tau = {times.max():g}", f"tau is at most {LATEST:g}", "ask for earlier times")
     size = float(num_classes), float(vocab_size), float(rho)
     later = times > 0
     at, goal = np.zeros_like(times), np.log(times[later])
@@ -76,6 +88,15 @@ def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, s
             break
     at[later] = found
     return at
+
+
+def _check_size(num_classes: Any, vocab_size: Any, rho: Any, num_times: int) -> None:
+    check_within("num_classes", num_classes, least=1, remedy="pass e.g. 2")
+    if num_classes % 1:
+        raise BadInput(f"num_classes = {num_classes:g}", "K is a whole number", "pass e.g. 2")
+    check_within("vocab_size", vocab_size, least=max(num_classes, 2), remedy="pass at least K, and 2")
+    check_within("rho", rho, least=0, below=1, remedy="pass e.g. 0.1")
+    check_memory(f"{num_classes:g} powers at {num_times} times", 32.0 * num_classes * num_times)
 
 
 def _bound(tau: Floats, num_classes: float, vocab_size: float, rho: float) -> Floats:

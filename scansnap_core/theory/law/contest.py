@@ -44,6 +44,7 @@ def systems(seed: int, count: int) -> list[SequenceClasses]:
     >>> systems(0, 2)
     [SequenceClasses(K=16, M=30481, queries=1), SequenceClasses(K=7, M=549908, queries=1)]
     """
+    checked_size("seed", seed, least=0)
     checked_size("count", count)
     rng = np.random.default_rng(seed)
     return [(_unequal if number % 2 else _equal)(rng) for number in range(count)]

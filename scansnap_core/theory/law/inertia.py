@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import elementwise
 from scipy.special import expm1
 
+from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import variants
 from scansnap_core.engine.arguments import checked_momentum
@@ -36,6 +37,8 @@ mass = (1 + mu) / (2 * (1 - mu) ** 2)
 """m, in steps of batch size 1 without momentum."""
 share = (1 - mu) / (1 + mu)
 """The velocity at the start, over that of the flow."""
+HEAVIEST = 1e12
+"""A mass at which :func:`plateau` still has ten digits."""
 mass_of, _share_of = (function_of(expression, (mu,)) for expression in (mass, share))
 
 
@@ -162,7 +165,7 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
     Parameters
     ----------
     mass
-        In units of tau = eta_Y t/K: eta_Y/K times :data:`mass`; positive.
+        In units of tau = eta_Y t/K: eta_Y/K times :data:`mass`; positive, and at most :data:`HEAVIEST`.
     vocab_size
         M >= 2.
 
@@ -173,6 +176,8 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
     """
     tiny = float(np.nextafter(0, 1))
     m = check_numbers("mass", mass, least=tiny, rule="a mass is positive and finite", remedy="pass e.g. 10.0")
+    if (m > HEAVIEST).any():
+        raise BadInput(f"mass = {m.max():g}", f"a mass is at most {HEAVIEST:g}", "use the limit sqrt(2 m ln M)")
     M = check_numbers("vocab_size", vocab_size, least=2, rule="M is finite and at least 2", remedy="pass e.g. 100")
     goal = (1 - 1 / M) * np.log(M)
 

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import check_flow_rate, shown
 from scansnap_core.theory.integrating import integrated
 from scansnap_core.theory.law.types import Types
 
@@ -69,6 +71,11 @@ class Law:
     """
 
     def __init__(self, types: Types, ratio: float) -> None:
+        if not isinstance(types, Types):
+            raise BadInput(
+                f"types = {shown(types)}", "the law is one of a class system's types", "pass types_of(classes)"
+            )
+        check_flow_rate("ratio", ratio)
         self.types, self.ratio = types, ratio
         T, C, D, R = *types.common.shape, types.distinct.shape[1], len(types.asking)
         self._shapes = ((T,), (T, T), (T, C), (T, D), (R, C), (T, D))

@@ -14,19 +14,29 @@ import sympy as sp
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine.arguments import checked_momentum
-from scansnap_core.rules import check_count, check_flow_rate, check_numbers, check_rate
+from scansnap_core.rules import (
+    check_count,
+    check_flow_rate,
+    check_numbers,
+    check_rate,
+    check_seq_len,
+    check_within,
+    shown,
+)
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed
 from scansnap_core.theory.law.inertia import mass_of
 from scansnap_core.theory.law.memory import Floats, Law, State
-from scansnap_core.theory.law.sampling import FirstOrder, SampledLaw
+from scansnap_core.theory.law.sampling import FirstOrder, SampledLaw, checked_rows
 from scansnap_core.theory.law.types import types_of
 
 AT_REST = 1e-9
 """An eta_Z/eta_Y at which attention stays at rest, so that z is linear in it."""
+TINY, EARLIEST = 1e-300, 1e-100
 GRID = 400
 """Moments over which the noise of batches is summed up."""
 
@@ -50,7 +60,7 @@ def tilt(probs: ArrayLike) -> Floats:
     >>> tilt([0.5, 0.3, 0.2]).round(2)
     array([ 1.05, -1.34, -3.53])
     """
-    P = np.asarray(probs, dtype=np.float64)
+    P = checked_rows(probs)
     f = P / np.linalg.norm(P, axis=-1, keepdims=True)
     return np.divide(FirstOrder(P, f).own(), f**2, out=np.zeros_like(f), where=f > 0)
 
@@ -67,14 +77,22 @@ def turning_length(tilt: ArrayLike, tau: ArrayLike, num_classes: float, vocab_si
     tilt
         Of :func:`tilt`.
     tau, num_classes, vocab_size, rho
-        As in ``evidence`` of :mod:`scansnap_core.theory.law.closed`; tau > 0 and 0 < rho < 1.
+        As in ``evidence`` of :mod:`scansnap_core.theory.law.closed`; tau >= 1e-100 and 0 < rho < 1.
 
     Examples
     --------
     >>> turning_length(-10.0, [0.1, 100.0, 1e300], 2, 1000, 0.3).round(1)
     array([32322.7,  2147.8,    62.8])
     """
-    at = closed.evidence(tau, num_classes, vocab_size, rho)
+    at = closed.evidence(
+        check_numbers("tau", tau, least=EARLIEST, rule=f"tau is at least {EARLIEST:g}", remedy="pass e.g. 10.0"),
+        num_classes,
+        vocab_size,
+        rho,
+    )
+    if num_classes < 2 or not rho > 0:
+        raise BadInput(f"K = {num_classes:g}, rho = {rho:g}", "there is a drift", "pass K >= 2 and rho > 0")
+    tilt = check_numbers("tilt", tilt, least=-np.inf, rule="a tilt is finite", remedy="pass e.g. -10.0")
     return np.asarray(1 + np.abs(tilt) * _balance(*at, num_classes, vocab_size, rho))
 
 
@@ -104,7 +122,11 @@ def spread(classes: SequenceClasses, *, tau: ArrayLike, lr_y: float, seq_len: fl
     check_classes(classes)
     check_rate("lr_y", lr_y)
     check_count("batch_size", batch_size)
-    ends = np.atleast_1d(check_numbers("tau", tau, least=1e-300, rule="tau is positive", remedy="pass e.g. 10.0"))
+    check_seq_len(seq_len)
+    rule = "moments are positive and ascending"
+    ends = np.atleast_1d(check_numbers("tau", tau, least=TINY, rule=rule, remedy="pass e.g. [10.0]"))
+    if ends.ndim > 1 or not ends.size or (np.diff(ends) <= 0).any():
+        raise BadInput(f"tau = {shown(tau)}", rule, "sort them")
     types = types_of(classes)
     law = Law(types, 0.0)
     probs, cut = np.hstack([types.common, types.distinct]), types.common.shape[1]
@@ -166,6 +188,8 @@ def place(
     check_classes(classes)
     check_rate("lr_y", lr_y)
     check_flow_rate("lr_z", lr_z)
+    check_within("t", t, least=TINY, remedy="pass e.g. 100")
+    check_seq_len(seq_len)
     mu, K, M = checked_momentum(momentum, "momentum"), classes.num_classes, classes.vocab_size
     tau = lr_y * t / K / (1 - mu)
     types = types_of(classes)

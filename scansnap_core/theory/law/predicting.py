@@ -28,6 +28,9 @@ REGIMES = ("rest", "free", "slaved")
 PHASES = ("start", "scan", "drift", "late")
 """Of a class: nothing seen; tau < ln M; its next token learned; its errors favour other classes as they ever will."""
 
+UNSEEN = 1e-290
+"""A tau so small that squares of what was learned underflow: nothing moved yet."""
+
 _chi = function_of(formulas.chi, (formulas.z, formulas.z_0))
 _limit = function_of(closed.X, (formulas.M, formulas.rho))
 
@@ -113,7 +116,7 @@ def predict(
             raise BadInput(
                 f"{name} = {value:g}", "ratios of rates and times times rates are finite", "use smaller ones"
             )
-    began = int(np.count_nonzero(taus == 0))
+    began = int(np.count_nonzero(taus < UNSEEN))
     states = [None] * began + (moving.path(taus[began:]) if began < taus.size else [])
     rates = {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len, "momentum": mu}
     return _dataset(classes, law, recorded, taus, states, rates)

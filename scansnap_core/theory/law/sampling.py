@@ -16,9 +16,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from scansnap_core.rules import check_seq_len
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checks import SUM_TOLERANCE
+from scansnap_core.rules import check_numbers, check_seq_len, shown
 from scansnap_core.theory.law.counts import Counts
 from scansnap_core.theory.law.memory import Law, State
 from scansnap_core.theory.law.types import Types
@@ -52,13 +54,16 @@ def means(probs: Floats, seq_len: float) -> Means:
     array([ 0.00507, -0.00229, -0.00279])
     """
     check_seq_len(seq_len)
-    f = np.asarray(probs) / np.linalg.norm(probs)
+    probs = checked_rows(probs)
+    if probs.ndim > 1:
+        raise BadInput(f"probs of shape {probs.shape}", "one class at a time", "pass its row")
+    f = probs / np.linalg.norm(probs)
     limit = np.stack([f, np.zeros_like(f)])
     if math.isinf(seq_len):
         return Means(*limit)
     if seq_len <= EXACT_UP_TO:
         return _exact(probs, seq_len)
-    first = FirstOrder(np.asarray(probs, dtype=np.float64), f)
+    first = FirstOrder(probs, f)
     slope = np.stack([first.mean_f(), first.own()])
     shares = np.array([2.0, 1.0]) / (EXACT_UP_TO - 1)
     left = np.stack([_exact(probs, 1 + round(1 / share)) - limit - slope * share for share in shares])
@@ -68,8 +73,17 @@ def means(probs: Floats, seq_len: float) -> Means:
     return Means(*(limit + slope * share + square * share**2 + cube * share**3))
 
 
+def checked_rows(probs: ArrayLike) -> Floats:
+    """Rows of probabilities, shape (..., L), or BadInput."""
+    rule, remedy = "probabilities are not negative and sum to 1", "pass e.g. [0.5, 0.3, 0.2]"
+    rows = check_numbers("probs", probs, least=0, rule=rule, remedy=remedy)
+    if not rows.size or not rows.ndim or (np.abs(rows.sum(axis=-1) - 1) > SUM_TOLERANCE).any():
+        raise BadInput(f"probs = {shown(probs)}", rule, remedy)
+    return rows
+
+
 def _exact(probs: Floats, seq_len: float) -> Means:
-    counts = Counts(np.asarray(probs, dtype=np.float64), seq_len)
+    counts = Counts(probs, seq_len)
     F = counts.mean_f()
     return Means(F, counts.pull(F))
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scansnap_core.data.checks import check_places
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import SequenceClasses, check_classes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -80,6 +80,7 @@ class Types:
 
 def types_of(classes: SequenceClasses) -> Types:
     """The types of a class system."""
+    check_classes(classes)
     probs = classes.sparse_probs
     columns = np.bincount(probs.indices, minlength=len(classes.tokens))
     common_columns = np.flatnonzero(columns > 1)

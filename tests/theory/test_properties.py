@@ -1,0 +1,204 @@
+"""For any input of the right or the wrong kind the theory gives a finite result with its invariants, or BadInput."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scansnap_core as ss
+from scansnap_core.theory.decoder import Decoder
+from scansnap_core.theory.law import inertia, phases, sampling
+from tests.data.properties import FEW, WRONG, class_systems, result_or_refusal
+
+FEWER = settings(FEW, max_examples=8)
+rates = st.floats(1e-2, 2)
+"""Of the right kind. What a solver can't get through is another test's."""
+later = st.lists(st.floats(0, 50), min_size=1, max_size=3)
+numbers = WRONG | st.floats() | st.integers() | st.lists(st.floats(), max_size=3)
+MODELS = ("plain", "residual", "layernorm", "heads 2", "summed heads 2")
+SMALL = ss.with_overlap(2, 100, 0.3, distinct_weights=[1, 2])
+FLOWS: dict[str, Callable[..., Any]] = {
+    "idealised": ss.IdealisedFlow,
+    "printed": functools.partial(ss.IdealisedFlow, clock="printed"),
+    "update (26)": ss.ModifiedFlow,
+    "true": ss.TrueFlow,
+    "finite T": lambda *args, model: ss.FiniteLengthFlow(*args, seq_len=1000),
+}
+
+
+def all_finite(values: xr.Dataset | xr.DataArray) -> bool:
+    arrays = values.data_vars.values() if isinstance(values, xr.Dataset) else [values]
+    return all(np.isfinite(array).all() for array in arrays if array.dtype.kind == "f")
+
+
+RUN = ss.predict(SMALL, 1, 0.1, [1])
+
+
+def check_measures(classes: ss.SequenceClasses, run: xr.Dataset, threshold: Any) -> None:
+    """What attention is, of whatever Z."""
+    c = ss.attention(run.Z, classes)
+    assert c.min() >= 0
+    assert c.sum("token").values == pytest.approx(np.ones(c.sum("token").shape), rel=1e-12, abs=0)
+    assert (c.to_numpy()[..., classes.compact.probs == 0] == 0).all()
+    H = ss.entropy(c, classes)
+    held = np.array([len(classes.distinct_tokens(n)) for n in range(classes.num_classes)])
+    assert (np.isnan(H) | (H >= 0)).all()
+    assert (H.values[..., held > 0] <= np.log(held[held > 0]) + 1e-12).all()
+    assert np.isnan(H.values[..., held == 0]).all()
+    found = result_or_refusal(ss.recall, run.Z, classes, threshold)
+    if found is not None and held.any():
+        assert ((found >= 0) & (found <= 1)).all()
+    gains = ss.relative_gain(c, c.token.values[0], c.token.values[-1])
+    assert ((gains >= -1) | np.isnan(gains)).all()
+
+
+@pytest.mark.parametrize("name", FLOWS)
+@FEWER
+@given(class_systems(), rates, rates | st.just(0.0), later, st.just("plain") | st.sampled_from(MODELS), numbers)
+def test_flows_keep_their_sums(
+    name: str, classes: ss.SequenceClasses, lr_y: float, lr_z: float, times: list[float], model: str, threshold: Any
+) -> None:
+    flow = result_or_refusal(FLOWS[name], classes, lr_y, lr_z, model=model)
+    path = None if flow is None else result_or_refusal(ss.solve, flow, sorted(set(times)), rtol=1e-6, atol=1e-9)
+    if path is None:
+        return
+    assert all_finite(path)
+    assert path.attrs["num_classes"] == classes.num_classes
+    if "Y" in path:  # e_n - alpha_n sums to 0 over all outputs
+        total = (path.Y * path.multiplicity).sum("output")
+        assert total.values == pytest.approx(0, abs=1e-5 * (1 + float(np.abs(path.Y).max()) * classes.vocab_size))
+    if flow.variant is None and name != "finite T":  # so does f∘(g - f f·g) over tokens, since |f| = 1
+        assert path.Z.sum("token").values == pytest.approx(0, abs=1e-5 * (1 + float(np.abs(path.Z).max())))
+    if flow.variant is None:
+        check_measures(classes, path, threshold)
+
+
+@FEWER
+@given(class_systems(), rates, st.floats(1e-2, 2), later, st.integers(0, 3))
+def test_forecasts(classes: ss.SequenceClasses, lr_y: float, lr_z: float, times: list[float], kind: int) -> None:
+    kinds: list[dict[str, Any]] = [{}, {"seq_len": 2}, {"seq_len": 1000}, {"optimizer": "momentum", "momentum": 0.5}]
+    options = kinds[kind]
+    found = ss.predict(classes, lr_y, lr_z, sorted(set(times)), **options)
+    held = np.array([len(classes.distinct_tokens(n)) for n in range(classes.num_classes)])
+    assert np.isfinite(found.Z).all()
+    if "seq_len" not in options:
+        assert found.Z.sum("token").values == pytest.approx(0, abs=1e-5 * (1 + float(np.abs(found.Z).max())))
+    own = found.isel({"class": np.flatnonzero(held)})
+    assert ((own.entropy >= 0) & (own.entropy <= np.log(held[held > 0]) + 1e-12)).all()
+    assert np.isfinite(own.chi_dominant).all()
+    assert (own.chi_dominant >= 0).all()
+    assert (np.diff(found.evidence.values, axis=0) >= -1e-9 * (1 + found.evidence.values[1:])).all()
+    check_measures(classes, found, 0.1)
+
+
+@FEWER
+@given(class_systems(), rates, st.floats(1e-2, 2), st.integers(0, 9))
+def test_the_theory_along_a_run(classes: ss.SequenceClasses, lr_y: float, lr_z: float, seed: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.TrainingDiverged)
+        run = ss.train(classes, lr_y=lr_y, lr_z=lr_z, steps=3, seeds=[seed], batch_size=2, seq_len=5, record=1)
+    for found in (
+        ss.theory_of(classes, run),
+        result_or_refusal(ss.theory_of, classes, lr_y=lr_y, lr_z=lr_z, times=[0, 1, 10]),
+    ):
+        if found is None:
+            continue
+        assert all_finite(found[["h", "gamma", "Gamma", "xi", "B", "t_0_prime"]])
+        assert ((found.chi > 0) | np.isnan(found.chi)).all()
+        assert (found.chi.isel(recorded=0) == 1).where(found.chi.isel(recorded=0).notnull(), True).all()
+        assert (found.gamma >= 0).all()
+        assert (found.t_0_prime > 0).all()
+        tokens = {n: set(classes.distinct_tokens(n).tolist()) | {-1} for n in range(classes.num_classes)}
+        for n, leaders in tokens.items():
+            assert set(np.ravel(found.dominant.isel({"class": n}).values).tolist()) <= leaders
+        assert (~found.conditions | found.dominance).all()
+
+
+def decoder_run(E: Any, vocab_size: Any, lr_y: Any, modified: bool) -> Decoder:
+    """A decoder after two steps, held to its invariants."""
+    made = Decoder(E, vocab_size, lr_y, modified=modified)
+    V = made.step(made.step(made.initial(), 0), len(np.atleast_2d(E)) - 1)
+    errors = made.errors(V)
+    assert np.isfinite(V).all()
+    assert made.multiplicity.sum() == pytest.approx(vocab_size, rel=1e-12, abs=0)
+    assert errors @ made.multiplicity == pytest.approx(0, abs=1e-9 * made.multiplicity.max())
+    assert (np.abs(errors) <= 1 + 1e-12).all()
+    return made
+
+
+@FEW
+@given(
+    class_systems(),
+    rates,
+    st.booleans(),
+    numbers,
+    numbers,
+    WRONG | st.lists(st.lists(st.floats(), max_size=2), max_size=2),
+)
+def test_decoders(classes: ss.SequenceClasses, lr_y: float, modified: bool, M: Any, rate: Any, E: Any) -> None:
+    size = max(classes.vocab_size, 2)
+    with np.errstate(all="ignore"):
+        result_or_refusal(decoder_run, classes.E, size, lr_y, modified)
+        for args in ((E, 9, 1.0), (classes.E, M, 1.0), (classes.E, size, rate)):
+            result_or_refusal(Decoder, *args, modified=modified)
+
+
+P = np.array([0.5, 0.3, 0.2])
+CALLS: dict[str, Callable[[Any], object]] = {
+    "evidence, tau": lambda x: ss.law.evidence(x, 2, 900, 0.3),
+    "evidence, K": lambda x: ss.law.evidence([1.0], x, 900, 0.3),
+    "evidence, M": lambda x: ss.law.evidence([1.0], 2, x, 0.3),
+    "drift, rho": lambda x: ss.law.drift([1.0], 2, 900, x),
+    "types_of": lambda x: ss.law.types_of(x),
+    "Law, types": lambda x: ss.law.Law(x, 0.1),
+    "Law, ratio": lambda x: ss.law.Law(ss.law.types_of(SMALL), x),
+    "means, P": lambda x: sampling.means(x, 8),
+    "means, T": lambda x: sampling.means(P, x if not isinstance(x, int) else min(x, 300)),
+    "tilt": phases.tilt,
+    "turning_length, tilt": lambda x: phases.turning_length(x, [1.0], 2, 1000, 0.3),
+    "turning_length, tau": lambda x: phases.turning_length(-1.0, x, 2, 1000, 0.3),
+    "turning_length, rho": lambda x: phases.turning_length(-1.0, [1.0], 2, 1000, x),
+    "spread, tau": lambda x: phases.spread(SMALL, tau=x, lr_y=1, seq_len=16, batch_size=2),
+    "spread, T": lambda x: phases.spread(SMALL, tau=[1.0], lr_y=1, seq_len=x, batch_size=2),
+    "plateau, mass": lambda x: inertia.plateau(x, 1000),
+    "plateau, M": lambda x: inertia.plateau([2.0], x),
+    "InertialFlow, mu": lambda x: inertia.InertialFlow(SMALL, 1, 1, momentum=x),
+    "h, M": lambda x: ss.h(1.0, x, 1.0),
+    "h, eta_Y": lambda x: ss.h([1.0, 2.0], 100, x),
+    "h_star, M": lambda x: ss.h_star(2, x, 1.0),
+    "transition, M": lambda x: ss.transition(2, x, 1.0),
+    "omega": ss.omega,
+    "FiniteLengthFlow, T": lambda x: ss.FiniteLengthFlow(SMALL, 1, 0.1, seq_len=x),
+    "predict, momentum": lambda x: ss.predict(SMALL, 1, 0.1, [1], optimizer="momentum", momentum=x),
+    "pictures, run": lambda x: ss.pictures.attention_map(x, SMALL),
+    "pictures, classes": lambda x: ss.pictures.entropy_over_time(RUN, x),
+    "pictures, class": lambda x: ss.pictures.logits_over_time(RUN, SMALL, x),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@FEW
+@given(numbers)
+def test_numbers_of_a_wrong_kind(name: str, value: Any) -> None:
+    found = result_or_refusal(CALLS[name], value)
+    for part in found if isinstance(found, tuple) else (found,):
+        if isinstance(part, np.ndarray):
+            assert not np.isnan(part).any()
+    assert found is None or not isinstance(value, str | bytes | dict)
+
+
+def test_most_of_the_right_kind_are_taken() -> None:
+    """Control: the properties above aren't empty."""
+    for name, value in (("evidence, tau", [1.0]), ("tilt", P), ("spread, tau", [1.0, 2.0]), ("plateau, mass", 2.0)):
+        assert result_or_refusal(CALLS[name], value) is not None
+    assert result_or_refusal(decoder_run, SMALL.E, 100, 1.0, True) is not None
+    assert math.isclose(float(ss.solve(ss.TrueFlow(SMALL, 1, 1), [1]).Z.sum()), 0, abs_tol=1e-9)
