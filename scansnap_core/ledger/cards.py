@@ -157,8 +157,8 @@ def rows_of(card: Card, verdict: str, entries: Entries) -> list[Row]:
 def _printed(printed: Printed, verdict: str, entries: Entries) -> Row:
     _require_text(PRINTED, says=printed.says)
     entry = _named(PRINTED, printed.what, entries)
-    decisive = isinstance(entry, Refutation) and entry.judges == "claim"
-    if decisive == _is_upheld(verdict) or isinstance(entry, Refutation) != decisive:
+    judges = entry.judges if isinstance(entry, Refutation) else ""
+    if judges != ("" if _is_upheld(verdict) else "claim"):
         asked = "a check" if _is_upheld(verdict) else "a refutation of the claim itself"
         raise BadInput(f"{PRINTED}: what = {entry.what!r}", f"the verdict is {verdict!r}", f"name {asked}")
     return Row(PRINTED, verdict, printed.says, **_number(entry, "measured"))
@@ -204,13 +204,14 @@ def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
 
 
 def _named(row: str, start: str, entries: Entries) -> Check | Refutation:
-    found = [entry for entry in entries if start.strip() and entry.what.startswith(start)]
-    if exact := [entry for entry in found if entry.what == start]:
-        found = exact
+    found = {entry.what: entry for entry in entries if start.strip() and entry.what.startswith(start)}
+    if start in found:
+        return found[start]
     if len(found) != 1:
         rule = f"{len(found)} checks and refutations of this chapter begin so"
         raise BadInput(f"{row}: what = {start!r}", rule, "give the beginning of one of them")
-    return found[0]
+    (only,) = found.values()
+    return only
 
 
 def _require_text(row: str, **texts: str) -> None:

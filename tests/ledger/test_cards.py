@@ -1,6 +1,7 @@
 """The card at a chapter's head: nothing on it that the chapter's ledger doesn't hold."""
 
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -184,6 +185,34 @@ def test_what_is_refuted_can_be_called_upheld_by_no_card(outputs: list[dict[str,
         concluded(outputs, replace(BROKEN, repaired=None), repair="the other", judges="remark")
 
 
+def test_a_refuted_remark_is_not_what_the_verdict_rests_on(outputs: list[dict[str, Any]]) -> None:
+    opened = chapter(repair="the other")
+    opened.witness("numeric").refute(
+        "remark's error",
+        0.7,
+        "<=",
+        0.5,
+        control=0.2,
+        control_is="with exp(2Mh)",
+        place="Remark 1",
+        printed="$e^{Mh}$",
+        consequence="none",
+        repair="the other",
+        judges="remark",
+    )
+    with pytest.raises(BadInput, match="name a refutation of the claim itself"):
+        opened.conclude(replace(BROKEN, printed=Printed("remark's error", "It starts above zero.")))
+    opened.conclude(BROKEN)
+
+
 @pytest.mark.parametrize(("page_id", "word"), [("fig_04", "differs from the paper"), ("one_path", "fails as printed")])
 def test_figures_and_other_pages_have_cards_too(outputs: list[dict[str, Any]], page_id: str, word: str) -> None:
     assert concluded(outputs, BROKEN, page_id, repair="the other")[VERDICT_MIME]["card"][0]["word"] == word
+
+
+@pytest.mark.parametrize("module", ["cards", "certificates", "entries", "pages"])
+def test_what_is_recorded_cannot_be_changed(module: str) -> None:
+    members = vars(import_module(f"scansnap_core.ledger.{module}")).values()
+    kinds = [kind for kind in members if isinstance(kind, type) and is_dataclass(kind)]
+    assert kinds
+    assert [kind for kind in kinds if not vars(kind)["__dataclass_params__"].frozen] == []
