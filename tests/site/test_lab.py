@@ -91,7 +91,7 @@ def misses(page: Page, address: str) -> list[str]:
     """The curves and moments that differ from Python's, with the largest relative error of each."""
     got = drawn(page)
     texts = texts_of(address)
-    moments = dynamics.transition(int(texts["K"]), int(texts["M"]), float(texts["etaY"]))
+    moments = clocks.transition(int(texts["K"]), int(texts["M"]), float(texts["etaY"]))
     found = [f"moments {got['moments']}"] if not np.allclose(got["moments"], moments, rtol=1e-12, atol=0) else []
     times = got["z"][0]
     for kind, curves in expected(address, tuple(times)).items():
@@ -123,7 +123,7 @@ def printed_numbers(address: str) -> list[float]:
     setting = setting_of(address, ROOT)
     K, M, lr_y, lr_z = setting.K, setting.M, setting.lr_y, setting.lr_z
     constant = 1 / (K * setting.rho**2)
-    height = clocks.h(dynamics.transition(K, M, lr_y)[1] / K, M, lr_y)
+    height = clocks.h(clocks.transition(K, M, lr_y)[1] / K, M, lr_y)
     arguments = (formulas.h_, formulas.M, formulas.K, formulas.eta_Y, formulas.eta_Z)
     Gamma = function_of(formulas.Gamma, arguments)(height, M, K, lr_y, lr_z)
     z, B = (
