@@ -95,6 +95,47 @@ def decays(factor):
 
 
 # %% hide
+def half_logarithm(share):
+    """A step adds at most (D/(1 - alpha)) (G(alpha') - G(alpha)) to the lead less half the logarithm.
+
+    G(a) = g a + a^2/8 with g = share - 3/16, alpha' after the step. D/(1 - alpha) is eta_Y M/(M - 1), so that all steps
+    together add at most eta_Y (g + (1 + 1/M)/8). Everything is over alpha D^2. e^D = 1 + D + D^2 q with q a Taylor
+    polynomial and kappa D^3; ln(1 + y) >= 3 y (2 + y)/(6 + 6 y + y^2).
+    """
+    f, kappa, y = sp.symbols("f kappa y", nonnegative=True)
+    a, q, g = longest * f, sp.Rational(1, 2) + D / 6 + D**2 / 24 + kappa * D**3, share - sp.Rational(3, 16)
+    grown = 1 + D * q  # (e^D - 1)/D, so that y = alpha D grown
+    after = a * (1 + D * grown) / (1 + a * D * grown)
+    pade = 3 * y * (2 + y) / (6 + 6 * y + y**2)
+    added = q / D - pade * grown / (2 * y * D)
+    short = sp.Rational(1, 6) + D / 24 + kappa * D**2 - q / 2 + grown**2 * alpha * (3 + y) / (2 * (6 + 6 * y + y**2))
+    allowed = grown / (1 + a * D * grown) * (g + (after + a) / 8)
+    box = {D: (0, 1), f: (0, 1), kappa: (sp.Rational(1, 120), sp.Rational(1, 100))}
+    return all_of(
+        logarithm=sp.simplify(sp.diff(sp.log(1 + y) - pade, y) - y**4 / ((1 + y) * (6 + 6 * y + y**2) ** 2)) == 0,
+        without_the_quotient_by_D=sp.simplify((added - short).subs(alpha, y / (D * grown))) == 0,
+        kappa_below_a_hundredth=at(sp.Rational(1, 100) - (sp.E - 2 - sp.Rational(17, 24)), {}),
+        a_step=positive(allowed - short.subs({y: a * D * grown, alpha: a}), box, budget=2000),
+        G_is_largest_at_1=bool(g + sp.Rational(1, 8) >= 0),
+        all_steps=sp.simplify(g + (1 + 1 / M) / 8 - share + (M - 2) / (16 * M)) == 0,
+    )
+
+
+def remark_2(share):
+    """By (45) the logarithm is below ln(1 + eta_Y s) if eta_Y c <= (1 - 1/M) M h*. """
+    room = u / 2 - sp.log((1 + sp.exp(u)) / 2) / 2
+    argument = (M - 1 + sp.exp(u)) / M
+    return all_of(
+        lead=half_logarithm(share),
+        by_45=sp.simplify(argument - 1 - eta_Y * time_at + (M - 1) * u / M) == 0,
+        falls_with_M=sp.simplify(sp.diff(argument, M) + (sp.exp(u) - 1) / M**2) == 0,
+        up_to_1=positive_from_zero(room - share * u, u, 1, order=1),
+        at_1=at(room - share, {u: 1}),
+        rises=sp.simplify(sp.diff(room, u) - 1 / (2 * (1 + sp.exp(u)))) == 0,
+    )
+
+
+# %% hide
 for what, procedure, claim, control, control_is, region, assumptions in (
     (
         "(a), lower half: every step adds to the lead, so $h^* \\ge h$",
@@ -131,6 +172,24 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         "0.99, below the limit for small rates",
         "every real $M \\ge 2$, $0 < \\eta_Y \\le 1$, every $s$",
         "$y/\\ln(1+y)$ rises",
+    ),
+    (
+        "The lead exceeds that half of the logarithm by at most $\\frac16\\eta_Y$",
+        half_logarithm,
+        sp.Rational(1, 6),
+        sp.Rational(1, 10),
+        "0.1 for $\\frac16$; 0.134 is reached",
+        "every real $M \\ge 2$, $0 < \\eta_Y \\le 1$, every $s$",
+        "none",
+    ),
+    (
+        "Remark 2, repaired: $h^*(s) \\le h(s + c)$ for $c = \\frac12\\ln(1+\\eta_Y s) + \\frac16\\eta_Y$",
+        remark_2,
+        sp.Rational(1, 6),
+        sp.Rational(1, 10),
+        "0.1 for $\\frac16$; 0.134 is reached",
+        "every real $M \\ge 2$, $0 < \\eta_Y \\le 1$, every $s$",
+        "none",
     ),
     (
         "$h^* - h \\le \\frac14\\eta_Y/M$",
