@@ -8,6 +8,9 @@ from typing import cast
 
 from scansnap_core.bad_input import BadInput
 
+GRAMMAR = "rfc3987_syntax"
+"""Of addresses, which no notebook has. nbformat's jsonschema makes it anew at each import, most of a second."""
+
 
 class MissingExtra(BadInput, ImportError):
     """An extra of this package isn't installed."""

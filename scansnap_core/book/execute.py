@@ -9,8 +9,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from scansnap_core.book.notebooks import GRAMMAR, code_cells, read_notebook
-from scansnap_core.extras import needs, without
+from scansnap_core.book.notebooks import code_cells, read_notebook
+from scansnap_core.extras import GRAMMAR, needs, without
 
 with needs("book"), without(GRAMMAR):
     import nbformat

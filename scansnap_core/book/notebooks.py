@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.controls import literal_controls
-from scansnap_core.extras import needs, without
+from scansnap_core.extras import GRAMMAR, needs, without
 from scansnap_core.ledger.entries import VERDICT_MIME
 from scansnap_core.ledger.pages import Page
 from scansnap_core.ledger.registry import TABLE_OF_CONTENTS, entries, read_contents
@@ -15,8 +15,6 @@ from scansnap_core.ledger.registry import TABLE_OF_CONTENTS, entries, read_conte
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-GRAMMAR = "rfc3987_syntax"
-"""Of addresses, which no notebook has. nbformat's jsonschema makes it anew at each import, most of a second."""
 _STATEMENT_AS_PRINTED = r"\{prf:(?!ref|remark)\w+\}.*\n:label: (\w+)"
 _STATEMENT_LINKS = r"\{statement-links\} (\w+)"
 _PAGE_SUFFIXES = ("", ".ipynb", ".md", ".rst", ".txt")
