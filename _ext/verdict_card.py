@@ -20,8 +20,8 @@ from scansnap_core.ledger.pages import KEY
 
 CHECK = (
     '<p class="ss-check-yourself">To check this yourself: <code>make install</code>, once, then '
-    "<code>.venv/bin/scansnap verify {page}</code>. <code>make book</code> does so for every page, "
-    "<code>make test</code> runs all tests.</p>"
+    "<code>.venv/bin/scansnap verify {page}</code>. All pages, all tests: <code>make book</code>, "
+    "<code>make test</code>.</p>"
 )
 
 
