@@ -79,4 +79,24 @@
     }
     return [...found.values()];
   },
+
+  // For axe-core's sake: no formula keeps its inside, only its size, and no code its colours, which `faintText` has seen.
+  // They are most of a page's elements. Finds nothing.
+  flatten() {
+    const formulas = [...document.querySelectorAll('mjx-math')].map(e => [e, e.getBoundingClientRect()]);
+    for (const [e, { width, height }] of formulas) {
+      e.replaceChildren();
+      e.style.cssText = `display: inline-block; width: ${width}px; height: ${height}px`;
+    }
+    for (const e of document.querySelectorAll('mjx-assistive-mml, pre')) e.textContent = e.textContent;
+    return [];
+  },
+
+  // What axe-core finds against, of any impact.
+  async violations() {
+    await new Promise(requestAnimationFrame); // sizes have been told to those who watch them
+    const { violations } = await axe.run({ resultTypes: ['violations'], preload: false, iframes: false });
+    return violations.flatMap(({ id, impact, nodes }) =>
+      nodes.map(({ html, target }) => `axe-core, ${id} (${impact}) in a window of ${innerWidth}: ${target}: ${html.slice(0, 160)}`));
+  },
 })

@@ -122,7 +122,7 @@ def half_logarithm(share):
 
 
 def remark_2(share):
-    """By (45) the logarithm is below ln(1 + eta_Y s) if eta_Y c <= (1 - 1/M) M h*. """
+    """By (45) the logarithm is below ln(1 + eta_Y s) if eta_Y c <= (1 - 1/M) M h*."""
     room = u / 2 - sp.log((1 + sp.exp(u)) / 2) / 2
     argument = (M - 1 + sp.exp(u)) / M
     return all_of(
