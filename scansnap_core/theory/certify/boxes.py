@@ -64,7 +64,7 @@ def positive(
     symbols = list(box)
     with ctx.workprec(precision):
         whole = [_ends(symbol, *box[symbol]) for symbol in symbols]
-        letters = [sp.Dummy(symbol.name) for symbol in symbols]  # of no known sign, about which sp.diff would think long
+        letters = [sp.Dummy(symbol.name) for symbol in symbols]  # of no known sign, on which sp.diff would dwell
         plain = sp.sympify(expression).xreplace(dict(zip(symbols, letters, strict=True)))
         value = compiled(plain, letters)
         slopes = [compiled(sp.diff(plain, letter), letters) for letter in letters]
