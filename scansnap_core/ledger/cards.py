@@ -13,7 +13,7 @@ Examples
 ... )
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scansnap_core.bad_input import BadInput
@@ -35,6 +35,8 @@ SILENCE = {
 """Why a card can be silent about dynamics."""
 NONE_NEEDED, AS_PRINTED = "none needed", "as printed"
 NUMBERS = ("measured", "control")
+UNPRINTED = {"claim": "in the paper's words", "law": "as stated here", "beyond": "as stated here"}
+"""What a page's card says for "as printed" where no formula of a paper is judged, by the page's kind."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,24 @@ class Card:
     sgd: Finding | Silent
     figure: str
     repaired: Repair | None = None
+
+
+def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, str]]:
+    """A card's rows as readers of a kind of page see them: its own statements weren't printed, and need no repair.
+
+    Examples
+    --------
+    >>> rows = [{"of": "as printed", "word": "holds"}, {"of": "repaired", "word": "none needed"}]
+    >>> rows_shown(rows, "law")
+    [{'of': 'as stated here', 'word': 'holds'}]
+    """
+    name = UNPRINTED.get(kind, PRINTED)
+    own = kind in UNPRINTED and kind != "claim"
+    return [
+        {**row, **{key: name for key in ("of", "word") if row[key] == PRINTED}}
+        for row in rows
+        if not (own and row["word"] == NONE_NEEDED)
+    ]
 
 
 Entries = Sequence[Check | Refutation]

@@ -19,6 +19,7 @@ from scansnap_core.ledger import (
     Silent,
     display,
 )
+from scansnap_core.ledger.cards import rows_shown
 
 SILENT = Silent("not concerned", "It has no noise in it.")
 CARD = Card(
@@ -93,6 +94,22 @@ def test_a_card_is_shown_as_text_and_as_html(outputs: list[dict[str, Any]]) -> N
     assert r'<span class="math notranslate nohighlight">\(&lt;0\)</span>' in shown["text/html"]
     assert shown["text/html"].count("<dt>") == 4
     assert "<a " not in shown["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("page_id", "name", "rows"),
+    [("lemma_06", "as printed", 4), ("fig_04", "as printed", 4), ("one_path", "as stated here", 3)],
+)
+def test_what_wasnt_printed_isnt_called_so(outputs: list[dict[str, Any]], page_id: str, name: str, rows: int) -> None:
+    shown = concluded(outputs, CARD, page_id)
+    assert f"\n    {name}: " in shown["text/plain"]
+    assert shown["text/html"].count("<dt>") == rows
+    assert [row["of"] for row in shown[VERDICT_MIME]["card"]][:2] == ["as printed", "repaired"]
+
+
+def test_a_paper_prints_a_claim_in_words() -> None:
+    (row,) = rows_shown([{"of": "repaired", "word": "as printed", "says": "Where h is small."}], "claim")
+    assert row == {"of": "repaired", "word": "in the paper's words", "says": "Where h is small."}
 
 
 def test_a_repair_stands_beside_what_bears_it_out(outputs: list[dict[str, Any]]) -> None:
