@@ -18,6 +18,12 @@ from scansnap_core.book.notebooks import read_notebook, verdicts_in
 from scansnap_core.ledger.display import card_html
 from scansnap_core.ledger.pages import KEY
 
+CHECK = (
+    '<p class="ss-check-yourself">To check this yourself: <code>make install</code>, once, then '
+    "<code>.venv/bin/scansnap verify {page}</code>. All pages, all tests: <code>make book</code>, "
+    "<code>make test</code>.</p>"
+)
+
 
 class CardFigure(nodes.Element):
     """Where a copy of a cell's figure will stand: ``cell`` is the cell's id."""
@@ -39,8 +45,9 @@ class VerdictCard(SphinxDirective):
             rows = card_html(verdicts[0]["card"], kind, lambda what: f"#{cell_of(notebook, what)}")
         except BadInput as fault:
             raise self.error(f"the card: {fault}") from None
+        check = nodes.raw("", CHECK.format(page=self.env.docname.rpartition("/")[2]), format="html")
         shown = [CardFigure(cell=verdicts[0]["figure"])] if verdicts[0]["figure"] else []
-        return [nodes.container("", nodes.raw("", rows, format="html"), *shown, classes=["ss-card-at-head"])]
+        return [nodes.container("", nodes.raw("", rows, format="html"), *shown, check, classes=["ss-card-at-head"])]
 
 
 class CellAnchors(SphinxTransform):

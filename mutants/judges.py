@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 import psutil
 
@@ -43,6 +44,8 @@ LIBRARIES = [
 
 PROCESSES = {"subprocess", "tests.sweeps.processes"}
 BROWSER = Path("tests", "site")
+_PARSING = Lock()
+"""Python 3.11 mixes up syntax trees that threads build at once: "AST constructor recursion depth mismatch"."""
 
 
 class Outcome(StrEnum):
@@ -150,7 +153,9 @@ def digest_of_judges(root: Path, module: str) -> str:
 def imports(source: str) -> set[str]:
     """What a source imports: "a.b" and "a.b.c" for ``from a.b import c``, whose c may be a module."""
     found = set()
-    for node in ast.walk(ast.parse(source)):
+    with _PARSING:
+        tree = ast.parse(source)
+    for node in ast.walk(tree):
         match node:
             case ast.ImportFrom(module=str(module)):
                 found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}

@@ -194,6 +194,9 @@ BAD_PAGES = {
     "faint text": '<p style="color: #777; background: #888">faint</p>',
     "light background in dark mode": "<style>:root body {background: white; color: black}</style>",
     "axe-core, button-name (critical) in a window of 1400": "<button></button>",
+    "axe-core, color-contrast (serious) in a window of 390": (
+        '</article><p style="color: #777; background: #888">faint</p><article>'
+    ),
     "axe-core, heading-order (moderate) in a window of 390": "<h4>Too deep</h4>",
     "axe-core, empty-table-header (minor)": "<table><tr><th></th><th>x</th></tr><tr><td>1</td><td>2</td></tr></table>",
     "axe-core, scrollable-region-focusable (serious) in a window of 390": (
