@@ -64,7 +64,7 @@ types: $(INSTALLED)
 
 tests: $(INSTALLED)
 	@mkdir -p reports
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --color=no --junitxml=reports/tests.xml \
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --color=no --junitxml=reports/tests.xml \
 		--nbval --nbval-current-env --nbval-cell-timeout=300 tests chapters
 
 # As long as `make tests` for each row of portable/rows.yaml, at low priority, on a checkout of the last commit.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from typing import Any
@@ -72,6 +73,7 @@ class Flow(ABC):
         sizes = {"Y": (decoders * L, len(classes.outputs)), "Z": (heads * Q, L), "B": (K,)}
         self.shapes = {name: sizes[name[-1]] for name in shapes}
         self._cuts = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
+        self._parts = [slice(*ends) for ends in itertools.pairwise([0, *self._cuts.tolist()])]
         self._probs, self._query_row = classes.compact.probs, classes.compact.query_row
 
     @property
@@ -110,8 +112,10 @@ class Flow(ABC):
 
     def unpack(self, state: Floats) -> tuple[Floats, ...]:
         """The arrays of ``shapes``, in their order, of states (..., N) with the packed axis last: (..., *shape)."""
-        parts = np.split(np.asarray(state), self._cuts[:-1], axis=-1)
-        return tuple(p.reshape(p.shape[:-1] + shape) for p, shape in zip(parts, self.shapes.values(), strict=True))
+        return tuple(
+            state[..., part].reshape(state.shape[:-1] + shape)
+            for part, shape in zip(self._parts, self.shapes.values(), strict=True)
+        )
 
     @abstractmethod
     def rhs(self, t: float, state: Floats) -> Floats:
