@@ -74,7 +74,7 @@ def train(
     momentum
         Of "momentum" alone; 0.9 if not given.
     model
-        "plain", the paper's; "residual", "layernorm", "heads H" or "summed heads H"
+        "plain", the paper's; "residual", "layernorm", "heads H", "summed heads H" or "positions W"
         (:mod:`scansnap_core.engine.architectures`); or a function of a
         :class:`~scansnap_core.engine.variants.Batch`, Y and Z that returns ln α (autograd does the rest) or
         :class:`~scansnap_core.engine.model.Gradients`, or its ``module:name``. All but the first hold the query tokens
