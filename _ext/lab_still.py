@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.theory import dynamics, flows
+from scansnap_core.theory import clocks, flows
 from scansnap_core.theory.solving import solve
 
 POINTS = 120
@@ -39,7 +39,7 @@ class Setting:
 def still_svg(setting: Setting) -> tuple[str, str]:
     """The picture as SVG, and in words."""
     classes = setting.classes()
-    t_0_prime, t_0 = dynamics.transition(setting.K, setting.M, setting.lr_y)
+    t_0_prime, t_0 = clocks.transition(setting.K, setting.M, setting.lr_y)
     times = np.geomspace(t_0_prime / 100, 40 * t_0, POINTS)
     paths = {
         name: solve(flow(classes, setting.lr_y, setting.lr_z), times, rtol=1e-7, atol=1e-12).Z.values[:, 0]

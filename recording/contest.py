@@ -19,8 +19,8 @@ from recording.real_text import RESULTS
 from scansnap_core import train
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.storage.provenance import provenance
+from scansnap_core.theory.integrating import IntegrationFailed
 from scansnap_core.theory.law import contest
-from scansnap_core.theory.solving import IntegrationFailed
 
 SEED, COUNT = 2023, 64
 TAUS = np.logspace(0, 4, 5)

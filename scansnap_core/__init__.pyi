@@ -18,7 +18,7 @@ from .theory.flows import IdealisedFlow as IdealisedFlow
 from .theory.flows import ModifiedFlow as ModifiedFlow
 from .theory.flows import TrueFlow as TrueFlow
 from .theory.sampling import FiniteLengthFlow as FiniteLengthFlow
-from .theory.solving import IntegrationFailed as IntegrationFailed
+from .theory.integrating import IntegrationFailed as IntegrationFailed
 
 # -- The law that the gradient obeys
 from .theory.law.predicting import predict as predict
@@ -37,7 +37,7 @@ from .theory.functions import function_of as function_of
 from .theory.clocks import h as h
 from .theory.clocks import h_star as h_star
 from .theory.clocks import omega as omega
-from .theory.dynamics import transition as transition
+from .theory.clocks import transition as transition
 
 # -- Pictures
 from . import pictures as pictures

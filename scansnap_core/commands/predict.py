@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the forecast and draw it."""
     from scansnap_core.data.class_files import load_classes
+    from scansnap_core.theory.integrating import IntegrationFailed
     from scansnap_core.theory.law.predicting import predict
 
     classes = load_classes(options.file)
@@ -51,7 +53,11 @@ def run(options: argparse.Namespace) -> int:
     if options.draw is not None and not options.draw.resolve().parent.is_dir():
         raise BadInput(f"--draw {options.draw}", "its folder doesn't exist", "create it or name another file")
     times = np.unique(np.geomspace(1, options.until, ROWS if options.draw is None else DRAWN))
-    found = predict(classes, options.lr_y, options.lr_z, times, seq_len=options.seq_len)
+    try:
+        found = predict(classes, options.lr_y, options.lr_z, times, seq_len=options.seq_len)
+    except IntegrationFailed as error:
+        print(f"scansnap: {error}", file=sys.stderr)
+        return 1
     print(f"K = {classes.num_classes} classes, M = {classes.vocab_size} tokens; t in steps of batch size 1\n")
     print("\n\n".join(_table(found, classes, n) for n in range(min(classes.num_classes, SHOWN))))
     if classes.num_classes > SHOWN:

@@ -9,6 +9,9 @@ import numpy as np
 
 from scansnap_core.data.sequences import SequenceClasses
 
+ATTRIBUTE = "classes"
+"""The attribute by which recorded attention logits tell of which classes they are: their :func:`checksum`."""
+
 
 def checksum(classes: SequenceClasses) -> str:
     """What two class systems share only if they are equal.

@@ -255,7 +255,7 @@ class SequenceClasses:
 
     # -- samples -----------------------------------------------------------------------------------------------
 
-    def sample(self, rng: np.random.Generator, batch_size: int, seq_len: float) -> tuple[Ints, Floats]:
+    def sample(self, batch_size: int, seq_len: float, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """Draw a batch: classes uniformly, then T - 1 contextual tokens i.i.d. from P(.|n).
 
         Returns

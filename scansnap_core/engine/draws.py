@@ -64,7 +64,7 @@ class Fresh:
 
     def batch(self) -> tuple[Ints, Floats]:
         """The next B samples of every seed."""
-        samples = [self._classes.sample(rng, self._batch_size, self._seq_len) for rng in self._rngs]
+        samples = [self._classes.sample(self._batch_size, self._seq_len, rng) for rng in self._rngs]
         return np.stack([classes for classes, _ in samples]), np.stack([q for _, q in samples])
 
     def state(self) -> list[str]:

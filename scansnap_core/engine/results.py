@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from scansnap_core.data.checksum import checksum
+from scansnap_core.data.checksum import ATTRIBUTE, checksum
 from scansnap_core.data.outputs import OTHERS, Outputs
 from scansnap_core.data.sequences import Ints, SequenceClasses
 from scansnap_core.engine.model_names import PLAIN, heads_of
@@ -47,6 +47,7 @@ def labelled(
     """
     clock = {"units": f"updates of batch size {settings.batch_size or 'expectation'}"}
     runs = ("seed", "rate")
+    of_whom = {"Y": {}, "Z": {ATTRIBUTE: checksum(classes)}}
     variables = {
         name: (("recorded", *runs, *axes), per_head(recorded[name], axes, heads_of(settings.model)))
         for name, axes in axes_of(settings.model).items()
@@ -54,7 +55,7 @@ def labelled(
     return xr.Dataset(
         {
             "loss": (("step", *runs), loss, {"units": "nats"}),
-            **{name: (*variable, {"units": "logits"}) for name, variable in variables.items()},
+            **{name: (*variable, {"units": "logits", **of_whom[name]}) for name, variable in variables.items()},
             "multiplicity": ("output", outputs.multiplicity.copy(), {"units": "outputs"}),
         },
         coords={

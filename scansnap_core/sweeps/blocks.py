@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checksum import ATTRIBUTE
 from scansnap_core.data.naming import union
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
@@ -159,7 +160,8 @@ def layout_of(grid: Grid) -> Layout:
                         remedy="use one of these dimensions, or label it alike",
                     )
                 coords[dim] = labels[0]
-        variables[measure.name] = Variable((*axes, *dims), dtype, dict(arrays[0].attrs))
+        told = {name: value for name, value in arrays[0].attrs.items() if name != ATTRIBUTE}  # of one class system
+        variables[measure.name] = Variable((*axes, *dims), dtype, told)
     sizes = dict.fromkeys(axes[:-1], 1) | {"rate": min(RATES_PER_BLOCK, len(grid.rates))}
     return Layout(labels=xr.Dataset(coords=coords), variables=variables, block_sizes=sizes)
 

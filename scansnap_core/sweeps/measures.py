@@ -53,7 +53,8 @@ def diverged_at(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
 
 def attention_logits(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
     """Z on the tokens that classes hold, (rate, query, token)."""
-    return run.Z.sel(token=classes.coords["token"]).assign_attrs(units="logits", long_name=f"Z{_when(run)}")
+    Z = run.Z.sel(token=classes.coords["token"]).drop_attrs(deep=False)
+    return Z.assign_attrs(units="logits", long_name=f"Z{_when(run)}")
 
 
 KNOWN: dict[str, Function] = {

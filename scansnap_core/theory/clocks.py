@@ -1,4 +1,4 @@
-"""How far learning has come: h and h* of one class seen again and again, and the omegas of Lemma 8.
+"""How far learning has come: h and h* of one class seen again and again, the omegas of Lemma 8, and t_0' and t_0.
 
 Time counts steps of batch size 1 that show the class; with K classes seen in turn, t such steps are t/K for each.
 """
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw
 
-from scansnap_core.rules import check_count, check_memory, check_numbers
+from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import check_count, check_memory, check_numbers, check_rate, is_real, shown
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 
@@ -19,6 +20,8 @@ Floats = NDArray[np.float64]
 
 _h = function_of(formulas.h, (formulas.t, formulas.M, formulas.eta_Y))
 _h_rate = function_of(formulas.h_rate, (formulas.h_, formulas.M, formulas.eta_Y))
+_t_0_prime = function_of(formulas.t_0_prime, (formulas.K, formulas.M, formulas.eta_Y))
+_t_0 = function_of(formulas.t_0, (formulas.K, formulas.M, formulas.eta_Y, formulas.omega_1_))
 
 
 def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
@@ -112,6 +115,34 @@ def omega(vocab_size: ArrayLike) -> tuple[Floats, Floats]:
     u_lower, u_upper = (-lambertw(-1 / (M - 1), branch).real for branch in (0, -1))
     # 2 + ln(u_lower/M)/ln M with u_lower = exp(u_lower)/(M - 1), written so that nothing cancels
     return np.asarray((u_lower - np.log1p(-1 / M)) / np.log(M)), np.asarray(u_upper / np.log(M) - 1)
+
+
+def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[float, float]:
+    """t_0' and t_0 of Theorem 4, the two ends of the phase transition, in steps of batch size 1.
+
+    With K = 1 and eta_Y = 1 they are in units of K/eta_Y.
+
+    Parameters
+    ----------
+    num_classes, vocab_size, lr_y
+        K, M >= 4 (see :func:`omega`) and eta_Y.
+
+    Raises
+    ------
+    BadInput
+        A number outside these ranges.
+
+    Examples
+    --------
+    >>> [round(time) for time in transition(10, 1000, 0.5)]
+    [138, 365]
+    """
+    for name, value in (("num_classes", num_classes), ("vocab_size", vocab_size)):
+        if not is_real(value) or not (math.isfinite(value) and value > 0):
+            raise BadInput(value=f"{name} = {shown(value)}", rule="a positive finite number", remedy="pass e.g. 10")
+    check_rate("lr_y", lr_y)
+    size = (num_classes, vocab_size, lr_y)
+    return float(_t_0_prime(*size)), float(_t_0(*size, omega(vocab_size)[1]))
 
 
 def _vocabulary(vocab_size: ArrayLike) -> Floats:

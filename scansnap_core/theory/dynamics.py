@@ -11,43 +11,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import xarray as xr
 
-from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
-from scansnap_core.rules import check_rate, is_real, shown
-from scansnap_core.theory import clocks, flows, formulas
-from scansnap_core.theory.functions import function_of
+from scansnap_core.theory import clocks, flows
 from scansnap_core.theory.solving import solve
-
-_t_0_prime = function_of(formulas.t_0_prime, (formulas.K, formulas.M, formulas.eta_Y))
-_t_0 = function_of(formulas.t_0, (formulas.K, formulas.M, formulas.eta_Y, formulas.omega_1_))
 
 FLOWS = (flows.IdealisedFlow, flows.ModifiedFlow, flows.TrueFlow)
 MOMENTS = ("t_0'/2", "t_0'", "t_0", "4 t_0", "40 t_0")
 """The moments of :func:`moments`: while attention scans, the two ends of the transition, and long after it."""
-
-
-def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[float, float]:
-    """t_0' and t_0 of Theorem 4, the two ends of the phase transition, in steps of batch size 1.
-
-    With K = 1 and eta_Y = 1 they are in units of K/eta_Y.
-
-    Parameters
-    ----------
-    num_classes, vocab_size, lr_y
-        K, M >= 4 (see :func:`scansnap_core.theory.clocks.omega`) and eta_Y.
-
-    Examples
-    --------
-    >>> [round(time) for time in transition(10, 1000, 0.5)]
-    [138, 365]
-    """
-    for name, value in (("num_classes", num_classes), ("vocab_size", vocab_size)):
-        if not is_real(value) or not (math.isfinite(value) and value > 0):
-            raise BadInput(value=f"{name} = {shown(value)}", rule="a positive finite number", remedy="pass e.g. 10")
-    check_rate("lr_y", lr_y)
-    size = (num_classes, vocab_size, lr_y)
-    return float(_t_0_prime(*size)), float(_t_0(*size, clocks.omega(vocab_size)[1]))
 
 
 def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
@@ -60,7 +31,7 @@ def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
     lr_y
         eta_Y.
     """
-    t_0_prime, t_0 = transition(classes.num_classes, classes.vocab_size, lr_y)
+    t_0_prime, t_0 = clocks.transition(classes.num_classes, classes.vocab_size, lr_y)
     return [round(time) for time in (t_0_prime / 2, t_0_prime, t_0, 4 * t_0, 40 * t_0)]
 
 

@@ -60,12 +60,12 @@ def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str
         "pair": pair + pair.T,
         "pairs": pairs + pairs.T,
         "star": star + star.T,
-        "random": random_classes(rng, num_classes).E,
+        "random": random_classes(num_classes, rng).E,
     }
     return {name: top / np.linalg.eigvalsh(shape)[-1] * shape for name, shape in shapes.items()}
 
 
-def random_classes(rng: np.random.Generator, num_classes: int) -> SequenceClasses:
+def random_classes(num_classes: int, rng: np.random.Generator) -> SequenceClasses:
     """K >= 2 classes that draw 8 tokens each from 4K, with Dirichlet(1) probabilities; 4 query tokens take turns.
 
     Where K is large, a class overlaps with about 16 others, some hardly and some nearly whole.
@@ -81,7 +81,7 @@ def random_classes(rng: np.random.Generator, num_classes: int) -> SequenceClasse
 
 
 def attentions(
-    rng: np.random.Generator, num_classes: int, num_common: int, tops: Floats, *, spread: float = 1.0
+    num_classes: int, num_common: int, tops: Floats, rng: np.random.Generator, *, spread: float = 1.0
 ) -> Floats:
     """Random attention F with |lambda_1(E)| = tops[s]: f_n as rows, shape (S, K, num_common + 2K).
 
@@ -123,7 +123,7 @@ def systems() -> dict[str, SequenceClasses]:
         "Syn-Medium": syn_medium(10),
         "inside": with_overlap(5, 40_000, 0.04),
         "outside": with_overlap(5, 1_000, 0.3),
-        "irregular": random_classes(np.random.default_rng(0), 12),
+        "irregular": random_classes(12, np.random.default_rng(0)),
     }
 
 

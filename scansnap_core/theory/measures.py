@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checksum import ATTRIBUTE, checksum
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.rules import check_numbers, shown
 from scansnap_core.theory import formulas
@@ -28,11 +29,19 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     ----------
     Z
         As :func:`scansnap_core.engine.training.train` returns it, dimensions (..., query, token).
+    classes
+        Those of the run.
 
     Returns
     -------
     xarray.DataArray
         Dimensions (..., class, token), both labelled as in ``classes.coords``; sums to 1 over ``token``.
+
+    Raises
+    ------
+    BadInput
+        Z isn't labelled so, or it is of other classes: over other queries or tokens, or another run's, which its
+        attribute ``classes`` tells.
 
     Examples
     --------
@@ -49,7 +58,7 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     # tokens that a class doesn't hold get no attention, however large a z their other classes gave them
     present = np.where(probs > 0, rows.values, -np.inf)
     c = rows.copy(data=_c(probs, present)).assign_coords({"class": classes.coords["class"]})
-    return c.assign_attrs(units="attention")
+    return c.assign_attrs({**Z.attrs, "units": "attention"})
 
 
 def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
@@ -68,6 +77,7 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     """
     check_classes(classes)
     check_labelled("c", c, "class", "token")
+    _check_own(c, classes)
     held = (classes.labels(classes.distinct_tokens(n)) for n in range(classes.num_classes))
     distinct = np.array([np.isin(c.token, tokens) for tokens in held])
     own = np.where(distinct, c.transpose(..., "class", "token").values, 0.0)
@@ -75,7 +85,7 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     with np.errstate(invalid="ignore"):
         values = special.entr(own / own.sum(axis=-1, keepdims=True)).sum(axis=-1)
     template = c.isel(token=0, drop=True).transpose(..., "class")
-    return template.copy(data=values).assign_attrs(units="nats")
+    return template.copy(data=values).drop_attrs(deep=False).assign_attrs(units="nats")
 
 
 def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> xr.DataArray:
@@ -119,7 +129,7 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
             shares.append(np.where(np.isnan(attention).any(axis=-1, keepdims=True), np.nan, above))
     values = np.mean(shares, axis=0) if shares else np.full((*logits.shape[:-2], thresholds.size), np.nan)
     template = logits.isel(query=0, token=0, drop=True).expand_dims(threshold=thresholds, axis=-1)
-    return template.copy(data=values).assign_attrs(units="share of distinct tokens")
+    return template.copy(data=values).drop_attrs(deep=False).assign_attrs(units="share of distinct tokens")
 
 
 def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
@@ -161,6 +171,16 @@ def check_labelled(name: str, values: Any, *dims: str) -> None:
         )
 
 
+def _check_own(values: xr.DataArray, classes: SequenceClasses) -> None:
+    """Raise :class:`BadInput` if values tell that they are of other classes, which may hold the same tokens."""
+    if values.attrs.get(ATTRIBUTE, told := checksum(classes)) != told:
+        raise BadInput(
+            value=f"{values.name or 'values'} of other classes than {shown(classes)}",
+            rule="a measure takes a run with the classes that it was made with",
+            remedy="pass those; for others on purpose, drop what Z tells of them with Z.drop_attrs()",
+        )
+
+
 def growth_factor(z: NDArray[np.float64], z_0: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """chi_l = exp(2 (z_ml(t) - z_ml(0))) (Eqn 11)."""
     return np.asarray(_chi(z, z_0))
@@ -177,7 +197,7 @@ def on_axes_of(
     Raises
     ------
     BadInput
-        Several data sets at once, or values over other queries or tokens than the classes'.
+        Several data sets at once, or values of other classes: over other queries or tokens, or such as tell so.
     """
     check_classes(classes)
     check_labelled("Z", values)
@@ -189,6 +209,7 @@ def on_axes_of(
         )
     labels = {dim: np.asarray(classes.coords[dim]) for dim in dims}
     if all(np.array_equal(values.coords.get(dim, ()), labels[dim]) for dim in dims):
+        _check_own(values, classes)
         return values
     kept = {dim: values[dim][np.isin(values[dim], labels[dim])] for dim in dims if dim in values.coords}
     if len(kept) == len(dims) and all(np.array_equal(kept[dim], labels[dim]) for dim in dims):

@@ -6,6 +6,7 @@ import pytest
 
 import scansnap_core as ss
 from scansnap_core.cli import main
+from scansnap_core.theory import integrating
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two_topics.yaml"
 RATES = ["--lr-y", "1", "--lr-z", "0.1"]
@@ -42,3 +43,12 @@ def test_predict_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 def test_predict_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", str(EXAMPLE), *RATES, *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_what_cannot_be_integrated_is_said_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(integrating, "MOST_RATES", 1000)
+    arguments = ["--lr-y", "1", "--lr-z", "1e300", "--until", "1e300"]
+    assert main(["predict", str(EXAMPLE), *arguments]) == 1
+    assert capsys.readouterr().err.startswith("scansnap: the law with lr_z/lr_y = 1e+300 could be integrated up to")

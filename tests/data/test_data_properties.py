@@ -197,9 +197,9 @@ def test_audits(classes: SequenceClasses, wrong: Any, seq_len: Any, rate: Any) -
 @given(class_systems(), WRONG, sizes, numbers)
 def test_samples(classes: SequenceClasses, rng: Any, batch_size: Any, seq_len: Any) -> None:
     good = np.random.default_rng(0)
-    assert result_or_refusal(classes.sample, rng, 2, 8) is None
+    assert result_or_refusal(classes.sample, 2, 8, rng) is None
     for size, length in ((batch_size, 8), (3, seq_len if not isinstance(seq_len, int) else min(seq_len, 10**6))):
-        found = result_or_refusal(classes.sample, good, size, length)
+        found = result_or_refusal(classes.sample, size, length, good)
         if found is not None:
             assert found[1].sum(axis=1) == pytest.approx(np.ones(size), rel=0, abs=1e-12)
 
@@ -268,17 +268,17 @@ def test_paths(tmp_path: Path, path: Any) -> None:
 @given(WRONG, st.integers(-1, 12) | WRONG, numbers, WRONG | st.lists(st.floats(), max_size=3))
 def test_the_gallery(rng: Any, num_classes: Any, top: Any, tops: Any) -> None:
     good = np.random.default_rng(0)
-    for call, rest in (
-        (lambda rng, K: gallery.overlaps(K, 0.5, rng), (3,)),
-        (gallery.random_classes, (3,)),
-        (lambda rng, K: gallery.attentions(rng, K, 2, np.array([0.3])), (3,)),
+    for call in (
+        lambda K, rng: gallery.overlaps(K, 0.5, rng),
+        gallery.random_classes,
+        lambda K, rng: gallery.attentions(K, 2, np.array([0.3]), rng),
     ):
-        assert result_or_refusal(call, rng, *rest) is None
-        result_or_refusal(call, good, num_classes)
+        assert result_or_refusal(call, 3, rng) is None
+        result_or_refusal(call, num_classes, good)
     matrices = result_or_refusal(gallery.overlaps, 4, top, good)
     if matrices is not None:
         assert all(np.isfinite(E).all() and not E.diagonal().any() for E in matrices.values())
-    found = result_or_refusal(gallery.attentions, good, 3, num_classes, tops)
+    found = result_or_refusal(gallery.attentions, 3, num_classes, tops, good)
     if found is not None:
         assert np.linalg.norm(found, axis=-1) == pytest.approx(np.ones(found.shape[:2]), rel=0, abs=1e-9)
-    assert math.isfinite(float(gallery.attentions(good, 3, 1, np.array([0.3])).sum()))
+    assert math.isfinite(float(gallery.attentions(3, 1, np.array([0.3]), good).sum()))

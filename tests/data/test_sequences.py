@@ -165,7 +165,7 @@ def test_sampling_frequencies(source: type[Fresh] | type[Replay]) -> None:
 
 def test_infinite_sequences_are_the_probabilities() -> None:
     classes = overlapping_classes()
-    drawn, q = classes.sample(np.random.default_rng(0), 20, np.inf)
+    drawn, q = classes.sample(20, np.inf, np.random.default_rng(0))
     assert (q == classes.compact.probs[drawn]).all()
 
 
@@ -217,7 +217,7 @@ def test_counts_are_those_of_a_draw_over_all_tokens() -> None:
         classes = SequenceClasses(probs / probs.sum(axis=1, keepdims=True), query_of=np.zeros(K, int))
         ours, whole = np.random.default_rng(trial), np.random.default_rng(trial)
         for seq_len in (2, 5, 128):
-            drawn, q = classes.sample(ours, 16, seq_len)
+            drawn, q = classes.sample(16, seq_len, ours)
             assert (drawn == whole.integers(K, size=16)).all()
             assert (q == whole.multinomial(seq_len - 1, classes.compact.probs[drawn]) / (seq_len - 1)).all()
         assert ours.bit_generator.state == whole.bit_generator.state

@@ -56,7 +56,7 @@ def differences(classes: SequenceClasses, other: xr.Dataset) -> list[float]:
         syn_medium(10),
         with_overlap(5, 1_000, 0.3),
         overlapping_classes(),
-        gallery.random_classes(np.random.default_rng(1), 30),  # most tokens common to some classes
+        gallery.random_classes(30, np.random.default_rng(1)),  # most tokens common to some classes
         uneven_classes(0),
         uneven_classes(1),
         SequenceClasses([[0.5, 0.5, 0.0], [0.2, 0.0, 0.8], [0.3, 0.3, 0.4]], [0, 0, 1]),  # K = M

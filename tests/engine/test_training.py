@@ -87,7 +87,7 @@ def reference_run(optimizer: str, steps: int) -> tuple[list[float], np.ndarray, 
     }
     stepper, losses = steppers[optimizer](), []
     for _ in range(steps):
-        drawn, q = classes.sample(rng, 5, 11)
+        drawn, q = classes.sample(5, 11, rng)
         loss, dY, dZ = 0.0, np.zeros((M, M)), np.zeros((M, M))
         for n, frequencies in zip(drawn, q, strict=True):
             tokens = np.repeat(classes.tokens, np.rint(frequencies * 10).astype(int)).tolist()

@@ -38,7 +38,7 @@ def test_there_are_25_statements_10_figures_and_pages_of_the_books_own() -> None
         "corollary": 2,
         "figure": 10,
         "notation": 1,
-        "claim": 7,
+        "claim": 9,
         "law": 7,
         "beyond": 6,
         "equations": 5,

@@ -13,7 +13,7 @@ from tests.engine.references import overlapping_classes
 
 
 def random_F() -> np.ndarray:
-    return gallery.attentions(np.random.default_rng(0), 4, 3, np.array([0.1, 0.6, 0.9]), spread=3.0)
+    return gallery.attentions(4, 3, np.array([0.1, 0.6, 0.9]), np.random.default_rng(0), spread=3.0)
 
 
 def test_beta_is_what_the_idealised_decoder_passes_back() -> None:
@@ -78,7 +78,7 @@ def test_a_batch_is_its_systems_one_by_one() -> None:
 @pytest.mark.parametrize("num_classes", [2, 7])
 def test_attentions_are_unit_vectors_with_the_top_asked_for(num_common: int, num_classes: int) -> None:
     tops = np.array([0.01, 0.1, 0.9 / num_classes])
-    F = gallery.attentions(np.random.default_rng(3), num_classes, num_common, tops)
+    F = gallery.attentions(num_classes, num_common, tops, np.random.default_rng(3))
     assert F.shape == (3, num_classes, num_common + 2 * num_classes)
     assert F.min() >= 0
     assert np.linalg.norm(F, axis=-1) == pytest.approx(1, abs=1e-14)
@@ -89,7 +89,7 @@ def test_attentions_are_unit_vectors_with_the_top_asked_for(num_common: int, num
 
 
 def test_attention_stays_possible_where_the_top_is_out_of_reach() -> None:
-    F = gallery.attentions(np.random.default_rng(4), 2, 1, np.array([5.0]))
+    F = gallery.attentions(2, 1, np.array([5.0]), np.random.default_rng(4))
     assert np.linalg.norm(F, axis=-1) == pytest.approx(1, abs=1e-14)
     assert (F[:, :, 0] <= 0.9999 + 1e-12).all()
     assert np.linalg.eigvalsh(spectrum.E(F))[0, -1] < 1

@@ -47,7 +47,7 @@ def test_bad_shapes_are_refused(arguments: tuple[int, float]) -> None:
 
 
 def test_random_classes_hold_eight_tokens_each() -> None:
-    classes = gallery.random_classes(np.random.default_rng(1), 100)
+    classes = gallery.random_classes(100, np.random.default_rng(1))
     assert [len(classes.support(n)) for n in range(100)] == [8] * 100
     assert len(np.unique(classes.query_of)) == 4
     assert 8 < (classes.E > 0).sum(axis=1).mean() < 24

@@ -13,6 +13,9 @@ from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.theory import measures
+from scansnap_core.theory.flows import TrueFlow
+from scansnap_core.theory.law import predict
+from scansnap_core.theory.solving import solve
 from tests.engine.references import overlapping_classes, scattered_classes
 
 
@@ -218,3 +221,20 @@ def test_logits_without_an_axis_are_refused(left_out: str, shape: str) -> None:
     classes = overlapping_classes()
     with pytest.raises(BadInput, match=f"Z over {shape}: attention logits and classes name the same"):
         measures.attention(logits(classes).isel({left_out: 0}, drop=True), classes)
+
+
+def test_other_classes_on_the_same_tokens_are_refused() -> None:
+    one, other = (SequenceClasses([[p, 1 - p, 0, 0], [0.5, 0, 0.5, 0]], query_of=[3, 3]) for p in (0.5, 0.2))
+    run = train(one, lr_y=1, lr_z=1, steps=2)
+    path = solve(TrueFlow(one, 1, 1), [0, 1])
+    for Z in (run.Z, path.Z, predict(one, 1, 1, [1]).Z, run.Z.isel(recorded=-1, rate=0)):
+        c = measures.attention(Z, one)
+        assert measures.entropy(c, one).attrs == {"units": "nats"}
+        for refused in (
+            lambda Z=Z: measures.attention(Z, other),
+            lambda Z=Z: measures.recall(Z, other, 0.1),
+            lambda c=c: measures.entropy(c, other),
+        ):
+            with pytest.raises(BadInput, match=r"of other classes than SequenceClasses\(K=2, M=4, queries=1\)"):
+                refused()
+    assert measures.attention(run.Z.drop_attrs(), other).sizes["class"] == 2

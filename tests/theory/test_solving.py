@@ -11,9 +11,10 @@ import xarray as xr
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.engine.training import train
-from scansnap_core.theory import clocks, flows, spectrum
+from scansnap_core.theory import clocks, flows, integrating, spectrum
 from scansnap_core.theory.flow import Floats, Flow
-from scansnap_core.theory.solving import IntegrationFailed, solve
+from scansnap_core.theory.integrating import IntegrationFailed
+from scansnap_core.theory.solving import solve
 from tests.engine.references import overlapping_classes
 
 LR_Y, LR_Z = 0.8, 0.5
@@ -136,3 +137,9 @@ def test_a_flow_that_ends_early_says_so() -> None:
     assert solve(Explosion(CLASSES, 1, 1), [0.5], initial=one).Z.values == pytest.approx(2 * one[None], rel=1e-8, abs=0)
     with pytest.raises(IntegrationFailed, match=r"could be integrated up to step .* only: .*; ask for earlier times"):
         solve(Explosion(CLASSES, 1, 1), [2.0], initial=one)
+
+
+def test_a_solver_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integrating, "MOST_RATES", 10)
+    with pytest.raises(IntegrationFailed, match="the solver asked for its rate of change 10 times; ask"):
+        solve(flows.TrueFlow(CLASSES, LR_Y, LR_Z), [100.0])

@@ -7,8 +7,8 @@ eta_Y t/K, how often a class was seen, times eta_Y.
 """
 
 from scansnap_core.theory.law.closed import drift, evidence
-from scansnap_core.theory.law.memory import Errors, Force, Law, State
+from scansnap_core.theory.law.memory import Errors, Law, State
 from scansnap_core.theory.law.predicting import predict
 from scansnap_core.theory.law.types import Types, types_of
 
-__all__ = ["Errors", "Force", "Law", "State", "Types", "drift", "evidence", "predict", "types_of"]
+__all__ = ["Errors", "Law", "State", "Types", "drift", "evidence", "predict", "types_of"]

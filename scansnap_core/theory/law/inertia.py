@@ -18,7 +18,6 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from scipy.integrate import solve_ivp
 from scipy.optimize import elementwise
 from scipy.special import expm1
 
@@ -30,7 +29,8 @@ from scansnap_core.theory.flow import Floats, Flow
 from scansnap_core.theory.flows import TrueFlow
 from scansnap_core.theory.formulas import mu
 from scansnap_core.theory.functions import function_of
-from scansnap_core.theory.law.memory import ATOL, RTOL, START, Law, State
+from scansnap_core.theory.integrating import integrated
+from scansnap_core.theory.law.memory import ATOL, RTOL, Law, State, first_tau
 
 mass = (1 + mu) / (2 * (1 - mu) ** 2)
 """m, in steps of batch size 1 without momentum."""
@@ -138,7 +138,7 @@ class InertialLaw:
 
     def path(self, taus: Floats) -> list[State]:
         """The states at ascending taus > 0; s updates take tau = pace s/(1 - mu)."""
-        law, m, begin = self.law, self.mass, START * taus[0]
+        law, m, begin = self.law, self.mass, first_tau(taus)
         left = 1 - self._begins  # of the way to the speed of no mass
         moved, speed = begin + m * left * expm1(-begin / m), 1 - left * np.exp(-begin / m)
         state = np.concatenate([law.start(float(moved)), law.start(1.0) * speed])
@@ -149,8 +149,8 @@ class InertialLaw:
             return np.concatenate([tau * velocity, (law.rhs(log_tau, place) - tau * velocity) / m])
 
         logs = np.log(taus)
-        found = solve_ivp(rhs, (np.log(begin), logs[-1]), state, t_eval=logs, method="LSODA", rtol=RTOL, atol=ATOL)
-        return [law.unpack(np.split(column, 2)[0]) for column in found.y.T]
+        states = integrated(rhs, np.log(begin), logs, state, failed=law.failed, method="LSODA", rtol=RTOL, atol=ATOL)
+        return [law.unpack(np.split(moving, 2)[0]) for moving in states]
 
 
 def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:

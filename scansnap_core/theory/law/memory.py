@@ -13,14 +13,13 @@ Clock: tau = eta_Y t/K with t in steps of batch size 1; how often a class was se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import solve_ivp
 from scipy.special import logsumexp
 
+from scansnap_core.theory.integrating import integrated
 from scansnap_core.theory.law.types import Types
 
 Floats = NDArray[np.float64]
@@ -29,7 +28,7 @@ MOST_STIFF = 3_000
 """Numbers in a state up to which an implicit step's matrix is small."""
 RTOL, ATOL = 1e-7, 1e-16
 START = 1e-4
-"""The tau at which integration begins, as a share of the first one asked for; before it, errors are 1 - 1/M."""
+"""The tau at which integration begins, or that share of the first one asked for: before it, errors are 1 - 1/M."""
 
 
 class State(NamedTuple):
@@ -58,17 +57,6 @@ class Errors(NamedTuple):
     rest: Floats
 
 
-class Force(Protocol):
-    """Something else that pushes attention: it adds to dz/dtau.
-
-    It is given the types, the attention f on common (T, C) and distinct (T, D) tokens, the state and the errors, and
-    returns what a class of each type adds to dz/dtau over eta_Z/eta_Y, on its common and on its distinct tokens.
-    """
-
-    def __call__(self, types: Types, f: tuple[Floats, Floats], state: State, errors: Errors) -> tuple[Floats, Floats]:
-        """The push of a class of each type, shapes (T, C) and (T, D)."""
-
-
 class Law:
     """The law as a system of differential equations in ln tau.
 
@@ -78,12 +66,10 @@ class Law:
         The class system.
     ratio
         eta_Z/eta_Y, 0 or more.
-    forces
-        What pushes attention beside the gradient at T = infinity.
     """
 
-    def __init__(self, types: Types, ratio: float, forces: Sequence[Force] = ()) -> None:
-        self.types, self.ratio, self.forces = types, ratio, tuple(forces)
+    def __init__(self, types: Types, ratio: float) -> None:
+        self.types, self.ratio = types, ratio
         T, C, D, R = *types.common.shape, types.distinct.shape[1], len(types.asking)
         self._shapes = ((T,), (T, T), (T, C), (T, D), (R, C), (T, D))
         self._cuts = np.cumsum([np.prod(shape, dtype=int) for shape in self._shapes])
@@ -157,8 +143,6 @@ class Law:
         own, C = self.coefficients(state, errors)
         g = own[:, None] * common + (types.others * C) @ common, own[:, None] * distinct
         push = self.pull(state, f, g)
-        for force in self.forces:
-            push = [mine + more for mine, more in zip(push, force(types, f, state, errors), strict=True)]
         change = (
             errors.own,
             np.where(types.others > 0, errors.other, 0.0),
@@ -171,14 +155,29 @@ class Law:
 
     def path(self, taus: Floats) -> list[State]:
         """The states at ascending taus > 0."""
-        begin, method = START * taus[0], "LSODA" if self._cuts[-1] <= MOST_STIFF else "RK45"
-        logs = np.log(taus)
-        found = solve_ivp(
-            self.rhs, (np.log(begin), logs[-1]), self.start(begin), t_eval=logs, method=method, rtol=RTOL, atol=ATOL
+        begin, method = first_tau(taus), "LSODA" if self._cuts[-1] <= MOST_STIFF else "RK45"
+        states = integrated(
+            self.rhs,
+            np.log(begin),
+            np.log(taus),
+            self.start(begin),
+            failed=self.failed,
+            method=method,
+            rtol=RTOL,
+            atol=ATOL,
         )
-        return [self.unpack(column) for column in found.y.T]
+        return [self.unpack(state) for state in states]
+
+    def failed(self, log_tau: float) -> str:
+        """Up to where it could be integrated."""
+        return f"the law with lr_z/lr_y = {self.ratio:g} could be integrated up to lr_y t/K = {np.exp(log_tau):.3g}"
 
     def _rest_of(self, state: State) -> Floats:
         """c (T,), what each output that is no class lost: y_k sums to 0."""
         types = self.types
         return (state.a - (types.others * state.b).sum(axis=1)) / types.rest if types.rest else np.zeros_like(state.a)
+
+
+def first_tau(taus: Floats) -> float:
+    """The tau at which integration begins."""
+    return START * min(float(taus[0]), 1.0)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checksum import ATTRIBUTE, checksum
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine.arguments import checked_momentum
 from scansnap_core.rules import check_choice, check_flow_rate, check_memory, check_numbers, check_rate, check_seq_len
@@ -54,7 +55,8 @@ def predict(
         When: ascending, finite, not negative; in steps of batch size 1, or in updates of any batch size (a batch mean
         moves Y and Z, in expectation, as far as one such step).
     seq_len
-        T, the query included, or ``inf``.
+        T, the query included, or ``inf``. At a finite T the errors of a class's samples are taken at their mean, which
+        leaves out a part of the order of evidence/T: at T = 32 training was seen to go a fifth farther.
     optimizer
         "sgd", or "momentum", with which ``t`` counts its updates. For Adam there is a flow,
         :class:`~scansnap_core.theory.law.adam.AdamFlow`, and no law.
@@ -76,6 +78,8 @@ def predict(
     BadInput
         Arguments that aren't as above; a sequence length or an optimizer that the law doesn't cover; more results than
         there is memory for.
+    IntegrationFailed
+        Rates so unlike, or times so late, that the law's equations can't be integrated.
 
     Examples
     --------
@@ -105,6 +109,11 @@ def predict(
     law = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
     moving = InertialLaw(law, mu, pace) if mu else law
     taus = recorded * pace / (1 - mu)
+    for name, value in (("lr_z/lr_y", ratio), ("lr_y t/K", taus[-1])):
+        if not np.isfinite(value):
+            raise BadInput(
+                f"{name} = {value:g}", "ratios of rates and times times rates are finite", "use smaller ones"
+            )
     began = int(np.count_nonzero(taus == 0))
     states = [None] * began + (moving.path(taus[began:]) if began < taus.size else [])
     rates = {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len, "momentum": mu}
@@ -138,7 +147,7 @@ def _dataset(
     axes, by_class = ("recorded", "query", "token"), ("recorded", "class")
     return xr.Dataset(
         {
-            "Z": (axes, Z, {"units": "logits"}),
+            "Z": (axes, Z, {"units": "logits", ATTRIBUTE: checksum(classes)}),
             "regime": (axes, regime, flags),
             "entropy": (by_class, entropy, {"units": "nats"}),
             "dominant": ("class", dominant, {"units": "token"}),

@@ -9,12 +9,13 @@ from scipy.special import log_softmax
 
 import scansnap_core as ss
 from scansnap_core.theory import gallery, spectrum
-from scansnap_core.theory.law import Errors, Law, State, Types, types_of
+from scansnap_core.theory.integrating import IntegrationFailed
+from scansnap_core.theory.law import Law, types_of
 
 SYSTEMS = {
     "equal": ss.with_overlap(3, 1000, 0.2, distinct_weights=[1, 2]),
     "Syn-Medium": ss.syn_medium(3),
-    "irregular": gallery.random_classes(np.random.default_rng(5), 6),
+    "irregular": gallery.random_classes(6, np.random.default_rng(5)),
     "no other output": ss.SequenceClasses([[0.5, 0.5, 0], [0.2, 0.3, 0.5], [0.6, 0, 0.4]], query_of=[0, 0, 1]),
 }
 TAUS = np.array([1.0, 10.0, 100.0])
@@ -80,7 +81,7 @@ def test_update_26_does_not() -> None:
 def test_classes_alike_are_one_type() -> None:
     assert types_of(ss.syn_large(200, 10_000)).size.tolist() == [200]
     assert types_of(ss.with_overlap(5, 1000, 0.1)).others.tolist() == [[4]]
-    assert len(types_of(gallery.random_classes(np.random.default_rng(0), 12)).size) == 12
+    assert len(types_of(gallery.random_classes(12, np.random.default_rng(0))).size) == 12
 
 
 def test_classes_that_share_their_query_with_others_are_other_types() -> None:
@@ -90,17 +91,14 @@ def test_classes_that_share_their_query_with_others_are_other_types() -> None:
     assert sorted(types_of(ss.SequenceClasses(probs, query_of=[5, 5, 5, 6])).size) == [1, 3]
 
 
-def test_a_force_adds_to_the_push() -> None:
-    classes = SYSTEMS["equal"]
-    types = types_of(classes)
+def test_the_moment_asked_for_first_changes_nothing() -> None:
+    law = Law(types_of(SYSTEMS["equal"]), 1.0)
+    (late,), (_, after) = law.path(np.array([1e6])), law.path(np.array([1e-3, 1e6]))
+    for alone, beside in zip(late, after, strict=True):
+        assert alone == pytest.approx(beside, rel=1e-5, abs=1e-12)
 
-    def wind(
-        types: Types, f: tuple[np.ndarray, np.ndarray], state: State, errors: Errors
-    ) -> tuple[np.ndarray, np.ndarray]:
-        return errors.own[:, None] * f[0] ** 2, 0 * f[1]
 
-    before, after = (Law(types, 1e-9, forces).path(np.array([10.0]))[0] for forces in ([], [wind]))
-    # at rest f is constant, three classes ask with the one query, and a is the integral of the error
-    gained = after.z_common - before.z_common
-    assert gained[0, 0] == pytest.approx(3 * 1e-9 * 0.2 * float(after.a[0]), rel=1e-3, abs=0)
-    assert (after.z_distinct - before.z_distinct) == pytest.approx(0, abs=1e-15)
+def test_a_law_that_cannot_be_integrated_says_so() -> None:
+    law = Law(types_of(SYSTEMS["equal"]), 1e300)
+    with pytest.raises(IntegrationFailed, match=r"the law with lr_z/lr_y = 1e\+300 could be integrated up to lr_y t/K"):
+        law.path(np.array([1e-300, 1.0]))

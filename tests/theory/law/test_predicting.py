@@ -56,6 +56,12 @@ def test_the_clock_counts_steps_of_batch_size_one() -> None:
     assert once.Z.values == pytest.approx(scaled.Z.values, rel=1e-9, abs=0)
 
 
+def test_a_late_moment_alone_is_what_it_is_among_others() -> None:
+    for options in ({}, {"seq_len": 32}, {"optimizer": "momentum"}):
+        alone, among = (ss.predict(CLASSES, 1, 0.1, t, **options).Z.values[-1] for t in ([1e6], [1, 100, 1e6]))
+        assert alone == pytest.approx(among, rel=1e-5, abs=0), options
+
+
 def test_one_class_has_nothing_to_move() -> None:
     found = ss.predict(ss.SequenceClasses([[0.3, 0.7, 0, 0]], query_of=[2]), 1, 1, [1, 100])
     assert found.Z.values == pytest.approx(0, abs=1e-9)
@@ -69,6 +75,8 @@ def test_one_class_has_nothing_to_move() -> None:
         ({"momentum": 0.5}, "only the optimizer momentum"),
         ({"t": [2, 1]}, "ascending"),
         ({"lr_y": 0}, "positive and finite"),
+        ({"lr_y": 1e-300, "lr_z": 1e300}, "lr_z/lr_y = inf: "),
+        ({"lr_y": 1e300, "t": [1e300]}, "lr_y t/K = inf: "),
     ],
 )
 def test_what_it_has_no_law_for_is_refused(changes: dict[str, object], message: str) -> None:
