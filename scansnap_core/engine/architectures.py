@@ -13,7 +13,6 @@ All have ‖u‖_2 = 1, as the paper's f has. :mod:`scansnap_core.engine.model_n
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 
 import torch
