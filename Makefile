@@ -15,7 +15,7 @@ export OMP_NUM_THREADS
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install book site pdf test style types tests links portable mutants clean
+.PHONY: help install book site pdf test style types tests links portable mutants gpu-check clean
 
 help:
 	@echo "make book      execute and verify every chapter, then build the site"
@@ -24,6 +24,7 @@ help:
 	@echo "make portable  run the tests and chapters as on other processors, with other threads, languages, clocks and paths"
 	@echo "make links     try the book's links to other sites"
 	@echo "make mutants   change the sources in small ways, one at a time: each change must fail a unit test"
+	@echo "make gpu-check run the tests that need a GPU and the training's benchmark on it, and write results/gpu.json"
 	@echo "make clean     remove what was built; $(VENV) stays"
 
 install: $(INSTALLED)
@@ -64,7 +65,7 @@ types: $(INSTALLED)
 
 tests: $(INSTALLED)
 	@mkdir -p reports
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --color=no --junitxml=reports/tests.xml \
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --color=no --junitxml=reports/tests.xml \
 		--nbval --nbval-current-env --nbval-cell-timeout=300 tests chapters
 
 # As long as `make tests` for each row of portable/rows.yaml, at low priority, on a checkout of the last commit.
@@ -78,6 +79,9 @@ links: $(INSTALLED)
 # sources isn't judged again.
 mutants: $(INSTALLED)
 	nice -n 10 $(BIN)/python -m mutants --jobs $(JOBS)
+
+gpu-check: $(INSTALLED)
+	$(BIN)/python -m benchmarks.gpu results/gpu.json
 
 clean:
 	rm -rf _build reports

@@ -4,7 +4,7 @@
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -24,6 +24,8 @@ from scansnap_core.book.equations import (
     equation_anchor,
     read_equations,
 )
+from scansnap_core.book.errata import Erratum, read_errata
+from scansnap_core.book.errata_index import by_equation
 from scansnap_core.ledger.display import VERDICT_CLASS
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED
 from scansnap_core.theory import formulas
@@ -41,19 +43,22 @@ KINDS = {"definition": "for", "claim": "part of", "step": "step of the proof of"
 TOPICS = [formulas.attention, formulas.correlations, formulas.counts, formulas.decoder, formulas.speed]
 
 
-def page(equations: list[Equation], page_url: Callable[[str], str]) -> str:
+def page(equations: list[Equation], errata: Mapping[int, list[Erratum]], page_url: Callable[[str], str]) -> str:
     """The page's Markdown below its heading.
 
     Parameters
     ----------
     equations : list of Equation
+    errata : mapping
+        Those of each number that has some.
     page_url : callable
         From a page's id to its address.
     """
     counts = Counter(equation.status for equation in equations)
     lines = [f"- **{counts[status]}** {MEANING[status]}" for status in STATUSES if counts[status]]
     sections = [
-        f"## {section}\n\n" + "\n".join(_equation(equation, page_url) for equation in of_section)
+        f"## {section}\n\n"
+        + "\n".join(_equation(equation, errata.get(equation.number, []), page_url) for equation in of_section)
         for section, of_section in groupby(equations, key=lambda equation: equation.section)
     ]
     return "\n\n".join([f"Of the paper's {len(equations)} equations", "\n".join(lines), _map(equations), *sections])
@@ -71,11 +76,13 @@ def _css(equation: Equation) -> str:
     return CSS.get(equation.status) or VERDICT_CLASS[equation.verdict]
 
 
-def _equation(equation: Equation, page_url: Callable[[str], str]) -> str:
+def _equation(equation: Equation, errata: list[Erratum], page_url: Callable[[str], str]) -> str:
     how = f", {equation.status}" if equation.status in (DERIVED, CHECKED) else ""
     at = f'<a href="{page_url(equation.at.id)}">{equation.at.name}</a>'
+    numbers = [f'<a class="ss-number" href="{page_url("errata")}#{e.anchor}">{e.number}</a>' for e in errata]
     about = [
         f'<span class="ss-verdict-word {_css(equation)}">{equation.verdict}</span>{how}',
+        *([f"erratum {' '.join(numbers)}"] if numbers else []),
         f"{KINDS[equation.kind]} {at}",
         *map(_code, equation.code),
         *([f"test `{equation.test}`"] if equation.test else []),
@@ -123,7 +130,9 @@ def fill(app: Sphinx, document: str, source: list[str]) -> None:
     def page_url(page_id: str) -> str:
         return app.builder.get_relative_uri(document, documents[page_id])
 
-    source[0] = source[0].replace(PLACEHOLDER, page(read_equations(Path(app.srcdir)), page_url))
+    book = Path(app.srcdir)
+    equations = read_equations(book)
+    source[0] = source[0].replace(PLACEHOLDER, page(equations, by_equation(read_errata(book), equations), page_url))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

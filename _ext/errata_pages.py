@@ -1,6 +1,6 @@
-"""The errata in the site: ``{errata}`` draws a rank, ``{erratum}`` links one, refutations carry their numbers, files.
+"""The errata in the site: ``{errata}`` draws a rank, ``{errata-by-equation}`` an index, ``{erratum}`` links one.
 
-A build writes ``errata.json`` and ``scansnap.bib`` into the site's root.
+Refutations carry their numbers. A build writes ``errata.json`` and ``scansnap.bib`` into the site's root.
 """
 
 import json
@@ -16,6 +16,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.citation import bibtex
 from scansnap_core.book.errata import anchor_of, errata_html, errata_json, read_errata
+from scansnap_core.book.errata_index import errata_index_html
 
 PAGE = "chapters/errata"
 _HEAD = re.compile(r'(<section class="ss-refutation [^>]*id="(refutation-\d+)"><p class="ss-head">)')
@@ -31,6 +32,15 @@ class ErrataDirective(SphinxDirective):
         self.env.note_reread()
         drawing = errata_html(Path(self.env.srcdir), page_urls(self), self.arguments[0])
         return [nodes.raw("", drawing, format="html")]
+
+
+class ErrataIndex(SphinxDirective):
+    """The equations that have errata."""
+
+    def run(self) -> list[nodes.Node]:
+        """Read the stored verdicts anew in every build."""
+        self.env.note_reread()
+        return [nodes.raw("", errata_index_html(Path(self.env.srcdir), page_urls(self)), format="html")]
 
 
 class ErratumRole(SphinxRole):
@@ -76,6 +86,7 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("errata", ErrataDirective)
+    app.add_directive("errata-by-equation", ErrataIndex)
     app.add_role("erratum", ErratumRole())
     app.connect("doctree-resolved", number_refutations)
     app.connect("build-finished", write_files)

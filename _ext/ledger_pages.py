@@ -1,4 +1,4 @@
-"""Directives for what the ledger knows: the board, the dependency graph, proofs, a statement's links."""
+"""Directives for what the ledger knows: the board, the dependency graph, proofs, what survives, a statement's links."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -13,6 +13,7 @@ from scansnap_core import ledger
 from scansnap_core.book.board import board_html
 from scansnap_core.book.graph import graph_svg
 from scansnap_core.book.proofs import proofs_html
+from scansnap_core.book.survivors import survivors_html
 
 
 class LedgerDirective(SphinxDirective):
@@ -22,6 +23,7 @@ class LedgerDirective(SphinxDirective):
         "statement-board": board_html,
         "dependency-graph": graph_svg,
         "proofs": proofs_html,
+        "what-survives": survivors_html,
     }
 
     def run(self) -> list[nodes.Node]:

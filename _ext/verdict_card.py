@@ -16,6 +16,13 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.book.cards import cell_of
 from scansnap_core.book.notebooks import read_notebook, verdicts_in
 from scansnap_core.ledger.display import card_html
+from scansnap_core.ledger.pages import KEY
+
+CHECK = (
+    '<p class="ss-check-yourself">To check this yourself: <code>make install</code>, once, then '
+    "<code>.venv/bin/scansnap verify {page}</code>. All pages, all tests: <code>make book</code>, "
+    "<code>make test</code>.</p>"
+)
 
 
 class CardFigure(nodes.Element):
@@ -34,11 +41,13 @@ class VerdictCard(SphinxDirective):
         if len(verdicts) != 1 or "card" not in verdicts[0]:
             raise self.error("the notebook stores no card: give conclude() one, and store its outputs")
         try:
-            rows = card_html(verdicts[0]["card"], lambda what: f"#{cell_of(notebook, what)}")
+            kind = notebook.metadata[KEY]["kind"]
+            rows = card_html(verdicts[0]["card"], kind, lambda what: f"#{cell_of(notebook, what)}")
         except BadInput as fault:
             raise self.error(f"the card: {fault}") from None
+        check = nodes.raw("", CHECK.format(page=self.env.docname.rpartition("/")[2]), format="html")
         shown = [CardFigure(cell=verdicts[0]["figure"])] if verdicts[0]["figure"] else []
-        return [nodes.container("", nodes.raw("", rows, format="html"), *shown, classes=["ss-card-at-head"])]
+        return [nodes.container("", nodes.raw("", rows, format="html"), *shown, check, classes=["ss-card-at-head"])]
 
 
 class CellAnchors(SphinxTransform):

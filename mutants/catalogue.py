@@ -15,14 +15,25 @@ from cosmic_ray.plugins import get_operator
 
 MODULES = (
     "book.compare",
+    "book.equations",
+    "book.in_words",
     "data.sequences",
+    "engine.architectures",
     "engine.draws",
     "engine.model",
     "engine.optimizers",
+    "ledger.cards",
     "ledger.checks",
+    "ledger.proofs",
     "ledger.values",
     "sweeps.blocks",
+    "theory.certify.balls",
+    "theory.certify.boxes",
+    "theory.certify.enclosures",
+    "theory.certify.polynomials",
+    "theory.clocks",
     "theory.decoder",
+    "theory.dynamics",
     "theory.flows",
     "theory.formulas.attention",
     "theory.formulas.correlations",
@@ -32,8 +43,19 @@ MODULES = (
     "theory.formulas.speed",
     "theory.formulas.symbols",
     "theory.functions",
+    "theory.law.adam",
+    "theory.law.closed",
+    "theory.law.counts",
+    "theory.law.inertia",
+    "theory.law.memory",
+    "theory.law.phases",
+    "theory.law.predicting",
+    "theory.law.sampling",
+    "theory.law.types",
     "theory.measures",
+    "theory.quantities",
     "theory.sampling",
+    "theory.solving",
     "theory.spectrum",
     "theory.tails",
 )
@@ -127,23 +149,36 @@ def mutants_of(module: str, source: str) -> Iterator[Mutant]:
     A change of a docstring, an annotation or the mark * between parameters is none, nor is one that doesn't parse or
     that another operator makes too.
     """
-    nodes = list(ast_nodes(get_ast(source)))
-    lines = source.splitlines()
-    seen = {_meaning(source), None}
-    for name in OPERATORS:
-        operator = get_operator(f"core/{name}")()
-        positions = [position for node in nodes for position in operator.mutation_positions(node)]
-        for occurrence, position in enumerate(positions):
-            mutated = mutate_code(source, operator, occurrence)
-            meaning = _meaning(mutated)
-            if meaning in seen:
-                continue
-            seen.add(meaning)
-            row = position[0][0] - 1
-            line = lines[row]
-            becomes = "" if name == "RemoveDecorator" else mutated.splitlines()[row]
-            number = Counter(map(_plain, lines[: row + 1]))[_plain(line)]
-            yield Mutant(module, _plain(line), _plain(becomes), number, name, occurrence, position, mutated)
+    lines, before = source.splitlines(), Counter[str]()
+    for begin, end in _statements(source):
+        # a statement at a time, because what is parsed for each mutant then is short
+        parts = slice(begin), slice(begin, end), slice(end, None)
+        head, statement, tail = ("".join(source.splitlines(keepends=True)[part]) for part in parts)
+        nodes = list(ast_nodes(get_ast(statement)))
+        seen = {_meaning(statement), None}
+        for name in OPERATORS:
+            operator = get_operator(f"core/{name}")()
+            positions = [position for node in nodes for position in operator.mutation_positions(node)]
+            for occurrence, ((first, left), (last, right)) in enumerate(positions):
+                mutated = mutate_code(statement, operator, occurrence)
+                meaning = _meaning(mutated)
+                if meaning in seen:
+                    continue
+                seen.add(meaning)
+                row = begin + first - 1
+                becomes = "" if name == "RemoveDecorator" else mutated.splitlines()[first - 1]
+                number = Counter(map(_plain, lines[: row + 1]))[_plain(lines[row])]
+                place = (begin + first, left), (begin + last, right)
+                which = before[name] + occurrence
+                line = _plain(lines[row])
+                yield Mutant(module, line, _plain(becomes), number, name, which, place, head + mutated + tail)
+            before[name] += len(positions)
+
+
+def _statements(source: str) -> Iterable[tuple[int, int]]:
+    """The rows of each statement of a module, from 0 and without the last, each with what stands above it."""
+    ends = sorted({node.end_lineno or 0 for node in ast.parse(source).body})
+    return zip([0, *ends[:-1]], [*ends[:-1], len(source.splitlines())], strict=True)
 
 
 def _plain(line: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 import psutil
 
@@ -42,6 +43,9 @@ LIBRARIES = [
 ]
 
 PROCESSES = {"subprocess", "tests.sweeps.processes"}
+BROWSER = Path("tests", "site")
+_PARSING = Lock()
+"""Python 3.11 mixes up syntax trees that threads build at once: "AST constructor recursion depth mismatch"."""
 
 
 class Outcome(StrEnum):
@@ -115,16 +119,21 @@ class UnitTests:
 def panels(root: Path, module: str, first: str = "") -> list[list[str]]:
     """The test files that judge a module, in the order in which they are asked; a list for each start of pytest.
 
-    Those of the module's own room come before those of the rooms above it. A file that starts processes and waits for
-    them is none: on a busy machine it may fail by itself.
+    Those of the module's own room come before those of the rooms above it. Where no file names the module, those that
+    import its room are the judges. A file that starts processes and waits for them, or a browser, is none: on a busy
+    machine it may fail by itself.
     """
     room, _, name = module.rpartition(".")
-    own = str(Path("tests", room, f"test_{name}.py"))
-    judges = []
-    for path in sorted((root / "tests").glob("*/test_*.py"), key=lambda path: (path.parent.name != room, path)):
-        file, imported = str(path.relative_to(root)), imports(path.read_text("utf8"))
-        if not imported & PROCESSES and (file == own or f"scansnap_core.{module}" in imported):
-            judges.append(file)
+    home = root.joinpath("tests", *room.split("."))
+    own = str((home / f"test_{name}.py").relative_to(root))
+    imported = {
+        str(path.relative_to(root)): imports(path.read_text("utf8"))
+        for path in sorted((root / "tests").rglob("test_*.py"), key=lambda path: (path.parent != home, path))
+        if not path.is_relative_to(root / BROWSER)
+    }
+    able = {file: names for file, names in imported.items() if not names & PROCESSES}
+    judges = [file for file, names in able.items() if file == own or f"scansnap_core.{module}" in names]
+    judges = judges or [file for file, names in able.items() if f"scansnap_core.{room}" in names]
     order = [[file for file in judges if file == wanted] for wanted in dict.fromkeys((first, own))]
     order.append([file for file in judges if file not in (first, own)])
     return [panel for panel in order if panel]
@@ -144,7 +153,9 @@ def digest_of_judges(root: Path, module: str) -> str:
 def imports(source: str) -> set[str]:
     """What a source imports: "a.b" and "a.b.c" for ``from a.b import c``, whose c may be a module."""
     found = set()
-    for node in ast.walk(ast.parse(source)):
+    with _PARSING:
+        tree = ast.parse(source)
+    for node in ast.walk(tree):
         match node:
             case ast.ImportFrom(module=str(module)):
                 found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}

@@ -1,9 +1,15 @@
-"""What the package needs beyond its numerics, in the extras by which pip installs it."""
+"""What the package needs beyond its numerics, in the extras by which pip installs it; and what it can do without."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
+from typing import cast
 
 from scansnap_core.bad_input import BadInput
+
+GRAMMAR = "rfc3987_syntax"
+"""Of addresses, which no notebook has. nbformat's jsonschema makes it anew at each import, most of a second."""
 
 
 class MissingExtra(BadInput, ImportError):
@@ -35,3 +41,26 @@ def needs(extra: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise MissingExtra(f"{error.name}", "it isn't installed", f"pip install 'scansnap_core[{extra}]'") from None
+
+
+@contextmanager
+def without(module: str) -> Iterator[None]:
+    """Import what stands in the block as if a module weren't installed, unless it is imported already.
+
+    For a module that another one imports if it's there, at a cost, and that isn't used here.
+
+    Examples
+    --------
+    >>> with without("this"):
+    ...     import this
+    Traceback (most recent call last):
+    ModuleNotFoundError: import of this halted; None in sys.modules
+    """
+    if module in sys.modules:
+        yield
+        return
+    sys.modules[module] = cast(ModuleType, None)
+    try:
+        yield
+    finally:
+        del sys.modules[module]

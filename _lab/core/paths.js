@@ -22,14 +22,15 @@ function timesOf(settings) {
   return Float64Array.from(new Set(whole)).sort();
 }
 
-/** z (times x L, flat) and B (times) of a class along a flow. */
+/** z (times x L, flat) and B (times; null of a flow without) of a class along a flow. */
 function flowPath(dynamics, system, settings, times) {
   const flow = flowOf(dynamics, system, settings);
   const { L, tokens } = system;
-  const [z, B] = [new Float64Array(times.length * L), new Float64Array(times.length)];
+  const z = new Float64Array(times.length * L);
+  const B = flow.B === null ? null : new Float64Array(times.length);
   integrate(flow, times, RTOL, (row, state) => {
     for (const own of tokens) own.forEach((token, i) => (z[row * L + token] = state[flow.z + i]));
-    B[row] = state[flow.z + tokens[0].length];
+    if (B) B[row] = state[flow.B];
   });
   return { dynamics, times, z, B, done: true };
 }

@@ -18,22 +18,22 @@ function decimal(y, step) {
   return y.toFixed(Math.min(12, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)))).replace("-", "−");
 }
 
-/** What a chart draws: a name, a value for each time, and how. Dashed curves are the true gradient's. */
+/** What a chart draws: a name, a value for each time, and how. Dashed curves are the true gradient's; `swatch` is a legend's colour. */
 function linesOf(kind, shown, truth, ink) {
   const lines = [];
-  const line = (label, values, stroke, dash, legend = true) => values && lines.push({ label, values, stroke, dash, legend });
+  const line = (label, values, stroke, dash, swatch = stroke) => values && lines.push({ label, values, stroke, dash, swatch });
   const d = shown.z.length - 1;
   if (kind === "z") {
     line("common token", shown.z[0], ink.common);
     for (let i = 1; i <= d; i++) line(`distinct ${i}`, shown.z[i], distinctInk(ink, i, d));
-    truth?.z.forEach((values, i) => line("true gradient", values, i ? distinctInk(ink, i, d) : ink.common, [5, 4], i === 0));
+    truth?.z.forEach((values, i) => line("dashed, in the same colours: true gradient", values, i ? distinctInk(ink, i, d) : ink.common, [5, 4], i ? null : ink.text));
   } else if (kind === "entropy") {
     line("entropy", shown.entropy, ink.common);
     line("true gradient", truth?.entropy, ink.common, [5, 4]);
   } else {
     line("χ of the most frequent distinct token", shown.chi, ink.common);
-    line("bounds of (12)", shown.upper, ink.bound, [2, 3]);
-    line("lower bound of (12)", shown.lower, ink.bound, [2, 3], false);
+    line("upper bound of (12)", shown.upper, ink.bound, [2, 3]);
+    line("lower bound of (12)", shown.lower, ink.bound, [9, 3, 2, 3]);
     line("true gradient", truth?.chi, ink.common, [5, 4]);
   }
   return lines;
@@ -97,10 +97,10 @@ function makeChart(kind, caption) {
       places = [moments.scan, moments.snap, now];
       place();
       legend.replaceChildren(
-        ...lines.filter((line) => line.legend).map(({ label, stroke, dash }) => {
-          const swatch = make("i", { class: dash ? "ss-lab-dashed" : "" });
-          swatch.style.borderColor = stroke;
-          return make("span", {}, swatch, label);
+        ...lines.filter(({ swatch }) => swatch).map(({ label, swatch, dash }) => {
+          const sample = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+          sample.innerHTML = `<path d="M0 3H26" stroke="${swatch}" stroke-width="2" stroke-dasharray="${dash ?? ""}"/>`;
+          return make("span", {}, sample, label);
         }),
       );
     },

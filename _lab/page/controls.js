@@ -49,15 +49,16 @@ function makeField(key, changed) {
 
   return {
     box,
-    /** Shows a text and its fault. */
-    show(text, sentence) {
+    /** Shows a text, and its fault or else what was done to it. */
+    show(text, sentence, told = "") {
       if (key === "beyond") input.checked = text === "1";
       else if (input.value !== text) input.value = text;
       // a slider in use is where the reader put it, though its value was rounded
       if (slider && !sentence && slider !== document.activeElement) slider.value = scale.place(Number(text));
       slider?.setAttribute("aria-valuetext", text);
       input.setAttribute("aria-invalid", sentence ? "true" : "false");
-      if (fault.textContent !== (sentence ?? "")) fault.textContent = sentence ?? "";
+      fault.classList.toggle("ss-lab-told", !sentence);
+      if (fault.textContent !== (sentence ?? told)) fault.textContent = sentence ?? told;
     },
     input,
   };

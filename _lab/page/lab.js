@@ -12,6 +12,7 @@ function makeLab(root) {
   const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
   let [texts, good] = [{ ...start }, check(start).values];
   let [asked, shownId, coming, picture, timer] = [0, 0, {}, null, null];
+  let wished = start.rho; // what the reader asked for, of which more classes may allow less
 
   const fields = Object.fromEntries(ORDER.map((key) => [key, makeField(key, (text) => change(key, text))]));
   const time = makeTime((t) => {
@@ -66,17 +67,20 @@ function makeLab(root) {
 
   function change(key, text) {
     texts[key] = text;
+    if (key === "rho") wished = text;
     if (key === "K" && Number(texts.n) > Number(text) && Number(text) >= 1) texts.n = text;
+    if (key === "K" || key === "beyond") texts.rho = allowedOverlap(texts, wished);
     refresh();
   }
   /** Shows what is wrong with the texts, or asks for their picture. */
   function refresh(unread = "") {
     const { values, faults } = check(texts);
-    ORDER.forEach((key) => fields[key].show(texts[key], faults[key]));
+    const told = texts.rho === wished ? "" : `Lowered from ${wished}: Assumption 2 asks for ρ < ${brief(upperOverlap(values.K))}.`;
+    ORDER.forEach((key) => fields[key].show(texts[key], faults[key], key === "rho" ? told : ""));
     SGD_ONLY.forEach((key) => (fields[key].box.hidden = texts.dyn !== "sgd"));
     const elsewhere = ["n", "t"].map((key) => faults[key]).filter(Boolean);
     const any = Object.keys(faults).length > 0;
-    notice.textContent = [unread, ...elsewhere, any ? "The picture shows the last sound setting." : ""].filter(Boolean).join(" ");
+    notice.textContent = [unread, ...elsewhere, any ? `Picture and numbers are of the last sound setting: ${settingInWords(good)}.` : ""].filter(Boolean).join(" ");
     root.dataset.faults = Object.keys(faults).join(" ");
     clearTimeout(timer);
     if (!any) good = values;
@@ -163,7 +167,7 @@ function makeLab(root) {
 
   /** Takes a whole set of texts. */
   function take(taken, unread) {
-    texts = taken;
+    [texts, wished] = [taken, taken.rho];
     refresh(unread);
   }
   function readHash() {
@@ -183,14 +187,15 @@ function makeLab(root) {
 }
 
 /** The two moments and where the setting stands to Assumption 2. */
-function statusOf({ settings: { K, M, rho, w }, moments, shown }) {
+function statusOf({ settings: { K, M, rho }, moments, shown }) {
   const [low, high] = [lowerOverlap(M), upperOverlap(K)];
-  const wanted = low < high ? `${brief(low)} ≤ ρ < ${brief(high)}` : `M > ${brief((6 / high) ** 2)} to leave any ρ`;
-  const met = rho >= low && rho < high;
+  const said = (met) => (met ? "met" : "not met");
+  const both = low < high ? "" : `; both at once need M > ${brief((6 / high) ** 2)}`;
   const last = shown.times[shown.times.length - 1];
   const short = shown.done && last < 0.99 * moments.all[4] ? ` SGD is drawn up to t = ${readable(last)}.` : "";
   return [
     make("b", {}, `t₀′ = ${readable(moments.scan)}, t₀ = ${readable(moments.snap)}`),
-    ` steps of batch size 1. Assumption 2 asks for ${wanted}: ${met ? "met" : "not met"}.${short}`,
+    ` steps of batch size 1. Assumption 2 asks for ρ < ${brief(high)} (${said(rho < high)}) and ρ ≥ 6/√M = ${brief(low)} ` +
+      `(${said(rho >= low)})${both}.${short}`,
   ];
 }

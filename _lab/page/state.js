@@ -80,7 +80,7 @@ function together({ K, M, w, rho, beyond, n }, faults) {
   if (sound("K", "w", "M") && M < 2 + K * w.length)
     found.M = `M = ${M} is too small: ${K} classes of ${plural(w.length, "distinct token")}, a common token and a query need ${2 + K * w.length} or more.`;
   if (sound("K", "rho") && beyond === "0" && rho >= upperOverlap(K))
-    found.rho = `ρ = ${rho} is outside Assumption 2, which for K = ${K} asks for ρ < ${brief(upperOverlap(K))}; choose less, or tick “${FIELDS.beyond.label}”.`;
+    found.rho = `ρ = ${rho} breaks the upper bound of Assumption 2, ρ < ${brief(upperOverlap(K))} for K = ${K}; choose less, or tick “${FIELDS.beyond.label}”.`;
   if (sound("K") && !(Number.isInteger(n) && n >= 1 && n <= K)) found.n = `Class ${n} isn't one of the ${K}; choose 1 to ${K}.`;
   return found;
 }
@@ -88,3 +88,12 @@ function together({ K, M, w, rho, beyond, n }, faults) {
 /** Assumption 2 for E = rho (11^T - I): |lambda_1| = (K - 1) rho < 1/K, and the others, rho, at least 6/sqrt(M). */
 const upperOverlap = (K) => 1 / (K * (K - 1));
 const lowerOverlap = (M) => 6 / Math.sqrt(M);
+
+/** The overlap that K classes may have of the one that was wished for: that, or a little less than their upper bound. */
+function allowedOverlap({ K, beyond }, wished) {
+  const high = upperOverlap(Number(K));
+  return beyond === "0" && high > 0 && high < 1 && Number(wished) >= high ? brief(Number((0.9 * high).toPrecision(2))) : wished;
+}
+
+/** A setting in words. */
+const settingInWords = ({ K, M, rho, etaY, etaZ }) => `K = ${K}, M = ${M}, ρ = ${rho}, η_Y = ${etaY}, η_Z = ${etaZ}`;

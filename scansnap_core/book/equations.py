@@ -188,7 +188,7 @@ def _trials(stored: Stored, place: str, tries: Mapping[str, list[str]]) -> Itera
             if len(found) != 1:
                 rule = f"{len(found)} stored claims of {page_id} begin so"
                 raise BadInput(f"{place}: {start!r}", rule, "quote the beginning of the one that tries it")
-            yield found[0]
+            yield from found
 
 
 def _check_test(book: Path, place: str, node: str) -> None:

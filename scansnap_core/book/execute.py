@@ -10,9 +10,9 @@ from time import perf_counter
 from typing import Any
 
 from scansnap_core.book.notebooks import code_cells, read_notebook
-from scansnap_core.extras import needs
+from scansnap_core.extras import GRAMMAR, needs, without
 
-with needs("book"):
+with needs("book"), without(GRAMMAR):
     import nbformat
     from ipykernel.kernelspec import get_kernel_dict
     from jupyter_client.kernelspec import KernelSpec

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.class_files import load_classes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -42,6 +41,7 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the forecast and draw it."""
+    from scansnap_core.data.class_files import load_classes
     from scansnap_core.theory.integrating import IntegrationFailed
     from scansnap_core.theory.law.predicting import predict
 

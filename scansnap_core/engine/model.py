@@ -25,6 +25,15 @@ class Gradients(NamedTuple):
     Z: Tensor
 
 
+class Decoded(NamedTuple):
+    """What the decoder makes of its inputs u (..., B, D): ln α, x_{T+1} - α (..., B, O) and g = Y (x_{T+1} - α)."""
+
+    u: Tensor
+    log_alpha: Tensor
+    error: Tensor
+    g: Tensor
+
+
 def attend(q: Tensor, z: Tensor) -> Tensor:
     """c = q∘exp(z) / 1^T(q∘exp(z)): the attention over tokens, Eqn 1 in counts and Eqn 5 with q = P(.|n).
 
@@ -33,9 +42,8 @@ def attend(q: Tensor, z: Tensor) -> Tensor:
     q, z
         Token frequencies and attention logits, shape (..., L). Tokens with q = 0 get no attention, whatever their z.
     """
-    present = q > 0
-    top = torch.where(present, z, -torch.inf).amax(dim=-1, keepdim=True)
-    weights = q * torch.exp(torch.where(present, z - top, 0.0))
+    seen = z.masked_fill(q <= 0, -torch.inf)
+    weights = q * torch.exp(seen - seen.amax(dim=-1, keepdim=True))
     return weights / weights.sum(dim=-1, keepdim=True)
 
 
@@ -61,9 +69,8 @@ def decode(f: Tensor, Y: Tensor, multiplicity: Tensor | None = None) -> Tensor:
 def loss(
     q: Tensor, query: Tensor, target: Tensor, weight: Tensor, Y: Tensor, Z: Tensor, multiplicity: Tensor | None = None
 ) -> Tensor:
-    """-J of Eqn 2 and 15, the cross entropy summed over samples with ``weight``; shape (...). Autograd's way in."""
-    log_alpha = decode(normalise(attend(q, query @ Z)), Y, multiplicity)
-    return -(weight * (target * log_alpha).sum(dim=-1)).sum(dim=-1)
+    """:func:`cross_entropy` of the model; shape (...). Autograd's way in."""
+    return cross_entropy(decode(normalise(attend(q, query @ Z)), Y, multiplicity), target, weight)
 
 
 def gradients(
@@ -84,16 +91,28 @@ def gradients(
     multiplicity
         As in :func:`decode`. The gradient is that of one of the equal columns, so they stay equal.
     """
-    f = normalise(attend(q, query @ Z))
-    log_alpha = decode(f, Y, multiplicity)
-    error = target - log_alpha.exp()  # x_{T+1} - α
-    g = error @ Y.mT
+    found = decoded(normalise(attend(q, query @ Z)), target, Y, multiplicity)
+    return Gradients(cross_entropy(found.log_alpha, target, weight), *directions(found, query, weight, multiplicity))
+
+
+def decoded(u: Tensor, target: Tensor, Y: Tensor, multiplicity: Tensor | None = None) -> Decoded:
+    """The forward pass from the decoder's inputs u (..., B, D) on; the rest as in :func:`gradients`."""
+    log_alpha = decode(u, Y, multiplicity)
+    error = target - log_alpha.exp()
+    return Decoded(u, log_alpha, error, error @ Y.mT)
+
+
+def cross_entropy(log_alpha: Tensor, target: Tensor, weight: Tensor) -> Tensor:
+    """-J of Eqn 2 and 15, summed over samples with ``weight``; shape (...)."""
+    return -(weight * (target * log_alpha).sum(dim=-1)).sum(dim=-1)
+
+
+def directions(
+    found: Decoded, query: Tensor, weight: Tensor, multiplicity: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """dJ/dY and dJ/dZ of :func:`gradients`, from a forward pass whose inputs are f."""
+    f, g, samples = found.u, found.g, weight.unsqueeze(-1)
     # diag(c) P^⊥_f g / ‖c‖_2 = f∘(g - f f^T g): Eqn 4, since X^T diag(b) X = diag(c) and f = c/‖c‖_2
     dz = f * (g - f * (f * g).sum(dim=-1, keepdim=True))
-    per_column = error if multiplicity is None else error / multiplicity
-    samples = weight.unsqueeze(-1)
-    return Gradients(
-        loss=-(weight * (target * log_alpha).sum(dim=-1)).sum(dim=-1),
-        Y=(samples * f).mT @ per_column,
-        Z=(samples * query).mT @ dz,
-    )
+    per_column = found.error if multiplicity is None else found.error / multiplicity
+    return (samples * f).mT @ per_column, (samples * query).mT @ dz

@@ -18,7 +18,16 @@ from torch import Tensor
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Ints, SequenceClasses
 from scansnap_core.engine.extensions import name_of
-from scansnap_core.engine.model import Gradients, attend, decode, gradients, normalise
+from scansnap_core.engine.model import (
+    Decoded,
+    Gradients,
+    attend,
+    cross_entropy,
+    decode,
+    decoded,
+    gradients,
+    normalise,
+)
 
 
 class Batch(NamedTuple):
@@ -86,15 +95,13 @@ class Variant:
     def __call__(self, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
         """The loss and the ascent directions of J, as :func:`scansnap_core.engine.model.gradients` gives them."""
         Y, Z = Y.detach(), Z.detach()
-        u = self.inputs(batch, Z)
-        log_alpha = decode(u, Y, batch.multiplicity)
-        error = batch.target - log_alpha.exp()
+        found = decoded(self.inputs(batch, Z), batch.target, Y, batch.multiplicity)
+        return Gradients(cross_entropy(found.log_alpha, batch.target, batch.weight), *self.directions(batch, Z, found))
+
+    def directions(self, batch: Batch, Z: Tensor, found: Decoded) -> tuple[Tensor, Tensor]:
+        """dJ/dY and dJ/dZ of a forward pass."""
         samples = batch.weight.unsqueeze(-1)
-        return Gradients(
-            loss=-(batch.weight * (batch.target * log_alpha).sum(dim=-1)).sum(dim=-1),
-            Y=(samples * u).mT @ (error / batch.multiplicity),
-            Z=self.pulled(batch, Z, samples * (error @ Y.mT)),
-        )
+        return (samples * found.u).mT @ (found.error / batch.multiplicity), self.pulled(batch, Z, samples * found.g)
 
     def pulled(self, batch: Batch, Z: Tensor, g: Tensor) -> Tensor:
         """The sum over samples of (du/dZ)^T g, shape (..., H Q, L), for g of shape (..., B, D)."""
@@ -158,7 +165,7 @@ def ascent(model: Model, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
         raise _wrong(model, kind, "differentiable log-probabilities, or Gradients")
     if found.shape != (*runs, *samples):
         raise _wrong(model, tuple(found.shape), (*runs, *samples))
-    J = (batch.weight * (batch.target * found).sum(dim=-1)).sum(dim=-1)
+    J = -cross_entropy(found, batch.target, batch.weight)
     parts = torch.autograd.grad(J.sum(), leaves, allow_unused=True)
     dY, dZ = (torch.zeros_like(leaf) if part is None else part for part, leaf in zip(parts, leaves, strict=True))
     # of one of the equal columns, so that they stay equal

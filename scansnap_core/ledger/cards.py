@@ -13,7 +13,7 @@ Examples
 ... )
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scansnap_core.bad_input import BadInput
@@ -35,6 +35,8 @@ SILENCE = {
 """Why a card can be silent about dynamics."""
 NONE_NEEDED, AS_PRINTED = "none needed", "as printed"
 NUMBERS = ("measured", "control")
+UNPRINTED = {"claim": "in the paper's words", "law": "as stated here", "beyond": "as stated here"}
+"""What a page's card says for "as printed" where no formula of a paper is judged, by the page's kind."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,24 @@ class Card:
     repaired: Repair | None = None
 
 
+def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, str]]:
+    """A card's rows as readers of a kind of page see them: its own statements weren't printed, and need no repair.
+
+    Examples
+    --------
+    >>> rows = [{"of": "as printed", "word": "holds"}, {"of": "repaired", "word": "none needed"}]
+    >>> rows_shown(rows, "law")
+    [{'of': 'as stated here', 'word': 'holds'}]
+    """
+    name = UNPRINTED.get(kind, PRINTED)
+    own = kind in UNPRINTED and kind != "claim"
+    return [
+        {**row, **{key: name for key in ("of", "word") if row[key] == PRINTED}}
+        for row in rows
+        if not (own and row["word"] == NONE_NEEDED)
+    ]
+
+
 Entries = Sequence[Check | Refutation]
 
 
@@ -157,8 +177,8 @@ def rows_of(card: Card, verdict: str, entries: Entries) -> list[Row]:
 def _printed(printed: Printed, verdict: str, entries: Entries) -> Row:
     _require_text(PRINTED, says=printed.says)
     entry = _named(PRINTED, printed.what, entries)
-    decisive = isinstance(entry, Refutation) and entry.judges == "claim"
-    if decisive == _is_upheld(verdict) or isinstance(entry, Refutation) != decisive:
+    judges = entry.judges if isinstance(entry, Refutation) else ""
+    if judges != ("" if _is_upheld(verdict) else "claim"):
         asked = "a check" if _is_upheld(verdict) else "a refutation of the claim itself"
         raise BadInput(f"{PRINTED}: what = {entry.what!r}", f"the verdict is {verdict!r}", f"name {asked}")
     return Row(PRINTED, verdict, printed.says, **_number(entry, "measured"))
@@ -204,13 +224,14 @@ def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
 
 
 def _named(row: str, start: str, entries: Entries) -> Check | Refutation:
-    found = [entry for entry in entries if start.strip() and entry.what.startswith(start)]
-    if exact := [entry for entry in found if entry.what == start]:
-        found = exact
+    found = {entry.what: entry for entry in entries if start.strip() and entry.what.startswith(start)}
+    if start in found:
+        return found[start]
     if len(found) != 1:
         rule = f"{len(found)} checks and refutations of this chapter begin so"
         raise BadInput(f"{row}: what = {start!r}", rule, "give the beginning of one of them")
-    return found[0]
+    (only,) = found.values()
+    return only
 
 
 def _require_text(row: str, **texts: str) -> None:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.extras import needs
-from scansnap_core.ledger.cards import AS_PRINTED, NONE_NEEDED, SCALE, SILENCE
+from scansnap_core.ledger.cards import AS_PRINTED, NONE_NEEDED, SCALE, SILENCE, UNPRINTED, rows_shown
 from scansnap_core.ledger.entries import (
     DIFFERS,
     FAILS_AS_PRINTED,
@@ -40,7 +40,6 @@ from scansnap_core.ledger.entries import (
     Check,
     Conclusion,
     Refutation,
-    Row,
 )
 from scansnap_core.ledger.markup import render
 
@@ -54,6 +53,7 @@ VERDICT_CLASS = {
 }
 WORD_CLASS = {
     **VERDICT_CLASS,
+    **dict.fromkeys(UNPRINTED.values(), "ss-condition"),
     NONE_NEEDED: "ss-holds",
     AS_PRINTED: "ss-condition",
     **dict(zip(SCALE, ("ss-holds", "ss-condition", "ss-condition", "ss-fails"), strict=True)),
@@ -127,17 +127,19 @@ def _shown(
     return Shown(plain, markup)
 
 
-def card_html(rows: Iterable[Mapping[str, str]], link: Callable[[str], str] | None = None) -> str:
+def card_html(rows: Iterable[Mapping[str, str]], kind: str, link: Callable[[str], str] | None = None) -> str:
     """Draw a card's rows.
 
     Parameters
     ----------
     rows : iterable of mappings
         As `Conclusion.as_json` gives them.
+    kind : str
+        The page's.
     link : callable, optional
         From an entry's `what` to the address of the cell that shows it.
     """
-    drawn = [{**row, "css": WORD_CLASS.get(row["word"], "")} for row in rows]
+    drawn = [{**row, "css": WORD_CLASS.get(row["word"], "")} for row in rows_shown(rows, kind)]
     return render(_TEMPLATES / "card.html", rows=drawn, link=link)
 
 
@@ -151,7 +153,7 @@ def show_conclusion(conclusion: Conclusion) -> None:
     beside = "; ".join(f"{number} of {JUDGES[what]}" for what, number in conclusion.beside.items())
     note = f"refuted beside it, which doesn't decide the verdict: {beside}" if beside else ""
     plain += [f"    {note}"] if note else []
-    plain += [line for row in conclusion.card for line in _row_lines(row)]
+    plain += [line for row in rows_shown(map(asdict, conclusion.card), page.kind) for line in _row_lines(row)]
     markup = render(
         _TEMPLATES / "verdict.html",
         page=page,
@@ -159,17 +161,17 @@ def show_conclusion(conclusion: Conclusion) -> None:
         css=VERDICT_CLASS[conclusion.verdict],
         rows=rows,
         note=note,
-        card=card_html(map(asdict, conclusion.card)) if conclusion.card else "",
+        card=card_html(map(asdict, conclusion.card), page.kind) if conclusion.card else "",
     )
     show(Shown("\n".join(plain), markup, conclusion.as_json()))
 
 
-def _row_lines(row: Row) -> list[str]:
-    lines = [f"    {row.of}: {'; '.join(text for text in (row.word, row.formula, row.says) if text)}"]
-    if row.number:
-        required = "as required" if row.number == row.required else f"required {row.required}"
-        on = f" (this number: {row.on})" if row.on else ""
-        lines.append(f"        {row.number}, {required}: {row.what}{on}")
+def _row_lines(row: Mapping[str, str]) -> list[str]:
+    lines = [f"    {row['of']}: {'; '.join(row[key] for key in ('word', 'formula', 'says') if row[key])}"]
+    if row["number"]:
+        required = "as required" if row["number"] == row["required"] else f"required {row['required']}"
+        on = f" (this number: {row['on']})" if row["on"] else ""
+        lines.append(f"        {row['number']}, {required}: {row['what']}{on}")
     return lines
 
 

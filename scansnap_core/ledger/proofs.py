@@ -122,7 +122,8 @@ class ProofWitness:
             raise BadInput(f"what = {what!r}", rule, "name one that stands above it")
         if not why.strip():
             raise BadInput(f"why = {why!r}", "a reader must learn what is missing", "say it in one line")
-        entry = Sampled("sampled", found[0], why)
+        (check,) = found
+        entry = Sampled("sampled", check, why)
         self._chapter._enter(entry)
         markup = _markup(entry, "◌", "only sampled", "ss-check", [("why", why)])
         display.show(display.Shown(f"◌ only sampled: {entry.what}\n    why: {why}", markup))

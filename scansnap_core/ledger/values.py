@@ -121,7 +121,7 @@ def _same(value: Any, bound: Any) -> bool | None:
     return False if hasattr(value, "equals") and value.equals(bound) is False else None
 
 
-def written(value: Any, relation: str, bound: Any) -> str:
+def written(value: Any, relation: str, bound: Any, met: bool | None = None) -> str:
     """Write a compared value: an effect by its digits, anything else by the relation that it meets.
 
     Parameters
@@ -129,14 +129,16 @@ def written(value: Any, relation: str, bound: Any) -> str:
     value, bound : as `scalar` gives them
     relation : str
         The relation that was asked; where it fails, its negation is written.
+    met : bool, optional
+        Whether it holds, where that is known: SymPy may need seconds to find it out.
     """
     number = _number(value) if _is_symbolic(value) else value
     if number is None:
-        return _relation_met(value, relation, bound)
+        return _relation_met(value, relation, bound, met)
     text = _digits(number)
     # Digits that read like the bound's would hide on which side of it the value lies.
     unclear = abs(number) < ROUNDING_LEVEL or text == written_bound(bound)
-    return _relation_met(value, relation, bound) if isinstance(number, float) and unclear else text
+    return _relation_met(value, relation, bound, met) if isinstance(number, float) and unclear else text
 
 
 def is_infinite(value: Any) -> bool:
@@ -165,8 +167,9 @@ def requirement(relation: str, bound: Any) -> str:
     return f"{_SIGN[relation]} {written_bound(bound)}"
 
 
-def _relation_met(value: Any, relation: str, bound: Any) -> str:
-    return requirement(relation if holds(value, relation, bound) else _NEGATED[relation], bound)
+def _relation_met(value: Any, relation: str, bound: Any, met: bool | None) -> str:
+    met = holds(value, relation, bound) if met is None else met
+    return requirement(relation if met else _NEGATED[relation], bound)
 
 
 def _digits(value: float | Fraction) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from typing import Any
@@ -15,7 +16,7 @@ from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine import variants
 from scansnap_core.engine.architectures import variant_of
 from scansnap_core.engine.extensions import name_of
-from scansnap_core.engine.model_names import MODELS, PLAIN, heads_of
+from scansnap_core.engine.model_names import MODELS, PLAIN, check_windows, heads_of
 from scansnap_core.engine.results import axes_of, tokens_of
 from scansnap_core.rules import check_flow_rate, check_rate, shown
 from scansnap_core.theory import spectrum
@@ -63,6 +64,7 @@ class Flow(ABC):
         check_flow_rate("lr_z", lr_z)
         self.classes, self.lr_y, self.lr_z, self.class_weight = classes, lr_y, lr_z, class_weight
         self.variant = _checked_variant(model)
+        check_windows(model, classes.vocab_size)
         self.tokens = tokens_of(classes, PLAIN if self.variant is None else self.variant)
         self._batch = variants.at_infinite_length(classes, self.tokens)
         heads = max(1, heads_of(self.variant))
@@ -71,6 +73,7 @@ class Flow(ABC):
         sizes = {"Y": (decoders * L, len(classes.outputs)), "Z": (heads * Q, L), "B": (K,)}
         self.shapes = {name: sizes[name[-1]] for name in shapes}
         self._cuts = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
+        self._parts = [slice(*ends) for ends in itertools.pairwise([0, *self._cuts.tolist()])]
         self._probs, self._query_row = classes.compact.probs, classes.compact.query_row
 
     @property
@@ -109,8 +112,10 @@ class Flow(ABC):
 
     def unpack(self, state: Floats) -> tuple[Floats, ...]:
         """The arrays of ``shapes``, in their order, of states (..., N) with the packed axis last: (..., *shape)."""
-        parts = np.split(np.asarray(state), self._cuts[:-1], axis=-1)
-        return tuple(p.reshape(p.shape[:-1] + shape) for p, shape in zip(parts, self.shapes.values(), strict=True))
+        return tuple(
+            state[..., part].reshape(state.shape[:-1] + shape)
+            for part, shape in zip(self._parts, self.shapes.values(), strict=True)
+        )
 
     @abstractmethod
     def rhs(self, t: float, state: Floats) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine import variants
-from scansnap_core.engine.model import decode
+from scansnap_core.engine.model import Decoded, decoded, directions
 from scansnap_core.engine.model_names import PLAIN
 from scansnap_core.rules import check_choice
 from scansnap_core.theory import clocks, formulas, spectrum
@@ -53,29 +53,32 @@ class TrueFlow(Flow):
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
-        Y, Z, _ = self.unpack(state)
-        gradients = (self.variant or variants.plain)(self._batch, torch.from_numpy(Y), torch.from_numpy(Z))
-        parts = (
-            self.lr_y * gradients.Y.numpy(),
-            self.lr_z * gradients.Z.numpy(),
-            self.lr_z * self.class_weight * self.xi(Y, Z),
-        )
-        return np.concatenate([part.ravel() for part in parts])
+        return self._change(self._decoded(*self.unpack(state)[:2]), state)
 
     def xi(self, Y: Floats, Z: Floats) -> Floats:
         """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by projection on F; shape (K,)."""
-        return spectrum.xi(self.inputs(Z), self.g(Y, Z))
+        found = self._decoded(Y, Z)
+        return spectrum.xi(found.u.numpy(), found.g.numpy())
 
     def g(self, Y: Floats, Z: Floats) -> Floats:
         """g = Y (x_{T+1} - alpha_n) for every class n, as rows: shape (K, D) (Theorem 1)."""
-        return (self._errors(Y, Z) @ torch.from_numpy(Y).mT).numpy()
+        return self._decoded(Y, Z).g.numpy()
 
-    def _errors(self, Y: Floats, Z: Floats) -> torch.Tensor:
-        """x_{T+1} - alpha_n for every class n, as rows: shape (K, K + 1)."""
+    def _decoded(self, Y: Floats, Z: Floats) -> Decoded:
         batch = self._batch
         inputs = variants.plain_inputs if self.variant is None else self.variant.inputs
-        u = inputs(batch, torch.from_numpy(Z))
-        return batch.target - decode(u, torch.from_numpy(Y), batch.multiplicity).exp()
+        return decoded(inputs(batch, torch.from_numpy(Z)), batch.target, torch.from_numpy(Y), batch.multiplicity)
+
+    def _change(self, found: Decoded, state: Floats) -> Floats:
+        """d(state)/dt from a forward pass at the state."""
+        batch = self._batch
+        if self.variant is None:
+            dY, dZ = directions(found, batch.query, batch.weight, batch.multiplicity)
+        else:
+            dY, dZ = self.variant.directions(batch, torch.from_numpy(self.unpack(state)[1]), found)
+        xi = spectrum.xi(found.u.numpy(), found.g.numpy())
+        parts = (self.lr_y * dY.numpy(), self.lr_z * dZ.numpy(), self.lr_z * self.class_weight * xi)
+        return np.concatenate([part.ravel() for part in parts])
 
 
 class ModifiedFlow(TrueFlow):
@@ -102,11 +105,11 @@ class ModifiedFlow(TrueFlow):
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
-        Y, Z, _ = self.unpack(state)
-        F = self.inputs(Z)
-        error = self.class_weight * self._errors(Y, Z) / self._batch.multiplicity
+        found = self._decoded(*self.unpack(state)[:2])
+        F = found.u.numpy()
+        error = self.class_weight * found.error / self._batch.multiplicity
         removed = F.T @ spectrum.E_prime(spectrum.E(F)) @ error.numpy()
-        change = super().rhs(t, state)
+        change = self._change(found, state)
         change[: self._cuts[0]] -= self.lr_y * removed.ravel()
         return change
 

@@ -181,6 +181,8 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[
     ("change", "status", "verdict"),
     [
         ({}, "checked", "holds"),
+        ({"kind": "claim"}, "checked", "holds"),
+        ({"kind": "premise"}, "checked", "holds"),
         ({"tries": {"lemma_06": ["(1): si", "(1): sh"]}}, "derived", "holds"),
         ({"tries": {}}, "untouched", "untouched"),
         ({"tries": {}, "kind": "definition"}, "untouched", "untouched"),
@@ -193,6 +195,11 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[
 def test_the_verdict_is_that_of_its_trials(read: Any, change: dict[str, Any], status: str, verdict: str) -> None:
     (equation,) = read(ONE | change)
     assert (equation.status, equation.verdict) == (status, verdict)
+
+
+@pytest.mark.parametrize("kind", [equations.Equation, equations.Trial])
+def test_what_was_read_cannot_be_changed(kind: type) -> None:
+    assert vars(kind)["__dataclass_params__"].frozen
 
 
 def test_a_trial_knows_its_place(read: Any) -> None:

@@ -1,6 +1,7 @@
 """The card at a chapter's head: nothing on it that the chapter's ledger doesn't hold."""
 
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from scansnap_core.ledger import (
     Silent,
     display,
 )
+from scansnap_core.ledger.cards import rows_shown
 
 SILENT = Silent("not concerned", "It has no noise in it.")
 CARD = Card(
@@ -92,6 +94,22 @@ def test_a_card_is_shown_as_text_and_as_html(outputs: list[dict[str, Any]]) -> N
     assert r'<span class="math notranslate nohighlight">\(&lt;0\)</span>' in shown["text/html"]
     assert shown["text/html"].count("<dt>") == 4
     assert "<a " not in shown["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("page_id", "name", "rows"),
+    [("lemma_06", "as printed", 4), ("fig_04", "as printed", 4), ("one_path", "as stated here", 3)],
+)
+def test_what_wasnt_printed_isnt_called_so(outputs: list[dict[str, Any]], page_id: str, name: str, rows: int) -> None:
+    shown = concluded(outputs, CARD, page_id)
+    assert f"\n    {name}: " in shown["text/plain"]
+    assert shown["text/html"].count("<dt>") == rows
+    assert [row["of"] for row in shown[VERDICT_MIME]["card"]][:2] == ["as printed", "repaired"]
+
+
+def test_a_paper_prints_a_claim_in_words() -> None:
+    (row,) = rows_shown([{"of": "repaired", "word": "as printed", "says": "Where h is small."}], "claim")
+    assert row == {"of": "repaired", "word": "in the paper's words", "says": "Where h is small."}
 
 
 def test_a_repair_stands_beside_what_bears_it_out(outputs: list[dict[str, Any]]) -> None:
@@ -184,6 +202,34 @@ def test_what_is_refuted_can_be_called_upheld_by_no_card(outputs: list[dict[str,
         concluded(outputs, replace(BROKEN, repaired=None), repair="the other", judges="remark")
 
 
+def test_a_refuted_remark_is_not_what_the_verdict_rests_on(outputs: list[dict[str, Any]]) -> None:
+    opened = chapter(repair="the other")
+    opened.witness("numeric").refute(
+        "remark's error",
+        0.7,
+        "<=",
+        0.5,
+        control=0.2,
+        control_is="with exp(2Mh)",
+        place="Remark 1",
+        printed="$e^{Mh}$",
+        consequence="none",
+        repair="the other",
+        judges="remark",
+    )
+    with pytest.raises(BadInput, match="name a refutation of the claim itself"):
+        opened.conclude(replace(BROKEN, printed=Printed("remark's error", "It starts above zero.")))
+    opened.conclude(BROKEN)
+
+
 @pytest.mark.parametrize(("page_id", "word"), [("fig_04", "differs from the paper"), ("one_path", "fails as printed")])
 def test_figures_and_other_pages_have_cards_too(outputs: list[dict[str, Any]], page_id: str, word: str) -> None:
     assert concluded(outputs, BROKEN, page_id, repair="the other")[VERDICT_MIME]["card"][0]["word"] == word
+
+
+@pytest.mark.parametrize("module", ["cards", "certificates", "entries", "pages"])
+def test_what_is_recorded_cannot_be_changed(module: str) -> None:
+    members = vars(import_module(f"scansnap_core.ledger.{module}")).values()
+    kinds = [kind for kind in members if isinstance(kind, type) and is_dataclass(kind)]
+    assert kinds
+    assert [kind for kind in kinds if not vars(kind)["__dataclass_params__"].frozen] == []

@@ -119,6 +119,19 @@ def test_the_judges_of_the_same_room_come_first(tmp_path: Path) -> None:
     ]
 
 
+def test_a_room_within_a_room_has_its_own_judges(tmp_path: Path) -> None:
+    copy = write_tree(tmp_path)
+    for file, text in {
+        "tests/theory/law/test_closed.py": "",
+        "tests/theory/test_law.py": "from scansnap_core.theory.law import drift\n",
+        "tests/site/test_lab.py": "from scansnap_core.theory.law import closed, types\n",  # waits for a browser
+    }.items():
+        (copy / file).parent.mkdir(exist_ok=True)
+        (copy / file).write_text(text)
+    assert panels(copy, "theory.law.closed") == [["tests/theory/law/test_closed.py"]]
+    assert panels(copy, "theory.law.types") == [["tests/theory/test_law.py"]]  # no file names it
+
+
 @pytest.mark.parametrize("line", ["import subprocess", "from tests.sweeps.processes import wait_for"])
 def test_what_waits_for_processes_is_no_judge(tmp_path: Path, line: str) -> None:
     copy = write_tree(tmp_path, test=f"{line}\n{TEST}")

@@ -6,9 +6,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 import pytest
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
 
 from printing.chromium import find_browser
@@ -24,11 +26,11 @@ FLAGS = (
     "--disable-sync",
     f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {HOST}",  # what asks for another host is refused, and recorded
 )
-WIDE, NARROW = 1280, 390
+WIDE, NARROW = 1400, 390
 # The window reports a change to its listeners in the order in which they came, so the theme's script has answered it.
-LISTEN_FOR_DARK = """() => {
+LISTEN_FOR_COLOURS = """() => {
   const dark = matchMedia('(prefers-color-scheme: dark)');
-  window.darkened = new Promise(done => dark.addEventListener('change', done, { once: true }));
+  window.recoloured = new Promise(done => dark.addEventListener('change', done, { once: true }));
 }"""
 DETECTORS = Path(__file__).with_name("detectors.js").read_text(encoding="utf8").strip()
 
@@ -56,13 +58,19 @@ def open_browser(path: str) -> Iterator[BrowserContext]:
 
 
 def faults(browser: BrowserContext, url: str) -> list[str]:
-    """Load a page once and look at it wide, narrow, and in dark colours: all that is wrong with it."""
+    """Load a page once and look at it wide and light, then narrow and dark: all that is wrong with it."""
     found: list[str] = []
     page = browser.new_page()
 
     def look(*detectors: str) -> None:
         for detector in detectors:
             found.extend(page.evaluate(f"{DETECTORS}.{detector}()"))
+
+    def turn(width: int, height: int, colours: Literal["light", "dark"]) -> None:
+        page.set_viewport_size({"width": width, "height": height})
+        page.evaluate(LISTEN_FOR_COLOURS)
+        page.emulate_media(color_scheme=colours)
+        page.evaluate("() => recoloured")
 
     try:
         record_events(page, found)
@@ -72,12 +80,12 @@ def faults(browser: BrowserContext, url: str) -> list[str]:
         page.add_style_tag(content="* { transition: none !important }")
         page.evaluate("async () => { await window.MathJax?.startup?.promise; await document.fonts.ready; }")
         look("texErrors", "imagesWithoutAlt", "overflow", "faintText")
-        page.set_viewport_size({"width": NARROW, "height": 844})
-        look("overflow")
-        page.evaluate(LISTEN_FOR_DARK)
-        page.emulate_media(color_scheme="dark")
-        page.evaluate("() => darkened")
-        look("notDark", "faintText")
+        turn(NARROW, 844, "dark")
+        look("overflow", "notDark", "faintText")
+        page.evaluate(AXE_SCRIPT)
+        look("flatten", "violations")
+        turn(WIDE, 900, "light")
+        look("violations")
     finally:
         page.close()
     return found

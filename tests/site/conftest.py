@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from filelock import FileLock
 from playwright.sync_api import BrowserContext, Page
 
 from tests.site.browser import HOST, browser_or_skip, open_browser
@@ -32,12 +34,17 @@ def browser() -> Iterator[BrowserContext]:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The book's HTML, built with warnings as errors."""
-    output = tmp_path_factory.mktemp("site")
-    builder = Path(sys.executable).with_name("jupyter-book")
-    options = ["--path-output", str(output), "-W", "-n", "--keep-going", "--quiet"]
-    built = subprocess.run([builder, "build", ROOT, *options], capture_output=True, text=True)
-    assert built.returncode == 0, built.stderr
+    """The book's HTML, built with warnings as errors: once, for all processes that share the tests."""
+    base = tmp_path_factory.getbasetemp()
+    output = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
+    said = output / "said"
+    with FileLock(f"{output}.lock"):
+        if not said.exists():
+            builder = Path(sys.executable).with_name("jupyter-book")
+            options = ["--path-output", str(output), "-W", "-n", "--keep-going", "--quiet"]
+            built = subprocess.run([builder, "build", ROOT, *options], capture_output=True, text=True)
+            said.write_text((built.stderr or "it failed") if built.returncode else "")
+    assert said.read_text() == ""
     return output / "_build" / "html"
 
 

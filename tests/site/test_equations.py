@@ -12,6 +12,8 @@ from docutils import nodes
 from docutils.utils import new_document
 
 from scansnap_core.book.equations import Equation, Trial, read_equations
+from scansnap_core.book.errata import Erratum, read_errata
+from scansnap_core.book.errata_index import by_equation
 from scansnap_core.ledger import read_pages
 from tests.site.book import ROOT
 
@@ -19,12 +21,15 @@ LEMMA = read_pages(ROOT)["lemma_06"]
 ENTRY = {"witness": "numeric", "what": "size *of* $h^*$ <b>", "condition": "", "repair": ""}
 
 
+ERRATUM = Erratum("E3", "slip", "none", ())
+
+
 def equation(number: int, *trials: Trial, unsure: str = "") -> Equation:
     return Equation(number, "Sec. 1", "step", LEMMA, "x^2", trials, unsure)
 
 
 def drawn(*equations: Equation) -> str:
-    return extension.page(list(equations), lambda page_id: f"{page_id}.html")
+    return extension.page(list(equations), {7: [ERRATUM]}, lambda page_id: f"{page_id}.html")
 
 
 def test_an_untouched_equation_is_red_and_counted() -> None:
@@ -45,6 +50,7 @@ def test_an_equation_shows_its_formula_its_trials_and_what_is_unsure() -> None:
     assert "Repair: twice." in page
     assert "fails as printed" in page
     assert "a sign" in page
+    assert 'fails as printed</span> · erratum <a class="ss-number" href="errata.html#e3">E3</a> · ' in page
 
 
 def test_checks_get_their_ids_in_their_order() -> None:
@@ -82,6 +88,20 @@ def test_links_lead_to_the_cells_that_try_the_equations(site: Path) -> None:
         head = re.search(r'<span class="ss-what">(.*?)</span></p>', places[1], re.DOTALL)
         assert head, (trial.page.id, trial.anchor)
         assert text_of(head[1]) == " ".join(trial.entry["what"].split())
+
+
+def test_equations_with_an_erratum_link_it_and_it_links_them(site: Path) -> None:
+    page = (site / "chapters" / "equations.html").read_text(encoding="utf8")
+    linked = {
+        int(number): re.findall(r'href="errata\.html#e\d+">(E\d+)</a>', section)
+        for number, section in re.findall(r'id="eq-(\d+)"(.*?)(?=id="eq-|</article>)', page, re.DOTALL)
+    }
+    found = by_equation(read_errata(ROOT), read_equations(ROOT))
+    assert {number: links for number, links in linked.items() if links} == {
+        number: [erratum.number for erratum in errata] for number, errata in found.items()
+    }
+    index = (site / "chapters" / "errata.html").read_text(encoding="utf8").partition("ss-errata-index")[2]
+    assert set(re.findall(r'href="equations\.html#eq-(\d+)"', index.partition("</ul>")[0])) == set(map(str, found))
 
 
 def test_the_code_page_leads_to_the_equations(site: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from scansnap_core.data.datasets import with_overlap
 from scansnap_core.engine.training import train
 from scansnap_core.theory import clocks, dynamics, flows, formulas, measures
 from scansnap_core.theory.functions import function_of
+from scansnap_core.theory.law import memory, predict
 from scansnap_core.theory.solving import solve
 from tests.site.book import ROOT
 from tests.site.lab_page import FIELDS, drawn, first
@@ -51,6 +53,11 @@ SETTINGS = [
     "K=10&M=102&w=10,9,8,7,6,5,4,3,2,1&rho=0.01&etaY=1&etaZ=1&n=10&dyn=ideal",
     "K=10&M=1000&w=1,1.1,1.2,1.3,1.4&rho=0.2&beyond=1&etaY=10&etaZ=10&dyn=update26",
     "K=10&M=100000&w=1,0.1&rho=0.005&etaY=0.5&etaZ=0.05&dyn=ideal",
+    "K=2&M=4&w=1&rho=0.3&etaY=1&etaZ=1&dyn=law",
+    "K=2&M=100000&w=1,0.8,0.5&rho=0.002&etaY=0.1&etaZ=10&dyn=law",
+    "K=3&M=1000&w=100,0.01&rho=0.99&beyond=1&etaY=10&etaZ=0.001&dyn=law",
+    "K=5&M=2000&w=3,2,1&rho=0.04&etaY=1&etaZ=1&dyn=law",
+    "K=10&M=102&w=10,9,8,7,6,5,4,3,2,1&rho=0.01&etaY=1&etaZ=10&n=10&dyn=law",
 ]
 
 
@@ -72,14 +79,18 @@ def expected(address: str, times: tuple[float, ...]) -> dict[str, list[Any]]:
     first = 1 + int(np.argmax(weights))
     for dyn in dict.fromkeys((texts["dyn"], "true")):
         lr_y, lr_z = float(texts["etaY"]), float(texts["etaZ"])
-        method = "LSODA" if lr_z > 3 * lr_y else "DOP853"  # the faster one, stiff or not
-        path = solve(FLOWS[dyn](classes, lr_y, lr_z), list(times), method=method, rtol=1e-9)
+        if dyn == "law":
+            with patch.object(memory, "RTOL", 1e-10):
+                path = predict(classes, lr_y, lr_z, list(times))
+        else:
+            method = "LSODA" if lr_z > 3 * lr_y else "DOP853"  # the faster one, stiff or not
+            path = solve(FLOWS[dyn](classes, lr_y, lr_z), list(times), method=method, rtol=1e-9)
         z = path.Z.isel(query=0).sel(token=own).values.T
         c = measures.attention(path.Z, classes)
         curves["z"] += list(z)
         curves["entropy"].append(measures.entropy(c, classes).values[:, n])
         curves["chi"].append(measures.growth_factor(z[first], 0.0))
-        if dyn == texts["dyn"]:
+        if dyn == texts["dyn"] != "law":  # which has no B
             f = classes.compact.probs[n, own] / np.linalg.norm(classes.compact.probs[n])
             B = path.B.values[:, n]
             lower = function_of(formulas.chi_lower, (formulas.f_0, formulas.B_))(f[first], B)
@@ -161,6 +172,23 @@ def test_another_exponent_in_gamma_is_noticed(show: Callable[..., Page]) -> None
     wrong = script.replace("gamma: (h, M) => h*", "gamma: (h, M) => Math.pow(h, 1.001)*")
     assert wrong != script
     assert any(miss.startswith("z") for miss in misses(show(SETTINGS[7], wrong), SETTINGS[7]))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("mean[i] = a > 0 ? state[H + i] / a : f[i];", "mean[i] = f[i];"),  # a decoder that remembers nothing
+        ("- (K - 2) * r * b", "- (K - 3) * r * b"),
+        ("(K - 2) * b * other", "(K - 1) * b * other"),
+        ("(etaZ / K) * (i ? 1 : K) * f[i] * (g[i]", "(etaZ / K) * f[i] * (g[i]"),
+    ],
+)
+def test_another_law_is_noticed(right: str, wrong: str, show: Callable[..., Page]) -> None:
+    address, head = "K=5&M=2000&w=3,2,1&rho=0.04&etaY=1&etaZ=1&dyn=law", "function lawFlow"
+    before, found, law = lab_script(ROOT).partition(head)
+    assert right in law
+    page = show(address, before + found + law.replace(right, wrong, 1))
+    assert any(miss.startswith("z") for miss in misses(page, address))
 
 
 # -- SGD -------------------------------------------------------------------------------------------------------------

@@ -25,13 +25,13 @@ BAD_ADDRESSES = {
     "w=": ("w", "Write 1 to 10 numbers"),
     "rho=0": ("rho", "without overlap no token is shared"),
     "rho=1.5": ("rho", "lie between 0 and 1"),
-    "rho=0.5": ("rho", "outside Assumption 2, which for K = 2 asks for ρ < 0.5"),
+    "rho=0.5": ("rho", "breaks the upper bound of Assumption 2, ρ < 0.5 for K = 2"),
     "etaY=0": ("etaY", "η_Y = 0: a learning rate is positive; choose 0.1 to 10"),
     "etaZ=-1": ("etaZ", "a learning rate is positive"),
     "etaZ=1e9": ("etaZ", "choose 0.001 to 10"),
     "dyn=sgd&T=1": ("T", "T = 1: choose a whole number from 2 to 1024, or inf"),
     "dyn=sgd&B=0": ("B", "B = 0: choose a whole number from 1 to 1024"),
-    "dyn=adam": ("dyn", "“adam” isn't a choice; choose ideal, update26, true, sgd"),
+    "dyn=adam": ("dyn", "“adam” isn't a choice; choose ideal, update26, true, law, sgd"),
     "n=3": (None, "Class 3 isn't one of the 2; choose 1 to 2"),
     "t=-2": (None, "t"),
     "q=1": (None, "The address says “q=1”, which the lab can't read"),
@@ -53,7 +53,9 @@ def test_bad_input_gets_a_sentence_and_leaves_the_picture(address: str, show: Ca
     )
     if key:
         assert first(page, f"[data-field={key}] [aria-invalid=true]").count() == 1
-        assert "last sound setting" in first(page, ".ss-lab-view > .ss-lab-fault").inner_text()
+        said = first(page, ".ss-lab-view > .ss-lab-fault").inner_text()
+        assert "last sound setting: K = 2, M = 1000, ρ = 0.3, η_Y = 1, η_Z = 1." in said
+        assert first(page, ".ss-lab-status").evaluate("e => getComputedStyle(e).filter") == "grayscale(1)"
     assert drawn(page) == before
 
 
@@ -99,6 +101,38 @@ def test_keyboard_alone(show: Callable[..., Page]) -> None:
     )
 
 
+def test_more_classes_lower_the_overlap_and_say_so(show: Callable[..., Page]) -> None:
+    page = show("")
+    number, overlap = first(page, "[data-field=K] [type=text]"), first(page, "[data-field=rho] [type=text]")
+    told, status = first(page, "[data-field=rho] .ss-lab-fault"), first(page, ".ss-lab-status")
+    assert "ρ < 0.5 (met) and ρ ≥ 6/√M = 0.19 (met)." in status.inner_text()
+    number.fill("10")
+    page.wait_for_function("document.querySelector('.ss-lab').lab.picture.settings.K === 10")
+    assert overlap.input_value() == "0.01"
+    assert overlap.get_attribute("aria-invalid") == "false"
+    assert told.inner_text() == "Lowered from 0.3: Assumption 2 asks for ρ < 0.0111."
+    assert "ρ < 0.0111 (met) and ρ ≥ 6/√M = 0.19 (not met); both at once need M > 292000." in status.inner_text()
+    number.fill("2")
+    assert (overlap.input_value(), told.inner_text()) == ("0.3", "")
+
+
+def test_each_curve_looks_unlike_the_others_and_is_named(show: Callable[..., Page]) -> None:
+    page = show("K=2&w=1,0.9,0.8,0.7,0.6,0.5,0.4,0.3,0.2,0.1&dyn=ideal")
+    for chart in first(page, ".ss-lab-chart:has(.ss-lab-plot)").all():
+        samples = chart.locator(".ss-lab-legend path").evaluate_all(
+            "all => all.map(e => [e.getAttribute('stroke'), e.getAttribute('stroke-dasharray')].join())"
+        )
+        assert len(set(samples)) == len(samples) >= 2
+
+
+def test_numbers_as_long_as_the_ranges_fit_their_fields(show: Callable[..., Page]) -> None:
+    page = show("M=100000")
+    for text in ("100000", "1000000"):
+        field = first(page, "[data-field=M] [type=text]")
+        field.fill(text)
+        assert field.evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
 DRAG = """async () => {
   const root = document.querySelector('.ss-lab');
   const slider = root.querySelector('[data-field=etaY] [type=range]');
@@ -119,7 +153,7 @@ DRAG = """async () => {
 }"""
 
 
-@pytest.mark.parametrize("dyn", ["ideal", "update26", "true"])
+@pytest.mark.parametrize("dyn", ["ideal", "update26", "true", "law"])
 def test_a_dragged_slider_is_answered_at_once(dyn: str, show: Callable[..., Page]) -> None:
     page = show(f"K=10&M=102&w=10,9,8,7,6,5,4,3,2,1&rho=0.01&etaZ=10&dyn={dyn}")  # the largest system, 101 tokens
     assert np.quantile(page.evaluate(DRAG), 0.25) < 100  # milliseconds; other processes may delay any single answer

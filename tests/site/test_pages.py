@@ -188,21 +188,30 @@ BAD_PAGES = {
     "TeX error": MATHJAX + r'<span class="math">\(\frac{1}\)</span>',
     "unknown TeX command": MATHJAX + r'<span class="math">\(\nosuchcommand\)</span>',
     "mathematics not set": r'<span class="math">\(x\)</span>',
-    "in a window of 1280": '<div style="width: 1300px">wide</div>',
-    "in a window of 390": '<div style="width: 400px">wide</div>',
+    "px wide in a window of 1400": '<div style="width: 1500px">wide</div>',
+    "px wide in a window of 390": '<div style="width: 400px">wide</div>',
     "image without alternative text": '<img alt="" src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">',
     "faint text": '<p style="color: #777; background: #888">faint</p>',
     "light background in dark mode": "<style>:root body {background: white; color: black}</style>",
+    "axe-core, button-name (critical) in a window of 1400": "<button></button>",
+    "axe-core, color-contrast (serious) in a window of 390": (
+        '</article><p style="color: #777; background: #888">faint</p><article>'
+    ),
+    "axe-core, heading-order (moderate) in a window of 390": "<h4>Too deep</h4>",
+    "axe-core, empty-table-header (minor)": "<table><tr><th></th><th>x</th></tr><tr><td>1</td><td>2</td></tr></table>",
+    "axe-core, scrollable-region-focusable (serious) in a window of 390": (
+        '<div style="overflow: auto; width: 350px; height: 90px"><p style="width: 700px; height: 300px">wide</p></div>'
+    ),
 }
 GOOD_PAGE = MATHJAX + r'<p>Text, <span class="math">\(\boldsymbol{x}\)</span></p><div style="width: 300px">narrow</div>'
 
 
-PAGE = """<!doctype html><title>A page</title><link rel="icon" href="data:,">
+PAGE = """<!doctype html><html lang="en"><title>A page</title><link rel="icon" href="data:,">
 <style>
   body { background: white; color: black }
   @media (prefers-color-scheme: dark) { body { background: black; color: white } }
 </style>
-<article>BODY</article>"""
+<main><h1>A page</h1><article>BODY</article></main>"""
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from scansnap_core.theory.certify import (
     gamma_ball,
     h_ball,
     lambert,
+    nonnegative_between,
     nonnegative_coefficients,
     normal_form,
     positive,
@@ -138,6 +139,18 @@ def test_decisions() -> None:
 def test_coefficients() -> None:
     assert nonnegative_coefficients((u + v) ** 2 - 2 * u * v, u, v).proved
     assert nonnegative_coefficients((u - v) ** 2, u, v).gap == "the coefficient of u*v is -2"
+
+
+def test_a_polynomial_between_two_numbers() -> None:
+    square = [1, -4, 4]
+    assert nonnegative_between(square, 0, 1)
+    assert nonnegative_between([-3, 1], 3, 4)
+    assert not nonnegative_between([-3, 1], 2, 4)
+    below = [Fraction(1, 4) - Fraction(1, 10**6), -1, 1]
+    assert nonnegative_between(below, 0, Fraction(499, 1000))
+    assert not nonnegative_between(below, 0, 1)
+    irrational = nonnegative_between([4, 0, -4, 0, 1], 0, 2)  # (x^2 - 2)^2, whose zero no halving meets
+    assert irrational.gap.startswith("undecided from")
 
 
 def test_equal_overlaps_of_every_size() -> None:

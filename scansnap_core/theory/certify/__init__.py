@@ -13,7 +13,13 @@ with needs("proofs"):
     from scansnap_core.theory.certify.branches import lambert
     from scansnap_core.theory.certify.enclosures import Gamma_ball, enclose_ode, gamma_ball, h_ball
     from scansnap_core.theory.certify.overlaps import as_pair, normal_form, vanishes
-    from scansnap_core.theory.certify.polynomials import cleared, decide, nonnegative_coefficients, positive_on_ray
+    from scansnap_core.theory.certify.polynomials import (
+        cleared,
+        decide,
+        nonnegative_between,
+        nonnegative_coefficients,
+        positive_on_ray,
+    )
 
 __all__ = [
     "Gamma_ball",
@@ -26,6 +32,7 @@ __all__ = [
     "gamma_ball",
     "h_ball",
     "lambert",
+    "nonnegative_between",
     "nonnegative_coefficients",
     "normal_form",
     "positive",

@@ -64,8 +64,10 @@ def positive(
     symbols = list(box)
     with ctx.workprec(precision):
         whole = [_ends(symbol, *box[symbol]) for symbol in symbols]
-        value = compiled(expression, symbols)
-        slopes = [compiled(sp.diff(expression, symbol), symbols) for symbol in symbols]
+        letters = [sp.Dummy(symbol.name) for symbol in symbols]  # of no known sign, on which sp.diff would dwell
+        plain = sp.sympify(expression).xreplace(dict(zip(symbols, letters, strict=True)))
+        value = compiled(plain, letters)
+        slopes = [compiled(sp.diff(plain, letter), letters) for letter in letters]
         return _cover(value, slopes, symbols, whole, budget)
 
 

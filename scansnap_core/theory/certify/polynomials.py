@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import sympy as sp
 import z3
+from flint import fmpq, fmpq_poly
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger import Certificate
@@ -150,6 +152,65 @@ def nonnegative_coefficients(expression: sp.Expr, *variables: sp.Symbol) -> Cert
             monomial = sp.prod(v**p for v, p in zip(variables, powers, strict=True))
             return Certificate("algebra", False, "coefficients", f"the coefficient of {monomial} is {coefficient}")
     return Certificate("algebra", True, f"{len(terms)} coefficients, none negative")
+
+
+def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Certificate:
+    """Certify that a polynomial in one variable is not negative between two rational numbers.
+
+    (1 + x)^n P((low + high x)/(1 + x)) runs over the interval as x runs from 0 on. Where none of its coefficients is
+    negative, P isn't either; otherwise the interval is halved.
+
+    Parameters
+    ----------
+    coefficients
+        Rational numbers, the constant first.
+    low, high
+        Rational numbers.
+
+    Returns
+    -------
+    Certificate
+        Its gap is a point at which the polynomial is negative, or an interval too short to be halved again.
+
+    Examples
+    --------
+    >>> nonnegative_between([1, -4, 4], 0, 1).proved
+    True
+    >>> nonnegative_between([1, -4, 3], 0, 1).gap
+    '-1/4 at 1/2'
+    """
+    polynomial = fmpq_poly([_rational(number) for number in coefficients])
+    waiting, parts = [(_rational(low), _rational(high))], 0
+    shortest = (_rational(high) - _rational(low)) / 2**40
+    while waiting:
+        first, last = waiting.pop()
+        parts += 1
+        middle = (first + last) / 2
+        if polynomial(middle) < 0:
+            return Certificate("algebra", False, "coefficients", f"{polynomial(middle)} at {middle}")
+        if all(number >= 0 for number in _on_a_ray(polynomial, first, last)):
+            continue
+        if last - first < shortest:
+            return Certificate("algebra", False, "coefficients", f"undecided from {first} to {last}")
+        waiting += [(middle, last), (first, middle)]
+    return Certificate("algebra", True, f"coefficients on {parts} {'interval' if parts == 1 else 'intervals'}")
+
+
+def _rational(number: Any) -> fmpq:
+    if isinstance(number, fmpq):
+        return number
+    exact = sp.Rational(number)
+    return fmpq(int(exact.p), int(exact.q))
+
+
+def _on_a_ray(polynomial: fmpq_poly, first: fmpq, last: fmpq) -> list[fmpq]:
+    """The coefficients of (1 + x)^n P((first + last x)/(1 + x)), by Horner's rule."""
+    moved = polynomial(fmpq_poly([first, last - first])).coeffs()
+    result, power = fmpq_poly([moved[-1]]), fmpq_poly([1])
+    for coefficient in reversed(moved[:-1]):
+        power *= fmpq_poly([1, 1])
+        result = fmpq_poly([0, 1]) * result + coefficient * power
+    return list(result.coeffs())
 
 
 def positive_on_ray(expression: sp.Expr, variable: sp.Symbol, start: Any) -> Certificate:

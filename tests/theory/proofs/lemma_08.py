@@ -63,6 +63,14 @@ def omega_0_printed(c):
     )
 
 
+def omega_0_alone(exponent):
+    """omega_0 M^0.99 ln M falls as M grows (above), and passes 1 within 1e-9 of log_2 M = exponent."""
+    near = sp.Rational(1, 10**9)
+    ends = [lower_edge(2 ** (exponent + side)) for side in (-near, near)]
+    value = first / y * sp.exp(-log_M / 100) - 1
+    return all_of(above_1_before=at(value, {u: ends[0]}, 500), below_1_after=at(-value, {u: ends[1]}, 500))
+
+
 def small_from(vocabulary, size):
     """omega_0 < size from a vocabulary on: omega_0 ln M rises with u up to 1, and ln M falls."""
     return all_of(
@@ -90,6 +98,17 @@ def omega_1_ceiling(c):
         reached_within_1_percent=at(
             second - c * sp.Rational(99, 100) * sp.log(log_M), {u: upper_edge(sp.Rational(967, 100))}
         ),
+    )
+
+
+def changes_sign(vocabulary):
+    """u_1 < ln M up to this M and > from a thousandth later on; from u = 3 on M e^-u = e^-u + 1/u < 1."""
+    later = upper_edge(vocabulary + sp.Rational(1, 1000))
+    return all_of(
+        they_meet_at_u_1=is_zero(M_of_u.subs(u, 1) - 1 - sp.E),
+        negative=positive(-second, {u: (1, upper_edge(vocabulary))}),
+        positive_later=positive(second, {u: (later, 3)}),
+        tail=at(1 - sp.exp(-u) - 1 / u, {u: 3}),
     )
 
 
@@ -162,12 +181,30 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         "",
     ),
     (
+        "With the constant 1 that holds from $M = 2^{100}$ on, up to $10^{-9}$ in $\\log_2 M$",
+        omega_0_alone,
+        100,
+        99,
+        "from $2^{99}$ on",
+        "all real $M \\ge 100$",
+        "$\\omega_0 M^{0.99}\\ln M$ falls, above",
+    ),
+    (
         "$\\omega_0 < 0.01$",
         lambda vocabulary: small_from(vocabulary, hundredth),
         52,
         51,
         "from $M = 51$ on",
         "all real $M \\ge 52$",
+        "",
+    ),
+    (
+        "$\\omega_1 < 0$ for $1 + e \\le M \\le 3.857$, and $\\omega_1 > 0$ from $M = 3.858$ on",
+        changes_sign,
+        sp.Rational(3857, 1000),
+        sp.Rational(3858, 1000),
+        "$\\omega_1 < 0$ up to $M = 3.858$",
+        "all real $M \\ge 1 + e$ but for $3.857 < M < 3.858$",
         "",
     ),
     (

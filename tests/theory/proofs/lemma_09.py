@@ -153,6 +153,42 @@ def one_constant_for(logarithm):
 
 
 # %% hide
+def short_logarithm(c):
+    """gamma tau <= (1 - 1/M)^2 u (1 + x/e^u), x = (M - 1) u, and u <= ln(M tau) <= (1 + 1/p) ln tau.
+
+    x e^-u falls with u, so tau = M, where e^u = M^2 + 1 - x, is the worst; ln(M^2 + 1) <= 2 ln M + 1/10^4.
+    """
+    x, e = sp.symbols("x e", positive=True)
+    known, most = (x >= 1, e >= 1, m >= 1), 2 * L + sp.Rational(1, 10**4)
+    at_M = 1 + most / (sp.exp(L) - most)
+    shares = gamma_of_u * tau_u / squared - u * (sp.exp(u) - 1 + m * u) / (m + sp.exp(u))
+    return all_of(
+        gamma_tau=sp.simplify(shares) == 0,
+        without_M=decide((e - 1 + x) * e <= (m + e) * (e + x), *known),
+        e_to_the_u_at_most_M_tau=decide(e - 1 + x >= e, *known),
+        to_1000=positive(c - (1 - sp.exp(-L)) ** 2 * at_M, {L: (sp.log(100), sp.log(1000))}),
+        beyond_where_ln_M_over_M_falls=at(c - at_M, {L: sp.log(1000)}),
+    )
+
+
+def recursion_s_first_stage_from(vocabulary):
+    """A lead of 1/3 steps (Lemma 7) is inside the room that (52) leaves if M >= 8, or eta_Y <= 0.9.
+
+    Else two steps at most fit below ln M < ln 8, and one of them is at most 1.
+    """
+    low = sp.Rational(9, 10)
+    room, rate = tau_u.subs(u, sp.log(m)) - sp.log(m + 1), low + share * (sp.log(M) / 2 - low)
+    two_steps = rate + rate * M / (M - 1 + sp.exp(rate))
+    return all_of(
+        two_steps=positive(sp.log(M - 1) - two_steps, {M: (vocabulary, 8), share: (0, 1)}),
+        no_third=at(3 * low - sp.log(8), {}),
+        from_8=at(room - sp.Rational(1, 3), {m: 7}),
+        small_rates=at(room - low / 3, {m: vocabulary - 1}),
+        room_times_M_rises_faster=at(1 - sp.log(1 + 1 / m) - sp.Rational(1, 3), {m: vocabulary - 1}),
+    )
+
+
+# %% hide
 for what, procedure, claim, control, control_is, region, assumptions in (
     (
         "$h \\le \\eta_Y t/(MK)$ and $\\gamma \\le (1-1/M)^2\\,\\eta_Y t/K$, constant 1",
@@ -243,6 +279,24 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         "from $M = 18$ on",
         "all real $M \\ge 19$",
         "",
+    ),
+    (
+        "From $\\tau = \\eta_Y t/K \\ge M^p$ on the short one will do: $\\gamma\\tau \\le 1.1(1+\\frac1p)\\ln\\tau$",
+        short_logarithm,
+        sp.Rational(11, 10),
+        sp.Rational(104, 100),
+        "1.04 for 1.1",
+        "all real $M \\ge 100$, $p \\ge 1$, all $K$ and $\\eta_Y$",
+        "$u e^{-u}$ falls from 1 on",
+    ),
+    (
+        "First stage for the recursion: $e^{Mh^*(s)} \\le M-1$ for $s \\le \\ln(M)/\\eta_Y$",
+        recursion_s_first_stage_from,
+        7,
+        6,
+        "from $M = 6$ on",
+        "all real $M \\ge 7$, $0 < \\eta_Y \\le 1$",
+        "Lemma 7",
     ),
     (
         "No constant serves for $\\ln(\\eta_Y t/K)$: at $t_b$ $\\gamma\\eta_Y t/K$ over it tends to $\\infty$ with $M$",

@@ -1,7 +1,7 @@
 import sympy as sp
 
 from scansnap_core.ledger import Chapter, all_of
-from scansnap_core.theory.certify import at, decide, positive
+from scansnap_core.theory.certify import at, cleared, decide, positive
 from scansnap_core.theory.formulas import M, eta_Y, h_, h_rate
 
 proved = Chapter("lemma_11").witness("proved")
@@ -36,6 +36,24 @@ def elasticity_below(c):
         rises_with_m=decide(c * m >= (m + 1) / 8, m >= 1),
         beyond=positive(1 + c * sp.log(2) - without_m, {odds: (split, far_v)}),
         far=at(c * sp.log(2) - odds * sp.exp(-odds), {odds: far_v}),
+        reached_within_1_percent=at(S.subs({e: m, u: sp.log(m)}) - (1 + c * sp.log(m + 1)) * 99 / 100, {m: 10**200}),
+    )
+
+
+def second_regime(share):
+    """From `share` of 2 u_1 on e^u >= k (M-1) u, k = 2 share - 1, so that g's elasticity is at most 1 + 1/k there.
+
+    Where e^u = k (M-1) u on the rising side, u <= u_1, and (45) is there by then. From share N to N then (1/share)^S
+    at most, which is convex in the deviation. From 2 u_1 itself on the elasticity is at most 2.
+    """
+    e, m, u, k = sp.symbols("e m u k", positive=True)
+    S, kept = (e - 1 + m * u) * e / (m + e) ** 2, 2 * share - 1
+    return all_of(
+        time_at_the_crossing=sp.simplify((e - 1 + m * u - (1 + kept) * m * u).subs(e, kept * m * u)) == -1,
+        elasticity=decide(cleared(1 + 1 / k - S) >= 0, e >= k * m * u, m >= 1),
+        before=at(1 + 3 * (1 - share) - sp.exp(-(1 + 1 / kept) * sp.log(share)), {}),
+        elasticity_at_most_2=decide(cleared(2 - S) >= 0, e >= m * u, m >= 1),
+        after=decide(1 - alpha_letter**3 <= 3 * (1 / alpha_letter - 1), alpha_letter > 0, alpha_letter <= 1),
     )
 
 
@@ -56,4 +74,13 @@ proved.prove(
     control_is="0.24 for $\\frac14$",
     region="every real $M \\ge 2$, every $h > 0$",
     assumptions="$v\\,e^{-v}$ falls from 1 on",
+)
+proved.prove(
+    "Second regime: $\\sigma' \\le 3\\Delta/\\bar N$ for $\\Delta \\le \\bar N/10$; 2 as it tends to 0",
+    second_regime,
+    sp.Rational(9, 10),
+    control=sp.Rational(8, 10),
+    control_is="$\\Delta \\le \\bar N/5$",
+    region="every real $M \\ge 1 + e$, $\\eta_Y > 0$, $\\eta_Y\\bar N \\ge 2(1+\\omega_1)\\ln M$",
+    assumptions="Lemma 8; $e^u/u$ rises from $u = 1$ on",
 )

@@ -31,6 +31,24 @@ def entries(bound):
     )
 
 
+def off_the_diagonal(part):
+    """Twice an entry is its form at (e_n + e_n')/sqrt 2 less the one at (e_n - e_n')/sqrt 2, where E is e and -e.
+
+    Upwards the first is a mean of shift, below its chord, and the second at least shift(-e). Downwards E^2 >= 0 entry
+    by entry, so that only E^3/(I + E) counts: half the spread of its eigenvalues.
+    """
+    e, bound, cube = sp.Symbol("e", nonnegative=True), edge**2 / (1 - edge**2), x_17**3 / (1 + x_17)
+    above, below = edge**3 / (1 + edge), edge**3 / (1 - edge)
+    return all_of(
+        chord=diagonal(bound),
+        shift_is_convex=sp.simplify(sp.diff(shift, x_17, 2) - 2 / (1 + x_17) ** 3) == 0,
+        upwards=decide(cleared(2 * part * bound - bound * (1 - e) + shift.subs(x_17, -e)) >= 0, edge < 1, e < 1),
+        what_is_left_downwards=sp.simplify(cube + shift - x_17**2) == 0,
+        eigenvalues=decide(sp.And(cleared(above - cube) >= 0, cleared(cube + below) >= 0), *inside_17),
+        half_the_spread=sp.simplify((above + below) / 2 - edge * bound) == 0,
+    )
+
+
 proved.prove(
     "$|E'_{n'n} - E_{nn'}| \\le \\lambda_1^2/(1-|\\lambda_1|)$",
     printed,
@@ -48,4 +66,13 @@ proved.prove(
     control_is="$\\lambda_1^2$",
     region="every $K$, every such $E$ with a zero diagonal",
     assumptions="Lemma 14; rows of $U$ of length 1",
+)
+proved.prove(
+    "Off the diagonal $-|\\lambda_1|\\,C \\le E_{nn'} - E'_{n'n} \\le \\frac12 C$, $C = \\lambda_1^2/(1-\\lambda_1^2)$",
+    off_the_diagonal,
+    sp.Rational(1, 2),
+    control=sp.Rational(49, 100),
+    control_is="0.49 for $\\frac12$",
+    region="every $K$, every such $E \\ge 0$",
+    assumptions="Lemma 14; a mean of a convex function is between its value at the mean and its chord",
 )

@@ -1,7 +1,7 @@
 import sympy as sp
 
 from scansnap_core.ledger import Chapter, all_of
-from scansnap_core.theory.certify import vanishes
+from scansnap_core.theory.certify import decide, positive, vanishes
 from scansnap_core.theory.certify.overlaps import E_prime_word, E_word
 
 proved = Chapter("theorem_5").witness("proved")
@@ -29,4 +29,31 @@ proved.prove(
     control_is="App. D.1's sign of $E'$",
     region="every $K$, $M$, $\\eta_Y$, every order of the classes, every $F$ with independent columns",
     assumptions="$Y(0) = 0$, Lemma 5 for $\\bar w_n$",
+)
+
+
+# %% hide
+def narrow_bound(factor):
+    """Both tails at y = sqrt(factor L/mu) <= 1, mu = N/K, L = ln(2K/delta) >= ln 4, by Chernoff: at most 2 e^-L.
+
+    With E = mu y^2 the upper rate is at least (E - y)/(2 + 2y/3), half a step too few, and the lower one at least
+    (E - 2y(1 - y))/2, the ceiling too few. Both fall short of E/factor by less as E grows.
+    """
+    y = sp.Symbol("y", nonnegative=True)
+    E = factor * sp.log(4)
+    above, below = (E - y) / (2 + 2 * y / 3), (E - 2 * y * (1 - y)) / 2
+    return all_of(
+        worst_at_the_least_E=decide((2 + 2 * y / 3) <= factor, y <= 1),
+        both_tails=positive(2 - sp.exp(E / factor - above) - sp.exp(E / factor - below), {y: (0, 1)}),
+    )
+
+
+proved.prove(
+    "All $|\\theta_n| \\le \\sqrt{3K\\ln(2K/\\delta)/N}$ with probability $1-\\delta$",
+    narrow_bound,
+    3,
+    control=sp.Rational(5, 2),
+    control_is="2.5 for 3",
+    region="every $K \\ge 2$, $\\delta \\in (0,1)$, $N \\ge 3K\\ln(2K/\\delta)$, $M \\ge 2$, $0 < \\eta_Y \\le 1$",
+    assumptions="half a step (Lemma 12); Chernoff's bounds of Lemma 10; (61)",
 )
