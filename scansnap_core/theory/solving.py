@@ -62,7 +62,7 @@ def solve(
     ------
     BadInput
         Times, initial values or a unit that aren't as above, before anything is computed.
-    IntegrationFailed
+    ~scansnap_core.IntegrationFailed
         The solver gave up or met numbers that aren't finite.
 
     Examples

@@ -200,7 +200,7 @@ BAD_PAGES = {
     "axe-core, heading-order (moderate) in a window of 390": "<h4>Too deep</h4>",
     "axe-core, empty-table-header (minor)": "<table><tr><th></th><th>x</th></tr><tr><td>1</td><td>2</td></tr></table>",
     "axe-core, scrollable-region-focusable (serious) in a window of 390": (
-        '<div style="overflow: auto; width: 350px; height: 90px"><p style="width: 700px; height: 300px">wide</p></div>'
+        f'<pre style="overflow: auto; width: 300px" tabindex="-1">{"wide " * 99}</pre>'
     ),
 }
 GOOD_PAGE = MATHJAX + r'<p>Text, <span class="math">\(\boldsymbol{x}\)</span></p><div style="width: 300px">narrow</div>'

@@ -81,7 +81,7 @@ def predict(
     BadInput
         Arguments that aren't as above; a sequence length or an optimizer that the law doesn't cover; more results than
         there is memory for.
-    IntegrationFailed
+    ~scansnap_core.IntegrationFailed
         Rates so unlike, or times so late, that the law's equations can't be integrated.
 
     Examples
