@@ -11,7 +11,8 @@ page by page, by the beginnings of what they check or refute; a page without a l
         real_text:
 
 Of a claim that isn't answered yet ``answers`` is empty. Whatever an entry judges on its own page, a refutation that is
-named here decides: the claim is what it hits.
+named here decides: the claim is what it hits. A check is no support by being one: what a page measured against the
+claim stands under ``against``, in the same form, and then doesn't count as support where a page answers as a whole.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from scansnap_core.book.stored import Stored
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
 
 FILE = "in_words.yaml"
+_KEYS = ("place", "says", "answers", "against")
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,9 @@ class ClaimInWords:
     pages : tuple of str
         The ids of the pages that answer it.
     entries : tuple of dict
-        The checks and refutations that do, as the notebooks store them.
+        The checks and refutations that do, as the notebooks store them, but for those in `against`.
+    against : tuple of dict
+        The checks among them that measured something against it.
     """
 
     name: str
@@ -49,21 +53,28 @@ class ClaimInWords:
     says: str
     pages: tuple[str, ...]
     entries: tuple[Mapping[str, Any], ...]
+    against: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def verdict(self) -> str:
-        """That of a statement with these entries alone; "open" without any."""
+        """That of a statement with these entries alone; "open" without any.
+
+        What speaks against it leaves a condition where other checks support it, and nothing where none does.
+        """
         refuted = [entry for entry in self.entries if "place" in entry]
-        if not self.entries:
+        if not self.entries and not self.against:
             return OPEN
-        if not refuted:
+        if not refuted and not self.against:
             return HOLDS
-        return HOLDS_UNDER_A_CONDITION if all(entry["condition"] for entry in refuted) else FAILS_AS_PRINTED
+        holds_somewhere = len(refuted) < len(self.entries) or not self.against
+        conditional = holds_somewhere and all(entry["condition"] for entry in refuted)
+        return HOLDS_UNDER_A_CONDITION if conditional else FAILS_AS_PRINTED
 
     def counts(self, witness: str) -> dict[str, int]:
-        """How many of the checks and refutations a witness gave."""
+        """How many entries of a witness support the claim, under "checks", and how many contradict it."""
         own = ["place" in entry for entry in self.entries if entry["witness"] == witness]
-        return {"checks": own.count(False), "refutations": own.count(True)}
+        contrary = sum(entry["witness"] == witness for entry in self.against)
+        return {"checks": own.count(False), "refutations": own.count(True) + contrary}
 
 
 def claims_in_words(book: Path, stored: Stored) -> list[ClaimInWords]:
@@ -97,21 +108,35 @@ def claims_in_words(book: Path, stored: Stored) -> list[ClaimInWords]:
 
 
 def _claim(source: str, name: Any, entry: Any, stored: Stored) -> ClaimInWords:
-    if not isinstance(entry, dict) or set(entry) != {"place", "says", "answers"}:
-        raise BadInput(source, "a claim has the keys place, says and answers, and no others", "correct it")
+    if not isinstance(entry, dict) or not {"place", "says", "answers"} <= set(entry) <= set(_KEYS):
+        raise BadInput(source, f"a claim has the keys {', '.join(_KEYS)}, the last if need be", "correct it")
     for key in ("place", "says"):
         if not isinstance(entry[key], str) or not entry[key].strip():
             raise BadInput(f"{source}.{key}", "a reader must learn it", "say it in a few words")
-    answers = entry["answers"] or {}
-    if not isinstance(answers, dict):
-        raise BadInput(f"{source}.answers", "it maps pages to beginnings of entries", "see the module in_words")
+    answers, contrary = (_pages(source, entry, key) for key in ("answers", "against"))
+    against = _found(source, contrary, stored)
+    if any("place" in each for each in against):
+        raise BadInput(f"{source}.against", "a refutation contradicts by itself", "name it under answers")
+    found = [each for each in _found(source, answers, stored) if each not in against]
+    pages = tuple(dict.fromkeys([*answers, *contrary]))
+    return ClaimInWords(str(name), entry["place"], entry["says"], pages, tuple(found), tuple(against))
+
+
+def _pages(source: str, entry: Mapping[str, Any], key: str) -> dict[str, Any]:
+    pages = entry.get(key) or {}
+    if not isinstance(pages, dict):
+        raise BadInput(f"{source}.{key}", "it maps pages to beginnings of entries", "see the module in_words")
+    return pages
+
+
+def _found(source: str, pages: Mapping[str, Any], stored: Stored) -> list[Mapping[str, Any]]:
     found: list[Mapping[str, Any]] = []
-    for page_id, starts in answers.items():
+    for page_id, starts in pages.items():
         if page_id not in stored.pages:
             raise BadInput(f"{source}.answers.{page_id}", "it is no page of the book", "correct it")
         verdict = stored.verdicts[page_id]
         found += _named(f"{source}.{page_id}", starts, [*verdict.get("checks", []), *verdict.get("refutations", [])])
-    return ClaimInWords(str(name), entry["place"], entry["says"], tuple(answers), tuple(found))
+    return found
 
 
 def _named(source: str, starts: Any, entries: list[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:

@@ -27,7 +27,7 @@ TRAINED, DIVERGED = 0, 1
 BATCH_SIZE = 128
 OPTIMIZER_HELP = "sgd, momentum, adam, or module:class such as torch.optim:AdamW (default: sgd)"
 
-MODEL_HELP = f"{', '.join(MODELS)} with a number H, or module:function (default: plain)"
+MODEL_HELP = f"{', '.join(MODELS)} with a number H or W, or module:function (default: plain)"
 
 
 def add_to(commands: argparse._SubParsersAction[Any]) -> None:

@@ -3,7 +3,9 @@
 - ``residual``: ū = LN(LN(X^T b) + x_T), the residual connection of Sec. 7;
 - ``layernorm``: the mean over the vocabulary is subtracted before the norm is taken;
 - ``heads H``: H heads with attention logits of their own, concatenated, so that Y has rows for each, then normalised;
-- ``summed heads H``: their sum, normalised, which one Y reads.
+- ``summed heads H``: their sum, normalised, which one Y reads;
+- ``positions W``: a learned bias for each of W windows of positions is added to the attention logits (Sec. 7). Token l
+  in window w is w M/W + l, so Z holds z_l + b_w, query by query; the decoder reads tokens alone, f of the windows' sum.
 
 All have ‖u‖_2 = 1, as the paper's f has. :mod:`scansnap_core.engine.model_names` lists them.
 """
@@ -11,7 +13,7 @@ All have ‖u‖_2 = 1, as the paper's f has. :mod:`scansnap_core.engine.model_n
 from __future__ import annotations
 
 import functools
-import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -89,6 +91,20 @@ def heads_pull(batch: Batch, Z: Tensor, g: Tensor, *, num_heads: int, concatenat
     return (batch.query.mT.unsqueeze(-3) @ dz).flatten(-3, -2)
 
 
+def positions_inputs(batch: Batch, Z: Tensor, *, windows: int) -> Tensor:
+    """LN of attention summed over windows, shape (..., B, L): n equal rows of Y for a token that n windows hold."""
+    return normalise(attend(batch.q, batch.query @ Z) @ _pooled(batch, windows))
+
+
+def positions_pull(batch: Batch, Z: Tensor, g: Tensor, *, windows: int) -> Tensor:
+    """How z_l + b_w moves if both parts learn: what pulls at token l anywhere, and at any token in window w."""
+    c, pooled = attend(batch.q, batch.query @ Z), _pooled(batch, windows)
+    v = c @ pooled
+    w = across(normalise(v), g) / torch.linalg.vector_norm(v, dim=-1, keepdim=True) @ pooled.mT
+    dz = c * (w - (c * w).sum(dim=-1, keepdim=True))
+    return batch.query.mT @ sum(dz @ alike for alike in _alike(batch, windows))
+
+
 def across(u: Tensor, g: Tensor) -> Tensor:
     """P^⊥_u g = g - u u^T g for ‖u‖_2 = 1, over the last axis."""
     return g - u * (u * g).sum(dim=-1, keepdim=True)
@@ -101,9 +117,9 @@ def _x_T(batch: Batch) -> Tensor:
 
 def _centred(batch: Batch, c: Tensor) -> Tensor:
     """c - 1/M over all tokens; those of the first entry, together, along their common direction."""
-    M = float(batch.multiplicity.sum())
-    mean = torch.full_like(c[..., :1, :], 1 / M)
-    mean[..., 0] = math.sqrt(M - (c.shape[-1] - 1)) / M
+    M = batch.multiplicity.sum()  # a number would have to come from the device, and a step to wait for it
+    mean = torch.ones_like(c[..., :1, :]) / M
+    mean[..., 0] = torch.sqrt(M - (c.shape[-1] - 1)) / M
     return c - mean
 
 
@@ -116,6 +132,25 @@ def _joined(c: Tensor) -> Tensor:
     return c.movedim(-3, -2).flatten(-2)
 
 
+def _alike(batch: Batch, windows: int) -> tuple[Tensor, Tensor]:
+    """1 where two rows of Y stand for one token, and for one window, else 0; shape (L, L)."""
+    size = int(batch.multiplicity.sum()) // windows
+    token, window = batch.tokens % size, batch.tokens // size
+    token_alike, window_alike = ((each[:, None] == each).to(batch.q.dtype) for each in (token, window))
+    return token_alike, window_alike
+
+
+def _pooled(batch: Batch, windows: int) -> Tensor:
+    """Takes attention to that on a token in any of its n windows, over sqrt(n) in each of its rows; shape (L, L)."""
+    same_token, _ = _alike(batch, windows)
+    return same_token / same_token.sum(dim=0).sqrt()
+
+
+def _positions(windows: int) -> Variant:
+    inputs = functools.partial(positions_inputs, windows=windows)
+    return Variant(inputs, functools.partial(positions_pull, windows=windows))
+
+
 def _heads(num_heads: int, *, concatenates: bool) -> Variant:
     inputs = functools.partial(heads_inputs, num_heads=num_heads, concatenates=concatenates)
     pull = functools.partial(heads_pull, num_heads=num_heads, concatenates=concatenates)
@@ -126,7 +161,8 @@ VARIANTS = {
     "residual": Variant(residual_inputs, residual_pull),
     "layernorm": Variant(layernorm_inputs, layernorm_pull, rest=True),
 }
-NUMBERED_VARIANTS = {
+NUMBERED_VARIANTS: dict[str, Callable[[int], Variant]] = {
     "heads": functools.partial(_heads, concatenates=True),
     "summed heads": functools.partial(_heads, concatenates=False),
+    "positions": _positions,
 }

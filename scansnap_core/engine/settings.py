@@ -22,7 +22,7 @@ from scansnap_core.engine.arguments import (
     checked_seeds,
 )
 from scansnap_core.engine.extensions import name_of, resolved
-from scansnap_core.engine.model_names import MODELS, PLAIN, checked_model_name, heads_of
+from scansnap_core.engine.model_names import MODELS, PLAIN, check_windows, checked_model_name, heads_of, windows_of
 from scansnap_core.engine.state import check_continues, start_of
 from scansnap_core.rules import check_choice, check_count, check_memory, shown
 
@@ -94,6 +94,7 @@ class Settings:
         recorded = checked_record(record, start, start + int(steps))
         _check_keeps(keep_state, optimizer, recorded, start + int(steps))
         _check_heads(model, initial, rng, keep_state)
+        _check_windows(model, optimizer)
         return cls(
             rates=rates,
             steps=int(steps),
@@ -145,7 +146,8 @@ class Settings:
         return attributes
 
     def check_fits(self, classes: SequenceClasses) -> None:
-        """Initial values must be those of the classes, and all must fit into memory."""
+        """Initial values must be those of the classes, windows must divide M, and all must fit into memory."""
+        check_windows(self.model, classes.vocab_size)
         M, outputs = classes.vocab_size, len(classes.outputs) if self.begins == "zero" else classes.vocab_size
         if isinstance(self.initial, xr.Dataset):
             check_continues(self.initial, classes, self.attributes(classes), self.seeds, self.rates)
@@ -196,6 +198,15 @@ def _check_heads(model: Extension, initial: Initial, rng: str, keep_state: bool)
             value=f"model = {model!r} with keep_state, or an initial data set",
             rule="a training of several heads doesn't go on later",
             remedy="make all steps in one training",
+        )
+
+
+def _check_windows(model: Extension, optimizer: Extension) -> None:
+    if windows_of(model) and optimizer not in ("sgd", "momentum"):
+        raise BadInput(
+            value=f"model = {model!r} with {name_of(optimizer)}",
+            rule="its Z holds sums of a token's and a window's logit, which only sgd and momentum move part by part",
+            remedy="use one of these",
         )
 
 

@@ -14,7 +14,7 @@ from scansnap_core.data.checksum import checksum
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.arguments import MOMENTUM, checked_data, checked_momentum, checked_rates, checked_seeds
 from scansnap_core.engine.extensions import name_of, resolved, source_digest
-from scansnap_core.engine.model_names import PLAIN, heads_of
+from scansnap_core.engine.model_names import PLAIN, check_windows, heads_of
 from scansnap_core.engine.settings import Extension, Settings
 from scansnap_core.rules import check_differ, listed, shown
 from scansnap_core.sweeps.measures import DEFAULT, Measure
@@ -100,6 +100,8 @@ class Grid:
                 rule="the arrays of one sweep have one shape, so its models have the same number of heads",
                 remedy="use a sweep for each; one head is 'heads 1'",
             )
+        for model, classes in itertools.product(self.models, self.data.values()):
+            check_windows(model, classes.vocab_size)
         checked_momentum(self.momentum, "momentum" if "momentum" in self.optimizers else self.optimizers[0])
         for point in itertools.product(self.models, self.optimizers, self.seq_lens, self.batch_sizes):
             arguments = self.arguments(*point) | {"lr_y": 1.0, "lr_z": 1.0}  # blocks hold few seeds and rates

@@ -16,7 +16,7 @@ from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine import variants
 from scansnap_core.engine.architectures import variant_of
 from scansnap_core.engine.extensions import name_of
-from scansnap_core.engine.model_names import MODELS, PLAIN, heads_of
+from scansnap_core.engine.model_names import MODELS, PLAIN, check_windows, heads_of
 from scansnap_core.engine.results import axes_of, tokens_of
 from scansnap_core.rules import check_flow_rate, check_rate, shown
 from scansnap_core.theory import spectrum
@@ -64,6 +64,7 @@ class Flow(ABC):
         check_flow_rate("lr_z", lr_z)
         self.classes, self.lr_y, self.lr_z, self.class_weight = classes, lr_y, lr_z, class_weight
         self.variant = _checked_variant(model)
+        check_windows(model, classes.vocab_size)
         self.tokens = tokens_of(classes, PLAIN if self.variant is None else self.variant)
         self._batch = variants.at_infinite_length(classes, self.tokens)
         heads = max(1, heads_of(self.variant))

@@ -59,6 +59,26 @@ def test_the_verdict_follows_from_the_entries_that_are_named(tmp_path: Path, ans
     assert (claim.name, claim.place, claim.says) == ("C1", "Sec. 1", "it grows")
 
 
+@pytest.mark.parametrize(
+    ("answers", "against", "verdict"),
+    [
+        ({"fig_04": ["rate of one"]}, {"fig_04": ["size"]}, "holds under a condition"),
+        ({"fig_04": ["rate of one", "size"]}, {"fig_04": ["size"]}, "holds under a condition"),
+        ({"fig_04": ["rate of one", "order"]}, {"fig_04": ["size"]}, "fails as printed"),
+        ({"fig_04": ["sign"]}, {"fig_04": ["size"]}, "fails as printed"),
+        ({}, {"fig_04": ["size"]}, "fails as printed"),
+    ],
+)
+def test_a_check_that_speaks_against_a_claim_is_no_support(
+    tmp_path: Path, answers: Any, against: Any, verdict: str
+) -> None:
+    (claim,) = claims_in_words(written(tmp_path, answers, against=against), STORED)
+    assert claim.verdict == verdict
+    assert [entry["what"] for entry in claim.against] == ["size"]
+    assert "size" not in [entry["what"] for entry in claim.entries]
+    assert claim.counts("numeric")["refutations"] == 1
+
+
 def test_entries_are_counted_by_witness(tmp_path: Path) -> None:
     (claim,) = claims_in_words(written(tmp_path, {"fig_04": ["rate of two", "size", "sign"]}), STORED)
     assert claim.pages == ("fig_04",)
@@ -82,7 +102,9 @@ def test_entries_are_counted_by_witness(tmp_path: Path) -> None:
         (["fig_04"], {}, "C1.answers: it maps pages to beginnings"),
         ({}, {"says": " "}, "C1.says: a reader must learn it"),
         ({}, {"place": 3}, "C1.place: a reader must learn it"),
-        ({}, {"verdict": "holds"}, "C1: a claim has the keys place, says and answers, and no others"),
+        ({}, {"verdict": "holds"}, "C1: a claim has the keys place, says, answers, against, the last if need be"),
+        ({}, {"against": ["fig_04"]}, "C1.against: it maps pages to beginnings"),
+        ({}, {"against": {"fig_04": ["order"]}}, "C1.against: a refutation contradicts by itself"),
     ],
 )
 def test_what_the_file_says_wrongly_is_refused(tmp_path: Path, answers: Any, changes: Any, message: str) -> None:

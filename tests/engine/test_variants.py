@@ -130,7 +130,7 @@ def test_a_variant_that_returns_something_else(found: Any, message: str) -> None
     [
         (
             "fancy",
-            "model = 'fancy': the choices are plain, residual, layernorm, heads H, summed heads H; of your own, a",
+            "model = 'fancy': the choices are plain, residual, layernorm, heads H, summed heads H, positions W; of",
         ),
         ("no_such_module:f", "model = 'no_such_module:f': No module named 'no_such_module': its module can be imp"),
         ("math:nothing", "model = 'math:nothing': module 'math' has no attribute 'nothing'"),

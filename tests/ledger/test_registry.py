@@ -40,7 +40,7 @@ def test_there_are_25_statements_10_figures_and_pages_of_the_books_own() -> None
         "notation": 1,
         "claim": 9,
         "law": 7,
-        "beyond": 6,
+        "beyond": 7,
         "equations": 5,
     }
     assert len(STATEMENTS) == 25
@@ -53,7 +53,7 @@ def test_pages_are_listed_kind_by_kind() -> None:
     kinds = list(dict.fromkeys(entry.kind for entry in PAGES.values()))
     assert kinds == ["lemma", "theorem", "corollary", "figure", "notation", "claim", "law", "beyond", "equations"]
     beyond = [entry.id for entry in PAGES.values() if entry.kind == "beyond"]
-    assert beyond[-5:] == ["assumptions", "who_wins", "one_path", "real_text", "cost"]
+    assert beyond[-6:] == ["assumptions", "who_wins", "one_path", "real_text", "cost", "other_papers"]
 
 
 def test_edges_lead_to_statements_and_never_around() -> None:
