@@ -2,7 +2,7 @@ import sympy as sp
 
 from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory import formulas
-from scansnap_core.theory.certify import at, decide, positive_from_zero, positive_on_ray
+from scansnap_core.theory.certify import at, decide, positive, positive_from_zero, positive_on_ray
 from scansnap_core.theory.formulas import M, error_factor, eta_Y, h_
 
 proved = Chapter("corollary_1").witness("proved")
@@ -23,6 +23,27 @@ def no_later_than_the_flow(beyond):
         one_over_the_length_rises=sp.simplify(sp.diff(1 / error_factor, h_) * (M - 1) - M * sp.exp(M * h_)) == 0,
         a_step_s_lead=sp.simplify(change * M * rate - sp.exp(u) * added) == 0,
         positive=positive_on_ray(added, D, 0),
+    )
+
+
+# %% hide
+def h_for_h_star(c):
+    """A relative error c of the length is alpha (1 - e^-w), w = M(h* - h). There the lead passes its bound (Lemma 7).
+
+    All over phi = (1 - alpha)/(1 - y), y = 1/M. To half the logarithm the steps up to alpha add G(alpha) - G(y), over
+    1 - y, at most, with Lemma 7's G(a) = -a/48 + a^2/8. The rate 1 is the worst.
+    """
+    y, part, end = sp.Symbol("y"), sp.Symbol("part"), sp.Rational(1, 1000)
+    alpha = c + (1 - c) * part
+    phi, w = (1 - alpha) / (1 - y), -sp.log(1 - c / alpha)
+    beyond = (alpha - y) / (1 - y) * (-sp.Rational(1, 48) + (alpha + y) / 8)
+    box = {y: (0, sp.Rational(1, 100)), part: (end, 1 - end)}
+    rooms = [c + (1 - alpha) * w + phi * (sp.log(phi) / 2 - G * beyond) for G in (0, 1)]
+    return all_of(
+        half_the_logarithm=positive(rooms[0], box, budget=2000),
+        with_the_rest=positive(rooms[1], box, budget=2000),
+        alpha_near_c=at(((1 - alpha) * w - 1).subs(part, end), {}),
+        phi_near_0=at(c + end * sp.log(end) / 2 - end, {}),
     )
 
 
@@ -96,6 +117,15 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         "a recursion with $\\alpha$ taken after its step",
         "every real $M > 1$, $\\eta_Y > 0$, $\\varepsilon$",
         "none",
+    ),
+    (
+        "(71) with $h(N_n)$ for $h^*(N_n)$: the error's length is off by at most 15 %",
+        h_for_h_star,
+        sp.Rational(15, 100),
+        sp.Rational(12, 100),
+        "12 %; 12.8 % is reached",
+        "every real $M \\ge 100$, $0 < \\eta_Y \\le 1$ and $N_n$",
+        "Lemma 7's bound on the lead, step by step",
     ),
     (
         "$S_n \\le \\frac{1}{\\eta_Y}(\\frac1\\varepsilon + \\ln\\frac M\\varepsilon)$",
