@@ -15,7 +15,7 @@ export OMP_NUM_THREADS
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install book site pdf test style types tests links portable mutants clean
+.PHONY: help install book site pdf test style types tests links portable mutants gpu-check clean
 
 help:
 	@echo "make book      execute and verify every chapter, then build the site"
@@ -24,6 +24,7 @@ help:
 	@echo "make portable  run the tests and chapters as on other processors, with other threads, languages, clocks and paths"
 	@echo "make links     try the book's links to other sites"
 	@echo "make mutants   change the sources in small ways, one at a time: each change must fail a unit test"
+	@echo "make gpu-check run the tests that need a GPU and the training's benchmark on it, and write results/gpu.json"
 	@echo "make clean     remove what was built; $(VENV) stays"
 
 install: $(INSTALLED)
@@ -78,6 +79,9 @@ links: $(INSTALLED)
 # sources isn't judged again.
 mutants: $(INSTALLED)
 	nice -n 10 $(BIN)/python -m mutants --jobs $(JOBS)
+
+gpu-check: $(INSTALLED)
+	$(BIN)/python -m benchmarks.gpu results/gpu.json
 
 clean:
 	rm -rf _build reports

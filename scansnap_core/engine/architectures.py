@@ -13,7 +13,6 @@ All have ‖u‖_2 = 1, as the paper's f has. :mod:`scansnap_core.engine.model_n
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 
 import torch
@@ -118,9 +117,9 @@ def _x_T(batch: Batch) -> Tensor:
 
 def _centred(batch: Batch, c: Tensor) -> Tensor:
     """c - 1/M over all tokens; those of the first entry, together, along their common direction."""
-    M = float(batch.multiplicity.sum())
-    mean = torch.full_like(c[..., :1, :], 1 / M)
-    mean[..., 0] = math.sqrt(M - (c.shape[-1] - 1)) / M
+    M = batch.multiplicity.sum()  # a number would have to come from the device, and a step to wait for it
+    mean = torch.ones_like(c[..., :1, :]) / M
+    mean[..., 0] = torch.sqrt(M - (c.shape[-1] - 1)) / M
     return c - mean
 
 

@@ -6,21 +6,18 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 import xarray as xr
-from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import optimizers, variants
-from scansnap_core.engine.architectures import variant_of
 from scansnap_core.engine.arguments import checked_data
-from scansnap_core.engine.model import Gradients
 from scansnap_core.engine.model_names import PLAIN
-from scansnap_core.engine.results import TrainingDiverged, labelled, tokens_of, with_divergence, with_state
+from scansnap_core.engine.results import TrainingDiverged, labelled, with_divergence, with_state
 from scansnap_core.engine.settings import Settings
-from scansnap_core.engine.starts import draws_of, initial_values, last_loss, optimizer_of
+from scansnap_core.engine.starts import last_loss
+from scansnap_core.engine.stepping import Runs
 from scansnap_core.progress import progress_bar
 
 __all__ = ["TrainingDiverged", "train"]
@@ -166,56 +163,21 @@ def _of(settings: Settings, name: str) -> Settings:
 
 
 def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> xr.Dataset:
-    rates, seeds, device = settings.rates, settings.seeds, torch.device(settings.device)
-    compact = classes.compact
-    model = variant_of(settings.model) or settings.model
-    tokens = tokens_of(classes, settings.model)
-    held = np.searchsorted(tokens, compact.tokens)
-    source = draws_of(classes, settings)
-
-    def tensor(array: Any) -> Tensor:
-        return torch.as_tensor(np.asarray(array), dtype=getattr(torch, settings.dtype), device=device)
-
-    Y_0, Z_0, outputs = initial_values(classes, settings, source, tokens)
-    per_run = (len(seeds), len(rates), -1, -1)
-    Y, Z = (tensor(values).expand(per_run).clone() for values in (Y_0, Z_0))
-    # copies, because the outputs' own arrays are read-only, which torch doesn't know
-    targets, multiplicity = tensor(outputs.targets), tensor(outputs.multiplicity.copy())
-    queries = tensor(compact.query_row[:, None] == np.arange(len(compact.queries)))
-    weight = tensor(1 / (settings.batch_size or classes.num_classes))
-    labels = [torch.tensor(each, device=device) for each in (tokens, compact.queries, outputs.labels)]
-
-    def drawn_batch() -> variants.Batch:
-        drawn, q = source.batch()
-        if len(held) < len(tokens):
-            frequencies = np.zeros((*q.shape[:-1], len(tokens)))
-            frequencies[..., held] = q
-            q = frequencies
-        index = torch.as_tensor(drawn, device=device).unsqueeze(1)
-        samples = tensor(q).unsqueeze(1), queries[index], targets[index], weight.expand(index.shape)
-        return variants.Batch(*samples, multiplicity, *labels)
-
-    def gradients(batch: variants.Batch) -> Gradients:
-        return variants.plain(batch, Y, Z) if isinstance(model, str) else variants.ascent(model, batch, Y, Z)
-
-    optimizer = optimizer_of(classes, settings, Y, Z, tokens, outputs)
-    loss = torch.full((settings.steps, *per_run[:2]), torch.nan, dtype=Y.dtype, device=device)
+    runs = Runs(classes, settings)
+    per_run = len(settings.seeds), len(settings.rates)
+    loss = torch.full((settings.steps, *per_run), torch.nan, dtype=runs.Y.dtype, device=runs.Y.device)
     last = last_loss(settings)
-    states = {s: (torch.full_like(Y, torch.nan), torch.full_like(Z, torch.nan)) for s in settings.recorded}
+    states = {s: (torch.full_like(runs.Y, torch.nan), torch.full_like(runs.Z, torch.nan)) for s in settings.recorded}
     for step in progress_bar(range(settings.start, settings.end + 1), progress, unit="step"):
         if step in states:
-            states[step] = (Y.clone(), Z.clone())
+            states[step] = (runs.Y.clone(), runs.Z.clone())
         if step == settings.end or (step % FINITE_CHECK_EVERY == 0 and not last.isfinite().any()):
             break
-        batch = drawn_batch()  # kept to the next step: freed at once, its memory would go back and be fetched anew
-        found = gradients(batch)
-        loss[step - settings.start] = last = found.loss
-        optimizer.step(found.Y, found.Z)
+        loss[step - settings.start] = last = runs.step()
 
     recorded = (torch.stack([state[which] for state in states.values()]).cpu().numpy() for which in (0, 1))
-    result = labelled(
-        classes, settings, loss.cpu().numpy(), dict(zip("YZ", recorded, strict=True)), tokens=tokens, outputs=outputs
-    )
+    values = dict(zip("YZ", recorded, strict=True))
+    result = labelled(classes, settings, loss.cpu().numpy(), values, tokens=runs.tokens, outputs=runs.outputs)
     if settings.keep_state:
-        result = with_state(result, classes, optimizer.states(), source.state())
+        result = with_state(result, classes, runs.optimizer.states(), runs.source.state())
     return with_divergence(result, settings)

@@ -19,6 +19,16 @@ gram_all = (1 - rho) * one_K + rho * ONES  # I + E where all overlaps are rho
 inverse_all = (one_K - rho / (1 + (K - 1) * rho) * ONES) / (1 - rho)
 
 
+def coordinates(seen):
+    """(24) holds with any a to its right, which the trace only moves round."""
+    F_all, Y_M, dY_M = (sp.MatrixSymbol(name, M, M) for name in ("F", "Y", "dY"))
+    unit = sp.MatrixSymbol("e", M, 1)
+    return all_of(
+        eqn_24=(seen(F_all, dY_M).T * unit - dY_M.T * F_all * unit).doit().is_ZeroMatrix is True,
+        eqn_25=(seen(F_all, Y_M).T * unit - Y_M.T * F_all * unit).doit().is_ZeroMatrix is True,
+    )
+
+
 def update(sign):
     """(27)-(30) and (40) for every E with an E', and what the modification F E' e_n is."""
     prime = sign * E_prime_word
@@ -85,6 +95,15 @@ def in_the_end(limit):
 
 # %% hide
 for what, procedure, claim, control, control_is, region, assumptions in (
+    (
+        "(24), (25): in $W' = F'^\\top Y$ the gradient is $e_n(e_n - \\alpha_n)^\\top$, and the logits are a row of it",
+        coordinates,
+        lambda F_all, Y_M: F_all.T * Y_M,
+        lambda F_all, Y_M: F_all * Y_M,
+        "$W' = F'Y$",
+        "every $K$ and $M$, every $F'$ with $F'e_n = f_n$",
+        "none",
+    ),
     (
         "(27)-(30), (40), and $F E' e_n$: orthogonal to $f_n$, of squared length $-E'_{nn}$",
         update,

@@ -27,9 +27,11 @@ both_parts = formulas.pull.subs(with_theta).subs({Ep_own: own, Ep_rest: row_prim
 
 def coefficients(formula):
     """q = q_0 1 + (q_1 - q_0) e_n, row n' of (I - E')(I + Theta) q, and then its sum."""
+    own_entry = q_1_ * w_n - (q_1_ * w_n * Ep_own + q_0_ * Ep_rest)
     entry = w_other * q_0_ - (q_1_ * w_n * Ep_other + q_0_ * Ep_rest)
     return all_of(
         products_of_E=vanishes(E_word * E_prime_word - E_word + E_prime_word),
+        iota_is_the_coefficient=sp.expand(own_entry - formulas.iota.subs(with_theta)) == 0,
         beta_is_minus_the_coefficient=sp.expand(entry + formula.subs(with_theta)) == 0,
         the_sum_has_two_parts=sp.expand(summed(formula) - both_parts) == 0,
     )
@@ -100,7 +102,7 @@ def no_constant(logarithm):
 # %% hide
 for what, procedure, claim, control, control_is, region, assumptions in (
     (
-        "(88), repaired, and $\\sum\\beta f_n^\\top f_{n'} = q_1 w_n(-E'_{nn}) + |q_0|\\sum_{k \\ne n} w_k E'_{nk}$",
+        "(86), (88) repaired, $\\sum\\beta f_n^\\top f_{n'} = q_1 w_n(-E'_{nn}) + |q_0|\\sum_{k \\ne n} w_k E'_{nk}$",
         coefficients,
         formulas.beta,
         formulas.beta_printed,

@@ -2,7 +2,7 @@ import sympy as sp
 
 from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory import formulas
-from scansnap_core.theory.certify import as_pair, cleared, decide
+from scansnap_core.theory.certify import as_pair, cleared, decide, positive
 from scansnap_core.theory.certify.overlaps import ONES
 from scansnap_core.theory.formulas import Gamma_, K, rho
 
@@ -68,6 +68,27 @@ def sandwich(most):
 
 
 # %% hide
+def within_a_share(part):
+    """S = ln(1 + 4 K (K-1) rho^2 Gamma)/(4K) is at most (1 + part/K) B, by the lower law, and at least (1 - part/K) B.
+
+    By the upper law for K >= 3. For K = 2 by the flow without the distinct tokens' f_l^4, on which B and Gamma are
+    integrals over the overlap r = q rho: 1 + 8 rho^2 Gamma - e^(4B) starts at 0 and rises as r falls.
+    """
+    inside, r, q = (K >= 2, rho * K * (K - 1) <= 1), sp.Symbol("r", positive=True), sp.Symbol("q")
+    B = (sp.log(rho * (1 - r) / ((1 - rho) * r)) + 1 / (1 - rho) - 1 / (1 - r)) / 4
+    rises = 2 * rho**2 / exact_pull.subs({K: 2, rho: r}) - sp.exp(4 * B)
+    left = 2 * (1 - rho) * (1 + rho * q) - q * sp.exp(1 / (1 - rho) - 1 / (1 - q * rho))
+    return all_of(
+        lower_law=decide(sp.And(K + part >= K + 1, cleared((K + 1) / (1 + (K - 2) * rho) - K) >= 0), *inside),
+        upper_law=decide(K * (1 - rho) ** 2 >= K - part, K >= 3, *inside),
+        and_its_logarithm=decide(slowest * (K - 1) <= K * (K - 1) * (1 - rho**2), *inside),
+        B_of_the_overlap=sp.simplify(sp.diff(B, r) + 1 / (4 * r * (1 - r) ** 2)) == 0,
+        K_2_over_rho=sp.simplify(rises.subs(r, q * rho) * q**2 * rho * (1 - rho) / (1 - q * rho) - rho * left) == 0,
+        K_2=positive(left, {rho: (0, sp.Rational(1, 2)), q: (0, 1)}),
+    )
+
+
+# %% hide
 for what, procedure, claim, control, control_is, region, assumptions in (
     (
         "$\\xi_n/\\gamma = (K-1)\\rho^2/[(1-\\rho)(1+(K-1)\\rho)]$ and $\\dot z_l = -K(1-\\rho)\\,\\eta_Z\\,\\xi_n$",
@@ -96,6 +117,15 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         "$K + 0.9$ for $K + 1$",
         "every $K \\ge 2$ and $\\Gamma$, overlaps $\\rho < 1$ at the start, any distinct tokens, alike in all classes",
         "$\\frac{d}{dt}\\ln f_l = \\dot z_l - \\sum_k f_k^2\\dot z_k$; comparison of solutions",
+    ),
+    (
+        "The shared form is within a $K$-th of $B_n$ along (10)",
+        within_a_share,
+        1,
+        sp.Rational(9, 10),
+        "nine tenths of a $K$-th",
+        "every $K \\ge 2$ and $\\Gamma$, $0 < \\rho \\le 1/(K(K-1))$, any distinct tokens, alike in all classes",
+        "the bounds above; comparison of solutions",
     ),
 ):
     proved.prove(what, procedure, claim, control=control, control_is=control_is, region=region, assumptions=assumptions)

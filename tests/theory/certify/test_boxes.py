@@ -1,0 +1,161 @@
+"""The cover of a box: nothing is left out of it, nothing false is proved, and a gap says where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import sympy as sp
+from flint import arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scansnap_core.theory.certify import at, positive, positive_from_zero
+from scansnap_core.theory.certify.boxes import _direction
+
+u, v = sp.symbols("u v", real=True)
+HIDDEN = sp.Rational(1, 10_000)
+"""The square of the radius of a disc in which a claim is false."""
+
+
+def point_of(gap: str) -> dict[sp.Symbol, float]:
+    """The point that a gap names."""
+    where, _, value = gap.rpartition(": ")
+    assert float(value) <= 0
+    return {
+        sp.Symbol(name, real=True): float(x) for name, _, x in (part.partition(" = ") for part in where.split(", "))
+    }
+
+
+@pytest.mark.parametrize("x", [0.1, 0.35, 0.65, 0.9])
+@pytest.mark.parametrize("y", [2.2, 2.7, 3.3, 3.8])
+def test_no_part_of_a_box_is_left_out(x: float, y: float) -> None:
+    disc = (u - sp.Rational(str(x))) ** 2 + (v - sp.Rational(str(y))) ** 2 - HIDDEN
+    found = positive(disc, {u: (0, 1), v: (2, 4)})
+    assert not found.proved
+    point = point_of(found.gap)
+    assert (point[u] - x) ** 2 + (point[v] - y) ** 2 <= float(HIDDEN)
+    assert positive(disc + 2 * HIDDEN, {u: (0, 1), v: (2, 4)}).proved
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.tuples(st.integers(-8, 8), st.integers(-8, 8)),
+    st.tuples(st.integers(-8, 8), st.integers(1, 8)),
+    st.tuples(st.integers(-8, 8), st.integers(1, 8)),
+    st.sampled_from([-2, -1, 1, 2]),
+)
+def test_a_claim_is_proved_exactly_where_it_is_true(
+    centre: tuple[int, int], first: tuple[int, int], second: tuple[int, int], above: int
+) -> None:
+    box = {u: (first[0], sum(first)), v: (second[0], sum(second))}
+    least = sum((min(max(c, low), high) - c) ** 2 for c, (low, high) in zip(centre, box.values(), strict=True))
+    bowl = (u - centre[0]) ** 2 + (v - centre[1]) ** 2 - least + sp.Rational(above, 10)
+    assert positive(bowl, box).proved == (above > 0)
+
+
+def test_a_claim_that_is_false_everywhere_fails_at_once() -> None:
+    assert positive(-sp.exp(u), {u: (0, 1)}).how == "1 box"
+    assert positive(-sp.exp(u), {u: (0, 1)}).gap.startswith("u = 0.5: -1.6487")
+
+
+def test_nought_is_not_positive() -> None:
+    assert not positive(u, {u: (0, 1)}, budget=50).proved
+    assert positive(u - sp.Rational(3, 2), {u: (1, 2)}).gap == "u = 1.5: 0"
+    assert not at(sp.Integer(0), {}).proved
+
+
+def test_the_mean_value_form_looks_at_both_sides() -> None:
+    assert not positive(10 - u, {u: (1, 16)}).proved  # its middle is 4, so that one side is far longer
+    assert positive(u * (1 - u) + sp.Rational(1, 5), {u: (0, 1)}).proved
+
+
+@pytest.mark.parametrize(
+    ("ends", "middle"),
+    [
+        ((1, 2), 1.5),
+        ((1, 3.5), 2.25),
+        ((1, 4), 2.5),
+        ((1, 6.25), 2.5),
+        ((1, 16), 4),
+        ((2, 7), 4.5),
+        ((0.25, 4), 1),
+        ((0, 8), 4),
+        ((-0.5, 8), 3.75),
+        ((-2, -1), -1.5),
+        ((-4, 4), 0),
+    ],
+)
+def test_a_box_is_halved_by_factors_where_its_ends_are_far_apart(ends: tuple[float, float], middle: float) -> None:
+    assert point_of(positive(sp.Integer(-1) - 0 * u, {u: ends}).gap) == {u: middle}
+
+
+@pytest.mark.parametrize(
+    ("expression", "boxes"),
+    [
+        (sp.exp(u), "1 box"),
+        (1 + u, "1 box"),
+        ((u - 1) ** 2 - u + 2, "7 boxes"),
+        (sp.exp(-u) - u / 40 + u**2, "5 boxes"),
+    ],
+)
+def test_boxes_are_counted(expression: sp.Expr, boxes: str) -> None:
+    assert positive(expression, {u: (0, 3)}).how == boxes
+
+
+def test_the_budget_is_what_is_looked_at() -> None:
+    gap = positive((u - sp.sqrt(2)) ** 2, {u: (1, 2)}, budget=7).gap
+    assert gap.endswith("undecided after 7 boxes")
+
+
+INFINITE = [arb("inf"), arb(1)]
+
+
+@pytest.mark.parametrize(
+    ("part", "widest"),
+    [
+        ([(0, 1), (10, 12)], 0),
+        ([(1, 3), (0.1, 0.6)], 0),
+        ([(10, 20), (0, 1)], 1),
+        ([(0.5, 1.5), (0, 1.5)], 1),
+        ([(-10, 0), (0, 1)], 1),
+    ],
+)
+def test_where_no_slope_tells_the_relatively_widest_direction_is_halved(part: Any, widest: int) -> None:
+    assert _direction(INFINITE, [(arb(low), arb(high)) for low, high in part]) == widest
+
+
+def test_slopes_tell_the_direction() -> None:
+    part = [(arb(0), arb(9)), (arb(0), arb(1))]
+    assert _direction([arb(0, 1), arb(0, 2)], part) == 1
+    assert _direction([arb(0, 2), arb(0, 1)], part) == 0
+
+
+def test_from_nought_on_by_the_derivative_and_then_by_itself() -> None:
+    found = positive_from_zero(u * (2 - u), u, sp.Rational(19, 10), order=1)  # u(2 - u) falls from 1 on
+    assert found.proved
+    assert found.how == "derivative 1 near 0: 1 box; beyond: 3 boxes"
+    assert not positive_from_zero(u * (2 - u), u, sp.Rational(21, 10), order=1).proved
+
+
+def test_what_lies_below_nought_is_no_matter() -> None:
+    assert positive_from_zero(u + 2 * u**2, u, 1, order=1).proved  # its derivative is negative at -1
+
+
+def test_a_derivative_that_does_not_vanish_at_nought() -> None:
+    for sign in (1, -1):
+        found = positive_from_zero(sign * u + u**2, u, 1, order=2)
+        assert (found.proved, found.gap) == (False, "u = 0: derivative 1 doesn't vanish")
+
+
+def test_a_derivative_that_is_negative_at_nought_is_not_near() -> None:
+    assert not positive_from_zero(-u + 100 * u**2, u, 1, order=1).proved
+
+
+@pytest.mark.parametrize(
+    ("number", "gap"), [(2, ""), (sp.Rational(1, 2), ""), (0, "0"), (-1, "-1"), (sp.Rational(-1, 2), "-0.5")]
+)
+def test_a_number_is_positive_or_named(number: Any, gap: str) -> None:
+    found = at(sp.sympify(number), {})
+    assert (found.proved, found.gap) == (not gap, f"a number: {gap}" if gap else "")
+    assert at(u * number, {u: 1}).gap == (f"at u = 1: {gap}" if gap else "")
