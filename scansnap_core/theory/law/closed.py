@@ -60,7 +60,7 @@ def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, s
     Parameters
     ----------
     tau
-        eta_Y t/K with t in steps of batch size 1, at most :data:`LATEST`.
+        eta_Y t/K with t in steps of batch size 1, at most 1e280.
     num_classes, vocab_size, rho
         K >= 1, M >= K and M >= 2, and 0 <= rho < 1.
     steps
