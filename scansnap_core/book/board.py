@@ -14,6 +14,7 @@ CSS classes
     verification still waits for, and the word for other dynamics, which has a verdict's class.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,9 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
     ]
     if claims := claims_in_words(book, stored):
         at = next((n for n, (name, _) in enumerate(sections) if name.startswith("Beyond")), len(sections))
-        sections.insert(at, ("Claims in words", [_row_of_claim(stored, claim, page_url, errata) for claim in claims]))
+        answered = Counter(page_id for claim in claims for page_id in claim.pages)
+        rows = [_row_of_claim(stored, claim, page_url, errata, answered) for claim in claims]
+        sections.insert(at, ("Claims in words", rows))
     return render(
         _TEMPLATES / "board.html",
         done=sum(stored.verdict_of(s) != OPEN for s in stored.statements),
@@ -107,10 +110,15 @@ def _row(stored: Stored, page: Page, url: str, errata: list[Erratum]) -> dict[st
 
 
 def _row_of_claim(
-    stored: Stored, claim: ClaimInWords, page_url: Callable[[str], str], errata: list[Erratum]
+    stored: Stored,
+    claim: ClaimInWords,
+    page_url: Callable[[str], str],
+    errata: list[Erratum],
+    answered: Mapping[str, int],
 ) -> dict[str, Any]:
-    """A claim's row: what it says, the pages that answer it, and the words of its page's card if it has one page."""
-    cards = [stored.verdicts[page_id] for page_id in claim.pages] if len(claim.pages) == 1 else [{}]
+    """A claim's row: what it says, the pages that answer it, and the words of its page's card if that is its alone."""
+    own = [page_id for page_id in claim.pages if answered[page_id] == 1 == len(claim.pages)]
+    card = stored.verdicts[own[0]] if own else {}
     return {
         "name": claim.name,
         "title": claim.says,
@@ -119,7 +127,7 @@ def _row_of_claim(
         "css": VERDICT_CLASS[claim.verdict],
         "said": [_said(claim.counts(witness)) for witness in VOICES],
         "verdict": claim.verdict,
-        "under": [(word, WORD_CLASS.get(word, "")) for word in words_under(cards[0], DYNAMICS)],
+        "under": [(word, WORD_CLASS.get(word, "")) for word in words_under(card, DYNAMICS)],
         "standing": claim.place,
         "errata": [erratum for erratum in errata if any(place.refutation in claim.entries for place in erratum.places)],
     }

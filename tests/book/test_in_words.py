@@ -137,3 +137,20 @@ def test_the_papers_24_claims_stand_on_the_board() -> None:
     assert '<a href="pages/residual.html">Residual</a>' in board
     for (css, _), claim in zip(rows, claims, strict=True):
         assert (css == "ss-open") == (claim.verdict == "open")
+
+
+def test_a_card_on_the_board_is_its_claims_alone() -> None:
+    stored = read_stored(ROOT)
+    claims = claims_in_words(ROOT, stored)
+    board = board_html(ROOT, lambda page_id: f"pages/{page_id}.html")
+    rows = re.findall(r'<tr class="[\w -]+">\s*<th scope="row">\s*(C\d+) .*?</tr>', board, re.S)
+    cells = dict(
+        zip(rows, re.findall(r'<tr class="[\w -]+">\s*<th scope="row">\s*C\d+ (.*?)</tr>', board, re.S), strict=True)
+    )
+    shared = {
+        claim.name for claim in claims for other in claims if claim != other and set(claim.pages) & set(other.pages)
+    }
+    assert {"C11", "C18"} <= shared
+    for claim in claims:
+        silent = cells[claim.name].count('<td class="ss-under ">–</td>')
+        assert silent == 2 if claim.name in shared or len(claim.pages) != 1 else silent < 2
