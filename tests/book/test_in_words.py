@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,19 @@ def test_entries_are_counted_by_witness(tmp_path: Path) -> None:
 def test_what_the_file_says_wrongly_is_refused(tmp_path: Path, answers: Any, changes: Any, message: str) -> None:
     with pytest.raises(BadInput, match=re.escape(message)):
         claims_in_words(written(tmp_path, answers, **changes), STORED)
+
+
+def test_a_whole_name_is_meant_where_another_begins_with_it(tmp_path: Path) -> None:
+    checks = [check("rate of one"), check("rate"), check("rate of two")]
+    stored = replace(STORED, verdicts=STORED.verdicts | {"fig_04": {"checks": checks}})
+    (claim,) = claims_in_words(written(tmp_path, {"fig_04": ["rate"]}), stored)
+    assert [entry["what"] for entry in claim.entries] == ["rate"]
+
+
+def test_a_claim_that_was_read_cannot_be_changed(tmp_path: Path) -> None:
+    (claim,) = claims_in_words(written(tmp_path, {}), STORED)
+    with pytest.raises(FrozenInstanceError):
+        claim.place = "Sec. 2"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("text", ["[1", "- a"])
