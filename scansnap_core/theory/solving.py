@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checksum import ATTRIBUTE, checksum
+from scansnap_core.engine.extensions import name_of
 from scansnap_core.engine.model_names import heads_of
 from scansnap_core.rules import check_choice, check_numbers, is_real, shown
 from scansnap_core.theory.flow import Floats, Flow
@@ -119,7 +120,8 @@ def solve(
             "class_weight": flow.class_weight,
             "steps_per_unit": steps_of,
             "initial": "zero" if initial is None else "given",
-        },
+        }
+        | ({} if flow.variant is None else {"model": name_of(flow.model)}),
     )
 
 

@@ -64,6 +64,17 @@ def test_names_are_stored(tmp_path: Path) -> None:
         assert run.output.values.tolist() == ["ship", "(others)"]
 
 
+@pytest.mark.parametrize(("model", "by"), [("residual", "class"), ("heads 2", "head and class")])
+def test_a_variant_is_summed_up_too(model: str, by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments(tmp_path / "run.nc", "--model", model, "--initial", "random")) == 0
+    head, line, _ = capsys.readouterr().out.splitlines()
+    assert f"and by {by} the entropy" in head
+    with xr.open_dataset(tmp_path / "run.nc", engine="h5netcdf") as run:
+        classes = load_classes(EXAMPLE)
+        H = measures.entropy(measures.attention(run.Z.isel(recorded=-1), classes), classes)
+    assert line.partition("; ")[2] == " ".join(f"{value:.4g}" for value in H.values.ravel())
+
+
 def test_the_expectation_at_infinite_length(tmp_path: Path) -> None:
     out = tmp_path / "run.nc"
     assert main(arguments(out, "--expectation", "--seq-len", "inf")) == 0
