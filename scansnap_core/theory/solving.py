@@ -139,6 +139,12 @@ def _start(flow: Flow, initial: ArrayLike | Mapping[str, Any] | None) -> Floats:
     if not isinstance(initial, Mapping):
         return flow.initial(initial)
     parts = {name: initial[name] for name in ("Z", "Y") if name in initial and name in flow.shapes}
+    if not parts:
+        raise BadInput(
+            value=f"initial with {', '.join(map(str, initial)) or 'nothing'}",
+            rule="initial values are Z or Y by name, as far as the flow has them",
+            remedy="pass e.g. {'Z': ...}, or leave initial out",
+        )
     for name, part in parts.items():
         if isinstance(part, xr.DataArray):
             labels, dims = flow.coords, flow.axes[name]

@@ -38,6 +38,8 @@ def test_predict_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         (["--until", "0"], "the last step is finite and at least 1"),
         (["--until", "10", "--lr-y", "-1"], "a learning rate is positive and finite"),
         (["--until", "10", "--draw", "/nowhere/at/all.png"], "its folder doesn't exist"),
+        (["--until", "10", "--draw", "z.zzz"], "a picture's name ends in a format of Matplotlib's"),
+        (["--until", "10", "--draw", "z"], "a picture's name ends in a format of Matplotlib's"),
     ],
 )
 def test_predict_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
