@@ -16,11 +16,13 @@ def test_predict_prints_what_the_law_says(capsys: pytest.CaptureFixture[str]) ->
     assert main(["predict", str(EXAMPLE), *RATES, "--until", "1000"]) == 0
     lines = capsys.readouterr().out.splitlines()
     found = ss.predict(ss.SequenceClasses.load(EXAMPLE), 1, 0.1, [1000])
-    assert "class 0: z of its common token 2, its dominant token 4, its rarest token 6" in lines
+    assert "class ship: z of its common token and, its dominant token wave, its rarest token harbour" in lines
     last = lines[lines.index("") + 9].split()
     assert float(last[0]) == 1000
-    tokens = {int(token): float(z) for token, z in zip(found.token, found.Z.values[0, 0], strict=True)}
-    assert [float(z) for z in last[1:4]] == pytest.approx([tokens[2], tokens[4], tokens[6]], rel=1e-3, abs=0)
+    tokens = dict(zip(found.token.values.tolist(), found.Z.values[0, 0].tolist(), strict=True))
+    assert [float(z) for z in last[1:4]] == pytest.approx(
+        [tokens[name] for name in ("and", "wave", "harbour")], rel=1e-3, abs=0
+    )
     assert float(last[4]) == pytest.approx(float(found.entropy[0, 0]), abs=1e-4)
     assert last[5] == str(found.phase.values[0, 0])
 
