@@ -1,7 +1,8 @@
 """Pictures of a run or a solved flow in the house style: attention, entropy and logits over time, and heat maps.
 
 Each takes what :func:`scansnap_core.engine.training.train` or :func:`scansnap_core.theory.solving.solve` returned, with
-its classes, and returns a figure for :func:`scansnap_core.plots.show`. Seeds are averaged; of several rates choose one.
+its classes, and returns a figure for :func:`scansnap_core.plots.show`. Seeds are averaged; of several rates or heads
+choose one.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from matplotlib.figure import Figure
 from scansnap_core import plots
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
-from scansnap_core.rules import is_whole
+from scansnap_core.rules import is_whole, shown
 from scansnap_core.theory import measures
 
 NAMED_TOKENS = 6
 """A class with more tokens shows the families of common and distinct ones, in one colour each."""
 
 
-def attention_over_time(run: xr.Dataset, classes: SequenceClasses, n: int = 0) -> Figure:
+def attention_over_time(run: xr.Dataset, classes: SequenceClasses, n: int | str = 0) -> Figure:
     """Attention c_n of class n on each of its tokens (Eqn 5), on a logarithmic clock.
 
     Parameters
@@ -30,7 +31,7 @@ def attention_over_time(run: xr.Dataset, classes: SequenceClasses, n: int = 0) -
     run
         A data set with Z at more than one moment.
     classes, n
-        The run's classes, and which of them.
+        The run's classes, and which of them, by number or by name.
 
     Returns
     -------
@@ -40,23 +41,23 @@ def attention_over_time(run: xr.Dataset, classes: SequenceClasses, n: int = 0) -
     Raises
     ------
     BadInput
-        Several rates or data sets, a class that isn't there, or nothing recorded after the start.
+        Several rates, heads or data sets, a class that isn't there, or nothing recorded after the start.
     """
-    _check(run, classes, n)
+    n = _checked(run, classes, n)
     c = _averaged(measures.attention(run.Z, classes)).isel({"class": n})
     return _by_token(c, classes, n, ylabel=rf"attention $c_{{l|{n}}}$")
 
 
-def logits_over_time(run: xr.Dataset, classes: SequenceClasses, n: int = 0) -> Figure:
+def logits_over_time(run: xr.Dataset, classes: SequenceClasses, n: int | str = 0) -> Figure:
     """The logits z_ml of class n's query m = psi(n) on the class's tokens; arguments as :func:`attention_over_time`."""
-    _check(run, classes, n)
+    n = _checked(run, classes, n)
     Z = _averaged(measures.on_axes_of(run.Z, classes)).isel(query=classes.compact.query_row[n])
     return _by_token(Z, classes, n, ylabel=f"$z_{{ml}}$ of class {n}'s query")
 
 
 def entropy_over_time(run: xr.Dataset, classes: SequenceClasses) -> Figure:
     """The entropy of attention on each class's distinct tokens, in nats, a line for each class that has some."""
-    _check(run, classes)
+    _checked(run, classes)
     H = _averaged(measures.entropy(measures.attention(run.Z, classes), classes))
     fig, ax = _on_a_log_clock(H)
     for n in range(classes.num_classes):
@@ -69,19 +70,20 @@ def entropy_over_time(run: xr.Dataset, classes: SequenceClasses) -> Figure:
 
 def attention_map(run: xr.Dataset, classes: SequenceClasses) -> Figure:
     """Attention c_n at the last recorded moment: a row for each class, a column for each token held."""
-    _check(run, classes)
+    _checked(run, classes)
     c = _averaged(measures.attention(run.Z, classes)).isel(recorded=-1)
     return _map(c.transpose("class", "token"), "class", "attention")
 
 
 def logit_map(run: xr.Dataset, classes: SequenceClasses) -> Figure:
     """Z at the last recorded moment: a row for each query token; red rises, blue falls."""
-    _check(run, classes)
+    _checked(run, classes)
     Z = _averaged(measures.on_axes_of(run.Z, classes)).isel(recorded=-1)
     return _map(Z.transpose("query", "token"), "query token", "$z_{ml}$", signed=True)
 
 
-def _check(run: xr.Dataset, classes: SequenceClasses, n: int = 0) -> None:
+def _checked(run: xr.Dataset, classes: SequenceClasses, n: int | str = 0) -> int:
+    """The number of class n, after a look at the rest."""
     check_classes(classes)
     if not isinstance(run, xr.Dataset) or "Z" not in run:
         raise BadInput(
@@ -89,23 +91,34 @@ def _check(run: xr.Dataset, classes: SequenceClasses, n: int = 0) -> None:
             rule="a run is a data set with Z",
             remedy="pass train's or solve's",
         )
-    if not is_whole(n) or not 0 <= n < classes.num_classes:
+    names = classes.coords["class"].tolist()
+    if isinstance(n, str) and n in names:
+        return names.index(n)
+    if not is_whole(n) or not 0 <= int(n) < classes.num_classes:
         raise BadInput(
-            value=f"n = {n!r}", rule=f"classes are numbered 0..{classes.num_classes - 1}", remedy="choose one of them"
+            value=f"n = {shown(n)}",
+            rule=f"classes are numbered 0..{classes.num_classes - 1}",
+            remedy="choose one of them, by number or by its name in classes.coords['class']",
         )
+    return int(n)
 
 
 def _averaged(values: xr.DataArray) -> xr.DataArray:
-    """The mean over seeds of one rate."""
+    """The mean over seeds of one rate and head."""
     if "recorded" not in values.dims:
         raise BadInput(
             value="a run at one moment", rule="a picture wants the dimension recorded", remedy="keep it, e.g. [[-1]]"
         )
-    if values.sizes.get("rate", 1) > 1:
-        raise BadInput(
-            value=f"{values.sizes['rate']} rates", rule="a picture shows one", remedy="choose it, e.g. run.isel(rate=0)"
-        )
-    return values.squeeze("rate", drop=True).mean("seed") if {"rate", "seed"} <= set(values.dims) else values
+    chosen = [dim for dim in ("rate", "head") if dim in values.dims]
+    for dim in chosen:
+        if values.sizes[dim] > 1:
+            raise BadInput(
+                value=f"{values.sizes[dim]} {dim}s",
+                rule="a picture shows one",
+                remedy=f"choose it, e.g. run.isel({dim}=0)",
+            )
+    one = values.squeeze(chosen, drop=True)
+    return one.mean("seed") if "seed" in one.dims else one
 
 
 def _on_a_log_clock(values: xr.DataArray) -> tuple[Figure, Axes]:

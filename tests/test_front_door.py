@@ -56,6 +56,20 @@ def test_what_isnt_there_is_an_attribute_error() -> None:
         getattr(ss, "trian")  # noqa: B009
 
 
+def test_a_module_is_there_whichever_name_was_asked_for_first() -> None:
+    modules = [name for name in ss.__all__ if inspect.ismodule(getattr(ss, name))]
+    assert {"formulas", "law"} <= set(modules)
+    program = f"""
+import sys
+for name in {modules}:
+    for held in [held for held in sys.modules if held.partition(".")[0] == "scansnap_core"]:
+        del sys.modules[held]
+    import scansnap_core
+    print(getattr(scansnap_core, name).__name__)
+"""
+    assert fresh(program).split() == [getattr(ss, name).__name__ for name in modules]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_public_name_shows_an_example(name: str) -> None:
     assert ">>>" in (getattr(ss, name).__doc__ or "")

@@ -86,16 +86,28 @@ def test_what_cannot_be_drawn_is_refused(
 
 
 def test_a_class_that_is_not_there_and_a_start_alone_are_refused(path: xr.Dataset) -> None:
-    for n in (2, -1, 0.5):
+    for n in (2, -1, 0.5, "0"):
         with pytest.raises(BadInput, match=r"classes are numbered 0\.\.1"):
             pictures.attention_over_time(path, WEAK, n)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="nothing recorded after the start"):
         pictures.attention_over_time(path.isel(recorded=[0]), WEAK)
 
 
+def test_one_head_and_one_seed_are_chosen() -> None:
+    run = train(WEAK, lr_y=1, lr_z=1, steps=2, batch_size=4, record=1, model="heads 2", initial="random")
+    with pytest.raises(BadInput, match=r"2 heads: a picture shows one; choose it, e\.g\. run\.isel\(head=0\)"):
+        pictures.attention_over_time(run, WEAK)
+    seeds = train(WEAK, lr_y=1, lr_z=1, steps=2, batch_size=4, record=1, seeds=[0, 1])
+    for one in (run.isel(head=1), seeds.isel(seed=1)):
+        (line, *_) = pictures.attention_over_time(one, WEAK).axes[0].get_lines()
+        c = measures.attention(one.Z, WEAK).isel({"class": 0, "token": 0})
+        assert line.get_ydata() == pytest.approx(c.values.ravel()[1:], rel=1e-12, abs=0)
+
+
 def test_names_stand_in_the_legends() -> None:
     rows = [[0.4, 0.6, 0, 0], [0.4, 0, 0.6, 0]]
     named = SequenceClasses(rows, [3, 3], token_names=list("abcd"), class_names=["x", "y"])
     run = solve(flows.IdealisedFlow(named, 1.0, 1.0), [0, 1, 10])
-    assert labels(pictures.attention_over_time(run, named, n=1)) == ["token a, common", "token c, distinct"]
+    for n in (1, "y"):
+        assert labels(pictures.attention_over_time(run, named, n)) == ["token a, common", "token c, distinct"]
     assert labels(pictures.entropy_over_time(run, named)) == ["class x", "class y"]

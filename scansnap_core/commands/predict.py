@@ -50,8 +50,8 @@ def run(options: argparse.Namespace) -> int:
         raise BadInput(
             f"--until {options.until:g}", "the last step is finite and at least 1", "pass e.g. --until 10000"
         )
-    if options.draw is not None and not options.draw.resolve().parent.is_dir():
-        raise BadInput(f"--draw {options.draw}", "its folder doesn't exist", "create it or name another file")
+    if options.draw is not None:
+        _check_picture(options.draw)
     times = np.unique(np.geomspace(1, options.until, ROWS if options.draw is None else DRAWN))
     try:
         found = predict(classes, options.lr_y, options.lr_z, times, seq_len=options.seq_len)
@@ -92,6 +92,17 @@ def _table(found: xr.Dataset, classes: SequenceClasses, n: int) -> str:
         entropy, phase = float(at.entropy[n]), str(at.phase.values[n])
         lines.append(f"{float(at.recorded):10.4g}{z}{entropy:10.4f}  {phase:<5}  {regimes}")
     return "\n".join(lines)
+
+
+def _check_picture(path: Path) -> None:
+    from scansnap_core.extras import needs
+
+    with needs("plots"):
+        from matplotlib.backend_bases import FigureCanvasBase
+    if not path.resolve().parent.is_dir():
+        raise BadInput(f"--draw {path}", "its folder doesn't exist", "create it or name another file")
+    if path.is_dir() or path.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
+        raise BadInput(f"--draw {path}", "a picture's name ends in a format of Matplotlib's", "name it e.g. z.png")
 
 
 def _draw(found: xr.Dataset, classes: SequenceClasses, path: Path) -> None:

@@ -149,13 +149,15 @@ def _summary(result: xr.Dataset, classes: SequenceClasses) -> tuple[str, int]:
         entropy = measures.entropy(attention, classes)
     own = [n for n in range(classes.num_classes) if len(classes.distinct_tokens(n))]
     entropy = entropy.isel({"class": own})
-    undefined = int((entropy.isnull().any("class") & (result.diverged_at < 0)).sum())
+    heads = [dim for dim in ("head",) if dim in entropy.dims]
+    undefined = int((entropy.isnull().any([*heads, "class"]) & (result.diverged_at < 0)).sum())
     which = "class" if len(own) == classes.num_classes else f"class that has any ({listed(own)})"
+    which = " and ".join([*heads, which])
     lines = [f"final loss, and by {which} the entropy of attention over its distinct tokens, in nats"]
     for seed in range(result.sizes["seed"]):
         for rate in range(result.sizes["rate"]):
             one = result.isel(seed=seed, rate=rate)
             name = f"seed {int(one.seed)}, lr_y {float(one.lr_y):g}, lr_z {float(one.lr_z):g}"
             loss = float(one.loss.isel(step=-1)) + 0.0  # shows -0 as 0
-            lines.append(f"{name}: {loss:.4g}; {listed(entropy.isel(seed=seed, rate=rate).values)}")
+            lines.append(f"{name}: {loss:.4g}; {listed(entropy.isel(seed=seed, rate=rate).values.ravel())}")
     return "\n".join(lines), undefined

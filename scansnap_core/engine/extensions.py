@@ -31,7 +31,7 @@ def resolved(kind: str, given: str | Function, known: Mapping[str, Function]) ->
     Raises
     ------
     BadInput
-        There is no such name, module or function, or it can't be called.
+        There is no such name, module or function, the module fails as it's imported, or it can't be called.
 
     Examples
     --------
@@ -52,12 +52,13 @@ def resolved(kind: str, given: str | Function, known: Mapping[str, Function]) ->
         raise BadInput(value=f"{kind} = {given!r}", rule=rule, remedy="use one of them")
     try:
         found = functools.reduce(getattr, path.split("."), importlib.import_module(module))
-    except (ImportError, AttributeError, ValueError) as error:
+    except Exception as error:  # a user's module may raise anything
+        named = isinstance(error, ImportError | AttributeError | ValueError)
         raise BadInput(
-            value=f"{kind} = {given!r}: {error}",
+            value=f"{kind} = {given!r}: {error if named else f'{type(error).__name__}: {error}'}",
             rule="its module can be imported and holds it",
-            remedy="correct the name, or start in the folder of the module",
-        ) from None
+            remedy="correct the name, or start in the folder of the module" if named else "correct the module",
+        ) from (None if named else error)
     if not callable(found):
         raise BadInput(value=f"{kind} = {given!r}: {shown(found)}", rule="it can be called", remedy="name a function")
     return found

@@ -1,5 +1,5 @@
 """What the paper says: closed forms, the linear algebra of overlaps, flows, and what is read off a training."""
 
-from scansnap_core.theory import formulas
+import lazy_loader
 
-__all__ = ["formulas"]
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submodules=["formulas", "law"])

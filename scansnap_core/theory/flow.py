@@ -63,7 +63,7 @@ class Flow(ABC):
         check_rate("lr_y", lr_y)
         check_flow_rate("lr_z", lr_z)
         self.classes, self.lr_y, self.lr_z, self.class_weight = classes, lr_y, lr_z, class_weight
-        self.variant = _checked_variant(model)
+        self.model, self.variant = model, _checked_variant(model)
         check_windows(model, classes.vocab_size)
         self.tokens = tokens_of(classes, PLAIN if self.variant is None else self.variant)
         self._batch = variants.at_infinite_length(classes, self.tokens)

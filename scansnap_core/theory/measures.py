@@ -28,7 +28,8 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     Parameters
     ----------
     Z
-        As :func:`scansnap_core.engine.training.train` returns it, dimensions (..., query, token).
+        As :func:`scansnap_core.engine.training.train` returns it, dimensions (..., query, token); of a variant of the
+        model too, with the dimension ``head`` where it has heads.
     classes
         Those of the run.
 
@@ -192,7 +193,8 @@ def on_axes_of(
     """Recorded values over the queries and tokens of their classes.
 
     Where data sets of several sizes were trained together, one of them (``run.sel(data=...)``) is padded with the
-    others' queries and tokens; these, NaN throughout, are left out.
+    others' queries and tokens; these, NaN throughout, are left out. So are the rows that a variant's decoder reads
+    besides, of query tokens that no class holds, where the values tell that they are of these classes.
 
     Raises
     ------
@@ -215,6 +217,9 @@ def on_axes_of(
     if len(kept) == len(dims) and all(np.array_equal(kept[dim], labels[dim]) for dim in dims):
         own = values.sel({dim: labels[dim] for dim in dims})
         if int(own.count()) == int(values.count()):
+            return own
+        if ATTRIBUTE in values.attrs:
+            _check_own(values, classes)
             return own
     shape = " and ".join(
         f"{values.sizes.get(dim, 0)} {name}" for dim, name in (("query", "queries"), ("token", "tokens"))

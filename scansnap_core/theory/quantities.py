@@ -14,6 +14,7 @@ from sympy import diff
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.engine.model_names import PLAIN
 from scansnap_core.theory import clocks, formulas, measures, spectrum
 from scansnap_core.theory.flow import Floats
 from scansnap_core.theory.flows import IdealisedFlow
@@ -178,6 +179,12 @@ def _checked(run: xr.Dataset, classes: SequenceClasses) -> xr.Dataset:
             value=f"a run of type {type(run).__name__}",
             rule="a run is a data set with Z",
             remedy="pass train's or solve's",
+        )
+    if run.attrs.get("model", PLAIN) != PLAIN:
+        raise BadInput(
+            value=f"a run of the model {run.attrs['model']}",
+            rule="the theorems are of the paper's model",
+            remedy="pass a run or a flow with model='plain'; attention and entropy take variants",
         )
     if "recorded" not in run.dims or float(run.recorded[0]) != 0:
         raise BadInput(

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checksum import ATTRIBUTE, checksum
+from scansnap_core.engine.extensions import name_of
 from scansnap_core.engine.model_names import heads_of
 from scansnap_core.rules import check_choice, check_numbers, is_real, shown
 from scansnap_core.theory.flow import Floats, Flow
@@ -119,7 +120,8 @@ def solve(
             "class_weight": flow.class_weight,
             "steps_per_unit": steps_of,
             "initial": "zero" if initial is None else "given",
-        },
+        }
+        | ({} if flow.variant is None else {"model": name_of(flow.model)}),
     )
 
 
@@ -137,6 +139,12 @@ def _start(flow: Flow, initial: ArrayLike | Mapping[str, Any] | None) -> Floats:
     if not isinstance(initial, Mapping):
         return flow.initial(initial)
     parts = {name: initial[name] for name in ("Z", "Y") if name in initial and name in flow.shapes}
+    if not parts:
+        raise BadInput(
+            value=f"initial with {', '.join(map(str, initial)) or 'nothing'}",
+            rule="initial values are Z or Y by name, as far as the flow has them",
+            remedy="pass e.g. {'Z': ...}, or leave initial out",
+        )
     for name, part in parts.items():
         if isinstance(part, xr.DataArray):
             labels, dims = flow.coords, flow.axes[name]

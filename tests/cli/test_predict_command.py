@@ -16,11 +16,13 @@ def test_predict_prints_what_the_law_says(capsys: pytest.CaptureFixture[str]) ->
     assert main(["predict", str(EXAMPLE), *RATES, "--until", "1000"]) == 0
     lines = capsys.readouterr().out.splitlines()
     found = ss.predict(ss.SequenceClasses.load(EXAMPLE), 1, 0.1, [1000])
-    assert "class 0: z of its common token 2, its dominant token 4, its rarest token 6" in lines
+    assert "class ship: z of its common token and, its dominant token wave, its rarest token harbour" in lines
     last = lines[lines.index("") + 9].split()
     assert float(last[0]) == 1000
-    tokens = {int(token): float(z) for token, z in zip(found.token, found.Z.values[0, 0], strict=True)}
-    assert [float(z) for z in last[1:4]] == pytest.approx([tokens[2], tokens[4], tokens[6]], rel=1e-3, abs=0)
+    tokens = dict(zip(found.token.values.tolist(), found.Z.values[0, 0].tolist(), strict=True))
+    assert [float(z) for z in last[1:4]] == pytest.approx(
+        [tokens[name] for name in ("and", "wave", "harbour")], rel=1e-3, abs=0
+    )
     assert float(last[4]) == pytest.approx(float(found.entropy[0, 0]), abs=1e-4)
     assert last[5] == str(found.phase.values[0, 0])
 
@@ -38,6 +40,8 @@ def test_predict_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         (["--until", "0"], "the last step is finite and at least 1"),
         (["--until", "10", "--lr-y", "-1"], "a learning rate is positive and finite"),
         (["--until", "10", "--draw", "/nowhere/at/all.png"], "its folder doesn't exist"),
+        (["--until", "10", "--draw", "z.zzz"], "a picture's name ends in a format of Matplotlib's"),
+        (["--until", "10", "--draw", "z"], "a picture's name ends in a format of Matplotlib's"),
     ],
 )
 def test_predict_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

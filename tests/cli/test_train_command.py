@@ -64,6 +64,17 @@ def test_names_are_stored(tmp_path: Path) -> None:
         assert run.output.values.tolist() == ["ship", "(others)"]
 
 
+@pytest.mark.parametrize(("model", "by"), [("residual", "class"), ("heads 2", "head and class")])
+def test_a_variant_is_summed_up_too(model: str, by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments(tmp_path / "run.nc", "--model", model, "--initial", "random")) == 0
+    head, line, _ = capsys.readouterr().out.splitlines()
+    assert f"and by {by} the entropy" in head
+    with xr.open_dataset(tmp_path / "run.nc", engine="h5netcdf") as run:
+        classes = load_classes(EXAMPLE)
+        H = measures.entropy(measures.attention(run.Z.isel(recorded=-1), classes), classes)
+    assert line.partition("; ")[2] == " ".join(f"{value:.4g}" for value in H.values.ravel())
+
+
 def test_the_expectation_at_infinite_length(tmp_path: Path) -> None:
     out = tmp_path / "run.nc"
     assert main(arguments(out, "--expectation", "--seq-len", "inf")) == 0
@@ -79,12 +90,13 @@ def test_attention_moves_to_the_distinct_tokens_as_the_example_says(tmp_path: Pa
     classes = load_classes(EXAMPLE)
     with xr.open_dataset(out, engine="h5netcdf") as stored:
         c = measures.attention(stored.Z, classes).isel(seed=0, rate=0, recorded=-1)
-    for n, winner in enumerate((4, 7)):
-        own = c.isel({"class": n})
-        assert (own.sel(token=[2, 3]).values < classes.probs[n, [2, 3]]).all()
-        distinct = classes.distinct_tokens(n)
-        gain = own.sel(token=distinct).values / classes.probs[n, distinct]
-        assert distinct[np.argmax(gain)] == winner
+    at_first = c.copy(data=classes.compact.probs)
+    for n, (topic, winner) in enumerate({"ship": "wave", "plane": "cloud"}.items()):
+        own, before = c.sel({"class": topic}), at_first.sel({"class": topic})
+        assert (own < before).sel(token=["and", "blue"]).all()
+        distinct = classes.labels(classes.distinct_tokens(n))
+        gain = own.sel(token=distinct) / before.sel(token=distinct)
+        assert gain.idxmax("token") == winner
 
 
 def test_a_diverged_run_is_stored_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ def residual(batch: Batch, Y: Tensor, Z: Tensor) -> Tensor:
 
 def top_share(run: xr.Dataset, classes: SequenceClasses, *, tokens: int = 1) -> xr.DataArray:
     """How much attention each class pays to the tokens that it attends to most."""
-    c = measures.attention(run.Z.sel(token=classes.coords["token"]), classes).transpose(..., "token")
+    c = measures.attention(run.Z, classes).transpose(..., "token")
     largest = np.sort(c.values, axis=-1)[..., -tokens:]
     share = c.isel(token=0, drop=True).copy(data=largest.sum(axis=-1))
     return share.assign_attrs(units="attention", long_name=f"the top {tokens}")

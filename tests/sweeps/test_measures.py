@@ -179,6 +179,19 @@ def test_no_measures(kept: Any, message: str, tmp_path: Path) -> None:
     assert not (tmp_path / "a.zarr").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "message"), [("def f(:", r"SyntaxError: .*broken_1.py, line 1"), ("1 / 0", "ZeroDivisionError: division")]
+)
+def test_a_module_that_fails_as_it_is_imported(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "broken_1" if "def" in text else "broken_2"
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(BadInput, match=rf"measure = '{name}:f': {message}.*correct the module"):
+        dataclasses.replace(GRID, measures=(f"{name}:f",))
+
+
 def test_one_value_in_a_file_is_a_list() -> None:
     content = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 5, "seeds": 2, "measures": "entropy"}
     assert [each.name for each in grid_of(content, Path()).measured] == ["entropy", "diverged_at"]

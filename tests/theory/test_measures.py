@@ -238,3 +238,17 @@ def test_other_classes_on_the_same_tokens_are_refused() -> None:
             with pytest.raises(BadInput, match=r"of other classes than SequenceClasses\(K=2, M=4, queries=1\)"):
                 refused()
     assert measures.attention(run.Z.drop_attrs(), other).sizes["class"] == 2
+
+
+def test_attention_of_a_variant_that_reads_the_query_tokens_too() -> None:
+    one, other = (SequenceClasses([[p, 1 - p, 0, 0], [0.5, 0, 0.5, 0]], query_of=[3, 3]) for p in (0.5, 0.2))
+    run = train(one, lr_y=1, lr_z=1, steps=2, model="residual")
+    for Z in (run.Z, solve(TrueFlow(one, 1, 1, model="residual"), [0, 1]).Z):
+        assert Z.token.values.tolist() == [0, 1, 2, 3]
+        own = Z.sel(token=[0, 1, 2]).drop_attrs()
+        xr.testing.assert_equal(measures.attention(Z, one), measures.attention(own, one))
+        xr.testing.assert_equal(measures.recall(Z, one, 0.1), measures.recall(own, one, 0.1))
+        with pytest.raises(BadInput, match="of other classes than"):
+            measures.attention(Z, other)
+        with pytest.raises(BadInput, match="1 queries and 4 tokens"):  # they could be any classes' on four tokens
+            measures.attention(Z.drop_attrs(), one)

@@ -205,6 +205,15 @@ def test_bad_input_is_refused() -> None:
         assert message in str(refusal.value)
 
 
+def test_the_theorems_are_of_the_papers_model() -> None:
+    asks_with_what_it_holds = SequenceClasses([[0.5, 0.5, 0], [0.5, 0, 0.5]], query_of=[0, 0])
+    run = train(asks_with_what_it_holds, lr_y=1, lr_z=1, steps=2, batch_size=4, model="residual")
+    path = solve(flows.IdealisedFlow(asks_with_what_it_holds, 1.0, 1.0, model="residual"), [0, 1])
+    for found in (run, path):
+        with pytest.raises(BadInput, match="a run of the model residual: the theorems are of the paper's model"):
+            theory_of(asks_with_what_it_holds, found)
+
+
 @pytest.mark.parametrize("initial", ["zero", "random"])
 def test_names_change_no_quantity(initial: str) -> None:
     numbered = with_overlap(2, 60, 0.3, distinct_weights=[1, 2])

@@ -94,6 +94,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"initial": np.zeros((9, 9))}, "initial Z of shape (9, 9): Z starts at finite numbers of shape (2, 6)"),
     ({"initial": np.full((2, 6), np.nan)}, "initial Z of shape (2, 6): Z starts at finite numbers of shape (2, 6)"),
     ({"initial": "zero"}, "initial Z of shape (0,): Z starts at finite numbers"),
+    ({"initial": {"z": np.zeros((2, 6))}}, "initial with z: initial values are Z or Y by name"),
+    ({"initial": {}}, "initial with nothing: initial values are Z or Y by name"),
     ({"initial": {"Y": np.zeros((6, 9))}}, "initial Y of shape (6, 9): Y starts at finite numbers of shape (6, 4)"),
 ]
 
