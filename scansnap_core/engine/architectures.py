@@ -134,7 +134,7 @@ def _joined(c: Tensor) -> Tensor:
 
 def _alike(batch: Batch, windows: int) -> tuple[Tensor, Tensor]:
     """1 where two rows of Y stand for one token, and for one window, else 0; shape (L, L)."""
-    size = int(batch.multiplicity.sum()) // windows
+    size = batch.multiplicity.sum().round().to(batch.tokens.dtype) // windows  # a tensor, as in `_centred`
     token, window = batch.tokens % size, batch.tokens // size
     token_alike, window_alike = ((each[:, None] == each).to(batch.q.dtype) for each in (token, window))
     return token_alike, window_alike

@@ -115,7 +115,7 @@ def test_what_the_file_says_wrongly_is_refused(tmp_path: Path, answers: Any, cha
 
 def test_a_whole_name_is_meant_where_another_begins_with_it(tmp_path: Path) -> None:
     checks = [check("rate of one"), check("rate"), check("rate of two")]
-    stored = replace(STORED, verdicts=STORED.verdicts | {"fig_04": {"checks": checks}})
+    stored = replace(STORED, verdicts={**STORED.verdicts, "fig_04": {"checks": checks}})
     (claim,) = claims_in_words(written(tmp_path, {"fig_04": ["rate"]}), stored)
     assert [entry["what"] for entry in claim.entries] == ["rate"]
 

@@ -48,7 +48,7 @@ def runs_of(**options: Any) -> Runs:
     "options",
     [
         *({"optimizer": optimizer} for optimizer in ("sgd", "momentum", "adam", torch.optim.AdamW)),
-        *({"model": model.replace("H", "2"), "initial": "random"} for model in MODELS),
+        *({"model": model.replace("H", "2").replace("W", "2"), "initial": "random"} for model in MODELS),
         {"batch_size": None, "seq_len": math.inf, "dtype": "float64"},
     ],
     ids=str,

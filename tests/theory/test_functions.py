@@ -254,7 +254,7 @@ def test_other_branches_of_W_are_refused(name: str) -> None:
 
 
 def test_unknown_backend() -> None:
-    with pytest.raises(BadInput, match=r"backend = 'jax': the backends are numpy and torch; use one of them"):
+    with pytest.raises(BadInput, match=r"backend = 'jax': the choices are numpy, torch; use one of them"):
         function_of(formulas.gamma, (h_, M), "jax")
 
 

@@ -81,8 +81,8 @@ def turning_length(tilt: ArrayLike, tau: ArrayLike, num_classes: float, vocab_si
 
     Examples
     --------
-    >>> turning_length(-10.0, [0.1, 100.0, 1e300], 2, 1000, 0.3).round(1)
-    array([32322.7,  2147.8,    62.8])
+    >>> turning_length(-10.0, [0.1, 100.0, 1e250], 2, 1000, 0.3).round(1)
+    array([32322.7,  2147.8,    63.1])
     """
     at = closed.evidence(
         check_numbers("tau", tau, least=EARLIEST, rule=f"tau is at least {EARLIEST:g}", remedy="pass e.g. 10.0"),

@@ -109,14 +109,15 @@ def predict(
     places = recorded.size * len(types.of_query) * len(classes.tokens)
     check_memory(f"{places:,} attention logits and their regimes", 9.0 * places + 100.0 * K * recorded.size)
     ratio, pace = lr_z / lr_y, lr_y / K
-    law = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
-    moving = InertialLaw(law, mu, pace) if mu else law
-    taus = recorded * pace / (1 - mu)
+    with np.errstate(over="ignore"):  # refused below
+        taus = recorded * pace / (1 - mu)
     for name, value in (("lr_z/lr_y", ratio), ("lr_y t/K", taus[-1])):
         if not np.isfinite(value):
             raise BadInput(
                 f"{name} = {value:g}", "ratios of rates and times times rates are finite", "use smaller ones"
             )
+    law = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
+    moving = InertialLaw(law, mu, pace) if mu else law
     began = int(np.count_nonzero(taus < UNSEEN))
     states = [None] * began + (moving.path(taus[began:]) if began < taus.size else [])
     rates = {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len, "momentum": mu}
