@@ -84,7 +84,7 @@ def expected(address: str, times: tuple[float, ...]) -> dict[str, list[Any]]:
                 path = predict(classes, lr_y, lr_z, list(times))
         else:
             method = "LSODA" if lr_z > 3 * lr_y else "DOP853"  # the faster one, stiff or not
-            path = solve(FLOWS[dyn](classes, lr_y, lr_z), list(times), method=method, rtol=1e-10)
+            path = solve(FLOWS[dyn](classes, lr_y, lr_z), list(times), method=method, rtol=1e-11)
         z = path.Z.isel(query=0).sel(token=own).values.T
         c = measures.attention(path.Z, classes)
         curves["z"] += list(z)

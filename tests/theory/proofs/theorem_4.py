@@ -105,7 +105,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         1,
         sp.Rational(1, 2),
         "half of that",
-        "every real $K \\ge 2$, $0 < \\rho \\le 1/(K(K-1))$",
+        "every real $K \\ge 2$, $0 < \\rho \\le 1/(K(K-1))$, $M \\to \\infty$",
         "the line above",
     ),
     (
@@ -115,7 +115,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         1,
         sp.Rational(9, 10),
         "$K + 0.9$ for $K + 1$",
-        "every $K \\ge 2$ and $\\Gamma$, overlaps $\\rho < 1$ at the start, any distinct tokens, alike in all classes",
+        "every $K \\ge 2$, $\\Gamma$ and $\\rho < 1$, $M \\to \\infty$, any distinct tokens, alike in all classes",
         "$\\frac{d}{dt}\\ln f_l = \\dot z_l - \\sum_k f_k^2\\dot z_k$; comparison of solutions",
     ),
     (
@@ -124,7 +124,8 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         1,
         sp.Rational(9, 10),
         "nine tenths of a $K$-th",
-        "every $K \\ge 2$ and $\\Gamma$, $0 < \\rho \\le 1/(K(K-1))$, any distinct tokens, alike in all classes",
+        "every $K \\ge 2$ and $\\Gamma$, $M \\to \\infty$, $\\rho \\le 1/(K(K-1))$, "
+        "distinct tokens alike in all classes",
         "the bounds above; comparison of solutions",
     ),
 ):
