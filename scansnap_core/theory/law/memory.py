@@ -25,6 +25,8 @@ from scansnap_core.theory.integrating import integrated
 from scansnap_core.theory.law.types import Types
 
 Floats = NDArray[np.float64]
+Pair = tuple[Floats, Floats]
+"""Values on common and on distinct tokens, (T, C) and (T, D)."""
 
 MOST_STIFF = 3_000
 """Numbers in a state up to which an implicit step's matrix is small."""
@@ -89,7 +91,7 @@ class Law:
         parts = np.split(state, self._cuts[:-1])
         return State(*(part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)))
 
-    def attention(self, state: State) -> tuple[Floats, Floats]:
+    def attention(self, state: State) -> Pair:
         """f of a class of each type, on its common and its distinct tokens; shapes (T, C) and (T, D)."""
         types = self.types
         C = types.common.shape[1]
@@ -110,7 +112,7 @@ class Law:
         parts = (np.full_like(state.a, a), b, a * f[0], a * f[1], state.z_common, state.z_distinct)
         return np.concatenate([part.ravel() for part in parts])
 
-    def errors(self, state: State, f: tuple[Floats, Floats]) -> tuple[Errors, Floats, Floats]:
+    def errors(self, state: State, f: Pair) -> tuple[Errors, Floats, Floats]:
         """The errors, and the evidence-weighted fbar on common and distinct tokens."""
         types, a, b = self.types, state.a, state.b
         common, distinct = state.common / a[:, None], state.distinct / a[:, None]
@@ -137,10 +139,10 @@ class Law:
         own = a * errors.own + (types.others * b * other).sum(axis=1) + types.rest * c * errors.rest
         return own, through + rest - other * a - errors.own[:, None] * b.T
 
-    def pull(self, state: State, f: tuple[Floats, Floats], g: tuple[Floats, Floats]) -> list[Floats]:
-        """What g does to z, f∘(g - f f·g) of Eqn 4, on common and distinct tokens."""
+    def moves(self, state: State, f: Pair, own: Floats, g: Pair) -> tuple[Pair, Pair]:
+        """What H gathers, f, and what g does to z, f∘(g - f f·g) of Eqn 4; on common and distinct tokens."""
         along = (f[0] * g[0]).sum(axis=1, keepdims=True) + (f[1] * g[1]).sum(axis=1, keepdims=True)
-        return [each * (towards - each * along) for each, towards in zip(f, g, strict=True)]
+        return f, (f[0] * (g[0] - f[0] * along), f[1] * (g[1] - f[1] * along))
 
     def rhs(self, log_tau: float, packed: Floats) -> Floats:
         """d(state)/d(ln tau)."""
@@ -149,12 +151,12 @@ class Law:
         errors, common, distinct = self.errors(state, f)
         own, C = self.coefficients(state, errors)
         g = own[:, None] * common + (types.others * C) @ common, own[:, None] * distinct
-        push = self.pull(state, f, g)
+        learned, push = self.moves(state, f, errors.own, g)
         change = (
             errors.own,
             np.where(types.others > 0, errors.other, 0.0),
-            errors.own[:, None] * f[0],
-            errors.own[:, None] * f[1],
+            errors.own[:, None] * learned[0],
+            errors.own[:, None] * learned[1],
             self.ratio * types.asking @ push[0],
             self.ratio * push[1],
         )

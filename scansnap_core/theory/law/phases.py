@@ -29,9 +29,10 @@ from scansnap_core.rules import (
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed
+from scansnap_core.theory.law.first_order import FirstOrder
 from scansnap_core.theory.law.inertia import mass_of
 from scansnap_core.theory.law.memory import Floats, Law, State
-from scansnap_core.theory.law.sampling import FirstOrder, SampledLaw, checked_rows
+from scansnap_core.theory.law.sampling import SampledLaw, checked_rows
 from scansnap_core.theory.law.types import types_of
 
 AT_REST = 1e-9

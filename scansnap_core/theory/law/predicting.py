@@ -58,8 +58,9 @@ def predict(
         When: ascending, finite, not negative; in steps of batch size 1, or in updates of any batch size (a batch mean
         moves Y and Z, in expectation, as far as one such step).
     seq_len
-        T, the query included, or ``inf``. At a finite T the errors of a class's samples are taken at their mean, which
-        leaves out a part of the order of evidence/T: at T = 32 training was seen to go a fifth farther.
+        T, the query included, or ``inf``. A finite T is for lengths well above the evidence, which grows as ln(M t):
+        means over samples, each weighed by its error, are taken to the first order in 1/T beside their exact values at
+        z = 0.
     optimizer
         "sgd", or "momentum", with which ``t`` counts its updates. For Adam there is a flow,
         :class:`~scansnap_core.theory.law.adam.AdamFlow`, and no law.

@@ -17,28 +17,37 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_ndtr
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checks import SUM_TOLERANCE
 from scansnap_core.rules import check_numbers, check_seq_len, shown
 from scansnap_core.theory.law.counts import Counts
-from scansnap_core.theory.law.memory import Law, State
+from scansnap_core.theory.law.first_order import FirstOrder
+from scansnap_core.theory.law.memory import Errors, Law, Pair, State
 from scansnap_core.theory.law.types import Types
 
 Floats = NDArray[np.float64]
 
 EXACT_UP_TO = 257
 """The T up to which means are exact; beyond, they go on with three powers of 1/(T - 1), the first one known."""
+WIDEST = 0.95
+"""The largest tilt, of the one at which a sample's errors no longer fall off; and the scatter of ln error is at most 1.
+
+Beyond, at a T of a few times the evidence, the first order ends: errors then come of single rare samples.
+"""
+TINY, HUGE = 1e-300, 700.0
 
 
 class Means(NamedTuple):
-    """Of the samples of one class: F = E f, and its own pull s, both of shape (L,)."""
+    """Of the samples of one class: F = E f, its own pull s, and the pull of another row; all of shape (L,)."""
 
     f: Floats
     push: Floats
+    other: Floats
 
 
-def means(probs: Floats, seq_len: float) -> Means:
+def means(probs: Floats, seq_len: float, row: Floats | None = None) -> Means:
     """F and s of one class at z = 0, for any T up to infinity.
 
     Parameters
@@ -47,6 +56,8 @@ def means(probs: Floats, seq_len: float) -> Means:
         P(.|n), shape (L,).
     seq_len
         T, the query included: 2 or more, or ``inf``.
+    row
+        The other row v, shape (L,), whose pull is E[f∘(v - f f·v)]; default 0.
 
     Examples
     --------
@@ -58,15 +69,16 @@ def means(probs: Floats, seq_len: float) -> Means:
     if probs.ndim > 1:
         raise BadInput(f"probs of shape {probs.shape}", "one class at a time", "pass its row")
     f = probs / np.linalg.norm(probs)
-    limit = np.stack([f, np.zeros_like(f)])
+    v = np.zeros_like(f) if row is None else row
+    limit = np.stack([f, np.zeros_like(f), f * (v - f * (f @ v))])
     if math.isinf(seq_len):
         return Means(*limit)
     if seq_len <= EXACT_UP_TO:
-        return _exact(probs, seq_len)
+        return _exact(probs, seq_len, v)
     first = FirstOrder(probs, f)
-    slope = np.stack([first.mean_f(), first.own()])
+    slope = np.stack([first.mean_f(), first.own(), first.pull(v)])
     shares = np.array([2.0, 1.0]) / (EXACT_UP_TO - 1)
-    left = np.stack([_exact(probs, 1 + round(1 / share)) - limit - slope * share for share in shares])
+    left = np.stack([_exact(probs, 1 + round(1 / share), v) - limit - slope * share for share in shares])
     powers = np.stack([shares**2, shares**3], axis=1)
     square, cube = np.linalg.solve(powers, left.reshape(2, -1)).reshape(left.shape)
     share = 1 / (seq_len - 1)
@@ -82,48 +94,17 @@ def checked_rows(probs: ArrayLike) -> Floats:
     return rows
 
 
-def _exact(probs: Floats, seq_len: float) -> Means:
+def _exact(probs: Floats, seq_len: float, v: Floats) -> Means:
     counts = Counts(probs, seq_len)
     F = counts.mean_f()
-    return Means(F, counts.pull(F))
-
-
-class FirstOrder:
-    """The coefficients of 1/(T - 1), at any z; leading axes batch over classes.
-
-    Parameters
-    ----------
-    probs, f
-        P(.|n), and f of Eqn 5 normalised, both of shape (..., L).
-    """
-
-    def __init__(self, probs: Floats, f: Floats) -> None:
-        self._f = f
-        self._w = f**2 / np.where(probs > 0, probs, np.inf)
-        self._S_2, self._S_4 = ((each).sum(axis=-1, keepdims=True) for each in (self._w, f**2 * self._w))
-
-    def mean_f(self) -> Floats:
-        """Of F - f."""
-        return np.asarray(self._f * (1.5 * self._S_4 - 0.5 * self._S_2 - self._w))
-
-    def own(self) -> Floats:
-        """Of s, the pull of F itself."""
-        f, w = self._f, self._w
-        return np.asarray(f**2 * (self._S_2 - 2 * self._S_4) - w * (1 - 2 * f**2))
-
-    def pull(self, g: Floats) -> Floats:
-        """Of E[f∘(g - f f·g)], for one g of shape (..., L) a class."""
-        f, w, b = self._f, self._w, self.mean_f()
-        along, bent = ((each * g).sum(axis=-1, keepdims=True) for each in (f, b))
-        spread = w * (1 - 2 * f**2) + f**2 * self._S_4
-        turned = w * g + f * ((self._S_4 - w) * along - (f * w * g).sum(axis=-1, keepdims=True))
-        return np.asarray(b * g - f**2 * bent - 2 * f * b * along - spread * along - 2 * f * turned)
+    return Means(F, *counts.pull(np.stack([F, v])))
 
 
 class SampledLaw(Law):
-    """The law at a finite T: rows of Y gather F_n, and samples are pushed beside it.
+    """The law at a finite T: rows of Y gather samples' f, each weighed by its error, and samples are pushed beside it.
 
-    At z = 0 means are exact; as z moves they follow their first order in 1/(T - 1), at the length that suits z = 0.
+    At z = 0 plain means are exact; as z moves they follow their first order in 1/(T - 1), at the length that suits
+    z = 0. What errors add, by weighing samples off the mean more, is taken to that order too, at any evidence over T.
 
     Parameters
     ----------
@@ -138,32 +119,81 @@ class SampledLaw(Law):
         self._probs, self._cut = np.hstack([types.common, types.distinct]), types.common.shape[1]
         f = self._probs / np.linalg.norm(self._probs, axis=1, keepdims=True)
         first = FirstOrder(self._probs, f)
-        exact = [means(row, seq_len) for row in self._probs]
-        F, s = (np.stack(part) for part in zip(*exact, strict=True))
+        others = np.hstack([types.others @ f[:, : self._cut], np.zeros_like(types.distinct)]) * (self._probs > 0)
+        exact = [means(row, seq_len, beside) for row, beside in zip(self._probs, others, strict=True)]
+        F, own, drift = (np.stack(part) for part in zip(*exact, strict=True))
         self._share_f, self._left_f = _fitted(F - f, first.mean_f())
-        self._share_s, _ = _fitted(s, first.own())
-        self._left_s = np.zeros_like(F)
-        self._left_s = s - self._pulled(f, F, F)
+        self._share_s, _ = _fitted(own, first.own())
+        # how much of F and of the other classes' rows is in a row, and what the first order leaves of their pulls
+        self._told, self._left = np.linalg.pinv(np.stack([F, others], axis=-1)), np.zeros((*f.shape, 2))
+        pulls = [self._pulled(first, f, row) for row in (F, others)]
+        self._left = np.stack([own - pulls[0], drift - pulls[1]], axis=-1)
 
-    def attention(self, state: State) -> tuple[Floats, Floats]:
+    def attention(self, state: State) -> Pair:
         """F of a class of each type, on its common and its distinct tokens; shapes (T, C) and (T, D)."""
         f = np.hstack(super().attention(state))
-        F = f + self._share_f * FirstOrder(self._probs, f).mean_f() + self._left_f
-        return F[:, : self._cut], F[:, self._cut :]
+        return self._split(self._mean(FirstOrder(self._probs, f), f))
 
-    def pull(self, state: State, f: tuple[Floats, Floats], g: tuple[Floats, Floats]) -> list[Floats]:
-        """E[f∘(g - f f·g)] over samples."""
-        pulled = self._pulled(np.hstack(super().attention(state)), np.hstack(f), np.hstack(g))
-        return [pulled[:, : self._cut], pulled[:, self._cut :]]
+    def errors(self, state: State, f: Pair) -> tuple[Errors, Floats, Floats]:
+        """Their means over samples. Half the variance of a logit comes to it, as long as it stays below the class's."""
+        types, (at_mean, common, distinct) = self.types, super().errors(state, f)
+        variance = self._share_s * self._variance(state, common, distinct)
+        with np.errstate(divide="ignore"):
+            below = np.clip(np.log((1 - at_mean.own[:, None]) / at_mean.other), 0.0, HUGE)
+        spread = np.sqrt(np.maximum(variance, TINY))
+        up = np.logaddexp(variance / 2 + log_ndtr((below - variance) / spread), below + log_ndtr(-below / spread))
+        other = at_mean.other * np.exp(np.maximum(up, 0.0))
+        total = 1 + _sum(types.others * (other - at_mean.other))
+        other, rest = other / total, at_mean.rest / total[:, 0]
+        return Errors((types.others * other).sum(axis=1) + types.rest * rest, other, rest), common, distinct
 
-    def _pulled(self, f: Floats, F: Floats, g: Floats) -> Floats:
-        limit = f * (g - f * (f * g).sum(axis=1, keepdims=True))
-        strength = (F * g).sum(axis=1, keepdims=True) / (F**2).sum(axis=1, keepdims=True)
-        return np.asarray(limit + self._share_s * FirstOrder(self._probs, f).pull(g) + self._left_s * strength)
+    def _variance(self, state: State, common: Floats, distinct: Floats) -> Floats:
+        """(T - 1) Var over samples of class i of the logit of another class, of type k, less its own; shape (T, T)."""
+        f, mine, cut = np.hstack(super().attention(state)), np.hstack([common, distinct]), self._cut
+        w = self._spread(f)
+        theirs, ours = state.a + state.b.T, state.a[:, None] + state.b  # rows of Y differ by these, times fbar
+
+        def along(weight: Floats) -> Floats:
+            return np.asarray(theirs * (weight[:, :cut] @ common.T) - ours * _sum(weight * mine))
+
+        square = theirs**2 * (w[:, :cut] @ common.T**2) + ours**2 * _sum(w * mine**2)
+        square -= 2 * theirs * ours * ((w[:, :cut] * common) @ common.T)
+        lengthwise = along(f)
+        return np.asarray(square - 2 * lengthwise * along(w * f) + lengthwise**2 * _sum(w * f**2))
+
+    def moves(self, state: State, F: Pair, own: Floats, g: Pair) -> tuple[Pair, Pair]:
+        """Means over samples weighed by their errors, whose own share is ``own``: of f, and of f∘(g - f f·g)."""
+        f, felt = np.hstack(super().attention(state)), np.hstack(g)
+        over = np.divide(1 - own, own, out=np.zeros_like(own), where=own > 0)[:, None]
+        v, w = over * felt, self._spread(f)  # -grad ln(1 - alpha_nn) over f
+        along = _sum(f * v)
+        kappa, beside = along * self._share_s, v - f * along  # the length that suits the scatter is that of its push
+        reach = np.maximum(kappa * w.max(axis=1, keepdims=True) / WIDEST, np.sqrt(self._share_s * _sum(w * beside**2)))
+        within = 1 / np.maximum(reach, 1)
+        tilted = FirstOrder(self._probs, f, kappa * within, beside * within)
+        return self._split(self._mean(tilted, f)), self._split(self._pulled(tilted, f, felt))
+
+    def _spread(self, f: Floats) -> Floats:
+        return np.asarray(f**2 / np.where(self._probs > 0, self._probs, np.inf))
+
+    def _mean(self, over: FirstOrder, f: Floats) -> Floats:
+        return np.asarray(f + self._share_f * over.mean_f() + self._left_f)
+
+    def _pulled(self, over: FirstOrder, f: Floats, g: Floats) -> Floats:
+        limit = f * (g - f * _sum(f * g))
+        left = (self._left @ (self._told @ g[..., None]))[..., 0]
+        return np.asarray(limit + self._share_s * over.pull(g) + left)
+
+    def _split(self, values: Floats) -> Pair:
+        return values[:, : self._cut], values[:, self._cut :]
+
+
+def _sum(values: Floats) -> Floats:
+    return np.asarray(values.sum(axis=1, keepdims=True))
 
 
 def _fitted(known: Floats, wide: Floats) -> tuple[Floats, Floats]:
     """The share of ``wide`` in each row of ``known``, and what it leaves."""
-    norm = (wide**2).sum(axis=1, keepdims=True)
-    share = np.divide((wide * known).sum(axis=1, keepdims=True), norm, out=np.zeros_like(norm), where=norm > 0)
+    norm = _sum(wide**2)
+    share = np.divide(_sum(wide * known), norm, out=np.zeros_like(norm), where=norm > 0)
     return share, known - share * wide

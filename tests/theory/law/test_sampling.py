@@ -12,7 +12,11 @@ from scipy.stats import multinomial
 import scansnap_core as ss
 from scansnap_core.theory.law import Law, types_of
 from scansnap_core.theory.law.counts import Counts
-from scansnap_core.theory.law.sampling import EXACT_UP_TO, FirstOrder, SampledLaw, means
+from scansnap_core.theory.law.first_order import FirstOrder
+from scansnap_core.theory.law.sampling import EXACT_UP_TO, SampledLaw, means
+
+NO_TILT = np.ones(1)
+"""Of a class that is still wrong on every sample alike."""
 
 
 def all_samples(probs: np.ndarray, num: int, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -67,6 +71,25 @@ def test_first_order_is_the_limit_of_the_exact_means() -> None:
     )
 
 
+@pytest.mark.parametrize("kappa", [0.2, 0.5])
+def test_means_weighed_by_errors_are_those_over_all_counts(kappa: float) -> None:
+    probs, z, row = np.array([0.5, 0.3, 0.2]), np.array([0.3, -0.2, 0.1]), np.array([0.7, -0.2, 1.1])
+    f = probs * np.exp(z) / np.linalg.norm(probs * np.exp(z))
+    beside = np.array([0.3, -0.5, 0.1])
+    beside -= f * (f @ beside)
+    far = []
+    for num in (100, 400):
+        samples, chance = all_samples(probs, num, z)
+        weight = chance * np.exp(-(samples - f) @ (kappa * num * f + beside))
+        weight /= weight.sum()
+        exact = weight @ samples - f, weight @ (samples * row - samples**2 * (samples @ row)[:, None])
+        exact = exact[0], exact[1] - f * (row - f * (f @ row))
+        tilted, plain = FirstOrder(probs, f, kappa, beside), FirstOrder(probs, f)
+        far.append([np.abs(num * x - y).max() for x, y in zip(exact, (tilted.mean_f(), tilted.pull(row)), strict=True)])
+    assert (np.array(far[1]) < 0.35 * np.array(far[0])).all()  # a quarter in the end
+    assert np.abs(num * exact[0] - plain.mean_f()).max() > 5 * far[1][0]
+
+
 def test_long_sequences_go_on_from_the_exact_ones() -> None:
     probs = np.array([0.5, 0.3, 0.2])
     exact = Counts(probs, 2 * EXACT_UP_TO)
@@ -111,7 +134,8 @@ def test_at_any_z_means_are_nearly_the_exact_ones() -> None:
     row = np.array([0.5, 2.0, -1.0])
     counts = Counts(np.hstack([types.common, types.distinct])[0], seq_len, z)
     f, F = np.hstack(Law.attention(law, state))[0], np.hstack(law.attention(state))[0]
-    pulled = np.hstack(law.pull(state, law.attention(state), (row[None, :1], row[None, 1:])))[0]
+    _, pulled = law.moves(state, law.attention(state), NO_TILT, (row[None, :1], row[None, 1:]))
+    pulled = np.hstack(pulled)[0]
     limit = f * (row - f * (f @ row))
     for exact, near, far in ((counts.mean_f(), F, f), (counts.pull(row), pulled, limit)):
         assert np.linalg.norm(near - exact) < 0.2 * np.linalg.norm(far - exact)
@@ -124,4 +148,4 @@ def test_at_rest_the_own_pull_is_exact() -> None:
     F = law.attention(state)
     expected = means(np.hstack([types.common, types.distinct])[0], 32)
     np.testing.assert_allclose(np.hstack(F)[0], expected.f, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(np.hstack(law.pull(state, F, F))[0], expected.push, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(np.hstack(law.moves(state, F, NO_TILT, F)[1])[0], expected.push, rtol=0, atol=1e-12)
