@@ -52,7 +52,7 @@ def proofs_html(book: Path, page_url: Callable[[str], str]) -> str:
 
     def listed(entries: str) -> list[tuple[str, str, dict[str, str]]]:
         return [
-            (page.name, page_url(page_id), entry)
+            (page.called, page_url(page_id), entry)
             for page_id, page in stored.pages.items()
             for entry in stored.verdicts[page_id].get(entries, [])
         ]
@@ -60,7 +60,7 @@ def proofs_html(book: Path, page_url: Callable[[str], str]) -> str:
     proofs = listed("proofs")
     sampled = [
         *listed("sampled"),
-        *((stored.pages[page_id].name, page_url(page_id), entry) for page_id, entry in reviewed_samples(book, stored)),
+        *((stored.pages[page_id].called, page_url(page_id), entry) for page_id, entry in reviewed_samples(book, stored)),
     ]
     by_kind = Counter(proof["kind"] for _, _, proof in proofs)
     return render(

@@ -114,6 +114,11 @@ class Page:
         return f"{self.kind.capitalize()} {self.number}{self.paper.of}"
 
     @property
+    def called(self) -> str:
+        """What readers are shown in a list: the paper's name of it, or where it has no number, its title."""
+        return self.name if self.number else self.title
+
+    @property
     def label(self) -> str:
         """The name where there is little room: of another paper's statement ``"Lemma 6, Li 2023"``."""
         paper = self.paper

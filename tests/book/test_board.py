@@ -76,7 +76,7 @@ def book(tmp_path: Path) -> Path:
     write_chapter(tmp_path, "lemma_05", uses=["lemma_03"], proof_uses=["lemma_03"])
     write_chapter(tmp_path, "lemma_01", cleared=True)
     write_chapter(tmp_path, "fig_04")
-    write_chapter(tmp_path, "one_path", SLIP)
+    write_chapter(tmp_path, "one_path", SLIP, title="One curve <z>")
     (tmp_path / ERRATA_FILE).write_text(ERRATA)
     return tmp_path
 
@@ -154,8 +154,8 @@ def test_the_board_shows_every_page(book: Path) -> None:
     assert "<a " in row(board, "Lemma 1")
     assert "open" in row(board, "Lemma 1")
     assert "reproduced" in row(board, "Figure 4")
-    beyond = row(board.partition("Beyond the paper</th>")[2], "One path")
-    assert '<a href="pages/one_path.html?a&amp;b">One path</a>' in beyond
+    beyond = row(board.partition("Beyond the paper</th>")[2], "One curve &lt;z&gt;")
+    assert '<a href="pages/one_path.html?a&amp;b">One curve &lt;z&gt;</a>' in beyond
     number = '<a class="ss-number" href="pages/errata.html?a&amp;b#e2">E2</a>'
     assert f'fails as printed</span> <span class="ss-numbers">{number}</span></td>' in beyond
     assert number in row(board, "Lemma 3")

@@ -148,7 +148,7 @@ def test_the_papers_24_claims_stand_on_the_board() -> None:
     rows = re.findall(r'<tr class="([\w -]+)">\s*<th scope="row">\s*C(\d+) .*?</tr>', board, re.S)
     assert [int(number) for _, number in rows] == list(range(1, 25))
     assert board.index(">Claims in words<") < board.index(">Beyond the paper<")
-    assert '<a href="pages/residual.html">Residual</a>' in board
+    assert '<a href="pages/residual.html">A residual connection makes' in board
     for (css, _), claim in zip(rows, claims, strict=True):
         assert (css == "ss-open") == (claim.verdict == "open")
 
