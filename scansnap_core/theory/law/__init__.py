@@ -2,8 +2,8 @@
 
 ``closed`` has the decoder at rest in closed form, ``memory`` the law for any classes, and ``predicting`` what it says
 of a class system: :func:`scansnap_core.predict`. ``sampling`` is the law at finite T, on the exact means of ``counts``
-and the weighed ones of ``first_order``, ``inertia`` that of momentum, ``adam`` Adam's flow, and ``phases`` says which force is the largest where. Clock: tau =
-eta_Y t/K, how often a class was seen, times eta_Y.
+and the weighed ones of ``first_order``, ``inertia`` that of momentum, ``adam`` Adam's flow, and ``phases`` says which
+force is the largest where. Clock: tau = eta_Y t/K, how often a class was seen, times eta_Y.
 """
 
 from scansnap_core.theory.law.closed import drift, evidence

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+
 class FirstOrder:
     """The coefficients of 1/(T - 1), at any z; leading axes batch over classes.
 
