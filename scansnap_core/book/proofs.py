@@ -58,10 +58,8 @@ def proofs_html(book: Path, page_url: Callable[[str], str]) -> str:
         ]
 
     proofs = listed("proofs")
-    sampled = [
-        *listed("sampled"),
-        *((stored.pages[page_id].called, page_url(page_id), entry) for page_id, entry in reviewed_samples(book, stored)),
-    ]
+    reviewed = [(stored.pages[at].called, page_url(at), entry) for at, entry in reviewed_samples(book, stored)]
+    sampled = listed("sampled") + reviewed
     by_kind = Counter(proof["kind"] for _, _, proof in proofs)
     return render(
         _TEMPLATES / "proofs.html",
