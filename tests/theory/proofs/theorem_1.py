@@ -48,6 +48,17 @@ def without_floor(bound):
     )
 
 
+def beyond_assumption_2(edge):
+    """The same with w = 1 and mu = |lambda_1| sqrt(K - 1), for a row of E is at most |lambda_1| long."""
+    top = sp.Symbol("lambda_1", positive=True)
+    signs = q_1_ > 0, q_0_ < 0, own < 0, row_prime >= 0, w_n > 0
+    return all_of(
+        mu_at_most_1=decide((top * root) ** 2 <= 1, sp.Eq(root**2, any_K - 1), any_K >= 2, top * root <= edge),
+        two_over_K=decide(4 * (any_K - 1) <= any_K**2, any_K >= 2),
+        positive=decide(both_parts > 0, *signs),
+    )
+
+
 def with_floor(bound):
     """-E'_nn >= (36/M)/(1 + 1/K), and the rest is at most max w |q_0|/sqrt(K - 1); M > 36 K^2."""
     formula, most = bound
@@ -117,6 +128,15 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         (sp.S.One, sp.Integer(400)),
         "$\\max w/\\min w$ up to 20",
         "every $K \\ge 2$, every $M$, every $E$ with $|\\lambda_1| < 1/K$, every class that overlaps",
+        "Lemma 16; a row of $E$ is at most $|\\lambda_1|$ long; $E \\ge 0$",
+    ),
+    (
+        "(a) at equal counts beyond Assumption 2: $\\xi_n > 0$ if $|\\lambda_1| \\le 1/\\sqrt{K-1}$, so up to $2/K$",
+        beyond_assumption_2,
+        1,
+        sp.Rational(101, 100),
+        "$1.01/\\sqrt{K-1}$",
+        "every $K \\ge 2$, every $M$, $\\Theta = 0$, every $E$ with $|\\lambda_1| < 1$, every class that overlaps",
         "Lemma 16; a row of $E$ is at most $|\\lambda_1|$ long; $E \\ge 0$",
     ),
     (
