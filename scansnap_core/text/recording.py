@@ -93,7 +93,7 @@ def record(
                 bar.set_postfix(loss=f"{values['loss']:.3f}", entropy=f"{values['entropy'][0]:.3f}")
 
 
-def train(corpus: Corpus, settings: Settings) -> tuple[xr.Dataset, Training]:
+def train_text(corpus: Corpus, settings: Settings) -> tuple[xr.Dataset, Training]:
     """Train in memory, on the CPU.
 
     Parameters
