@@ -41,7 +41,13 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_it_stores_what_train_returns(undisturbed: Path) -> None:
+def test_whether_progress_is_shown_is_yes_or_no(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="progress = 'a': it is True or False"):
+        record(CORPUS, SMALL, tmp_path / "run.zarr", progress="a")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_it_stores_what_train_text_returns(undisturbed: Path) -> None:
     stored, (inside, training) = read(undisturbed), train_text(CORPUS, SMALL)
     assert stored.step.values.tolist() == [0, 4, 8, 12, 14]
     assert dict(stored.maps.sizes) == {"snapshot": 5, "layer": 2, "sequence": 2, "query": 10, "key": 10}
