@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -13,6 +14,8 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.commands import audit, claims, errata, predict, sweep, text, train
 
 VERIFIED, NOT_VERIFIED, REFUSED = 0, 1, 2
+INTERRUPTED, NOBODY_READS = 130, 141
+"""128 and the signal's number, as of a program that SIGINT or SIGPIPE ends."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,8 +29,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0; 1 if something isn't verified; 2 on bad input.
+        The exit status: 0; 1 if something isn't verified; 2 on bad input; 130 if interrupted; 141 if whoever reads the
+        output has gone, as ``head`` goes.
     """
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            print(end="", flush=True)  # a closed pipe shows here, not when Python ends
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
+        return NOBODY_READS
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     parser = _Parser(prog="scansnap", description="The executable companion of the paper Scan and Snap.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
@@ -52,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return REFUSED
     except KeyboardInterrupt:
         print("scansnap: interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
 
 
 class _Parser(argparse.ArgumentParser):

@@ -62,6 +62,8 @@ BAD = [
     ({"rng": "replay", "seq_len": np.inf}, "rng = 'replay' without a finite batch and T: the authors' runs"),
     ({"device": "tpu"}, "device = 'tpu': a device is auto, cpu or cuda; use auto"),
     ({"dtype": "float16"}, "dtype = 'float16': the choices are float64, float32"),
+    ({"keep_state": 1}, "keep_state = 1: it is True or False; pass one of them"),
+    ({"progress": 3}, "progress = 3: it is True or False"),
 ]  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from scansnap_core.engine.arguments import (
 from scansnap_core.engine.extensions import name_of, resolved
 from scansnap_core.engine.model_names import MODELS, PLAIN, check_windows, checked_model_name, heads_of, windows_of
 from scansnap_core.engine.state import check_continues, start_of
-from scansnap_core.rules import check_choice, check_count, check_memory, shown
+from scansnap_core.rules import check_choice, check_count, check_flag, check_memory
 
 if TYPE_CHECKING:
     from scansnap_core.engine.variants import Variant
@@ -84,8 +84,7 @@ class Settings:
         check_count("steps", steps)
         if batch_size is not None:
             check_count("batch_size", batch_size)
-        if not isinstance(keep_state, bool):
-            raise BadInput(f"keep_state = {shown(keep_state)}", "it is True or False", "pass True to go on later")
+        check_flag("keep_state", keep_state)
         rates, seed_list = checked_rates(lr_y, lr_z), checked_seeds(seeds)
         # not counting Y and Z, and before they are: a list of recorded steps alone may be too long
         runs = len(rates) * len(seed_list)

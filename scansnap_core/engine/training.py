@@ -19,6 +19,7 @@ from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.starts import last_loss
 from scansnap_core.engine.stepping import Runs
 from scansnap_core.progress import progress_bar
+from scansnap_core.rules import check_flag
 
 __all__ = ["TrainingDiverged", "train"]
 
@@ -124,6 +125,7 @@ def train(
     >>> more.step.values[[0, -1]].tolist()
     [50, 99]
     """
+    check_flag("progress", progress)
     settings = Settings.checked(
         lr_y=lr_y,
         lr_z=lr_z,

@@ -15,7 +15,7 @@ from scansnap_core.engine.arguments import checked_device
 from scansnap_core.engine.compiled import SharedRuns, num_threads
 from scansnap_core.extras import needs
 from scansnap_core.progress import progress_bar
-from scansnap_core.rules import as_path
+from scansnap_core.rules import as_path, check_flag
 from scansnap_core.storage.provenance import program, provenance
 from scansnap_core.storage.store import Layout, writing
 from scansnap_core.sweeps.blocks import Block, blocks, layout_of, num_bytes, placed
@@ -61,6 +61,7 @@ def run(
         runs, the device or scheduler isn't there.
     """
     out = as_path("out", out)
+    check_flag("progress", progress)
     if scheduler is not None and device == "auto":
         device = "cpu"
     if scheduler is None or device != "cuda":  # whether workers have a GPU, they say

@@ -166,7 +166,6 @@ def test_a_variant_does_not_go_on_as_the_plain_model() -> None:
             {"record": [0, 2]},
             "keep_state with the last recorded step 2: a training goes on from its end",
         ),
-        ({"keep_state": 1}, "keep_state = 1: it is True or False"),
     ],
 )
 def test_a_state_that_cannot_be_kept(changes: dict[str, Any], message: str) -> None:
