@@ -25,7 +25,7 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
         "--out", type=Path, required=True, metavar="STORE", help="the folder to write, such as fig6.zarr"
     )
     parser.add_argument("--seeds", type=int, metavar="N", help="seeds 1 to N, in place of the grid's")
-    parser.add_argument("--rng", metavar="NAME", help="fresh or replay, in place of the grid's")
+    parser.add_argument("--rng", metavar="NAME", help="fresh, replay or counter, in place of the grid's")
     parser.add_argument("--device", default="auto", metavar="NAME", help="auto, cpu or cuda (default: auto)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, such as tcp://host:8786")
     parser.set_defaults(command=run)

@@ -44,6 +44,9 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
         (syn_medium(3), {"initial": "zero"}),
         (syn_medium(10), {"optimizer": "sgd"}),
         (syn_small(), {"rng": "replay", "batch_size": 7}),
+        (syn_medium(3), {"rng": "counter"}),
+        (overlapping_classes(), {"rng": "counter", "seq_len": np.inf}),
+        (with_overlap(3, 40, 0.1), {"rng": "counter", "seq_len": np.inf, "batch_size": None}),
         (overlapping_classes(), {"seq_len": 2}),  # supports of several sizes, one contextual token
         (with_overlap(3, 40, 0.1), {"seq_len": np.inf, "batch_size": None}),
         (with_overlap(3, 500, 0.0, distinct_weights=np.arange(1, 98)), {"initial": "zero", "batch_size": 1}),
@@ -88,8 +91,9 @@ def test_divergence_is_told_alike() -> None:
     np.testing.assert_array_equal(ours["diverged_at"], theirs["diverged_at"])
 
 
-def test_neither_chunks_nor_threads_nor_other_rates_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = OPTIONS | {"dtype": "float32", "seeds": [3]}
+@pytest.mark.parametrize("rng", ["fresh", "counter"])
+def test_neither_chunks_nor_threads_nor_other_rates_change_a_bit(rng: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = OPTIONS | {"dtype": "float32", "seeds": [3], "rng": rng}
     whole = SharedRuns(syn_medium(3), Settings.checked(**options)).finish()
     monkeypatch.setattr(compiled, "CHUNK", 7)
     with ThreadPoolExecutor(3) as threads:
