@@ -5,8 +5,8 @@ Philox-4x32-10 turns a counter of four words and a key of two into four random w
 :data:`TOKENS` or :data:`CLASS`). A sample takes one word for its class and one for each of its T - 1 tokens.
 
 All is done in integers, so :class:`Counter`, in PyTorch on any device, and :mod:`scansnap_core.engine.drawing`,
-compiled for a CPU, give the same counts. A token's probability is P(l|n) to within 2^-31, and at least 2^-32 where it's
-positive; a class's is 1/K to within 2^-32. A sample takes time in proportion to T.
+compiled for a CPU, give the same counts. A token's probability is P(l|n) to within 2^-31, so that one of less may never
+be drawn; a class's is 1/K to within 2^-32. A sample takes time in proportion to T.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WORD = 0xFFFFFFFF
 TOKENS, CLASS = 0, 1
 """The last word of a counter: what a sample's random words are for."""
 AHEAD = 2**18
-"""How many words are drawn at a time, if a step doesn't take more: a device is told what to do once for several steps."""
+"""How many words are drawn at a time, if a step takes less: what a device is told then does for several steps."""
 
 
 def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:

@@ -127,7 +127,7 @@ def test_samples_and_steps_are_uncorrelated() -> None:
     assert np.corrcoef(first[0], first[0])[0, 1] > bound
 
 
-def test_a_rare_token_keeps_a_word_of_its_own() -> None:
+def test_cuts_are_words() -> None:
     rare = SequenceClasses([[1e-15, 1 - 2e-15, 1e-15], [1.0, 0, 0]], [0, 0])
     places, cuts = cuts_of(rare.compact)
     assert cuts.tolist() == [[1, WORD], [WORD + 1, WORD + 1]]
