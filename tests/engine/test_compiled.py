@@ -11,7 +11,7 @@ import pytest
 
 from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine import compiled, kernel
+from scansnap_core.engine import compiled, drawing, kernel
 from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.training import train
@@ -110,5 +110,7 @@ def test_all_trainings_share_two_compiled_programs() -> None:
     for dtype in ("float64", "float32"):
         classes = pickle.loads(pickle.dumps(syn_medium(1)))
         classes.compact.query_row.flags.writeable = False
-        SharedRuns(classes, Settings.checked(**OPTIONS | {"dtype": dtype, "seeds": [3]})).finish()
+        for rng in ("fresh", "counter"):
+            SharedRuns(classes, Settings.checked(**OPTIONS | {"dtype": dtype, "seeds": [3], "rng": rng})).finish()
+    assert len(drawing._draw.signatures) == 1
     assert [str(signature[4]) for signature in kernel.climb.signatures] == ["float32", "float64"]
