@@ -14,7 +14,7 @@ from scipy import stats
 from scansnap_core.data.datasets import syn_medium
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import counter
-from scansnap_core.engine.counter import WORD, Counter, cuts_of, philox
+from scansnap_core.engine.counter import TOKENS, WORD, Counter, cuts_of, key_of, philox
 from scansnap_core.engine.drawing import CompiledCounter
 from scansnap_core.engine.draws import Fresh
 from tests.engine.references import DEVICES, overlapping_classes, scattered_classes
@@ -119,7 +119,7 @@ def test_long_samples_have_the_multinomial_means_and_covariances() -> None:
 
 def test_samples_and_steps_are_uncorrelated() -> None:
     """Neighbours in the batch, in steps and in seeds; a control pairs each sample with itself."""
-    source = Counter(SequenceClasses([[0.5, 0.5]], [0]), [0, 1], 4000, 128)
+    source = Counter(SequenceClasses([[0.5, 0.5]], [0]), [0, 2**32], 4000, 128)
     first, second = (source.batch()[1][..., 0].numpy() for _ in range(2))
     bound = 4.5 / np.sqrt(first.shape[1])
     pairs = [(first[0, :-1], first[0, 1:]), (first[0], second[0]), (first[0], first[1])]
@@ -132,6 +132,15 @@ def test_cuts_are_words() -> None:
     places, cuts = cuts_of(rare.compact)
     assert cuts.tolist() == [[1, WORD], [WORD + 1, WORD + 1]]
     assert places.tolist() == [[0, 1, 2], [0, 0, 0]]
+
+
+@pytest.mark.parametrize(("beyond", "token"), [(0, 1), (1, 0)])
+def test_a_word_on_a_cut_means_the_next_token(beyond: int, token: int) -> None:
+    cut = philox(0, 0, 0, TOKENS, *key_of(SEED))[0] + beyond
+    classes = SequenceClasses([[cut / 2**32, 1 - cut / 2**32]], [0])
+    compiled = np.zeros((1, 1, 2))
+    CompiledCounter(classes, SEED, 1, 2).steps(0, compiled)
+    assert compiled[0, 0].tolist() == batches(classes, 2, 1, 1)[1][0, 0].tolist() == np.eye(2)[token].tolist()
 
 
 def test_initial_values_are_the_fresh_ones() -> None:
