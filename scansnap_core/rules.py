@@ -73,6 +73,12 @@ def check_seq_len(seq_len: Any) -> None:
         )
 
 
+def check_flag(name: str, value: Any) -> None:
+    """Raise :class:`BadInput` unless a value is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise BadInput(value=f"{name} = {shown(value)}", rule="it is True or False", remedy="pass one of them")
+
+
 def check_choice(name: str, value: Any, known: Sequence[str]) -> None:
     """Raise :class:`BadInput` unless a value is one of some names."""
     if not isinstance(value, str) or value not in known:

@@ -58,10 +58,12 @@ BAD = [
     ({"record": [-1]}, "record = [-1]: recorded steps are integers in 0..2"),
     ({"record": [0.5]}, "record = [0.5]: recorded steps are integers in 0..2"),
     ({"record": 0}, "record = 0: a positive integer"),
-    ({"rng": "lottery"}, "rng = 'lottery': the choices are fresh, replay; use one of them"),
+    ({"rng": "lottery"}, "rng = 'lottery': the choices are fresh, replay, counter; use one of them"),
     ({"rng": "replay", "seq_len": np.inf}, "rng = 'replay' without a finite batch and T: the authors' runs"),
     ({"device": "tpu"}, "device = 'tpu': a device is auto, cpu or cuda; use auto"),
     ({"dtype": "float16"}, "dtype = 'float16': the choices are float64, float32"),
+    ({"keep_state": 1}, "keep_state = 1: it is True or False; pass one of them"),
+    ({"progress": 3}, "progress = 3: it is True or False"),
 ]  # fmt: skip
 
 

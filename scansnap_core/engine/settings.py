@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,12 +25,15 @@ from scansnap_core.engine.arguments import (
 from scansnap_core.engine.extensions import name_of, resolved
 from scansnap_core.engine.model_names import MODELS, PLAIN, check_windows, checked_model_name, heads_of, windows_of
 from scansnap_core.engine.state import check_continues, start_of
-from scansnap_core.rules import check_choice, check_count, check_memory, shown
+from scansnap_core.rules import check_choice, check_count, check_flag, check_memory
 
 if TYPE_CHECKING:
     from scansnap_core.engine.variants import Variant
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
+RNGS = ("fresh", "replay", "counter")
+WORD_BYTES = 64
+"""What a token of a sample takes, at most, while it's drawn by counter."""
 
 Initial = str | tuple[Any, Any] | xr.Dataset
 Extension = str | Callable[..., Any]
@@ -77,15 +81,14 @@ class Settings:
         keep_state: bool = False,
     ) -> Settings:
         """Check every argument; raise :class:`~scansnap_core.BadInput` for the first that breaks its rule."""
-        check_choice("rng", rng, ("fresh", "replay"))
+        check_choice("rng", rng, RNGS)
         check_choice("dtype", dtype, ("float64", "float32"))
         if isinstance(initial, str):
             check_choice("initial", initial, ("zero", "random"))
         check_count("steps", steps)
         if batch_size is not None:
             check_count("batch_size", batch_size)
-        if not isinstance(keep_state, bool):
-            raise BadInput(f"keep_state = {shown(keep_state)}", "it is True or False", "pass True to go on later")
+        check_flag("keep_state", keep_state)
         rates, seed_list = checked_rates(lr_y, lr_z), checked_seeds(seeds)
         # not counting Y and Z, and before they are: a list of recorded steps alone may be too long
         runs = len(rates) * len(seed_list)
@@ -158,7 +161,11 @@ class Settings:
         runs, size = len(self.rates) * len(self.seeds), np.dtype(self.dtype).itemsize
         state = size * runs * (L * outputs + Q * L)
         samples = 8 * len(self.seeds) * (self.batch_size or classes.num_classes) * (4 * L + outputs)
-        tokens = 16 * self.seq_len if self.rng == "replay" else 0
+        tokens = 0.0
+        if self.rng == "replay":
+            tokens = 16 * self.seq_len
+        elif self.rng == "counter" and math.isfinite(self.seq_len):
+            tokens = WORD_BYTES * self.seq_len * len(self.seeds) * (self.batch_size or 0)
         check_memory(
             f"{runs:,} runs of {self.steps:,} steps, recorded {len(self.recorded):,} times",
             8.0 * runs * self.steps + state * (2.0 * len(self.recorded) + 4) + samples + tokens,

@@ -19,6 +19,7 @@ from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.starts import last_loss
 from scansnap_core.engine.stepping import Runs
 from scansnap_core.progress import progress_bar
+from scansnap_core.rules import check_flag
 
 __all__ = ["TrainingDiverged", "train"]
 
@@ -85,7 +86,9 @@ def train(
         When Y and Z are kept: every that many steps, or a list of steps (0 is the start). Default: start and end.
         Steps are counted as ``step`` is.
     rng
-        "fresh", or "replay" for the authors' order of random numbers.
+        "fresh", NumPy's generator; "replay", the authors' order of random numbers; or "counter", by which each sample
+        depends on its seed, step and place in the batch alone, and is drawn on the device
+        (:mod:`scansnap_core.engine.counter`). Initial values are those of "fresh".
     device
         "auto" (a GPU where there is one), "cpu" or "cuda".
     dtype
@@ -124,6 +127,7 @@ def train(
     >>> more.step.values[[0, -1]].tolist()
     [50, 99]
     """
+    check_flag("progress", progress)
     settings = Settings.checked(
         lr_y=lr_y,
         lr_z=lr_z,

@@ -12,7 +12,7 @@
     batch_size: 128                                    # or expectation, with seq_len: .inf
     momentum: 0.9
     initial: zero                                      # or random
-    rng: fresh                                         # or replay
+    rng: fresh                                         # or replay, or counter
     dtype: float32                                     # or float64
     model: [plain, residual, "my_module:my_model"]     # an axis of variants; optimizers may be named like this too
     measures: [entropy, {name: recall, threshold: [0.1, 0.2]}, "my_module:my_measure"]
@@ -33,6 +33,7 @@ from scansnap_core.data.class_files import load_classes
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.rules import check_rate
+from scansnap_core.sweeps.blocks import layout_of
 from scansnap_core.sweeps.grids import Grid, check_axis
 
 EXAMPLE = "see examples/my_grid.yaml"
@@ -72,18 +73,22 @@ def load_grid(name: str, *, seeds: int | None = None, rng: str | None = None) ->
     name
         One of :data:`NAMED`, or the path of a file.
     seeds, rng
-        In place of the grid's own: how many seeds from 1 on, and "fresh" or "replay".
+        In place of the grid's own: how many seeds from 1 on, and "fresh", "replay" or "counter".
 
     Raises
     ------
     BadInput
-        The file can't be read, or doesn't describe a grid that can be run.
+        The file can't be read, or doesn't describe a grid that can be run and measures that can be taken.
     """
     content = NAMED[name] if name in NAMED else _parsed(Path(name))
     changes = {key: value for key, value in (("seeds", seeds), ("rng", rng)) if value is not None}
     folder = Path() if name in NAMED else Path(name).parent
     with nullcontext() if name in NAMED or changes else files.inside(Path(name)):
-        return grid_of({**content, **changes}, folder)
+        grid = grid_of({**content, **changes}, folder)
+    if name not in NAMED:
+        with files.inside(Path(name)):
+            layout_of(grid)  # tries its measures
+    return grid
 
 
 def grid_of(content: dict[str, Any], folder: Path) -> Grid:

@@ -115,19 +115,19 @@ def topic_text(
     rng = np.random.default_rng(seed)
     query, eos = words.index("query"), words.index(EOS)
     train, validation = (
-        _draw(rng, size, probs, next_words, query, eos) for size in (num_tokens, num_validation_tokens)
+        _draw(size, probs, next_words, query, eos, rng) for size in (num_tokens, num_validation_tokens)
     )
     corpus = Corpus("topics", tuple(words), train, validation, trained_on="generated", sha256={})
     return TopicText(corpus, query, next_words, common, distinct, probs)
 
 
 def _draw(
-    rng: np.random.Generator,
     num_tokens: int,
     probs: NDArray[np.float64],
     next_words: NDArray[np.int64],
     query: int,
     eos: int,
+    rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     num_passages = -(-num_tokens // (QUERIES_A_PASSAGE * (SHORTEST_GAP + 2) + 1))
     topics = rng.integers(len(probs), size=num_passages)

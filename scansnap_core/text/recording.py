@@ -12,7 +12,7 @@ import xarray as xr
 from scansnap_core.bad_input import BadInput
 from scansnap_core.engine.arguments import checked_device
 from scansnap_core.progress import progress_bar
-from scansnap_core.rules import as_path
+from scansnap_core.rules import as_path, check_flag
 from scansnap_core.storage.provenance import program, provenance
 from scansnap_core.storage.store import Layout, Variable, writing
 from scansnap_core.text.corpus import Corpus
@@ -67,6 +67,7 @@ def record(
         the disk is full, or the text is too short.
     """
     out = as_path("out", out)
+    check_flag("progress", progress)
     place = torch.device(checked_device(device))
     training = Training(corpus, settings, place)
     configuration = {
@@ -93,7 +94,7 @@ def record(
                 bar.set_postfix(loss=f"{values['loss']:.3f}", entropy=f"{values['entropy'][0]:.3f}")
 
 
-def train(corpus: Corpus, settings: Settings) -> tuple[xr.Dataset, Training]:
+def train_text(corpus: Corpus, settings: Settings) -> tuple[xr.Dataset, Training]:
     """Train in memory, on the CPU.
 
     Parameters

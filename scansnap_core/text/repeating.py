@@ -7,7 +7,7 @@ import xarray as xr
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.text.corpus import Corpus
-from scansnap_core.text.recording import train
+from scansnap_core.text.recording import train_text
 from scansnap_core.text.settings import Settings
 
 COMPARED = ("loss", "entropy")
@@ -47,7 +47,7 @@ def check_repeated(recorded: xr.Dataset, corpus: Corpus, settings: Settings, tol
             f"they lack {lacking}, where a training of these settings is seen",
             "pass settings with the record's `every`, and `steps` that it holds",
         )
-    live = train(corpus, settings)[0].swap_dims(snapshot="step")
+    live = train_text(corpus, settings)[0].swap_dims(snapshot="step")
     there = recorded.sel(step=live.step, layer=live.layer)
     for name in COMPARED:
         difference = float(np.abs((live[name] - there[name]).values).max())

@@ -15,7 +15,7 @@ from scipy.special import log_softmax
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checks import check_places, checked_size
 from scansnap_core.data.outputs import Outputs
-from scansnap_core.rules import check_numbers, check_rate, is_real, shown
+from scansnap_core.rules import check_numbers, check_rate, is_real, is_whole, shown
 from scansnap_core.theory import formulas, spectrum
 from scansnap_core.theory.functions import function_of
 
@@ -119,7 +119,19 @@ class Decoder:
         return np.asarray((self.errors(V) * self.multiplicity) @ np.swapaxes(V, -1, -2))
 
     def step(self, V: Floats, n: int) -> Floats:
-        """V after a step of batch size 1 that shows class n; shape (K, K + 1)."""
+        """V after a step of batch size 1 that shows class n; shape (K, K + 1).
+
+        Raises
+        ------
+        BadInput
+            There is no class n; they are numbered from 0.
+        """
+        if not is_whole(n) or not 0 <= n < self._shape[0]:
+            raise BadInput(
+                value=f"n = {shown(n)}",
+                rule=f"classes are numbered 0..{self._shape[0] - 1}",
+                remedy="choose one of them",
+            )
         return np.asarray(V + self._lr_y * np.outer(self._directions[:, n], self.errors(V)[n]))
 
     def rhs(self, t: float, state: Floats) -> Floats:

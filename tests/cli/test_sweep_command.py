@@ -77,9 +77,16 @@ def test_diverged_runs_are_counted(grid: Path, tmp_path: Path, capsys: pytest.Ca
         (None, "stepz: 5", [], "file {grid}: key 'stepz': the known keys are data, rates"),
         (None, "optimizer: []", [], "file {grid}: optimizer = []: an axis of a grid has at least one value"),
         (None, "rates: {lr_y: -1, lr_z: 1}", [], "file {grid}: lr_y = -1: a learning rate is positive and finite"),
+        (
+            None,
+            "measures: [{name: recall, threshold: x}]",
+            [],
+            "file {grid}: thresholds = 'x': thresholds are a number",
+        ),
+        (None, "measures: [{name: recall, threshold: x}]", ["--seeds", "1"], "file {grid}: thresholds = 'x'"),
         (None, "", ["--seeds", "0"], "seeds = 0: how many seeds"),
         (None, "", ["--seeds", "many"], "argument --seeds: invalid int value: 'many'"),
-        (None, "", ["--rng", "lottery"], "rng = 'lottery': the choices are fresh, replay"),
+        (None, "", ["--rng", "lottery"], "rng = 'lottery': the choices are fresh, replay, counter"),
         (None, "", ["--device", "tpu"], "device = 'tpu': a device is auto, cpu or cuda"),
     ],
 )

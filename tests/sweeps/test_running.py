@@ -210,6 +210,12 @@ def test_diverged_runs_are_stored_and_named(tmp_path: Path) -> None:
     assert np.isnan(result.entropy.isel(rate=1)).all()
 
 
+def test_whether_progress_is_shown_is_yes_or_no(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="progress = 3: it is True or False"):
+        run(grid_of(CONTENT, Path()), tmp_path / "a.zarr", progress=3)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
 class Usage(NamedTuple):
     total: int
     used: int

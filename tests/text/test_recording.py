@@ -20,7 +20,7 @@ from scansnap_core import BadInput
 from scansnap_core.storage import provenance, store
 from scansnap_core.storage.store import Store, read
 from scansnap_core.text import recording
-from scansnap_core.text.recording import record, train
+from scansnap_core.text.recording import record, train_text
 from scansnap_core.text.settings import Settings
 from tests.sweeps.processes import finished_blocks, start, wait_for
 from tests.sweeps.stores import files
@@ -41,8 +41,14 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_it_stores_what_train_returns(undisturbed: Path) -> None:
-    stored, (inside, training) = read(undisturbed), train(CORPUS, SMALL)
+def test_whether_progress_is_shown_is_yes_or_no(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="progress = 'a': it is True or False"):
+        record(CORPUS, SMALL, tmp_path / "run.zarr", progress="a")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_it_stores_what_train_text_returns(undisturbed: Path) -> None:
+    stored, (inside, training) = read(undisturbed), train_text(CORPUS, SMALL)
     assert stored.step.values.tolist() == [0, 4, 8, 12, 14]
     assert dict(stored.maps.sizes) == {"snapshot": 5, "layer": 2, "sequence": 2, "query": 10, "key": 10}
     xr.testing.assert_equal(stored.drop_vars("state"), inside)

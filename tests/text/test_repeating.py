@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from scansnap_core import BadInput
-from scansnap_core.text.recording import train
+from scansnap_core.text.recording import train_text
 from scansnap_core.text.repeating import NotRepeated, check_repeated
 from scansnap_core.text.settings import Settings
 from tests.text.texts import small_corpus
@@ -22,7 +22,7 @@ BEGINNING = dataclasses.replace(SMALL, steps=6)
 @pytest.fixture(scope="module")
 def recorded() -> xr.Dataset:
     """As the results hold it: with a layer more, which this training doesn't have."""
-    run = train(CORPUS, SMALL)[0].swap_dims(snapshot="step")
+    run = train_text(CORPUS, SMALL)[0].swap_dims(snapshot="step")
     return run[["loss", "entropy"]].reindex(layer=[1, 2, 3])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -147,6 +149,13 @@ ALIKE = np.array([[0.0, 1.0], [1.0, 0.0]])
 def test_bad_input_of_a_decoder_is_refused(E: np.ndarray, vocab_size: int, lr_y: float, rule: str) -> None:
     with pytest.raises(BadInput, match=rule):
         decoder.Decoder(E, vocab_size, lr_y, modified=True)
+
+
+@pytest.mark.parametrize("n", [-1, 2, True, 0.0, None])
+def test_a_step_shows_one_of_the_classes(n: Any) -> None:
+    model = decoder.Decoder(OVERLAPS, 9, 1.0, modified=True)
+    with pytest.raises(BadInput, match=r"n = .*: classes are numbered 0\.\.1"):
+        model.step(model.initial(), n)
 
 
 def test_the_gradient_needs_no_independent_classes() -> None:

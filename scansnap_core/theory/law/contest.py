@@ -85,13 +85,13 @@ def _judged(classes: SequenceClasses, Z: Floats) -> Floats:
     return Z[:, query, columns]
 
 
-def _size(rng: np.random.Generator, tokens_of_class: int) -> tuple[int, int]:
-    K = round(_between(rng, 2, MOST_CLASSES))
+def _size(tokens_of_class: int, rng: np.random.Generator) -> tuple[int, int]:
+    K = round(_between(2, MOST_CLASSES, rng))
     least = max(SMALLEST, 2.0 * (K * tokens_of_class + MOST_COMMON + MOST_QUERIES))
-    return K, round(_between(rng, least, LARGEST))
+    return K, round(_between(least, LARGEST, rng))
 
 
-def _between(rng: np.random.Generator, low: float, high: float) -> float:
+def _between(low: float, high: float, rng: np.random.Generator) -> float:
     return math.exp(rng.uniform(math.log(low), math.log(high)))
 
 
@@ -101,19 +101,19 @@ def _weights(rng: np.random.Generator) -> Floats:
 
 def _equal(rng: np.random.Generator) -> SequenceClasses:
     weights = _weights(rng)
-    K, M = _size(rng, len(weights))
-    return with_overlap(K, M, _between(rng, LEAST_SHARE, LARGEST_SHARE), distinct_weights=weights)
+    K, M = _size(len(weights), rng)
+    return with_overlap(K, M, _between(LEAST_SHARE, LARGEST_SHARE, rng), distinct_weights=weights)
 
 
 def _unequal(rng: np.random.Generator) -> SequenceClasses:
     """Class n holds common token n mod C, and each other one with even odds."""
-    K, M = _size(rng, 4)
+    K, M = _size(4, rng)
     C, Q = rng.integers(1, min(MOST_COMMON, K // 2), endpoint=True), rng.integers(1, MOST_QUERIES, endpoint=True)
     probs, first = sparse.lil_array((K, M)), C
     for n in range(K):
         own, common = _weights(rng), rng.uniform(0.2, 1.0, C)
         common[(rng.random(C) < 0.5) & (np.arange(C) != n % C)] = 0
-        share = _between(rng, LEAST_SHARE, LARGEST_SHARE)
+        share = _between(LEAST_SHARE, LARGEST_SHARE, rng)
         common *= math.sqrt(share / (1 - share)) * np.linalg.norm(own) / np.linalg.norm(common)
         total = common.sum() + own.sum()
         probs[n, :C], probs[n, first : first + len(own)] = common / total, own / total
