@@ -115,7 +115,7 @@ def record(folder: Path | None) -> None:
     corpus = load_corpus("wikitext-2", folder)
     cases = list(itertools.product(QUERIES, SIZES, (False, True)))
     rows = [measure(corpus, *case) for case in tqdm(cases)]
-    index = {name: ("case", list(values)) for name, values in zip(("query", "N", "shuffled"), zip(*cases, strict=True))}
+    index = {name: ("case", [case[i] for case in cases]) for i, name in enumerate(("query", "N", "shuffled"))}
     source: dict[str, Any] = provenance("python -m recording.data_size") | {"device": "cpu", "threads": "1"}
     source |= {"date": datetime.now(UTC).date().isoformat(), "corpus": corpus.name, "trained_on": corpus.trained_on}
     source |= {"sha256": dict(corpus.sha256), "vocab_size": corpus.vocab_size, **RECIPE, **TRAINING}
