@@ -102,7 +102,7 @@ def measure(corpus: Corpus, query: str, size: int, shuffled: bool) -> xr.Dataset
         if seed < TRAINED:
             z = yz.train_on(part, vocab_size=corpus.vocab_size, seeds=[seed], **TRAINING).z.isel(seed=0)
             seen.append([attend_to(part, each, alike, other) for each in z.values])
-    found = {name: ("draw", [each[name] for each in counts]) for name in counts[0]}
+    found: dict[str, Any] = {name: ("draw", [each[name] for each in counts]) for name in counts[0]}
     found |= {name: (("training", "step"), [[at[name] for at in each] for each in seen]) for name in seen[0][0]}
     expectations = {"expected": expected(judge, alike, size), "expected_of_distinct": expected(judge, other, size)}
     sizes = {"num_alike": len(alike), "num_distinct": len(other), "num_samples": len(taught.target)}
@@ -112,11 +112,11 @@ def measure(corpus: Corpus, query: str, size: int, shuffled: bool) -> xr.Dataset
 def record(folder: Path | None) -> None:
     """Run all and write the file."""
     torch.set_num_threads(1)  # the programs are small
+    source: dict[str, Any] = provenance("python -m recording.data_size") | {"device": "cpu", "threads": "1"}
     corpus = load_corpus("wikitext-2", folder)
     cases = list(itertools.product(QUERIES, SIZES, (False, True)))
     rows = [measure(corpus, *case) for case in tqdm(cases)]
     index = {name: ("case", [case[i] for case in cases]) for i, name in enumerate(("query", "N", "shuffled"))}
-    source: dict[str, Any] = provenance("python -m recording.data_size") | {"device": "cpu", "threads": "1"}
     source |= {"date": datetime.now(UTC).date().isoformat(), "corpus": corpus.name, "trained_on": corpus.trained_on}
     source |= {"sha256": dict(corpus.sha256), "vocab_size": corpus.vocab_size, **RECIPE, **TRAINING}
     result = xr.concat(rows, dim="case").assign_coords(index | {"step": TRAINING["record"]})
