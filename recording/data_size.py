@@ -42,13 +42,13 @@ def drawn(taught: Samples, size: int, seed: int) -> Samples:
     return taught.only(np.random.default_rng([seed, size]).permutation(len(taught.target))[:size])
 
 
-def expected(judge: Samples, words: np.ndarray, size: int) -> float:
+def expected(judge: Samples, words: np.ndarray, size: int, next_probs: np.ndarray) -> float:
     """How many of these places would look distinct if next words had nothing to do with contexts.
 
     Of a word in a share p of the contexts: sum_n (1 - p(1 - P(n)))^N - (1 - p)^N.
     """
     p = cooccurrence.contexts_with(judge)[words].sum(axis=1) / len(judge.target)
-    one = (1 - p[:, None] * (1 - judge.next_probs)) ** size - (1 - p[:, None]) ** size
+    one = (1 - p[:, None] * (1 - next_probs)) ** size - (1 - p[:, None]) ** size
     return float(one.sum())
 
 
@@ -104,7 +104,12 @@ def measure(corpus: Corpus, query: str, size: int, shuffled: bool) -> xr.Dataset
             seen.append([attend_to(part, each, alike, other) for each in z.values])
     found: dict[str, Any] = {name: ("draw", [each[name] for each in counts]) for name in counts[0]}
     found |= {name: (("training", "step"), [[at[name] for at in each] for each in seen]) for name in seen[0][0]}
-    expectations = {"expected": expected(judge, alike, size), "expected_of_distinct": expected(judge, other, size)}
+    even = np.full(len(judge.next_words), 1 / len(judge.next_words))
+    expectations = {
+        "expected": expected(judge, alike, size, judge.next_probs),
+        "expected_of_distinct": expected(judge, other, size, judge.next_probs),
+        "expected_if_even": expected(judge, alike, size, even),
+    }
     sizes = {"num_alike": len(alike), "num_distinct": len(other), "num_samples": len(taught.target)}
     return xr.Dataset(found | {name: ((), value) for name, value in (expectations | sizes).items()})
 
