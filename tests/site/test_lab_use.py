@@ -89,8 +89,9 @@ def test_the_address_names_the_setting(show: Callable[..., Page], page: Page) ->
 def test_keyboard_alone(show: Callable[..., Page]) -> None:
     page = show("rho=0.1")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.closest('[data-field]').dataset.field") == "dyn"
-    page.keyboard.press("Tab")
+    for field in ("dyn", "model"):
+        assert page.evaluate("document.activeElement.closest('[data-field]').dataset.field") == field
+        page.keyboard.press("Tab")
     page.keyboard.press("ArrowRight")
     page.wait_for_function("document.querySelector('.ss-lab').lab.picture.settings.K === 3")
     assert first(page, "[data-field=K] [type=text]").input_value() == "3"
