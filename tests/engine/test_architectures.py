@@ -169,7 +169,7 @@ def test_what_no_variant_can_do_is_refused(changes: dict[str, Any], message: str
 
 @pytest.mark.parametrize("name", ["heads 2", "summed heads 2"])
 def test_a_run_of_heads_diverges_as_one(name: str) -> None:
-    settings = {"steps": 4, "batch_size": 4, "seq_len": 8, "model": name}
+    settings: dict[str, Any] = {"steps": 4, "batch_size": 4, "seq_len": 8, "model": name}
     run = train(syn_small(), lr_y=1, lr_z=1, seeds=(0, 1), **settings)
     assert run.diverged_at.dims == ("seed", "rate")
     assert (run.diverged_at == -1).all()
