@@ -79,7 +79,7 @@ def test_diverged_runs_are_counted(grid: Path, tmp_path: Path, capsys: pytest.Ca
         (None, "rates: {lr_y: -1, lr_z: 1}", [], "file {grid}: lr_y = -1: a learning rate is positive and finite"),
         (None, "", ["--seeds", "0"], "seeds = 0: how many seeds"),
         (None, "", ["--seeds", "many"], "argument --seeds: invalid int value: 'many'"),
-        (None, "", ["--rng", "lottery"], "rng = 'lottery': the choices are fresh, replay"),
+        (None, "", ["--rng", "lottery"], "rng = 'lottery': the choices are fresh, replay, counter"),
         (None, "", ["--device", "tpu"], "device = 'tpu': a device is auto, cpu or cuda"),
     ],
 )
