@@ -67,7 +67,12 @@ class TrueFlow(Flow):
     def _decoded(self, Y: Floats, Z: Floats) -> Decoded:
         batch = self._batch
         inputs = variants.plain_inputs if self.variant is None else self.variant.inputs
-        return decoded(inputs(batch, torch.from_numpy(Z)), batch.target, torch.from_numpy(Y), batch.multiplicity)
+        weights = torch.from_numpy(Y)
+        found = decoded(inputs(batch, torch.from_numpy(Z)), batch.target, weights, batch.multiplicity)
+        # 1 - alpha_nn as a sum, because the difference has no digits left once the class is learned
+        others = found.log_alpha.exp() * (1 - batch.target)
+        error = batch.target * others.sum(dim=-1, keepdim=True) - others
+        return found._replace(error=error, g=error @ weights.mT)
 
     def _change(self, found: Decoded, state: Floats) -> Floats:
         """d(state)/dt from a forward pass at the state."""
