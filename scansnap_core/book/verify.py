@@ -1,6 +1,6 @@
 """Verifying chapters: execute them, compare what they store with what they give, and hold the book to its rules."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -115,7 +115,13 @@ def cell_count(paths: list[Path]) -> int:
 
 
 def verify(
-    book: Path, paths: list[Path], *, jobs: int, rewrite: bool, on_cell: Callable[[], object]
+    book: Path,
+    paths: list[Path],
+    *,
+    jobs: int,
+    rewrite: bool,
+    on_cell: Callable[[], object],
+    passed: Collection[Path] = (),
 ) -> tuple[list[Report], list[str]]:
     """Verify chapters.
 
@@ -132,6 +138,8 @@ def verify(
         Outputs that aren't the stored ones are stored only if a second execution gives them too.
     on_cell : callable
         Called after each executed cell.
+    passed : collection of Path
+        Chapters whose stored outputs are known to be those of an execution. They aren't executed again.
 
     Returns
     -------
@@ -153,7 +161,9 @@ def verify(
     failures += [fault for path, fault in wrong.items() if path not in paths]
     reports = {path: Report(path.stem, path, pages[path].title if path in pages else "") for path in paths}
     stored = {path: _readable(path) for path in paths}
-    executions = execute_all([path for path in paths if stored[path] is not None], jobs, on_cell)
+    readable = [path for path in paths if stored[path] is not None]
+    executions = {path: Execution(stored[path], "", 0.0) for path in readable if path in passed}
+    executions |= execute_all([path for path in readable if path not in passed], jobs, on_cell)
     again = execute_all([p for p, run in executions.items() if rewrite and _is_new(stored[p], run)], jobs, on_cell)
     for path, report in reports.items():
         if path.resolve() not in listed:

@@ -17,7 +17,6 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checks import check_generator, check_places, checked_numbers, checked_size
 from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.training import train
 from scansnap_core.rules import is_real, is_whole, shown
 from scansnap_core.theory import spectrum
 
@@ -159,6 +158,8 @@ def along_training(classes: SequenceClasses, marks: Sequence[int], *, lr_y: floa
     lr_y, lr_z
         eta_Y and eta_Z.
     """
+    from scansnap_core.engine.training import train  # brings torch, which the systems themselves don't need
+
     run = train(classes, lr_y=lr_y, lr_z=lr_z, steps=marks[-1], batch_size=32, record=marks, device="cpu")
     compact = classes.compact
     logits = run.Z.isel(seed=0, rate=0).transpose("recorded", "query", "token").values

@@ -83,9 +83,9 @@ def faults(browser: BrowserContext, url: str) -> list[str]:
         turn(NARROW, 844, "dark")
         look("overflow", "notDark", "faintText")
         page.evaluate(AXE_SCRIPT)
-        look("flatten", "violations")
+        look("flatten", "axeWhole", "axeAround")
         turn(WIDE, 900, "light")
-        look("violations")
+        look("axeAround")
     finally:
         page.close()
     return found

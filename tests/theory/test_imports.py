@@ -11,7 +11,7 @@ ROOM = "scansnap_core.theory"
 
 
 @pytest.mark.parametrize(
-    ("module", "waits"), [("flows", True), ("measures, spectrum, decoder, clocks, formulas", False)]
+    ("module", "waits"), [("flows", True), ("measures, spectrum, decoder, clocks, formulas, gallery", False)]
 )
 def test_torch_is_imported_where_gradients_are_taken_only(module: str, waits: bool) -> None:
     program = f"import sys; from {ROOM} import {module}; print('torch' in sys.modules)"

@@ -58,6 +58,17 @@ def test_E_prime_keeps_its_precision_at_tiny_overlaps() -> None:
     assert spectrum.E_prime(tiny)[0, 0] == pytest.approx(-1e-24, rel=1e-14, abs=0)
 
 
+@pytest.mark.parametrize("twins", [False, True])
+def test_projection_of_one_system_is_that_of_a_stack(twins: bool) -> None:
+    rng = np.random.default_rng(5)
+    F, g = rng.random((2, 5, 9))
+    if twins:  # two classes that are alike share what either could have
+        F[1] = F[0]
+    one = spectrum.projection(F, g)
+    assert one == pytest.approx(spectrum.projection(F[None], g[None])[0], rel=1e-10, abs=1e-12)
+    assert np.allclose(one[:, 0], one[:, 1], rtol=1e-10, atol=0) is twins
+
+
 def test_projection_recovers_planted_coefficients() -> None:
     rng = np.random.default_rng(4)
     F = spectrum.F(*planted())
