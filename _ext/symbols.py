@@ -26,12 +26,15 @@ class Row:
     formula: nodes.math
     meaning: nodes.entry
     needs_index: bool
+    needs_argument: bool
 
 
 def meant_by(symbol: Symbol, rows: dict[str, Row]) -> Row | None:
-    """The row of a symbol; a Latin letter that has an index in its row means something else without one."""
+    """The row of a symbol; a Latin letter that has an index there, or a set its element, is another without it."""
     row = rows.get(symbol.accent + symbol.name) or rows.get(symbol.name)
-    return None if row is None or (row.needs_index and not symbol.indexed) else row
+    if row is None or (row.needs_index and not symbol.indexed) or (row.needs_argument and not symbol.applied):
+        return None
+    return row
 
 
 def notation_rows(doctree: nodes.document) -> dict[str, Row]:
@@ -47,7 +50,12 @@ def notation_rows(doctree: nodes.document) -> dict[str, Row]:
             row["ids"].append(SYMBOL_ROW + re.sub(r"[^A-Za-z0-9]+", "-", symbol.accent + spelled).strip("-"))
         needs_index = symbol.indexed and not symbol.name.startswith("\\")
         found[symbol.accent + symbol.name] = Row(
-            row["ids"][0], symbol.words, formula.deepcopy(), row[1].deepcopy(), needs_index
+            row["ids"][0],
+            symbol.words,
+            formula.deepcopy(),
+            row[1].deepcopy(),
+            needs_index,
+            "\\lvert" in formula.astext(),
         )
 
     for table in doctree.findall(nodes.table):

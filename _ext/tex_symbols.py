@@ -28,6 +28,8 @@ class Symbol:
     name: str
     accent: str = ""
     indexed: bool = False
+    applied: bool = False
+    """Whether an argument in parentheses follows."""
 
     @property
     def words(self) -> str:
@@ -49,5 +51,6 @@ def symbols(tex: str) -> list[Symbol]:
             label = (marks["label"] or "").strip("{} ")
             kept = "" if _INDEX.fullmatch(label) else f"_{label}"
             name = letter + kept + marks["before"] + marks["after"] + ("^*" if marks["star"] else "")
-            found[Symbol(name, match["accent"] or "", bool(label))] = None
+            applied = plain[place:].lstrip().startswith("(")
+            found[Symbol(name, match["accent"] or "", bool(label), applied)] = None
     return list(found)

@@ -12,6 +12,7 @@ import argparse
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -107,12 +108,13 @@ def main() -> None:
     S, O = -(-S // kernel.TOGETHER) * kernel.TOGETHER, -(-O // LANES) * LANES  # noqa: E741
     counted, a = parts(S, O, L), torch.rand(SIDE, SIDE)
     works = {name: work for name, (work, _, _) in counted.items()}
-    drawn = SharedRuns(classes, settings)
+    drawn, by_counter = (SharedRuns(classes, replace(settings, rng=rng)) for rng in ("fresh", "counter"))
     seconds = least_seconds(
         works
         | {
             "matrix": lambda: a @ a,
             "draws": lambda: drawn._sample(0),
+            "by counter": lambda: by_counter._sample(0),
             "run": lambda: drawn._climb(0, 0),
         }
     )
@@ -128,7 +130,8 @@ def main() -> None:
     moved = 4 * FLOAT * L * O / BATCH  # parameters and velocities, read and written
     print(f"{'the update':<16} {'':>7} {3 * L * O / BATCH:8.0f} {moved:8.0f} {3 / (4 * FLOAT):9.2f}")
     print(f"{'all, of one run':<16} {seconds['run'] / samples * 1e9:7.0f}")
-    print(f"{'its draws':<16} {seconds['draws'] / samples * 1e9:7.0f}, once for all rates")
+    for name, what in (("draws", "its draws"), ("by counter", "by counter")):
+        print(f"{what:<16} {seconds[name] / samples * 1e9:7.0f}, once for all rates")
 
 
 if __name__ == "__main__":

@@ -150,10 +150,12 @@ def mutants_of(module: str, source: str) -> Iterator[Mutant]:
     that another operator makes too.
     """
     lines, before = source.splitlines(), Counter[str]()
-    for begin, end in _statements(source):
+    for begin, end, around in _statements(source):
         # a statement at a time, because what is parsed for each mutant then is short
         parts = slice(begin), slice(begin, end), slice(end, None)
         head, statement, tail = ("".join(source.splitlines(keepends=True)[part]) for part in parts)
+        statement = around + statement
+        top = begin - around.count("\n")
         nodes = list(ast_nodes(get_ast(statement)))
         seen = {_meaning(statement), None}
         for name in OPERATORS:
@@ -165,20 +167,30 @@ def mutants_of(module: str, source: str) -> Iterator[Mutant]:
                 if meaning in seen:
                     continue
                 seen.add(meaning)
-                row = begin + first - 1
+                row = top + first - 1
                 becomes = "" if name == "RemoveDecorator" else mutated.splitlines()[first - 1]
                 number = Counter(map(_plain, lines[: row + 1]))[_plain(lines[row])]
-                place = (begin + first, left), (begin + last, right)
+                place = (top + first, left), (top + last, right)
                 which = before[name] + occurrence
                 line = _plain(lines[row])
-                yield Mutant(module, line, _plain(becomes), number, name, which, place, head + mutated + tail)
+                yield Mutant(
+                    module, line, _plain(becomes), number, name, which, place, head + mutated[len(around) :] + tail
+                )
             before[name] += len(positions)
 
 
-def _statements(source: str) -> Iterable[tuple[int, int]]:
-    """The rows of each statement of a module, from 0 and without the last, each with what stands above it."""
-    ends = sorted({node.end_lineno or 0 for node in ast.parse(source).body})
-    return zip([0, *ends[:-1]], [*ends[:-1], len(source.splitlines())], strict=True)
+def _statements(source: str) -> Iterator[tuple[int, int, str]]:
+    """The rows of each statement of a module, from 0 and without the last, each with what stands above it.
+
+    Of a class, the rows of each statement in it; the text is what it needs above it to be parsed.
+    """
+    begin = 0
+    for node in ast.parse(source).body:
+        parts = node.body if isinstance(node, ast.ClassDef) else [node]
+        for part in parts:
+            end = part.end_lineno or 0
+            yield begin, end, "" if part is parts[0] else "class _:\n"
+            begin = end
 
 
 def _plain(line: str) -> str:

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from scansnap_core.extras import without
+
 SWEPT, DIVERGED = 0, 1
 
 
@@ -23,14 +25,27 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
         "--out", type=Path, required=True, metavar="STORE", help="the folder to write, such as fig6.zarr"
     )
     parser.add_argument("--seeds", type=int, metavar="N", help="seeds 1 to N, in place of the grid's")
-    parser.add_argument("--rng", metavar="NAME", help="fresh or replay, in place of the grid's")
+    parser.add_argument("--rng", metavar="NAME", help="fresh, replay or counter, in place of the grid's")
     parser.add_argument("--device", default="auto", metavar="NAME", help="auto, cpu or cuda (default: auto)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, such as tcp://host:8786")
     parser.set_defaults(command=run)
 
 
+def import_xarray_alone() -> None:
+    """Import xarray for a process that works without Dask, which xarray imports with its first array where it's there.
+
+    That takes half a second. It looks once, so it stays without.
+    """
+    with without("dask"):
+        import xarray as xr
+
+        xr.Variable((), 0.0)
+
+
 def run(options: argparse.Namespace) -> int:
     """Sweep, and say what was found; 1 if runs diverged."""
+    if options.scheduler is None:
+        import_xarray_alone()
     from scansnap_core.storage.store import read
     from scansnap_core.sweeps.grid_files import load_grid
     from scansnap_core.sweeps.running import run as run_grid

@@ -55,7 +55,7 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--momentum", type=float, metavar="MU", help="of the optimizer momentum (default: 0.9)")
     parser.add_argument("--initial", default="zero", metavar="NAME", help="zero or random (default: zero)")
     parser.add_argument("--record", type=int, metavar="N", help="keep Y and Z every N steps (default: start and end)")
-    parser.add_argument("--rng", default="fresh", metavar="NAME", help="fresh or replay (default: fresh)")
+    parser.add_argument("--rng", default="fresh", metavar="NAME", help="fresh, replay or counter (default: fresh)")
     parser.add_argument("--device", default="auto", metavar="NAME", help="auto, cpu or cuda (default: auto)")
     parser.add_argument("--dtype", default="float64", metavar="NAME", help="float64 or float32 (default: float64)")
     parser.set_defaults(command=run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
+from scansnap_core.engine.drawing import CompiledCounter
+from scansnap_core.engine.draws import Draws, Fresh
 from scansnap_core.engine.kernel import NO_OUTPUT, TOGETHER, climb, prepare
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.starts import draws_of, initial_values
@@ -42,7 +45,12 @@ class SharedRuns:
     def __init__(self, classes: SequenceClasses, settings: Settings) -> None:
         prepare()
         self._classes, self._settings, self._dtype = classes, settings, np.dtype(settings.dtype)
-        self._source = draws_of(classes, settings)
+        self._counter = _counter_of(classes, settings)
+        self._source: Draws
+        if self._counter is None:
+            self._source = draws_of(classes, settings)
+        else:
+            self._source = Fresh(classes, settings.seeds, 0, math.inf)
         first_Y, first_Z, outputs = initial_values(classes, settings, self._source, classes.tokens)
         Y, Z = first_Y[0], first_Z[0]
         self._num_tokens = L = Y.shape[1]
@@ -65,15 +73,18 @@ class SharedRuns:
 
     def _sample(self, first: int) -> tuple[Ints, Floats]:
         """Samples of the steps from the first on, sorted by class in each: classes (steps, B) and q (steps, B, S')."""
+        num_steps, S = min(CHUNK, self._settings.steps - first), self._supports.shape[1]
+        if self._counter is not None:
+            filled = np.zeros((num_steps, self._counter.batch_size, -(-S // LANES) * LANES), self._dtype)
+            return self._counter.steps(self._settings.start + first, filled), filled
         batches = []
-        for _ in range(min(CHUNK, self._settings.steps - first)):
+        for _ in range(num_steps):
             drawn, q = (array[0] for array in self._source.batch())
             order = np.argsort(drawn, kind="stable")
             n = drawn[order]
             places = np.where(self._held[n], self._supports[n], 0)
             batches.append((n, np.where(self._held[n], q[order[:, None], places], 0)))
         samples, frequencies = zip(*batches, strict=True)
-        S = self._supports.shape[1]
         filled = np.zeros((len(batches), len(samples[0]), -(-S // LANES) * LANES), self._dtype)
         np.stack(frequencies, out=filled[..., :S], casting="same_kind")
         return np.stack(samples), filled
@@ -117,6 +128,12 @@ class SharedRuns:
             self._supports, self._query_row, self._target, self._log_multiplicity, self._per_output,
             self._loss[rate, first : first + CHUNK],
         )  # fmt: skip
+
+
+def _counter_of(classes: SequenceClasses, settings: Settings) -> CompiledCounter | None:
+    if settings.rng != "counter" or settings.batch_size is None:
+        return None
+    return CompiledCounter(classes, settings.seeds[0], settings.batch_size, settings.seq_len)
 
 
 def _supports(probs: Floats) -> tuple[Ints, NDArray[np.bool_]]:

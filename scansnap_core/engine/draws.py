@@ -1,5 +1,7 @@
 """Where a training's random numbers come from: fresh, replayed in the authors' order, or none (the expectation).
 
+Those by counter, which a device draws itself, stand in :mod:`scansnap_core.engine.counter`.
+
 A source serves all seeds of one class system at once. ``initial`` gives Y (S, L, O) and Z (S, Q, L) at random, and
 ``batch`` the next batch: classes (S, B) and token frequencies q (S, B, L), for S seeds on the axes of
 :class:`~scansnap_core.data.compact.Compact`. What a seed draws depends on that seed alone, never on its neighbours.
@@ -12,7 +14,7 @@ import json
 import math
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -31,8 +33,8 @@ class Draws(Protocol):
         The L tokens, ascending, are those that some class holds, or these and the query tokens.
         """
 
-    def batch(self) -> tuple[Ints, Floats]:
-        """Classes (S, B) and token frequencies (S, B, L)."""
+    def batch(self) -> tuple[Any, Any]:
+        """Classes (S, B) and token frequencies (S, B, L): arrays of NumPy, or tensors on the training's device."""
 
     def state(self) -> list[str]:
         """Where each seed's random numbers stand."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from scansnap_core.engine.variants import Variant
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
+RNGS = ("fresh", "replay", "counter")
+WORD_BYTES = 64
+"""What a token of a sample takes, at most, while it's drawn by counter."""
 
 Initial = str | tuple[Any, Any] | xr.Dataset
 Extension = str | Callable[..., Any]
@@ -76,7 +80,7 @@ class Settings:
         keep_state: bool = False,
     ) -> Settings:
         """Check every argument; raise :class:`~scansnap_core.BadInput` for the first that breaks its rule."""
-        check_choice("rng", rng, ("fresh", "replay"))
+        check_choice("rng", rng, RNGS)
         check_choice("dtype", dtype, ("float64", "float32"))
         if isinstance(initial, str):
             check_choice("initial", initial, ("zero", "random"))
@@ -156,7 +160,11 @@ class Settings:
         runs, size = len(self.rates) * len(self.seeds), np.dtype(self.dtype).itemsize
         state = size * runs * (L * outputs + Q * L)
         samples = 8 * len(self.seeds) * (self.batch_size or classes.num_classes) * (4 * L + outputs)
-        tokens = 16 * self.seq_len if self.rng == "replay" else 0
+        tokens = 0.0
+        if self.rng == "replay":
+            tokens = 16 * self.seq_len
+        elif self.rng == "counter" and math.isfinite(self.seq_len):
+            tokens = WORD_BYTES * self.seq_len * len(self.seeds) * (self.batch_size or 0)
         check_memory(
             f"{runs:,} runs of {self.steps:,} steps, recorded {len(self.recorded):,} times",
             8.0 * runs * self.steps + state * (2.0 * len(self.recorded) + 4) + samples + tokens,

@@ -13,6 +13,7 @@ import xarray as xr
 from scansnap_core.data.outputs import OTHERS, Outputs
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.engine import draws
+from scansnap_core.engine.counter import Counter
 from scansnap_core.engine.model_names import heads_of
 from scansnap_core.engine.results import outputs_of
 from scansnap_core.engine.settings import Settings, known_variant
@@ -28,8 +29,12 @@ def draws_of(classes: SequenceClasses, settings: Settings) -> draws.Draws:
     """The source of the batches that the settings ask for; of a run that goes on, of those that follow."""
     if settings.batch_size is None:
         return draws.Expectation(classes, settings.seeds)
-    kind = draws.Replay if settings.rng == "replay" else draws.Fresh
-    source = kind(classes, settings.seeds, settings.batch_size, settings.seq_len)
+    given = classes, settings.seeds, settings.batch_size, settings.seq_len
+    source: draws.Draws
+    if settings.rng == "counter":
+        source = Counter(*given, settings.device)
+    else:
+        source = draws.Replay(*given) if settings.rng == "replay" else draws.Fresh(*given)
     if isinstance(settings.initial, xr.Dataset):
         source.resume(settings.initial[RANDOM].values.tolist())
     return source

@@ -41,7 +41,8 @@ class Runs:
         self._device, self._dtype = torch.device(settings.device), getattr(torch, settings.dtype)
         compact, self._model = classes.compact, variant_of(settings.model) or settings.model
         self.tokens, self.source = tokens_of(classes, settings.model), draws_of(classes, settings)
-        self._held = np.searchsorted(self.tokens, compact.tokens)
+        held = np.searchsorted(self.tokens, compact.tokens)
+        self._held = torch.tensor(held, device=self._device) if len(held) < len(self.tokens) else None
         Y, Z, self.outputs = initial_values(classes, settings, self.source, self.tokens)
         per_run = (len(settings.seeds), len(settings.rates), -1, -1)
         self.Y, self.Z = (self._tensor(values).expand(per_run).clone() for values in (Y, Z))
@@ -66,13 +67,12 @@ class Runs:
         return found.loss
 
     def _drawn_batch(self) -> variants.Batch:
-        drawn, q = self.source.batch()
-        if len(self._held) < len(self.tokens):
-            frequencies = np.zeros((*q.shape[:-1], len(self.tokens)))
-            frequencies[..., self._held] = q
-            q = frequencies
+        drawn, frequencies = self.source.batch()
         index = torch.as_tensor(drawn, device=self._device).unsqueeze(1)
-        samples = self._tensor(q).unsqueeze(1), self._queries[index], self._targets[index]
+        q = torch.as_tensor(frequencies, dtype=self._dtype, device=self._device)
+        if self._held is not None:
+            q = q.new_zeros(*q.shape[:-1], len(self.tokens)).index_copy_(-1, self._held, q)
+        samples = q.unsqueeze(1), self._queries[index], self._targets[index]
         return variants.Batch(*samples, self._weight.expand(index.shape), self._multiplicity, *self._labels)
 
     def _gradients(self, batch: variants.Batch) -> Gradients:

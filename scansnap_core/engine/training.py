@@ -86,7 +86,9 @@ def train(
         When Y and Z are kept: every that many steps, or a list of steps (0 is the start). Default: start and end.
         Steps are counted as ``step`` is.
     rng
-        "fresh", or "replay" for the authors' order of random numbers.
+        "fresh", NumPy's generator; "replay", the authors' order of random numbers; or "counter", by which each sample
+        depends on its seed, step and place in the batch alone, and is drawn on the device
+        (:mod:`scansnap_core.engine.counter`). Initial values are those of "fresh".
     device
         "auto" (a GPU where there is one), "cpu" or "cuda".
     dtype

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import platform
 import subprocess
+from collections.abc import Iterator
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -64,7 +65,7 @@ def _digest(module: str) -> str:
 def _imported(text: str) -> set[str]:
     """What a module imports from this package: of ``from a.b import c`` a.b and a.b.c, which may be a module, and a."""
     names = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in _statements(ast.parse(text)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -72,6 +73,16 @@ def _imported(text: str) -> set[str]:
     ours = {name for name in names if name.startswith(f"{PACKAGE.name}.")}
     # a package's own __init__ runs before what lies in it
     return ours | {name.rsplit(".", depth)[0] for name in ours for depth in range(1, name.count("."))}
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """All of a module: imports are statements, and most of what ``ast.walk`` goes through are parts of expressions."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        yield node
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            left += getattr(node, field, [])
 
 
 def _file(module: str) -> Path:

@@ -78,20 +78,23 @@ class Block:
             return None
         return SharedRuns(self.classes, Settings.checked(**given, seeds=[self.seed]))
 
-    def finish(self, started: SharedRuns | None, threads: ThreadPoolExecutor | None = None) -> dict[str, xr.DataArray]:
-        """Train what :meth:`start` returned.
+    def train(self, started: SharedRuns | None, threads: ThreadPoolExecutor | None = None) -> xr.Dataset:
+        """Train what :meth:`start` returned."""
+        return self._train() if started is None else self._labelled(started.finish(threads))
+
+    def measure(self, run: xr.Dataset) -> dict[str, xr.DataArray]:
+        """What is kept of what was trained.
 
         Returns
         -------
         dict
             By measure, (rate, ...) on the labels of the classes' own; see :func:`layout_of`.
         """
-        run = self._train() if started is None else self._labelled(started.finish(threads))
         return {measure.name: measure(run, self.classes) for measure in self.measures}
 
     def compute(self) -> dict[str, xr.DataArray]:
         """All of it, in this thread."""
-        return self.finish(self.start())
+        return self.measure(self.train(self.start()))
 
     def _train(self) -> xr.Dataset:
         from scansnap_core.engine.training import train  # brings torch, a second

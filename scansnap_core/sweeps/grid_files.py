@@ -12,7 +12,7 @@
     batch_size: 128                                    # or expectation, with seq_len: .inf
     momentum: 0.9
     initial: zero                                      # or random
-    rng: fresh                                         # or replay
+    rng: fresh                                         # or replay, or counter
     dtype: float32                                     # or float64
     model: [plain, residual, "my_module:my_model"]     # an axis of variants; optimizers may be named like this too
     measures: [entropy, {name: recall, threshold: [0.1, 0.2]}, "my_module:my_measure"]
@@ -73,7 +73,7 @@ def load_grid(name: str, *, seeds: int | None = None, rng: str | None = None) ->
     name
         One of :data:`NAMED`, or the path of a file.
     seeds, rng
-        In place of the grid's own: how many seeds from 1 on, and "fresh" or "replay".
+        In place of the grid's own: how many seeds from 1 on, and "fresh", "replay" or "counter".
 
     Raises
     ------

@@ -94,13 +94,24 @@ def _check_room(out: Path, grid: Grid, layout: Layout, share: float) -> None:
 
 
 def _here(blocks: Iterator[Block]) -> Results:
+    """While the compiled program trains a block, the following one draws, and the one before is measured and stored."""
     with ThreadPoolExecutor(num_threads()) as threads:
         ahead: Future[SharedRuns | None] | None = None
+        behind: tuple[Block, Future[dict[str, xr.DataArray]]] | None = None
         for block, following in itertools.pairwise(itertools.chain(blocks, [None])):
             assert block is not None
             started = block.start() if ahead is None else ahead.result()
             ahead = None if following is None else threads.submit(following.start)
-            yield block, block.finish(started, threads)
+            run = block.train(started, threads)
+            if behind is not None:
+                yield behind[0], behind[1].result()
+            behind = None
+            if started is None:  # measures of a user's own stay in this thread
+                yield block, block.measure(run)
+            else:
+                behind = block, threads.submit(block.measure, run)
+        if behind is not None:
+            yield behind[0], behind[1].result()
 
 
 def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,12 +16,15 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checksum import ATTRIBUTE, checksum
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.rules import check_numbers, shown
-from scansnap_core.theory import formulas
-from scansnap_core.theory.functions import function_of
 
-_c = function_of(formulas.c, (formulas.P, formulas.z_m))
-_r = function_of(formulas.r, (formulas.c_l, formulas.c_other))
-_chi = function_of(formulas.chi, (formulas.z, formulas.z_0))
+
+@functools.cache
+def _formula(name: str, *arguments: str) -> Callable[..., Any]:
+    """A closed form of these symbols. SymPy is imported here, at the first use: a sweep doesn't need it."""
+    from scansnap_core.theory import formulas
+    from scansnap_core.theory.functions import function_of
+
+    return function_of(getattr(formulas, name), [getattr(formulas, argument) for argument in arguments])
 
 
 def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
@@ -57,8 +62,11 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     rows = Z.isel(query=xr.DataArray(classes.compact.query_row, dims="class")).transpose(..., "class", "token")
     probs = classes.compact.probs
     # tokens that a class doesn't hold get no attention, however large a z their other classes gave them
-    present = np.where(probs > 0, rows.values, -np.inf)
-    c = rows.copy(data=_c(probs, present)).assign_coords({"class": classes.coords["class"]})
+    present = np.where(probs > 0, rows.values.astype(np.float64), -np.inf)
+    # formulas.c as function_of writes it, without SymPy
+    weights = probs * np.exp(present - present.max(axis=-1, keepdims=True))
+    values = weights / weights.sum(axis=-1, keepdims=True)
+    c = rows.copy(data=values).assign_coords({"class": classes.coords["class"]})
     return c.assign_attrs({**Z.attrs, "units": "attention"})
 
 
@@ -155,8 +163,9 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
             or each not in c.token.values.tolist()
         ):
             raise BadInput(value=f"{name} = {shown(each)}", rule="a token that c holds", remedy="choose from c.token")
+    r = _formula("r", "c_l", "c_other")
     with np.errstate(divide="ignore", invalid="ignore"):
-        return c.isel(token=0, drop=True).copy(data=_r(c.sel(token=token), c.sel(token=other)))
+        return c.isel(token=0, drop=True).copy(data=r(c.sel(token=token), c.sel(token=other)))
 
 
 def check_labelled(name: str, values: Any, *dims: str) -> None:
@@ -184,7 +193,7 @@ def _check_own(values: xr.DataArray, classes: SequenceClasses) -> None:
 
 def growth_factor(z: NDArray[np.float64], z_0: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """chi_l = exp(2 (z_ml(t) - z_ml(0))) (Eqn 11)."""
-    return np.asarray(_chi(z, z_0))
+    return np.asarray(_formula("chi", "z", "z_0")(z, z_0))
 
 
 def on_axes_of(

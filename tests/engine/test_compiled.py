@@ -11,7 +11,7 @@ import pytest
 
 from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine import compiled, kernel
+from scansnap_core.engine import compiled, drawing, kernel
 from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.training import train
@@ -44,6 +44,9 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
         (syn_medium(3), {"initial": "zero"}),
         (syn_medium(10), {"optimizer": "sgd"}),
         (syn_small(), {"rng": "replay", "batch_size": 7}),
+        (syn_medium(3), {"rng": "counter"}),
+        (overlapping_classes(), {"rng": "counter", "seq_len": np.inf}),
+        (with_overlap(3, 40, 0.1), {"rng": "counter", "seq_len": np.inf, "batch_size": None}),
         (overlapping_classes(), {"seq_len": 2}),  # supports of several sizes, one contextual token
         (with_overlap(3, 40, 0.1), {"seq_len": np.inf, "batch_size": None}),
         (with_overlap(3, 500, 0.0, distinct_weights=np.arange(1, 98)), {"initial": "zero", "batch_size": 1}),
@@ -88,8 +91,9 @@ def test_divergence_is_told_alike() -> None:
     np.testing.assert_array_equal(ours["diverged_at"], theirs["diverged_at"])
 
 
-def test_neither_chunks_nor_threads_nor_other_rates_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = OPTIONS | {"dtype": "float32", "seeds": [3]}
+@pytest.mark.parametrize("rng", ["fresh", "counter"])
+def test_neither_chunks_nor_threads_nor_other_rates_change_a_bit(rng: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = OPTIONS | {"dtype": "float32", "seeds": [3], "rng": rng}
     whole = SharedRuns(syn_medium(3), Settings.checked(**options)).finish()
     monkeypatch.setattr(compiled, "CHUNK", 7)
     with ThreadPoolExecutor(3) as threads:
@@ -106,5 +110,7 @@ def test_all_trainings_share_two_compiled_programs() -> None:
     for dtype in ("float64", "float32"):
         classes = pickle.loads(pickle.dumps(syn_medium(1)))
         classes.compact.query_row.flags.writeable = False
-        SharedRuns(classes, Settings.checked(**OPTIONS | {"dtype": dtype, "seeds": [3]})).finish()
+        for rng in ("fresh", "counter"):
+            SharedRuns(classes, Settings.checked(**OPTIONS | {"dtype": dtype, "seeds": [3], "rng": rng})).finish()
+    assert len(drawing._draw.signatures) == 1
     assert [str(signature[4]) for signature in kernel.climb.signatures] == ["float32", "float64"]

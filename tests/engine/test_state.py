@@ -42,7 +42,7 @@ def assert_continues(whole: xr.Dataset, begun: xr.Dataset, rest: xr.Dataset) -> 
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("rng", ["fresh", "replay"])
+@pytest.mark.parametrize("rng", ["fresh", "replay", "counter"])
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
 @pytest.mark.parametrize("initial", ["zero", "random"])
 def test_two_parts_are_the_whole(optimizer: str, initial: str, rng: str, dtype: str) -> None:

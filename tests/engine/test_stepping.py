@@ -12,6 +12,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from scansnap_core.data.datasets import syn_small
+from scansnap_core.engine import counter
 from scansnap_core.engine.model_names import MODELS
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.stepping import Runs
@@ -58,8 +59,20 @@ def test_nothing_but_the_batch_crosses_in_a_step(options: dict[str, Any]) -> Non
     with Crossings() as crossings:
         losses = [runs.step() for _ in range(3)]
     assert {(loss.device.type, loss.shape) for loss in losses} == {("meta", (2, 2))}
-    B, L = (8 if options.get("batch_size", 8) else len(syn_small().next_of)), len(runs.tokens)
+    B, L = (8 if options.get("batch_size", 8) else len(syn_small().next_of)), len(syn_small().tokens)
     assert crossings.brought == [(2, B), (2, B, L)] * 3
+
+
+@pytest.mark.parametrize("options", [{}, {"seq_len": math.inf}, {"model": "residual"}], ids=str)
+def test_nothing_crosses_where_the_device_draws_by_counter(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counter, "AHEAD", 2 * 2 * 8 * 16)  # two steps at a time, the third anew
+    runs = runs_of(rng="counter", **options)
+    with Crossings() as crossings:
+        losses = [runs.step() for _ in range(3)]
+    assert {loss.device.type for loss in losses} == {"meta"}
+    assert crossings.brought == []
 
 
 def stays_behind(batch: Batch, Y: torch.Tensor, Z: torch.Tensor) -> Any:

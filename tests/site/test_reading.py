@@ -105,6 +105,7 @@ TABLE = """| paper | meaning |
 | $\\gamma(t)$, Lemma 9 | speed |
 | $f_n$, $F$ | seen |
 | $E'$ | corrected |
+| $\\lvert\\Omega(l)\\rvert$ | holders |
 | $n = x_{T+1}$ | label |
 | LN | no formula |
 
@@ -131,6 +132,8 @@ def doctree() -> nodes.document:
         ("E", None),
         ("n", "label"),
         ("x_{T+1}", None),
+        (r"|\Omega(l)| = 1", "holders"),
+        (r"\Omega e^{\Omega} = 1", None),  # a number
         ("Q", None),
     ],
 )

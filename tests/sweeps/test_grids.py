@@ -140,7 +140,7 @@ BAD = [
     ({"momentum": 0.9, "optimizer": "sgd"}, "momentum = 0.9 with the optimizer sgd: only the optimizer"),
     ({"initial": "one"}, "initial = 'one': the choices are zero, random"),
     ({"initial": [0, 0]}, "initial = [0, 0]: the choices are zero, random"),
-    ({"rng": "lottery"}, "rng = 'lottery': the choices are fresh, replay"),
+    ({"rng": "lottery"}, "rng = 'lottery': the choices are fresh, replay, counter"),
     ({"rng": "replay", "seq_len": float("inf")}, "rng = 'replay' without a finite batch and T"),
     ({"dtype": "float16"}, "dtype = 'float16': the choices are float64, float32"),
 ]  # fmt: skip

@@ -92,7 +92,7 @@ def test_known_measures_at_the_end_are_compiled_and_others_trained() -> None:
 def test_both_ways_give_the_same() -> None:
     kept = ("entropy", {"name": "recall", "threshold": [0.05, 0.1]}, "final_loss", "Z")
     one = next(blocks.blocks(dataclasses.replace(GRID, measures=kept), "cpu"))
-    compiled, trained = one.compute(), one.finish(None)
+    compiled, trained = one.compute(), one.measure(one.train(None))
     assert one.start() is not None
     for name in compiled:
         xr.testing.assert_allclose(compiled[name], trained[name], rtol=1e-9, atol=1e-12)

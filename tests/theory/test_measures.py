@@ -12,8 +12,9 @@ from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
-from scansnap_core.theory import measures
+from scansnap_core.theory import formulas, measures
 from scansnap_core.theory.flows import TrueFlow
+from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import predict
 from scansnap_core.theory.solving import solve
 from tests.engine.references import overlapping_classes, scattered_classes
@@ -40,6 +41,15 @@ def test_attention_is_eqn_5(classes: SequenceClasses) -> None:
         row = Z.isel(recorded=1).sel(query=classes.query_of[n]).values
         weights = classes.compact.probs[n] * np.exp(row)
         assert c.isel({"recorded": 1, "class": n}).values == pytest.approx(weights / weights.sum(), rel=1e-13, abs=0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_attention_is_the_formula_c_to_the_last_bit(dtype: str) -> None:
+    classes = overlapping_classes()
+    Z, probs = logits(classes, scale=30.0).astype(dtype), classes.compact.probs
+    rows = np.where(probs > 0, Z.values[:, classes.compact.query_row], -np.inf)
+    c = function_of(formulas.c, (formulas.P, formulas.z_m))(probs, rows)
+    assert (measures.attention(Z, classes).values == c).all()
 
 
 def test_attention_is_finite_where_another_class_of_the_query_wins() -> None:

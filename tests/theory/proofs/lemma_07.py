@@ -4,7 +4,7 @@ import sympy as sp
 
 from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory import formulas
-from scansnap_core.theory.certify import at, positive, positive_from_zero, positive_on_ray
+from scansnap_core.theory.certify import at, cleared, decide, positive, positive_from_zero, positive_on_ray
 from scansnap_core.theory.formulas import M, eta_Y, h_, h_rate, t
 
 proved = Chapter("lemma_07").witness("proved")
@@ -87,6 +87,29 @@ def lead_at_the_edge(c):
     )
 
 
+def lead_at_large_rates(c):
+    """Up to ln(M)/eta_Y a step from u < s eta_Y adds x (e^D - 1 - D)/eta_Y, x = e^u/M, D = eta_Y/(1 - 1/M + x).
+
+    The last step has x <= e^(-eta_Y), the one before e^(-2 eta_Y). All before add a geometric series, with D <= eta_Y.
+    """
+    rate, f, k = sp.symbols("eta f k", positive=True)
+    e, box = sp.exp(-rate), {rate: (1, 6)}
+    alone = (1 - (1 + rate) * e) / rate
+
+    def room(x_last, x_before, y, rest):
+        sizes = {x: rate / (1 - y + x) for x in (x_last, x_before)}
+        return c - rest - sum(x / rate * (sp.exp(sizes[x]) - 1 - sizes[x]) for x in (x_last, x_before))
+
+    y = f * e**2
+    return all_of(
+        one_step=positive(c - alone, box),
+        two_steps=positive(room(y / e, y, y, 0), box | {f: (0, 1)}),
+        more=positive(room(f * e, k * e**2, e**3, e**2 * alone / (1 - e)), box | {f: (0, 1), k: (0, 1)}),
+        beyond_a_rate_of_6=at(c - 1 / (6 * (1 - sp.exp(-6))), {}),
+        reached_within_1_percent=at(alone.subs(rate, sp.log(6)) - c * sp.Rational(99, 100), {}),
+    )
+
+
 def few_steps(c, steps, fewest):
     """c times M eta_Y less the lead after the steps, for rates from ln(M)/fewest to min(1, ln(M)/steps)."""
     f, m, parts = sp.Symbol("f", positive=True), sp.exp(L) - 1, []
@@ -97,6 +120,27 @@ def few_steps(c, steps, fewest):
         room = (c + steps) * rate - (sp.exp(height) - 1 + m * height) / (m + 1)
         parts.append(positive(room, {L: ends, f: (0, 1)}))
     return all_of(up_to=parts[0], beyond=parts[1])
+
+
+def between_the_steps(slope):
+    """b = e^(Mh*(s)): where h meets the line, at b g, g >= 1, it's slower; where h < h*(s), at b/g, it's faster."""
+    m, b, g = sp.symbols("m b g", positive=True)
+    return all_of(
+        never_above_the_line=decide(cleared(slope / (m + b) - 1 / (m + b * g)) >= 0, g >= 1),
+        else_the_gap_shrinks=decide(cleared(1 / (m + b / g) - slope / (m + b)) > 0, g > 1),
+    )
+
+
+def gap_vanishes(power):
+    """The lead is at most psi M h*, psi = (e^eta - 1 - eta)/eta^2, so the gap is at most that times the rate at h."""
+    e, m = sp.symbols("e m", positive=True)
+    psi = (sp.exp(eta_Y) - 1 - eta_Y) / eta_Y**2
+    gap = psi * (u + eta_Y) * eta_Y * (M / (M - 1 + sp.exp(u))) ** power  # M h* <= M h + eta_Y
+    return all_of(
+        psi_rises=positive_on_ray((D - 2) * sp.exp(D) + D + 2, D, 0),  # with D, at most eta_Y
+        odds_at_most_1=decide(cleared(1 - e / (m + e)) >= 0),
+        limit=bool(sp.limit(gap, u, sp.oo) == 0),
+    )
 
 
 def unbounded(c):
@@ -249,6 +293,33 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         "0.264 for 0.2668",
         "every real $M \\ge 2$, $0 < \\eta_Y \\le 1$",
         "none",
+    ),
+    (
+        "$h(s + 0.2985) \\ge h^*(s)$ for $s \\le \\ln(M)/\\eta_Y$, any rate, within 1 % of the best: $M = 6$, $s = 1$",
+        lead_at_large_rates,
+        sp.Rational(2985, 10000),
+        sp.Rational(295, 1000),
+        "0.295 for 0.2985",
+        "every real $M \\ge 2$, $\\eta_Y \\ge 1$; below 1 it is the line above",
+        "the lead's identity, above",
+    ),
+    (
+        "(46), (47) and the case split: $h^\\circ \\ge h$, and (i) $h(s) \\ge h^*(s-1)$ or (ii) the gap shrinks",
+        between_the_steps,
+        1,
+        0,
+        "the step function $h^*(\\lfloor t\\rfloor)$ for the straight lines",
+        "every real $M > 1$, $\\eta_Y > 0$ and $t$",
+        "(44) and (33)",
+    ),
+    (
+        "(b): $h^* - h \\to 0$ at every rate",
+        gap_vanishes,
+        1,
+        0,
+        "a rate that doesn't fall",
+        "every real $M > 1$ and $\\eta_Y > 0$",
+        "the lead's identity, above; $h$ is concave and has no bound; SymPy's limit",
     ),
     (
         "The lead grows without bound as $s \\to \\infty$: no $c$ of Remark 2 serves for all $s$",

@@ -1,7 +1,7 @@
 import sympy as sp
 
 from scansnap_core.ledger import Chapter, all_of
-from scansnap_core.theory.certify import at, cleared, decide, positive
+from scansnap_core.theory.certify import at, cleared, decide, positive, positive_on_ray
 from scansnap_core.theory.formulas import M, eta_Y, h_, h_rate
 
 proved = Chapter("lemma_11").witness("proved")
@@ -57,6 +57,25 @@ def second_regime(share):
     )
 
 
+# %% hide
+def later_side(quarter):
+    """ln g falls at the rate eta_Y M/(M-1) alpha (1 - alpha), and 1 - e^(-x) <= x for the whole fall x."""
+    e, x = sp.symbols("e x", positive=True)
+    rate = sp.diff(sp.log(M - 1 + sp.exp(M * h_)), h_) * h_rate
+    share = e / (M - 1 + e)
+    return all_of(
+        rate=sp.simplify((rate - eta_Y * M / (M - 1) * share * (1 - share)).subs(e, sp.exp(M * h_))) == 0,
+        a_quarter=decide(alpha_letter * (1 - alpha_letter) <= quarter, alpha_letter >= 0, alpha_letter <= 1),
+        a_fall=positive_on_ray(x * sp.exp(x) - sp.exp(x) + 1, x, 0),
+    )
+
+
+def a_third(first):
+    return decide(cleared(sp.Rational(1, 3) - M / (M - 1) / 4) >= 0, first <= M)
+
+
+# %% hide
+
 proved.prove(
     "(61), constant 1: $|h(N_n) - h(\\bar N)| \\le h(\\bar N)\\,\\Delta/\\bar N$",
     spread,
@@ -83,4 +102,21 @@ proved.prove(
     control_is="$\\Delta \\le \\bar N/5$",
     region="every real $M \\ge 1 + e$, $\\eta_Y > 0$, $\\eta_Y\\bar N \\ge 2(1+\\omega_1)\\ln M$",
     assumptions="Lemma 8; $e^u/u$ rises from $u = 1$ on",
+)
+proved.prove(
+    "(64), (65) for $N_n \\ge \\bar N$: $g$ falls by at most $\\frac{M}{M-1}\\frac{\\eta_Y\\Delta}{4}$ of itself",
+    later_side,
+    sp.Rational(1, 4),
+    control=sp.Rational(24, 100),
+    control_is="0.24 for $\\frac14$",
+    region="every real $M > 1$, $\\eta_Y > 0$, $\\bar N$ and $\\Delta$",
+    assumptions="(44)",
+)
+proved.prove(
+    "and that is at most (65)'s $\\frac13\\eta_Y\\Delta$",
+    a_third,
+    4,
+    control=3,
+    control_is="from $M = 3$ on",
+    region="every real $M \\ge 4$",
 )

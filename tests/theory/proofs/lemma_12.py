@@ -1,6 +1,9 @@
-import sympy as sp
+import math
 
-from scansnap_core.ledger import Chapter, all_of
+import sympy as sp
+from flint import arb, fmpq
+
+from scansnap_core.ledger import Certificate, Chapter, all_of
 from scansnap_core.theory.certify import at, decide, positive
 
 proved = Chapter("lemma_12").witness("proved")
@@ -52,19 +55,49 @@ def no_less_than(c):
 
 
 # %% hide
-def printed_bound(times):
-    """Hoeffding, x = sqrt ln(K/delta), nu = 1/sqrt N: a miss is x/nu - 1/2 steps too many or x/nu - 1 too few.
+def few_steps(constant, ends):
+    """Exactly, N < end for each K: s sightings are a miss as long as ln(K/delta) is below `until`.
 
-    For K = 2 both classes miss together; for K >= 3 the worst is K = 3 at the least N, with the least x.
+    A count above the mean is half a step farther, one below isn't; two classes miss together.
     """
-    x, nu = sp.symbols("x nu", positive=True)
-    least = sp.Rational(832, 1000)
-    three = {x: sp.sqrt(sp.log(3)), nu: 1 / (3 * sp.sqrt(sp.Integer(times)))}
+    for K, N in ((K, N) for K, end in ends.items() for N in range(1, end)):
+        mean = -(-N // K)
+        off = [fmpq(2 * (s - mean) + 1, 2) if s >= mean else fmpq(mean - s) for s in range(N + 1)]
+        until = [(gap / (constant * mean * K)) ** 2 * N for gap in off]
+        if K == 2:
+            until = [max(both) for both in zip(until, reversed(until), strict=True)]
+        weights = [math.comb(N, s) * (K - 1) ** (N - s) for s in range(N + 1)]
+        for level in set(until):
+            missed = sum(weight for weight, last in zip(weights, until, strict=True) if last >= level)
+            share = fmpq(missed, K**N * (2 if K == 2 else 1))  # of K, by the union over the classes
+            if not (arb(level) <= arb(K).log() or arb(share) <= (-arb(level)).exp()):
+                return Certificate("interval", False, "exact chances", f"K = {K}, N = {N}, ln(K/delta) = {level}")
+    return Certificate("interval", True, f"exact chances, {sum(ends.values()) - len(ends)} pairs of K and N")
+
+
+# %% hide
+def printed_bound(constant):
+    """Few steps exactly, many by Hoeffding: a miss is c x/nu - 1/2 too many or c x/nu - 1 too few.
+
+    x = sqrt ln(K/delta) >= sqrt ln K, nu = 1/sqrt N. The larger x, K and N, the more room. From 31 classes on no count
+    is a miss before N = 6.
+    """
+    x, nu, c = sp.symbols("x nu c", positive=True)
+    excess, least = 2 * c**2 - 1, sp.Rational(832, 1000)
+    room = 1 - sp.exp(-excess * x**2) * (sp.exp(2 * c * nu * x) + sp.exp(4 * c * nu * x))
+
+    def enough(K, N):
+        point = {x: sp.sqrt(sp.log(K)), nu: 1 / sp.sqrt(sp.Integer(N)), c: constant}
+        return all_of(room=at(room.subs(point), {}), and_more_with_x=at((excess * x - 2 * c * nu).subs(point), {}))
+
+    ends = {2: 32} | {K: next((N for N in range(1, 64) if enough(K, N)), 64) for K in range(3, 31)}
     return all_of(
+        few_steps=few_steps(fmpq(constant.p, constant.q), ends),
+        many_steps=all(enough(K, end) for K, end in ends.items() if K > 2),
         root_of_ln_2=at(sp.log(2) - least**2, {}),
-        two_classes=decide(2 * (x - nu) ** 2 >= x**2, x >= least, 4 * times * nu**2 <= 1),
-        exponents_fall_with_x=decide(2 * nu <= x, x >= 1, 9 * times * nu**2 <= 1),
-        three_classes=at((1 - sp.exp(-(x**2)) * (sp.exp(2 * nu * x) + sp.exp(4 * nu * x))).subs(three), {}),
+        two_classes=decide(2 * (constant * x - nu) ** 2 >= x**2, x >= least, ends[2] * nu**2 <= 1),
+        many_classes=enough(31, 6),
+        before_that=at(31**2 * sp.log(31) * constant**2 - 5 * sp.Rational(9, 2) ** 2, {}),
     )
 
 
@@ -80,7 +113,7 @@ def narrower(third):
 
 
 # %% hide
-for what, procedure, claim, control, control_is, region, assumptions, sampled in (
+for what, procedure, claim, control, control_is, region, assumptions in (
     (
         "$s\\,(h^*(s)/h(s) - 1) \\le \\frac12$",
         half_a_step,
@@ -89,7 +122,6 @@ for what, procedure, claim, control, control_is, region, assumptions, sampled in
         "0.45 for $\\frac12$; 0.48 is reached",
         "every real $M \\ge 2$, $0 < \\eta_Y \\le 1$, $s \\ge 1$",
         "Lemma 7's bound on the lead",
-        "",
     ),
     (
         "and no less will do: it tends to $\\frac12$ as $s \\to \\infty$",
@@ -99,17 +131,15 @@ for what, procedure, claim, control, control_is, region, assumptions, sampled in
         "0.51 for $\\frac12$",
         "every real $M \\ge 2$ and $\\eta_Y > 0$",
         "SymPy's limits; Stolz and Cesàro's theorem",
-        "",
     ),
     (
         "All $|\\theta_i| \\le \\frac{K}{\\sqrt N}\\sqrt{\\ln(K/\\delta)}$, constant 1, with probability $1-\\delta$",
         printed_bound,
-        8,
-        4,
-        "from $4K^2$ on",
-        "every $K \\ge 2$, $N \\ge 8K^2$, $\\delta \\in (0,1)$, $M \\ge 2$, $0 < \\eta_Y \\le 1$",
+        sp.S.One,
+        sp.Rational(8, 10),
+        "constant 0.8",
+        "every $K \\ge 2$, $N \\ge 1$, $\\delta \\in (0,1)$, $M \\ge 2$, $0 < \\eta_Y \\le 1$",
         "half a step, above; Lemma 10 (59); (61)",
-        "$N < 8K^2$",
     ),
     (
         "All $|\\theta_i| \\le \\sqrt{2KL/N} + (\\frac23 L + \\frac32)K/N$, $L = \\ln\\frac{2K}\\delta$",
@@ -119,16 +149,6 @@ for what, procedure, claim, control, control_is, region, assumptions, sampled in
         "$\\frac13 L$ for $\\frac23 L$",
         "every $K \\ge 2$, $N$, $\\delta \\in (0,1)$, $M \\ge 2$, $0 < \\eta_Y \\le 1$",
         "half a step, above; Chernoff's bounds of Lemma 10; (61)",
-        "",
     ),
 ):
-    proved.prove(
-        what,
-        procedure,
-        claim,
-        control=control,
-        control_is=control_is,
-        region=region,
-        assumptions=assumptions,
-        sampled=sampled,
-    )
+    proved.prove(what, procedure, claim, control=control, control_is=control_is, region=region, assumptions=assumptions)

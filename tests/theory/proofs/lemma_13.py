@@ -1,6 +1,7 @@
 import sympy as sp
 
 from scansnap_core.ledger import Chapter, all_of
+from scansnap_core.theory import formulas
 from scansnap_core.theory.certify import decide
 
 proved = Chapter("lemma_13").witness("proved")
@@ -22,6 +23,30 @@ def both_ends(diagonal):
     return all_of(plus=sp.expand(forms[0] - E_ij) == 0, minus=sp.expand(forms[1] + E_ij) == 0)
 
 
+def row_sums(times):
+    """At the largest |v_i| of an eigenvector, lambda v_i = sum E_ij v_j with E_ii = 0 and K - 1 terms at most."""
+    E_max, top, entry, v_j, sum_j, eigenvalue = sp.symbols("E_max v_i E_ij v_j S lambda", real=True)
+    within = E_max >= 0, top > 0
+    return all_of(
+        a_term=decide(
+            sp.And(entry * v_j <= E_max * top, -E_max * top <= entry * v_j),
+            *within,
+            entry <= E_max,
+            -E_max <= entry,
+            v_j <= top,
+            -top <= v_j,
+        ),
+        their_sum=decide(
+            sp.And(eigenvalue <= times(formulas.K) * E_max, -times(formulas.K) * E_max <= eigenvalue),
+            *within,
+            sp.Eq(eigenvalue * top, sum_j),
+            sum_j <= (formulas.K - 1) * E_max * top,
+            -(formulas.K - 1) * E_max * top <= sum_j,
+            formulas.K >= 2,
+        ),
+    )
+
+
 proved.prove(
     "$\\max|E_{ij}| \\le |\\lambda_1|$",
     largest_entry,
@@ -39,4 +64,13 @@ proved.prove(
     control_is="a diagonal that isn't 0",
     region="every $K$, every symmetric $E$ with a zero diagonal",
     assumptions="$\\lambda_{\\min} \\le v^\\top E v \\le \\lambda_{\\max}$ for $|v| = 1$",
+)
+proved.prove(
+    "$|\\lambda_1| \\le (K-1)\\max|E_{ij}|$",
+    row_sums,
+    lambda size: size - 1,
+    control=lambda size: size / 2,
+    control_is="$K/2$, which is right for two classes",
+    region="every $K \\ge 2$, every symmetric $E$ with a zero diagonal",
+    assumptions="an eigenvalue has an eigenvector",
 )

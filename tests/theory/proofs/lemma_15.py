@@ -1,6 +1,6 @@
 import sympy as sp
 
-from scansnap_core.ledger import Chapter
+from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory import formulas
 from scansnap_core.theory.certify import cleared, decide
 
@@ -22,6 +22,18 @@ def off_diagonal(bound):
     return within(bound, sp.together((ends[0] + ends[1]) / 2))
 
 
+def larger_end(of_the_ends):
+    """lambda' rises with lambda, so it lies between its values at both ends, which are eigenvalues themselves."""
+    first, last, size = sp.symbols("lambda_min lambda_max size", real=True)
+    ends = [formulas.lambda_prime.subs(x_15, end) for end in (first, last)]
+    known = first > -1, first <= x_15, x_15 <= last, first <= 0, last >= 0
+    at_least_both = [cleared(size - end) >= 0 for end in of_the_ends(*ends)]
+    return all_of(
+        below=decide(cleared(size + formulas.lambda_prime) >= 0, *known, *at_least_both),
+        above=decide(cleared(size - formulas.lambda_prime) >= 0, *known, *at_least_both),
+    )
+
+
 proved.prove(
     "$\\max_i|\\lambda'_i| \\le |\\lambda_1|/(1-|\\lambda_1|)$",
     within,
@@ -39,4 +51,13 @@ proved.prove(
     control_is="$|\\lambda_1|$",
     region="every $K$, every symmetric $E$ with $|\\lambda_1| < 1$",
     assumptions="Lemma 14; rows of $U$ of length 1, orthogonal",
+)
+proved.prove(
+    "The exact form: no $|\\lambda'_i|$ exceeds both $-\\lambda'(\\lambda_{\\min})$ and $\\lambda'(\\lambda_{\\max})$",
+    larger_end,
+    lambda low, high: (-low, high),
+    control=lambda low, high: (-low,),
+    control_is="the lower end alone",
+    region="every $K$, every symmetric $E$ with a zero diagonal and eigenvalues above $-1$",
+    assumptions="Lemma 14; $\\lambda_{\\min} \\le 0 \\le \\lambda_{\\max}$, since the eigenvalues add up to 0",
 )

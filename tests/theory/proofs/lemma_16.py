@@ -1,6 +1,6 @@
 import sympy as sp
 
-from scansnap_core.ledger import Chapter
+from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory import formulas
 from scansnap_core.theory.certify import cleared, decide
 
@@ -26,6 +26,21 @@ def at_least(bound):
 def at_most(bound):
     room = cleared(bound * line - minus_own)
     return decide(room >= 0, edge < 1, -edge <= x_16, x_16 <= edge)
+
+
+def of_regression(column):
+    """I + E with class i first is [[1, r^T], [r, A]]; f_i is explained by the others with A b = r, and R^2 = b^T r.
+
+    The first column of the inverse is s (1, -b), s = 1/(1 - R^2): I + E times it must be the first unit vector.
+    """
+    others = formulas.K - 1
+    A, r = sp.MatrixSymbol("A", others, others), sp.MatrixSymbol("r", others, 1)
+    b, explained, scale = A.inverse() * r, sp.Symbol("R2"), column(sp.Symbol("R2"))
+    return all_of(
+        first_entry=sp.simplify(scale * (1 - explained) - 1) == 0,  # 1 s + r^T (-s b), r^T b = R^2
+        the_others=(r - (A * b).doit()).doit() == sp.ZeroMatrix(others, 1),
+        minus_E_prime_ii=sp.simplify(scale - 1 - explained / (1 - explained)) == 0,
+    )
 
 
 proved.prove(
@@ -54,4 +69,13 @@ proved.prove(
     control_is="$\\lambda_1^2$",
     region="every $K$, every such $E$ with $|\\lambda_1| < 1$",
     assumptions="Lemma 14; rows of $U$ of length 1",
+)
+proved.prove(
+    "$-E'_{ii} = R_i^2/(1-R_i^2)$, $R_i^2$ the part of $f_i$ that the other classes explain",
+    of_regression,
+    lambda part: 1 / (1 - part),
+    control=lambda part: 1 / (1 - part**2),
+    control_is="$R_i^4$ for $R_i^2$",
+    region="every $K \\ge 2$, every $F$ with independent columns of length 1",
+    assumptions="the normal equations of least squares; an inverse is unique",
 )

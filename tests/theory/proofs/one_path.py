@@ -40,6 +40,30 @@ def in_the_end(exponent):
 
 
 # %% hide
+def one_clock(power):
+    """By (10) z' = (eta_Z/K) gamma G(z), and so z = zeta(Gamma) with zeta' = G(zeta): neither rate is in it."""
+    time_, zeta = sp.Symbol("t"), sp.Function("zeta")
+    Gamma_t = sp.Function("Gamma")(time_)
+    along = sp.diff(zeta(Gamma_t), time_).doit()
+    clock_of_h = formulas.Gamma.subs(formulas.eta_Z, formulas.eta_Z / K_any) * K_any**power
+    speed = sp.diff(clock_of_h, formulas.h_) * formulas.h_rate / K_any  # h = h(t/K)
+    slope = sp.Subs(sp.diff(zeta(level), level), level, Gamma_t)
+    return all_of(
+        chain_rule=sp.simplify(along - slope * sp.diff(Gamma_t, time_)) == 0,
+        speed=sp.simplify(speed - formulas.eta_Z / K_any * formulas.gamma) == 0,
+    )
+
+
+# %% hide
+proved.prove(
+    "(10) with the decoder of the moment is one path, $z(t) = \\zeta(\\Gamma(t))$, whatever the rates",
+    one_clock,
+    0,
+    control=-1,
+    control_is="without the factor $K$ in $\\Gamma$",
+    region="every $K$, $M$, $\\eta_Y$, $\\eta_Z$, $t$ and data",
+    assumptions="(10) with the weight $1/K$ (Lemma 4); the flow from a start is unique",
+)
 proved.prove(
     "Insight (c) holds from $t_b$ on: there $\\epsilon < \\frac12$",
     insight_c,

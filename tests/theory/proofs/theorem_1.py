@@ -4,8 +4,7 @@ from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory import formulas
 from scansnap_core.theory.certify import cleared, decide, vanishes
 from scansnap_core.theory.certify.overlaps import E_prime_word, E_word
-from scansnap_core.theory.formulas import Ep_other, Ep_own, Ep_rest, M, gamma, h_, q_0, q_0_, q_1, q_1_, theta_other
-from scansnap_core.theory.functions import of_matrices
+from scansnap_core.theory.formulas import Ep_other, Ep_own, Ep_rest, M, q_0, q_0_, q_1, q_1_, theta_other
 
 proved = Chapter("theorem_1").witness("proved")
 # %% idea
@@ -48,6 +47,17 @@ def without_floor(bound):
     )
 
 
+def beyond_assumption_2(edge):
+    """The same with w = 1 and mu = |lambda_1| sqrt(K - 1), for a row of E is at most |lambda_1| long."""
+    top = sp.Symbol("lambda_1", positive=True)
+    signs = q_1_ > 0, q_0_ < 0, own < 0, row_prime >= 0, w_n > 0
+    return all_of(
+        mu_at_most_1=decide((top * root) ** 2 <= 1, sp.Eq(root**2, any_K - 1), any_K >= 2, top * root <= edge),
+        two_over_K=decide(4 * (any_K - 1) <= any_K**2, any_K >= 2),
+        positive=decide(both_parts > 0, *signs),
+    )
+
+
 def with_floor(bound):
     """-E'_nn >= (36/M)/(1 + 1/K), and the rest is at most max w |q_0|/sqrt(K - 1); M > 36 K^2."""
     formula, most = bound
@@ -71,16 +81,6 @@ def with_floor(bound):
     )
 
 
-def negative(unequal):
-    """Class 1 sees class 2 faintly, and class 2 sees class 3: exact fractions, w = (1, 1, r), M = 1000."""
-    faint, strong = sp.Rational(1, 10**6), sp.Rational(33, 100)
-    E = sp.Matrix([[0, faint, 0], [faint, 0, strong], [0, strong, 0]])
-    row_1, w = of_matrices(formulas.E_prime, {formulas.E: E})[0, :], (1, 1, unequal)
-    numbers = {Ep_own: row_1[0], Ep_rest: sum(row_1[k] * w[k] for k in (1, 2)), w_n: 1, q_0_: q_0, q_1_: q_1}
-    value = formulas.pull.subs(with_theta).subs(numbers, simultaneous=True).subs(M, 1000)
-    return all_of(lambda_1_below_a_third=bool(faint**2 + strong**2 < sp.Rational(1, 9)), negative=bool(value < 0))
-
-
 def remainders(constant):
     """delta_2 = |q_0| times K - 1 entries of E' w, delta_3 w_n' more; a row of E' is at most 1/(K - 1) long."""
     known = sp.Eq(root**2, any_K - 1), root >= 1, M >= 100, largest <= sp.Rational(147, 100)
@@ -88,15 +88,6 @@ def remainders(constant):
         delta_2=decide(M**2 * largest < constant * (M - 1) ** 2 * root, *known),
         delta_3=decide(M**2 * largest * (root + 1) < constant * (M - 1) ** 2 * root, *known),
     )
-
-
-def no_constant(logarithm):
-    """At t_b, where e^u = (M - 1) u, gamma tau over the logarithm grows without bound as M does."""
-    u = sp.Symbol("u", positive=True)
-    at_edge = {h_: u / M, formulas.eta_Y: 1}
-    tau = formulas.time_of_h.subs(at_edge)
-    speed = gamma.subs(at_edge) * tau / logarithm(tau)
-    return all_of(the_limit_is_infinite=sp.limit(sp.simplify(speed.subs(M, 1 + sp.exp(u) / u)), u, sp.oo) == sp.oo)
 
 
 # %% hide
@@ -120,13 +111,13 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         "Lemma 16; a row of $E$ is at most $|\\lambda_1|$ long; $E \\ge 0$",
     ),
     (
-        "That condition can't go: there $\\xi_1 < 0$ for three classes with $\\max w/\\min w = 3.2$",
-        negative,
-        sp.Rational(32, 10),
-        sp.Integer(2),
-        "the same classes at a ratio of 2",
-        "one $E$ with $|\\lambda_1| < 1/3$, $K = 3$, $M = 1000$",
-        "none",
+        "(a) at equal counts beyond Assumption 2: $\\xi_n > 0$ if $|\\lambda_1| \\le 1/\\sqrt{K-1}$, so up to $2/K$",
+        beyond_assumption_2,
+        1,
+        sp.Rational(101, 100),
+        "$1.01/\\sqrt{K-1}$",
+        "every $K \\ge 2$, every $M$, $\\Theta = 0$, every $E$ with $|\\lambda_1| < 1$, every class that overlaps",
+        "Lemma 16; a row of $E$ is at most $|\\lambda_1|$ long; $E \\ge 0$",
     ),
     (
         "(a) with $\\Theta$ under Assumption 2, (88) repaired: $\\xi_n > 0$ if $\\max w/\\min w \\le 23$",
@@ -154,15 +145,6 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         "$2/M$",
         "every $K \\ge 2$, $M \\ge 100$, $E$ with $|\\lambda_1| < 1/K$, $w \\le 1.47$",
         "Lemma 15",
-    ),
-    (
-        "(b): no constant serves for $\\ln(\\eta_Y t/K)$ at $t_b$, however large",
-        no_constant,
-        sp.log,
-        lambda tau: sp.log(M * tau),
-        "$\\ln(M\\eta_Y t/K)$",
-        "$M \\to \\infty$, every $K$ and $\\eta_Y$",
-        "Lemma 8, SymPy's limit",
     ),
 ):
     proved.prove(what, procedure, claim, control=control, control_is=control_is, region=region, assumptions=assumptions)

@@ -40,6 +40,20 @@ def climbs(half):
 
 
 # %% hide
+def distinct(elsewhere):
+    """A token's entry f in class n and `elsewhere` in n': its pair in (97) is f^2 E_nn' if the other is 0."""
+    f, overlap = sp.symbols("f_nl E_nk", positive=True)
+    return all_of(eqn_98=sp.expand(f * (overlap * f - elsewhere) - f**2 * overlap) == 0)
+
+
+def together(own):
+    """Class n's part of (97) over its common tokens: those of n' add up to E_nn', and f_nl^2 to s_n."""
+    overlap, share, coefficient = sp.symbols("E_nk s_n beta_nk", real=True)
+    summed = coefficient * (overlap * share - overlap)
+    return all_of(each_class=sp.expand(summed + (own - share) * coefficient * overlap) == 0)
+
+
+# %% hide
 for what, procedure, claim, control, control_is, region, assumptions in (
     (
         "(b), one common token: $\\dot z_l \\propto -\\sum_n(1-f_{nl}^2)\\,\\xi_n$ with every $\\xi_n > 0$",
@@ -67,6 +81,24 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         "$\\ln\\det$ without the half",
         "every $K$, every $E$ for which $I + E$ has an inverse, $M \\to \\infty$",
         "$d\\ln\\det A = \\mathrm{tr}(A^{-1}dA)$, $\\beta = E'$",
+    ),
+    (
+        "(a): every distinct token rises, $\\dot z_l \\propto f_{nl}^2\\,\\xi_n$, the dominant one or not",
+        distinct,
+        0,
+        sp.Rational(1, 100),
+        "a token that the other class holds too",
+        "every $K$, $M$, $\\psi$, $\\beta$ and $\\theta$ with $\\xi_n > 0$; with one common token, always",
+        "Theorem 1 (a), or (b) above, for $\\xi_n > 0$",
+    ),
+    (
+        "Together the common tokens fall, in each class's part of (10): $\\propto -(1-\\sum_{CT}f_{nl}^2)\\,\\xi_n$",
+        together,
+        1,
+        2,
+        "$2 - \\sum_{CT}f_{nl}^2$",
+        "every $K$, $M$, $\\beta$, any number of common tokens; a class with a distinct token, $\\xi_n > 0$",
+        "only common tokens enter $f_n^\\top f_{n'}$; Theorem 1 (a) for $\\xi_n > 0$",
     ),
 ):
     proved.prove(what, procedure, claim, control=control, control_is=control_is, region=region, assumptions=assumptions)

@@ -2,8 +2,8 @@ import sympy as sp
 
 from scansnap_core.ledger import Chapter, all_of
 from scansnap_core.theory import formulas
-from scansnap_core.theory.certify import as_pair, cleared, decide, positive
-from scansnap_core.theory.certify.overlaps import ONES
+from scansnap_core.theory.certify import as_pair, at, cleared, decide, positive, vanishes
+from scansnap_core.theory.certify.overlaps import ONES, E_prime_word, E_word
 from scansnap_core.theory.formulas import Gamma_, K, rho
 
 proved = Chapter("theorem_4").witness("proved")
@@ -89,6 +89,34 @@ def within_a_share(part):
 
 
 # %% hide
+def leading_order(times):
+    """E' = E - E E', and f_n = s a_n makes E_nk = s^2 a_n a_k: a pair of (97) is -E_nk^2 and terms of s^6."""
+    a_n, a_k, s = sp.symbols("a_n a_k s", positive=True)
+    overlap = a_n * a_k * s**2
+    pair = a_n * s * overlap * (overlap * a_n * s - a_k * s)
+    return all_of(
+        E_prime_is_E_to_first_order=vanishes(E_prime_word - E_word + E_word * E_prime_word),
+        pair=sp.limit((pair + times * overlap**2) / s**4, s, 0) == 0,
+    )
+
+
+def peak_before_half_t_0(start):
+    """At the peak M - 1 = e^v (v - 1), at the time s/eta_Y (45); and e^s < (M - 1) s puts s below Lemma 8's u_1.
+
+    s lies between v and v + 1/(v - 1).
+    """
+    v = sp.Symbol("v", positive=True)
+    m, far = sp.exp(v) * (v - 1), 12
+    s = (sp.exp(v) - 1 + m * v) / (m + 1)
+    return all_of(
+        up_to_12=positive(v + sp.log(v - 1) + sp.log(s) - s, {v: (start, far)}),
+        s_above_v=sp.simplify((s - v) * (m + 1) - (sp.exp(v) - 1 - v)) == 0,
+        s_below=sp.simplify((v + 1 / (v - 1) - s) * (m + 1) - (1 + v + 1 / (v - 1))) == 0,
+        beyond=at(sp.log(far - 1) + sp.log(far) - sp.Rational(1, far - 1), {}),
+    )
+
+
+# %% hide
 for what, procedure, claim, control, control_is, region, assumptions in (
     (
         "$\\xi_n/\\gamma = (K-1)\\rho^2/[(1-\\rho)(1+(K-1)\\rho)]$ and $\\dot z_l = -K(1-\\rho)\\,\\eta_Z\\,\\xi_n$",
@@ -127,6 +155,24 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         "every $K \\ge 2$ and $\\Gamma$, $M \\to \\infty$, $\\rho \\le 1/(K(K-1))$, "
         "distinct tokens alike in all classes",
         "the bounds above; comparison of solutions",
+    ),
+    (
+        "Unequal classes, leading order: $\\xi_n \\to \\gamma\\sum_k E_{nk}^2$ and $\\dot z_l = -\\eta_Z\\sum_n\\xi_n$",
+        leading_order,
+        1,
+        2,
+        "twice that",
+        "every $K$, any shares $f_{nl} = s\\,a_n$ of one common token, $s \\to 0$, $M \\to \\infty$",
+        "$\\beta = E'$",
+    ),
+    (
+        "$\\gamma$ peaks before $t_0/2$",
+        peak_before_half_t_0,
+        sp.Rational(9, 5),
+        sp.Rational(17, 10),
+        "from $M = 5$ on",
+        "every real $M \\ge 6$, $\\eta_Y > 0$ and $K$",
+        "Lemma 8; Lemma 9: the peak is where $e^u(u-1) = M - 1$",
     ),
 ):
     proved.prove(what, procedure, claim, control=control, control_is=control_is, region=region, assumptions=assumptions)
