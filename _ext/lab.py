@@ -48,7 +48,12 @@ def setting_of(preset: str, root: Path) -> Setting:
         rho=float(texts["rho"]),
         lr_y=float(texts["etaY"]),
         lr_z=float(texts["etaZ"]),
+        model=texts["model"],
     )
+    if setting.model != "plain" and texts["dyn"] in ("law", "sgd"):
+        raise BadInput(
+            value=f"model={setting.model}", rule="it has flows alone in the lab", remedy="choose a flow as dyn"
+        )
     setting.classes()  # refuses an M that is too small
     if texts["beyond"] == "0" and not setting.rho * setting.K * (setting.K - 1) < 1:
         raise BadInput(

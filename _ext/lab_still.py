@@ -26,6 +26,7 @@ class Setting:
     rho: float
     lr_y: float
     lr_z: float
+    model: str = "plain"
 
     def classes(self) -> SequenceClasses:
         """The class system, or BadInput."""
@@ -42,9 +43,10 @@ def still_svg(setting: Setting) -> tuple[str, str]:
     t_0_prime, t_0 = clocks.transition(setting.K, setting.M, setting.lr_y)
     times = np.geomspace(t_0_prime / 100, 40 * t_0, POINTS)
     paths = {
-        name: solve(flow(classes, setting.lr_y, setting.lr_z), times, rtol=1e-7, atol=1e-12).Z.values[:, 0]
+        name: solve(flow(classes, setting.lr_y, setting.lr_z, model=setting.model), times, rtol=1e-7, atol=1e-12).Z
         for name, flow in (("quasi-static law (10)", flows.IdealisedFlow), ("true gradient flow", flows.TrueFlow))
     }
+    paths = {name: Z.sel(token=classes.coords["token"]).values[:, 0] for name, Z in paths.items()}
     figure = Figure(figsize=(7, 3.6), layout="constrained")
     axes = figure.subplots()
     for (name, z), style in zip(paths.items(), ("-", "--"), strict=True):
@@ -61,9 +63,10 @@ def still_svg(setting: Setting) -> tuple[str, str]:
     with matplotlib.rc_context({"svg.hashsalt": "lab", "svg.fonttype": "path"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     ends = [f"{z[-1, 0]:.2g}".replace("-", "−") for z in paths.values()]
+    with_model = "" if setting.model == "plain" else f", model {setting.model}"
     words = (
         f"Attention logits of a class's tokens over time for K = {setting.K}, M = {setting.M}, ρ = {setting.rho:g}, "
-        f"η_Y = {setting.lr_y:g}, η_Z = {setting.lr_z:g}; t₀′ = {t_0_prime:.3g}, t₀ = {t_0:.3g}. "
+        f"η_Y = {setting.lr_y:g}, η_Z = {setting.lr_z:g}{with_model}; t₀′ = {t_0_prime:.3g}, t₀ = {t_0:.3g}. "
         f"At 40 t₀ the common token has fallen to {ends[0]} by the law (10) and to {ends[1]} under the true gradient."
     )
     return buffer.getvalue(), words

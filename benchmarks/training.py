@@ -1,13 +1,19 @@
 """Time ``train`` on Syn-Medium against the machine's matrix rate and against a plain autograd loop.
 
 Run ``python -m benchmarks.training``. Seconds depend on the machine; the ratios, measured in one process, much less.
+With ``--against FOLDER``, another checkout of this repository, ``train`` here and there are timed by turns instead.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 
@@ -19,6 +25,21 @@ BATCH, SEQ_LEN, MOMENTUM = 128, 128, 0.9
 LR_Z = [lr_z for lr_z in (0.5, 1.0, 2.0, 3.0) for _ in range(4)]
 LR_Y = [lr_z * ratio for lr_z in (0.5, 1.0, 2.0, 3.0) for ratio in (1, 2, 5, 10)]
 """The paper's 16 rate pairs (Fig. 6)."""
+
+
+WORKER = """
+import sys, time
+from benchmarks.training import BATCH, LR_Y, LR_Z, MOMENTUM, SEQ_LEN
+from scansnap_core.data.datasets import syn_medium
+from scansnap_core.engine.training import train
+classes, seeds = syn_medium(5), range(int(sys.argv[1]))
+for steps in map(int, sys.stdin):
+    start = time.process_time()
+    train(classes, lr_y=LR_Y, lr_z=LR_Z, steps=steps, seeds=seeds, optimizer="momentum", momentum=MOMENTUM,
+          batch_size=BATCH, seq_len=SEQ_LEN, initial="random", dtype="float32", device="cpu")
+    print(time.process_time() - start, flush=True)
+"""
+"""What one of two checkouts does, each time it reads a number of steps: the same training, in CPU seconds."""
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -68,13 +89,51 @@ def one_hot_autograd(
     return loss.item()
 
 
+def by_turns(other: Path, seeds: int, steps: int, repeats: int) -> list[float]:
+    """CPU seconds of ``train`` here over those in another checkout, in pairs that take turns at going first."""
+    here = Path(__file__).parents[1]
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, str(seeds)], cwd=folder, env=os.environ | {"PYTHONPATH": str(folder)},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for folder in (here, other.resolve())
+    ]  # fmt: skip
+
+    def timed(worker: subprocess.Popen[str], num_steps: int) -> float:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        worker.stdin.write(f"{num_steps}\n")
+        worker.stdin.flush()
+        return float(worker.stdout.readline())
+
+    for worker in workers:
+        timed(worker, 2)
+    ratios = []
+    for turn in range(repeats):
+        order = (0, 1) if turn % 2 == 0 else (1, 0)
+        taken = {which: timed(workers[which], steps) for which in order}
+        ratios.append(taken[0] / taken[1])
+    for worker in workers:
+        worker.communicate()
+    return ratios
+
+
 def main() -> None:
     """Print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--against", type=Path, metavar="FOLDER", help="another checkout, to be timed by turns")
+    parser.add_argument("--repeats", type=int, default=12, help="pairs, with --against")
     options = parser.parse_args()
+    if options.against:
+        ratios = by_turns(options.against, options.seeds, options.steps, options.repeats)
+        low, middle, high = statistics.quantiles(ratios, n=4)
+        print(f"train here over train in {options.against}, CPU seconds, {len(ratios)} pairs by turns:")
+        print(f"median {middle:.2f}, quartiles {low:.2f} and {high:.2f}")
+        return
     classes, seeds, steps = syn_medium(5), range(options.seeds), options.steps
     runs = len(LR_Y) * options.seeds
 

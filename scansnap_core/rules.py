@@ -59,11 +59,11 @@ def check_seq_len(seq_len: Any) -> None:
     """Raise :class:`BadInput` unless T is a whole number of at least 2, or inf."""
     # NaN and -inf are not >= 2
     if not is_real(seq_len) or not seq_len >= 2 or (math.isfinite(seq_len) and seq_len % 1):
-        value = seq_len if isinstance(seq_len, str) else shown(seq_len)
+        text = isinstance(seq_len, str)
         raise BadInput(
-            value=f"seq_len = {value}",
+            value=f"seq_len = {seq_len if text else shown(seq_len)}",
             rule="T is a whole number of at least 2 (one contextual token and the query), or inf",
-            remedy="pass e.g. 128",
+            remedy="write a number; infinity is .inf in YAML, math.inf in Python" if text else "pass e.g. 128",
         )
     if math.isfinite(seq_len) and seq_len > LONGEST_SEQUENCE:
         raise BadInput(

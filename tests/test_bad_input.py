@@ -20,6 +20,7 @@ from scansnap_core.engine.training import train
 GOOD: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 2, "batch_size": 4, "seq_len": 8}
 RATE = "a learning rate is positive and finite; pass e.g. 1.0"
 LENGTH = "T is a whole number of at least 2"
+REST = "(one contextual token and the query), or inf"
 EYE = np.eye(34)
 
 BAD = [
@@ -37,7 +38,7 @@ BAD = [
     ({"seq_len": 2.5}, f"seq_len = 2.5: {LENGTH}"),
     ({"seq_len": np.nan}, f"seq_len = nan: {LENGTH}"),
     ({"seq_len": -np.inf}, f"seq_len = -inf: {LENGTH}"),
-    ({"seq_len": "long"}, f"seq_len = long: {LENGTH}"),
+    ({"seq_len": "inf"}, f"seq_len = inf: {LENGTH} {REST}; write a number; infinity is .inf in YAML, math.inf in"),
     ({"steps": 0}, "steps = 0: a positive integer; pass e.g. 100"),
     ({"steps": 2.0}, "steps = 2.0: a positive integer"),
     ({"batch_size": 0}, "batch_size = 0: a positive integer"),

@@ -18,6 +18,12 @@ function decimal(y, step) {
   return y.toFixed(Math.min(12, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)))).replace("-", "−");
 }
 
+/** The range of an axis: a span of less than a millionth has no ticks that uPlot can write. */
+function wide(low, high) {
+  const least = 1e-6 * Math.max(Math.abs(low), Math.abs(high));
+  return high - low < least ? [low - least, high + least] : uPlot.rangeNum(low, high, 0.1, true);
+}
+
 /** What a chart draws: a name, a value for each time, and how. Dashed curves are the true gradient's; `swatch` is a legend's colour. */
 function linesOf(kind, shown, truth, ink) {
   const lines = [];
@@ -65,7 +71,7 @@ function makeChart(kind, caption) {
     const options = {
       width: Math.max(200, holder.clientWidth),
       height: 190,
-      scales: { x: { time: false, distr: 3, range: [first, last] } },
+      scales: { x: { time: false, distr: 3, range: [first, last] }, y: { range: (_, low, high) => wide(low, high) } },
       axes: [
         { ...axis(ink), size: 28, values: (_, splits) => logarithmic(splits) },
         { ...axis(ink), size: (_, texts) => 16 + 7 * Math.max(3, ...(texts ?? []).map((text) => text.length)), values: (_, splits, axis, space, step) => splits.map((y) => decimal(y, step)) },

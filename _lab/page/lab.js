@@ -1,6 +1,6 @@
 "use strict";
 
-const ORDER = ["dyn", "K", "M", "w", "rho", "beyond", "etaY", "etaZ", "T", "B", "seed"];
+const ORDER = ["dyn", "model", "K", "M", "w", "rho", "beyond", "etaY", "etaZ", "T", "B", "seed"];
 const SGD_ONLY = ["T", "B", "seed"];
 const SETTLE = 250; // milliseconds without a change after which address and words follow
 const source = `(${labCore})().serve(self)`;
@@ -89,8 +89,8 @@ function makeLab(root) {
   }
   function ask() {
     root.dataset.state = "busy";
-    const { K, M, w, rho, etaY, etaZ, T, B, seed, dyn } = good;
-    worker.postMessage({ id: ++asked, settings: { K, M, w, rho, etaY, etaZ, T, B, seed, dyn } });
+    const { K, M, w, rho, etaY, etaZ, T, B, seed, dyn, model } = good;
+    worker.postMessage({ id: ++asked, settings: { K, M, w, rho, etaY, etaZ, T, B, seed, dyn, model } });
   }
   /** What waits until the reader pauses: the address and the words. */
   function settle() {

@@ -2,7 +2,8 @@
 
 const percent = (x) => (Number.isFinite(x) ? `${(100 * x).toFixed(0)} %` : "–");
 
-/** The rows of the table: what it is, as printed (Theorem 4), under the dynamics shown, under the true gradient. */
+/** The rows of the table: what it is, as printed (Theorem 4), under the dynamics shown, under the true gradient.
+ * Theorem 4, B and the bounds are of the paper's model. */
 function numbersOf(shown, truth, settings, moments, now) {
   const beside = truth ?? shown;
   const [i, j] = [indexAt(shown.times, now), indexAt(beside.times, now)];
@@ -14,7 +15,7 @@ function numbersOf(shown, truth, settings, moments, now) {
   return [
     ["z of the common token", readable(printed.z), readable(shown.z[0][i]), readable(beside.z[0][j])],
     [`z of distinct token ${winner}`, "–", readable(shown.z[winner][i]), readable(beside.z[winner][j])],
-    ["Bₙ", readable(printed.B), shown.B ? readable(shown.B[i]) : "–", readable(beside.B[j])],
+    ["Bₙ", readable(printed.B), shown.B ? readable(shown.B[i]) : "–", beside.B ? readable(beside.B[j]) : "–"],
     [`χ of distinct token ${winner}`, `${chi[0]} to ${chi[1]}`, readable(shown.chi[i]), readable(beside.chi[j])],
     ["bounds of χ by (12)", "–", bounds(shown, i), bounds(beside, j)],
     ["entropy, nats", "–", readable(shown.entropy[i]), readable(beside.entropy[j])],
@@ -49,7 +50,7 @@ function sentenceOf(shown, truth, settings, moments, now) {
     ? ` Under the true gradient z of the common token is ${readable(truth.z[0][indexAt(truth.times, now)])}.`
     : "";
   return (
-    `${name}, t = ${readable(now)} (${readable(now / moments.snap, 2)} t₀): class ${settings.n} gives most attention, ` +
+    `${settings.model === "plain" ? "" : `${FIELDS.model.choices[settings.model]}. `}${name}, t = ${readable(now)} (${readable(now / moments.snap, 2)} t₀): class ${settings.n} gives most attention, ` +
     `${(100 * c[top]).toFixed(1)} %, to ${strongest}, and ${(100 * c[0]).toFixed(1)} % to the common token; entropy ` +
     `${readable(shown.entropy[i])} nats; z of the common token ${readable(shown.z[0][i])}.${beside}`
   );

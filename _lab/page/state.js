@@ -74,13 +74,15 @@ function check(texts) {
 }
 
 /** The rules that join fields; each is asked only where its fields are sound. */
-function together({ K, M, w, rho, beyond, n }, faults) {
+function together({ K, M, w, rho, beyond, n, dyn, model }, faults) {
   const found = {};
   const sound = (...keys) => keys.every((key) => !faults[key]);
   if (sound("K", "w", "M") && M < 2 + K * w.length)
     found.M = `M = ${M} is too small: ${K} classes of ${plural(w.length, "distinct token")}, a common token and a query need ${2 + K * w.length} or more.`;
   if (sound("K", "rho") && beyond === "0" && rho >= upperOverlap(K))
     found.rho = `ρ = ${rho} breaks the upper bound of Assumption 2, ρ < ${brief(upperOverlap(K))} for K = ${K}; choose less, or tick “${FIELDS.beyond.label}”.`;
+  if (sound("dyn", "model") && model !== "plain" && ["law", "sgd"].includes(dyn))
+    found.model = `“${FIELDS.model.choices[model]}” has the three flows here; choose one of them as the dynamics, or the paper’s model.`;
   if (sound("K") && !(Number.isInteger(n) && n >= 1 && n <= K)) found.n = `Class ${n} isn't one of the ${K}; choose 1 to ${K}.`;
   return found;
 }
@@ -96,4 +98,5 @@ function allowedOverlap({ K, beyond }, wished) {
 }
 
 /** A setting in words. */
-const settingInWords = ({ K, M, rho, etaY, etaZ }) => `K = ${K}, M = ${M}, ρ = ${rho}, η_Y = ${etaY}, η_Z = ${etaZ}`;
+const settingInWords = ({ K, M, rho, etaY, etaZ, model }) =>
+  `K = ${K}, M = ${M}, ρ = ${rho}, η_Y = ${etaY}, η_Z = ${etaZ}${model === "plain" ? "" : `, ${FIELDS.model.choices[model]}`}`;

@@ -64,6 +64,18 @@ def resolved(kind: str, given: str | Function, known: Mapping[str, Function]) ->
     return found
 
 
+def check_takes(
+    what: str, function: Function, *arguments: Any, rule: str, remedy: str, named: Mapping[str, Any] | None = None
+) -> None:
+    """Raise :class:`BadInput` unless a function can be called with these arguments, as far as it tells."""
+    try:
+        inspect.signature(function).bind(*arguments, **(named or {}))
+    except ValueError:  # some compiled functions don't tell
+        pass
+    except TypeError as error:
+        raise BadInput(value=f"{what}: {error}", rule=rule, remedy=remedy) from None
+
+
 def name_of(given: str | Function) -> str:
     """The name that stands for a function in results: as it was given, or ``module:function``.
 

@@ -42,8 +42,10 @@ def attend(q: Tensor, z: Tensor) -> Tensor:
     q, z
         Token frequencies and attention logits, shape (..., L). Tokens with q = 0 get no attention, whatever their z.
     """
-    seen = z.masked_fill(q <= 0, -torch.inf)
-    weights = q * torch.exp(seen - seen.amax(dim=-1, keepdim=True))
+    absent = q <= 0
+    top = z.masked_fill(absent, -torch.inf).amax(dim=-1, keepdim=True)
+    # not exp(-inf), which is 0 as well but takes several times as long
+    weights = q * torch.exp((z - top).masked_fill(absent, 0.0))
     return weights / weights.sum(dim=-1, keepdim=True)
 
 

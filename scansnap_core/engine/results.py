@@ -136,7 +136,8 @@ def with_divergence(result: xr.Dataset, settings: Settings) -> xr.Dataset:
     first = xr.where(bad.any("step"), settings.start + bad.argmax("step"), -1)
     # a last update can overflow after the last loss was finite
     end = result.isel(recorded=-1)
-    lost = ~(np.isfinite(end.Y).all(["token", "output"]) & np.isfinite(end.Z).all(["query", "token"]))
+    own = [[dim for dim in end[name].dims if dim not in first.dims] for name in "YZ"]  # heads have an axis more
+    lost = ~(np.isfinite(end.Y).all(own[0]) & np.isfinite(end.Z).all(own[1]))
     first = xr.where((first < 0) & lost, settings.end, first)
     if isinstance(settings.initial, xr.Dataset):
         before = settings.initial.diverged_at.transpose(*first.dims).values

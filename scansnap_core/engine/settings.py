@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from scansnap_core.engine.arguments import (
     checked_record,
     checked_seeds,
 )
-from scansnap_core.engine.extensions import name_of, resolved
+from scansnap_core.engine.extensions import check_takes, name_of, resolved
 from scansnap_core.engine.model_names import MODELS, PLAIN, check_windows, checked_model_name, heads_of, windows_of
 from scansnap_core.engine.state import check_continues, start_of
 from scansnap_core.rules import check_choice, check_count, check_flag, check_memory
@@ -221,16 +220,8 @@ def _checked_model(model: Extension) -> Extension:
     if name := checked_model_name(model):
         return name
     variant = resolved("model", model, dict.fromkeys(MODELS, _never))
-    try:
-        inspect.signature(variant).bind("batch", "Y", "Z")
-    except ValueError:  # some compiled functions don't tell
-        pass
-    except TypeError as error:
-        raise BadInput(
-            value=f"model {name_of(variant)}: {error}",
-            rule="a model is called with a batch, Y and Z",
-            remedy="see scansnap_core.engine.variants",
-        ) from None
+    rule, remedy = "a model is called with a batch, Y and Z", "see scansnap_core.engine.variants"
+    check_takes(f"model {name_of(variant)}", variant, "batch", "Y", "Z", rule=rule, remedy=remedy)
     return variant
 
 

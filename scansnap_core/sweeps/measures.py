@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.extensions import name_of, resolved, source_digest
+from scansnap_core.engine.extensions import check_takes, name_of, resolved, source_digest
 from scansnap_core.rules import shown
 from scansnap_core.theory import measures
 
@@ -123,14 +123,11 @@ class Measure:
         BadInput
             It returns something else, or doesn't name its units, or doesn't take these arguments.
         """
-        try:
-            found = self.function(run, classes, **self.parameters)
-        except TypeError as error:
-            raise BadInput(
-                value=f"measure {self.name}: {error}",
-                rule="a measure is called with a run, its classes and the arguments that it's listed with",
-                remedy=REMEDY,
-            ) from error
+        rule = "a measure is called with a run, its classes and the arguments that it's listed with"
+        check_takes(
+            f"measure {self.name}", self.function, run, classes, named=self.parameters, rule=rule, remedy=REMEDY
+        )
+        found = self.function(run, classes, **self.parameters)
         if not isinstance(found, xr.DataArray) or "rate" not in found.dims or "units" not in found.attrs:
             labels = getattr(found, "dims", ()), list(getattr(found, "attrs", ()))
             raise BadInput(

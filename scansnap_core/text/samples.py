@@ -61,9 +61,10 @@ class Samples:
     def halves(self, rng: np.random.Generator) -> tuple[Samples, Samples]:
         """Two halves at random, on the same words and next words, so that one can judge what the other has taught."""
         order = rng.permutation(len(self.target))
-        return self._part(order[::2]), self._part(order[1::2])
+        return self.only(order[::2]), self.only(order[1::2])
 
-    def _part(self, rows: Ints) -> Samples:
+    def only(self, rows: Ints) -> Samples:
+        """These samples alone, by number, on the same words and next words."""
         weight = self.weight[rows] / self.weight[rows].sum()
         return replace(self, q=self.q[rows], target=self.target[rows], weight=weight)
 

@@ -43,6 +43,11 @@ class Training:
     device
         On a GPU the step is compiled and its products are in bfloat16.
 
+    Attributes
+    ----------
+    model, optimizer
+        PyTorch's. Between two snapshots the rate may be changed.
+
     Raises
     ------
     BadInput
@@ -66,7 +71,7 @@ class Training:
                 positions=settings.positions,
             ).to(device)
             self._random = self._random_states()
-        self._optimizer = _optimizer(self.model, settings)
+        self.optimizer = _optimizer(self.model, settings)
         self._logits = torch.compile(self.model) if device.type == "cuda" else self.model
         self._seen = self._see()
 
@@ -93,7 +98,7 @@ class Training:
         kept = {
             "taken": self._taken,
             "model": self.model.state_dict(),
-            "optimizer": self._optimizer.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
             "random": self._random,
         }
         buffer = io.BytesIO()
@@ -104,7 +109,7 @@ class Training:
         """Go on from a :meth:`state` of the same corpus and settings."""
         kept = torch.load(io.BytesIO(state), map_location=self._device, weights_only=True)
         self.model.load_state_dict(kept["model"])
-        self._optimizer.load_state_dict(kept["optimizer"])
+        self.optimizer.load_state_dict(kept["optimizer"])
         self._taken, self._random = kept["taken"], [each.cpu() for each in kept["random"]]
         self._seen = self._see()
 
@@ -135,12 +140,12 @@ class Training:
         start = step % ((self._columns.shape[1] - 1) // T) * T
         words = self._columns[:, start : start + T + 1]
         self.model.train()
-        self._optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=True)
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
             loss = _cross_entropy(self._logits(words[:, :-1]), words[:, 1:])
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
-        self._optimizer.step()
+        self.optimizer.step()
         return loss.detach()
 
     @torch.no_grad()

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine import variants
-from scansnap_core.engine.model import Decoded, decoded, directions
+from scansnap_core.engine.model import Decoded, decode, directions
 from scansnap_core.engine.model_names import PLAIN
 from scansnap_core.rules import check_choice
 from scansnap_core.theory import clocks, formulas, spectrum
@@ -67,7 +67,12 @@ class TrueFlow(Flow):
     def _decoded(self, Y: Floats, Z: Floats) -> Decoded:
         batch = self._batch
         inputs = variants.plain_inputs if self.variant is None else self.variant.inputs
-        return decoded(inputs(batch, torch.from_numpy(Z)), batch.target, torch.from_numpy(Y), batch.multiplicity)
+        u, weights = inputs(batch, torch.from_numpy(Z)), torch.from_numpy(Y)
+        log_alpha = decode(u, weights, batch.multiplicity)
+        # 1 - alpha_nn as a sum, because the difference has no digits left once the class is learned
+        others = log_alpha.exp() * (1 - batch.target)
+        error = batch.target * others.sum(dim=-1, keepdim=True) - others
+        return Decoded(u, log_alpha, error, error @ weights.mT)
 
     def _change(self, found: Decoded, state: Floats) -> Floats:
         """d(state)/dt from a forward pass at the state."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -65,10 +66,12 @@ def integrated(
             raise failure(time, "its rate of change isn't finite there")
         return change
 
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "lsoda: ", UserWarning)  # the failure below says it
         path = solve_ivp(checked, (begin, times[-1]), start, t_eval=times, **solver)
     if not path.success:
-        raise failure(path.t[-1] if len(path.t) else begin, path.message)
+        why = "LSODA doesn't converge there" if "istate" in path.message else path.message.rstrip(".")
+        raise failure(path.t[-1] if len(path.t) else begin, why)
     states = np.asarray(path.y.T)
     if not np.isfinite(states).all():
         raise failure(times[np.isfinite(states).all(axis=1).argmin()], "its state isn't finite there")

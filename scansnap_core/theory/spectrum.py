@@ -31,6 +31,8 @@ from scansnap_core.theory.functions import function_of
 
 Floats = NDArray[np.float64]
 
+LARGEST_E_PRIME = 1 / np.finfo(np.float64).eps
+"""About the condition number of I + E at which nothing of E' is left but rounding."""
 SMALLEST = 1e-15
 """Of the largest singular value: a smaller one counts as zero."""
 
@@ -63,16 +65,24 @@ def E_prime(E: Floats) -> Floats:
     """E' = I - (I + E)^{-1}, shape (..., K, K), so that (I + E)^{-1} = I - E' (Lemma 14).
 
     App. D.1 defines E' with the opposite sign; Eqn 28, Lemmas 14-17 and Theorems 1 and 5 need this one.
+
+    Raises
+    ------
+    BadInput
+        I + E is singular, or so close to it that E' has no digit that is right.
     """
     # the same as (I + E)^{-1} E, which keeps its relative precision however small the overlaps get
     try:
-        return np.asarray(np.linalg.solve(np.eye(E.shape[-1]) + E, E), dtype=np.float64)
+        found = np.asarray(np.linalg.solve(np.eye(E.shape[-1]) + E, E), dtype=np.float64)
+        if (np.abs(found) > LARGEST_E_PRIME).any():
+            raise np.linalg.LinAlgError
     except np.linalg.LinAlgError:
         raise BadInput(
             value="E with I + E singular",
             rule="(I + E)^-1 needs classes whose f_n are linearly independent",
             remedy="merge classes that are alike",
         ) from None
+    return found
 
 
 def projection(F: Floats, g: Floats) -> Floats:

@@ -47,11 +47,14 @@ def result_or_refusal(call: Callable[..., Any], *arguments: Any, **named: Any) -
 
 @st.composite
 def class_systems(draw: st.DrawFn) -> SequenceClasses:
-    """Good ones: rows of a Dirichlet's, some tokens unused."""
-    K, extra = draw(st.integers(1, 4)), draw(st.integers(2, 6))
+    """Good ones, from one class of two tokens on: rows of a Dirichlet's, even or far from it, some tokens unused."""
+    K = draw(st.integers(1, 4))
+    M = max(2, K + draw(st.integers(0, 6)))
     rng = np.random.default_rng(draw(st.integers(0, 99)))
-    probs = rng.dirichlet(np.ones(K + extra), K) * (rng.random((K, K + extra)) < 0.6)
-    probs[:, 0] += probs.sum(axis=1) == 0
-    arrays = (probs / probs.sum(axis=1, keepdims=True), rng.integers(K + extra, size=K), rng.permutation(K + extra)[:K])
-    tokens = [f"{i}e-1" if i % 2 else f"tōken {i}" for i in range(K + extra)]
+    probs = rng.dirichlet(np.full(M, 10.0 ** draw(st.integers(-3, 2))), K) * (rng.random((K, M)) < 0.6)
+    if draw(st.booleans()):  # a rare token
+        probs[:, 1] = 10.0 ** draw(st.integers(-307, -3))
+    probs[:, 0] += probs.sum(axis=1) < 1e-3
+    arrays = (probs / probs.sum(axis=1, keepdims=True), rng.integers(M, size=K), rng.permutation(M)[:K])
+    tokens = [f"{i}e-1" if i % 2 else f"tōken {i}" for i in range(M)]
     return SequenceClasses(*arrays, token_names=tokens if draw(st.booleans()) else ())

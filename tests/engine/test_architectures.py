@@ -15,7 +15,7 @@ from scansnap_core.data.datasets import syn_small
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import model_names
 from scansnap_core.engine.architectures import NUMBERED_VARIANTS, VARIANTS, variant_of
-from scansnap_core.engine.results import tokens_of
+from scansnap_core.engine.results import TrainingDiverged, tokens_of
 from scansnap_core.engine.training import train
 from scansnap_core.engine.variants import Variant, ascent, at_infinite_length
 from scansnap_core.sweeps.grids import Grid
@@ -165,6 +165,17 @@ def test_names_are_those_of_the_table() -> None:
 def test_what_no_variant_can_do_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         train(syn_small(), **{"lr_y": 1.0, "lr_z": 1.0, "steps": 1} | changes)
+
+
+@pytest.mark.parametrize("name", ["heads 2", "summed heads 2"])
+def test_a_run_of_heads_diverges_as_one(name: str) -> None:
+    settings: dict[str, Any] = {"steps": 4, "batch_size": 4, "seq_len": 8, "model": name}
+    run = train(syn_small(), lr_y=1, lr_z=1, seeds=(0, 1), **settings)
+    assert run.diverged_at.dims == ("seed", "rate")
+    assert (run.diverged_at == -1).all()
+    with pytest.warns(TrainingDiverged, match="turned NaN at step"):
+        lost = train(syn_small(), lr_y=1e308, lr_z=1e308, **settings)
+    assert lost.diverged_at.values.item() >= 0
 
 
 def test_a_sweep_takes_variants_of_one_shape() -> None:

@@ -58,6 +58,15 @@ SETTINGS = [
     "K=3&M=1000&w=100,0.01&rho=0.99&beyond=1&etaY=10&etaZ=0.001&dyn=law",
     "K=5&M=2000&w=3,2,1&rho=0.04&etaY=1&etaZ=1&dyn=law",
     "K=10&M=102&w=10,9,8,7,6,5,4,3,2,1&rho=0.01&etaY=1&etaZ=10&n=10&dyn=law",
+    "K=2&M=4&w=1&rho=0.3&etaY=1&etaZ=1&dyn=ideal&model=residual",
+    "K=2&M=100000&w=1,0.8,0.5&rho=0.002&etaY=0.1&etaZ=0.001&dyn=update26&model=residual",
+    "K=5&M=2000&w=3,2,1&rho=0.04&etaY=10&etaZ=10&n=2&dyn=update26&model=residual",
+    "K=10&M=102&w=10,9,8,7,6,5,4,3,2,1&rho=0.9&beyond=1&etaY=1&etaZ=1&n=10&dyn=ideal&model=residual",
+    "K=2&M=4&w=1&rho=0.3&etaY=1&etaZ=1&dyn=update26&model=layernorm",
+    "K=2&M=100000&w=1,0.8,0.5&rho=0.002&etaY=1&etaZ=0.001&dyn=ideal&model=layernorm",
+    "K=3&M=30&w=0.5,1,0.8&rho=0.1&etaY=1&etaZ=0.1&n=3&dyn=ideal&model=layernorm",
+    "K=5&M=200&w=3,2,1&rho=0.04&etaY=10&etaZ=10&dyn=update26&model=layernorm",
+    "K=10&M=102&w=10,9,8,7,6,5,4,3,2,1&rho=0.9&beyond=1&etaY=1&etaZ=1&n=10&dyn=ideal&model=layernorm",
 ]
 
 
@@ -84,13 +93,13 @@ def expected(address: str, times: tuple[float, ...]) -> dict[str, list[Any]]:
                 path = predict(classes, lr_y, lr_z, list(times))
         else:
             method = "LSODA" if lr_z > 3 * lr_y else "DOP853"  # the faster one, stiff or not
-            path = solve(FLOWS[dyn](classes, lr_y, lr_z), list(times), method=method, rtol=1e-11)
+            path = solve(FLOWS[dyn](classes, lr_y, lr_z, model=texts["model"]), list(times), method=method, rtol=1e-11)
         z = path.Z.isel(query=0).sel(token=own).values.T
-        c = measures.attention(path.Z, classes)
+        c = measures.attention(path.Z.sel(token=classes.coords["token"]), classes)
         curves["z"] += list(z)
         curves["entropy"].append(measures.entropy(c, classes).values[:, n])
         curves["chi"].append(measures.growth_factor(z[first], 0.0))
-        if dyn == texts["dyn"] != "law":  # which has no B
+        if dyn == texts["dyn"] != "law" and texts["model"] == "plain":  # the law has no B, variants no bounds
             f = classes.compact.probs[n, own] / np.linalg.norm(classes.compact.probs[n])
             B = path.B.values[:, n]
             lower = function_of(formulas.chi_lower, (formulas.f_0, formulas.B_))(f[first], B)
@@ -188,6 +197,24 @@ def test_another_law_is_noticed(right: str, wrong: str, show: Callable[..., Page
     before, found, law = lab_script(ROOT).partition(head)
     assert right in law
     page = show(address, before + found + law.replace(right, wrong, 1))
+    assert any(miss.startswith("z") for miss in misses(page, address))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("+ v * (K - 1) * other_step", "+ v * (K - 2) * other_step"),
+        ("v * (own_sum + (K - 2) * other_sum)", "v * (own_sum + (K - 1) * other_sum)"),
+        ("for (const i of [0, size]) {", "for (const i of [0]) {"),  # the tokens that no class holds never learn
+        ("const nobodys = M - 1", "const nobodys = M"),
+        ("u[i] = (c[i] - 1 / M) / norm;", "u[i] = c[i] / norm;"),
+        ("(c[i] * (g[i] - u[i] * along)) / norm", "c[i] * (g[i] - u[i] * along)"),
+    ],
+)
+def test_another_variant_is_noticed(right: str, wrong: str, show: Callable[..., Page]) -> None:
+    address, script = "K=5&M=200&w=3,2,1&rho=0.04&etaY=10&etaZ=10&dyn=update26&model=layernorm", lab_script(ROOT)
+    assert script.count(right) == 1
+    page = show(address, script.replace(right, wrong))
     assert any(miss.startswith("z") for miss in misses(page, address))
 
 

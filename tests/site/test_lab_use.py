@@ -32,6 +32,9 @@ BAD_ADDRESSES = {
     "dyn=sgd&T=1": ("T", "T = 1: choose a whole number from 2 to 1024, or inf"),
     "dyn=sgd&B=0": ("B", "B = 0: choose a whole number from 1 to 1024"),
     "dyn=adam": ("dyn", "“adam” isn't a choice; choose ideal, update26, true, law, sgd"),
+    "dyn=law&model=residual": ("model", "“Residual connection” has the three flows here; choose one of them"),
+    "dyn=sgd&model=layernorm": ("model", "“LayerNorm with its mean” has the three flows here"),
+    "model=heads": ("model", "“heads” isn't a choice; choose plain, residual, layernorm"),
     "n=3": (None, "Class 3 isn't one of the 2; choose 1 to 2"),
     "t=-2": (None, "t"),
     "q=1": (None, "The address says “q=1”, which the lab can't read"),
@@ -86,8 +89,9 @@ def test_the_address_names_the_setting(show: Callable[..., Page], page: Page) ->
 def test_keyboard_alone(show: Callable[..., Page]) -> None:
     page = show("rho=0.1")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.closest('[data-field]').dataset.field") == "dyn"
-    page.keyboard.press("Tab")
+    for field in ("dyn", "model"):
+        assert page.evaluate("document.activeElement.closest('[data-field]').dataset.field") == field
+        page.keyboard.press("Tab")
     page.keyboard.press("ArrowRight")
     page.wait_for_function("document.querySelector('.ss-lab').lab.picture.settings.K === 3")
     assert first(page, "[data-field=K] [type=text]").input_value() == "3"
@@ -214,7 +218,9 @@ def test_without_scripts_a_still_picture_stands(browser: BrowserContext, lab_add
     context.close()
 
 
-@pytest.mark.parametrize("preset", ["K=1", "Q=3", "M=5", "rho=0.6", "etaY=0", "dyn=adam", "K=three", "K"])
+@pytest.mark.parametrize(
+    "preset", ["K=1", "Q=3", "M=5", "rho=0.6", "etaY=0", "dyn=adam", "dyn=law&model=residual", "K=three", "K"]
+)
 def test_a_chapter_cannot_carry_a_bad_preset(preset: str) -> None:
     with pytest.raises((BadInput, ValueError)):
         setting_of(preset, ROOT)

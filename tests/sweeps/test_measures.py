@@ -166,8 +166,12 @@ def own_labels(run: xr.Dataset, classes: Any) -> xr.DataArray:
         ((3,), "measure = 3: the choices are"),
         ((), r"measures = \[\]: an axis of a grid has at least one value"),
         (3, "measures = 3: a list of values"),
-        (("recall",), "measure recall: .* missing 1 required keyword-only argument: 'threshold'"),
-        (({"name": "entropy", "threshold": 1},), "measure entropy: .* unexpected keyword argument 'threshold'"),
+        (("recall",), "measure recall: missing a required .*argument: 'threshold'"),
+        (({"name": "entropy", "threshold": 1},), "measure entropy: got an unexpected keyword argument 'threshold'"),
+        (
+            (lambda run: run.loss,),
+            "measure <lambda>: too many positional arguments: a measure is called with a run, its",
+        ),
         ((no_units,), r"measure no_units returns DataArray of dimensions and attributes \(\('rate',\), \[\]\)"),
         ((no_rate,), r"measure no_rate returns DataArray of dimensions and attributes \(\(\), \['units'\]\)"),
         ((own_labels,), "measure own_labels with different labels of place: labels are the same for all"),
@@ -177,6 +181,14 @@ def test_no_measures(kept: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=message):
         run(dataclasses.replace(GRID, measures=kept), tmp_path / "a.zarr", device="cpu")
     assert not (tmp_path / "a.zarr").exists()
+
+
+def test_a_fault_inside_a_measure_is_shown_as_it_is(tmp_path: Path) -> None:
+    def at_fault(run: xr.Dataset, classes: Any) -> Any:
+        return len(3)  # type: ignore[arg-type]
+
+    with pytest.raises(TypeError, match="object of type 'int' has no len"):
+        run(dataclasses.replace(GRID, measures=(at_fault,)), tmp_path / "a.zarr", device="cpu")
 
 
 @pytest.mark.parametrize(

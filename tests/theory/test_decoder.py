@@ -133,6 +133,7 @@ def test_one_class_of_two_tokens_is_the_least() -> None:
 
 OVERLAPS = np.array([[0.0, 0.3], [0.3, 0.0]])
 ALIKE = np.array([[0.0, 1.0], [1.0, 0.0]])
+ALIKE_TO_ROUNDING = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1e-200], [0.0, 1e-200, 0.0]])
 
 
 @pytest.mark.parametrize(
@@ -140,6 +141,7 @@ ALIKE = np.array([[0.0, 1.0], [1.0, 0.0]])
     [
         (np.array([[0.0, 0.3], [0.2, 0.0]]), 9, 1.0, "E, which isn't its transpose"),
         (np.full((2, 2), np.nan), 9, 1.0, "E = nan: "),
+        (ALIKE_TO_ROUNDING, 9, 1.0, "E with I \\+ E singular"),
         (ALIKE, 9, 1.0, "E with I \\+ E singular: .*; merge classes that are alike"),
         (OVERLAPS, np.nan, 1.0, "next tokens are tokens"),
         (OVERLAPS, 9, -1.0, "lr_y = -1.0: a learning rate is positive"),

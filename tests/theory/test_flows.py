@@ -137,6 +137,16 @@ def test_true_flow_with_few_other_outputs(others: int) -> None:
     assert rate_Y == pytest.approx(LR_Y * dY.numpy()[:3, : 3 + (others > 0)], abs=1e-14)
 
 
+@pytest.mark.parametrize("make", [flows.TrueFlow, flows.ModifiedFlow])
+def test_a_learned_class_keeps_the_digits_of_its_error(make: type[flows.TrueFlow]) -> None:
+    classes = with_overlap(2, 100, 0.0)
+    flow, F = make(classes, 1.0, 1.0), classes.compact.probs / np.linalg.norm(classes.compact.probs, axis=1)[:, None]
+    Y = 80 * F.T @ classes.outputs.targets  # 1 - alpha_nn is 99 e^-80
+    error = F @ flow.unpack(flow.rhs(0.0, flow.initial(Y=Y)))[0] * classes.num_classes
+    assert np.diag(error) == pytest.approx(99 * np.exp(-80.0) * np.ones(2), rel=1e-12, abs=0)
+    assert error @ classes.outputs.multiplicity == pytest.approx(0, abs=1e-12 * error.max())
+
+
 def test_B_grows_by_the_definition_of_xi() -> None:
     classes = overlapping_classes()
     flow = flows.TrueFlow(classes, LR_Y, LR_Z)

@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scansnap_core as ss
+from scansnap_core.theory import integrating
 from scansnap_core.theory.decoder import Decoder
 from scansnap_core.theory.law import inertia, phases, sampling
 from tests.data.properties import FEW, WRONG, class_systems, result_or_refusal
 
 FEWER = settings(FEW, max_examples=8)
-rates = st.floats(1e-2, 2)
-"""Of the right kind. What a solver can't get through is another test's."""
-later = st.lists(st.floats(0, 50), min_size=1, max_size=3)
+rates = st.floats(-12, 6).map(lambda power: 10.0**power)
+later = st.lists(st.just(0.0) | st.floats(-12, 12).map(lambda power: 10.0**power), min_size=1, max_size=3)
 numbers = WRONG | st.floats() | st.integers() | st.lists(st.floats(), max_size=3)
 MODELS = ("plain", "residual", "layernorm", "heads 2", "summed heads 2")
 SMALL = ss.with_overlap(2, 100, 0.3, distinct_weights=[1, 2])
@@ -32,6 +32,20 @@ FLOWS: dict[str, Callable[..., Any]] = {
     "true": ss.TrueFlow,
     "finite T": lambda *args, model: ss.FiniteLengthFlow(*args, seq_len=1000),
 }
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes a solver long is given up early; most of what is tried takes it some hundred rates of change."""
+    monkeypatch.setattr(integrating, "MOST_RATES", 1000)
+
+
+def result_or_failure(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """What a call gives, or None where it refuses or says that the integration failed."""
+    try:
+        return result_or_refusal(call, *arguments, **named)
+    except ss.IntegrationFailed:
+        return None
 
 
 def all_finite(values: xr.Dataset | xr.DataArray) -> bool:
@@ -67,7 +81,7 @@ def test_flows_keep_their_sums(
     name: str, classes: ss.SequenceClasses, lr_y: float, lr_z: float, times: list[float], model: str, threshold: Any
 ) -> None:
     flow = result_or_refusal(FLOWS[name], classes, lr_y, lr_z, model=model)
-    path = None if flow is None else result_or_refusal(ss.solve, flow, sorted(set(times)), rtol=1e-6, atol=1e-9)
+    path = None if flow is None else result_or_failure(ss.solve, flow, sorted(set(times)), rtol=1e-6, atol=1e-9)
     if path is None:
         return
     assert all_finite(path)
@@ -82,11 +96,13 @@ def test_flows_keep_their_sums(
 
 
 @FEWER
-@given(class_systems(), rates, st.floats(1e-2, 2), later, st.integers(0, 3))
+@given(class_systems(), rates, rates, later, st.integers(0, 3))
 def test_forecasts(classes: ss.SequenceClasses, lr_y: float, lr_z: float, times: list[float], kind: int) -> None:
     kinds: list[dict[str, Any]] = [{}, {"seq_len": 2}, {"seq_len": 1000}, {"optimizer": "momentum", "momentum": 0.5}]
     options = kinds[kind]
-    found = ss.predict(classes, lr_y, lr_z, sorted(set(times)), **options)
+    found = result_or_failure(ss.predict, classes, lr_y, lr_z, sorted(set(times)), **options)
+    if found is None:
+        return
     held = np.array([len(classes.distinct_tokens(n)) for n in range(classes.num_classes)])
     assert np.isfinite(found.Z).all()
     if "seq_len" not in options:
@@ -100,19 +116,21 @@ def test_forecasts(classes: ss.SequenceClasses, lr_y: float, lr_z: float, times:
 
 
 @FEWER
-@given(class_systems(), rates, st.floats(1e-2, 2), st.integers(0, 9))
-def test_the_theory_along_a_run(classes: ss.SequenceClasses, lr_y: float, lr_z: float, seed: int) -> None:
+@given(class_systems(), rates, rates, st.integers(0, 9), later)
+def test_the_theory_along_a_run(
+    classes: ss.SequenceClasses, lr_y: float, lr_z: float, seed: int, times: list[float]
+) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ss.TrainingDiverged)
         run = ss.train(classes, lr_y=lr_y, lr_z=lr_z, steps=3, seeds=[seed], batch_size=2, seq_len=5, record=1)
     for found in (
         ss.theory_of(classes, run),
-        result_or_refusal(ss.theory_of, classes, lr_y=lr_y, lr_z=lr_z, times=[0, 1, 10]),
+        result_or_failure(ss.theory_of, classes, lr_y=lr_y, lr_z=lr_z, times=sorted({0.0, *times})),
     ):
         if found is None:
             continue
         assert all_finite(found[["h", "gamma", "Gamma", "xi", "B", "t_0_prime"]])
-        assert ((found.chi > 0) | np.isnan(found.chi)).all()
+        assert ((found.chi >= 0) | np.isnan(found.chi)).all()  # e^-1000 is 0
         assert (found.chi.isel(recorded=0) == 1).where(found.chi.isel(recorded=0).notnull(), True).all()
         assert (found.gamma >= 0).all()
         assert (found.t_0_prime > 0).all()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.optimize import OptimizeResult
 
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
@@ -151,3 +153,15 @@ def test_a_solver_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(integrating, "MOST_RATES", 10)
     with pytest.raises(IntegrationFailed, match="the solver asked for its rate of change 10 times; ask"):
         solve(flows.TrueFlow(CLASSES, LR_Y, LR_Z), [100.0])
+
+
+def test_what_lsoda_warns_of_is_said_by_the_failure_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gives_up(*_: Any, **__: Any) -> OptimizeResult:
+        warnings.warn("lsoda: Repeated convergence failures.", stacklevel=2)
+        return OptimizeResult(success=False, message="Unexpected istate in LSODA.", t=np.array([0.0, 2.0]))
+
+    monkeypatch.setattr(integrating, "solve_ivp", gives_up)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(IntegrationFailed, match="up to step 2 only: LSODA doesn't converge there; ask for earlier"):
+            solve(flows.TrueFlow(CLASSES, LR_Y, LR_Z), [100.0])
