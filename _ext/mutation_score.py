@@ -25,12 +25,17 @@ def score_html(root: Path) -> str:
         return "<p>Not measured yet: <code>make mutants</code> does it.</p>"
     record = json.loads(path.read_text(encoding="utf8"))
     rows = {module: part["counts"] for module, part in record.items()}
+    survivors = [survivor for part in record.values() for survivor in part["survivors"]]
+    lowest = min(
+        rows, key=lambda module: rows[module]["killed"] / (rows[module]["mutants"] - rows[module]["equivalent"])
+    )
     rows["all"] = {name: sum(row[name] for row in rows.values()) for name in COLUMNS}
     return render(
         Path(__file__).with_name("templates") / "mutation_score.html",
         columns=COLUMNS,
         rows={name: row | {"score": _score(row)} for name, row in rows.items()},
-        survivors=[survivor for part in record.values() for survivor in part["survivors"]],
+        survivors=survivors,
+        lowest=lowest if survivors else None,
         changed=[_path(module) for module, part in record.items() if _digest(root, module) != part["sha256"]],
     )
 

@@ -44,14 +44,15 @@ function sentenceOf(shown, truth, settings, moments, now) {
   const i = indexAt(shown.times, now);
   const c = shown.c[i];
   const name = FIELDS.dyn.choices[shown.dynamics];
+  const called = (token) => (token ? `distinct token ${token}` : "the common token");
   const top = c.indexOf(Math.max(...c));
-  const strongest = top ? `distinct token ${top}` : "the common token";
+  const other = top ? 0 : c.indexOf(Math.max(...c.slice(1)), 1);
   const beside = truth
     ? ` Under the true gradient z of the common token is ${readable(truth.z[0][indexAt(truth.times, now)])}.`
     : "";
   return (
     `${settings.model === "plain" ? "" : `${FIELDS.model.choices[settings.model]}. `}${name}, t = ${readable(now)} (${readable(now / moments.snap, 2)} t₀): class ${settings.n} gives most attention, ` +
-    `${(100 * c[top]).toFixed(1)} %, to ${strongest}, and ${(100 * c[0]).toFixed(1)} % to the common token; entropy ` +
+    `${(100 * c[top]).toFixed(1)} %, to ${called(top)}, and ${(100 * c[other]).toFixed(1)} % to ${called(other)}; entropy ` +
     `${readable(shown.entropy[i])} nats; z of the common token ${readable(shown.z[0][i])}.${beside}`
   );
 }

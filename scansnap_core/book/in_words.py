@@ -10,9 +10,10 @@ page by page, by the beginnings of what they check or refute; a page without a l
         theorem_2: ["(a) for distinct tokens", "the winner's share"]
         real_text:
 
-Of a claim that isn't answered yet ``answers`` is empty. Whatever an entry judges on its own page, a refutation that is
-named here decides: the claim is what it hits. A check is no support by being one: what a page measured against the
-claim stands under ``against``, in the same form, and then doesn't count as support where a page answers as a whole.
+Of a claim that isn't answered yet ``answers`` is empty. A page that answers as a whole decides as it does for itself.
+Whatever an entry judges on its own page, a refutation that is named here decides: the claim is what it hits. A check is
+no support by being one: what a page measured against the claim stands under ``against``, in the same form, and then
+doesn't count as support where a page answers as a whole.
 """
 
 from __future__ import annotations
@@ -134,8 +135,10 @@ def _found(source: str, pages: Mapping[str, Any], stored: Stored) -> list[Mappin
     for page_id, starts in pages.items():
         if page_id not in stored.pages:
             raise BadInput(f"{source}.answers.{page_id}", "it is no page of the book", "correct it")
-        verdict = stored.verdicts[page_id]
-        found += _named(f"{source}.{page_id}", starts, [*verdict.get("checks", []), *verdict.get("refutations", [])])
+        checks, refuted = (stored.verdicts[page_id].get(kind, []) for kind in ("checks", "refutations"))
+        if starts is None:  # then the page is the claim's own, and decides as it does for itself
+            refuted = [entry for entry in refuted if entry["judges"] == "claim"]
+        found += _named(f"{source}.{page_id}", starts, [*checks, *refuted])
     return found
 
 

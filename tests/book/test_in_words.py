@@ -22,9 +22,9 @@ def check(what: str, witness: str = "numeric") -> dict[str, str]:
     return {"what": what, "witness": witness}
 
 
-def refutation(what: str, condition: str = "", judges: str = "remark") -> dict[str, str]:
-    repair = "" if condition else "1"
-    return {"what": what, "witness": "empirical", "place": "Sec. 7", "condition": condition, "repair": repair}
+def refutation(what: str, condition: str = "", judges: str = "claim") -> dict[str, str]:
+    told = {"place": "Sec. 7", "condition": condition, "repair": "" if condition else "1", "judges": judges}
+    return {"what": what, "witness": "empirical"} | told
 
 
 VERDICT: dict[str, Any] = {
@@ -32,7 +32,11 @@ VERDICT: dict[str, Any] = {
     "checks": [check("rate of one"), check("rate of two", "symbolic"), check("size")],
     "refutations": [refutation("order"), refutation("sign", "small overlaps")],
 }
-STORED = Stored(pages={"fig_04": None, "lemma_01": None}, verdicts={"fig_04": VERDICT, "lemma_01": {"verdict": "open"}})  # type: ignore[dict-item]
+BESIDE = VERDICT | {"refutations": [refutation("a remark's", judges="remark"), refutation("sign", "small overlaps")]}
+STORED = Stored(
+    pages={"fig_04": None, "fig_08": None, "lemma_01": None},  # type: ignore[dict-item]
+    verdicts={"fig_04": VERDICT, "fig_08": BESIDE, "lemma_01": {"verdict": "open"}},
+)
 
 
 def written(tmp_path: Path, answers: Any, **changes: Any) -> Path:
@@ -52,6 +56,8 @@ def written(tmp_path: Path, answers: Any, **changes: Any) -> Path:
         ({"fig_04": ["rate of one", "sign"]}, "holds under a condition"),
         ({"fig_04": ["rate of one", "sign", "order"]}, "fails as printed"),
         ({"fig_04": None}, "fails as printed"),
+        ({"fig_08": None}, "holds under a condition"),  # as the page says itself
+        ({"fig_08": ["rate of one", "a remark's"]}, "fails as printed"),
     ],
 )
 def test_the_verdict_follows_from_the_entries_that_are_named(tmp_path: Path, answers: Any, verdict: str) -> None:

@@ -31,21 +31,23 @@ def write_record(root: Path, **counts: int) -> None:
 def test_the_score_is_counted_and_not_rounded(tmp_path: Path) -> None:
     write_record(tmp_path)
     page = score_html(tmp_path)
-    assert "<strong>39994 of 40000</strong> mutants are killed, besides 6 that change nothing" in page
+    assert "last measured, <strong>39994 of 40000</strong> mutants were killed, besides 6 that change nothing." in page
     one, all_ = ["20003", "3", "19997", "2", "1", "19997 of 20000"], ["40006", "6", "39994", "4", "2", "39994 of 40000"]
     assert re.findall(r"<td>(.*?)</td>", page) == one * 2 + all_
     assert "%" not in page
-    assert "hanged since" not in page
+    assert "changed" not in page
 
 
 def test_survivors_are_named(tmp_path: Path) -> None:
     write_record(tmp_path)
     assert f"<code>{escape(SURVIVOR)}</code>" in score_html(tmp_path)
+    assert "The lowest score is that of <code>flows</code>, 19997 of 20000." in score_html(tmp_path)
 
 
 def test_none_is_named_where_none_survived(tmp_path: Path) -> None:
     write_record(tmp_path, survived=0, killed=19998)
-    assert "survived:" not in score_html(tmp_path)
+    assert "survived then:" not in score_html(tmp_path)
+    assert "lowest" not in score_html(tmp_path)
 
 
 @pytest.mark.parametrize("change", ["edit", "remove"])
@@ -54,6 +56,7 @@ def test_a_changed_source_is_named(tmp_path: Path, change: str) -> None:
     source = tmp_path / "scansnap_core/sweeps/blocks.py"
     source.write_bytes(b"x = 2\n") if change == "edit" else source.unlink()
     assert "Changed since this was measured: <code>sweeps/blocks.py</code>." in score_html(tmp_path)
+    assert "Since then 1 of the 2 modules have changed." in score_html(tmp_path)
 
 
 def test_no_record_is_said(tmp_path: Path) -> None:
