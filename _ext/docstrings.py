@@ -15,6 +15,9 @@ _LITERAL = re.compile(r"(``.+?``|:[a-z:]+:`[^`]+`|`[^`]+`|(?<!\w)\*\w+\*(?!\w))"
 _MARKUP = re.compile(r"[|*]|_(?!\w)")
 
 
+COVER = ["..", ""]
+"""An empty comment."""
+
 ORIGINS = {"printed": "as printed", "repaired": "put right", "ours": "ours"}
 """Where a closed form comes from, as the page says it."""
 
@@ -26,8 +29,6 @@ def _escape(line: str) -> str:
 
 
 def escape_formulas(app: Sphinx, what: str, name: str, obj: object, options: dict[str, Any], lines: list[str]) -> None:
-    if what in ("attribute", "data", "property"):
-        lines.insert(0, "")  # else napoleon takes what stands before a colon, as in "h(t): ...", for a type
     in_block = False
     for number, line in enumerate(lines):
         indented = line[:1].isspace()
@@ -35,6 +36,13 @@ def escape_formulas(app: Sphinx, what: str, name: str, obj: object, options: dic
         if not in_block:
             lines[number] = _escape(line)
         in_block = in_block or line.rstrip().endswith("::")
+    if what in ("attribute", "data", "property"):
+        lines[:0] = COVER  # else napoleon takes what stands before a colon, as in "h(t): ...", for a type
+
+
+def uncover(app: Sphinx, what: str, name: str, obj: object, options: dict[str, Any], lines: list[str]) -> None:
+    if lines[: len(COVER)] == COVER:
+        del lines[: len(COVER)]
 
 
 def list_formulas(app: Sphinx, what: str, name: str, obj: object, options: dict[str, Any], lines: list[str]) -> None:
@@ -81,6 +89,7 @@ def skip_exported(app: Sphinx, what: str, name: str, obj: object, skip: bool, op
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", escape_formulas, priority=100)  # before napoleon adds markup of its own
+    app.connect("autodoc-process-docstring", uncover, priority=800)
     app.connect("autodoc-process-docstring", list_formulas, priority=900)  # after all others: it is markup already
     app.connect("autodoc-skip-member", skip_exported)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import docstrings
@@ -34,3 +36,9 @@ def test_an_entry_says_what_is_known(name: str) -> None:
     wanted = {formula.place, docstrings.ORIGINS[formula.origin], formula.conditions, formula.clock}
     assert [part for part in wanted if part not in known] == []
     assert ("Where" in known) == (formula.region != sympy.true)
+
+
+def test_a_colon_in_prose_makes_no_type(site: Path) -> None:
+    page = unescape(re.sub("<.*?>", "", (site / "chapters/api.html").read_text(encoding="utf8")))
+    assert "The tokens that some class holds: the only rows of Y" in page
+    assert re.findall("^Type:", page, flags=re.MULTILINE) == []
