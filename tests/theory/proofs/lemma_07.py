@@ -221,6 +221,7 @@ def remark_2(share):
 
 
 # %% hide
+small_rates = sp.Rational(2335, 10000)
 for what, procedure, claim, control, control_is, region, assumptions in (
     (
         "(a), lower half: every step adds to the lead, so $h^* \\ge h$",
@@ -279,7 +280,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
     (
         "$h^* - h \\le 0.2335\\,\\eta_Y/M$, the constant within 1 % of the best one: $M = 2$, $\\eta_Y = 1$, $s = 2$",
         gap_at_most,
-        sp.Rational(2335, 10000),
+        small_rates,
         sp.Rational(228, 1000),
         "0.228 for 0.2335",
         "every real $M \\ge 2$, $0 < \\eta_Y \\le 1$, every $s$",
