@@ -1,0 +1,170 @@
+"""Classes that are alike, with one query and one common token: the true gradient flow on few numbers, exactly.
+
+With K such classes of D distinct tokens each, Y is 2D + 1 numbers whatever Z does: a distinct token's row holds
+∫ f_l (e_n - alpha_n) dtau, and the common token's row is one number R = ∫ f_c alpha_rest dtau, because the errors of
+all classes together are M - K at each class's output and -K at the others, times alpha_rest. Beside the flow runs the
+linear law of memory, driven by the flow's own decoder: what is left between the two is what
+:func:`~scansnap_core.theory.law.bounds.linear_error` bounds.
+
+Clock: tau = eta_Y t/K with t in steps of batch size 1; evidence a = ∫ (1 - alpha_nn) dtau.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import check_count, check_flow_rate, check_numbers, check_within, shown
+from scansnap_core.theory.integrating import integrated
+
+Floats = NDArray[np.float64]
+
+RTOL, ATOL = 1e-9, 1e-24
+START = 1e-5
+"""The tau at which integration begins: before it, errors are 1 - 1/M to that order."""
+
+
+class Rest:
+    """Attention at rest: J = df/dz at z = 0, and the modes of memory, in the coordinates y = z/sqrt(N).
+
+    Parameters
+    ----------
+    num_classes, overlap
+        K >= 2, and rho = f_c², above 0 and below 1.
+    distinct_weights
+        Unnormalised probabilities of a class's distinct tokens, shape (D,), positive.
+
+    Attributes
+    ----------
+    f, count
+        f_n on its common and distinct tokens, and how many classes push each (N: K, then 1); shape (1 + D,).
+    rates, modes
+        sigma_i² ascending and without the 0 of a shift of all z, shape (D,), and their y, shape (1 + D, D): the
+        eigenvectors of N^(1/2) J^T J N^(1/2).
+    drive
+        d, the drift of y for a unit of ratio times Lambda; shape (1 + D,).
+    """
+
+    def __init__(self, num_classes: int, overlap: float, distinct_weights: ArrayLike) -> None:
+        check_count("num_classes", num_classes, least=2)
+        check_within("overlap", overlap, least=np.finfo(float).tiny, below=1, remedy="pass e.g. 0.1")
+        rule = "weights are positive, one for each distinct token"
+        weights = check_numbers("distinct_weights", distinct_weights, least=0, rule=rule, remedy="pass e.g. [1, 2]")
+        if weights.ndim != 1 or not weights.size or (weights <= 0).any():
+            raise BadInput(f"distinct_weights = {shown(distinct_weights)}", rule, "pass e.g. [1, 2]")
+        self.num_classes = num_classes
+        self.f = np.append(np.sqrt(overlap), np.sqrt(1 - overlap) * weights / np.linalg.norm(weights))
+        self.count = np.append(float(num_classes), np.ones(weights.size))
+        self.J = np.diag(self.f) - np.outer(self.f, self.f**2)
+        push = np.sqrt(self.count)[:, None] * self.J.T
+        rates, modes = np.linalg.eigh(push @ push.T)
+        self.rates, self.modes = rates[1:], modes[:, 1:]
+        self.drive = -(num_classes - 1) * push[:, 0] * self.f[0]
+
+
+class Path(NamedTuple):
+    """The flow at ascending tau, the linear law beside it, and what its error is bounded by; first axis tau.
+
+    ``z`` and ``linear`` (tau, 1 + D) on the common and the distinct tokens. ``a``, ``b``, ``c`` as in
+    :mod:`~scansnap_core.theory.law.closed`, along the flow. ``share`` is the part of the errors that lies on other
+    classes' outputs; ``way`` = ∫ (max dz - min dz), how far attention has gone; ``response``, what the slowest mode
+    makes of a unit drift; ``length``, that of the law's own path in y; ``odds`` = alpha_other/alpha_rest.
+    """
+
+    z: Floats
+    linear: Floats
+    a: Floats
+    b: Floats
+    c: Floats
+    share: Floats
+    odds: Floats
+    way: Floats
+    response: Floats
+    length: Floats
+
+
+class AlikeFlow:
+    """The flow as a system of differential equations in ln tau.
+
+    Parameters
+    ----------
+    rest
+        The classes.
+    vocab_size
+        M, above K.
+    ratio
+        eta_Z/eta_Y, 0 or more.
+
+    Examples
+    --------
+    >>> flow = AlikeFlow(Rest(2, 0.1, [1, 2]), vocab_size=10_000, ratio=0.01)
+    >>> at = flow.path([1e4])
+    >>> (1e5 * at.z).round(2), (1e5 * at.linear).round(2)
+    (array([[-12.97,   1.55,   4.94]]), array([[-12.97,   1.55,   4.94]]))
+    """
+
+    def __init__(self, rest: Rest, *, vocab_size: float, ratio: float) -> None:
+        check_flow_rate("ratio", ratio)
+        check_within("vocab_size", vocab_size, least=rest.num_classes + 1, remedy="pass more outputs than classes")
+        self.rest, self.M, self.ratio = rest, float(vocab_size), float(ratio)
+        D = len(rest.rates)
+        self._cuts = np.cumsum([1 + D, 1, D, D, 2, D, D, 1])
+
+    def path(self, taus: ArrayLike) -> Path:
+        """The path at ascending taus above 1e-5."""
+        rule = f"moments are ascending and above {START:g}"
+        times = np.atleast_1d(check_numbers("tau", taus, least=2 * START, rule=rule, remedy="pass e.g. [10.0]"))
+        if times.ndim > 1 or not times.size or (np.diff(times) <= 0).any():
+            raise BadInput(f"tau = {shown(taus)}", rule, "sort them")
+        (common, *own), D, begun = self.rest.f, len(self.rest.rates), START / self.M
+        learned = begun * np.concatenate([[common], own, own, [1.0, 1.0]])
+        start = np.concatenate([np.zeros(1 + D), learned, np.zeros(2 * D + 2)])
+        options = {"method": "LSODA", "rtol": RTOL, "atol": ATOL}
+        found = integrated(self._rhs, np.log(START), np.log(times), start, failed=self._failed, **options)
+        parts = np.split(found, self._cuts, axis=1)
+        z, (b, c), response, (way,), (length,) = parts[0], parts[4].T, parts[6], parts[7].T, parts[8].T
+        moved = (self._unit() * response) @ self.rest.modes.T * np.sqrt(self.rest.count)
+        K, logits = self.rest.num_classes, [self._logits(state) for state in found]
+        odds = np.exp([other - outside for _, other, outside, _ in logits])
+        share = (K - 1) * odds / ((K - 1) * odds + self.M - K)
+        return Path(z, moved, self._evidence(b, c), b, c, share, odds, way, response[:, 0], length)
+
+    def _unit(self) -> Floats:
+        return self.rest.modes.T @ self.rest.drive
+
+    def _evidence(self, b: Floats, c: Floats) -> Floats:
+        return (self.rest.num_classes - 1) * b + (self.M - self.rest.num_classes) * c
+
+    def _logits(self, state: Floats) -> tuple[float, float, float, Floats]:
+        """Own, another class's and an outside output's logit, and f."""
+        K, rest = self.rest.num_classes, self.M - self.rest.num_classes
+        z, R, B, C = np.split(state, self._cuts)[:4]
+        f = self.rest.f * np.exp(z - z.max())
+        f /= np.linalg.norm(f)
+        shared = f[0] * R[0]
+        own = f[1:] @ ((K - 1) * B + rest * C)
+        return rest * shared + own, rest * shared - f[1:] @ B, -K * shared - f[1:] @ C, f
+
+    def _rhs(self, log_tau: float, state: Floats) -> Floats:
+        K, rest = self.rest.num_classes, self.M - self.rest.num_classes
+        _, R, B, C, (b, c), memory, *_ = np.split(state, self._cuts)
+        own, other, outside, f = self._logits(state)
+        logits = np.array([own, other + np.log(K - 1), outside + np.log(rest)])
+        _, on_others, on_rest = np.exp(logits - logsumexp(logits))
+        beta, r, error = on_others / (K - 1), on_rest / rest, on_others + on_rest
+        own_rows = ((K - 1) * B + rest * C) * error + (K - 1) * B * beta + rest * C * r
+        g = np.append(self.M * rest * r * R, own_rows)
+        dz = self.ratio * self.rest.count * f * (g - f * (f @ g))
+        a = self._evidence(b, c)
+        kappa = (a + b) * beta + rest * (b - c) * r
+        law = self.ratio * (kappa - error * memory)  # by mode, for a unit drift
+        learned = np.concatenate([f[:1] * r, f[1:] * beta, f[1:] * r, [beta, r]])
+        ways = [np.ptp(dz), np.linalg.norm(self._unit() * law)]
+        return np.exp(log_tau) * np.concatenate([dz, learned, self.rest.rates * a * law, law, ways])
+
+    def _failed(self, log_tau: float) -> str:
+        return f"classes that are alike, lr_z/lr_y = {self.ratio:g}: integrated up to lr_y t/K = {np.exp(log_tau):.3g}"
