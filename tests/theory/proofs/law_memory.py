@@ -82,8 +82,8 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         "none",
     ),
     (
-        "Classes that are alike: $g$ at the common token is $M(M-K)\\,\\alpha_{rest}\\int f_c\\,\\alpha_{rest}\\,d\\tau$, "
-        "and the drift that is felt $(K-1)\\,\\kappa f_c^2\\,(f^2 - e_c)$",
+        "Alike classes: $g$ at the common token is $M(M-K)\\,\\alpha_{rest}\\int f_c\\,\\alpha_{rest}\\,d\\tau$, "
+        "the drift that is felt $(K-1)\\,\\kappa f_c^2\\,(f^2 - e_c)$",
         alike_close,
         M,
         M - K,
