@@ -69,9 +69,9 @@ def tilt(probs: ArrayLike) -> Floats:
 def turning_length(tilt: ArrayLike, tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> Floats:
     """T* at which sampling pushes a distinct token as hard as the drift: below it sampling decides, above it overlaps.
 
-    T* - 1 is the tilt's modulus times (M - 1)/((K - 1) rho) for tau << ln M, then about
-    M^(1-rho) ln(M tau)/(2 (K - 1) tau^rho), and in the end (A^2 + K - 1)/((K - 1) (2 + (K - 2) rho)) with
-    A = (1 + (K - 2) rho)/rho, for M -> infinity.
+    T* - 1 is the tilt's modulus times (M - 1)/((K - 1) rho) at first, then about M a/(2 (K - 1) (e^(rho a) - 1 - rho
+    a/2)) in the evidence a (:mod:`scansnap_core.theory.law.before_crossing`), and in the end, for M -> infinity, (A^2
+    + K - 1)/((K - 1) (2 + (K - 2) rho)) with A = (1 + (K - 2) rho)/rho.
 
     Parameters
     ----------
