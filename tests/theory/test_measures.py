@@ -285,7 +285,7 @@ def test_a_gain_is_of_two_tokens_that_are_there(token: Any) -> None:
     for name, chosen in (("token", (token, 1)), ("other", (1, token))):
         with pytest.raises(BadInput, match=f"{name} = .*a token that c holds"):
             measures.relative_gain(c, *chosen)
-    assert measures.relative_gain(c, np.int64(1), 1).sel({"class": 0}).values == pytest.approx(0, abs=0)
+    assert measures.relative_gain(c, c.token.values[1], 1).sel({"class": 0}).values == pytest.approx(0, abs=0)
 
 
 def test_a_table_of_thresholds_is_refused() -> None:
