@@ -37,7 +37,7 @@ def evidence(tau: ArrayLike, vocab_size: float) -> Floats:
 
 
 def evidence_error(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> Floats:
-    """How far :func:`evidence` can be from the exact a, in units of a; arguments as :func:`drift` takes them."""
+    """How far ``evidence`` can be from the exact a, in units of a; arguments as ``drift`` takes them."""
     near = _near(a, num_classes, vocab_size, rho)
     more = -np.log1p(-num_classes / vocab_size) + (1 + (num_classes - 1) * rho) * np.asarray(a) / (
         vocab_size - num_classes
@@ -78,7 +78,7 @@ def turning_length(
     tilt
         Of :func:`scansnap_core.theory.law.phases.tilt`.
     a, num_classes, vocab_size, rho
-        As :func:`drift` takes them.
+        As ``drift`` takes them.
 
     Examples
     --------
