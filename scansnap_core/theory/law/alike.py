@@ -4,7 +4,7 @@ With K such classes of D distinct tokens each, Y is 2D + 1 numbers whatever Z do
 ∫ f_l (e_n - alpha_n) dtau, and the common token's row is one number R = ∫ f_c alpha_rest dtau, because the errors of
 all classes together are M - K at each class's output and -K at the others, times alpha_rest. Beside the flow runs the
 linear law of memory, driven by the flow's own decoder: what is left between the two is what
-:func:`~scansnap_core.theory.law.bounds.linear_error` bounds.
+``linear_error`` of :mod:`scansnap_core.theory.law.bounds` bounds.
 
 Clock: tau = eta_Y t/K with t in steps of batch size 1; evidence a = ∫ (1 - alpha_nn) dtau.
 """
