@@ -1,5 +1,9 @@
-"""``{mutation-score}``: how many mutants the unit tests kill, as last measured, and which sources changed since."""
+"""``{mutation-score}``: how many mutants the unit tests kill, as last measured, and what the measurement doesn't cover.
 
+That are the sources that changed since, and the modules of the list that were never judged.
+"""
+
+import ast
 import hashlib
 import json
 from pathlib import Path
@@ -9,9 +13,12 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger.markup import render
 
 RECORD = Path("results", "mutants.json")
+CATALOGUE = Path("mutants", "catalogue.py")
+"""Its ``MODULES`` are the modules to be judged. It is read and not imported: a site is built without Cosmic Ray."""
 COLUMNS = ("mutants", "equivalent", "killed", "timeouts", "survived")
 
 
@@ -36,8 +43,17 @@ def score_html(root: Path) -> str:
         rows={name: row | {"score": _score(row)} for name, row in rows.items()},
         survivors=survivors,
         lowest=lowest if survivors else None,
+        listed=len(listed := _listed(root)),
+        unjudged=[_path(module) for module in listed if module not in record],
         changed=[_path(module) for module, part in record.items() if _digest(root, module) != part["sha256"]],
     )
+
+
+def _listed(root: Path) -> tuple[str, ...]:
+    for node in ast.parse((root / CATALOGUE).read_text(encoding="utf8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MODULES":
+            return ast.literal_eval(node.value)
+    raise BadInput(f"{root / CATALOGUE}", "it lists the modules to be judged, as MODULES", "restore it")
 
 
 def _score(row: dict[str, int]) -> str:

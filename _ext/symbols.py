@@ -1,14 +1,23 @@
-"""A folded list of the symbols of each page, with what they mean and a link to their row on the page Notation."""
+"""A folded list of the symbols of each page, with what they mean and a link to their row on the page Notation.
 
+What a letter means on one page alone stands in `OWN`, by the page: a formula that shows it, and its meaning there.
+"""
+
+import html
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util import logging
 from tex_symbols import Symbol, symbols
 
 NOTATION = "chapters/notation"
+OWN = Path("chapters", "symbols.yaml")
 SYMBOL_ROW = "symbol-"
 """How the anchors of its rows begin."""
 HEAD = ["paper", "meaning"]
@@ -82,18 +91,49 @@ def note_rows(app: Sphinx, doctree: nodes.document) -> None:
 def formulas_of(doctree: nodes.document) -> list[str]:
     """The TeX of a page's formulas, those in its outputs too."""
     tex = [node.astext() for node in doctree.findall(lambda n: isinstance(n, nodes.math | nodes.math_block))]
-    outputs = (node.astext() for node in doctree.findall(nodes.raw) if "html" in node["format"])
+    outputs = (html.unescape(node.astext()) for node in doctree.findall(nodes.raw) if "html" in node["format"])
     return tex + [a or b for output in outputs for a, b in _IN_OUTPUT.findall(output)]
+
+
+def own_meanings(formulas: Mapping[str, str], used: set[Symbol]) -> dict[str, tuple[str, str]]:
+    """From a letter to the formula that shows it and to what it means on a page.
+
+    Raises
+    ------
+    ValueError
+        If a formula shows none of the symbols that the page uses.
+    """
+    found = {symbols(tex)[0].name: (tex, meaning) for tex, meaning in formulas.items()}
+    if unused := [tex for name, (tex, _) in found.items() if name not in {symbol.name for symbol in used}]:
+        raise ValueError(f"the page doesn't use {', '.join(unused)}")
+    return found
+
+
+def in_words(meaning: str) -> nodes.paragraph:
+    """A text with mathematics between dollar signs."""
+    parts = [nodes.math("", part) if at % 2 else nodes.Text(part) for at, part in enumerate(meaning.split("$")) if part]
+    return nodes.paragraph("", "", *parts)
+
+
+def read_own(app: Sphinx) -> None:
+    path = Path(app.srcdir) / OWN
+    app.env.own_symbols = yaml.safe_load(path.read_text(encoding="utf8")) if path.is_file() else {}  # type: ignore[attr-defined]
 
 
 def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
     known: dict[str, Row] = getattr(app.env, "notation_rows", {})
-    used = {row.anchor for tex in formulas_of(doctree) for symbol in symbols(tex) if (row := meant_by(symbol, known))}
+    shown = {symbol for tex in formulas_of(doctree) for symbol in symbols(tex)}
+    try:
+        own = own_meanings(app.env.own_symbols.get(Path(document).name, {}), shown)  # type: ignore[attr-defined]
+    except ValueError as fault:
+        logging.getLogger(__name__).warning("%s: %s", OWN, fault, location=document)
+        own = {}
+    used = {row.anchor for symbol in shown if symbol.name not in own and (row := meant_by(symbol, known))}
     rows: dict[str, Row] = {}
     for row in known.values():  # a row of two symbols is shown by its first
         if row.anchor in used:
             rows.setdefault(row.anchor, row)
-    if document == NOTATION or not rows:
+    if document == NOTATION or not (rows or own):
         return
     address = app.builder.get_relative_uri(document, NOTATION)
     items = nodes.definition_list()
@@ -102,12 +142,17 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
         link = nodes.reference("", "", row.formula.deepcopy(), name, internal=True, refuri=f"{address}#{row.anchor}")
         meaning = nodes.definition("", *row.meaning.deepcopy().children)
         items += nodes.definition_list_item("", nodes.term("", "", link), meaning)
-    summary = f'<details class="ss-symbols"><summary>Symbols on this page ({len(rows)})</summary>'
+    for tex, meaning in own.values():
+        items += nodes.definition_list_item(
+            "", nodes.term("", "", nodes.math("", tex)), nodes.definition("", in_words(f"here {meaning}"))
+        )
+    summary = f'<details class="ss-symbols"><summary>Symbols on this page ({len(rows) + len(own)})</summary>'
     page = next(doctree.findall(nodes.section), doctree)
     page += [nodes.raw("", summary, format="html"), items, nodes.raw("", "</details>", format="html")]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("builder-inited", read_own)
     app.connect("doctree-read", note_rows)
     app.connect("doctree-resolved", list_symbols)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -96,7 +96,7 @@ def _row(stored: Stored, page: Page, url: str, errata: list[Erratum]) -> dict[st
     counts = stored.verdicts[page.id].get("witnesses", {})
     said = [_said(counts.get(witness, none)) for witness in VOICES]
     return {
-        "name": page.called,
+        "name": page.name,
         "title": page.title if page.number else "",
         "url": url,
         "answers": [],
@@ -123,7 +123,7 @@ def _row_of_claim(
         "name": claim.name,
         "title": claim.says,
         "url": "",
-        "answers": [(stored.pages[page_id].called, page_url(page_id)) for page_id in claim.pages],
+        "answers": [(stored.pages[page_id].name, page_url(page_id)) for page_id in claim.pages],
         "css": VERDICT_CLASS[claim.verdict],
         "said": [_said(claim.counts(witness)) for witness in VOICES],
         "verdict": claim.verdict,

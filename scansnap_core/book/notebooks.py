@@ -133,11 +133,8 @@ def picture_faults(notebook: "NotebookNode") -> list[str]:
 
 
 def naming_faults(notebook: "NotebookNode", page: Page) -> list[str]:
-    """Where a notebook names another page than its own: in its heading, or as the statement that it shows."""
-    first = next((cell.source for cell in notebook.cells if cell.cell_type == "markdown"), "")
-    heading = first.partition("\n")[0]
-    start = f"# {page.name}: " if page.number else "# "
-    faults = [] if heading.startswith(start) else [f"its heading is {heading!r} instead of '{start}...'"]
+    """Where a notebook shows another page's statement as its own."""
+    faults = []
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     for pattern in (_STATEMENT_AS_PRINTED, _STATEMENT_LINKS):
         named = [name for name in re.findall(pattern, text) if name != page.id and not name.startswith(f"{page.id}_")]

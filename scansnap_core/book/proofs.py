@@ -52,13 +52,13 @@ def proofs_html(book: Path, page_url: Callable[[str], str]) -> str:
 
     def listed(entries: str) -> list[tuple[str, str, dict[str, str]]]:
         return [
-            (page.called, page_url(page_id), entry)
+            (page.name, page_url(page_id), entry)
             for page_id, page in stored.pages.items()
             for entry in stored.verdicts[page_id].get(entries, [])
         ]
 
     proofs = listed("proofs")
-    reviewed = [(stored.pages[at].called, page_url(at), entry) for at, entry in reviewed_samples(book, stored)]
+    reviewed = [(stored.pages[at].name, page_url(at), entry) for at, entry in reviewed_samples(book, stored)]
     sampled = listed("sampled") + reviewed
     by_kind = Counter(proof["kind"] for _, _, proof in proofs)
     return render(

@@ -11,7 +11,8 @@ CSS classes
     The list of values (``dl``); each pair stands in a ``div``. ``ss-note`` is what a control is (in a ``dd``).
 ``ss-verdict``
     The verdict (``section``), beside one of ``ss-holds``, ``ss-condition``, ``ss-fails``, ``ss-reproduced``,
-    ``ss-differs``; ``ss-verdict-name`` and ``ss-verdict-word`` are in its first line.
+    ``ss-differs``; ``ss-verdict-head`` and ``ss-verdict-word`` are in its first line. It names no page: the heading
+    does, which can change without the verdict.
 ``ss-card``
     The card's rows (``dl``); a row (``div``) has a verdict's class where it has a word, which is in ``ss-word``.
     ``ss-formula`` is the repair, and ``ss-number`` holds the number, what it is of, and what was required of it.
@@ -145,23 +146,22 @@ def card_html(rows: Iterable[Mapping[str, str]], kind: str, link: Callable[[str]
 
 def show_conclusion(conclusion: Conclusion) -> None:
     """Display a verdict as text, as HTML and as JSON."""
-    page = conclusion.page
-    needed = WITNESSES if page.is_statement else ()
+    kind = conclusion.page.kind
+    needed = WITNESSES if conclusion.page.is_statement else ()
     rows = [(w, conclusion.counts(w)) for w in VOICES if w in needed or conclusion.counts(w) != _NOTHING]
-    plain = [f"{page.name}, {page.title}: {conclusion.verdict}"]
+    plain = [f"Verdict: {conclusion.verdict}"]
     plain += [f"    {w}: checks {c['checks']}, refutations {c['refutations']}" for w, c in rows]
     beside = "; ".join(f"{number} of {JUDGES[what]}" for what, number in conclusion.beside.items())
     note = f"refuted beside it, which doesn't decide the verdict: {beside}" if beside else ""
     plain += [f"    {note}"] if note else []
-    plain += [line for row in rows_shown(map(asdict, conclusion.card), page.kind) for line in _row_lines(row)]
+    plain += [line for row in rows_shown(map(asdict, conclusion.card), kind) for line in _row_lines(row)]
     markup = render(
         _TEMPLATES / "verdict.html",
-        page=page,
         verdict=conclusion.verdict,
         css=VERDICT_CLASS[conclusion.verdict],
         rows=rows,
         note=note,
-        card=card_html(map(asdict, conclusion.card), page.kind) if conclusion.card else "",
+        card=card_html(map(asdict, conclusion.card), kind) if conclusion.card else "",
     )
     show(Shown("\n".join(plain), markup, conclusion.as_json()))
 

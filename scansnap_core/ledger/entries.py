@@ -127,8 +127,6 @@ class Conclusion:
         }
         return {
             "id": self.page.id,
-            "name": self.page.name,
-            "title": self.page.title,
             "verdict": self.verdict,
             "witnesses": {witness: self.counts(witness) for witness in voices},
             "checks": [asdict(check) for check in self.checks],

@@ -1,9 +1,9 @@
 """A page and the paper that it is about, as the page's notebook says it of itself.
 
-A notebook's metadata hold it under ``scansnap``::
+Its title stands in one place, the notebook's heading, such as ``# Lemma 6: the clock of the decoder``. The notebook's
+metadata hold the rest under ``scansnap``::
 
-    {"paper": "tian2023", "kind": "lemma", "number": 6, "title": "Closed form of the continuous clock h",
-     "equations": [44, 45], "uses": ["lemma_05"], "proof_uses": []}
+    {"paper": "tian2023", "kind": "lemma", "number": 6, "equations": [44, 45], "uses": ["lemma_05"], "proof_uses": []}
 
 Two kinds of edges lead from a statement to its grounds. ``uses`` names the statements without which the statement
 itself can't be read, because they define a symbol or a condition that it contains; ``proof_uses`` names those that its
@@ -83,7 +83,7 @@ class Page:
     number : int
         The paper's number; 0 for a page that has none.
     title : str
-        What it is about, in a few words.
+        What its heading says that it is about.
     equations : tuple of int
         The paper's numbers of the formulas that state it, or that prove it where the statement has none of its own.
     uses : tuple of str
@@ -108,15 +108,8 @@ class Page:
 
     @property
     def name(self) -> str:
-        """The paper's name of it, such as ``"Lemma 6"``, or its own, such as ``"One path"``."""
-        if not self.number:
-            return self.id.replace("_", " ").capitalize()
-        return f"{self.kind.capitalize()} {self.number}{self.paper.of}"
-
-    @property
-    def called(self) -> str:
-        """What readers are shown in a list: the paper's name of it, or where it has no number, its title."""
-        return self.name if self.number else self.title
+        """The paper's name of it, such as ``"Lemma 6"``, or where it has no number, its title."""
+        return _numbered(self.kind, self.number, self.paper) or self.title
 
     @property
     def label(self) -> str:
@@ -156,13 +149,15 @@ def paper_of(paper_id: str, entry: Any, source: str, *, own: bool) -> Paper:
     )
 
 
-def page_of(page_id: str, metadata: Mapping[str, Any], papers: Mapping[str, Paper], source: str) -> Page:
-    """A page as its notebook's metadata describe it.
+def page_of(page_id: str, heading: str, metadata: Mapping[str, Any], papers: Mapping[str, Paper], source: str) -> Page:
+    """A page as its notebook's heading and metadata describe it.
 
     Parameters
     ----------
     page_id : str
         The stem of the notebook's file name.
+    heading : str
+        The notebook's first line, in Markdown.
     metadata : mapping
         The notebook's own.
     papers : mapping from str to Paper
@@ -173,9 +168,9 @@ def page_of(page_id: str, metadata: Mapping[str, Any], papers: Mapping[str, Pape
     Raises
     ------
     BadInput
-        If a key is missing, unknown or of another kind, or the file has another page's name.
+        If a key is missing, unknown or of another kind, or the file or the heading has another page's name.
     """
-    keys = {"paper", "kind", "number", "title", "equations", "uses", "proof_uses"}
+    keys = {"paper", "kind", "number", "equations", "uses", "proof_uses"}
     take = _Entry(f"{source}: metadata.{KEY}", metadata.get(KEY), keys)
     paper = papers[take("paper", lambda value: value in list(papers), f"a paper of the book: {', '.join(papers)}")]
     kinds = (*paper.statements, *OTHER_KINDS)
@@ -185,12 +180,17 @@ def page_of(page_id: str, metadata: Mapping[str, Any], papers: Mapping[str, Pape
     named = rf"(.+_)?{'fig' if kind == 'figure' else kind}_0*{number}"
     if numbered and not re.fullmatch(named, page_id):
         take.refuse("number", f"the number that the file's name says, after {kind}")
+    start = f"# {_numbered(kind, number, paper)}: " if number else "# "
+    if not (title := heading.removeprefix(start).strip()) or not heading.startswith(start):
+        raise BadInput(
+            f"{source}: the heading {heading!r}", f"it is '{start}' and what the page is about", "correct it"
+        )
     return Page(
         page_id,
         paper,
         kind,
         number,
-        take("title", _is_text, "a title in a few words"),
+        title[0].upper() + title[1:],
         *(
             tuple(take(key, _all(is_one), what, ()))
             for key, is_one, what in (
@@ -200,6 +200,11 @@ def page_of(page_id: str, metadata: Mapping[str, Any], papers: Mapping[str, Pape
             )
         ),
     )
+
+
+def _numbered(kind: str, number: int, paper: Paper) -> str:
+    """The paper's name of what it numbers; empty for what has no number."""
+    return f"{kind.capitalize()} {number}{paper.of}" if number else ""
 
 
 class _Entry:

@@ -114,13 +114,15 @@ def read_page(path: Path, papers: Mapping[str, Paper]) -> Page:
     Raises
     ------
     BadInput
-        If the file is no readable notebook, or its metadata are wrong.
+        If the file is no readable notebook, or its heading or its metadata are wrong.
     """
     try:
-        metadata = json.loads(path.read_text(encoding="utf-8"))["metadata"]
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        head = next((cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "markdown"), "")
+        heading, metadata = "".join(head).partition("\n")[0], notebook["metadata"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{path}", f"it is no readable notebook ({type(error).__name__})", "restore the file") from None
-    return page_of(path.stem, metadata, papers, str(path))
+    return page_of(path.stem, heading, metadata, papers, str(path))
 
 
 def page(page_id: str, inside: Path | None = None) -> Page:

@@ -35,14 +35,14 @@ meta:
 
 
 def heading(name: str) -> str:
-    """The first cell of a chapter: its name, and its card."""
+    """The first cell of a chapter: its name and its title, and its card."""
     return f"# {name}: a heading\n\n{DIRECTIVE}\n```"
 
 
 def registered(page_id: str, **other: Any) -> dict[str, Any]:
     """The metadata of a notebook of such a name."""
     kind, _, number = page_id.rpartition("_")
-    page: dict[str, Any] = {"paper": "tian2023", "kind": "beyond", "title": "Exponential against linear growth"}
+    page: dict[str, Any] = {"paper": "tian2023", "kind": "beyond"}
     if number.isdigit():
         page |= {"kind": "figure" if kind == "fig" else kind, "number": int(number)}
     return {"scansnap": page | other}

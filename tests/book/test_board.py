@@ -49,6 +49,7 @@ def write_chapter(
     *refutations: Refutation,
     verdict_of: str = "",
     cleared: bool = False,
+    heading: str = "",
     card: tuple[Row, ...] = (),
     **registers: Any,
 ) -> None:
@@ -57,8 +58,11 @@ def write_chapter(
     path.parent.mkdir(parents=True, exist_ok=True)
     if not (book / "_toc.yml").exists():
         (book / "_toc.yml").write_text(f"root: chapters/index\n{PAPERS}")
+    metadata = registered(page_id, **registers)
+    kind, number = metadata["scansnap"]["kind"], metadata["scansnap"].get("number")
+    first = heading or f"{kind.capitalize()} {number}: growth"
     cell = nbformat.v4.new_code_cell("lemma.conclude()", execution_count=None if cleared else 1)
-    notebook = nbformat.v4.new_notebook(cells=[cell], metadata=registered(page_id, **registers))
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(f"# {first}\n"), cell], metadata=metadata)
     nbformat.write(notebook, path)
     if not cleared:
         concluded = page(verdict_of, ROOT) if verdict_of else page(page_id, book)
@@ -71,12 +75,12 @@ def write_chapter(
 def book(tmp_path: Path) -> Path:
     """Lemma 14 holds; Lemma 17, which rests on it, holds; Lemma 3 fails; Lemma 5, which rests on it, holds."""
     write_chapter(tmp_path, "lemma_14")
-    write_chapter(tmp_path, "lemma_17", title="Close to the overlap", proof_uses=["lemma_14"])
+    write_chapter(tmp_path, "lemma_17", heading="Lemma 17: close to the overlap", proof_uses=["lemma_14"])
     write_chapter(tmp_path, "lemma_03", SLIP, uses=["lemma_01", "lemma_14"], proof_uses=["lemma_17"])
     write_chapter(tmp_path, "lemma_05", uses=["lemma_03"], proof_uses=["lemma_03"])
     write_chapter(tmp_path, "lemma_01", cleared=True)
     write_chapter(tmp_path, "fig_04")
-    write_chapter(tmp_path, "one_path", SLIP, title="One curve <z>")
+    write_chapter(tmp_path, "one_path", SLIP, heading="One curve <z>")
     (tmp_path / ERRATA_FILE).write_text(ERRATA)
     return tmp_path
 

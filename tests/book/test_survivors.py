@@ -57,5 +57,5 @@ def test_they_are_drawn_with_their_links_and_count(stored: Stored) -> None:
     drawn = survivors_html(ROOT, lambda page_id: f"{page_id}.html")
     count = sum(len(pages) for pages in survivors(stored).values())
     assert drawn.startswith(f"<p>{count} of 25 statements hold exactly as they are printed:</p>")
-    assert '<a href="lemma_06.html">Lemma 6</a> (Closed form of the continuous clock h)' in drawn
+    assert '<a href="lemma_06.html">Lemma 6</a> (The clock of the decoder)' in drawn
     assert drawn.count("<a ") == count

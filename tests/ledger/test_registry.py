@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from scansnap_core import BadInput
+from scansnap_core.book.notebooks import read_notebook
 from scansnap_core.ledger import Chapter, page, read_pages, statements
 from scansnap_core.ledger.pages import page_of, paper_of
-from scansnap_core.ledger.registry import papers_of
+from scansnap_core.ledger.registry import chapter_paths, papers_of
 from tests.book.books import CHAPTER, register, write_book
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,8 @@ PAPERS = papers_of(
         }
     }
 )
-LEMMA = {"paper": "tian2023", "kind": "lemma", "number": 6, "title": "The clock"}
+LEMMA = {"paper": "tian2023", "kind": "lemma", "number": 6}
+HEADING = "# Lemma 6: the clock"
 
 
 def test_there_are_25_statements_10_figures_and_pages_of_the_books_own() -> None:
@@ -78,7 +80,13 @@ def test_an_unknown_id_suggests_the_nearest(asked: str, suggested: str) -> None:
 
 def test_names() -> None:
     names = ("lemma_06", "corollary_1", "fig_04", "notation", "one_path")
-    assert [PAGES[page_id].name for page_id in names] == ["Lemma 6", "Corollary 1", "Figure 4", "Notation", "One path"]
+    assert [PAGES[page_id].name for page_id in names] == [
+        "Lemma 6",
+        "Corollary 1",
+        "Figure 4",
+        "Notation",
+        "One path, one clock",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -95,8 +103,10 @@ def test_papers_are_cited_by_their_authors(authors: list[str], citation: str) ->
 
 
 def test_statements_of_two_papers_have_two_names() -> None:
-    own = page_of("lemma_06", {"scansnap": LEMMA}, PAPERS, "a")
-    other = page_of("li2023_theorem_06", {"scansnap": {**LEMMA, "paper": "li2023", "kind": "theorem"}}, PAPERS, "b")
+    own = page_of("lemma_06", HEADING, {"scansnap": LEMMA}, PAPERS, "a")
+    theirs = {**LEMMA, "paper": "li2023", "kind": "theorem"}
+    heading = "# Theorem 6 of Li et al. (2023): topics"
+    other = page_of("li2023_theorem_06", heading, {"scansnap": theirs}, PAPERS, "b")
     assert (own.name, own.label) == ("Lemma 6", "Lemma 6")
     assert (other.name, other.label) == ("Theorem 6 of Li et al. (2023)", "Theorem 6, Li 2023")
     assert own.is_statement
@@ -112,29 +122,51 @@ def test_statements_of_two_papers_have_two_names() -> None:
         ({"number": 0}, ".number = 0: it is the paper's number, from 1"),
         ({"number": True}, ".number = True: it is the paper's number"),
         ({"number": 7}, ".number = 7: it is the number that the file's name says, after lemma"),
-        ({"title": " "}, ".title = ' ': it is a title in a few words"),
         ({"equations": [1, "2"]}, ".equations = [1, '2']: it is a list of the paper's numbers"),
         ({"uses": "lemma_05"}, ".uses = 'lemma_05': it is a list of statements' ids"),
         ({"proof_uses": ["lemma_05", "lemma_05"]}, ".proof_uses = "),
-        ({"titel": "The clock"}, ".titel: there is no such key; the keys are equations, kind"),
+        ({"title": "The clock"}, ".title: there is no such key; the keys are equations, kind"),
     ],
 )
 def test_wrong_metadata_name_the_notebook_and_the_key(change: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match="^" + re.escape(f"some/lemma_06.ipynb: metadata.scansnap{message}")):
-        page_of("lemma_06", {"scansnap": LEMMA | change}, PAPERS, "some/lemma_06.ipynb")
+        page_of("lemma_06", HEADING, {"scansnap": LEMMA | change}, PAPERS, "some/lemma_06.ipynb")
 
 
 @pytest.mark.parametrize("key", LEMMA)
 def test_a_missing_key_is_named(key: str) -> None:
     registered = {name: value for name, value in LEMMA.items() if name != key}
     with pytest.raises(BadInput, match=rf"metadata\.scansnap\.{key}: it is .*; add it"):
-        page_of("lemma_06", {"scansnap": registered}, PAPERS, "a")
+        page_of("lemma_06", HEADING, {"scansnap": registered}, PAPERS, "a")
 
 
 @pytest.mark.parametrize("metadata", [{}, {"scansnap": None}, {"scansnap": [1]}])
 def test_a_notebook_that_registers_nothing_is_refused(metadata: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=r"a: metadata\.scansnap: it is missing; write a mapping with the keys"):
-        page_of("lemma_06", metadata, PAPERS, "a")
+        page_of("lemma_06", HEADING, metadata, PAPERS, "a")
+
+
+def test_a_title_is_what_the_heading_says() -> None:
+    own = page_of("lemma_06", HEADING, {"scansnap": LEMMA}, PAPERS, "a")
+    assert (own.name, own.title) == ("Lemma 6", "The clock")
+    unnumbered = {"paper": "tian2023", "kind": "law"}
+    law = page_of("law_adam", "# Adam: signs first", {"scansnap": unnumbered}, PAPERS, "a")
+    assert (law.name, law.title) == ("Adam: signs first", "Adam: signs first")
+
+
+@pytest.mark.parametrize("heading", ["# Lemma 9: the clock", "Lemma 6: the clock", "# Lemma 6:", "# Lemma 6: ", ""])
+def test_a_heading_names_its_page_and_says_what_it_is_about(heading: str) -> None:
+    said = f"a: the heading {heading!r}: it is '# Lemma 6: ' and what the page is about; correct it"
+    with pytest.raises(BadInput, match="^" + re.escape(said)):
+        page_of("lemma_06", heading, {"scansnap": LEMMA}, PAPERS, "a")
+
+
+def test_every_page_is_called_what_its_heading_says() -> None:
+    for path in chapter_paths(ROOT / "chapters"):
+        entry = PAGES[path.stem]
+        heading = read_notebook(path).cells[0].source.partition("\n")[0]
+        shown = f"# {entry.name}: {entry.title}" if entry.number else f"# {entry.title}"
+        assert heading.casefold() == shown.casefold()
 
 
 @pytest.mark.parametrize(
@@ -160,9 +192,8 @@ def book(tmp_path: Path) -> Path:
 
 
 def test_a_chapter_finds_its_page_from_the_notebooks_folder(book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    register(book / CHAPTER, title="Another title")
     monkeypatch.chdir((book / CHAPTER).parent)
-    assert Chapter("lemma_08").page.title == "Another title"
+    assert Chapter("lemma_08").page.title == "A heading"
     monkeypatch.chdir("/")
     with pytest.raises(BadInput, match=r"^/: a page is found by the book around it, .*_toc\.yml; run this in"):
         Chapter("lemma_08")

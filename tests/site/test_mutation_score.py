@@ -9,8 +9,10 @@ from html import escape
 from pathlib import Path
 
 import pytest
-from mutation_score import RECORD, score_html
+from mutation_score import CATALOGUE, RECORD, score_html
 
+from mutants.catalogue import MODULES
+from scansnap_core import BadInput
 from tests.site.book import ROOT
 
 COUNTS = {"mutants": 20003, "equivalent": 3, "killed": 19997, "timeouts": 2, "survived": 1}
@@ -19,7 +21,9 @@ SURVIVOR = "flows.py: return x < 2 -> return x <= 2"
 
 
 def write_record(root: Path, **counts: int) -> None:
-    (root / RECORD).parent.mkdir()
+    for file in (RECORD, CATALOGUE):
+        (root / file).parent.mkdir()
+    (root / CATALOGUE).write_text('MODULES = ("flows", "sweeps.blocks")\n')
     (root / "scansnap_core/sweeps").mkdir(parents=True)
     for module in ("flows", "sweeps/blocks"):
         (root / f"scansnap_core/{module}.py").write_bytes(SOURCE)
@@ -57,6 +61,28 @@ def test_a_changed_source_is_named(tmp_path: Path, change: str) -> None:
     source.write_bytes(b"x = 2\n") if change == "edit" else source.unlink()
     assert "Changed since this was measured: <code>sweeps/blocks.py</code>." in score_html(tmp_path)
     assert "Since then 1 of the 2 modules have changed." in score_html(tmp_path)
+
+
+def test_a_module_that_was_never_judged_is_named(tmp_path: Path) -> None:
+    write_record(tmp_path)
+    assert "Never judged" not in score_html(tmp_path)
+    (tmp_path / CATALOGUE).write_text('MODULES = ("law.closed", "flows", "sweeps.blocks", "law.types")\n')
+    said = "Never judged, of the 4 modules that are to be: <code>law/closed.py</code>, <code>law/types.py</code>."
+    assert said in score_html(tmp_path)
+
+
+def test_the_list_is_the_one_that_is_judged() -> None:
+    judged, page = json.loads((ROOT / RECORD).read_text("utf8")), score_html(ROOT)
+    named = page.partition("Never judged")[2].partition("</p>")[0]
+    paths = [f"{module.replace('.', '/')}.py" for module in MODULES if module not in judged]
+    assert re.findall("<code>(.*?)</code>", named) == paths
+
+
+def test_a_catalogue_without_a_list_is_refused(tmp_path: Path) -> None:
+    write_record(tmp_path)
+    (tmp_path / CATALOGUE).write_text("OPERATORS = ()\n")
+    with pytest.raises(BadInput, match="it lists the modules to be judged"):
+        score_html(tmp_path)
 
 
 def test_no_record_is_said(tmp_path: Path) -> None:

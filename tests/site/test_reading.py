@@ -10,7 +10,7 @@ from docutils import nodes
 from docutils.core import publish_doctree
 from myst_parser.parsers.docutils_ import Parser
 from playwright.sync_api import Page
-from symbols import SYMBOL_ROW, meant_by, notation_rows
+from symbols import SYMBOL_ROW, formulas_of, in_words, meant_by, notation_rows, own_meanings
 from tex_symbols import symbols
 
 PAGE = "chapters/statements/lemma_06.html"
@@ -86,6 +86,32 @@ def test_a_page_lists_its_symbols(site: Path) -> None:
     assert not {"chi", "B", "xi"} & set(listed)  # Lemma 6 doesn't speak of them
     assert {"chi", "B", "xi", "r"} <= set(symbols_listed(site, "chapters/statements/theorem_3.html"))
     assert symbols_listed(site, "chapters/notation.html") == []
+
+
+def test_a_letter_that_means_something_else_on_a_page_is_said_to(site: Path) -> None:
+    text = (site / "chapters/law/law_overlaps.html").read_text(encoding="utf8")
+    shown = text.partition('<details class="ss-symbols">')[2].partition("</details>")[0]
+    assert re.search(r"r_n.{1,200}here ", shown, re.DOTALL)
+    assert "r" not in symbols_listed(site, "chapters/law/law_overlaps.html")
+    assert "E" in symbols_listed(site, "chapters/law/law_overlaps.html")
+    assert not {"E", "F"} & set(symbols_listed(site, "chapters/law/law_sampling.html"))  # a mean, and a mean's name
+
+
+def test_an_own_meaning_is_of_a_letter_that_the_page_uses() -> None:
+    used = set(symbols(r"\hat r_n + s"))
+    assert own_meanings({"r_n": "a rest"}, used) == {"r": ("r_n", "a rest")}
+    with pytest.raises(ValueError, match="the page doesn't use H_n"):
+        own_meanings({"r_n": "a rest", "H_n": "what was gathered"}, used)
+
+
+def test_a_meaning_has_words_and_mathematics() -> None:
+    assert [type(node) for node in in_words("one of $x$ and $y$").children] == [nodes.Text, nodes.math] * 2
+
+
+def test_an_output_speaks_of_no_letters_of_its_markup() -> None:
+    document = publish_doctree("")
+    document += nodes.raw("", r"<p>\(f_{n&#x27;} &gt; 0\)</p>", format="html")
+    assert formulas_of(document) == ["f_{n'} > 0"]
 
 
 def test_the_list_unfolds_and_leads_to_the_row(site: Path, page: Page) -> None:

@@ -150,6 +150,8 @@ def test_equations_named_in_a_text(text: str, numbers: list[int]) -> None:
         (r"X^T b_T \mid F^\top \operatorname{rank}", ["X", "b_T", "F"]),
         (r"\frac{\tilde{c}_n}{\lVert\tilde c\rVert}", ["c", "c"]),
         (r"\text{where } \ln\alpha", [r"\alpha"]),
+        (r"\mathbb E[f_l], \mathbb{I}(j = n), \mathbb P(l \mid n)", ["f", "j", "n", "P", "l"]),
+        (r"P^\perp_{f_n} g, P^{\perp} g", ["f", "g"]),
     ],
 )
 def test_symbols_of_a_formula(tex: str, names: list[str]) -> None:
