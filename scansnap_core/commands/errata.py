@@ -7,8 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from scansnap_core.book.errata import RANKS, errata_json, read_errata
-
 
 def add_to(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the command line."""
@@ -24,6 +22,8 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the errata."""
+    from scansnap_core.book.errata import RANKS, errata_json, read_errata
+
     if options.json:
         print(json.dumps(errata_json(options.book), indent=2, ensure_ascii=False))
         return 0

@@ -9,11 +9,13 @@ One step goes over Y once. A distinct token's row belongs to one class, so it mo
 error are known, while it is still in the cache. Common tokens' rows wait until every class has read them.
 
 Axes: L tokens, O outputs (K classes, and one column for the outputs that are no class), and the *places* of P: its
-nonzero entries, class by class.
+nonzero entries, class by class. Columns that fill O up to a multiple of 16 have the logit minus infinity and stay 0.
+All sums go in the order of :mod:`scansnap_core.engine.vectors`, whatever registers a processor has.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -24,6 +26,20 @@ from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, SequenceClasses
+from scansnap_core.engine.vectors import (
+    LANES,
+    add_product,
+    exp,
+    larger,
+    largest,
+    load,
+    minus,
+    plus,
+    product,
+    splat,
+    store,
+    total,
+)
 from scansnap_core.extras import needs
 from scansnap_core.rules import check_rate
 
@@ -32,15 +48,11 @@ with needs("sweeps"):
 
 PARTS = 8
 """Into how many pieces a step's work is cut for an executor."""
+CACHE_LINE = 64
+"""Bytes."""
 COLUMNS = 64
-"""Outputs that common rows are moved in together: their rows stay in the fastest cache over all classes."""
-REORDERED = {"reassoc", "contract", "nsz", "arcp"}
-"""Sums may be reordered, as vector registers need; NaN and infinity stay what they are.
-
-A loop either stores or sums, never both. Before a loop that stores, the program looks how far apart its arrays are, and
-takes them one by one where registers would overlap; a sum in such a loop would be rounded in an order that depends on
-where malloc put the arrays.
-"""
+"""Outputs that common rows are moved in together: their rows stay in the fastest cache over all classes, whose moves
+lie one behind the other."""
 
 
 class SupportRun:
@@ -73,8 +85,9 @@ class SupportRun:
         check_rate("lr_z", lr_z)
         probs, K, L = classes.sparse_probs, classes.num_classes, len(classes.tokens)
         outputs = classes.outputs
+        width = -(-len(outputs) // LANES) * LANES
         try:
-            self.Y, self._moves = np.zeros((L, len(outputs))), np.zeros((K, len(outputs)))
+            self._padded_Y, self._moves = _zeros(L, width), _zeros(-(-width // COLUMNS), K, COLUMNS)
         except MemoryError:
             raise BadInput(
                 value=f"K = {K} classes that hold L = {L} tokens",
@@ -82,7 +95,10 @@ class SupportRun:
                 remedy="use fewer classes or smaller supports",
             ) from None
         self._lr_y, self._lr_z = lr_y / K, lr_z / K
-        self._log_multiplicity, self._per_output = np.log(outputs.multiplicity), 1 / outputs.multiplicity
+        self.Y = self._padded_Y[:, : len(outputs)]
+        self._log_multiplicity, self._per_output = np.full(width, -np.inf), np.zeros(width)
+        self._log_multiplicity[: len(outputs)] = np.log(outputs.multiplicity)
+        self._per_output[: len(outputs)] = 1 / outputs.multiplicity
         self._starts, self._rows = probs.indptr.astype(np.int64), probs.indices.astype(np.int64)
         self._q, self._target = probs.data.copy(), np.arange(K)
         self._class_of = np.repeat(self._target, np.diff(self._starts))
@@ -150,18 +166,27 @@ class SupportRun:
 
         def classes(first: int, last: int) -> None:
             _climb_classes(
-                first, last, self.Y, z, self._starts, self._q, self._rows, self._is_own, self._target,
+                first, last, self._padded_Y, z, self._starts, self._q, self._rows, self._is_own, self._target,
                 self._log_multiplicity, self._per_output, self._lr_y, self._f, self._moves, self._dz, self._loss,
+                _zeros(2, self._padded_Y.shape[1]),
             )  # fmt: skip
 
-        def columns(first: int, last: int) -> None:
-            _climb_common(first, last, self.Y, self._common, self._rows, self._class_of, self._f, self._moves)
+        def blocks(first: int, last: int) -> None:
+            _climb_common(first, last, self._padded_Y, self._common, self._rows, self._class_of, self._f, self._moves)
 
         _share(classes, len(self._target), threads)
-        _share(columns, self.Y.shape[1], threads)
+        _share(blocks, len(self._moves), threads)
         with np.errstate(over="ignore", invalid="ignore"):  # the losses tell
             self._z += self._lr_z * np.bincount(self._cell_of, self._dz)
         return float(self._loss.mean())
+
+
+def _zeros(*shape: int) -> Floats:
+    """Zeros that begin where a cache line does, so that no register's numbers lie on more than they must."""
+    size = math.prod(shape)
+    held = np.zeros(size + CACHE_LINE // 8)
+    first = -held.ctypes.data % CACHE_LINE // 8
+    return held[first : first + size].reshape(shape)
 
 
 def _share(work: Callable[[int, int], None], size: int, threads: Executor | None) -> None:
@@ -170,78 +195,110 @@ def _share(work: Callable[[int, int], None], size: int, threads: Executor | None
     list((map if threads is None else threads.map)(work, cuts[:-1], cuts[1:]))  # the maps are lazy
 
 
-@njit(nogil=True, cache=True, fastmath=REORDERED, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def _attend(q: Any, z: Any, f: Any) -> None:  # pragma: no cover
     """f of one class, on its support."""
     top = z.max()
     squares = 0.0
     for s in range(f.size):
         f[s] = q[s] * np.exp(z[s] - top)
-    for s in range(f.size):
         squares += f[s] * f[s]
-    f /= np.sqrt(squares)
+    for s in range(f.size):
+        f[s] /= np.sqrt(squares)
 
 
-@njit(nogil=True, cache=True, fastmath=REORDERED, error_model="numpy")
-def _err(error: Any, hit: Any) -> Any:  # pragma: no cover
-    """Turn logits into x_{T+1} - alpha; returns the loss."""
-    top = error.max()
-    loss = top - error[hit]
-    summed = 0.0
-    for o in range(error.size):
-        error[o] = np.exp(error[o] - top)
-    for o in range(error.size):
-        summed += error[o]
-    for o in range(error.size):
-        error[o] /= -summed
+@njit(nogil=True, cache=True, error_model="numpy")
+def _decode(f: Any, Y: Any, held: Any, log_multiplicity: Any, logits: Any) -> Any:  # pragma: no cover
+    """The logits f Y of one class, from four rows of Y at a time; returns the largest."""
+    logits[:] = log_multiplicity
+    in_fours = held.size - held.size % 4
+    for s in range(0, in_fours, 4):
+        y0, y1, y2, y3 = Y[held[s]], Y[held[s + 1]], Y[held[s + 2]], Y[held[s + 3]]
+        f0, f1, f2, f3 = splat(f[s]), splat(f[s + 1]), splat(f[s + 2]), splat(f[s + 3])
+        for o in range(0, logits.size, LANES):
+            a = add_product(add_product(load(logits, o), f0, load(y0, o)), f1, load(y1, o))
+            store(logits, o, add_product(add_product(a, f2, load(y2, o)), f3, load(y3, o)))
+    for s in range(in_fours, held.size):
+        y, weight = Y[held[s]], splat(f[s])
+        for o in range(0, logits.size, LANES):
+            store(logits, o, add_product(load(logits, o), weight, load(y, o)))
+    top = splat(-np.inf)
+    for o in range(0, logits.size, LANES):
+        top = larger(top, load(logits, o))
+    return largest(top)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _err(error: Any, top: Any, hit: Any, lr_y: Any, per_output: Any, move: Any) -> Any:  # pragma: no cover
+    """Turn logits into x_{T+1} - alpha, and into the ``move`` of a row of Y with weight 1; returns the loss."""
+    lost = top - error[hit]
+    high, summed = splat(top), splat(0.0)
+    for o in range(0, error.size, LANES):
+        e = exp(minus(load(error, o), high))
+        store(error, o, e)
+        summed = plus(summed, e)
+    scale, rate = splat(-1.0 / total(summed)), splat(lr_y)
+    for o in range(0, error.size, LANES):
+        e = product(load(error, o), scale)
+        store(error, o, e)
+        store(move, o, product(product(rate, e), load(per_output, o)))
     error[hit] += 1.0
-    return loss + np.log(summed)
+    move[hit] = lr_y * error[hit] * per_output[hit]
+    return lost + np.log(total(summed))
 
 
-@njit(nogil=True, cache=True, fastmath=REORDERED, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
+def _along(y: Any, error: Any) -> Any:  # pragma: no cover
+    """y . error."""
+    along = splat(0.0)
+    for o in range(0, y.size, LANES):
+        along = add_product(along, load(y, o), load(error, o))
+    return total(along)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _along_and_climb(y: Any, error: Any, weight: Any, move: Any) -> Any:  # pragma: no cover
+    """y . error, and then y += weight move, in one pass over y."""
+    along, weights = splat(0.0), splat(weight)
+    for o in range(0, y.size, LANES):
+        before = load(y, o)
+        along = add_product(along, before, load(error, o))
+        store(y, o, add_product(before, weights, load(move, o)))
+    return total(along)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def _climb_classes(
     first: Any, last: Any, Y: Any, z: Any, starts: Any, q: Any, rows: Any, is_own: Any, target: Any,
-    log_multiplicity: Any, per_output: Any, lr_y: Any, f: Any, moves: Any, dz: Any, loss: Any,
+    log_multiplicity: Any, per_output: Any, lr_y: Any, f: Any, moves: Any, dz: Any, loss: Any, scratch: Any,
 ) -> None:  # fmt: skip # pragma: no cover
     """Classes first..last-1: their f, errors (as ``moves`` of Y) and dz; and their distinct tokens' rows of Y moved."""
-    O = Y.shape[1]  # noqa: E741
-    error = np.empty(O)
+    error, move = scratch
     for n in range(first, last):
         here = slice(starts[n], starts[n + 1])
-        f_n, g, held, own, move = f[here], dz[here], rows[here], is_own[here], moves[n]
+        f_n, g, held, own = f[here], dz[here], rows[here], is_own[here]
         _attend(q[here], z[here], f_n)
-        error[:] = log_multiplicity
-        for s in range(held.size):
-            y, weight = Y[held[s]], f_n[s]
-            for o in range(O):
-                error[o] += weight * y[o]
-        loss[n] = _err(error, target[n])
-        for o in range(O):
-            move[o] = lr_y * error[o] * per_output[o]
-        for s in range(held.size):
-            y, weight = Y[held[s]], f_n[s]
-            along = 0.0
-            for o in range(O):
-                along += error[o] * y[o]
-            if own[s]:
-                for o in range(O):
-                    y[o] += weight * move[o]
-            g[s] = along
+        top = _decode(f_n, Y, held, log_multiplicity, error)
+        loss[n] = _err(error, top, target[n], lr_y, per_output, move)
+        for o in range(0, move.size, LANES):
+            store(moves[o // COLUMNS, n], o % COLUMNS, load(move, o))
         along = 0.0
         for s in range(held.size):
+            y = Y[held[s]]
+            g[s] = _along_and_climb(y, error, f_n[s], move) if own[s] else _along(y, error)
             along += f_n[s] * g[s]
         for s in range(held.size):
             g[s] = f_n[s] * (g[s] - f_n[s] * along)
 
 
-@njit(nogil=True, cache=True, fastmath=REORDERED, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def _climb_common(
     first: Any, last: Any, Y: Any, places: Any, rows: Any, class_of: Any, f: Any, moves: Any
 ) -> None:  # pragma: no cover
-    """Move the common tokens' rows of Y in columns first..last-1."""
-    for start in range(first, last, COLUMNS):
-        end = min(start + COLUMNS, last)
+    """Move the common tokens' rows of Y in blocks first..last-1 of columns."""
+    for block in range(first, last):
+        start, end = block * COLUMNS, min((block + 1) * COLUMNS, Y.shape[1])
         for place in places:
-            y, move, weight = Y[rows[place], start:end], moves[class_of[place], start:end], f[place]
-            for o in range(y.size):
-                y[o] += weight * move[o]
+            y, move, weight = Y[rows[place]], moves[block, class_of[place]], splat(f[place])
+            for o in range(start, end, LANES):
+                store(y, o, add_product(load(y, o), weight, load(move, o - start)))

@@ -53,3 +53,17 @@ def test_a_start_takes_few_seconds_of_a_processor(arguments: tuple[str, ...], mo
         if spent() - before <= most:
             return
     pytest.fail(f"none of {TRIES} took as little as {most} s")
+
+
+@pytest.mark.parametrize(("arguments", "own"), [(None, True), (["--version"], False)])
+def test_only_a_process_of_its_own_has_its_garbage_left(arguments: list[str] | None, own: bool) -> None:
+    program = f"""
+import atexit, gc
+from scansnap_core import cli
+
+usual = gc.get_threshold()
+atexit.register(lambda: print(gc.get_threshold() != usual, gc.get_freeze_count() > 0))
+cli.main({arguments})
+"""
+    done = subprocess.run([sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[1:] == [f"{own} {own}"]

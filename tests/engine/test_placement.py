@@ -91,22 +91,25 @@ def supports_attend(rng: np.random.Generator, dtype: DType, size: int) -> Call:
 
 
 def supports_classes(rng: np.random.Generator, dtype: DType, size: int) -> Call:
-    """Three classes of one common token and distinct ones, 2 size outputs, and then the common token's row of Y."""
-    K, outputs = 3, 2 * size
+    """Three classes of one common token and distinct ones, and then the common token's row of Y."""
+    K, outputs = 3, 2 * size + -2 * size % LANES
     rows = np.array([[3 * n, 3 * n + 1, 3 * n + 2, 9] for n in range(K)])
     starts, is_own, class_of = np.arange(0, 4 * K + 1, 4), rows.ravel() < 9, np.repeat(np.arange(K), 4)
     q, z, per_output = rng.random(4 * K), rng.normal(size=4 * K), rng.random(outputs)
-    Y, moves = rng.normal(size=(10, outputs)), np.zeros((K, outputs))
+    num_blocks = -(-outputs // supports.COLUMNS)
+    Y, moves = rng.normal(size=(10, outputs)), np.zeros((num_blocks, K, supports.COLUMNS))
 
-    def call(Y: Any, z: Any, q: Any, log_multiplicity: Any, f: Any, moves: Any, dz: Any, loss: Any) -> None:
+    def call(
+        Y: Any, z: Any, q: Any, log_multiplicity: Any, f: Any, moves: Any, dz: Any, loss: Any, scratch: Any
+    ) -> None:
         supports._climb_classes(
             0, K, Y, z, starts, q, rows.ravel(), is_own, np.arange(K), log_multiplicity, per_output, 0.3, f, moves,
-            dz, loss,
+            dz, loss, scratch,
         )  # fmt: skip
-        supports._climb_common(0, outputs, Y, np.flatnonzero(~is_own), rows.ravel(), class_of, f, moves)
+        supports._climb_common(0, num_blocks, Y, np.flatnonzero(~is_own), rows.ravel(), class_of, f, moves)
 
     floats = [Y, z, q, rng.normal(size=outputs), np.zeros(4 * K), moves, np.zeros(4 * K), np.zeros(K)]
-    return call, floats, [0, 4, 5, 6]
+    return call, [*floats, np.zeros((2, outputs))], [0, 4, 5, 6, 8]
 
 
 @pytest.mark.parametrize("size", [8, 24, 100])

@@ -11,7 +11,7 @@ from scipy import sparse
 from torch.utils.flop_counter import FlopCounterMode
 
 from scansnap_core import BadInput
-from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
+from scansnap_core.data.datasets import syn_large, syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import supports
 from scansnap_core.engine.supports import SupportRun
@@ -54,6 +54,7 @@ def differences(classes: SequenceClasses, other: xr.Dataset) -> list[float]:
     [
         syn_small(),
         syn_medium(10),
+        syn_large(70, 2_000),  # outputs in two blocks, the second not full
         with_overlap(5, 1_000, 0.3),
         overlapping_classes(),
         gallery.random_classes(30, np.random.default_rng(1)),  # most tokens common to some classes

@@ -61,16 +61,18 @@ def test_a_vector_does_what_numpy_does(dtype: Any) -> None:
 
 @BOTH
 def test_exponentials_are_right_to_the_last_digits(dtype: Any) -> None:
-    x = -np.geomspace(1e-6, 79, 16_000).astype(dtype)
+    lowest = {np.float32: 79, np.float64: 699}[dtype]
+    x = -np.geomspace(1e-6, lowest, 16_000).astype(dtype)
     x[0], out = 0, np.zeros_like(x)
     exponentials(x, out)
     exact = np.exp(x.astype(np.longdouble))
     assert np.max(np.abs(out / exact - 1)) < 2 * np.finfo(dtype).eps
 
 
-def test_what_is_far_below_zero_is_nothing_and_nan_stays() -> None:
-    x, out = np.full(LANES, -1e30, np.float32), np.zeros(LANES, np.float32)
-    x[0] = np.nan
+@BOTH
+def test_what_is_far_below_zero_is_nothing_and_nan_stays(dtype: Any) -> None:
+    x, out = np.full(LANES, -1e30, dtype), np.zeros(LANES, dtype)
+    x[:2] = np.nan, -np.inf
     exponentials(x, out)
     assert np.isnan(out[0])
     assert ((out[1:] > 0) & (out[1:] < 1e-30)).all()
