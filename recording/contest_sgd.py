@@ -33,7 +33,7 @@ ARMS: dict[str, dict[str, float]] = {
 MOST_WITH_MOMENTUM = 8
 """Classes; with more, the law with a mass takes minutes."""
 RATIOS, TAUS = (0.1, 1.0), (3.0, 10.0, 30.0)
-PACE, BATCH_SIZE, SEEDS = 0.5, 128, 16
+PACE, BATCH_SIZE, SEEDS = 0.5, 128, 32
 """eta_Y over 1 - mu; and of each training."""
 AXES = ("system", "ratio", "tau", "token")
 PREDICTIONS = RESULTS / "contest_sgd_foretold.nc"
