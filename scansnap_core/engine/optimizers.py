@@ -116,7 +116,7 @@ def check_optimizer(name: str, make: Factory, rates: list[tuple[float, float]]) 
     BadInput
         It can't be made of two groups, has other rates than these, or can't step.
     """
-    parts = [torch.zeros(2, 2), torch.zeros(2, 2)]
+    parts = [torch.zeros(2, 2) for _ in ("Y", "Z")]
     try:
         for pair in rates:
             groups = [{"params": [part], "lr": lr} for part, lr in zip(parts, pair, strict=True)]

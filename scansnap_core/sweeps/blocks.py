@@ -149,6 +149,12 @@ def layout_of(grid: Grid) -> Layout:
     axes, variables = tuple(grid.axes), {}
     for measure in grid.measured:
         arrays = [values[measure.name] for values in found]
+        if len(several := {array.dims for array in arrays}) > 1:
+            raise BadInput(
+                value=f"measure {measure.name} of dimensions {' and '.join(map(str, sorted(several)))}",
+                rule="a measure has the same dimensions for all class systems",
+                remedy="leave a dimension of size 1 in place, or sweep over each system by itself",
+            )
         dims, dtype = tuple(map(str, arrays[0].dims[1:])), "int64" if measure.name == "diverged_at" else grid.dtype
         for dim in dims:
             if dim in BY_SYSTEM:

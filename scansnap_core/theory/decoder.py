@@ -8,6 +8,8 @@ column of multiplicity M - K stands for them.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
@@ -28,6 +30,11 @@ def zeta(num_classes: int, vocab_size: int) -> Floats:
     """zeta_n = M/(M - 1) (e_n - 1/M) for every class n as rows, shape (K, K + 1), or (K, K) where K = M (App. D.1)."""
     checked_size("num_classes", num_classes)
     check_places("zeta", num_classes**2)
+    return _zeta_of(num_classes, vocab_size).copy()
+
+
+@lru_cache(maxsize=8)
+def _zeta_of(num_classes: int, vocab_size: int) -> Floats:
     return np.asarray(_zeta(Outputs.lumped(np.arange(num_classes), vocab_size).targets, vocab_size))
 
 
@@ -145,6 +152,6 @@ def _checked_overlaps(E: ArrayLike) -> Floats:
     array = check_numbers("E", E, least=-np.inf, rule=rule, remedy=remedy, dims=2)
     if array.shape[0] != array.shape[1]:
         raise BadInput(value=f"E of shape {array.shape}", rule=rule, remedy=remedy)
-    if not np.allclose(array, array.T, rtol=0, atol=SYMMETRY_TOLERANCE):
+    if np.abs(array - array.T).max() > SYMMETRY_TOLERANCE:
         raise BadInput(value="E, which isn't its transpose", rule=rule, remedy=remedy)
     return array

@@ -193,9 +193,10 @@ class IdealisedFlow(Flow):
 def _check_unit_length(flow: Flow) -> None:
     """(26) and (10) are written for decoder inputs of length 1."""
     lengths = np.linalg.norm(flow.inputs(np.zeros(flow.shapes["Z"])), axis=1)
-    if np.abs(lengths - 1).max() > 1e-9:
+    farthest = lengths[np.abs(lengths - 1).argmax()]
+    if abs(farthest - 1) > 1e-9:
         raise BadInput(
-            value=f"a model whose decoder reads inputs of length {lengths[0]:.3g} for the {flow.name}",
+            value=f"a model whose decoder reads inputs of length {farthest:.3g} for the {flow.name}",
             rule="it's written for inputs of length 1",
             remedy="solve the TrueFlow, or normalise them",
         )

@@ -97,6 +97,13 @@ def test_entries_are_counted_by_witness(tmp_path: Path) -> None:
     }
 
 
+def test_what_speaks_against_a_claim_counts_for_its_witness_alone(tmp_path: Path) -> None:
+    against = {"fig_04": ["rate of one", "rate of two"]}
+    (claim,) = claims_in_words(written(tmp_path, {"fig_04": ["size"]}, against=against), STORED)
+    refuted = [claim.counts(witness)["refutations"] for witness in ("empirical", "numeric", "proved", "symbolic")]
+    assert refuted == [0, 1, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("answers", "changes", "message"),
     [

@@ -221,3 +221,24 @@ def test_counts_are_those_of_a_draw_over_all_tokens() -> None:
             assert (drawn == whole.integers(K, size=16)).all()
             assert (q == whole.multinomial(seq_len - 1, classes.compact.probs[drawn]) / (seq_len - 1)).all()
         assert ours.bit_generator.state == whole.bit_generator.state
+
+
+def test_four_names_are_shown() -> None:
+    names = ["one", "two", "three", "four", "five"]
+    for shown in (4, 5):
+        classes = SequenceClasses(np.eye(shown), [0] * shown, class_names=names[:shown])
+        assert repr(classes).endswith("classes=[one, two, three, four])" if shown == 4 else "three, four, …])")
+
+
+@pytest.mark.parametrize("n", [-1, 3])
+def test_a_class_that_is_not_there(n: int) -> None:
+    with pytest.raises(BadInput, match=rf"the class n = {n}: .*0\.\.2"):
+        overlapping_classes().support(n)
+
+
+def test_what_no_memory_holds_is_refused_before_it_is_made() -> None:
+    wide = SequenceClasses(sparse.csr_array(([1.0, 1.0], ([0, 1], [0, 1])), shape=(2, 60_000_000)), [0, 0])
+    with pytest.raises(BadInput, match=r"P\(l\|n\) of 1.2e\+08 numbers"):
+        _ = wide.probs
+    with pytest.raises(BadInput, match=r"a batch of 1.2e\+08 numbers"):
+        overlapping_classes().sample(20_000_000, 8, np.random.default_rng(0))

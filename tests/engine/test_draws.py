@@ -85,3 +85,23 @@ def test_replay_leaves_the_global_generators_alone() -> None:
     Replay(overlapping_classes(), SEEDS, BATCH, LENGTH).batch()
     assert random.getstate() == python
     assert torch.get_rng_state().equal(numbers)
+
+
+@pytest.mark.parametrize("source", [Fresh, Replay])
+def test_draws_go_on_where_others_stood(source: type[Fresh] | type[Replay]) -> None:
+    first, other = (source(overlapping_classes(), seeds, BATCH, LENGTH) for seeds in (SEEDS, [4, 9]))
+    first.batch()
+    states = first.state()
+    assert len(states) == len(set(states)) == len(SEEDS)
+    other.resume(states)
+    for expected, found in zip(first.batch(), other.batch(), strict=True):
+        assert (found == expected).all()
+    with pytest.raises(ValueError, match="zip"):
+        other.resume(states[:1])
+
+
+def test_the_expectation_stands_nowhere() -> None:
+    draws = Expectation(overlapping_classes(), SEEDS)
+    assert draws.state() == ["", ""]
+    draws.resume(["", ""])
+    assert draws.batch()[0].tolist() == [[0, 1, 2]] * 2

@@ -19,7 +19,7 @@ from scansnap_core.ledger import (
     Silent,
     display,
 )
-from scansnap_core.ledger.cards import rows_shown
+from scansnap_core.ledger.cards import SCALE, SILENCE, rows_shown
 
 SILENT = Silent("not concerned", "It has no noise in it.")
 CARD = Card(
@@ -110,6 +110,25 @@ def test_what_wasnt_printed_isnt_called_so(outputs: list[dict[str, Any]], page_i
 def test_a_paper_prints_a_claim_in_words() -> None:
     (row,) = rows_shown([{"of": "repaired", "word": "as printed", "says": "Where h is small."}], "claim")
     assert row == {"of": "repaired", "word": "in the paper's words", "says": "Where h is small."}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("statement", "as printed"),
+        ("figure", "as printed"),
+        ("claim", "in the paper's words"),
+        ("law", "as stated here"),
+        ("beyond", "as stated here"),
+    ],
+)
+def test_only_own_statements_were_not_printed_and_need_no_repair(kind: str, name: str) -> None:
+    said = {"says": "Where h is small."}
+    words = [*SCALE, *SILENCE, "holds", "as another says"]
+    rows = [{"of": word, "word": word} | said for word in [*words, "as printed"]]
+    none_needed = {"of": "repaired", "word": "none needed"} | said
+    shown = [*rows[:-1], {"of": name, "word": name} | said]
+    assert rows_shown([*rows, none_needed], kind) == shown + [none_needed] * (kind not in ("law", "beyond"))
 
 
 def test_a_repair_stands_beside_what_bears_it_out(outputs: list[dict[str, Any]]) -> None:

@@ -270,3 +270,17 @@ def test_nothing_follows_the_conclusion(chapter: Chapter) -> None:
         check(chapter.witness("numeric"), what="afterthought")
     with pytest.raises(BadInput, match="concluded already"):
         chapter.conclude(upheld())
+
+
+def test_digits_that_read_like_the_bounds_say_on_which_side_they_lie(
+    chapter: Chapter, numeric: Witness, outputs: list[dict[str, Any]]
+) -> None:
+    above, below = 0.2 + 1e-6, 0.2 - 1e-6
+    numeric.check("numeric error", below, "<=", 0.2, control=above, control_is="with exp(2Mh)")
+    assert chapter.checked == {"numeric error"}
+    numeric.refute("printed error", above, "<=", 0.2, **REFUTATION | {"control": below}, repair="2")
+    check, refutation = (output["text/plain"] for output in outputs)
+    assert "measured: ≤ 0.2\n" in check
+    assert "control, which must fail: > 0.2 (" in check
+    assert "measured: > 0.2\n" in refutation
+    assert "repaired, same instance: ≤ 0.2 (" in refutation

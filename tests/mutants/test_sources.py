@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
+import yaml
 
 from mutants.catalogue import MODULES, Mutant, catalogue, module_path
 from mutants.copies import ROOT, copies
-from mutants.equivalent import equivalent
+from mutants.equivalent import EQUIVALENT, equivalent
 from mutants.judges import Outcome, UnitTests, Verdict, panels
 from mutants.record import read, verdicts
 from mutants.session import judge_all
@@ -18,7 +19,9 @@ SEED, DRAWN, JOBS = 26, 10, 2
 
 @pytest.fixture(scope="module")
 def mutants() -> list[Mutant]:
-    return catalogue(ROOT)
+    """Of the modules that were judged or have an entry; all of them take half a minute."""
+    entries = yaml.safe_load((ROOT / EQUIVALENT).read_text("utf8"))
+    return catalogue(ROOT, sorted({*read(ROOT), *(entry["module"] for entry in entries)}))
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +31,9 @@ def tests() -> UnitTests:
 
 def test_each_mutant_is_its_module_but_for_the_one_line(mutants: list[Mutant]) -> None:
     assert len({m.key for m in mutants}) == len({m.source for m in mutants}) == len(mutants)
-    assert {m.module for m in mutants} == set(MODULES)
-    originals = {module: (ROOT / module_path(module)).read_text("utf8").splitlines() for module in MODULES}
+    modules = {m.module for m in mutants}
+    assert set(read(ROOT)) <= modules <= set(MODULES)
+    originals = {module: (ROOT / module_path(module)).read_text("utf8").splitlines() for module in modules}
     for number, m in enumerate(mutants):
         if number % 20 == 0:  # compiling them all takes minutes
             compile(m.source, str(m), "exec")
@@ -60,7 +64,7 @@ def test_ten_mutants_die(mutants: list[Mutant], tests: UnitTests) -> None:
 
 def test_the_sources_as_they_are_live(tests: UnitTests) -> None:
     with copies(ROOT, 1) as (copy,):
-        for module in ("theory.decoder", "ledger.values"):
+        for module in ("theory.tails", "ledger.values"):
             assert tests.judge(copy, module) == Verdict(Outcome.SURVIVED)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_small
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
@@ -191,3 +192,37 @@ def test_the_room_that_a_grid_takes() -> None:
 def test_a_block_is_what_it_was_made() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         block().seed = 2  # type: ignore[misc]
+
+
+def first_token(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
+    """Z of the first token that a system holds."""
+    return run.Z.isel(query=0, token=[0], drop=True).assign_attrs(before="checksum", written="after it")
+
+
+def first_row(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
+    """Y of the first token, over the outputs of the system."""
+    return run.Y.isel(token=0, drop=True)
+
+
+def test_measures_may_have_a_part_of_the_labels_and_outputs() -> None:
+    layout = blocks.layout_of(dataclasses.replace(GRID, measures=(first_token, first_row)))
+    assert layout.labels.token.values.tolist() == [0, 1, 2, 3, 4, 5]
+    assert layout.labels.output.values.tolist() == list(range(9))
+    assert layout.variables["first_token"].attrs == {
+        "units": "logits",
+        "before": "checksum",
+        "written": "after it",
+    }
+    assert layout.variables["first_row"].dims[-1] == "output"
+
+
+def of_three_alone(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
+    """Z of the first query, and of a system of two classes only its first token."""
+    row = run.Z.isel(query=0, drop=True)
+    return row if classes.num_classes == 3 else row.isel(token=0, drop=True)
+
+
+def test_a_measure_has_the_same_dimensions_for_all_systems() -> None:
+    message = r"measure of_three_alone of dimensions \('rate',\) and \('rate', 'token'\): "
+    with pytest.raises(BadInput, match=message):
+        blocks.layout_of(dataclasses.replace(GRID, measures=(of_three_alone,)))

@@ -153,7 +153,7 @@ def test_bad_input_of_a_decoder_is_refused(E: np.ndarray, vocab_size: int, lr_y:
         decoder.Decoder(E, vocab_size, lr_y, modified=True)
 
 
-@pytest.mark.parametrize("n", [-1, 2, True, 0.0, None])
+@pytest.mark.parametrize("n", [-1, 2, 3, True, 0.0, None])
 def test_a_step_shows_one_of_the_classes(n: Any) -> None:
     model = decoder.Decoder(OVERLAPS, 9, 1.0, modified=True)
     with pytest.raises(BadInput, match=r"n = .*: classes are numbered 0\.\.1"):
@@ -163,3 +163,22 @@ def test_a_step_shows_one_of_the_classes(n: Any) -> None:
 def test_the_gradient_needs_no_independent_classes() -> None:
     model = decoder.Decoder(ALIKE, 9, 1.0, modified=False)
     assert np.isfinite(model.rhs(0.0, model.initial().ravel())).all()
+
+
+@pytest.mark.parametrize("heights", [[0.1], [0.1, 0.1, 0.1], [0.1, -0.1], [0.1, np.inf]])
+def test_a_solution_takes_one_height_a_class(heights: list[float]) -> None:
+    with pytest.raises(BadInput, match="one finite height a class, not negative"):
+        decoder.solution(OVERLAPS, 9, heights)
+
+
+def test_zeta_of_more_classes_than_memory_holds_is_refused() -> None:
+    assert decoder.zeta(500, 1000).shape == (500, 501)
+    with pytest.raises(BadInput, match=r"zeta of 4e\+08 numbers"):
+        decoder.zeta(20_000, 50_000)
+
+
+def test_overlaps_are_their_transpose_but_for_rounding() -> None:
+    for off in (decoder.SYMMETRY_TOLERANCE, 0.5 * decoder.SYMMETRY_TOLERANCE):
+        decoder.Decoder(np.array([[0.0, off], [0.0, 0.0]]), 9, LR, modified=True)
+    with pytest.raises(BadInput, match="isn't its transpose"):
+        decoder.Decoder(np.array([[0.0, 2 * off * 1.001], [0.0, 0.0]]), 9, LR, modified=True)

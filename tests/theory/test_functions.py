@@ -243,14 +243,20 @@ def test_a_formula_of_matrices_is_one_matrix() -> None:
 def test_matrices_that_are_missing_or_do_not_fit_are_refused() -> None:
     with pytest.raises(BadInput, match="no matrix for E: every letter gets a matrix; add E"):
         of_matrices(formulas.E_prime, {})
-    with pytest.raises(BadInput, match=r"E of shape \(2, 3\): K is 2 elsewhere; pass matrices that fit"):
-        of_matrices(formulas.E_prime, {formulas.E: sp.zeros(2, 3)})
+    for shape, first in ((r"\(2, 3\)", sp.zeros(2, 3)), (r"\(3, 2\)", sp.zeros(3, 2))):
+        with pytest.raises(BadInput, match=f"E of shape {shape}: K is {first.rows} elsewhere; pass matrices that fit"):
+            of_matrices(formulas.E_prime, {formulas.E: first})
 
 
 @pytest.mark.parametrize("name", ["J_lower", "J_upper", "omega_0", "omega_1"])
 def test_other_branches_of_W_are_refused(name: str) -> None:
     with pytest.raises(BadInput, match=r"LambertW\(-1/\(M - 1\), (0|-1)\): W is evaluated on .*; use scipy.special"):
         function_of(getattr(formulas, name), (M,))
+
+
+def test_the_first_argument_that_is_no_symbol_is_named() -> None:
+    with pytest.raises(BadInput, match="the argument 'h': arguments are symbols"):
+        function_of(formulas.alpha_target, ("h", M, 3.0))
 
 
 def test_unknown_backend() -> None:

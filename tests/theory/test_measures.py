@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -262,3 +264,63 @@ def test_attention_of_a_variant_that_reads_the_query_tokens_too() -> None:
             measures.attention(Z, other)
         with pytest.raises(BadInput, match="1 queries and 4 tokens"):  # they could be any classes' on four tokens
             measures.attention(Z.drop_attrs(), one)
+
+
+def test_values_without_labels_or_numbers_are_refused() -> None:
+    classes = overlapping_classes()
+    c = measures.attention(logits(classes), classes)
+    over = "a labelled array (xarray.DataArray) of numbers"
+    for values in (c.values, c.astype(str), c.isel({"class": 0}), c.isel(token=0)):
+        with pytest.raises(BadInput, match=re.escape(f": {over} over class, token; pass what")):
+            measures.entropy(values, classes)  # type: ignore[arg-type]
+    for values in (c.values, c.astype(str)):
+        with pytest.raises(BadInput, match=re.escape(f": {over}; pass what")):
+            measures.attention(values, classes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("token", [True, 1.0, 9, "wave", [1], None])
+def test_a_gain_is_of_two_tokens_that_are_there(token: Any) -> None:
+    classes = overlapping_classes()
+    c = measures.attention(logits(classes), classes)
+    for name, chosen in (("token", (token, 1)), ("other", (1, token))):
+        with pytest.raises(BadInput, match=f"{name} = .*a token that c holds"):
+            measures.relative_gain(c, *chosen)
+    assert measures.relative_gain(c, c.token.values[1], 1).sel({"class": 0}).values == pytest.approx(0, abs=0)
+
+
+def test_a_table_of_thresholds_is_refused() -> None:
+    classes = overlapping_classes()
+    with pytest.raises(BadInput, match=r"thresholds of shape \(1, 2\)"):
+        measures.recall(logits(classes), classes, [[0.1, 0.2]])
+
+
+@pytest.mark.parametrize("of_others", ["!", "~"])  # before and after all checksums in the alphabet
+@pytest.mark.parametrize("name", [None, "Z"])
+def test_what_tells_of_other_classes_is_refused_by_name(of_others: str, name: str | None) -> None:
+    classes = overlapping_classes()
+    with pytest.raises(BadInput, match=rf"^{name or 'values'} of other classes than"):
+        measures.attention(logits(classes).rename(name).assign_attrs(classes=of_others), classes)
+
+
+def test_padding_is_left_out_and_what_isnt_padding_refused() -> None:
+    classes = overlapping_classes()
+    Z = logits(classes)
+    padded = Z.reindex(token=[*Z.token.values, 7])
+    xr.testing.assert_equal(measures.on_axes_of(padded, classes), Z)
+    with pytest.raises(BadInput, match="2 queries and 7 tokens"):
+        measures.on_axes_of(padded.fillna(0.0), classes)
+
+
+def test_the_first_of_several_data_sets_is_proposed() -> None:
+    classes = overlapping_classes()
+    both = xr.concat([logits(classes)] * 2, dim="data").assign_coords(data=["one", "two"])
+    with pytest.raises(BadInput, match=r"of 2 data sets: .*run\.sel\(data='one'\)"):
+        measures.attention(both, classes)
+
+
+def test_coordinates_keep_what_they_tell_of_themselves() -> None:
+    classes = overlapping_classes()
+    Z = logits(classes).assign_coords(recorded=("recorded", [0, 5], {"units": "steps"}))
+    c = measures.attention(Z, classes)
+    for measured in (measures.entropy(c, classes), measures.recall(Z, classes, 0.1)):
+        assert measured.recorded.attrs == {"units": "steps"}

@@ -80,3 +80,14 @@ def test_projection_recovers_planted_coefficients() -> None:
     assert spectrum.projection(F, g + off) == pytest.approx(coefficients, abs=1e-12)
     # control: reading the coefficients off by inner products forgets the overlaps
     assert np.abs(g @ F.T - coefficients).max() > 0.1
+
+
+def test_xi_of_a_stack_is_that_of_each_system() -> None:
+    rng = np.random.default_rng(6)
+    F, g = rng.random((2, 3, 4, 9))
+    for one, own_F, own_g in zip(spectrum.xi(F, g), F, g, strict=True):
+        a = spectrum.projection(own_F, own_g)
+        by_hand = [-sum(a[n, k] * (own_F[n] @ own_F[k]) for k in range(4) if k != n) for n in range(4)]
+        lengths = np.linalg.norm(own_F, axis=1) ** 2  # 1 for f_n, which has the length 1
+        assert one == pytest.approx(by_hand - (lengths - 1) * np.diagonal(a), rel=1e-9, abs=1e-12)
+        assert one == pytest.approx(spectrum.xi(own_F, own_g), rel=1e-9, abs=1e-12)

@@ -85,3 +85,30 @@ def test_all_within_of_windows_that_hold_one_count_or_none() -> None:
     assert all_within(5, probs, [-4, -1, -9], [1, 1, 3]) == pytest.approx(exactly, rel=1e-12, abs=0)
     assert all_within(5, probs, [1, 1, 3], 9) == pytest.approx(exactly, rel=1e-12, abs=0)
     assert all_within(5, probs, [2, 0, 0], [1, 9, 9]) == 0
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.1, -1, 2, math.nan, "0.5", None])
+def test_what_is_no_probability_is_refused(p: object) -> None:
+    with pytest.raises(BadInput, match="a probability lies in"):
+        log_tails(3, p)  # type: ignore[arg-type]
+
+
+def test_what_is_certain_and_what_never_happens() -> None:
+    never, always = log_tails(3, 0), log_tails(3, 1)
+    assert never[0].tolist() == [0, 0, 0, 0]
+    assert never[1].tolist() == [0, -math.inf, -math.inf, -math.inf]
+    assert always[0].tolist() == [-math.inf, -math.inf, -math.inf, 0]
+    assert always[1].tolist() == [0, 0, 0, 0]
+
+
+def test_no_draws_count_nothing() -> None:
+    assert [tail.tolist() for tail in log_tails(0, 0.3)] == [[0], [0]]
+    assert all_within(0, [0.5, 0.5], 0, 0) == pytest.approx(1, rel=1e-12, abs=0)
+    for refused in (lambda: log_tails(-1, 0.3), lambda: all_within(-1, [0.5, 0.5], 0, 0)):
+        with pytest.raises(BadInput, match="draws = -1"):
+            refused()
+
+
+def test_a_negative_probability_is_refused() -> None:
+    with pytest.raises(BadInput, match="not negative"):
+        all_within(3, [1.5, -0.5], 0, 3)

@@ -10,6 +10,7 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scansnap_core import BadInput
 from scansnap_core.theory.certify import at, positive, positive_from_zero
 from scansnap_core.theory.certify.boxes import _direction
 
@@ -62,7 +63,14 @@ def test_a_claim_that_is_false_everywhere_fails_at_once() -> None:
 def test_nought_is_not_positive() -> None:
     assert not positive(u, {u: (0, 1)}, budget=50).proved
     assert positive(u - sp.Rational(3, 2), {u: (1, 2)}).gap == "u = 1.5: 0"
+    assert not positive(sp.Integer(0), {u: (0, 1)}).proved
     assert not at(sp.Integer(0), {}).proved
+
+
+@pytest.mark.parametrize("ends", [(2, 1), (0, arb("inf")), (arb("-inf"), 0)])
+def test_a_box_has_finite_ends_in_order(ends: tuple[Any, Any]) -> None:
+    with pytest.raises(BadInput, match="finite ends, the smaller one first"):
+        positive(u**2 + 1, {u: ends})
 
 
 def test_the_mean_value_form_looks_at_both_sides() -> None:
@@ -78,6 +86,8 @@ def test_the_mean_value_form_looks_at_both_sides() -> None:
         ((1, 4), 2.5),
         ((1, 6.25), 2.5),
         ((1, 16), 4),
+        ((16, 68.0625), 33),
+        ((2, 12.5), 5),
         ((2, 7), 4.5),
         ((0.25, 4), 1),
         ((0, 8), 4),
@@ -117,6 +127,7 @@ INFINITE = [arb("inf"), arb(1)]
         ([(0, 1), (10, 12)], 0),
         ([(1, 3), (0.1, 0.6)], 0),
         ([(10, 20), (0, 1)], 1),
+        ([(60, 160), (0, 2)], 1),
         ([(0.5, 1.5), (0, 1.5)], 1),
         ([(-10, 0), (0, 1)], 1),
     ],
