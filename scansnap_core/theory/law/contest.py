@@ -10,6 +10,7 @@ Clock: tau = eta_Y t/K, t in steps of batch size 1.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,10 +51,24 @@ def systems(seed: int, count: int) -> list[SequenceClasses]:
     return [(_unequal if number % 2 else _equal)(rng) for number in range(count)]
 
 
-def law(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:
+def law(
+    classes: SequenceClasses,
+    ratio: float,
+    taus: ArrayLike,
+    *,
+    lr_y: float = 1.0,
+    seq_len: float = np.inf,
+    momentum: float = 0.0,
+) -> Floats:
     """z of :data:`TOKENS` by :func:`scansnap_core.predict` at eta_Z/eta_Y = ``ratio``, shape (taus, 3)."""
-    Z = predict(classes, 1.0, ratio, classes.num_classes * np.asarray(taus)).Z.values
-    return _judged(classes, Z)
+    t = steps(classes, taus, lr_y=lr_y, momentum=momentum)
+    how: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
+    return _judged(classes, predict(classes, lr_y, ratio * lr_y, t, seq_len=seq_len, **how).Z.values)
+
+
+def steps(classes: SequenceClasses, taus: ArrayLike, *, lr_y: float, momentum: float = 0.0) -> Floats:
+    """How many updates take so long; tau = eta_Y t/K, where one update with momentum counts 1/(1 - mu) times."""
+    return np.asarray(taus) * classes.num_classes * (1 - momentum) / lr_y
 
 
 def quasi_static(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.rules import check_flow_rate, shown
@@ -61,6 +60,21 @@ class Errors(NamedTuple):
     rest: Floats
 
 
+class Rows(NamedTuple):
+    """Rows of Y.
+
+    ``classes`` (C, T) and ``rest`` (C,) are those of common tokens, at the outputs of classes by type and at one that
+    is none. Of a class's distinct tokens, ``alone`` (T,) is the inner product of f and fbar, and ``distinct`` (T, D)
+    is fbar; ``c`` (T,) is what each output that is no class lost to the class.
+    """
+
+    classes: Floats
+    rest: Floats
+    alone: Floats
+    c: Floats
+    distinct: Floats
+
+
 class Law:
     """The law as a system of differential equations in ln tau.
 
@@ -82,9 +96,9 @@ class Law:
         T, C, D, R = *types.common.shape, types.distinct.shape[1], len(types.asking)
         self._shapes = ((T,), (T, T), (T, C), (T, D), (R, C), (T, D))
         self._cuts = np.cumsum([np.prod(shape, dtype=int) for shape in self._shapes])
-        self._log_others = np.full((T, T), -np.inf)
-        np.log(types.others, out=self._log_others, where=types.others > 0)
-        self._log_rest = np.log(types.rest) if types.rest else -np.inf
+        with np.errstate(divide="ignore"):
+            self._log_probs = np.log(np.hstack([types.common, types.distinct]))
+        self._single = np.flatnonzero(types.size == 1)
 
     def unpack(self, state: Floats) -> State:
         """The state's parts."""
@@ -93,13 +107,11 @@ class Law:
 
     def attention(self, state: State) -> Pair:
         """f of a class of each type, on its common and its distinct tokens; shapes (T, C) and (T, D)."""
-        types = self.types
-        C = types.common.shape[1]
-        z = np.hstack([state.z_common[types.query], state.z_distinct])
-        probs = np.hstack([types.common, types.distinct])
-        top = np.where(probs > 0, z, -np.inf).max(axis=1, keepdims=True)
-        weights = probs * np.exp(np.where(probs > 0, z - top, -np.inf))
-        f = weights / np.linalg.norm(weights, axis=1, keepdims=True)
+        C = self.types.common.shape[1]
+        logits = np.hstack([state.z_common[self.types.query], state.z_distinct])
+        logits += self._log_probs
+        f = np.exp(logits - logits.max(axis=1, keepdims=True))
+        f /= np.sqrt(np.einsum("ij,ij->i", f, f))[:, None]
         return f[:, :C], f[:, C:]
 
     def start(self, tau: float) -> Floats:
@@ -112,59 +124,70 @@ class Law:
         parts = (np.full_like(state.a, a), b, a * f[0], a * f[1], state.z_common, state.z_distinct)
         return np.concatenate([part.ravel() for part in parts])
 
-    def errors(self, state: State, f: Pair) -> tuple[Errors, Floats, Floats]:
-        """The errors, and the evidence-weighted fbar on common and distinct tokens."""
-        types, a, b = self.types, state.a, state.b
-        common, distinct = state.common / a[:, None], state.distinct / a[:, None]
-        G = f[0] @ common.T
-        own = np.einsum("ij,ij->i", f[0], common) + np.einsum("ij,ij->i", f[1], distinct)
-        c = self._rest_of(state)
-        seen = types.others * G
-        u = own * a - np.einsum("ij,ji->i", seen, b)
-        # of the classes that neither is class n nor the output's own, hence three terms
-        through = G @ (types.size[:, None] * b) - np.diag(G)[:, None] * b - G * np.diag(b)
-        v = G * a - own[:, None] * b - through
-        w = -own * c - seen @ c
-        logits = np.concatenate([u[:, None], v + self._log_others, (w + self._log_rest)[:, None]], axis=1)
-        total = logsumexp(logits, axis=1)
-        other, rest = np.exp(v - total[:, None]), np.exp(w - total)
-        return Errors((types.others * other).sum(axis=1) + types.rest * rest, other, rest), common, distinct
+    def rows(self, state: State, f: Pair) -> Rows:
+        """The common tokens' rows of Y, and what a class's distinct tokens have in common with its own fbar."""
+        types, a, b = self.types, state.a[:, None], state.b
+        common, distinct, c = state.common / a, state.distinct / a, self._rest_of(state)
+        # what all classes took off an output, but not the class whose output it is
+        lost = (types.size[:, None] * common).T.astype(b.dtype) @ b - (common * np.diag(b)[:, None]).T
+        alone = np.einsum("ij,ij->i", f[1], distinct)
+        return Rows((common * a).T - lost, -(types.size * c) @ common, alone, c, distinct)
 
-    def coefficients(self, state: State, errors: Errors) -> tuple[Floats, Floats]:
-        """<y_k, e_n - alpha_n>: for k = n, shape (T,), and for other classes k by type, shape (T, T)."""
-        types, a, b = self.types, state.a, state.b
-        c, other = self._rest_of(state), errors.other
-        rest = types.rest * errors.rest[:, None] * c
-        through = (other * types.size) @ b.T - np.diag(other)[:, None] * b.T - other * np.diag(b)
-        own = a * errors.own + (types.others * b * other).sum(axis=1) + types.rest * c * errors.rest
-        return own, through + rest - other * a - errors.own[:, None] * b.T
+    def errors(self, state: State, f: Pair, rows: Rows) -> Errors:
+        """The errors, in the precision of b."""
+        types, alone, kind = self.types, rows.alone, state.b.dtype
+        u = np.einsum("ij,ji->i", f[0], rows.classes) + alone * state.a
+        w = f[0] @ rows.rest - alone * rows.c
+        v = f[0].astype(kind) @ rows.classes.astype(kind)
+        v -= alone[:, None].astype(kind) * state.b
+        top = np.maximum(np.maximum(u, w), v.max(axis=1))
+        v -= top[:, None].astype(kind)
+        other, rest = np.exp(v, out=v), np.exp(w - top)
+        other[self._single, self._single] = 0  # there is no other class of this type
+        seen = other @ types.size.astype(kind) - np.diag(other) + types.rest * rest
+        total = np.exp(u - top) + seen
+        other /= total[:, None].astype(kind)
+        return Errors(seen / total, other, rest / total)
+
+    def gradient(self, state: State, errors: Errors, rows: Rows) -> tuple[Floats, Pair]:
+        """<y_n, e_n - alpha_n>, shape (T,), and g on common and distinct tokens."""
+        types, other, kind = self.types, errors.other, state.b.dtype
+        alike = np.diag(other)
+        taken = np.einsum("ij,ij->i", other, types.size.astype(kind) * state.b) - alike * np.diag(state.b)
+        own = state.a * errors.own + taken + types.rest * errors.rest * rows.c
+        Y = rows.classes.T
+        common = (errors.own + alike)[:, None] * Y - other @ (types.size[:, None] * Y).astype(kind)
+        common -= types.rest * errors.rest[:, None] * rows.rest
+        return own, (common, own[:, None] * rows.distinct)
 
     def moves(self, state: State, f: Pair, own: Floats, g: Pair) -> tuple[Pair, Pair]:
         """What H gathers, f, and what g does to z, f∘(g - f f·g) of Eqn 4; on common and distinct tokens."""
         along = (f[0] * g[0]).sum(axis=1, keepdims=True) + (f[1] * g[1]).sum(axis=1, keepdims=True)
         return f, (f[0] * (g[0] - f[0] * along), f[1] * (g[1] - f[1] * along))
 
+    def pulls(self, state: State) -> tuple[Errors, Floats, Pair]:
+        """The errors, <y_n, e_n - alpha_n> of shape (T,), and g on common and distinct tokens."""
+        f = self.attention(state)
+        rows = self.rows(state, f)
+        errors = self.errors(state, f, rows)
+        return errors, *self.gradient(state, errors, rows)
+
+    def follows(self, state: State, own: Floats, g: Pair) -> tuple[Floats, ...]:
+        """d/dtau of a, H and z, as :class:`State` has them, under a class's own errors (T,) and g."""
+        learned, push = self.moves(state, self.attention(state), own, g)
+        gathered = (own[:, None] * learned[0], own[:, None] * learned[1])
+        return own, *gathered, self.ratio * self.types.asking @ push[0], self.ratio * push[1]
+
     def rhs(self, log_tau: float, packed: Floats) -> Floats:
         """d(state)/d(ln tau)."""
-        types, state = self.types, self.unpack(packed)
-        f = self.attention(state)
-        errors, common, distinct = self.errors(state, f)
-        own, C = self.coefficients(state, errors)
-        g = own[:, None] * common + (types.others * C) @ common, own[:, None] * distinct
-        learned, push = self.moves(state, f, errors.own, g)
-        change = (
-            errors.own,
-            np.where(types.others > 0, errors.other, 0.0),
-            errors.own[:, None] * learned[0],
-            errors.own[:, None] * learned[1],
-            self.ratio * types.asking @ push[0],
-            self.ratio * push[1],
-        )
-        return np.exp(log_tau) * np.concatenate([part.ravel() for part in change])
+        state = self.unpack(packed)
+        errors, _, g = self.pulls(state)
+        a, *others = self.follows(state, errors.own, g)
+        return np.exp(log_tau) * np.concatenate([part.ravel() for part in (a, errors.other, *others)])
 
     def path(self, taus: Floats) -> list[State]:
-        """The states at ascending taus > 0."""
-        begin, method = first_tau(taus), "LSODA" if self._cuts[-1] <= MOST_STIFF else "RK45"
+        """The states at ascending taus > 0, to seven digits."""
+        begin, method = first_tau(taus), "RK45" if self.is_large else "LSODA"
         states = integrated(
             self.rhs,
             np.log(begin),
@@ -177,6 +200,11 @@ class Law:
         )
         return [self.unpack(state) for state in states]
 
+    @property
+    def is_large(self) -> bool:
+        """Whether the state has more than :data:`MOST_STIFF` numbers."""
+        return bool(self._cuts[-1] > MOST_STIFF)
+
     def failed(self, log_tau: float) -> str:
         """Up to where it could be integrated."""
         return f"the law with lr_z/lr_y = {self.ratio:g} could be integrated up to lr_y t/K = {np.exp(log_tau):.3g}"
@@ -184,7 +212,9 @@ class Law:
     def _rest_of(self, state: State) -> Floats:
         """c (T,), what each output that is no class lost: y_k sums to 0."""
         types = self.types
-        return (state.a - (types.others * state.b).sum(axis=1)) / types.rest if types.rest else np.zeros_like(state.a)
+        if not types.rest:
+            return np.zeros_like(state.a)
+        return (state.a - (state.b @ types.size.astype(state.b.dtype) - np.diag(state.b))) / types.rest
 
 
 def first_tau(taus: Floats) -> float:

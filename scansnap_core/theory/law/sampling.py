@@ -24,7 +24,7 @@ from scansnap_core.data.checks import SUM_TOLERANCE
 from scansnap_core.rules import check_numbers, check_seq_len, shown
 from scansnap_core.theory.law.counts import Counts
 from scansnap_core.theory.law.first_order import FirstOrder
-from scansnap_core.theory.law.memory import Errors, Law, Pair, State
+from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State
 from scansnap_core.theory.law.types import Types
 
 Floats = NDArray[np.float64]
@@ -134,10 +134,10 @@ class SampledLaw(Law):
         f = np.hstack(super().attention(state))
         return self._split(self._mean(FirstOrder(self._probs, f), f))
 
-    def errors(self, state: State, f: Pair) -> tuple[Errors, Floats, Floats]:
+    def errors(self, state: State, f: Pair, rows: Rows) -> Errors:
         """Their means over samples. Half the variance of a logit comes to it, as long as it stays below the class's."""
-        types, (at_mean, common, distinct) = self.types, super().errors(state, f)
-        variance = self._share_s * self._variance(state, common, distinct)
+        types, at_mean = self.types, super().errors(state, f, rows)
+        variance = self._share_s * self._variance(state, state.common / state.a[:, None], rows.distinct)
         with np.errstate(divide="ignore"):
             below = np.clip(np.log((1 - at_mean.own[:, None]) / at_mean.other), 0.0, HUGE)
         spread = np.sqrt(np.maximum(variance, TINY))
@@ -145,7 +145,7 @@ class SampledLaw(Law):
         other = at_mean.other * np.exp(np.maximum(up, 0.0))
         total = 1 + _sum(types.others * (other - at_mean.other))
         other, rest = other / total, at_mean.rest / total[:, 0]
-        return Errors((types.others * other).sum(axis=1) + types.rest * rest, other, rest), common, distinct
+        return Errors((types.others * other).sum(axis=1) + types.rest * rest, other, rest)
 
     def _variance(self, state: State, common: Floats, distinct: Floats) -> Floats:
         """(T - 1) Var over samples of class i of the logit of another class, of type k, less its own; shape (T, T)."""

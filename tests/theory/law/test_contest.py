@@ -62,9 +62,11 @@ def test_all_that_take_part_speak_of_the_same_tokens_and_times() -> None:
         assert np.abs(idealised[:, query, columns] / z - 1).min() > 0.5
 
 
-def test_the_record_rests_on_predictions_that_nobody_touched_since() -> None:
-    first, then = (json.loads(xr.load_dataset(path, engine="h5netcdf").source) for path in RECORDS)
-    assert hashlib.sha256(RECORDS[0].read_bytes()).hexdigest() == then["foretold_sha256"]
+@pytest.mark.parametrize("name", ["contest", "contest_sgd"])
+def test_the_record_rests_on_predictions_that_nobody_touched_since(name: str) -> None:
+    paths = [RECORDS[0].with_name(f"{name}_foretold.nc"), RECORDS[0].with_name(f"{name}.nc")]
+    first, then = (json.loads(xr.load_dataset(path, engine="h5netcdf").source) for path in paths)
+    assert hashlib.sha256(paths[0].read_bytes()).hexdigest() == then["foretold_sha256"]
     assert datetime.fromisoformat(first["written"]) < datetime.fromisoformat(then["written"])
 
 
@@ -75,3 +77,25 @@ def test_the_record_is_about_the_systems_of_its_seed() -> None:
     assert foretold.vocab_size.values.tolist() == [each.vocab_size for each in systems]
     assert foretold.num_queries.values.tolist() == [len(each.compact.queries) for each in systems]
     assert foretold.lambda_1.values == pytest.approx([float(each.eigenvalues[0]) for each in systems], rel=1e-6, abs=0)
+
+
+def test_a_finite_length_and_momentum_are_asked_on_the_same_clock() -> None:
+    classes = contest.systems(5, 4)[3]
+    plain, short, heavy = (
+        contest.law(classes, 0.1, [3.0, 30.0], lr_y=lr_y, **how)
+        for lr_y, how in ((0.5, {}), (0.5, {"seq_len": 64}), (1e-4, {"momentum": 0.9}))
+    )
+    assert contest.law(classes, 0.1, [3.0, 30.0]) == pytest.approx(plain, rel=1e-5, abs=0)
+    assert np.abs(short / plain - 1).min() > 0.02
+    assert heavy == pytest.approx(plain, rel=0.01, abs=0)  # so small a rate has no inertia
+    assert contest.steps(classes, [3.0], lr_y=0.05, momentum=0.9) == pytest.approx([6 * classes.num_classes])
+
+
+def test_what_was_foretold_of_sgd_is_what_the_law_says() -> None:
+    foretold = xr.load_dataset(RECORDS[0].with_name("contest_sgd_foretold.nc"), engine="h5netcdf")
+    source = json.loads(foretold.source)
+    classes = contest.systems(source["seed"], foretold.sizes["system"])[1]
+    again = contest.law(classes, 0.1, foretold.tau.values, lr_y=source["lr_y"], seq_len=64)
+    kept = foretold.law.sel(arm="T = 64", ratio=0.1)
+    assert again == pytest.approx(kept.isel(system=1).values, rel=1e-4, abs=0)
+    assert np.abs(again / kept.isel(system=2).values - 1).min() > 1e-3

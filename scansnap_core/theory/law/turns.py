@@ -1,0 +1,140 @@
+"""The law of many unlike classes, in turns: long steps of the decoder, and attention's own short ones inside them.
+
+The decoder's errors are as many as pairs of classes, and change slowly. Attention and what was learned with it are few
+numbers, but stiff where memory holds many classes of one query. So over a long step the rates that errors set are
+polynomials: through the nodes behind it to foretell its end, as Adams and Bashforth do, and through its end too to
+correct that, as Adams and Moulton do. Under them attention and memory are integrated as they are.
+
+Clock: x = ln(1 + tau), in which powers of tau at first and of ln tau later are smooth alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scansnap_core.theory.integrating import IntegrationFailed, integrated
+from scansnap_core.theory.law.memory import Law, State, first_tau
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+NODES = 4
+"""Behind a step, its begin included."""
+FORETOLD = 3e-3
+"""How far foretold and corrected may be apart, of the largest value each. A corrected one errs some ten times less."""
+RTOL, ATOL = 1e-5, 1e-14
+"""Of attention's short steps."""
+GENTLE, SHRINK, GROW = 0.8, 0.3, 2.0
+SHORTEST = 1e-9
+
+
+class Node(NamedTuple):
+    """Rates per unit of x at one x: own error, own pull and g of other rows in one row; errors of pairs of types."""
+
+    x: float
+    few: Floats
+    pairs: Singles
+
+
+def path(law: Law, taus: Floats) -> Iterator[State]:
+    """The states at ascending taus > 0, b in single precision; z within about a thousandth of its largest value.
+
+    Raises
+    ------
+    ~scansnap_core.IntegrationFailed
+        Steps became too short, or attention can't be integrated.
+    """
+    goals, begin = list(np.log1p(taus)), first_tau(taus)
+    state = law.unpack(law.start(begin))
+    state = state._replace(b=state.b.astype(np.float32))
+    x = step = float(np.log1p(begin))
+    nodes = [_node(law, x, state)]
+    while goals:
+        end = min(x + step, goals[-1])
+        guess = _moved(law, state, nodes, x, end)
+        through = [*nodes, _node(law, end, guess)]
+        corrected = _moved(law, state, through, x, end)
+        apart = _apart(guess, corrected)
+        fits = GENTLE * (FORETOLD / max(apart, 1e-99)) ** (1 / len(through))
+        step = (end - x) * min(GROW, max(SHRINK, fits))
+        if apart <= FORETOLD:
+            while goals and goals[0] < end:
+                yield _moved(law, state, through, x, goals.pop(0))
+            if goals and goals[0] == end:
+                goals.pop(0)
+                yield corrected
+            x, state = end, corrected
+            nodes = [*nodes[1 - NODES :], _node(law, x, state)]
+        elif not step > SHORTEST:
+            raise IntegrationFailed(
+                f"{law.failed(_log_tau(x))} only: its steps become too short; ask for earlier times"
+            )
+
+
+def _node(law: Law, x: float, state: State) -> Node:
+    errors, own, g = law.pulls(state)
+    others = g[0] - own[:, None] * state.common / state.a[:, None]
+    pace = float(np.exp(x))  # dtau/dx
+    return Node(x, pace * np.concatenate([errors.own, own, others.ravel()]), (pace * errors.other).astype(np.float32))
+
+
+def _moved(law: Law, state: State, nodes: Sequence[Node], begin: float, end: float) -> State:
+    """The state at x = end, under rates that are the polynomial through the nodes."""
+    at = np.array([node.x for node in nodes]) - begin
+    others = [np.delete(at, i) for i in range(len(at))]
+    bases = [np.atleast_1d(np.poly(other)) / np.prod(x - other) for x, other in zip(at, others, strict=True)]
+    b = state.b.copy()
+    for basis, node in zip(bases, nodes, strict=True):
+        b += np.float32(np.polyval(np.polyint(basis), end - begin)) * node.pairs
+    rates = np.stack(bases, axis=1) @ np.stack([node.few for node in nodes])
+    return _under(law, state, rates, begin, end)._replace(b=b)
+
+
+def _under(law: Law, state: State, rates: Floats, begin: float, end: float) -> State:
+    """Attention and memory at x = end; ``rates`` are the coefficients in x - begin, the highest power first."""
+    T, C = state.common.shape
+    parts = (state.a, state.common, state.distinct, state.z_common, state.z_distinct)
+    cuts = np.cumsum([part.size for part in parts])[:-1]
+    powers = np.arange(len(rates))[::-1]
+
+    def unpacked(packed: Floats) -> State:
+        a, *rest = (new.reshape(old.shape) for new, old in zip(np.split(packed, cuts), parts, strict=True))
+        return state._replace(a=a, common=rest[0], distinct=rest[1], z_common=rest[2], z_distinct=rest[3])
+
+    def rhs(x: float, packed: Floats) -> Floats:
+        now, rate, pace = unpacked(packed), (x - begin) ** powers @ rates / np.exp(x), np.exp(x)
+        own, along, others = rate[:T], rate[T : 2 * T, None], rate[2 * T :].reshape(T, C)
+        g = along * now.common / now.a[:, None] + others, along * now.distinct / now.a[:, None]
+        return pace * np.concatenate([part.ravel() for part in law.follows(now, own, g)])
+
+    start = np.concatenate([part.ravel() for part in parts])
+    (packed,) = integrated(
+        rhs,
+        begin,
+        np.array([end]),
+        start,
+        failed=lambda x: law.failed(_log_tau(x)),
+        method="RK45",
+        rtol=RTOL,
+        atol=ATOL,
+        first_step=end - begin,
+    )
+    return unpacked(packed)
+
+
+def _log_tau(x: float) -> float:
+    return float(np.log(np.expm1(x)))
+
+
+def _apart(one: State, other: State) -> float:
+    """The largest distance of z, over the largest value of its kind, and of a, over its own."""
+    found = [np.abs(one.a / other.a - 1).max()]
+    for guess, corrected in ((one.z_common, other.z_common), (one.z_distinct, other.z_distinct)):
+        largest = np.abs(corrected).max(initial=0.0)
+        if largest:
+            found.append(np.abs(guess - corrected).max() / largest)
+    return float(max(found))

@@ -1,0 +1,82 @@
+"""The law in turns: against the law integrated as it is, and how seldom it asks the decoder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scansnap_core as ss
+from scansnap_core.theory import gallery
+from scansnap_core.theory.integrating import IntegrationFailed
+from scansnap_core.theory.law import Law, State, contest, memory, turns, types_of
+from scansnap_core.theory.law.sampling import SampledLaw
+
+TAUS = np.array([0.01, 2.0, 30.0, 31.0, 500.0])
+SYSTEMS = {
+    "as in the contest": contest.systems(11, 1)[0],
+    "unequal": contest.systems(11, 2)[1],
+    "random": gallery.random_classes(10, np.random.default_rng(4)),
+    "some alike": ss.syn_medium(3),
+    "no other output": ss.SequenceClasses([[0.5, 0.5, 0], [0.2, 0.3, 0.5], [0.6, 0, 0.4]], query_of=[0, 0, 1]),
+}
+
+
+def distance(law: Law) -> float:
+    """Of z at any of the times, over its largest value then; common and distinct tokens each."""
+    found = 0.0
+    for turned, exact in zip(turns.path(law, TAUS), law.path(TAUS), strict=True):
+        for name in ("z_common", "z_distinct"):
+            one, other = getattr(turned, name), getattr(exact, name)
+            if other.any():
+                found = max(found, np.abs(one - other).max() / np.abs(other).max())
+    return found
+
+
+@pytest.mark.parametrize("ratio", [0.01, 3.0])
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_they_lead_where_the_law_goes(name: str, ratio: float) -> None:
+    assert distance(Law(types_of(SYSTEMS[name]), ratio)) < 1e-3
+
+
+def test_so_they_do_at_a_finite_length() -> None:
+    law = SampledLaw(types_of(SYSTEMS["unequal"]), 1.0, 256)
+    assert distance(law) < 1e-3
+
+
+def test_steps_as_long_as_they_like_lead_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "FORETOLD", 0.3)
+    assert distance(Law(types_of(SYSTEMS["unequal"]), 1.0)) > 2e-3
+
+
+def test_the_decoder_is_asked_seldom_where_attention_is_stiff(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    pulls = Law.pulls
+
+    def counted(self: Law, state: State) -> Any:
+        asked.append(float(state.a[0]))
+        return pulls(self, state)
+
+    monkeypatch.setattr(Law, "pulls", counted)
+    law = Law(types_of(SYSTEMS["unequal"]), 10.0)
+    list(turns.path(law, TAUS[-1:]))
+    few = len(asked)
+    law.path(TAUS[-1:])
+    assert 4 * few < len(asked) - few
+
+
+def test_predict_takes_turns_where_there_are_many_unlike_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    classes = contest.systems(11, 2)[1]
+    exact = ss.predict(classes, 1, 0.1, [1e3]).Z.values
+    monkeypatch.setattr(memory, "MOST_STIFF", 10)
+    turned = ss.predict(classes, 1, 0.1, [0.0, 1e3]).Z.values[1]
+    assert turned == pytest.approx(exact[0], rel=1e-2, abs=1e-3 * np.abs(exact).max())
+    assert (turned != exact[0]).any()
+    with pytest.raises(ss.BadInput, match="unlike"):
+        ss.predict(classes, 1, 0.1, [1e3], optimizer="momentum")
+
+
+def test_too_fast_is_an_error_that_says_how_far_it_went() -> None:
+    with pytest.raises(IntegrationFailed, match=r"could be integrated up to lr_y t/K = .* only: "):
+        list(turns.path(Law(types_of(SYSTEMS["unequal"]), 1e300), TAUS))
