@@ -38,7 +38,7 @@ def one_formula(pull):
 # %% hide
 def regimes(half):
     """The bounds of the three regimes; with eta = e^u - 1, (1 - rho) b = u. half: of eta² in eta - ln(1 + eta)."""
-    eta, b, c, base = sp.exp(u_) - 1, *sp.symbols("b c", positive=True), closed.Lambda
+    (b, c), eta, base = sp.symbols("b c", positive=True), sp.exp(u_) - 1, closed.Lambda
     leading = (M - K) * c_ * (sp.Symbol("h") - c_ / 2)  # h = eta/(1 - rho)
     return all_of(
         before=sp.expand(base - leading - K * b_**2 / 2 + (M - K) * c_ * (sp.Symbol("h") - b_)) == 0,

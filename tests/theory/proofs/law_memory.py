@@ -51,7 +51,7 @@ def constants(turns):
     inside = sp.And(*[sp.And(each >= low, each <= low + width) for each in (one, two, mean)])
     y_c, y_j, y_i, k = sp.symbols("y_c y_j y_i k", real=True)
     p, grown, size = sp.symbols("p e f", positive=True)
-    a, b, c, share = *sp.symbols("a b c", positive=True), sp.Symbol("pi", nonnegative=True)
+    (a, b, c), share = sp.symbols("a b c", positive=True), sp.Symbol("pi", nonnegative=True)
     outputs = a >= (K - 1) * b + (M - K) * c, b >= c, K >= 2, M > K, share <= 1
     kernel = a - M * (1 - share) * c
     return all_of(
