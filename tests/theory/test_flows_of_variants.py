@@ -89,9 +89,9 @@ def test_a_flow_goes_on_from_a_run_of_heads() -> None:
         assert (path[part].isel(recorded=0).values == run[part].isel(seed=0, rate=0, recorded=-1).values).all()
 
 
-def half(batch: Any, Z: torch.Tensor) -> torch.Tensor:
-    """Half as long for the second class."""
-    return plain_inputs(batch, Z) * torch.tensor([[1.0], [0.5], [0.9]], dtype=torch.float64)
+def uneven(batch: Any, Z: torch.Tensor) -> torch.Tensor:
+    """Of three lengths."""
+    return plain_inputs(batch, Z) * torch.tensor([[1.0], [1.5], [0.9]], dtype=torch.float64)
 
 
 @pytest.mark.parametrize("make", MAKES)
@@ -112,8 +112,8 @@ def test_models_without_a_flow_are_refused(make: type[flows.TrueFlow], model: An
 
 def test_26_and_10_are_for_inputs_of_length_1() -> None:
     classes = overlapping_classes()
-    assert flows.TrueFlow(classes, LR_Y, LR_Z, model=Variant(half)).inputs(np.zeros((2, 8))).shape == (3, 8)
+    assert flows.TrueFlow(classes, LR_Y, LR_Z, model=Variant(uneven)).inputs(np.zeros((2, 8))).shape == (3, 8)
     for make in (flows.ModifiedFlow, flows.IdealisedFlow):
-        with pytest.raises(BadInput, match=r"a model whose decoder reads inputs of length 0\.5 for the"):
-            make(classes, LR_Y, LR_Z, model=Variant(half))
-    assert variant_of(Variant(half)) is not None
+        with pytest.raises(BadInput, match=r"a model whose decoder reads inputs of length 1\.5 for the"):
+            make(classes, LR_Y, LR_Z, model=Variant(uneven))
+    assert variant_of(Variant(uneven)) is not None
