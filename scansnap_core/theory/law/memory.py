@@ -202,7 +202,7 @@ class Law:
 
     @property
     def is_large(self) -> bool:
-        """Whether the state has more than :data:`MOST_STIFF` numbers."""
+        """Whether the state has more than ``MOST_STIFF`` numbers."""
         return bool(self._cuts[-1] > MOST_STIFF)
 
     def failed(self, log_tau: float) -> str:
