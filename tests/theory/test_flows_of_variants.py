@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -89,9 +90,9 @@ def test_a_flow_goes_on_from_a_run_of_heads() -> None:
         assert (path[part].isel(recorded=0).values == run[part].isel(seed=0, rate=0, recorded=-1).values).all()
 
 
-def uneven(batch: Any, Z: torch.Tensor) -> torch.Tensor:
-    """Of three lengths."""
-    return plain_inputs(batch, Z) * torch.tensor([[1.0], [1.5], [0.9]], dtype=torch.float64)
+def uneven(*lengths: float) -> Variant:
+    """A model whose decoder reads inputs of these lengths."""
+    return Variant(lambda batch, Z: plain_inputs(batch, Z) * torch.tensor(lengths, dtype=torch.float64)[:, None])
 
 
 @pytest.mark.parametrize("make", MAKES)
@@ -110,10 +111,13 @@ def test_models_without_a_flow_are_refused(make: type[flows.TrueFlow], model: An
         make(overlapping_classes(), LR_Y, LR_Z, model=model)
 
 
-def test_26_and_10_are_for_inputs_of_length_1() -> None:
-    classes = overlapping_classes()
-    assert flows.TrueFlow(classes, LR_Y, LR_Z, model=Variant(uneven)).inputs(np.zeros((2, 8))).shape == (3, 8)
+@pytest.mark.parametrize(("lengths", "farthest"), [((1.0, 1.5, 0.9), "1.5"), ((1.2, 0.5, 0.9), "0.5")])
+def test_26_and_10_are_for_inputs_of_length_1(lengths: tuple[float, ...], farthest: str) -> None:
+    classes, model = overlapping_classes(), uneven(*lengths)
+    assert flows.TrueFlow(classes, LR_Y, LR_Z, model=model).inputs(np.zeros((2, 8))).shape == (3, 8)
     for make in (flows.ModifiedFlow, flows.IdealisedFlow):
-        with pytest.raises(BadInput, match=r"a model whose decoder reads inputs of length 1\.5 for the"):
-            make(classes, LR_Y, LR_Z, model=Variant(uneven))
-    assert variant_of(Variant(uneven)) is not None
+        with pytest.raises(
+            BadInput, match=f"a model whose decoder reads inputs of length {re.escape(farthest)} for the"
+        ):
+            make(classes, LR_Y, LR_Z, model=model)
+    assert variant_of(model) is not None
