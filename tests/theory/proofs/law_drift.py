@@ -60,7 +60,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         K - 1,
         "$1 + (K-1)\\rho$, one class too many",
         "every $K \\ge 2$, $M > K$, $\\rho \\in (0, 1)$ and time",
-        "the solution above; comparison of integrals, as on this page",
+        "the solution above; comparison of integrals and the last sum, as on this page",
     ),
     (
         "The bounds of the three regimes",
