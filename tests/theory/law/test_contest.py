@@ -88,7 +88,8 @@ def test_a_finite_length_and_momentum_are_asked_on_the_same_clock() -> None:
     assert contest.law(classes, 0.1, [3.0, 30.0]) == pytest.approx(plain, rel=1e-5, abs=0)
     assert np.abs(short / plain - 1).min() > 0.02
     assert heavy == pytest.approx(plain, rel=0.01, abs=0)  # so small a rate has no inertia
-    assert contest.steps(classes, [3.0], lr_y=0.05, momentum=0.9) == pytest.approx([6 * classes.num_classes], rel=1e-6, abs=0)
+    steps = contest.steps(classes, [3.0], lr_y=0.05, momentum=0.9)
+    assert steps == pytest.approx([6 * classes.num_classes], rel=1e-6, abs=0)
 
 
 def test_what_was_foretold_of_sgd_is_what_the_law_says() -> None:
