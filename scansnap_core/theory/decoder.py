@@ -30,7 +30,7 @@ def zeta(num_classes: int, vocab_size: int) -> Floats:
     """zeta_n = M/(M - 1) (e_n - 1/M) for every class n as rows, shape (K, K + 1), or (K, K) where K = M (App. D.1)."""
     checked_size("num_classes", num_classes)
     check_places("zeta", num_classes**2)
-    return _zeta_of(num_classes, vocab_size).copy()
+    return _zeta_of(num_classes, checked_size("vocab_size", vocab_size)).copy()
 
 
 @lru_cache(maxsize=8)

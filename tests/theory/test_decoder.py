@@ -182,3 +182,9 @@ def test_overlaps_are_their_transpose_but_for_rounding() -> None:
         decoder.Decoder(np.array([[0.0, off], [0.0, 0.0]]), 9, LR, modified=True)
     with pytest.raises(BadInput, match="isn't its transpose"):
         decoder.Decoder(np.array([[0.0, 2 * off * 1.001], [0.0, 0.0]]), 9, LR, modified=True)
+
+
+@pytest.mark.parametrize("vocab_size", [[9], np.array([9]), "9", None, np.nan])
+def test_zeta_is_of_one_vocabulary(vocab_size: Any) -> None:
+    with pytest.raises(BadInput, match=r"vocab_size = .*: an integer"):
+        decoder.zeta(3, vocab_size)

@@ -1,7 +1,8 @@
 """Scanning and drift in one formula, with its error: the decoder at rest before other classes' outputs matter.
 
 In the evidence a the odds of another class's output are e^(rho a), but for what the others already took. So
-b ≈ (e^(rho a) - 1)/(rho M) and Lambda ≈ a (b - a/2M), and nothing else is needed from the first step to the crossing.
+b ≈ (e^(rho a) - 1)/(rho M) and Lambda ≈ a (b - a/2M), from the first step on, as long as
+(K - 1) e^(rho a) << M and (1 + (K - 2) rho) (e^(rho a) - 1) << rho M, which ends before the crossing.
 
 Clock: a = ∫ (1 - alpha_nn) dtau, tau = eta_Y t/K with t in steps of batch size 1.
 """
@@ -71,7 +72,7 @@ def turning_length(
 ) -> tuple[Floats, Floats]:
     """T* of :func:`scansnap_core.theory.law.phases.turning_length` by the one formula, and the error of T* - 1.
 
-    T* - 1 = |tilt| M a/(2 (K - 1) (e^(rho a) - 1 - rho a/2)), from the first step to the crossing.
+    T* - 1 = |tilt| M a/(2 (K - 1) (e^(rho a) - 1 - rho a/2)), as long as Lambda is the formula's.
 
     Parameters
     ----------
