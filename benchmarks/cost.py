@@ -58,7 +58,7 @@ class Point(NamedTuple):
 def on_supports(axis: str, size: int, classes: SequenceClasses, updates: int) -> Point:
     """The true flow on supports."""
     run = SupportRun(classes, LR_Y, LR_Z)
-    return Point("supports", axis, size, run.train, updates, run.operations)
+    return Point("supports", axis, size, run.advance, updates, run.operations)
 
 
 def dense(axis: str, size: int, classes: SequenceClasses, updates: int) -> Point:
