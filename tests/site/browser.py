@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response, ViewportSize, sync_playwright
 
 from printing.chromium import find_browser
 
@@ -26,13 +26,26 @@ FLAGS = (
     "--disable-sync",
     f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {HOST}",  # what asks for another host is refused, and recorded
 )
-WIDE, NARROW = 1400, 390
+WIDE: ViewportSize = {"width": 1400, "height": 900}
+NARROW: ViewportSize = {"width": 390, "height": 844}
 # The window reports a change to its listeners in the order in which they came, so the theme's script has answered it.
 LISTEN_FOR_COLOURS = """() => {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   window.recoloured = new Promise(done => dark.addEventListener('change', done, { once: true }));
 }"""
+# What a document begins with: colours that change at once, and nothing that the tab has kept of another one.
+BEFORE_ITS_SCRIPTS = """
+const still = new CSSStyleSheet();
+still.replaceSync('* { transition: none !important }');
+document.adoptedStyleSheets = [still];
+sessionStorage.clear();"""
 DETECTORS = Path(__file__).with_name("detectors.js").read_text(encoding="utf8").strip()
+LOOK = f"""async names => {{
+  const detectors = {DETECTORS};
+  const found = [];
+  for (const name of names) found.push(...await detectors[name]());
+  return found;
+}}"""
 
 
 def browser_or_skip() -> str:
@@ -57,42 +70,53 @@ def open_browser(path: str) -> Iterator[BrowserContext]:
             browser.close()
 
 
-def faults(browser: BrowserContext, url: str) -> list[str]:
-    """Load a page once and look at it wide and light, then narrow and dark: all that is wrong with it."""
+@contextmanager
+def open_tab(browser: BrowserContext) -> Iterator[Page]:
+    """A tab in which `faults` looks at one page after another: one process compiles what they share once."""
+    tab = browser.new_page()
+    tab.add_init_script(BEFORE_ITS_SCRIPTS)
+    try:
+        yield tab
+    finally:
+        tab.close()
+
+
+def faults(page: Page, url: str) -> list[str]:
+    """Load an address once and look at it wide and light, then narrow and dark: all that is wrong with it.
+
+    What stands around the article is looked at wide and dark too: a narrow window hides the sidebars.
+    """
     found: list[str] = []
-    page = browser.new_page()
 
     def look(*detectors: str) -> None:
-        for detector in detectors:
-            found.extend(page.evaluate(f"{DETECTORS}.{detector}()"))
+        found.extend(page.evaluate(LOOK, list(detectors)))
 
-    def turn(width: int, height: int, colours: Literal["light", "dark"]) -> None:
-        page.set_viewport_size({"width": width, "height": height})
+    def turn(window: ViewportSize, colours: Literal["light", "dark"]) -> None:
         page.evaluate(LISTEN_FOR_COLOURS)
         page.emulate_media(color_scheme=colours)
+        page.set_viewport_size(window)
         page.evaluate("() => recoloured")
 
-    try:
-        record_events(page, found)
-        page.set_viewport_size({"width": WIDE, "height": 900})
+    with record_events(page, found):
+        page.set_viewport_size(WIDE)
         page.emulate_media(color_scheme="light")
         page.goto(url, wait_until="load")
-        page.add_style_tag(content="* { transition: none !important }")
         page.evaluate("async () => { await window.MathJax?.startup?.promise; await document.fonts.ready; }")
         look("texErrors", "imagesWithoutAlt", "overflow", "faintText")
-        turn(NARROW, 844, "dark")
+        turn(NARROW, "dark")
         look("overflow", "notDark", "faintText")
         page.evaluate(AXE_SCRIPT)
-        look("flatten", "axeWhole", "axeAround")
-        turn(WIDE, 900, "light")
+        look("strictLinks", "flatten", "axeWhole", "axeContrastAround")
+        page.set_viewport_size(WIDE)
+        look("axeContrastAround")
+        turn(WIDE, "light")
         look("axeAround")
-    finally:
-        page.close()
     return found
 
 
-def record_events(page: Page, found: list[str]) -> None:
-    """Record requests off the machine, failed requests, console messages and script errors from now on."""
+@contextmanager
+def record_events(page: Page, found: list[str]) -> Iterator[None]:
+    """Record requests off the machine, failed requests, console messages and script errors meanwhile."""
 
     def request(request: Request) -> None:
         address = urlsplit(request.url)
@@ -107,8 +131,17 @@ def record_events(page: Page, found: list[str]) -> None:
         if message.type in ("error", "warning"):
             found.append(f"console {message.type}: {message.text}")
 
-    page.on("request", request)
-    page.on("response", response)
-    page.on("requestfailed", lambda request: found.append(f"request failed: {request.url}"))
-    page.on("console", console)
-    page.on("pageerror", lambda error: found.append(f"script error: {error}"))
+    recorders: dict[str, Callable[[Any], None]] = {
+        "request": request,
+        "response": response,
+        "requestfailed": lambda request: found.append(f"request failed: {request.url}"),
+        "console": console,
+        "pageerror": lambda error: found.append(f"script error: {error}"),
+    }
+    for event, recorder in recorders.items():
+        page.on(event, recorder)
+    try:
+        yield
+    finally:
+        for event, recorder in recorders.items():
+            page.remove_listener(event, recorder)

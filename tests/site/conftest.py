@@ -22,6 +22,13 @@ ROOT = Path(__file__).parents[2]
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # a connection serves many requests
+
+    def end_headers(self) -> None:
+        """What all pages load is asked for once: nothing of the site changes any more."""
+        self.send_header("Cache-Control", "max-age=3600")
+        super().end_headers()
+
     def log_message(self, format: str, *args: object) -> None:
         """Leave the test's output alone."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, Page
 from pybtex.database import parse_string
 
 from scansnap_core.book.errata import errata_json, read_errata
@@ -18,7 +18,7 @@ from scansnap_core.book.stored import read_stored
 from scansnap_core.ledger import read_pages, statements
 from scansnap_core.theory.formulas import FORMULAS, SYMBOLS
 from tests.site.book import ROOT, documents
-from tests.site.browser import faults
+from tests.site.browser import faults, open_tab
 
 STATEMENTS = statements(read_pages(ROOT))
 
@@ -157,17 +157,23 @@ def address(site: Path, served: str) -> str:
     return f"{served}/{site.name}"
 
 
+@pytest.fixture(scope="module")
+def tab(browser: BrowserContext) -> Iterator[Page]:
+    with open_tab(browser) as opened:
+        yield opened
+
+
 @pytest.mark.parametrize("document", documents())
-def test_page_is_sound(document: str, address: str, browser: BrowserContext) -> None:
-    assert faults(browser, f"{address}/{document}.html") == []
+def test_page_is_sound(document: str, address: str, tab: Page) -> None:
+    assert faults(tab, f"{address}/{document}.html") == []
 
 
-def test_pages_outside_the_contents_are_sound(site: Path, address: str, browser: BrowserContext) -> None:
+def test_pages_outside_the_contents_are_sound(site: Path, address: str, tab: Page) -> None:
     rest = sorted({str(page.relative_to(site)) for page in site.rglob("*.html") if "_static" not in page.parts})
     rest = [page for page in rest if page.removesuffix(".html") not in documents()]
     rest.remove("index.html")
     assert {"genindex.html", "search.html"} <= set(rest)
-    assert {page: found for page in rest if (found := faults(browser, f"{address}/{page}"))} == {}
+    assert {page: found for page in rest if (found := faults(tab, f"{address}/{page}"))} == {}
 
 
 def test_front_door_leads_to_the_home_page(address: str, browser: BrowserContext) -> None:
@@ -198,6 +204,16 @@ BAD_PAGES = {
     "axe-core, color-contrast (serious) in a window of 390": (
         '</article><p style="color: #777; background: #888">faint</p><article>'
     ),
+    "axe-core, color-contrast (serious) in a window of 1400": (
+        "</article><style>@media (width > 1000px) and (prefers-color-scheme: dark) { b { color: #222 } }</style>"
+        "<p><b>faint where it is dark and wide</b></p><article>"
+    ),
+    "axe-core, link-in-text-block (serious) in a window of 390": (
+        '<p>Words around <a href="#" style="color: #fff; text-decoration: none">a link</a> of nearly their colour</p>'
+    ),
+    "axe-core, link-in-text-block (serious) in a window of 1400": (
+        '</article><p>Words around <a href="#" style="color: #111; text-decoration: none">a link</a></p><article>'
+    ),
     "axe-core, heading-order (moderate) in a window of 390": "<h4>Too deep</h4>",
     "axe-core, empty-table-header (minor)": "<table><tr><th></th><th>x</th></tr><tr><td>1</td><td>2</td></tr></table>",
     "axe-core, scrollable-region-focusable (serious) in a window of 390": (
@@ -216,14 +232,14 @@ PAGE = """<!doctype html><html lang="en"><title>A page</title><link rel="icon" h
 
 
 @pytest.fixture
-def found_on(site: Path, served: str, browser: BrowserContext) -> Callable[[str], list[str]]:
+def found_on(site: Path, served: str, tab: Page) -> Callable[[str], list[str]]:
     """The faults of a page with a given body, which lies beside the site."""
 
     def find(body: str) -> list[str]:
         page = PAGE.replace("BODY", body).replace("MATHJAX/", f"{site.name}/_static/mathjax/")
         name = f"{uuid4()}.html"  # an address of its own, since the browser keeps a cache
         (site.parent / name).write_text(page, encoding="utf8")
-        return faults(browser, f"{served}/{name}")
+        return faults(tab, f"{served}/{name}")
 
     return find
 
