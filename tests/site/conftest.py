@@ -6,14 +6,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from threading import Thread
 
 import pytest
 from filelock import FileLock
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Error, Page
 
 from tests.site.browser import HOST, browser_or_skip, open_browser
 from tests.site.lab_page import wait_for_picture, write_page
@@ -70,26 +72,57 @@ def lab_address(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write_page(tmp_path_factory.mktemp("lab"), "", "K=4&rho=0.05")
 
 
-@pytest.fixture
-def page(browser: BrowserContext) -> Iterator[Page]:
-    """A page on which no script may fail."""
-    page = browser.new_page()
+@contextmanager
+def no_script_fails(page: Page) -> Iterator[None]:
     errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    page.close()
+
+    def note(error: Error) -> None:
+        errors.append(str(error))
+
+    page.on("pageerror", note)
+    yield
+    page.evaluate("0")  # what was said before the answer has arrived with it
+    page.remove_listener("pageerror", note)
     assert errors == []
 
 
 @pytest.fixture
-def show(page: Page, lab_address: str) -> Callable[..., Page]:
+def page(browser: BrowserContext) -> Iterator[Page]:
+    """A new tab, in which no script may fail."""
+    opened = browser.new_page()
+    try:
+        with no_script_fails(opened):
+            yield opened
+    finally:
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def shared_tab(browser: BrowserContext) -> Iterator[Page]:
+    tab = browser.new_page()
+    yield tab
+    tab.close()
+
+
+@pytest.fixture
+def tab(shared_tab: Page) -> Iterator[Page]:
+    """The tab in which a file's tests load one page after another, for those that change nothing of the tab itself."""
+    with no_script_fails(shared_tab):
+        yield shared_tab
+
+
+VISITS = count()
+
+
+@pytest.fixture
+def show(lab_address: str, request: pytest.FixtureRequest) -> Callable[..., Page]:
     """Loads the labs anew at a setting's address and waits for the first one's whole picture."""
-    visits = iter(range(100))
 
     def load(setting: str, script: str | None = None) -> Page:
+        page: Page = request.getfixturevalue("page" if script else "tab")
         if script is not None:
             page.route("**/lab.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
-        page.goto(f"{lab_address}?{next(visits)}#{setting}")
+        page.goto(f"{lab_address}?{next(VISITS)}#{setting}")
         wait_for_picture(page)
         return page
 

@@ -74,8 +74,8 @@ def test_a_repaired_field_is_drawn(show: Callable[..., Page]) -> None:
     assert drawn(page)["moments"] == pytest.approx([2 * moment for moment in before["moments"]], rel=1e-12, abs=0)
 
 
-def test_the_address_names_the_setting(show: Callable[..., Page], page: Page) -> None:
-    show("")
+def test_the_address_names_the_setting(show: Callable[..., Page]) -> None:
+    page = show("")
     first(page, "[data-field=rho] [type=text]").fill("0.25")
     first(page, "[data-field=w] [type=text]").fill("2, 1")
     first(page, "[data-field=dyn] select").select_option("true")
@@ -195,9 +195,10 @@ def test_a_lab_plays_by_itself_only_where_motion_is_welcome(motion: Any, tmp_pat
     assert first(page, ".ss-lab-time button").inner_text() == ("Play" if motion == "reduce" else "Pause")
 
 
-def test_with_less_motion_time_jumps_from_moment_to_moment(page: Page, show: Callable[..., Page]) -> None:
+def test_with_less_motion_time_jumps_from_moment_to_moment(page: Page, lab_address: str) -> None:
     page.emulate_media(reduced_motion="reduce")
-    show("t=1")
+    page.goto(f"{lab_address}#t=1")
+    wait_for_picture(page)
     first(page, ".ss-lab-time button").click()
     scan = drawn(page)["moments"][0]
     shown = first(page, ".ss-lab-time output").inner_text()

@@ -19,18 +19,17 @@ def test_every_link_inside_the_site_leads_somewhere(site: Path) -> None:
     assert sum("#" in link for link in linked) > 300
 
 
-@pytest.mark.parametrize("document", documents())
-def test_links_made_by_scripts_lead_somewhere(document: str, site: Path, page: Page) -> None:
-    path = site / f"{document}.html"
-    if not read_page(path).has_lab:
-        return
-    page.goto(path.as_uri())
-    wait_for_picture(page)
-    page.locator(".ss-lab [data-field=M] [type=text] >> nth=0").fill("2000")
-    page.wait_for_function("document.querySelector('.ss-lab-link').getAttribute('href')?.includes('M=2000')")
-    links = page.evaluate("[...document.querySelectorAll('[href]')].map(e => e.getAttribute('href'))")
-    assert any(link.startswith("#") and "M=2000" in link for link in links)
-    assert [fault for link in links if (fault := fault_of(link, path))] == []
+def test_links_made_by_scripts_lead_somewhere(site: Path, page: Page) -> None:
+    with_lab = [path for document in documents() if read_page(path := site / f"{document}.html").has_lab]
+    assert site / "chapters/lab.html" in with_lab
+    for path in with_lab:
+        page.goto(path.as_uri())
+        wait_for_picture(page)
+        page.locator(".ss-lab [data-field=M] [type=text] >> nth=0").fill("2000")
+        page.wait_for_function("document.querySelector('.ss-lab-link').getAttribute('href')?.includes('M=2000')")
+        links = page.evaluate("[...document.querySelectorAll('[href]')].map(e => e.getAttribute('href'))")
+        assert any(link.startswith("#") and "M=2000" in link for link in links), path
+        assert [fault for link in links if (fault := fault_of(link, path))] == [], path
 
 
 BAD = {

@@ -158,29 +158,27 @@ def address(site: Path, served: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def tab(browser: BrowserContext) -> Iterator[Page]:
+def inspected(browser: BrowserContext) -> Iterator[Page]:
     with open_tab(browser) as opened:
         yield opened
 
 
 @pytest.mark.parametrize("document", documents())
-def test_page_is_sound(document: str, address: str, tab: Page) -> None:
-    assert faults(tab, f"{address}/{document}.html") == []
+def test_page_is_sound(document: str, address: str, inspected: Page) -> None:
+    assert faults(inspected, f"{address}/{document}.html") == []
 
 
-def test_pages_outside_the_contents_are_sound(site: Path, address: str, tab: Page) -> None:
+def test_pages_outside_the_contents_are_sound(site: Path, address: str, inspected: Page) -> None:
     rest = sorted({str(page.relative_to(site)) for page in site.rglob("*.html") if "_static" not in page.parts})
     rest = [page for page in rest if page.removesuffix(".html") not in documents()]
     rest.remove("index.html")
     assert {"genindex.html", "search.html"} <= set(rest)
-    assert {page: found for page in rest if (found := faults(tab, f"{address}/{page}"))} == {}
+    assert {page: found for page in rest if (found := faults(inspected, f"{address}/{page}"))} == {}
 
 
-def test_front_door_leads_to_the_home_page(address: str, browser: BrowserContext) -> None:
-    page = browser.new_page()
+def test_front_door_leads_to_the_home_page(address: str, page: Page) -> None:
     page.goto(f"{address}/index.html")
     page.wait_for_url("**/chapters/index.html")
-    page.close()
 
 
 MATHJAX = '<script src="MATHJAX/tex-mml-chtml.js" defer></script>'
@@ -232,14 +230,14 @@ PAGE = """<!doctype html><html lang="en"><title>A page</title><link rel="icon" h
 
 
 @pytest.fixture
-def found_on(site: Path, served: str, tab: Page) -> Callable[[str], list[str]]:
+def found_on(site: Path, served: str, inspected: Page) -> Callable[[str], list[str]]:
     """The faults of a page with a given body, which lies beside the site."""
 
     def find(body: str) -> list[str]:
         page = PAGE.replace("BODY", body).replace("MATHJAX/", f"{site.name}/_static/mathjax/")
         name = f"{uuid4()}.html"  # an address of its own, since the browser keeps a cache
         (site.parent / name).write_text(page, encoding="utf8")
-        return faults(tab, f"{served}/{name}")
+        return faults(inspected, f"{served}/{name}")
 
     return find
 

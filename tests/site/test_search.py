@@ -41,12 +41,12 @@ FIRST = 3  # results
 
 
 @pytest.fixture
-def ask(site: Path, page: Page) -> Callable[[str], list[str]]:
+def ask(site: Path, tab: Page) -> Callable[[str], list[str]]:
     """The addresses that a query leads to, best first."""
 
     def results(query: str) -> list[str]:
-        page.goto(f"{(site / 'search.html').as_uri()}?q={quote(query)}")
-        return page.evaluate("[...document.querySelectorAll('#ss-results a')].map(link => link.getAttribute('href'))")
+        tab.goto(f"{(site / 'search.html').as_uri()}?q={quote(query)}")
+        return tab.evaluate("[...document.querySelectorAll('#ss-results a')].map(link => link.getAttribute('href'))")
 
     return results
 
