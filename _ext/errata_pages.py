@@ -12,10 +12,11 @@ from docutils import nodes
 from ledger_pages import page_urls
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
+from stored_once import errata_in
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.citation import bibtex
-from scansnap_core.book.errata import anchor_of, errata_html, errata_json, read_errata
+from scansnap_core.book.errata import anchor_of, errata_html, errata_json
 from scansnap_core.book.errata_index import errata_index_html
 
 PAGE = "chapters/errata"
@@ -49,7 +50,7 @@ class ErratumRole(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Refuse a number that there isn't."""
         self.env.note_reread()
-        numbers = [erratum.number for erratum in read_errata(Path(self.env.srcdir))]
+        numbers = [erratum.number for erratum in errata_in(self.env.app)]
         if self.text not in numbers:
             raise BadInput(f"{self.text!r}", "there is no such erratum", f"they are {', '.join(numbers)}")
         page = self.env.app.builder.get_relative_uri(self.env.docname, PAGE)
@@ -64,7 +65,7 @@ def number_refutations(app: Sphinx, doctree: nodes.document, docname: str) -> No
     page_id, page = docname.rpartition("/")[2], app.builder.get_relative_uri(docname, PAGE)
     links = {
         place.cell: f'<a class="ss-number" href="{page}#{erratum.anchor}">{erratum.number}</a> '
-        for erratum in read_errata(Path(app.srcdir))
+        for erratum in errata_in(app)
         for place in erratum.places
         if place.page.id == page_id
     }

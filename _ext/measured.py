@@ -3,15 +3,15 @@
 The role's text is ``page: the beginning of a claim``, with ``|control`` behind it for the control's number.
 """
 
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
+from stored_once import stored_in
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.stored import Stored, read_stored
+from scansnap_core.book.stored import Stored
 
 
 def quoted(stored: Stored, text: str) -> str:
@@ -38,7 +38,7 @@ class Measured(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Read the stored verdicts anew in every build."""
         self.env.note_reread()
-        return [nodes.strong("", quoted(read_stored(Path(self.env.srcdir)), self.text), classes=["ss-measured"])], []
+        return [nodes.strong("", quoted(stored_in(self.env.app), self.text), classes=["ss-measured"])], []
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -1,0 +1,19 @@
+"""What the chapters store, read once in a build: dozens of places ask for it, and a reading takes half a second."""
+
+from functools import cache
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from scansnap_core.book.errata import Erratum, errata_of
+from scansnap_core.book.stored import Stored, read_stored
+
+
+@cache
+def stored_in(app: Sphinx) -> Stored:
+    return read_stored(Path(app.srcdir))
+
+
+@cache
+def errata_in(app: Sphinx) -> list[Erratum]:
+    return errata_of(stored_in(app), Path(app.srcdir))
