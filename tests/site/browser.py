@@ -131,7 +131,7 @@ def record_events(page: Page, found: list[str]) -> Iterator[None]:
         if message.type in ("error", "warning"):
             found.append(f"console {message.type}: {message.text}")
 
-    recorders: dict[str, Callable[[Any], None]] = {
+    recorders: dict[Any, Callable[[Any], None]] = {
         "request": request,
         "response": response,
         "requestfailed": lambda request: found.append(f"request failed: {request.url}"),
