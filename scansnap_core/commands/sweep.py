@@ -31,10 +31,9 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(command=run)
 
 
-UNUSED = ("dask", "coverage", "charset_normalizer")
-"""What xarray imports with its first array, Numba, and SciPy by way of NumPy's f2py, where it's there: for arrays in
-parts, for the coverage of kernels, for sources in Fortran. The first takes half a second. All three look once, so they
-stay without."""
+UNUSED = ("dask", "charset_normalizer")
+"""What xarray imports with its first array, and SciPy by way of f2py, where it's there: for arrays in parts, and
+for sources in Fortran. The first takes half a second. Both look once, so they stay without."""
 
 
 def import_without_unused() -> None:
