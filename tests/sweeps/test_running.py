@@ -298,7 +298,7 @@ class Staged:
 
 def test_a_block_is_stored_while_the_next_one_is_trained() -> None:
     blocks = [Staged(number) for number in range(4)]
-    results = running._here(iter(blocks))  # type: ignore[arg-type]
+    results: Any = running._here(iter(blocks))  # type: ignore[arg-type]
     for following, (block, values) in zip(blocks[1:], results, strict=False):
         assert values == block.number == following.number - 1
         assert following.began.wait(PATIENCE)
@@ -307,8 +307,8 @@ def test_a_block_is_stored_while_the_next_one_is_trained() -> None:
 
 def test_whoever_stops_a_sweep_does_not_wait_for_what_is_left_of_a_block() -> None:
     blocks = [Staged(0), Staged(1, tasks=5000)]
-    results = running._here(iter(blocks))  # type: ignore[arg-type]
+    results: Any = running._here(iter(blocks))  # type: ignore[arg-type]
     next(results)
     assert blocks[1].began.wait(PATIENCE)
-    results.close()  # type: ignore[attr-defined]
+    results.close()
     assert blocks[1].done < 5000
