@@ -83,6 +83,11 @@ class Erratum:
         """Its id on the page of errata."""
         return anchor_of(self.number)
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether it is one only if the paper's words are read as this book reads them."""
+        return all(place.refutation["judges"] == "reading" for place in self.places)
+
 
 def anchor_of(number: str) -> str:
     """The id that an erratum has on the page of errata.
