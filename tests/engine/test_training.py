@@ -39,7 +39,12 @@ def test_closed_forms_are_computed_without_autograds_records_to_the_same_bits(
     monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], without: bool
 ) -> None:
     seen, step = [], Runs.step
-    monkeypatch.setattr(Runs, "step", lambda self: (seen.append(torch.is_inference_mode_enabled()), step(self))[1])
+
+    def watched(runs: Runs) -> torch.Tensor:
+        seen.append(torch.is_inference_mode_enabled())
+        return step(runs)
+
+    monkeypatch.setattr(Runs, "step", watched)
     run = small(**options)
     assert set(seen) == {without}
     monkeypatch.setattr(Settings, "in_closed_form", False)
