@@ -2,7 +2,8 @@
 
 Seconds are CPU seconds of one thread for an update of all runs, the least of some repeats, so that other programs on
 the machine matter little. Operations are those of matrix products in such an update, as torch's counter saw them, or
-``SupportRun.operations``. The run at OPT's vocabulary is :mod:`benchmarks.scale`'s, in a process of its own.
+``SupportRun.operations``. The run at OPT's vocabulary is :mod:`benchmarks.scale`'s, in a process of its own. What one
+thread of the machine gives at most, the bounds that a program can meet, is measured before and after.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import timeit
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +31,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from tqdm import tqdm
 
 from benchmarks import scale
-from benchmarks.training import one_hot_autograd
+from benchmarks.training import BATCH, SEQ_LEN, one_hot_autograd
 from scansnap_core.data.datasets import syn_large
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.supports import SupportRun
@@ -39,6 +42,8 @@ REPEATS = 3
 LR_Y, LR_Z = 1.0, 0.1
 SMALL = (20, 240)
 """K and M of Syn-Medium 10/20."""
+PRODUCT, PASSED = 2048, 2**28
+"""Rows of a large product's matrices, and bytes of an array that no cache holds."""
 
 
 class Point(NamedTuple):
@@ -133,6 +138,23 @@ def operations(point: Point) -> int:
     return int(counter.get_total_flops())
 
 
+def bounds() -> dict[str, float]:
+    """One thread's least CPU seconds: for an operation of a large product, a byte read or written, a sample's draw."""
+    found = {}
+    for name, dtype in (("float32", torch.float32), ("float64", torch.float64)):
+        a = torch.rand(PRODUCT, PRODUCT, dtype=dtype)
+        found[f"seconds_per_operation_{name}"] = _least(partial(torch.matmul, a, a)) / (2 * PRODUCT**3)
+    Y = np.ones(PASSED // 8)
+    found["seconds_per_byte"] = _least(lambda: np.multiply(Y, 1.0, out=Y)) / (2 * Y.nbytes)
+    rng, (probs, *_) = np.random.default_rng(0), syn_large(*SMALL).compact.probs
+    found["seconds_per_draw"] = _least(lambda: rng.multinomial(SEQ_LEN - 1, probs[probs > 0], size=BATCH)) / BATCH
+    return found
+
+
+def _least(work: Callable[[], object], repeats: int = 10) -> float:
+    return min(timeit.repeat(work, number=1, repeat=repeats, timer=time.process_time))
+
+
 def main() -> None:
     """Measure, and write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -142,7 +164,9 @@ def main() -> None:
     with tempfile.NamedTemporaryFile(suffix=".json") as found:
         subprocess.run([sys.executable, "-m", "benchmarks.scale", "--json", found.name], check=True)
         opt = json.load(found)
+    before = bounds()
     rows = [(point[:3], cpu_seconds(point), operations(point)) for point in tqdm(points(), disable=None)]
+    least = {name: min(value, before[name]) for name, value in bounds().items()}
     labels, seconds, counts = zip(*rows, strict=True)
     program, axis, size = zip(*labels, strict=True)
     source = provenance(f"python -m benchmarks.cost {file}") | {
@@ -157,7 +181,7 @@ def main() -> None:
             "loss": ("step", opt.pop("loss")),
         },
         coords={"program": ("point", list(program)), "axis": ("point", list(axis)), "size": ("point", list(size))},
-        attrs={f"opt_{name}": value for name, value in opt.items()} | {"sources": json.dumps([source])},
+        attrs=least | {f"opt_{name}": value for name, value in opt.items()} | {"sources": json.dumps([source])},
     ).to_netcdf(file, engine="h5netcdf")
 
 
