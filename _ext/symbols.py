@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from tex_symbols import Symbol, symbols
+
+from scansnap_core import files
 
 NOTATION = "chapters/notation"
 OWN = Path("chapters", "symbols.yaml")
@@ -117,7 +118,7 @@ def in_words(meaning: str) -> nodes.paragraph:
 
 def read_own(app: Sphinx) -> None:
     path = Path(app.srcdir) / OWN
-    app.env.own_symbols = yaml.safe_load(path.read_text(encoding="utf8")) if path.is_file() else {}  # type: ignore[attr-defined]
+    app.env.own_symbols = files.read(path, example="correct it") if path.is_file() else {}  # type: ignore[attr-defined]
 
 
 def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:

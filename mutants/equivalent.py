@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-import yaml
-
 from mutants.catalogue import MODULES, Mutant
-from scansnap_core import BadInput
+from scansnap_core import BadInput, files
 
 EQUIVALENT = Path("mutants", "equivalent.yaml")
 KEYS = {"module", "line", "becomes", "reason"}
@@ -26,7 +24,7 @@ def equivalent(root: Path, mutants: Iterable[Mutant]) -> dict[Mutant, str]:
     """
     known = {mutant.key: mutant for mutant in mutants}
     found: dict[Mutant, str] = {}
-    for entry in yaml.safe_load((root / EQUIVALENT).read_text("utf8")) or []:
+    for entry in files.read(root / EQUIVALENT, example="correct it") or []:
         if not KEYS <= set(entry) <= {*KEYS, "number"} or not str(entry["reason"] or "").strip():
             raise BadInput(
                 value=f"{EQUIVALENT}: {entry}",

@@ -14,11 +14,19 @@ from time import perf_counter
 from typing import Any
 from xml.etree import ElementTree
 
-import yaml
+from scansnap_core import files
 
 ROOT = Path(__file__).parents[1]
-ROWS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "portable/rows.yaml").read_text("utf8"))
+ROWS_FILE = Path("portable", "rows.yaml")
 NOTEBOOK = ".ipynb"
+
+
+def read_rows(root: Path) -> dict[str, dict[str, Any]]:
+    """The rows of the file in the tree at ``root``, by name."""
+    return dict(files.read(root / ROWS_FILE, example="correct it"))
+
+
+ROWS = read_rows(ROOT)
 
 
 @dataclass(frozen=True)

@@ -47,13 +47,12 @@ def bibtex(book: Path, year: str, url: str) -> str:
 
 
 def _cited(book: Path) -> dict[str, Any]:
-    import yaml
+    from scansnap_core import files
 
-    path = book / CITATION_FILE
+    cited = files.read(book / CITATION_FILE, example="restore it", kinds=(CITATION_FILE.suffix,))
     try:
-        cited = yaml.safe_load(path.read_text(encoding="utf-8"))
         return {key: cited[key] for key in ("title", "version", "authors")}
-    except (OSError, KeyError, TypeError, yaml.YAMLError) as error:
+    except (KeyError, TypeError) as error:
         rule = f"it is no citation with title, version and authors ({type(error).__name__})"
         raise BadInput(f"{CITATION_FILE}", rule, "restore it") from None
 

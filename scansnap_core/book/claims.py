@@ -52,19 +52,19 @@ def reviewed_claims(book: Path) -> dict[str, Claims]:
     Raises
     ------
     BadInput
-        If the file is unreadable.
+        If the file is unreadable, or names a page or a witness twice.
     """
-    import yaml
+    from scansnap_core import files
 
     path = book / CLAIMS_FILE
     if not path.exists():
         return {}
+    pages = files.read(path, example="restore it, or write it with scansnap claims --write") or {}
     try:
-        pages = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
         lists = [claims for witnesses in pages.values() for claims in witnesses.values()]
         if not all(isinstance(claims, list) and all(isinstance(c, str) for c in claims) for claims in lists):
             raise ValueError("no list of texts")
-    except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
+    except (ValueError, AttributeError) as error:
         rule = f"it is no readable file of claims ({type(error).__name__})"
         raise BadInput(f"{path}", rule, "restore it, or write it with scansnap claims --write") from None
     return dict(pages)

@@ -122,14 +122,14 @@ def read_equations(book: Path) -> list[Equation]:
         If the file is unreadable; a number is missing or there twice; a page or a unit test doesn't exist; a text
         begins no stored claim of its page, or several.
     """
-    import yaml
+    from scansnap_core import files
 
     path = book / EQUATIONS_FILE
+    contents = files.read(path, example="restore it")
     try:
-        contents = yaml.safe_load(path.read_text(encoding="utf-8"))
         count = int(contents["count"])
         rows = [(str(part["section"]), dict(row)) for part in contents["sections"] for row in part["equations"]]
-    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError) as error:
+    except (ValueError, TypeError, KeyError) as error:
         raise BadInput(
             f"{path}", f"it is no readable list of equations ({type(error).__name__})", "restore it"
         ) from None

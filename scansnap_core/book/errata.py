@@ -83,6 +83,11 @@ class Erratum:
         """Its id on the page of errata."""
         return anchor_of(self.number)
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether it is one only if the paper's words are read as this book reads them."""
+        return all(place.refutation["judges"] == "reading" for place in self.places)
+
 
 def anchor_of(number: str) -> str:
     """The id that an erratum has on the page of errata.
@@ -217,16 +222,16 @@ def _place_json(place: Place, address: str) -> dict[str, Any]:
 
 def _reviewed(book: Path) -> tuple[list[str], list[dict[str, Any]]]:
     """The retired numbers and the entries of the book's file; none where there is no file."""
-    import yaml
+    from scansnap_core import files
 
     path = book / ERRATA_FILE
     if not path.exists():
         return [], []
+    content = files.read(path, example="restore it")
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
         retired, entries = content["retired"], content["errata"]
         right = _all_texts(retired) and isinstance(entries, list)
-    except (OSError, KeyError, TypeError, yaml.YAMLError):
+    except (KeyError, TypeError):
         right = False
     if not right:
         raise _wrong("the file", "it is a mapping with the lists retired and errata", "restore it")

@@ -96,13 +96,9 @@ def claims_in_words(book: Path, stored: Stored) -> list[ClaimInWords]:
     path = book / "chapters" / FILE
     if not path.is_file():
         return []
-    import yaml
+    from scansnap_core import files
 
-    try:
-        listed = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        rule = f"it is no readable YAML ({type(error).__name__})"
-        raise BadInput(str(path), rule, "correct it") from None
+    listed = files.read(path, example="correct it")
     if not isinstance(listed, dict):
         raise BadInput(str(path), "it maps names of claims to what is said of them", "see the module in_words")
     return [_claim(f"{path.name}: {name}", name, entry, stored) for name, entry in listed.items()]

@@ -78,15 +78,15 @@ def reviewed_samples(book: Path, stored: Stored) -> list[tuple[str, dict[str, st
     BadInput
         If the file is unreadable, or an entry isn't the beginning of exactly one check of its page, or is said twice.
     """
-    import yaml
+    from scansnap_core import files
 
     path = book / SAMPLED_FILE
     if not path.is_file():
         return []
+    listed = files.read(path, example="correct it")
     try:
-        listed = yaml.safe_load(path.read_text(encoding="utf-8"))
         entries = [(page, start, why) for page, starts in listed.items() for start, why in starts.items()]
-    except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
+    except (ValueError, AttributeError) as error:
         rule = f"it is no map of pages to checks to reasons ({type(error).__name__})"
         raise BadInput(str(path), rule, "correct it") from None
     found: list[tuple[str, dict[str, str]]] = []

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data import files
 from scansnap_core.data.checks import MOST_TOKENS
 from scansnap_core.data.naming import checked_names, labels, named_classes
 from scansnap_core.data.sequences import SequenceClasses, check_classes

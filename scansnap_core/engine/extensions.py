@@ -16,7 +16,7 @@ from scansnap_core.rules import shown
 Function = Callable[..., Any]
 
 
-def resolved(kind: str, given: str | Function, known: Mapping[str, Function]) -> Function:
+def resolved(kind: str, given: str | Function, known: Mapping[str, Function], *, such_as: str = "") -> Function:
     """The function that is meant by a known name, by ``module:function``, or that is given itself.
 
     Parameters
@@ -27,6 +27,8 @@ def resolved(kind: str, given: str | Function, known: Mapping[str, Function]) ->
         A name or a function. Modules are looked for where Python finds them; importing one runs it.
     known
         Those with a name of their own.
+    such_as
+        A name as ``module:function`` for the message to a reader who gave one without its module.
 
     Raises
     ------
@@ -43,6 +45,7 @@ def resolved(kind: str, given: str | Function, known: Mapping[str, Function]) ->
         return given
     names = ", ".join(known)
     rule = f"the choices are {names}; of your own, a function or its name as module:function"
+    rule += f", such as {such_as}" if such_as else ""
     if not isinstance(given, str):
         raise BadInput(value=f"{kind} = {shown(given)}", rule=rule, remedy="use one of them")
     if given in known:

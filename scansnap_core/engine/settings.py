@@ -233,7 +233,7 @@ def _checked_model(model: Extension) -> Extension:
 def _checked_optimizer(optimizer: Extension, rates: list[tuple[float, float]]) -> Extension:
     if isinstance(optimizer, str) and optimizer in OPTIMIZERS:
         return optimizer
-    make = resolved("optimizer", optimizer, dict.fromkeys(OPTIMIZERS, _never))
+    make = resolved("optimizer", optimizer, dict.fromkeys(OPTIMIZERS, _never), such_as="torch.optim:AdamW")
     from scansnap_core.engine.optimizers import check_optimizer
 
     check_optimizer(name_of(optimizer), make, rates)

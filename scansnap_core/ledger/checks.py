@@ -24,7 +24,7 @@ class CheckFailed(AssertionError):
 
 
 class ControlPassed(AssertionError):
-    """A control that a check can't tell from the claim, or a repair that fails on its own counterexample."""
+    """A control that a check can't tell from the claim, or a remedy under which the printed claim fails too."""
 
 
 class Chapter:
@@ -219,7 +219,7 @@ class Witness:
         consequence: str,
         judges: str = "claim",
     ) -> None:
-        """Record a counterexample to what is printed, and a repair that holds on the same instance.
+        """Record a counterexample to what is printed, with a repair or the condition that is missing.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class Witness:
         bound : real number or SymPy value
             What the printed claim requires.
         control : real number or SymPy value
-            The same measure of the repaired claim, or with the missing condition met. It must meet the bound.
+            The same measure of the repaired claim, or where the missing condition is met. It must meet the bound.
         control_is : str
             What the control is.
         place : str
@@ -252,7 +252,7 @@ class Witness:
         CheckFailed
             If `measured` meets the bound, so that it refutes nothing.
         ControlPassed
-            If `control` violates the bound, so that the repair repairs nothing.
+            If `control` violates the bound, so that the remedy mends nothing.
         NoEvidence
             If a value is NaN or undecided.
         BadInput
@@ -274,7 +274,8 @@ class Witness:
         if holds(measured, relation, bound):
             raise CheckFailed(f"{where}: measured {measured} is {required}, so it is no counterexample")
         if not holds(control, relation, bound):
-            raise ControlPassed(f"{where}: the repair ({control_is}) gives {control}, which isn't {required} either")
+            remedy = "repair" if repair else "condition"
+            raise ControlPassed(f"{where}: the {remedy} ({control_is}) gives {control}, which isn't {required} either")
         refutation = Refutation(
             self.name,
             what,

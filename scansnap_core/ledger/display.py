@@ -104,10 +104,10 @@ def refutation_anchor(number: int) -> str:
 
 
 def show_refutation(refutation: Refutation, number: int) -> None:
-    """Display a counterexample with its repair, as the chapter's refutation with that number."""
+    """Display a counterexample with its repair or missing condition, as the chapter's refutation with that number."""
     remedy = ("condition", refutation.condition) if refutation.condition else ("repair", refutation.repair)
     rest = [
-        ("repaired, same instance", f"{refutation.control} ({refutation.control_is})"),
+        (f"with the {remedy[0]}", f"{refutation.control} ({refutation.control_is})"),
         ("place", refutation.place),
         ("judges", JUDGES[refutation.judges]),
         ("printed", refutation.printed),

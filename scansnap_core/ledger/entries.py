@@ -45,10 +45,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Refutation:
-    """A counterexample to what is printed, beside the repair that holds on the same instance.
+    """A counterexample to what is printed, beside a control that shows the remedy at work.
 
-    Exactly one of `repair` (what should be printed) and `condition` (what is missing) isn't empty. `judges` is one of
-    `JUDGES`.
+    Exactly one of `repair` (what should be printed) and `condition` (what is missing) isn't empty. The control is
+    measured with that repair, or on an instance that meets that condition. `judges` is one of `JUDGES`.
     """
 
     witness: str

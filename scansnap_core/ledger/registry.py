@@ -63,18 +63,15 @@ def read_contents(book: Path) -> dict[str, Any]:
     Raises
     ------
     BadInput
-        If it is missing or unreadable.
+        If it is missing or unreadable, or names a key twice.
     """
-    import yaml
+    from scansnap_core import files
 
     path = book / TABLE_OF_CONTENTS
-    try:
-        contents = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if not isinstance(contents, dict):
-            raise ValueError("no mapping")
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        rule = f"the book needs a readable table of contents ({type(error).__name__})"
-        raise BadInput(f"{path}", rule, "run this in the book's folder, or name it with --book") from None
+    contents = files.read(path, example="restore it") if path.is_file() else None
+    if not isinstance(contents, dict):
+        rule = "the book needs a readable table of contents, which is a mapping"
+        raise BadInput(f"{path}", rule, "run this in the book's folder, or name it with --book")
     return contents
 
 

@@ -27,8 +27,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data import files
 from scansnap_core.data.class_files import load_classes
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses

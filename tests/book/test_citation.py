@@ -57,7 +57,7 @@ def test_the_citation_file_and_the_bibliography_agree_on_the_paper() -> None:
     ("file", "text", "said"),
     [
         (CITATION_FILE, "title: alone", "no citation with title, version and authors"),
-        (CITATION_FILE, "[", "no citation"),
+        (CITATION_FILE, "[", "is valid YAML"),
         (BIBLIOGRAPHY, "@misc{", "no readable bibliography"),
         (BIBLIOGRAPHY, "@misc{other, title = {Other}}", "tian2023: references.bib lacks it"),
     ],

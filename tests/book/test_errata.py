@@ -66,12 +66,13 @@ def test_an_erratum_is_drawn_with_its_anchor_and_cells(book: Path) -> None:
     assert terms == {
         "printed": "1",
         "lacks": "dominance",
-        "evidence": "size: 0.7, required ≤ 0.5; repaired 0.1 (with \\(1-\\rho\\))",
+        "evidence": "size: 0.7, required ≤ 0.5; with the condition: 0.1 (with \\(1-\\rho\\))",
         "consequence": "slower",
         "ranked here because": "it falls & rises",
     }
     slip = errata_html(book, url, "slip")
     assert "<dt>should read</dt>" in slip
+    assert "; with the repair: 0.1 (with " in slip
     assert "rate &lt;s&gt;" in slip
     assert r'<span class="math notranslate nohighlight">\(1-\rho\)</span>' in slip
     assert "No chapter has refuted anything" in errata_html(book, url, "constant")
@@ -118,7 +119,7 @@ def test_numbers_and_refutations_must_agree(
 @pytest.mark.parametrize("text", ["", "- E1", "errata: []", "{retired: [1], errata: []}", "{retired: [], errata: {"])
 def test_an_unreadable_file_is_refused(book: Path, text: str) -> None:
     (book / ERRATA_FILE).write_text(text)
-    with pytest.raises(BadInput, match="a mapping with the lists retired and errata"):
+    with pytest.raises(BadInput, match=r"a mapping with the lists retired and errata|is valid YAML"):
         read_errata(book)
 
 

@@ -49,3 +49,11 @@ def test_every_erratum_that_names_an_equation_is_in_the_index(errata: list[Errat
     drawn = errata_index_html(ROOT, lambda page_id: f"{page_id}.html")
     assert naming <= set(re.findall(r">(E\d+)</a>", drawn))
     assert '<a href="equations.html#eq-88">(88)</a> <a class="ss-number" href="errata.html#e10">E10</a>' in drawn
+
+
+def test_an_erratum_that_hangs_on_a_reading_is_marked(errata: list[Erratum]) -> None:
+    drawn = errata_index_html(ROOT, lambda page_id: f"{page_id}.html")
+    marked = dict(re.findall(r">(E\d+)</a>( \(as we read it\))?", drawn))
+    judged = {e.number: {place.refutation["judges"] for place in e.places} for e in errata}
+    assert {number for number, mark in marked.items() if mark} == {n for n in marked if judged[n] == {"reading"}}
+    assert marked["E17"]

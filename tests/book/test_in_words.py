@@ -139,11 +139,11 @@ def test_a_claim_that_was_read_cannot_be_changed(tmp_path: Path) -> None:
         claim.place = "Sec. 2"  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("text", ["[1", "- a"])
-def test_an_unreadable_file_is_refused(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(("text", "said"), [("[1", "is valid YAML"), ("- a", "it maps names of claims")])
+def test_an_unreadable_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
     written(tmp_path, {})
     (tmp_path / "chapters" / FILE).write_text(text)
-    with pytest.raises(BadInput, match="it "):
+    with pytest.raises(BadInput, match=said):
         claims_in_words(tmp_path, STORED)
 
 

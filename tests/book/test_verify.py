@@ -236,14 +236,23 @@ def test_bad_input_is_refused_before_anything_runs(verify: Run, arguments: list[
     assert len(errors.splitlines()) == 1
 
 
-@pytest.mark.parametrize("toc", [None, "a: [", "\udcff"])
-def test_a_book_needs_readable_contents(book: Path, verify: Run, toc: str | None) -> None:
+@pytest.mark.parametrize(
+    ("toc", "said"),
+    [
+        (None, "the book needs a readable table of contents"),
+        ("- a", "the book needs a readable table of contents"),
+        ("a: [", "the file is valid YAML"),
+        ("\udcff", "it isn't UTF-8 text"),
+    ],
+)
+def test_a_book_needs_readable_contents(book: Path, verify: Run, toc: str | None, said: str) -> None:
     (book / "_toc.yml").unlink()
     if toc is not None:
         (book / "_toc.yml").write_bytes(toc.encode("utf-8", "surrogateescape"))
     code, _, errors = verify()
     assert code == 2
-    assert "_toc.yml: the book needs a readable table of contents" in errors
+    assert "_toc.yml: " in errors
+    assert said in errors
 
 
 def test_a_book_without_chapters_is_refused(book: Path, verify: Run) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from scansnap_core import BadInput
-from scansnap_core.data import files
+from scansnap_core import BadInput, files
 from scansnap_core.data.class_files import load_classes
 from scansnap_core.data.sequences import SequenceClasses
 

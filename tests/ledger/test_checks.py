@@ -285,4 +285,17 @@ def test_digits_that_read_like_the_bounds_say_on_which_side_they_lie(
     assert "measured: ≤ 0.2\n" in check
     assert "control, which must fail: > 0.2 (" in check
     assert "measured: > 0.2\n" in refutation
-    assert "repaired, same instance: ≤ 0.2 (" in refutation
+    assert "with the repair: ≤ 0.2 (" in refutation
+
+
+@pytest.mark.parametrize("remedy", ["repair", "condition"])
+def test_a_refutation_says_with_which_remedy_its_control_was_measured(
+    numeric: Witness, outputs: list[dict[str, Any]], remedy: str
+) -> None:
+    refute(numeric, **{remedy: "h is small"})
+    (shown,) = outputs
+    plain, markup = shown["text/plain"], shown["text/html"]
+    assert plain.count("with the ") == markup.count("<dt>with the ") == 1
+    assert f"    with the {remedy}: 0.1 (with exp(2Mh))\n" in plain
+    assert f"    {remedy}: h is small\n" in plain
+    assert f"<dt>with the {remedy}</dt><dd>0.1 (with exp(2Mh))</dd>" in markup

@@ -130,7 +130,11 @@ BAD = [
     ({"seeds": []}, "seeds = []: an axis"),
     ({"seeds": [1, 2, 1]}, "seeds holds 1 twice"),
     ({"seeds": [-1]}, "seeds = [-1]: a list of integers that are not negative"),
-    ({"optimizer": "lion"}, "optimizer = 'lion': the choices are sgd, momentum, adam; of your own, a function"),
+    (
+        {"optimizer": "AdamW"},
+        "optimizer = 'AdamW': the choices are sgd, momentum, adam; of your own, a function or its name as "
+        "module:function, such as torch.optim:AdamW; use one of them",
+    ),
     ({"optimizer": []}, "optimizer = []: an axis"),
     ({"seq_len": [128, 1]}, "seq_len = 1: T is a whole number of at least 2"),
     ({"batch_size": 0}, "batch_size = 0: a positive integer"),

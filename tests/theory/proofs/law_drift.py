@@ -36,6 +36,24 @@ def one_formula(pull):
 
 
 # %% hide
+def last_sum(taken):
+    """Lambda over the one formula, less 1, as four terms with a bound each; taken: how often Lambda lacks b²/2."""
+    E, near, beta = sp.symbols("E near beta", positive=True)  # near: b with a tilde; beta = E near/a
+    formula, c = a_ * (near - a_ / (2 * M)), (a_ - (K - 1) * b_) / (M - K)
+    q, push = a_ * near / formula, (K - 1) * M * b_
+    error = (a_ * (b_ - c / 2) - taken * b_**2 / 2 + (K - 1) * b_ * c / 2) / formula - 1
+    in_b, in_c = q * (b_ - near) / near, (q - 1) * (K - push / a_) / (M - K)
+    in_squares = q * b_ / (2 * a_ * near) * ((K - 1) * c - (K - 2) * b_)
+    above, most = (b_ <= E * near, b_ <= beta * a_, K >= 2, M > K), a_ * (K + (K - 1) * M * beta)
+    return all_of(
+        four_terms=sp.simplify(error - (in_b - in_c + in_squares)) == 0,
+        b=decide(sp.And(b_ - near <= (E - 1) * near, near - b_ <= (E - 1) * near), near <= E * b_, E >= 1, *above),
+        c=decide(sp.And(K * a_ - push <= most, push - K * a_ <= most), *above),
+        b_squared=decide((K - 2) * b_**2 <= (K - 2) * beta * a_ * E * near, *above),
+        b_c=decide((K - 1) * b_ * c_ * (M - K) <= (K - 1) * E * near * a_, (M - K) * c_ <= a_, *above),
+    )
+
+
 def regimes(half):
     """The bounds of the three regimes; with eta = e^u - 1, (1 - rho) b = u. half: of eta² in eta - ln(1 + eta)."""
     (b, c), eta, base = sp.symbols("b c", positive=True), sp.exp(u_) - 1, closed.Lambda
@@ -60,7 +78,16 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         K - 1,
         "$1 + (K-1)\\rho$, one class too many",
         "every $K \\ge 2$, $M > K$, $\\rho \\in (0, 1)$ and time",
-        "the solution above; comparison of integrals and the last sum, as on this page",
+        "the solution above; comparison of integrals, as on this page; the last sum, which is proved next",
+    ),
+    (
+        "The last sum: $\\Lambda/\\tilde\\Lambda - 1$ is four terms, each within its part of the stated error",
+        last_sum,
+        K - 2,
+        K - 1,
+        "$\\Lambda$ with $\\frac{K-1}2 b^2$ taken off, one class too many",
+        "every $K \\ge 2$, $M > K$, $a > 0$, $b$ within the factor $E$ of $\\tilde b$, and $c \\le a/(M-K)$",
+        "$\\Lambda$ in $a$, $b$ and $c$, as proved above; the triangle inequality",
     ),
     (
         "The bounds of the three regimes",

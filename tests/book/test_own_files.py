@@ -1,0 +1,60 @@
+"""The book's own YAML files, each as its reader reads it, with a key said once more at its end."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import symbols
+
+from mutants.equivalent import EQUIVALENT, equivalent
+from portable.__main__ import ROWS_FILE, read_rows
+from scansnap_core import BadInput
+from scansnap_core.book.citation import CITATION_FILE, bibtex
+from scansnap_core.book.claims import CLAIMS_FILE, reviewed_claims
+from scansnap_core.book.equations import EQUATIONS_FILE, read_equations
+from scansnap_core.book.errata import ERRATA_FILE, errata_of
+from scansnap_core.book.in_words import FILE, claims_in_words
+from scansnap_core.book.proofs import SAMPLED_FILE, reviewed_samples
+from scansnap_core.book.stored import Stored
+from scansnap_core.ledger.registry import TABLE_OF_CONTENTS, read_contents
+
+ROOT = Path(__file__).parents[2]
+NOTHING = Stored({}, {})
+READERS: dict[Path, Callable[[Path], Any]] = {
+    ERRATA_FILE: lambda root: errata_of(NOTHING, root),
+    symbols.OWN: lambda root: symbols.read_own(SimpleNamespace(srcdir=root, env=SimpleNamespace())),  # type: ignore[arg-type]
+    CLAIMS_FILE: reviewed_claims,
+    Path("chapters", FILE): lambda root: claims_in_words(root, NOTHING),
+    SAMPLED_FILE: lambda root: reviewed_samples(root, NOTHING),
+    EQUATIONS_FILE: read_equations,
+    EQUIVALENT: lambda root: equivalent(root, []),
+    ROWS_FILE: read_rows,
+    Path(TABLE_OF_CONTENTS): read_contents,
+    CITATION_FILE: lambda root: bibtex(root, "2026", "https://example.org"),
+}
+
+
+def test_every_yaml_file_of_the_book_is_among_them() -> None:
+    kept = {
+        path.relative_to(ROOT) for room in ("chapters", "mutants", "portable") for path in (ROOT / room).glob("*.yaml")
+    }
+    assert kept <= set(READERS)
+
+
+@pytest.mark.parametrize("file", READERS, ids=str)
+def test_a_key_that_stands_there_twice_is_named_with_its_line(file: Path, tmp_path: Path) -> None:
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    shutil.copy(ROOT / file, tmp_path / file)
+    text = (tmp_path / file).read_text("utf8")
+    listed = re.search(r"^- (\w+):", text, re.MULTILINE)
+    key = listed or re.search(r"""^['"]?([^\s#'"][^:'"]*)['"]?:""", text, re.MULTILINE)
+    assert key is not None
+    (tmp_path / file).write_text(f"{text.rstrip()}\n{'  ' if listed else ''}{key[1]}: again\n", "utf8")
+    line = len(text.rstrip().splitlines()) + 1
+    with pytest.raises(BadInput) as refused:
+        READERS[file](tmp_path)
+    assert str(refused.value).startswith(f"file {tmp_path / file}: key {key[1]!r} twice in line {line}: the keys")
