@@ -31,13 +31,18 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(command=run)
 
 
-def import_xarray_alone() -> None:
-    """Import xarray for a process that works without Dask, which xarray imports with its first array where it's there.
+UNUSED = ("dask", "charset_normalizer")
+"""What xarray imports with its first array, and SciPy by way of f2py, where it's there: for arrays in parts, and
+for sources in Fortran. The first takes half a second. Both look once, so they stay without."""
 
-    That takes half a second. It looks once, so it stays without.
-    """
-    with without("dask"):
+
+def import_without_unused() -> None:
+    """Import what a sweep needs for a process that works without :data:`UNUSED`."""
+    with without(*UNUSED):
         import xarray as xr
+
+        from scansnap_core.storage import store  # noqa: F401
+        from scansnap_core.sweeps import running  # noqa: F401
 
         xr.Variable((), 0.0)
 
@@ -45,8 +50,8 @@ def import_xarray_alone() -> None:
 def run(options: argparse.Namespace) -> int:
     """Sweep, and say what was found; 1 if runs diverged."""
     if options.scheduler is None:
-        import_xarray_alone()
-    from scansnap_core.storage.store import read
+        import_without_unused()
+    from scansnap_core.storage.store import values
     from scansnap_core.sweeps.grid_files import load_grid
     from scansnap_core.sweeps.running import run as run_grid
 
@@ -59,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         command=options.command_line,
         progress=True,
     )
-    diverged = int((read(options.out).diverged_at >= 0).sum())
+    diverged = int((values(options.out, "diverged_at") >= 0).sum())
     print(f"{grid.num_runs} runs stored in {options.out}")
     if diverged:
         print(f"scansnap: {diverged} of them turned NaN: diverged_at says when; use smaller rates", file=sys.stderr)

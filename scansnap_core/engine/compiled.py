@@ -77,6 +77,8 @@ class SharedRuns:
         if self._counter is not None:
             filled = np.zeros((num_steps, self._counter.batch_size, -(-S // LANES) * LANES), self._dtype)
             return self._counter.steps(self._settings.start + first, filled), filled
+        if isinstance(self._source, Fresh) and math.isfinite(self._settings.seq_len):
+            return self._counted(self._source, num_steps)
         batches = []
         for _ in range(num_steps):
             drawn, q = (array[0] for array in self._source.batch())
@@ -88,6 +90,25 @@ class SharedRuns:
         filled = np.zeros((len(batches), len(samples[0]), -(-S // LANES) * LANES), self._dtype)
         np.stack(frequencies, out=filled[..., :S], casting="same_kind")
         return np.stack(samples), filled
+
+    def _counted(self, source: Fresh, num_steps: int) -> tuple[Ints, Floats]:
+        """What :meth:`_sample` returns, of a source that counts on the places of supports, for all steps at once."""
+        drawn, counts = (array[:, 0] for array in source.counts(num_steps))
+        order = np.argsort(drawn, axis=1, kind="stable")
+        n = np.take_along_axis(drawn, order, axis=1)
+        own = counts[np.arange(num_steps)[:, None, None], order[..., None], self._columns(counts.shape[2])[n]]
+        filled = np.zeros((*n.shape, -(-own.shape[2] // LANES) * LANES), self._dtype)
+        held, shares = self._held[n], filled[..., : own.shape[2]]
+        np.divide(own, source.num_context, out=shares, casting="same_kind", where=held)
+        return n, filled
+
+    def _columns(self, width: int) -> Ints:
+        """Where the places of each class's support stand among those of :attr:`Compact.drawn`: at the end of a row,
+        but before the last of the L places if the class doesn't hold it.
+        """
+        own = self._classes.compact.probs > 0
+        first = width - own.sum(axis=1) - ~own[:, -1]
+        return np.minimum(first[:, None] + np.arange(self._held.shape[1]), width - 1)
 
     def finish(self, threads: ThreadPoolExecutor | None = None) -> dict[str, np.ndarray]:
         """Make all updates, once.

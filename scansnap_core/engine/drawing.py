@@ -10,9 +10,9 @@ import numpy as np
 from scansnap_core.data.sequences import Ints, SequenceClasses
 from scansnap_core.engine import counter
 from scansnap_core.engine.counter import CLASS, TOKENS, WORD, cuts_of, key_of
-from scansnap_core.extras import needs
+from scansnap_core.extras import COVERAGE, needs, without
 
-with needs("sweeps"):
+with needs("sweeps"), without(COVERAGE):
     from numba import njit
 
 _philox = njit(nogil=True, inline="always")(counter.philox)

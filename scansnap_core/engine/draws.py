@@ -10,6 +10,7 @@ A source serves all seeds of one class system at once. ``initial`` gives Y (S, L
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
@@ -68,6 +69,23 @@ class Fresh:
         """The next B samples of every seed."""
         samples = [self._classes.sample(self._batch_size, self._seq_len, rng) for rng in self._rngs]
         return np.stack([classes for classes, _ in samples]), np.stack([q for _, q in samples])
+
+    @property
+    def num_context(self) -> int:
+        """T - 1, of a finite T."""
+        return int(self._seq_len) - 1
+
+    def counts(self, num_steps: int) -> tuple[Ints, Ints]:
+        """What the next steps' batches are made of: classes (N, S, B), and token counts (N, S, B, W) on the places of
+        :attr:`~scansnap_core.data.compact.Compact.drawn`, for N steps of a finite T.
+        """
+        num_classes, probs = self._classes.num_classes, self._classes.compact.drawn[1]
+        drawn = np.empty((num_steps, len(self._rngs), self._batch_size), np.int64)
+        counts = np.empty((*drawn.shape, probs.shape[1]), np.int64)
+        for step, (seed, rng) in itertools.product(range(num_steps), enumerate(self._rngs)):
+            drawn[step, seed] = n = rng.integers(num_classes, size=self._batch_size)
+            counts[step, seed] = rng.multinomial(self.num_context, probs[n])
+        return drawn, counts
 
     def state(self) -> list[str]:
         """The states of NumPy's bit generators, as JSON."""

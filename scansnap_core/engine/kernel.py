@@ -31,9 +31,9 @@ from scansnap_core.engine.vectors import (
     store,
     total,
 )
-from scansnap_core.extras import needs
+from scansnap_core.extras import COVERAGE, needs, without
 
-with needs("sweeps"):
+with needs("sweeps"), without(COVERAGE):
     from numba import njit
 
 TOGETHER = 4

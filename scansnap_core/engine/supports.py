@@ -40,10 +40,10 @@ from scansnap_core.engine.vectors import (
     store,
     total,
 )
-from scansnap_core.extras import needs
+from scansnap_core.extras import COVERAGE, needs, without
 from scansnap_core.rules import check_rate
 
-with needs("sweeps"):
+with needs("sweeps"), without(COVERAGE):
     from numba import njit
 
 PARTS = 8

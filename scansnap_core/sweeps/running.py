@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import shutil
+from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import xarray as xr
@@ -23,6 +24,8 @@ from scansnap_core.sweeps.grids import Grid
 
 AHEAD = 1000
 """How many blocks a cluster is given before the first of them comes back."""
+DRAWN_AHEAD = 2
+"""How many blocks have their first samples drawn ahead here: with one, a thread waits for another one's draws."""
 CONNECT_SECONDS = 20
 
 Results = Iterator[tuple[Block, dict[str, xr.DataArray]]]
@@ -94,24 +97,29 @@ def _check_room(out: Path, grid: Grid, layout: Layout, share: float) -> None:
 
 
 def _here(blocks: Iterator[Block]) -> Results:
-    """While the compiled program trains a block, the following one draws, and the one before is measured and stored."""
-    with ThreadPoolExecutor(num_threads()) as threads:
-        ahead: Future[SharedRuns | None] | None = None
-        behind: tuple[Block, Future[dict[str, xr.DataArray]]] | None = None
-        for block, following in itertools.pairwise(itertools.chain(blocks, [None])):
-            assert block is not None
-            started = block.start() if ahead is None else ahead.result()
-            ahead = None if following is None else threads.submit(following.start)
-            run = block.train(started, threads)
+    """While the compiled program trains a block, following ones draw, and the one before is measured and stored."""
+    with ThreadPoolExecutor(1) as conductor, ThreadPoolExecutor(num_threads()) as threads:
+        behind: tuple[Block, xr.Dataset] | None = None
+        try:
+            for block, started in _begun(blocks, threads):
+                training = None if started is None else conductor.submit(block.train, started, threads)
+                if behind is not None:
+                    yield behind[0], behind[0].measure(behind[1])
+                behind = block, block.train(None) if training is None else training.result()
             if behind is not None:
-                yield behind[0], behind[1].result()
-            behind = None
-            if started is None:  # measures of a user's own stay in this thread
-                yield block, block.measure(run)
-            else:
-                behind = block, threads.submit(block.measure, run)
-        if behind is not None:
-            yield behind[0], behind[1].result()
+                yield behind[0], behind[0].measure(behind[1])
+        finally:  # whoever interrupts waits for no more than what a thread is at
+            threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _begun(blocks: Iterator[Block], threads: ThreadPoolExecutor) -> Iterator[tuple[Block, SharedRuns | None]]:
+    """Each block with its first samples drawn, which those of the following ones are meanwhile."""
+    drawing = deque((block, threads.submit(block.start)) for block in itertools.islice(blocks, DRAWN_AHEAD))
+    while drawing:
+        block, started = drawing.popleft()
+        begun = started.result()
+        drawing.extend((following, threads.submit(following.start)) for following in itertools.islice(blocks, 1))
+        yield block, begun
 
 
 def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.text import maps
 from scansnap_core.text.corpus import Corpus
+from scansnap_core.text.loss import CrossEntropy
 from scansnap_core.text.settings import Settings
 from scansnap_core.text.transformer import Transformer
 
@@ -73,6 +73,7 @@ class Training:
             self._random = self._random_states()
         self.optimizer = _optimizer(self.model, settings)
         self._logits = torch.compile(self.model) if device.type == "cuda" else self.model
+        self._cross_entropy = CrossEntropy()
         self._seen = self._see()
 
     def snapshots(self) -> Iterator[tuple[int, dict[str, NDArray[Any]]]]:
@@ -142,7 +143,7 @@ class Training:
         self.model.train()
         self.optimizer.zero_grad(set_to_none=True)
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
-            loss = _cross_entropy(self._logits(words[:, :-1]), words[:, 1:])
+            loss = self._cross_entropy(self._logits(words[:, :-1]), words[:, 1:])
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self.optimizer.step()
@@ -157,7 +158,7 @@ class Training:
     @torch.no_grad()
     def _loss(self) -> Tensor:
         parts = zip(self._watched.split(PREDICTED), self._following.split(PREDICTED), strict=True)
-        losses = [_cross_entropy(self.model.eval()(words), after) * len(words) for words, after in parts]
+        losses = [self._cross_entropy(self.model.eval()(words), after) * len(words) for words, after in parts]
         return torch.stack(losses).sum() / len(self._watched)
 
     def _random_states(self) -> list[Tensor]:
@@ -209,10 +210,6 @@ def _optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimizer:
     return torch.optim.SGD(
         model.parameters(), lr=settings.lr, momentum=MOMENTUM if settings.optimizer == "momentum" else 0.0
     )
-
-
-def _cross_entropy(logits: Tensor, words: Tensor) -> Tensor:
-    return functional.cross_entropy(logits.flatten(0, 1).float(), words.flatten())
 
 
 def _rates(before: tuple[Tensor, Tensor], after: tuple[Tensor, Tensor], steps: int) -> list[Tensor]:

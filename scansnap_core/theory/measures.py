@@ -87,8 +87,10 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     check_classes(classes)
     check_labelled("c", c, "class", "token")
     _check_own(c, classes)
-    held = (classes.labels(classes.distinct_tokens(n)) for n in range(classes.num_classes))
-    distinct = np.array([np.isin(c.token, tokens) for tokens in held])
+    held = classes.compact.probs > 0
+    places = c.indexes["token"].get_indexer(classes.coords["token"])  # -1 where c lacks a token
+    distinct = np.zeros((len(held), c.sizes["token"]), bool)
+    distinct[:, places[places >= 0]] = (held & (held.sum(axis=0) == 1))[:, places >= 0]
     own = np.where(distinct, c.transpose(..., "class", "token").values, 0.0)
     # of a class without distinct tokens, of a diverged run or of vanished attention there is nothing to divide by
     with np.errstate(invalid="ignore"):

@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+from scansnap_core.commands.sweep import UNUSED
+from scansnap_core.extras import COVERAGE
+
 TRIES = 6
 """The least of so many counts: other processes slow a processor down, never up."""
 
@@ -31,11 +34,12 @@ def test_a_start_waits_for_no_slow_import(module: str, slow: tuple[str, ...]) ->
     assert missing(f"import {module}", slow) == "[]\n"
 
 
-def test_a_sweep_does_without_dask() -> None:
-    look = "import xarray\nassert (xarray.DataArray([1.0, 2.0], dims='x') > 1).any()"
-    assert missing(look, ("dask",)) == "['dask']\n"  # control: xarray looks for it
-    alone = "from scansnap_core.commands.sweep import import_xarray_alone\nimport_xarray_alone()\n"
-    assert missing(alone + look, ("dask",)) == "[]\n"
+def test_a_sweep_does_without_what_others_import_if_they_find_it() -> None:
+    unused = (*UNUSED, COVERAGE)
+    look = "import xarray, numba, scipy.sparse\nassert (xarray.DataArray([1.0, 2.0], dims='x') > 1).any()"
+    assert missing(look, unused) == f"{sorted(unused)}\n"  # control: all are looked for
+    alone = "from scansnap_core.commands.sweep import import_without_unused\nimport_without_unused()\n"
+    assert missing(alone + look, unused) == "[]\n"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import compiled, drawing, kernel
 from scansnap_core.engine.compiled import SharedRuns
+from scansnap_core.engine.draws import Fresh
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.training import train
 from tests.engine.references import overlapping_classes
@@ -103,6 +104,33 @@ def test_neither_chunks_nor_threads_nor_other_rates_change_a_bit(rng: str, monke
     alone = SharedRuns(syn_medium(3), Settings.checked(**options | {"lr_y": 3.0, "lr_z": 2.0})).finish()
     assert all(np.array_equal(alone[name][0], whole[name][1]) for name in whole)
     assert not np.array_equal(alone["Z"][0], whole["Z"][0])
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        overlapping_classes(),
+        syn_medium(3),
+        SequenceClasses(np.eye(4), [0, 0, 1, 1]),
+        SequenceClasses([[0.5, 0.3, 0.2, 0], [0, 0, 0, 1], [0.1, 0.2, 0.3, 0.4]], [0, 0, 1]),
+    ],
+    ids=["overlapping", "syn_medium", "one token a class", "the last place held and not"],
+)
+@pytest.mark.parametrize("initial", ["zero", "random"])
+def test_samples_are_those_of_its_source_to_the_last_bit(classes: SequenceClasses, initial: str) -> None:
+    options = OPTIONS | {"initial": initial, "steps": 4, "record": [4]}
+    samples, q = SharedRuns(classes, Settings.checked(**options, seeds=[3]))._batch
+    source = Fresh(classes, [3], options["batch_size"], options["seq_len"])
+    if initial == "random":
+        source.initial(classes.tokens)
+    for step in range(options["steps"]):
+        (drawn,), (whole,) = source.batch()
+        order = np.argsort(drawn, kind="stable")
+        np.testing.assert_array_equal(samples[step], drawn[order])
+        for ours, b in zip(q[step], order, strict=True):
+            held = np.flatnonzero(classes.compact.probs[drawn[b]])
+            np.testing.assert_array_equal(ours[: len(held)], whole[b, held])
+            assert not ours[len(held) :].any()
 
 
 def test_all_trainings_share_two_compiled_programs() -> None:

@@ -105,3 +105,19 @@ def test_the_expectation_stands_nowhere() -> None:
     assert draws.state() == ["", ""]
     draws.resume(["", ""])
     assert draws.batch()[0].tolist() == [[0, 1, 2]] * 2
+
+
+def test_counts_are_what_batches_are_made_of() -> None:
+    classes = overlapping_classes()
+    steps = 3
+    drawn, counts = Fresh(classes, SEEDS, BATCH, LENGTH).counts(steps)
+    assert (counts.sum(axis=-1) == LENGTH - 1).all()
+    source, places = Fresh(classes, SEEDS, BATCH, LENGTH), classes.compact.drawn[0]
+    for step in range(steps):
+        n, q = source.batch()
+        np.testing.assert_array_equal(drawn[step], n)
+        ours = np.zeros(q.shape)
+        for seed, b in np.ndindex(n.shape):
+            np.add.at(ours[seed, b], places[n[seed, b]], counts[step, seed, b] / (LENGTH - 1))
+        np.testing.assert_array_equal(ours, q)
+    assert (drawn[0] != drawn[1]).any()

@@ -9,7 +9,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +32,7 @@ from scansnap_core.sweeps.grids import Grid
 from scansnap_core.sweeps.running import run
 from scansnap_core.theory import measures
 from tests.engine.references import overlapping_classes, scattered_classes
-from tests.sweeps.processes import finished_blocks, start, wait_for
+from tests.sweeps.processes import PATIENCE, finished_blocks, start, wait_for
 from tests.sweeps.stores import files
 
 CONTENT: dict[str, Any] = {
@@ -269,3 +272,43 @@ def test_killed_and_continued_it_is_the_same_to_the_last_byte(tmp_path: Path) ->
 
     run(load_grid(str(tmp_path / "grid.yaml"), seeds=1, rng="replay"), tmp_path / "control.zarr", command=told)
     assert not read(tmp_path / "control.zarr").Z.equals(read(out).Z.sel(seed=[1]))
+
+
+class Staged:
+    """A block whose training says when it begins, and may take many tasks."""
+
+    def __init__(self, number: int, tasks: int = 0) -> None:
+        self.number, self.tasks, self.began, self.done = number, tasks, threading.Event(), 0
+
+    def start(self) -> Staged:
+        return self
+
+    def train(self, started: Staged, threads: ThreadPoolExecutor) -> Staged:
+        self.began.set()
+        list(threads.map(self.task, range(self.tasks)))
+        return started
+
+    def task(self, _: int) -> None:
+        self.done += 1
+        time.sleep(0.01)
+
+    def measure(self, run: Staged) -> int:
+        return run.number
+
+
+def test_a_block_is_stored_while_the_next_one_is_trained() -> None:
+    blocks = [Staged(number) for number in range(4)]
+    results: Any = running._here(iter(blocks))  # type: ignore[arg-type]
+    for following, (block, values) in zip(blocks[1:], results, strict=False):
+        assert values == block.number == following.number - 1
+        assert following.began.wait(PATIENCE)
+    assert [values for _, values in results] == [3]
+
+
+def test_whoever_stops_a_sweep_does_not_wait_for_what_is_left_of_a_block() -> None:
+    blocks = [Staged(0), Staged(1, tasks=5000)]
+    results: Any = running._here(iter(blocks))  # type: ignore[arg-type]
+    next(results)
+    assert blocks[1].began.wait(PATIENCE)
+    results.close()
+    assert blocks[1].done < 5000
