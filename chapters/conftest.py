@@ -1,5 +1,6 @@
 """Outputs are compared as `scansnap verify` compares them, too: pictures among them, which nbval leaves out."""
 
+import os
 from collections.abc import Generator
 from copy import deepcopy
 
@@ -7,6 +8,9 @@ import pytest
 from nbval.plugin import IPyNbCell
 
 from scansnap_core.book.compare import differences
+from scansnap_core.book.execute import KERNEL_START
+
+os.environ["PYTHONSTARTUP"] = str(KERNEL_START)  # as `scansnap verify` starts kernels
 
 
 @pytest.hookimpl(wrapper=True)

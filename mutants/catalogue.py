@@ -35,6 +35,7 @@ MODULES = (
     "theory.clocks",
     "theory.decoder",
     "theory.dynamics",
+    "theory.expectation",
     "theory.flows",
     "theory.formulas.attention",
     "theory.formulas.correlations",

@@ -22,6 +22,8 @@ with needs("book"), without(GRAMMAR):
     from traitlets import default
 
 _CELL_TIMEOUT_SECONDS = 300
+KERNEL_START = Path(__file__).with_name("kernel_start.py")
+"""What a kernel runs before a chapter."""
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"file_extension": ".py", "name": "python", "pygments_lexer": "ipython3"},
@@ -92,6 +94,7 @@ def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> 
         **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
         # A backend chosen for the terminal would leave the notebook without its figures.
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "PYTHONSTARTUP": str(KERNEL_START),
     }
     clients = {path: _client(path, on_cell) for path in paths}
     with ThreadPoolExecutor(jobs) as pool:

@@ -121,6 +121,11 @@ class Settings:
         return self.start + self.steps
 
     @property
+    def in_closed_form(self) -> bool:
+        """Whether nothing asks for autograd: models and optimisers with a name don't, a user's own may."""
+        return isinstance(self.model, str) and isinstance(self.optimizer, str)
+
+    @property
     def begins(self) -> str:
         """Where the run began, or the one that it goes on from: "zero", "random" or "given"."""
         if isinstance(self.initial, xr.Dataset):

@@ -172,12 +172,13 @@ def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> 
     loss = torch.full((settings.steps, *per_run), torch.nan, dtype=runs.Y.dtype, device=runs.Y.device)
     last = last_loss(settings)
     states = {s: (torch.full_like(runs.Y, torch.nan), torch.full_like(runs.Z, torch.nan)) for s in settings.recorded}
-    for step in progress_bar(range(settings.start, settings.end + 1), progress, unit="step"):
-        if step in states:
-            states[step] = (runs.Y.clone(), runs.Z.clone())
-        if step == settings.end or (step % FINITE_CHECK_EVERY == 0 and not last.isfinite().any()):
-            break
-        loss[step - settings.start] = last = runs.step()
+    with torch.inference_mode(settings.in_closed_form):
+        for step in progress_bar(range(settings.start, settings.end + 1), progress, unit="step"):
+            if step in states:
+                states[step] = (runs.Y.clone(), runs.Z.clone())
+            if step == settings.end or (step % FINITE_CHECK_EVERY == 0 and not last.isfinite().any()):
+                break
+            loss[step - settings.start] = last = runs.step()
 
     recorded = (torch.stack([state[which] for state in states.values()]).cpu().numpy() for which in (0, 1))
     values = dict(zip("YZ", recorded, strict=True))

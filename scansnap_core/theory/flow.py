@@ -19,7 +19,7 @@ from scansnap_core.engine.extensions import name_of
 from scansnap_core.engine.model_names import MODELS, PLAIN, check_windows, heads_of
 from scansnap_core.engine.results import axes_of, tokens_of
 from scansnap_core.rules import check_flow_rate, check_rate, shown
-from scansnap_core.theory import spectrum
+from scansnap_core.theory.expectation import Expectation
 
 Floats = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class Flow(ABC):
         self.shapes = {name: sizes[name[-1]] for name in shapes}
         self._cuts = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
         self._parts = [slice(*ends) for ends in itertools.pairwise([0, *self._cuts.tolist()])]
-        self._probs, self._query_row = classes.compact.probs, classes.compact.query_row
+        self._expectation = Expectation(classes)
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
@@ -92,7 +92,7 @@ class Flow(ABC):
     def inputs(self, Z: Floats) -> Floats:
         """What the decoder reads of every class, f_n or a variant's u_n, as rows: shape (K, D)."""
         if self.variant is None:
-            return spectrum.F(self._probs, Z[self._query_row])
+            return self._expectation.f(Z)
         return self.variant.inputs(self._batch, torch.from_numpy(Z)).numpy()
 
     def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine import variants
-from scansnap_core.engine.model import Decoded, decode, directions
 from scansnap_core.engine.model_names import PLAIN
 from scansnap_core.rules import check_choice
 from scansnap_core.theory import clocks, formulas, spectrum
+from scansnap_core.theory.expectation import Forward
 from scansnap_core.theory.flow import Floats, Flow
 from scansnap_core.theory.functions import function_of
 
@@ -53,36 +53,29 @@ class TrueFlow(Flow):
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
-        return self._change(self._decoded(*self.unpack(state)[:2]), state)
+        return self._change(self._forward(*self.unpack(state)[:2]), state)
 
     def xi(self, Y: Floats, Z: Floats) -> Floats:
         """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by projection on F; shape (K,)."""
-        found = self._decoded(Y, Z)
-        return spectrum.xi(found.u.numpy(), found.g.numpy())
+        found = self._forward(Y, Z)
+        return spectrum.xi(found.u, found.g)
 
     def g(self, Y: Floats, Z: Floats) -> Floats:
         """g = Y (x_{T+1} - alpha_n) for every class n, as rows: shape (K, D) (Theorem 1)."""
-        return self._decoded(Y, Z).g.numpy()
+        return self._forward(Y, Z).g
 
-    def _decoded(self, Y: Floats, Z: Floats) -> Decoded:
-        batch = self._batch
-        inputs = variants.plain_inputs if self.variant is None else self.variant.inputs
-        u, weights = inputs(batch, torch.from_numpy(Z)), torch.from_numpy(Y)
-        log_alpha = decode(u, weights, batch.multiplicity)
-        # 1 - alpha_nn as a sum, because the difference has no digits left once the class is learned
-        others = log_alpha.exp() * (1 - batch.target)
-        error = batch.target * others.sum(dim=-1, keepdim=True) - others
-        return Decoded(u, log_alpha, error, error @ weights.mT)
+    def _forward(self, Y: Floats, Z: Floats) -> Forward:
+        return self._expectation.forward(self.inputs(Z), Y)
 
-    def _change(self, found: Decoded, state: Floats) -> Floats:
+    def _change(self, found: Forward, state: Floats) -> Floats:
         """d(state)/dt from a forward pass at the state."""
-        batch = self._batch
         if self.variant is None:
-            dY, dZ = directions(found, batch.query, batch.weight, batch.multiplicity)
+            dZ = self._expectation.of_Z(found)
         else:
-            dY, dZ = self.variant.directions(batch, torch.from_numpy(self.unpack(state)[1]), found)
-        xi = spectrum.xi(found.u.numpy(), found.g.numpy())
-        parts = (self.lr_y * dY.numpy(), self.lr_z * dZ.numpy(), self.lr_z * self.class_weight * xi)
+            Z, g = (torch.from_numpy(part) for part in (self.unpack(state)[1], self.class_weight * found.g))
+            dZ = self.variant.pulled(self._batch, Z, g).numpy()
+        xi = spectrum.xi(found.u, found.g)
+        parts = (self.lr_y * self._expectation.of_Y(found), self.lr_z * dZ, self.lr_z * self.class_weight * xi)
         return np.concatenate([part.ravel() for part in parts])
 
 
@@ -110,11 +103,9 @@ class ModifiedFlow(TrueFlow):
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
-        found = self._decoded(*self.unpack(state)[:2])
-        F = found.u.numpy()
-        error = self.class_weight * found.error / self._batch.multiplicity
-        removed = F.T @ spectrum.E_prime(spectrum.E(F)) @ error.numpy()
+        found = self._forward(*self.unpack(state)[:2])
         change = self._change(found, state)
+        removed = self._expectation.of_Y(found._replace(u=spectrum.E_prime(spectrum.E(found.u)) @ found.u))
         change[: self._cuts[0]] -= self.lr_y * removed.ravel()
         return change
 
@@ -178,10 +169,7 @@ class IdealisedFlow(Flow):
         pull = (beta * E).sum(axis=1)
         if self.variant is not None:
             return self.variant.pulled(self._batch, torch.from_numpy(Z), torch.from_numpy(-beta @ F)).numpy(), pull
-        per_class = F * (pull[:, None] * F - beta @ F)
-        phi = np.zeros(self.shapes["Z"])
-        np.add.at(phi, self._query_row, per_class)
-        return phi, pull
+        return self._expectation.per_query(F * (pull[:, None] * F - beta @ F)), pull
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""

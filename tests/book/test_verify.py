@@ -188,6 +188,13 @@ def test_a_cell_that_hangs_is_named_and_leaves_no_traceback(
     assert all(line.startswith("scansnap: lemma_08: ") for line in errors)
 
 
+def test_a_kernel_looks_for_garbage_rarely_and_gets_no_name_for_it(tmp_path: Path) -> None:
+    write_book(tmp_path, (CHAPTER, ("print('gc' in globals(), __import__('gc').get_threshold()[0])",)))
+    path = tmp_path / CHAPTER
+    notebook = execute.execute_all([path], 1, lambda: None)[path].notebook
+    assert notebook.cells[1].outputs[0].text == "False 100000\n"
+
+
 def test_several_chapters_at_a_time(book: Path, verify: Run) -> None:
     """One stays good, one claims falsely, one is no notebook, and one has another page's number."""
     spoilt = tuple(cell.replace("0.5, '<='", "0.9, '<='").replace("lemma_08", "lemma_09") for cell in GOOD_CELLS)

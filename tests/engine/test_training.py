@@ -13,9 +13,12 @@ import xarray as xr
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.outputs import OTHERS
 from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.settings import Settings
+from scansnap_core.engine.stepping import Runs
 from scansnap_core.engine.training import TrainingDiverged, train
 from scansnap_core.theory import spectrum
 from tests.engine.references import DEVICES, eqn_3, expected_loss, overlapping_classes, scattered_classes
+from tests.engine.variants import residual
 
 VARIABLES = ("loss", "Y", "Z", "diverged_at")
 
@@ -23,6 +26,30 @@ VARIABLES = ("loss", "Y", "Z", "diverged_at")
 def small(**changes: Any) -> xr.Dataset:
     options: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 12, "batch_size": 8, "seq_len": 16, "record": 4}
     return train(syn_small(), **{**options, **changes})
+
+
+# -- what a step costs -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "without"),
+    [({}, True), ({"optimizer": "adam"}, True), ({"model": "layernorm"}, True), ({"model": residual}, False)],
+)
+def test_closed_forms_are_computed_without_autograds_records_to_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], without: bool
+) -> None:
+    seen, step = [], Runs.step
+
+    def watched(runs: Runs) -> torch.Tensor:
+        seen.append(torch.is_inference_mode_enabled())
+        return step(runs)
+
+    monkeypatch.setattr(Runs, "step", watched)
+    run = small(**options)
+    assert set(seen) == {without}
+    monkeypatch.setattr(Settings, "in_closed_form", False)
+    xr.testing.assert_identical(run, small(**options))
+    assert seen[-1] is False
 
 
 # -- what fixes a result ---------------------------------------------------------------------------------------------

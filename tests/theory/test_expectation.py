@@ -1,0 +1,54 @@
+"""The model at T = infinity in NumPy against the model in Torch, which tests/engine hold to the paper."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine import model, variants
+from scansnap_core.theory import gallery
+from scansnap_core.theory.expectation import Expectation
+from tests.engine.references import overlapping_classes, scattered_classes
+
+SYSTEMS = {
+    "two queries": overlapping_classes(),
+    "a class of one token": scattered_classes(),
+    "no other output": SequenceClasses([[0.7, 0.3], [0.2, 0.8]], query_of=[0, 1]),
+    "irregular": gallery.systems()["irregular"],
+}
+SCALES = np.array([0.01, 1.0, 30.0])[:, None, None]
+"""Of the entries of Y and Z."""
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_it_is_the_model_on_every_class_once(name: str) -> None:
+    classes = SYSTEMS[name]
+    rng, here = np.random.default_rng(4), Expectation(classes)
+    L, Q = len(classes.tokens), len(classes.compact.queries)
+    Y, Z = SCALES * rng.normal(size=(3, L, len(classes.outputs))), SCALES * rng.normal(size=(3, Q, L))
+    batch = variants.at_infinite_length(classes, classes.tokens)
+    told = variants.plain(batch, torch.from_numpy(Y), torch.from_numpy(Z))
+    found = here.forward(here.f(Z), Y)
+    f = model.normalise(model.attend(batch.q, batch.query @ torch.from_numpy(Z)))
+    # exponents reach some 10^2, and exp of one that is rounded is off by so many roundings
+    pairs = [(found.u, f), (here.of_Y(found), told.Y), (here.of_Z(found), told.Z)]
+    for got, expected in pairs:
+        far = np.abs(got - expected.numpy()).max(axis=(-2, -1))
+        assert (far <= 1e-13 * np.maximum(1, SCALES.ravel())).all()
+    assert np.abs(here.of_Z(found)).max(axis=(-2, -1)).min() > 1e-6
+    # a state alone is what it is among others
+    alone = here.forward(here.f(Z[1]), Y[1])
+    assert here.of_Y(alone) == pytest.approx(here.of_Y(found)[1], rel=1e-12, abs=1e-15)
+    assert here.of_Z(alone) == pytest.approx(here.of_Z(found)[1], rel=1e-12, abs=1e-15)
+
+
+def test_a_token_that_a_class_does_not_hold_gets_nothing_whatever_its_logit() -> None:
+    classes = overlapping_classes()
+    here, Z = Expectation(classes), np.zeros((2, 6))
+    at_rest = here.f(Z)
+    Z[1, [1, 2, 5]] = 1e4  # the second query's only class holds none of them
+    assert np.array_equal(here.f(Z), at_rest)
+    Z[1, 3] = 1.0  # control: one that it holds
+    assert not np.array_equal(here.f(Z), at_rest)
