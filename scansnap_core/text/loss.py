@@ -13,7 +13,7 @@ _aten = torch.ops.aten
 
 
 class CrossEntropy:
-    """The mean cross entropy of words, in nats: :func:`torch.nn.functional.cross_entropy` to the last bit.
+    """The mean cross entropy of words, in nats: ``torch.nn.functional.cross_entropy`` to the last bit.
 
     That takes three arrays more, as large as the logits, and fetches their memory anew at each step. Here one of them
     stays from step to step, and on a CPU the logarithms of the probabilities, and then the gradient, take the logits'
