@@ -2,15 +2,34 @@
 
 import os
 from collections.abc import Generator
+from contextlib import ExitStack
 from copy import deepcopy
 
+import nbval.kernel
 import pytest
+from jupyter_client.manager import KernelManager
 from nbval.plugin import IPyNbCell
 
 from scansnap_core.book.compare import differences
-from scansnap_core.book.execute import KERNEL_START
+from scansnap_core.book.execute import KERNEL_START, kernel_environment
+from scansnap_core.book.forking import Zygote, forked, pays
 
 os.environ["PYTHONSTARTUP"] = str(KERNEL_START)  # as `scansnap verify` starts kernels
+running = ExitStack()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fork the kernels of all notebooks from one process, as `scansnap verify` does."""
+    if not isinstance(item, IPyNbCell) or nbval.kernel.KernelManager is not KernelManager:
+        return
+    if pays(len({cell.path for cell in item.session.items if isinstance(cell, IPyNbCell)})):
+        nbval.kernel.KernelManager = forked(KernelManager, running.enter_context(Zygote(kernel_environment())))
+
+
+def pytest_sessionfinish() -> None:
+    """End that process."""
+    running.close()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,11 +4,13 @@ import asyncio
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from scansnap_core.book.forking import Zygote, forked, pays
 from scansnap_core.book.notebooks import code_cells, read_notebook
 from scansnap_core.extras import GRAMMAR, needs, without
 
@@ -16,7 +18,7 @@ with needs("book"), without(GRAMMAR):
     import nbformat
     from ipykernel.kernelspec import get_kernel_dict
     from jupyter_client.kernelspec import KernelSpec
-    from jupyter_client.manager import AsyncKernelManager
+    from jupyter_client.manager import AsyncKernelManager, KernelManager
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from traitlets import default
@@ -87,7 +89,24 @@ def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> 
     -------
     dict from Path to Execution
     """
-    environment = {
+    environment = kernel_environment()
+    with Zygote(environment) if pays(len(paths)) else nullcontext() as zygote:
+        managers = forked(_ThisPython, zygote) if zygote else _ThisPython
+        clients = {path: _client(path, managers, on_cell) for path in paths}
+        with ThreadPoolExecutor(jobs) as pool:
+            runs = {path: pool.submit(_execute, client, path.parent, environment) for path, client in clients.items()}
+            try:
+                return {path: run.result() for path, run in runs.items()}
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for client in clients.values():
+                    _kill(client)
+                raise
+
+
+def kernel_environment() -> dict[str, str]:
+    """The environment variables of kernels that execute chapters."""
+    return {
         **os.environ,
         # One thread adds up in one order, so the last digits don't depend on the machine; and a chapter's matrices are
         # so small that more threads cost time.
@@ -96,26 +115,16 @@ def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> 
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "PYTHONSTARTUP": str(KERNEL_START),
     }
-    clients = {path: _client(path, on_cell) for path in paths}
-    with ThreadPoolExecutor(jobs) as pool:
-        runs = {path: pool.submit(_execute, client, path.parent, environment) for path, client in clients.items()}
-        try:
-            return {path: run.result() for path, run in runs.items()}
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for client in clients.values():
-                _kill(client)
-            raise
 
 
-def _client(path: Path, on_cell: Callable[[], object]) -> NotebookClient:
+def _client(path: Path, managers: type[KernelManager], on_cell: Callable[[], object]) -> NotebookClient:
     notebook = read_notebook(path)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     return _Client(
         notebook,
-        kernel_manager_class=_ThisPython,
+        kernel_manager_class=managers,
         timeout=_CELL_TIMEOUT_SECONDS,
         record_timing=False,
         skip_cells_with_tag="",

@@ -1,0 +1,74 @@
+"""A process that has imported what chapters import, and forks a kernel whenever it's asked for one.
+
+Run as a program, by its path, so that nothing of this package is imported before a chapter does so. It reads requests
+as lines of JSON and answers each with one: ``{"argv", "folder", "quiet"}`` starts a kernel and gets its process
+id; ``{"ended": id}`` gets that process's exit code, or null while it runs. At the end of its input it ends.
+"""
+
+import atexit
+import gc
+import importlib
+import json
+import os
+import sys
+from contextlib import suppress
+
+PRELOADED = (
+    "ipykernel.kernelapp",
+    "ipykernel.ipkernel",
+    "matplotlib.pyplot",
+    "numpy.random",
+    "scipy.integrate",
+    "scipy.optimize",
+    "scipy.stats",
+    "sympy",
+    "torch",
+    "xarray",
+    "yaml",
+    "z3",
+)
+"""Libraries whose import takes long. The package itself and what attaches itself to a kernel are left to the kernel."""
+
+
+def serve() -> None:
+    """Answer requests until there are no more, or be the kernel that one of them asked for."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "ended" in request:
+            ended, status = os.waitpid(request["ended"], os.WNOHANG)
+            answer = os.waitstatus_to_exitcode(status) if ended else None
+        else:
+            answer = os.fork()
+            if not answer:
+                return be_kernel(**request)
+        print(json.dumps(answer), flush=True)
+    return None
+
+
+def be_kernel(argv: list[str], folder: str, quiet: bool) -> None:
+    """Go on as a kernel, as if the interpreter had been started with these arguments in this folder."""
+    os.setsid()  # signals for a kernel reach it and what it started, and nothing else
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    if quiet:
+        os.dup2(nothing, 2)
+    os.dup2(2, 1)
+    os.chdir(folder)
+    sys.argv = [*argv, f"--IPKernelApp.parent_handle={os.getppid()}"]  # without its parent a kernel ends itself
+    importlib.import_module("numpy").random.seed()  # else every kernel would draw the same, and nobody would notice
+    importlib.import_module("ipykernel.kernelapp").launch_new_instance()
+    atexit._run_exitfuncs()
+    os._exit(0)  # to take apart all that was imported would take as long as the kernel's start
+
+
+def preload() -> None:
+    """Import what there is of the libraries."""
+    for name in PRELOADED:
+        with suppress(ImportError, OSError):  # the chapter that needs it says so
+            importlib.import_module(name)
+    gc.freeze()  # nothing of it is garbage, so no kernel need look
+
+
+if __name__ == "__main__":
+    preload()
+    serve()
