@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import model
 from scansnap_core.rules import check_seq_len
+from scansnap_core.theory.expectation import Forward
 from scansnap_core.theory.flow import Floats
 from scansnap_core.theory.flows import TrueFlow
 
@@ -101,15 +103,54 @@ class FiniteLengthFlow(TrueFlow):
         check_seq_len(seq_len)
         super().__init__(classes, lr_y, lr_z)
         self._share = 0.0 if math.isinf(seq_len) else 1 / (seq_len - 1)
+        probs, outputs = classes.compact.probs, classes.outputs
+        self._over_P = np.divide(1, probs, out=np.zeros_like(probs), where=probs > 0)
+        self._target, self._per_output = outputs.targets, 1 / (classes.num_classes * outputs.multiplicity)
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
-        Y, Z = (torch.from_numpy(part.copy()).requires_grad_() for part in self.unpack(state)[:2])
-        batch = self._batch
-        f = model.normalise(model.attend(batch.q, batch.query @ Z))
-        gains = gain(batch.q, f, batch.target, Y, batch.multiplicity)
-        dY, dZ = torch.autograd.grad((batch.weight * gains).sum(), (Y, Z))
-        change = super().rhs(t, state)
-        change[: self._cuts[0]] += self._share * self.lr_y * (dY / batch.multiplicity).numpy().ravel()
-        change[self._cuts[0] : self._cuts[1]] += self._share * self.lr_z * dZ.numpy().ravel()
+        Y, Z = self.unpack(state)[:2]
+        found = self._forward(Y, Z)
+        change = self._change(found, state)
+        if self._share:
+            dY, dZ = self.added(Y, found)
+            change[: self._cuts[0]] += self._share * self.lr_y * dY.ravel()
+            change[self._cuts[0] : self._cuts[1]] += self._share * self.lr_z * dZ.ravel()
         return change
+
+    def added(self, Y: Floats, found: Forward) -> tuple[Floats, Floats]:
+        """The gradient of the mean over classes of :func:`gain`: in Y, of one of the equal columns, and in Z.
+
+        By hand, in a tenth of autograd's time. With y_o for a column of Y less their mean under alpha, :func:`gain` is
+        g^T bias_f less half of V = sum_o alpha_o y_o^T C y_o, where C is :func:`covariance_f`.
+
+        Parameters
+        ----------
+        Y, found
+            Y, shape (L, O), and the forward pass with it.
+
+        Returns
+        -------
+        dY, dZ
+            Shapes (L, O) and (Q, L).
+        """
+        f, error, g = found
+        alpha, weighed = self._target - error, f * self._over_P
+        w = f * weighed
+        second, fourth = (part.sum(axis=1, keepdims=True) for part in (w, f * f * w))
+        length = 1.5 * fourth - 0.5 * second
+        bias = f * (length - w)
+        y = Y - (alpha @ Y.T)[:, :, None]  # (K, L, O)
+        along, across, pushed = np.moveaxis(np.stack([f, f * w, bias], axis=1) @ y, 1, 0)  # each (K, O)
+        Cy = f[:, :, None] * (fourth * along - across)[:, None] + w[:, :, None] * (y - f[:, :, None] * along[:, None])
+        spread = (y * Cy).sum(axis=1)
+        by_logit = -alpha * (pushed + 0.5 * (spread - (alpha * spread).sum(axis=1, keepdims=True)))
+        dY = bias.T @ error + f.T @ by_logit - (Cy * alpha[:, None]).sum(axis=0)
+        of_bias = g * (length - 3 * w) + (f * g).sum(axis=1, keepdims=True) * (6 * f * w - weighed)
+        once, twice, square = (
+            (part @ moment[:, :, None])[:, :, 0]
+            for part, moment in ((y, alpha * along), (y, alpha * across), (y * y, alpha))
+        )
+        of_V = 2 * f * w * (alpha * along**2).sum(axis=1, keepdims=True)
+        of_V += (fourth - 3 * w) * once - twice + weighed * square  # half of it
+        return dY * self._per_output, self._expectation.of_Z(found._replace(g=of_bias - of_V + by_logit @ Y.T))

@@ -12,8 +12,8 @@ from scipy.stats import multinomial
 
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
-from scansnap_core.engine import model
-from scansnap_core.theory import flows, sampling
+from scansnap_core.engine import model, variants
+from scansnap_core.theory import flows, gallery, sampling
 
 PROBS = torch.tensor([0.5, 0.3, 0.2, 0.0], dtype=torch.float64)
 LOGITS = torch.tensor([0.3, -0.8, 1.1, 5.0], dtype=torch.float64)
@@ -90,6 +90,21 @@ def test_flow_at_infinity_is_the_true_flow_and_its_change_falls_like_one_over_t(
     outputs = np.array([1.0, 1.0, 98.0])
     assert np.abs(dY @ outputs).max() < 1e-12
     assert np.abs(dZ.sum(axis=-1)).max() < 1e-12
+
+
+@pytest.mark.parametrize("name", ["inside", "irregular"])
+def test_what_a_finite_length_adds_is_the_gradient_of_the_mean_gain(name: str) -> None:
+    flow = sampling.FiniteLengthFlow(gallery.systems()[name], 1.0, 1.0, seq_len=11)
+    state = np.random.default_rng(4).normal(size=flow.initial().size)
+    Y, Z = (torch.from_numpy(part.copy()).requires_grad_() for part in flow.unpack(state)[:2])
+    batch = variants.at_infinite_length(flow.classes, flow.tokens)
+    f = model.normalise(model.attend(batch.q, batch.query @ Z))
+    mean = (batch.weight * sampling.gain(batch.q, f, batch.target, Y, batch.multiplicity)).sum()
+    expected_Y, expected_Z = torch.autograd.grad(mean, (Y, Z))
+    Y_now, Z_now = flow.unpack(state)[:2]
+    dY, dZ = flow.added(Y_now, flow._forward(Y_now, Z_now))
+    np.testing.assert_allclose(dY, expected_Y / batch.multiplicity, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(dZ, expected_Z, rtol=1e-10, atol=1e-14)
 
 
 def test_each_rate_moves_its_own_parameter() -> None:
