@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binom, poisson
+from scipy.special import gammaln, xlogy
+from scipy.stats import binom
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.rules import check_count, check_numbers, is_real, shown
@@ -77,8 +78,13 @@ def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) ->
     if np.any(first > last) or not first.sum() <= draws <= last.sum():
         return 0.0
     counts = np.arange(last.max() + 1)
-    pmf = {weight: poisson.pmf(counts, draws * weight) for weight in np.unique(weights)}
+    pmf = {weight: _poisson(counts, draws * weight) for weight in np.unique(weights)}
     sums = np.ones(1)
     for weight, a, b in zip(weights, first, last, strict=True):
         sums = np.convolve(sums, pmf[weight][a : b + 1])[: draws + 1]
-    return float(sums[draws - first.sum()] / poisson.pmf(draws, draws))
+    return float(sums[draws - first.sum()] / _poisson(draws, draws))
+
+
+def _poisson(counts: ArrayLike, mean: float) -> Floats:
+    """``scipy.stats.poisson.pmf`` to the last bit, without its checks, which take ten times as long."""
+    return np.asarray(np.exp(xlogy(counts, mean) - gammaln(np.add(counts, 1)) - mean))

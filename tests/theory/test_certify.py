@@ -16,6 +16,7 @@ from scansnap_core.theory.certify import (
     Gamma_ball,
     as_pair,
     at,
+    balls,
     decide,
     enclose,
     enclose_ode,
@@ -34,6 +35,18 @@ from scansnap_core.theory.certify.overlaps import ONES, E_prime_word, E_word
 from scansnap_core.theory.formulas import K, rho
 
 u, v = sp.symbols("u v", positive=True)
+
+
+def test_what_stands_several_times_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def noted(base: arb, power: int) -> arb:
+        asked.append(power)
+        return base**power
+
+    monkeypatch.setattr(balls, "_power", noted)
+    assert enclose((u**3 + 1) * sp.exp(u**3) / (u**3 + 2), {u: 1}).overlaps(2 * arb.const_e() / 3)
+    assert asked == [3, -1]
 
 
 @given(st.floats(-5, 5), st.floats(0, 1))

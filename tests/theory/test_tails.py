@@ -8,8 +8,10 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.theory import tails
 from scansnap_core.theory.tails import all_within, log_miss, log_tails
 
 
@@ -112,3 +114,9 @@ def test_no_draws_count_nothing() -> None:
 def test_a_negative_probability_is_refused() -> None:
     with pytest.raises(BadInput, match="not negative"):
         all_within(3, [1.5, -0.5], 0, 3)
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e-9, 0.3, 7.0, 55.5, 1_000.0])
+def test_poisson_is_scipys_to_the_last_bit(mean: float) -> None:
+    counts = np.arange(200)
+    assert np.array_equal(tails._poisson(counts, mean), poisson.pmf(counts, mean))

@@ -71,41 +71,66 @@ def enclose(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int
 def compiled(expression: sp.Expr, symbols: Sequence[sp.Symbol]) -> Compiled:
     """A function from balls for the symbols, in their order, to the ball of an expression.
 
+    What stands in the expression several times is computed once.
+
     Raises
     ------
     BadInput
         As `enclose` does.
     """
-    expression = sp.sympify(expression)
-    if expression in symbols:
-        position = list(symbols).index(expression)
-        return lambda balls: balls[position]
+    places = {symbol: place for place, symbol in enumerate(symbols)}
+    steps: list[Compiled] = []
+
+    def place(part: sp.Expr) -> int:
+        if part not in places:
+            steps.append(_step(part, [place(argument) for argument in _arguments(part)]))
+            places[part] = len(places)
+        return places[part]
+
+    last = place(sp.sympify(expression))
+
+    def value(balls: Sequence[arb]) -> arb:
+        known = list(balls)
+        for step in steps:
+            known.append(step(known))
+        return known[last]
+
+    return value
+
+
+def _arguments(expression: sp.Expr) -> Sequence[sp.Expr]:
+    """Those of an expression's arguments that are balls, not a power or a branch by number."""
+    by_number = expression.is_Pow and (expression.exp.is_Integer or expression.exp == sp.Rational(1, 2))
+    return expression.args[:1] if by_number or isinstance(expression, sp.LambertW) else expression.args
+
+
+def _step(expression: sp.Expr, parts: list[int]) -> Compiled:
+    """An expression's ball from the balls known before, its arguments' at the places ``parts``."""
     if expression.is_Rational:
         ratio = fmpq(int(expression.p), int(expression.q))
-        return lambda balls: arb(ratio)
+        return lambda known: arb(ratio)
     if expression is sp.E:
-        return lambda balls: arb.const_e()
+        return lambda known: arb.const_e()
     if expression is sp.pi:
-        return lambda balls: arb.pi()
-    parts = [compiled(part, symbols) for part in expression.args]
+        return lambda known: arb.pi()
     match expression:
         case sp.Add():
-            return lambda balls: sum((part(balls) for part in parts[1:]), parts[0](balls))
+            return lambda known: sum((known[part] for part in parts[1:]), known[parts[0]])
         case sp.Mul():
-            return lambda balls: _product([part(balls) for part in parts])
+            return lambda known: _product([known[part] for part in parts])
         case sp.exp():
-            return lambda balls: parts[0](balls).exp()
+            return lambda known: known[parts[0]].exp()
         case sp.log():
-            return lambda balls: parts[0](balls).log()
+            return lambda known: known[parts[0]].log()
         case sp.Pow(exp=power) if power.is_Integer:
-            return lambda balls: _power(parts[0](balls), int(power))
+            return lambda known: _power(known[parts[0]], int(power))
         case sp.Pow(exp=power) if power == sp.Rational(1, 2):
-            return lambda balls: parts[0](balls).sqrt()
+            return lambda known: known[parts[0]].sqrt()
         case sp.Pow():
-            return lambda balls: parts[0](balls) ** parts[1](balls)
+            return lambda known: known[parts[0]] ** known[parts[1]]
         case sp.LambertW():
             branch = int(expression.args[1]) if len(expression.args) > 1 else 0
-            return lambda balls: lambert(parts[0](balls), branch)
+            return lambda known: lambert(known[parts[0]], branch)
     rule = "a ball is known for sums, products, powers, exp, log, Lambert's W and numbers"
     raise BadInput(value=f"{expression}", rule=rule, remedy="rewrite it, or give its symbols values")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,13 +108,22 @@ class Counts:
             wide = (1 if at == 0 else 2) * SPACING / largest / math.sqrt(math.pi)
             yield at, wide, np.prod(powers[0] ** size[:, None], axis=0), powers[1:] / powers[0]
 
-    @property
+    @cached_property
     def _angles(self) -> Floats:
         """An odd number of them: every factor's zeros lie at the angle π."""
         num = 2 * ((self._n + int(12 * math.sqrt(self._n)) + 40) // 2) + 1
         return 2 * np.pi * np.arange(num) / num
 
+    @cached_property
+    def _turned(self) -> NDArray[np.complex128]:
+        return np.exp(-1j * self._n * self._angles)
+
+    @cached_property
+    def _chance(self) -> float:
+        """That independent Poisson counts sum to T - 1."""
+        return float(poisson.pmf(self._n, self._n))
+
     def _fixed(self, values: Floats) -> Floats:
         """The Fourier coefficient at which the counts sum to T - 1, given that they do."""
-        coefficient = np.real(values @ np.exp(-1j * self._n * self._angles)) / len(self._angles)
-        return np.asarray(coefficient / poisson.pmf(self._n, self._n))
+        coefficient = np.real(values @ self._turned) / len(self._angles)
+        return np.asarray(coefficient / self._chance)

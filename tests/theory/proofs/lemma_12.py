@@ -87,8 +87,8 @@ def printed_bound(constant):
     room = 1 - sp.exp(-excess * x**2) * (sp.exp(2 * c * nu * x) + sp.exp(4 * c * nu * x))
 
     def enough(K, N):
-        point = {x: sp.sqrt(sp.log(K)), nu: 1 / sp.sqrt(sp.Integer(N)), c: constant}
-        return all_of(room=at(room.subs(point), {}), and_more_with_x=at((excess * x - 2 * c * nu).subs(point), {}))
+        put = {x: sp.sqrt(sp.log(K)), nu: 1 / sp.sqrt(sp.Integer(N)), c: constant}
+        return all_of(room=at(room.xreplace(put), {}), and_more_with_x=at((excess * x - 2 * c * nu).xreplace(put), {}))
 
     ends = {2: 32} | {K: next((N for N in range(1, 64) if enough(K, N)), 64) for K in range(3, 31)}
     return all_of(
