@@ -199,8 +199,8 @@ class Replay:
         n, L = self._chosen(python), len(self._classes.compact.tokens)
         q = np.empty((len(n), L))
         for part in self._parts:
-            columns = self._columns[n[part, None], self._drawn(n[part], generator)]
-            cells = columns + L * np.arange(len(columns))[:, None]
+            cells = self._columns[n[part, None], self._drawn(n[part], generator)]
+            cells += L * np.arange(len(cells))[:, None]
             q[part] = np.bincount(cells.ravel(), minlength=q[part].size).reshape(-1, L) / self._num_context
         return n, q
 
