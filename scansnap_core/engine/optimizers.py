@@ -48,12 +48,14 @@ class Adam:
     """
 
     def __init__(self, parameter: Tensor, lr: Tensor, steps: int = 0) -> None:
-        self._parameter, self._lr, self._steps = parameter, lr, steps
+        self._parameter, self._lr = parameter, lr
+        # on the device, so that an update reads no number that changes: it can be recorded
+        self._steps = torch.full((), float(steps), dtype=torch.float64, device=parameter.device)
         self._mean, self._square = torch.zeros_like(parameter), torch.zeros_like(parameter)
 
     def step(self, gradient: Tensor) -> None:
         """Make one update, in place."""
-        self._steps += 1
+        self._steps.add_(1)
         beta_1, beta_2 = ADAM_BETAS
         self._mean.mul_(beta_1).add_(gradient, alpha=1 - beta_1)
         self._square.mul_(beta_2).addcmul_(gradient, gradient, value=1 - beta_2)

@@ -23,16 +23,20 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from scansnap_core.engine import optimizers
+    from scansnap_core.engine.captured import Recorder
 
 
-def draws_of(classes: SequenceClasses, settings: Settings) -> draws.Draws:
-    """The source of the batches that the settings ask for; of a run that goes on, of those that follow."""
+def draws_of(classes: SequenceClasses, settings: Settings, recorder: Recorder | None = None) -> draws.Draws:
+    """The source of the batches that the settings ask for; of a run that goes on, of those that follow.
+
+    A recorder records draws that are made on the device.
+    """
     if settings.batch_size is None:
         return draws.Expectation(classes, settings.seeds)
     given = classes, settings.seeds, settings.batch_size, settings.seq_len
     source: draws.Draws
     if settings.rng == "counter":
-        source = Counter(*given, settings.device)
+        source = Counter(*given, settings.device, recorder)
     else:
         source = draws.Replay(*given) if settings.rng == "replay" else draws.Fresh(*given)
     if isinstance(settings.initial, xr.Dataset):
