@@ -44,18 +44,17 @@ class Adam:
     Parameters
     ----------
     steps
-        How many updates the state has behind it.
+        How many updates the state has behind it: a number, or, where updates are to be recorded, a tensor of no axes in
+        float64 on the device, which counts on in place.
     """
 
-    def __init__(self, parameter: Tensor, lr: Tensor, steps: int = 0) -> None:
-        self._parameter, self._lr = parameter, lr
-        # on the device, so that an update reads no number that changes: it can be recorded
-        self._steps = torch.full((), float(steps), dtype=torch.float64, device=parameter.device)
+    def __init__(self, parameter: Tensor, lr: Tensor, steps: int | Tensor = 0) -> None:
+        self._parameter, self._lr, self._steps = parameter, lr, steps
         self._mean, self._square = torch.zeros_like(parameter), torch.zeros_like(parameter)
 
     def step(self, gradient: Tensor) -> None:
         """Make one update, in place."""
-        self._steps.add_(1)
+        self._steps += 1
         beta_1, beta_2 = ADAM_BETAS
         self._mean.mul_(beta_1).add_(gradient, alpha=1 - beta_1)
         self._square.mul_(beta_2).addcmul_(gradient, gradient, value=1 - beta_2)

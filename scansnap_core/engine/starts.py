@@ -96,9 +96,18 @@ def _columns(Z: Floats, tokens: Ints) -> Floats:
 
 
 def optimizer_of(
-    classes: SequenceClasses, settings: Settings, Y: Tensor, Z: Tensor, tokens: Ints, outputs: Outputs
+    classes: SequenceClasses,
+    settings: Settings,
+    Y: Tensor,
+    Z: Tensor,
+    tokens: Ints,
+    outputs: Outputs,
+    recorder: Recorder | None = None,
 ) -> optimizers.BuiltIn | optimizers.OnePerRun:
-    """What moves Y (S, R, L, O) and Z (S, R, Q, L); of a run that goes on, as it stood at the end."""
+    """What moves Y (S, R, L, O) and Z (S, R, Q, L); of a run that goes on, as it stood at the end.
+
+    Where updates are recorded, it counts them on the device.
+    """
     import torch
 
     from scansnap_core.engine import optimizers
@@ -109,7 +118,8 @@ def optimizer_of(
     def climber(parameter: Tensor, rates: list[float]) -> optimizers.SGD | optimizers.Adam:
         lr = torch.tensor(rates, dtype=parameter.dtype, device=parameter.device).reshape(1, -1, 1, 1)
         if settings.optimizer == "adam":
-            return optimizers.Adam(parameter, lr, settings.start)
+            counted = torch.full((), float(settings.start), dtype=torch.float64, device=parameter.device)
+            return optimizers.Adam(parameter, lr, settings.start if recorder is None else counted)
         return optimizers.SGD(parameter, lr, settings.momentum)
 
     lr_y, lr_z = zip(*settings.rates, strict=True)

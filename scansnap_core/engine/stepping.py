@@ -56,7 +56,7 @@ class Runs:
         self._weight = self._tensor(1 / (settings.batch_size or classes.num_classes))
         named = self.tokens, compact.queries, self.outputs.labels
         self._labels = [torch.tensor(each, device=self._device) for each in named]
-        self.optimizer = optimizer_of(classes, settings, self.Y, self.Z, self.tokens, self.outputs)
+        self.optimizer = optimizer_of(classes, settings, self.Y, self.Z, self.tokens, self.outputs, recorder)
         self._update = captured(self._updated, recorder)
 
     def _tensor(self, array: Any) -> Tensor:
