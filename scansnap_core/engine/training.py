@@ -98,9 +98,9 @@ def train(
     keep_state
         Also return what a training goes on from: the states of "momentum" and "adam", and of random numbers.
     capture
-        Record a step once, after a few, and replay it: on a GPU it's then one call and not hundreds
-        (:mod:`scansnap_core.engine.captured`). With ``rng="counter"`` nothing is brought to the GPU any more. Needs
-        "cuda", and a model and an optimiser that have a name. No GPU has run this yet; see ``make gpu-check``.
+        Record a step once, after a few, as a CUDA graph and replay it, which takes a few calls in place of hundreds
+        (:mod:`scansnap_core.engine.captured`). With ``rng="counter"`` nothing is brought to the GPU in a step. Needs
+        "cuda", and a model and an optimiser that have a name. No GPU has run this yet: ``make gpu-check`` will.
     progress
         Show a progress bar, where there is a terminal or a notebook to show it in.
 
