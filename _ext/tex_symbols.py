@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 
 _GREEK = (
-    "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|varphi|chi|psi|omega|"
-    "Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Phi|Psi|Omega"
+    "alpha|beta|gamma|delta|epsilon|varepsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|varphi|chi|psi|"
+    "omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Phi|Psi|Omega"
 )
 _IGNORED = re.compile(
     r"\\(?:text|mathrm|operatorname|begin|end|label|ref|eqref|tag)\*?\{[^{}]*\}|\^\{?(?:\\top|T)\}?(?![A-Za-z])"

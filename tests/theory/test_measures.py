@@ -118,6 +118,15 @@ def test_entropy_of_uniform_attention_is_the_log_of_the_number_of_tokens() -> No
     assert H.isel(recorded=0).values == pytest.approx([np.log(3), 0.0], abs=1e-14)
 
 
+def test_entropy_of_the_tokens_that_are_given() -> None:
+    classes = SequenceClasses([[0.4, 0.1, 0.2, 0.3, 0.0], [0.6, 0.0, 0.0, 0.0, 0.4]], [0, 0])
+    c = measures.attention(0 * logits(classes), classes)
+    for left_out, kept in ((1, [0.2, 0.3]), (4, [0.1, 0.2, 0.3])):  # between others, and the last
+        p = np.array(kept) / np.sum(kept)
+        H = measures.entropy(c.drop_sel(token=left_out), classes)
+        assert H.isel(recorded=0).sel({"class": 0}).item() == pytest.approx(-(p * np.log(p)).sum(), abs=1e-14)
+
+
 def test_entropy_of_no_tokens_is_undefined() -> None:
     classes = SequenceClasses([[0.5, 0.5, 0.0], [0.5, 0.2, 0.3]], [0, 1])
     with warnings.catch_warnings():
