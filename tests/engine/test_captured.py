@@ -194,12 +194,14 @@ def test_work_is_told_a_few_times_recorded_once_and_replayed() -> None:
 
     tapes = Tapes()
     replayed = Captured(work, tapes)
+    given = [torch.full((3,), float(n), dtype=torch.float64) for n in range(1, 8)]
     with torch.inference_mode():
-        results = [replayed(torch.full((3,), float(n), dtype=torch.float64)) for n in range(1, 8)]
+        results = [replayed(each) for each in given]
     assert told == [[1.0] * 3, [2.0] * 3, [3.0] * 3, [4.0] * 3]
     assert tapes.recorded == 1
     assert modes[-1] == (False, False)  # a capture in inference mode would leave CUDA's random numbers in it
     assert total.tolist() == [28.0] * 3
+    assert torch.stack(given).tolist() == [[float(n)] * 3 for n in range(1, 8)]  # copied, and left alone
     assert [result[0].item() for result in results] == [2.0, 6.0, 12.0] + 4 * [56.0]  # good until the next call
     assert captured.captured(work, None) is work
 
