@@ -106,7 +106,7 @@ def optimizer_of(
 ) -> optimizers.BuiltIn | optimizers.OnePerRun:
     """What moves Y (S, R, L, O) and Z (S, R, Q, L); of a run that goes on, as it stood at the end.
 
-    Where updates are recorded, it counts them on the device.
+    On a GPU, and where updates are recorded, Adam counts them on the device, so that both ways compute the same.
     """
     import torch
 
@@ -118,8 +118,10 @@ def optimizer_of(
     def climber(parameter: Tensor, rates: list[float]) -> optimizers.SGD | optimizers.Adam:
         lr = torch.tensor(rates, dtype=parameter.dtype, device=parameter.device).reshape(1, -1, 1, 1)
         if settings.optimizer == "adam":
+            if recorder is None and settings.device == "cpu":
+                return optimizers.Adam(parameter, lr, settings.start)
             counted = torch.full((), float(settings.start), dtype=torch.float64, device=parameter.device)
-            return optimizers.Adam(parameter, lr, settings.start if recorder is None else counted)
+            return optimizers.Adam(parameter, lr, counted)
         return optimizers.SGD(parameter, lr, settings.momentum)
 
     lr_y, lr_z = zip(*settings.rates, strict=True)

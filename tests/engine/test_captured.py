@@ -291,22 +291,25 @@ def test_what_cannot_be_recorded_is_refused(model: Any, optimizer: Any, monkeypa
 
 
 @pytest.mark.parametrize("device", [DEVICES[1]])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(("model", "optimizer"), NAMED)
-def test_a_captured_training_is_the_one_told_step_by_step(model: str, optimizer: str, dtype: str, device: str) -> None:
-    """The same calls, but a library may choose other kernels on another stream: hence not to the last bit."""
+def test_a_captured_training_is_the_one_told_step_by_step(
+    model: str, optimizer: str, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same calls, but a library may choose other kernels on another stream. Adam makes the most of that: where a
+    gradient should be 0 and is 1e-17, it moves by lr 1e-17/eps, so by 1e-8 in these steps.
+    """
+    monkeypatch.setattr(counter, "AHEAD", AHEAD)
     told, replayed = (
-        train(scattered_classes(), **GIVEN | {"model": model, "optimizer": optimizer, "dtype": dtype}, device=device,
-              capture=capture)
+        train(scattered_classes(), **GIVEN | {"model": model, "optimizer": optimizer}, device=device, capture=capture)
         for capture in (False, True)
-    )  # fmt: skip
-    tolerance = 1e-9 if dtype == "float64" else 1e-4
+    )
     for name in ("loss", "Y", "Z"):
-        assert replayed[name].values == pytest.approx(told[name].values, rel=tolerance, abs=tolerance)
+        assert replayed[name].values == pytest.approx(told[name].values, rel=1e-7, abs=1e-7)
 
 
 @pytest.mark.parametrize("device", [DEVICES[1]])
-def test_a_replayed_step_takes_no_memory(device: str) -> None:
+def test_a_replayed_step_takes_no_memory(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counter, "AHEAD", AHEAD)
     settings = Settings.checked(**GIVEN | {"capture": True}, device=device)
     runs = Runs(scattered_classes(), settings, captured.CUDAGraphs())
     with torch.inference_mode():

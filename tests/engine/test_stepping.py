@@ -15,7 +15,7 @@ from scansnap_core.data.datasets import syn_small
 from scansnap_core.engine import captured, counter
 from scansnap_core.engine.captured import WARM_UP, Recorder
 from scansnap_core.engine.model_names import MODELS
-from scansnap_core.engine.settings import Settings
+from scansnap_core.engine.settings import OPTIMIZERS, Settings
 from scansnap_core.engine.stepping import Runs
 from scansnap_core.engine.variants import Batch, plain
 from tests.engine.references import NAMED
@@ -39,13 +39,26 @@ class Crossings(TorchDispatchMode):
         return result
 
 
-def runs_of(recorder: Recorder | None = None, **options: Any) -> Runs:
+class Numbers(TorchDispatchMode):
+    """Lists the calls and what they are given beside tensors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[tuple[str, list[str]]] = []
+
+    def __torch_dispatch__(self, function: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
+        leaves = torch.utils._pytree.tree_leaves((args, kwargs))
+        self.calls.append((str(function), [repr(leaf) for leaf in leaves if not isinstance(leaf, torch.Tensor)]))
+        return function(*args, **(kwargs or {}))
+
+
+def runs_of(recorder: Recorder | None = None, device: str = "meta", **options: Any) -> Runs:
     given: dict[str, Any] = {
         "lr_y": [1.0, 0.5], "lr_z": [0.5, 0.2], "steps": 3, "seeds": [0, 1], "batch_size": 8, "seq_len": 16,
         "optimizer": "sgd", "initial": "zero", "record": None, "rng": "fresh", "dtype": "float32",
     }  # fmt: skip
     settings = Settings.checked(**given | options, device="cpu")
-    return Runs(syn_small(), dataclasses.replace(settings, device="meta"), recorder)
+    return Runs(syn_small(), dataclasses.replace(settings, device=device), recorder)
 
 
 @pytest.mark.parametrize(
@@ -79,6 +92,22 @@ def test_nothing_crosses_in_a_step_that_is_recorded(
         losses = [runs.step() for _ in range(3)]
     assert {loss.device.type for loss in losses} == {"meta"}
     assert (crossings.brought, tapes.recorded) == ([], 2)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("device", ["meta", "cpu"])
+def test_a_device_is_told_the_same_numbers_in_every_step(
+    device: str, optimizer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counter, "AHEAD", 1)
+    runs, told = runs_of(rng="counter", device=device, optimizer=optimizer), []
+    for _ in range(3):
+        with Numbers() as numbers:
+            runs.step()
+        told.append(numbers.calls)
+    assert len(told[0]) > 100
+    # control: on a CPU Adam counts in Python
+    assert (told[0] == told[1] == told[2]) == ((device, optimizer) != ("cpu", "adam"))
 
 
 @pytest.mark.parametrize("options", [{}, {"seq_len": math.inf}, {"model": "residual"}], ids=str)
