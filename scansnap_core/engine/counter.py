@@ -88,7 +88,7 @@ class Counter:
     device
         Where tensors lie.
     recorder
-        What records on the device how steps are drawn, and replays it, if it's to.
+        What records the drawing of steps on the device, and replays it; without one it's told anew each time.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ class CannotBeRecorded(Exception):
 
 
 class Tape(TorchDispatchMode):
-    """The calls of one piece of work."""
+    """The calls of one piece of work, outside inference mode: within it PyTorch doesn't tell which calls give views."""
 
     def __init__(self) -> None:
         super().__init__()
