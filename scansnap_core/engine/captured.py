@@ -51,40 +51,38 @@ class CUDAGraphs:
 
 
 class Captured:
-    """A function of tensors that is called a few times as it is, then recorded, and from then on replayed.
+    """Calls a function of tensors a few times as it is, then records it, and from then on replays that.
+
+    The function is given with each call, always the same one, so that its object isn't held here, which would keep both
+    until Python looks for garbage. It takes tensors of the same shapes in each call and returns tensors, and what else
+    it changes, it changes in place. Arguments are copied to where the recording reads them. Results lie in one place
+    too: they are good until the next call.
 
     Parameters
     ----------
-    function
-        Takes tensors, always of the same shapes, and returns tensors. What else it changes, it changes in place.
     recorder
         What records it.
-
-    Notes
-    -----
-    Arguments are copied to the place where the recording reads them. Results lie in one place too: they are good until
-    the next call.
     """
 
-    def __init__(self, function: Callable[..., Any], recorder: Recorder) -> None:
-        self._function, self._recorder, self._calls = function, recorder, 0
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder, self._calls = recorder, 0
 
-    def __call__(self, *arguments: Tensor) -> Any:
+    def __call__(self, function: Callable[..., Any], *arguments: Tensor) -> Any:
         """The function's results."""
         self._calls += 1
         if self._calls <= WARM_UP:
-            return self._recorder.warm_up(lambda: self._function(*arguments))
+            return self._recorder.warm_up(lambda: function(*arguments))
         if self._calls == WARM_UP + 1:
             self._given = [argument.clone() for argument in arguments]
             # in inference mode CUDA's random numbers would get a state that no later capture outside it could change
             with torch.inference_mode(False), torch.no_grad():
-                self._replay, self._results = self._recorder.record(lambda: self._function(*self._given))
+                self._replay, self._results = self._recorder.record(lambda: function(*self._given))
         for given, argument in zip(self._given, arguments, strict=True):
             given.copy_(argument)
         self._replay()
         return self._results
 
 
-def captured(function: Callable[..., Any], recorder: Recorder | None) -> Callable[..., Any]:
-    """The function recorded and replayed, or without a recorder as it is."""
-    return function if recorder is None else Captured(function, recorder)
+def told(function: Callable[..., Any], *arguments: Tensor) -> Any:
+    """The function's results, by calling it: what stands in :class:`Captured`'s place where nothing is recorded."""
+    return function(*arguments)

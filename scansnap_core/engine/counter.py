@@ -102,7 +102,7 @@ class Counter:
     ) -> None:
         import torch  # a second, which a sweep on a CPU does without
 
-        from scansnap_core.engine.captured import captured
+        from scansnap_core.engine.captured import Captured, told
 
         def placed(array: Any) -> Tensor:
             return torch.tensor(array, device=device)
@@ -115,7 +115,7 @@ class Counter:
         self._places, self._cuts = map(placed, cuts_of(classes.compact))
         self._step = 0
         self._next = torch.zeros((), dtype=torch.int64, device=device)
-        self._following = captured(self._drawn, recorder)
+        self._call = told if recorder is None else Captured(recorder)
         self._ahead: Iterator[tuple[Tensor, Tensor]] = iter(())
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
@@ -126,7 +126,7 @@ class Counter:
         """The next B samples of every seed, on the device."""
         following = next(self._ahead, None)
         if following is None:
-            self._ahead = zip(*self._following(), strict=True)
+            self._ahead = zip(*self._call(self._following), strict=True)
             following = next(self._ahead)
         self._step += 1
         return following
@@ -140,7 +140,7 @@ class Counter:
         self._step, self._ahead = int(states[0]), iter(())
         self._next.fill_(self._step)
 
-    def _drawn(self) -> tuple[Tensor, Tensor]:
+    def _following(self) -> tuple[Tensor, Tensor]:
         """Classes (N, S, B) and token frequencies (N, S, B, L) of the next N steps."""
         import torch
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import variants
 from scansnap_core.engine.architectures import variant_of
-from scansnap_core.engine.captured import Recorder, captured
+from scansnap_core.engine.captured import Captured, Recorder, told
 from scansnap_core.engine.model import Gradients
 from scansnap_core.engine.results import tokens_of
 from scansnap_core.engine.settings import Settings
@@ -57,7 +57,7 @@ class Runs:
         named = self.tokens, compact.queries, self.outputs.labels
         self._labels = [torch.tensor(each, device=self._device) for each in named]
         self.optimizer = optimizer_of(classes, settings, self.Y, self.Z, self.tokens, self.outputs, recorder)
-        self._update = captured(self._updated, recorder)
+        self._call = told if recorder is None else Captured(recorder)
 
     def _tensor(self, array: Any) -> Tensor:
         return torch.as_tensor(np.asarray(array), dtype=self._dtype, device=self._device)
@@ -66,7 +66,8 @@ class Runs:
         """Make one update of all runs; the losses (S, R) before it, on the device."""
         drawn, frequencies = self.source.batch()
         classes = torch.as_tensor(drawn, device=self._device)
-        loss: Tensor = self._update(classes, torch.as_tensor(frequencies, dtype=self._dtype, device=self._device))
+        q = torch.as_tensor(frequencies, dtype=self._dtype, device=self._device)
+        loss: Tensor = self._call(self._updated, classes, q)
         return loss
 
     def _updated(self, classes: Tensor, q: Tensor) -> Tensor:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import math
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -103,13 +105,13 @@ def bound_anew(self: Any, gradient: Tensor) -> None:
     self._parameter.add_(self._lr * self._velocity)
 
 
-DRAWN = Counter._drawn
+FOLLOWING = Counter._following
 
 
 def drawn_by_pythons_number(self: Any) -> Any:
     """Steps counted from what Python has drawn."""
     self._next.fill_(self._step)
-    return DRAWN(self)
+    return FOLLOWING(self)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ def drawn_by_pythons_number(self: Any) -> Any:
     [
         (optimizers.Adam, "step", steps_of_python, "adam", "Y"),
         (optimizers.SGD, "step", bound_anew, "momentum", "Y"),
-        (Counter, "_drawn", drawn_by_pythons_number, "sgd", "loss"),
+        (Counter, "_following", drawn_by_pythons_number, "sgd", "loss"),
     ],
 )
 def test_a_step_that_would_be_replayed_wrongly_is_noticed(
@@ -193,17 +195,32 @@ def test_work_is_told_a_few_times_recorded_once_and_replayed() -> None:
         return 2 * total
 
     tapes = Tapes()
-    replayed = Captured(work, tapes)
+    replayed = Captured(tapes)
     given = [torch.full((3,), float(n), dtype=torch.float64) for n in range(1, 8)]
     with torch.inference_mode():
-        results = [replayed(each) for each in given]
+        results = [replayed(work, each) for each in given]
     assert told == [[1.0] * 3, [2.0] * 3, [3.0] * 3, [4.0] * 3]
     assert tapes.recorded == 1
     assert modes[-1] == (False, False)  # a capture in inference mode would leave CUDA's random numbers in it
     assert total.tolist() == [28.0] * 3
     assert torch.stack(given).tolist() == [[float(n)] * 3 for n in range(1, 8)]  # copied, and left alone
     assert [result[0].item() for result in results] == [2.0, 6.0, 12.0] + 4 * [56.0]  # good until the next call
-    assert captured.captured(work, None) is work
+
+
+@pytest.mark.parametrize("recorder", [None, Tapes()], ids=["told", "captured"])
+def test_what_a_training_holds_goes_with_it(recorder: Tapes | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without waiting until Python looks for garbage."""
+    monkeypatch.setattr(counter, "AHEAD", AHEAD)
+    runs = Runs(overlapping_classes(), Settings.checked(**GIVEN | {"optimizer": "adam"}, device="cpu"), recorder)
+    for _ in range(STEPS):
+        runs.step()
+    held = weakref.ref(runs), weakref.ref(runs.source), weakref.ref(runs.optimizer)
+    gc.disable()
+    try:
+        del runs
+        assert [each() for each in held] == [None, None, None]
+    finally:
+        gc.enable()
 
 
 def test_cuda_waits_for_what_was_told_before_and_what_comes_after_waits(monkeypatch: pytest.MonkeyPatch) -> None:
