@@ -1,12 +1,14 @@
 """Time ``train`` on Syn-Medium against the machine's matrix rate and against a plain autograd loop.
 
 Run ``python -m benchmarks.training``. Seconds depend on the machine; the ratios, measured in one process, much less.
+With ``--device cuda`` also with samples that the GPU draws, and with steps that are recorded once and replayed.
 With ``--against FOLDER``, another checkout of this repository, ``train`` here and there are timed by turns instead.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import statistics
 import subprocess
@@ -14,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -49,6 +52,15 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def seconds_and_memory(work: Callable[[], object], device: str) -> tuple[float, int]:
+    """The time of one call, and the most bytes of a GPU that PyTorch held meanwhile."""
+    if device != "cuda":
+        return seconds(work), 0
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    return seconds(work), torch.cuda.max_memory_reserved()
+
+
 def matmul_rate(device: str, size: int = 2048, repeats: int = 5) -> float:
     """Float32 operations a second of a large square matrix product, the best of some."""
     a = torch.rand(size, size, device=device)
@@ -58,6 +70,14 @@ def matmul_rate(device: str, size: int = 2048, repeats: int = 5) -> float:
 
     product()
     return 2 * size**3 / min(seconds(product) for _ in range(repeats))
+
+
+def ways(device: str) -> dict[str, dict[str, Any]]:
+    """What is timed, by name."""
+    if device != "cuda":
+        return {"train": {}}
+    counter = {"rng": "counter"}
+    return {"train": {}, "train by counter": counter, "the same, captured": counter | {"capture": True}}
 
 
 def one_hot_autograd(
@@ -119,7 +139,7 @@ def by_turns(other: Path, seeds: int, steps: int, repeats: int) -> list[float]:
     return ratios
 
 
-def main() -> None:
+def main(given: list[str] | None = None) -> None:
     """Print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=4)
@@ -127,7 +147,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--against", type=Path, metavar="FOLDER", help="another checkout, to be timed by turns")
     parser.add_argument("--repeats", type=int, default=12, help="pairs, with --against")
-    options = parser.parse_args()
+    options = parser.parse_args(given)
     if options.against:
         ratios = by_turns(options.against, options.seeds, options.steps, options.repeats)
         low, middle, high = statistics.quantiles(ratios, n=4)
@@ -137,15 +157,18 @@ def main() -> None:
     classes, seeds, steps = syn_medium(5), range(options.seeds), options.steps
     runs = len(LR_Y) * options.seeds
 
-    def core(num_steps: int) -> object:
+    def core(num_steps: int, **way: Any) -> object:
         return train(
             classes, lr_y=LR_Y, lr_z=LR_Z, steps=num_steps, seeds=seeds, optimizer="momentum", momentum=MOMENTUM,
             batch_size=BATCH, seq_len=SEQ_LEN, initial="random", dtype="float32", device=options.device,
+            **way,
         )  # fmt: skip
 
-    core(2)
-    rate = matmul_rate(options.device)
-    trained = seconds(lambda: core(steps))
+    rate, found = matmul_rate(options.device), {}
+    for name, way in ways(options.device).items():
+        core(2, **way)
+        found[name] = seconds_and_memory(functools.partial(core, steps, **way), options.device)
+    trained, _ = found["train"]
     plain_steps = max(1, steps // 10)
     plain = seconds(lambda: one_hot_autograd(classes, LR_Y[0], LR_Z[0], plain_steps, seed=0)) * steps / plain_steps
 
@@ -155,7 +178,9 @@ def main() -> None:
     operations = 2 * BATCH * L * (3 * M + 2 * Q) * steps * runs
     print(f"Syn-Medium 5/10, {runs} runs ({len(LR_Y)} rate pairs, {options.seeds} seeds), {steps} updates, float32")
     print(f"{torch.get_num_threads()} threads, {options.device}; float32 matrix rate {rate / 1e9:.0f} Gflop/s")
-    print(f"train                     {trained:8.2f} s   {1e3 * trained / (runs * steps):.3f} ms a run and update")
+    for name, (taken, memory) in found.items():
+        held = f"; {memory / 2**20:.0f} MiB of the GPU at most" if memory else ""
+        print(f"{name:<22}    {taken:8.2f} s   {1e3 * taken / (runs * steps):.3f} ms a run and update{held}")
     print(
         f"  its matrix products     {operations / rate:8.2f} s at that rate: 1/{trained * rate / operations:.1f} of it"
     )

@@ -39,10 +39,10 @@ def recall(store: xr.Dataset) -> xr.DataArray:
     shares = []
     for name, (m, ends) in zip(store["data"].values, THRESHOLDS.items(), strict=True):
         classes = syn_medium(m)
-        Z = store.Z.sel(data=[name], query=classes.compact.queries, token=classes.compact.tokens).astype(float)
+        Z = store.Z.sel(data=name, query=classes.compact.queries, token=classes.compact.tokens).astype(float)
         levels = np.linspace(*ends, NUM_THRESHOLDS)
         shares.append(measures.recall(Z, classes, levels).rename(threshold="level").drop_vars("level"))
-    joined = by_rates(xr.concat(shares, dim="data", join="outer"), store)
+    joined = by_rates(xr.concat(shares, dim="data", join="outer", coords="different", compat="equals"), store)
     axes = [np.linspace(*ends, NUM_THRESHOLDS) for ends in THRESHOLDS.values()]
     return joined.assign_coords(threshold=(("data", "level"), axes)).astype("float32")
 
@@ -64,10 +64,7 @@ def write(name: str, values: dict[str, xr.DataArray], stores: list[xr.Dataset]) 
 
 def record(folder: Path) -> None:
     """Write all files from the stores in a folder."""
-    runs = [read(folder / f"fig_06_{name}.zarr") for name in ("replay", "fresh")]
-    draws = xr.Variable("rng", ["replay", "fresh"])
-    write("fig_06.nc", {"entropy": xr.concat([entropy(store) for store in runs], dim=draws)}, runs)
-    write("fig_11.nc", {"recall": xr.concat([recall(store) for store in runs], dim=draws)}, runs)
+    record_runs(folder)
     ratios = read(folder / "ratios.zarr")
     write("fig_06_ratios.nc", {"entropy": entropy(ratios)}, [ratios])
     causes = {
@@ -76,6 +73,14 @@ def record(folder: Path) -> None:
         for initial in ("random", "zero")
     }
     write("fig_06_causes.nc", {name: entropy(store) for name, store in causes.items()}, list(causes.values()))
+
+
+def record_runs(folder: Path) -> None:
+    """Write what the figures show; "fresh" are random numbers that aren't the authors', whoever draws them."""
+    runs = [read(folder / f"fig_06_{name}.zarr") for name in ("replay", "fresh")]
+    draws = xr.Variable("rng", ["replay", "fresh"])
+    write("fig_06.nc", {"entropy": xr.concat([entropy(store) for store in runs], dim=draws)}, runs)
+    write("fig_11.nc", {"recall": xr.concat([recall(store) for store in runs], dim=draws)}, runs)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
-from scansnap_core.engine.drawing import CompiledCounter
-from scansnap_core.engine.draws import Draws, Fresh
+from scansnap_core.engine.drawing import CompiledCounter, CompiledReplay
+from scansnap_core.engine.draws import Draws, Fresh, Replay
 from scansnap_core.engine.kernel import NO_OUTPUT, TOGETHER, climb, prepare
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.starts import draws_of, initial_values
@@ -51,6 +51,9 @@ class SharedRuns:
             self._source = draws_of(classes, settings)
         else:
             self._source = Fresh(classes, settings.seeds, 0, math.inf)
+        self._replay: CompiledReplay | None = None
+        if isinstance(self._source, Replay) and settings.seq_len > 2:
+            self._replay = CompiledReplay(classes, self._source, settings.seq_len)
         first_Y, first_Z, outputs = initial_values(classes, settings, self._source, classes.tokens)
         Y, Z = first_Y[0], first_Z[0]
         self._num_tokens = L = Y.shape[1]
@@ -74,9 +77,12 @@ class SharedRuns:
     def _sample(self, first: int) -> tuple[Ints, Floats]:
         """Samples of the steps from the first on, sorted by class in each: classes (steps, B) and q (steps, B, S')."""
         num_steps, S = min(CHUNK, self._settings.steps - first), self._supports.shape[1]
-        if self._counter is not None:
-            filled = np.zeros((num_steps, self._counter.batch_size, -(-S // LANES) * LANES), self._dtype)
-            return self._counter.steps(self._settings.start + first, filled), filled
+        if self._counter is not None or self._replay is not None:
+            filled = np.zeros((num_steps, self._settings.batch_size or 0, -(-S // LANES) * LANES), self._dtype)
+            if self._counter is not None:
+                return self._counter.steps(self._settings.start + first, filled), filled
+            if self._replay is not None:
+                return self._replay.steps(filled), filled
         if isinstance(self._source, Fresh) and math.isfinite(self._settings.seq_len):
             return self._counted(self._source, num_steps)
         batches = []

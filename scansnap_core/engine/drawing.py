@@ -1,4 +1,7 @@
-"""The samples of :class:`~scansnap_core.engine.counter.Counter` of one seed, compiled for a CPU."""
+"""The samples of one seed, compiled for a CPU: by counter, and in the authors' order.
+
+Both have random numbers that mean tokens, in ascending order of the class's cuts, and count those between two cuts.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import numpy as np
 from scansnap_core.data.sequences import Ints, SequenceClasses
 from scansnap_core.engine import counter
 from scansnap_core.engine.counter import CLASS, TOKENS, WORD, cuts_of, key_of
+from scansnap_core.engine.draws import Replay
 from scansnap_core.extras import COVERAGE, needs, without
 
 with needs("sweeps"), without(COVERAGE):
@@ -29,7 +33,8 @@ class CompiledCounter:
 
     def __init__(self, classes: SequenceClasses, seed: int, batch_size: int, seq_len: float) -> None:
         self._classes, self._seed, self.batch_size, self._seq_len = classes, seed, batch_size, seq_len
-        self._cuts = cuts_of(classes.compact)[1]
+        cuts = cuts_of(classes.compact)[1]
+        self._num_cuts, self._cuts = (cuts <= WORD).sum(axis=1), cuts.astype(np.uint32)
 
     def steps(self, first: int, q: np.ndarray) -> Ints:
         """Fill q (steps, B, S') with the token frequencies of the steps from the first on, and return the classes.
@@ -39,7 +44,8 @@ class CompiledCounter:
         drawn, counts = np.empty(q.shape[:2], np.int64), np.zeros(q.shape, np.int32)
         finite = math.isfinite(self._seq_len)
         num_context = int(self._seq_len) - 1 if finite else 0
-        _draw(*key_of(self._seed), first, num_context, self._classes.num_classes, self._cuts, drawn, counts)
+        key = key_of(self._seed)
+        _draw(*key, first, num_context, self._classes.num_classes, self._cuts, self._num_cuts, drawn, counts)
         if finite:
             np.divide(counts, num_context, out=q, casting="same_kind")
         else:
@@ -48,9 +54,48 @@ class CompiledCounter:
         return drawn
 
 
+class CompiledReplay:
+    """Samples in the authors' order, of T > 2, sorted by class in each step.
+
+    Parameters
+    ----------
+    classes
+        The data.
+    source
+        Of one seed. Its random numbers are used.
+    seq_len
+        As the source has it.
+    """
+
+    def __init__(self, classes: SequenceClasses, source: Replay, seq_len: float) -> None:
+        self._source, self._num_context = source, int(seq_len) - 1
+        own = [row[row > 0].astype(np.float32) for row in classes.compact.probs]
+        self._num_cuts = np.array([len(weights) - 1 for weights in own])
+        self._cuts = np.zeros((len(own), self._num_cuts.max()))
+        for n, weights in enumerate(own):
+            below = np.cumsum(weights)
+            # what lies above the sum in float32 means the next token
+            self._cuts[n, : len(weights) - 1] = np.nextafter((below / below[-1])[:-1], 2, dtype=np.float64)
+
+    def steps(self, q: np.ndarray) -> Ints:
+        """As :meth:`CompiledCounter.steps`, of the steps that follow."""
+        drawn, counts = np.empty(q.shape[:2], np.int64), np.zeros(q.shape, np.int32)
+        for step in range(len(q)):
+            first = 0
+            for n, numbers in self._source.uniforms():
+                end = first + len(n)
+                drawn[step, first:end] = n
+                _tally(n, numbers, self._cuts, self._num_cuts, counts[step, first:end])
+                first = end
+        order = np.argsort(drawn, axis=1, kind="stable")
+        sorted_counts = np.take_along_axis(counts, order[..., None], axis=1)
+        np.divide(sorted_counts, self._num_context, out=q, casting="same_kind")
+        return np.take_along_axis(drawn, order, axis=1)
+
+
 @njit(nogil=True, cache=True, error_model="numpy")
 def _draw(
-    k0: Any, k1: Any, first: Any, num_context: Any, num_classes: Any, cuts: Any, drawn: Any, counts: Any
+    k0: Any, k1: Any, first: Any, num_context: Any, num_classes: Any, cuts: Any, num_cuts: Any, drawn: Any, counts: Any
 ) -> None:  # pragma: no cover
     """The classes, ascending in each step, and the token counts of as many steps and samples as there's room for."""
     words = np.zeros((num_context + 3) // 4 * 4, np.uint32)
@@ -69,30 +114,35 @@ def _draw(
             sample = place[n]
             place[n] += 1
             drawn[row, sample] = n
-            _count(b, step, k0, k1, num_context, cuts[n], words, counts[row, sample])
+            for block in range(words.size // 4):
+                w0, w1, w2, w3 = _philox(block, b, step, TOKENS, k0, k1)
+                words[4 * block], words[4 * block + 1], words[4 * block + 2], words[4 * block + 3] = w0, w1, w2, w3
+            words[num_context:] = 0  # below every cut
+            _count(words, num_context, cuts[n, : num_cuts[n]], counts[row, sample])
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _count(
-    b: Any, step: Any, k0: Any, k1: Any, num_context: Any, cuts: Any, words: Any, counts: Any
-) -> None:  # pragma: no cover
-    """How many of a sample's words lie between one cut and the next."""
-    for block in range(words.size // 4):
-        w0, w1, w2, w3 = _philox(block, b, step, TOKENS, k0, k1)
-        words[4 * block], words[4 * block + 1], words[4 * block + 2], words[4 * block + 3] = w0, w1, w2, w3
-    words[num_context:] = 0  # below every cut
-    left, s = num_context, 0
-    while s < cuts.size and cuts[s] <= WORD:
-        above = _above(words, np.uint32(cuts[s]))
+def _tally(n: Any, numbers: Any, cuts: Any, num_cuts: Any, counts: Any) -> None:  # pragma: no cover
+    """The token counts of samples of the classes n."""
+    for b in range(n.size):
+        _count(numbers[b], numbers.shape[1], cuts[n[b], : num_cuts[n[b]]], counts[b])
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _count(numbers: Any, size: Any, cuts: Any, counts: Any) -> None:  # pragma: no cover
+    """How many of a sample's numbers lie between one cut and the next."""
+    left = size
+    for s in range(cuts.size):
+        above = _above(numbers, cuts[s])
         counts[s] = left - above
-        left, s = above, s + 1
-    counts[s] = left
+        left = above
+    counts[cuts.size] = left
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _above(words: Any, cut: Any) -> Any:  # pragma: no cover
-    """How many words aren't below a cut: sixteen at a time."""
+def _above(numbers: Any, cut: Any) -> Any:  # pragma: no cover
+    """How many numbers aren't below a cut: as many at a time as a vector holds."""
     found = 0
-    for place in range(words.size):  # by places: Numba's loop over values is no vector's
-        found += words[place] >= cut
+    for place in range(numbers.size):  # by places: Numba's loop over values is no vector's
+        found += numbers[place] >= cut
     return found

@@ -14,7 +14,7 @@ import itertools
 import json
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -23,6 +23,9 @@ from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 
 if TYPE_CHECKING:
     import torch
+
+AT_ONCE = 2**16
+"""How many numbers are replayed at a time, if a sample takes less."""
 
 
 class Draws(Protocol):
@@ -135,9 +138,15 @@ class Replay:
 
         self._pythons = [random.Random(seed) for seed in seeds]
         self._torches = [torch.Generator().manual_seed(seed + 2) for seed in seeds]
-        compact = classes.compact
-        self._columns = [torch.from_numpy(np.flatnonzero(row)) for row in compact.probs]
-        self._weights = [torch.from_numpy(row[row > 0]).float() for row in compact.probs]
+        own = [np.flatnonzero(row) for row in classes.compact.probs]
+        self._sizes = np.array(list(map(len, own)))
+        self._columns = np.zeros((len(own), self._sizes.max()), np.int64)
+        self._weights = torch.zeros(self._columns.shape)
+        for n, held in enumerate(own):
+            self._columns[n, : len(held)] = held
+            self._weights[n, : len(held)] = torch.from_numpy(classes.compact.probs[n, held])
+        size = max(1, AT_ONCE // max(self._num_context, len(classes.compact.tokens)))
+        self._parts = [slice(first, first + size) for first in range(0, batch_size, size)]
         self._layers = [(self._layer(generator), self._layer(generator)) for generator in self._torches]
 
     def _layer(self, generator: torch.Generator) -> np.ndarray:
@@ -173,13 +182,41 @@ class Replay:
             python.setstate((version, tuple(numbers), gauss))
             generator.set_state(torch.tensor(held, dtype=torch.uint8))
 
-    def _one(self, python: random.Random, generator: torch.Generator) -> tuple[Ints, Floats]:
+    def uniforms(self) -> Iterator[tuple[Ints, Floats]]:
+        """The next batch of the first seed before its tokens are looked up, for T > 2, in parts of N samples.
+
+        Yields classes (N,), and numbers in [0, 1) of shape (N, T - 1). Each means the first token of its class at which
+        the sum of P(l|n), in float32, isn't below it. So ``torch.multinomial`` draws more than one token.
+        """
         import torch
 
-        classes = np.empty(self._batch_size, dtype=np.int64)
-        q = np.zeros((self._batch_size, len(self._classes.compact.tokens)))
-        for b in range(self._batch_size):
-            classes[b] = n = python.choice(range(self._classes.num_classes))
-            drawn = torch.multinomial(self._weights[n], self._num_context, replacement=True, generator=generator)
-            q[b] = np.bincount(self._columns[n][drawn].numpy(), minlength=q.shape[1]) / self._num_context
-        return classes, q
+        n = self._chosen(self._pythons[0])
+        for part in self._parts:
+            numbers = torch.empty(len(n[part]), self._num_context, dtype=torch.float64)
+            yield n[part], numbers.uniform_(generator=self._torches[0]).numpy()
+
+    def _one(self, python: random.Random, generator: torch.Generator) -> tuple[Ints, Floats]:
+        n, L = self._chosen(python), len(self._classes.compact.tokens)
+        q = np.empty((len(n), L))
+        for part in self._parts:
+            cells = self._columns[n[part, None], self._drawn(n[part], generator)]
+            cells += L * np.arange(len(cells))[:, None]
+            q[part] = np.bincount(cells.ravel(), minlength=q[part].size).reshape(-1, L) / self._num_context
+        return n, q
+
+    def _chosen(self, python: random.Random) -> Ints:
+        classes = range(self._classes.num_classes)
+        return np.array([python.choice(classes) for _ in range(self._batch_size)], dtype=np.int64)
+
+    def _drawn(self, n: Ints, generator: torch.Generator) -> Ints:
+        """Places on the supports of the classes n, shape (N, T - 1)."""
+        import torch
+
+        def drawn(weights: torch.Tensor) -> Ints:
+            places: Ints = torch.multinomial(weights, self._num_context, replacement=True, generator=generator).numpy()
+            return places
+
+        if self._num_context > 1:
+            return drawn(self._weights[torch.from_numpy(n)])
+        # a single token takes a random number for each weight, those of 0 too
+        return np.stack([drawn(self._weights[each, : self._sizes[each]]) for each in n])

@@ -11,6 +11,7 @@ from torch import Tensor
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import variants
 from scansnap_core.engine.architectures import variant_of
+from scansnap_core.engine.captured import Captured, Recorder, told
 from scansnap_core.engine.model import Gradients
 from scansnap_core.engine.results import tokens_of
 from scansnap_core.engine.settings import Settings
@@ -26,6 +27,8 @@ class Runs:
         The data.
     settings
         Checked arguments of :func:`scansnap_core.engine.training.train`.
+    recorder
+        What records a step on the device, and replays it; without one each step is told anew.
 
     Attributes
     ----------
@@ -37,10 +40,10 @@ class Runs:
         Where batches come from, and what moves Y and Z.
     """
 
-    def __init__(self, classes: SequenceClasses, settings: Settings) -> None:
+    def __init__(self, classes: SequenceClasses, settings: Settings, recorder: Recorder | None = None) -> None:
         self._device, self._dtype = torch.device(settings.device), getattr(torch, settings.dtype)
         compact, self._model = classes.compact, variant_of(settings.model) or settings.model
-        self.tokens, self.source = tokens_of(classes, settings.model), draws_of(classes, settings)
+        self.tokens, self.source = tokens_of(classes, settings.model), draws_of(classes, settings, recorder)
         held = np.searchsorted(self.tokens, compact.tokens)
         self._held = torch.tensor(held, device=self._device) if len(held) < len(self.tokens) else None
         Y, Z, self.outputs = initial_values(classes, settings, self.source, self.tokens)
@@ -53,23 +56,30 @@ class Runs:
         self._weight = self._tensor(1 / (settings.batch_size or classes.num_classes))
         named = self.tokens, compact.queries, self.outputs.labels
         self._labels = [torch.tensor(each, device=self._device) for each in named]
-        self.optimizer = optimizer_of(classes, settings, self.Y, self.Z, self.tokens, self.outputs)
+        self.optimizer = optimizer_of(classes, settings, self.Y, self.Z, self.tokens, self.outputs, recorder)
+        self._call = told if recorder is None else Captured(recorder)
 
     def _tensor(self, array: Any) -> Tensor:
         return torch.as_tensor(np.asarray(array), dtype=self._dtype, device=self._device)
 
     def step(self) -> Tensor:
         """Make one update of all runs; the losses (S, R) before it, on the device."""
+        drawn, frequencies = self.source.batch()
+        classes = torch.as_tensor(drawn, device=self._device)
+        q = torch.as_tensor(frequencies, dtype=self._dtype, device=self._device)
+        loss: Tensor = self._call(self._updated, classes, q)
+        return loss
+
+    def _updated(self, classes: Tensor, q: Tensor) -> Tensor:
+        """The losses (S, R) of a batch of classes (S, B) and token frequencies (S, B, L), by which all runs move."""
         # kept to the next step: freed at once, its memory would go back and be fetched anew
-        self._batch = self._drawn_batch()
+        self._batch = self._batch_of(classes, q)
         found = self._gradients(self._batch)
         self.optimizer.step(found.Y, found.Z)
         return found.loss
 
-    def _drawn_batch(self) -> variants.Batch:
-        drawn, frequencies = self.source.batch()
-        index = torch.as_tensor(drawn, device=self._device).unsqueeze(1)
-        q = torch.as_tensor(frequencies, dtype=self._dtype, device=self._device)
+    def _batch_of(self, classes: Tensor, q: Tensor) -> variants.Batch:
+        index = classes.unsqueeze(1)
         if self._held is not None:
             q = q.new_zeros(*q.shape[:-1], len(self.tokens)).index_copy_(-1, self._held, q)
         samples = q.unsqueeze(1), self._queries[index], self._targets[index]

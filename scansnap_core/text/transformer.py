@@ -8,6 +8,8 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from scansnap_core.text.decoding import Decoder
+
 INITIAL = 0.1
 """Embedding and decoder start uniform in plus and minus this."""
 WAVELENGTH = 10_000.0
@@ -57,7 +59,7 @@ class Transformer(nn.Module):
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(embedding, 1, hidden, dropout, batch_first=True) for _ in range(layers)
         )
-        self.decoder = nn.Linear(embedding, vocab_size)
+        self.decoder = Decoder(embedding, vocab_size)
         nn.init.uniform_(self.embedding.weight, -INITIAL, INITIAL)
         nn.init.uniform_(self.decoder.weight, -INITIAL, INITIAL)
         nn.init.zeros_(self.decoder.bias)

@@ -11,8 +11,17 @@ import torch
 from numpy.typing import NDArray
 
 from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.model_names import MODELS, windows_of
+from scansnap_core.engine.settings import OPTIMIZERS
 
 Floats = NDArray[np.float64]
+
+NAMED = [  # models and optimisers by name; Adam doesn't move windows
+    (model.replace("H", "2").replace("W", "2"), optimizer)
+    for model in MODELS
+    for optimizer in OPTIMIZERS
+    if not (windows_of(model.replace("W", "2")) and optimizer == "adam")
+]
 
 DEVICES = [
     "cpu",

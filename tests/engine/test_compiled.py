@@ -11,9 +11,9 @@ import pytest
 
 from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine import compiled, drawing, kernel
+from scansnap_core.engine import compiled, drawing, draws, kernel
 from scansnap_core.engine.compiled import SharedRuns
-from scansnap_core.engine.draws import Fresh
+from scansnap_core.engine.draws import Fresh, Replay
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.training import train
 from tests.engine.references import overlapping_classes
@@ -92,7 +92,7 @@ def test_divergence_is_told_alike() -> None:
     np.testing.assert_array_equal(ours["diverged_at"], theirs["diverged_at"])
 
 
-@pytest.mark.parametrize("rng", ["fresh", "counter"])
+@pytest.mark.parametrize("rng", ["fresh", "replay", "counter"])
 def test_neither_chunks_nor_threads_nor_other_rates_change_a_bit(rng: str, monkeypatch: pytest.MonkeyPatch) -> None:
     options = OPTIONS | {"dtype": "float32", "seeds": [3], "rng": rng}
     whole = SharedRuns(syn_medium(3), Settings.checked(**options)).finish()
@@ -117,10 +117,14 @@ def test_neither_chunks_nor_threads_nor_other_rates_change_a_bit(rng: str, monke
     ids=["overlapping", "syn_medium", "one token a class", "the last place held and not"],
 )
 @pytest.mark.parametrize("initial", ["zero", "random"])
-def test_samples_are_those_of_its_source_to_the_last_bit(classes: SequenceClasses, initial: str) -> None:
-    options = OPTIONS | {"initial": initial, "steps": 4, "record": [4]}
+@pytest.mark.parametrize(("rng", "seq_len"), [("fresh", 64), ("replay", 64), ("replay", 3), ("replay", 2)])
+def test_samples_are_those_of_its_source_to_the_last_bit(
+    classes: SequenceClasses, initial: str, rng: str, seq_len: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = OPTIONS | {"initial": initial, "rng": rng, "seq_len": seq_len, "steps": 4, "record": [4]}
+    source = (Fresh if rng == "fresh" else Replay)(classes, [3], options["batch_size"], seq_len)
+    monkeypatch.setattr(draws, "AT_ONCE", 1000)  # several parts a batch
     samples, q = SharedRuns(classes, Settings.checked(**options, seeds=[3]))._batch
-    source = Fresh(classes, [3], options["batch_size"], options["seq_len"])
     if initial == "random":
         source.initial(classes.tokens)
     for step in range(options["steps"]):
@@ -133,12 +137,25 @@ def test_samples_are_those_of_its_source_to_the_last_bit(classes: SequenceClasse
             assert not ours[len(held) :].any()
 
 
+def test_a_number_at_the_end_of_a_tokens_share_means_that_token() -> None:
+    """And the next one after it means the next token: so Torch's search ends."""
+    classes = SequenceClasses([[0.25, 0.25, 0.5, 0.0], [0.125, 0.0, 0.0, 0.875]], [0, 1])
+    numbers = [0.0, 0.25, np.nextafter(0.25, 1), 0.5, np.nextafter(0.5, 1), np.nextafter(1.0, 0)]
+    source = Replay(classes, [0], 3, len(numbers) + 1)
+    source.uniforms = lambda: iter([(np.array([1, 0]), np.array([numbers] * 2)), (np.array([1]), np.zeros((1, 6)))])  # type: ignore[method-assign]
+    q = np.zeros((1, 3, 16))
+    drawn = drawing.CompiledReplay(classes, source, len(numbers) + 1).steps(q)
+    assert drawn.tolist() == [[0, 1, 1]]
+    counts = np.rint(q[0, :, :4] * len(numbers)).astype(int)
+    assert counts.tolist() == [[2, 2, 2, 0], [1, 5, 0, 0], [6, 0, 0, 0]]
+
+
 def test_all_trainings_share_two_compiled_programs() -> None:
     """Processes that compile at once must compile the same types in the same order; a third would come in any."""
     for dtype in ("float64", "float32"):
         classes = pickle.loads(pickle.dumps(syn_medium(1)))
         classes.compact.query_row.flags.writeable = False
-        for rng in ("fresh", "counter"):
+        for rng in ("fresh", "replay", "counter"):
             SharedRuns(classes, Settings.checked(**OPTIONS | {"dtype": dtype, "seeds": [3], "rng": rng})).finish()
-    assert len(drawing._draw.signatures) == 1
+    assert len(drawing._draw.signatures) == len(drawing._tally.signatures) == 1
     assert [str(signature[4]) for signature in kernel.climb.signatures] == ["float32", "float64"]

@@ -10,6 +10,7 @@ import pytest
 import torch
 from scipy import stats
 
+from scansnap_core.engine import draws
 from scansnap_core.engine.draws import Expectation, Fresh, Replay
 from tests.engine.references import overlapping_classes
 
@@ -47,20 +48,23 @@ def test_a_seed_draws_what_it_draws_alone(source: type[Fresh] | type[Replay]) ->
 
 
 def test_the_expectation_is_every_class_once() -> None:
-    draws = Expectation(overlapping_classes(), SEEDS)
+    source = Expectation(overlapping_classes(), SEEDS)
     for _ in range(2):
-        classes, q = draws.batch()
+        classes, q = source.batch()
         assert classes.tolist() == [[0, 1, 2]] * 2
         assert q.tolist() == [overlapping_classes().compact.probs.tolist()] * 2
     fresh = Fresh(overlapping_classes(), SEEDS, BATCH, LENGTH).initial(overlapping_classes().tokens)
-    initial = draws.initial(overlapping_classes().tokens)
+    initial = source.initial(overlapping_classes().tokens)
     assert all((ours == theirs).all() for ours, theirs in zip(initial, fresh, strict=True))
 
 
 @pytest.mark.usefixtures("global_generators")
-def test_replay_draws_in_the_authors_order() -> None:
-    classes = overlapping_classes()
-    replay = Replay(classes, SEEDS, BATCH, LENGTH)
+@pytest.mark.parametrize("at_once", [draws.AT_ONCE, 2 * M, 1])
+@pytest.mark.parametrize("length", [LENGTH, 2])  # of a single token, Torch draws another number of random numbers
+def test_replay_draws_in_the_authors_order(length: int, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    classes = overlapping_classes()  # of supports that differ in size
+    monkeypatch.setattr(draws, "AT_ONCE", at_once)
+    replay = Replay(classes, SEEDS, BATCH, length)
     (Y, Z), batches = replay.initial(classes.tokens), [replay.batch() for _ in range(2)]
     for s, seed in enumerate(SEEDS):
         random.seed(seed)
@@ -73,10 +77,10 @@ def test_replay_draws_in_the_authors_order() -> None:
                 n = random.choice(range(K))
                 support = classes.support(n)
                 weights = torch.tensor(classes.probs[n, support], dtype=torch.float32)
-                tokens = support[torch.multinomial(weights, LENGTH - 1, replacement=True).numpy()]
+                tokens = support[torch.multinomial(weights, length - 1, replacement=True).numpy()]
                 counts = [(tokens == token).sum() for token in classes.tokens]
                 assert drawn[s, b] == n
-                assert (q[s, b] * (LENGTH - 1)).tolist() == pytest.approx(counts, abs=1e-12)
+                assert (q[s, b] * (length - 1)).tolist() == pytest.approx(counts, abs=1e-12)
     assert np.abs(Y).max() == pytest.approx(1 / 3, rel=0.1, abs=0)
 
 
@@ -101,10 +105,10 @@ def test_draws_go_on_where_others_stood(source: type[Fresh] | type[Replay]) -> N
 
 
 def test_the_expectation_stands_nowhere() -> None:
-    draws = Expectation(overlapping_classes(), SEEDS)
-    assert draws.state() == ["", ""]
-    draws.resume(["", ""])
-    assert draws.batch()[0].tolist() == [[0, 1, 2]] * 2
+    source = Expectation(overlapping_classes(), SEEDS)
+    assert source.state() == ["", ""]
+    source.resume(["", ""])
+    assert source.batch()[0].tolist() == [[0, 1, 2]] * 2
 
 
 def test_counts_are_what_batches_are_made_of() -> None:

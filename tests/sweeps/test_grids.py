@@ -33,12 +33,13 @@ def test_the_640_runs_of_syn_medium(name: str) -> None:
     assert pairs == {(lr_z, ratio) for lr_z in (0.5, 1, 2, 3) for ratio in (1, 2, 5, 10)}
     assert (grid.optimizers, grid.initial, grid.steps) == (("momentum",), "random", 100)
     assert grid.configuration()["momentum"] == 0.9
-    assert (grid.seq_lens, grid.batch_sizes, grid.rng) == ((128,), (128,), "fresh")
+    assert (grid.seq_lens, grid.batch_sizes, grid.rng) == ((128,), (128,), "counter")
 
 
 def test_seeds_and_random_numbers_of_the_command_line_count() -> None:
     grid = load_grid("fig6", seeds=3, rng="replay")
     assert (grid.seeds, grid.rng) == ((1, 2, 3), "replay")
+    assert load_grid("fig6", rng="fresh").rng == load_grid("fig5").rng == "fresh"
 
 
 def test_fig_5_is_adam() -> None:
