@@ -10,6 +10,7 @@ import pytest
 import torch
 from scipy import stats
 
+from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import draws
 from scansnap_core.engine.draws import Expectation, Fresh, Replay
 from tests.engine.references import overlapping_classes
@@ -17,6 +18,15 @@ from tests.engine.references import overlapping_classes
 SEEDS = [3, 8]
 M, L, Q, K = 9, 6, 2, 3
 BATCH, LENGTH = 5, 8
+
+
+def uneven_classes() -> SequenceClasses:
+    """Three classes of three, two and four tokens."""
+    probs = np.zeros((K, M))
+    probs[0, [0, 1, 2]] = 0.2, 0.5, 0.3
+    probs[1, [0, 3]] = 0.6, 0.4
+    probs[2, [0, 1, 4, 5]] = 0.3, 0.3, 0.2, 0.2
+    return SequenceClasses(probs, query_of=[6, 7, 6], next_of=[8, 2, 5])
 
 
 @pytest.fixture
@@ -47,6 +57,15 @@ def test_a_seed_draws_what_it_draws_alone(source: type[Fresh] | type[Replay]) ->
             assert (together[0] != single[0]).any()  # control: the other seed
 
 
+def test_uniforms_are_those_of_the_first_seed() -> None:
+    (n, numbers), (alone, of_alone) = (
+        next(Replay(uneven_classes(), seeds, BATCH, LENGTH).uniforms()) for seeds in (SEEDS, SEEDS[:1])
+    )
+    assert (n == alone).all()
+    assert (numbers == of_alone).all()
+    assert numbers.shape == (BATCH, LENGTH - 1)
+
+
 def test_the_expectation_is_every_class_once() -> None:
     source = Expectation(overlapping_classes(), SEEDS)
     for _ in range(2):
@@ -62,7 +81,7 @@ def test_the_expectation_is_every_class_once() -> None:
 @pytest.mark.parametrize("at_once", [draws.AT_ONCE, 2 * M, 1])
 @pytest.mark.parametrize("length", [LENGTH, 2])  # of a single token, Torch draws another number of random numbers
 def test_replay_draws_in_the_authors_order(length: int, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    classes = overlapping_classes()  # of supports that differ in size
+    classes = uneven_classes()
     monkeypatch.setattr(draws, "AT_ONCE", at_once)
     replay = Replay(classes, SEEDS, BATCH, length)
     (Y, Z), batches = replay.initial(classes.tokens), [replay.batch() for _ in range(2)]

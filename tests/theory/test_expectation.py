@@ -52,3 +52,25 @@ def test_a_token_that_a_class_does_not_hold_gets_nothing_whatever_its_logit() ->
     assert np.array_equal(here.f(Z), at_rest)
     Z[1, 3] = 1.0  # control: one that it holds
     assert not np.array_equal(here.f(Z), at_rest)
+
+
+def test_a_learned_class_keeps_the_digits_of_its_error() -> None:
+    """1 - alpha_nn is far below what a difference from 1 can hold."""
+    classes = SYSTEMS["no other output"]
+    margin, here = 50.0, Expectation(classes)
+    Y = np.zeros((2, 2))
+    u = np.eye(2)
+    Y[[0, 1], [0, 1]] = margin
+    error = here.forward(u, Y).error
+    own = classes.outputs.targets > 0
+    assert np.abs(error[own]) == pytest.approx(np.exp(-margin), rel=1e-14, abs=0)
+
+
+def test_logits_of_any_size_have_probabilities() -> None:
+    """Only differences of logits count."""
+    classes = SYSTEMS["no other output"]
+    here, Z, Y = Expectation(classes), np.zeros((2, 2)), np.array([[0.3, -0.2], [0.1, 0.4]])
+    for far in (2000.0, -2000.0):
+        assert here.f(Z + far) == pytest.approx(here.f(Z), rel=1e-12, abs=0)
+        found, near = (here.forward(np.ones((2, 1)), each) for each in (Y[:1] + far, Y[:1]))
+        assert found.error == pytest.approx(near.error, rel=1e-12, abs=0)
