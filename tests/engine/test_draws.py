@@ -58,12 +58,15 @@ def test_a_seed_draws_what_it_draws_alone(source: type[Fresh] | type[Replay]) ->
 
 
 def test_uniforms_are_those_of_the_first_seed() -> None:
-    (n, numbers), (alone, of_alone) = (
-        next(Replay(uneven_classes(), seeds, BATCH, LENGTH).uniforms()) for seeds in (SEEDS, SEEDS[:1])
+    both, alone = (
+        [
+            np.concatenate(parts)
+            for parts in zip(*Replay(uneven_classes(), seeds, BATCH, LENGTH).uniforms(), strict=True)
+        ]
+        for seeds in (SEEDS, SEEDS[:1])
     )
-    assert (n == alone).all()
-    assert (numbers == of_alone).all()
-    assert numbers.shape == (BATCH, LENGTH - 1)
+    assert [part.shape for part in both] == [(BATCH,), (BATCH, LENGTH - 1)]
+    assert all((ours == theirs).all() for ours, theirs in zip(both, alone, strict=True))
 
 
 def test_the_expectation_is_every_class_once() -> None:
