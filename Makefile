@@ -18,6 +18,9 @@ $(if $(ONCE),$(shell rm -f $(PASSED)))
 OMP_NUM_THREADS ?= 1
 export OMP_NUM_THREADS
 
+# Dozens of processes import the same modules: what the first one compiles, the others read.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help install book site pdf test style types tests links portable mutants gpu-check clean

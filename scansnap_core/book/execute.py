@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from scansnap_core.book.forking import Zygote, forked, pays
 from scansnap_core.book.notebooks import code_cells, read_notebook
@@ -64,16 +63,6 @@ class _ThisPython(AsyncKernelManager):
         return "auto"
 
 
-class _Client(NotebookClient):
-    async def async_execute_cell(self, *args: Any, **options: Any) -> nbformat.NotebookNode:
-        try:
-            return await super().async_execute_cell(*args, **options)
-        except CellTimeoutError:
-            # Asked to end in the middle of a cell, a kernel leaves a traceback in the terminal; so it isn't asked.
-            self.shutdown_kernel = "immediate"
-            raise
-
-
 def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> dict[Path, Execution]:
     """Execute notebooks, several at a time.
 
@@ -122,13 +111,16 @@ def _client(path: Path, managers: type[KernelManager], on_cell: Callable[[], obj
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    return _Client(
+    return NotebookClient(
         notebook,
         kernel_manager_class=managers,
         timeout=_CELL_TIMEOUT_SECONDS,
         record_timing=False,
         skip_cells_with_tag="",
         force_raise_errors=True,
+        # A kernel that is asked to end takes apart all that it imported, and in the middle of a cell it leaves a
+        # traceback in the terminal. So it isn't asked.
+        shutdown_kernel="immediate",
         on_cell_executed=lambda **_: on_cell(),
     )
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response, ViewportSize, sync_playwright
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Playwright, Request, Response, ViewportSize
 
 from printing.chromium import find_browser
 
@@ -26,6 +26,8 @@ FLAGS = (
     "--disable-sync",
     f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {HOST}",  # what asks for another host is refused, and recorded
 )
+# For pages that are loaded once, whose scripts end before a compiler that optimises has paid for itself.
+RUN_ONCE = "--js-flags=--no-opt,--no-maglev,--always-sparkplug"
 WIDE: ViewportSize = {"width": 1400, "height": 900}
 NARROW: ViewportSize = {"width": 390, "height": 844}
 # The window reports a change to its listeners in the order in which they came, so the theme's script has answered it.
@@ -60,14 +62,13 @@ def browser_or_skip() -> str:
 
 
 @contextmanager
-def open_browser(path: str) -> Iterator[BrowserContext]:
+def open_browser(playwright: Playwright, *flags: str) -> Iterator[BrowserContext]:
     """A headless browser whose pages share a cache; it is the machine's own, none is ever downloaded."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
-        try:
-            yield browser.new_context()
-        finally:
-            browser.close()
+    browser = playwright.chromium.launch(executable_path=browser_or_skip(), args=[*FLAGS, *flags])
+    try:
+        yield browser.new_context()
+    finally:
+        browser.close()
 
 
 @contextmanager
@@ -102,6 +103,7 @@ def faults(page: Page, url: str) -> list[str]:
         page.emulate_media(color_scheme="light")
         page.goto(url, wait_until="load")
         page.evaluate("async () => { await window.MathJax?.startup?.promise; await document.fonts.ready; }")
+        page.wait_for_function("!document.querySelector('.ss-lab:not([data-state=done])')")
         look("texErrors", "imagesWithoutAlt", "overflow", "faintText")
         turn(NARROW, "dark")
         look("overflow", "notDark", "faintText")

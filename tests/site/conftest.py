@@ -15,9 +15,9 @@ from threading import Thread
 
 import pytest
 from filelock import FileLock
-from playwright.sync_api import BrowserContext, Error, Page
+from playwright.sync_api import BrowserContext, Error, Page, Playwright, sync_playwright
 
-from tests.site.browser import HOST, browser_or_skip, open_browser
+from tests.site.browser import HOST, open_browser
 from tests.site.lab_page import wait_for_picture, write_page
 
 ROOT = Path(__file__).parents[2]
@@ -36,8 +36,14 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[BrowserContext]:
-    with open_browser(browser_or_skip()) as opened:
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[BrowserContext]:
+    with open_browser(playwright) as opened:
         yield opened
 
 

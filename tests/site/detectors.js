@@ -50,13 +50,11 @@
       return known.get(colour);
     };
     const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3]));
+    const backs = new Map([[null, [255, 255, 255]]]);
     const behind = element => {
-      const layers = [];
-      for (let e = element; e; e = e.parentElement) {
-        layers.push(rgba(getComputedStyle(e).backgroundColor));
-        if (layers.at(-1)[3] === 1) break;
-      }
-      return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
+      if (!backs.has(element))
+        backs.set(element, over(rgba(getComputedStyle(element).backgroundColor), behind(element.parentElement)));
+      return backs.get(element);
     };
     const luminance = colour => {
       const [r, g, b] = colour.map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);

@@ -10,7 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import Page, Playwright
 from pybtex.database import parse_string
 
 from scansnap_core.book.errata import errata_json, read_errata
@@ -18,7 +18,7 @@ from scansnap_core.book.stored import read_stored
 from scansnap_core.ledger import read_pages, statements
 from scansnap_core.theory.formulas import FORMULAS, SYMBOLS
 from tests.site.book import ROOT, documents
-from tests.site.browser import faults, open_tab
+from tests.site.browser import RUN_ONCE, faults, open_browser, open_tab
 
 STATEMENTS = statements(read_pages(ROOT))
 
@@ -158,8 +158,8 @@ def address(site: Path, served: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def inspected(browser: BrowserContext) -> Iterator[Page]:
-    with open_tab(browser) as opened:
+def inspected(playwright: Playwright) -> Iterator[Page]:
+    with open_browser(playwright, RUN_ONCE) as browser, open_tab(browser) as opened:
         yield opened
 
 
