@@ -119,10 +119,10 @@ class FiniteLengthFlow(TrueFlow):
         return change
 
     def added(self, Y: Floats, found: Forward) -> tuple[Floats, Floats]:
-        """The gradient of the mean over classes of :func:`gain`: in Y, of one of the equal columns, and in Z.
+        """The gradient of the mean over classes of ``gain``: in Y, of one of the equal columns, and in Z.
 
-        By hand, in a tenth of autograd's time. With y_o for a column of Y less their mean under alpha, :func:`gain` is
-        g^T bias_f less half of V = sum_o alpha_o y_o^T C y_o, where C is :func:`covariance_f`.
+        By hand, in a tenth of autograd's time. With y_o for a column of Y less their mean under alpha, ``gain`` is
+        g^T bias_f less half of V = sum_o alpha_o y_o^T C y_o, where C is ``covariance_f``.
 
         Parameters
         ----------
