@@ -3,6 +3,10 @@
 Run as a program, by its path, so that nothing of this package is imported before a chapter does so. It reads requests
 as lines of JSON and answers each with one: ``{"argv", "folder", "quiet"}`` starts a kernel and gets its process
 id; ``{"ended": id}`` gets that process's exit code, or null while it runs. At the end of its input it ends.
+
+A forked kernel differs from one of its own in two ways. The order of sets of texts (the hash seed) is the same in all
+kernels of one such process. And a submodule below is there though a chapter imported its package alone: a test sees to
+it that no chapter does so with a package that wouldn't bring it.
 """
 
 import atexit
@@ -11,6 +15,7 @@ import importlib
 import json
 import os
 import sys
+import warnings
 from contextlib import suppress
 
 PRELOADED = (
@@ -55,17 +60,38 @@ def be_kernel(argv: list[str], folder: str, quiet: bool) -> None:
     os.dup2(2, 1)
     os.chdir(folder)
     sys.argv = [*argv, f"--IPKernelApp.parent_handle={os.getppid()}"]  # without its parent a kernel ends itself
-    importlib.import_module("numpy").random.seed()  # else every kernel would draw the same, and nobody would notice
+    draw_anew()
     importlib.import_module("ipykernel.kernelapp").launch_new_instance()
     atexit._run_exitfuncs()
     os._exit(0)  # to take apart all that was imported would take as long as the kernel's start
 
 
+def draw_anew() -> None:
+    """Seed the libraries' common generators: else every kernel would draw the same, and nobody would notice."""
+    seeds = {
+        "numpy": lambda m: m.random.seed(),
+        "torch": lambda m: m.seed(),
+        "sympy": lambda m: m.core.random.seed(None),
+    }
+    for name in seeds.keys() & sys.modules.keys():
+        seeds[name](sys.modules[name])
+
+
 def preload() -> None:
-    """Import what there is of the libraries."""
-    for name in PRELOADED:
-        with suppress(ImportError, OSError):  # the chapter that needs it says so
-            importlib.import_module(name)
+    """Import what there is of the libraries.
+
+    Raises
+    ------
+    SystemExit
+        One warns meanwhile, which would be missing among the outputs of every chapter that imports it.
+    """
+    with warnings.catch_warnings(record=True) as heard:
+        for name in PRELOADED:
+            with suppress(ImportError, OSError):  # the chapter that needs it says so
+                importlib.import_module(name)
+    if heard:
+        told = "; ".join(f"{each.filename}: {each.category.__name__}: {each.message}" for each in heard)
+        sys.exit(f"a library warns as it's imported, and no forked kernel would say so: {told}")
     gc.freeze()  # nothing of it is garbage, so no kernel need look
 
 

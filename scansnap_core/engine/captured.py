@@ -72,7 +72,7 @@ class Captured:
         self._calls += 1
         if self._calls <= WARM_UP:
             return self._recorder.warm_up(lambda: function(*arguments))
-        if self._calls == WARM_UP + 1:
+        if not hasattr(self, "_replay"):  # or it was refused
             self._given = [argument.clone() for argument in arguments]
             # in inference mode CUDA's random numbers would get a state that no later capture outside it could change
             with torch.inference_mode(False), torch.no_grad():

@@ -100,7 +100,8 @@ def train(
     capture
         Record a step once, after a few, as a CUDA graph and replay it, which takes a few calls in place of hundreds
         (:mod:`scansnap_core.engine.captured`). With ``rng="counter"`` nothing is brought to the GPU in a step. Needs
-        "cuda", and a model and an optimiser that have a name. No GPU has run this yet: ``make gpu-check`` will.
+        "cuda", and a model and an optimiser that have a name. While it records, no other thread may use the GPU.
+        No GPU has run this yet: ``make gpu-check`` will.
     progress
         Show a progress bar, where there is a terminal or a notebook to show it in.
 

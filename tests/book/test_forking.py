@@ -1,7 +1,10 @@
 """Kernels that one process forks: what they print is what kernels of their own print, and they end as those do."""
 
+import ast
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,10 +12,14 @@ from time import sleep
 
 import nbformat
 import pytest
+import sympy
+import torch
 
 from scansnap_core.book import execute, forking, zygote
 from scansnap_core.book.forking import Zygote
+from scansnap_core.book.notebooks import code_cells, read_notebook
 
+ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not forking.pays(forking.FEW + 1), reason="kernels are forked under Linux alone")
 
 IMPORTED = "import sys\nprint(sorted(name for name in sys.modules if name.startswith('scansnap_core')))"
@@ -113,3 +120,41 @@ def test_kernels_end_with_the_process_that_forked_them(tmp_path: Path, light: No
 def test_what_is_preloaded_is_there_and_none_of_this_package() -> None:
     assert all(find_spec(name.partition(".")[0]) for name in zygote.PRELOADED)
     assert not any(name.startswith("scansnap") for name in zygote.PRELOADED)
+
+
+def test_torch_and_sympy_draw_anew_too() -> None:
+    before = torch.get_rng_state(), sympy.core.random.rng.getstate()
+    try:
+        zygote.draw_anew()
+        assert not torch.equal(torch.get_rng_state(), before[0])
+        assert sympy.core.random.rng.getstate() != before[1]
+    finally:
+        torch.set_rng_state(before[0])
+        sympy.core.random.rng.setstate(before[1])
+
+
+def test_a_library_that_warns_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "grumbles.py").write_text("import warnings\nwarnings.warn('old')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(zygote, "PRELOADED", ("grumbles",))
+    with pytest.raises(SystemExit, match=r"grumbles\.py: UserWarning: old"):
+        zygote.preload()
+
+
+def test_no_chapter_relies_on_what_is_preloaded() -> None:
+    """A submodule that its package doesn't bring is imported by who uses it."""
+    dotted = [name.partition(".") for name in zygote.PRELOADED if "." in name]
+    program = "import sys, importlib; print(hasattr(importlib.import_module(sys.argv[1]), sys.argv[2]))"
+    brings = {
+        (package, below): subprocess.check_output([sys.executable, "-P", "-c", program, package, below], text=True)
+        for package, _, below in dotted
+    }
+    lacking = {package for (package, _), answer in brings.items() if answer == "False\n"}
+    assert lacking == {"ipykernel", "matplotlib"}  # control: scipy and numpy bring theirs
+    chapters = [path for path in (ROOT / "chapters").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts]
+    assert len(chapters) > 60
+    for path in chapters:
+        for cell in code_cells(read_notebook(path)):
+            for node in ast.walk(ast.parse(cell.source)):
+                bare = {name.name for name in node.names} if isinstance(node, ast.Import) else set()
+                assert not bare & lacking, f"{path.name}: import {', '.join(bare & lacking)}"
