@@ -185,6 +185,16 @@ def test_a_step_that_cannot_be_captured_is_refused(does: Callable[[Batch, Tensor
 # -- Recording and replaying -------------------------------------------------------------------------------------------
 
 
+def test_a_refused_recording_is_refused_for_the_same_reason_again() -> None:
+    here, x = Captured(Tapes()), torch.ones(2)
+    with torch.inference_mode():
+        for _ in range(WARM_UP):
+            here(lambda x: x * x.sum().item(), x)
+        for _ in range(2):
+            with pytest.raises(CannotBeRecorded, match="waits for what the device answers"):
+                here(lambda x: x * x.sum().item(), x)
+
+
 def test_work_is_told_a_few_times_recorded_once_and_replayed() -> None:
     total, told, modes = torch.zeros(3, dtype=torch.float64), [], []
 
