@@ -68,13 +68,8 @@ def be_kernel(argv: list[str], folder: str, quiet: bool) -> None:
 
 def draw_anew() -> None:
     """Seed the libraries' common generators: else every kernel would draw the same, and nobody would notice."""
-    seeds = {
-        "numpy": lambda m: m.random.seed(),
-        "torch": lambda m: m.seed(),
-        "sympy": lambda m: m.core.random.seed(None),
-    }
-    for name in seeds.keys() & sys.modules.keys():
-        seeds[name](sys.modules[name])
+    for name in {"numpy.random", "torch", "sympy.core.random"} & sys.modules.keys():
+        sys.modules[name].seed()
 
 
 def preload() -> None:
