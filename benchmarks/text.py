@@ -51,7 +51,7 @@ def in_turns(training: Training, steps: int, size: int, clock: Callable[[], floa
     """Seconds of steps, and of a square product of that size after each: (2, steps)."""
     device = training.model.positions.device
     a, found = torch.rand(size, size, device=device), np.empty((2, steps))
-    with training._dice():
+    with training._lent_generators():
         for step in range(-WARM_UP, steps):
             start = clock()
             training._step(step + WARM_UP).item()  # waits for the device

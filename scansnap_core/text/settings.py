@@ -76,6 +76,8 @@ class Settings:
             value = getattr(self, name)
             if type(value) is not int or value < least:
                 raise BadInput(f"{name} = {value}", f"it is a whole number of at least {least}", f"pass e.g. {least}")
+        if self.seed >= 2**64:
+            raise BadInput(f"seed = {self.seed}", "it is a whole number below 2^64", "pass e.g. 0")
         if self.embedding % 2:
             raise BadInput(
                 f"embedding = {self.embedding}", "positions come as pairs of sine and cosine", "pass an even width"

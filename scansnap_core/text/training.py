@@ -33,6 +33,8 @@ SHOWN = 2
 class Training:
     """A Transformer in training. The same corpus, settings, device and number of threads give the same numbers.
 
+    On a CPU what dropout drops depends on the seed and the step alone, not on the make of the processor.
+
     Parameters
     ----------
     corpus
@@ -69,8 +71,9 @@ class Training:
                 context=settings.context,
                 dropout=settings.dropout,
                 positions=settings.positions,
+                seed=settings.seed,
             ).to(device)
-            self._random = self._random_states()
+            self._random_states = [torch.cuda.get_rng_state(each) for each in self._devices]
         self.optimizer = _optimizer(self.model, settings)
         self._logits = torch.compile(self.model) if device.type == "cuda" else self.model
         self._cross_entropy = CrossEntropy()
@@ -95,12 +98,12 @@ class Training:
             yield number, values
 
     def state(self) -> bytes:
-        """All that training goes on from: parameters, optimiser, random numbers, how many snapshots were taken."""
+        """All that training goes on from: parameters, optimiser, how many snapshots were taken, a GPU's generator."""
         kept = {
             "taken": self._taken,
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
-            "random": self._random,
+            "random": self._random_states,
         }
         buffer = io.BytesIO()
         torch.save(kept, buffer)
@@ -111,12 +114,12 @@ class Training:
         kept = torch.load(io.BytesIO(state), map_location=self._device, weights_only=True)
         self.model.load_state_dict(kept["model"])
         self.optimizer.load_state_dict(kept["optimizer"])
-        self._taken, self._random = kept["taken"], [each.cpu() for each in kept["random"]]
+        self._taken, self._random_states = kept["taken"], [each.cpu() for each in kept["random"]]
         self._seen = self._see()
 
     def _advance(self, start: int, end: int) -> dict[str, NDArray[Any]]:
         total, last, one_before = torch.zeros((), device=self._device), self._seen, self._seen
-        with self._dice():
+        with self._lent_generators():
             for step in range(start, end):
                 if step == end - 1:
                     one_before = self._see()
@@ -140,7 +143,7 @@ class Training:
         T = self.settings.context
         start = step % ((self._columns.shape[1] - 1) // T) * T
         words = self._columns[:, start : start + T + 1]
-        self.model.train()
+        self.model.train().dice.begin(step)
         self.optimizer.zero_grad(set_to_none=True)
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
             loss = self._cross_entropy(self._logits(words[:, :-1]), words[:, 1:])
@@ -161,18 +164,14 @@ class Training:
         losses = [self._cross_entropy(self.model.eval()(words), after) * len(words) for words, after in parts]
         return torch.stack(losses).sum() / len(self._watched)
 
-    def _random_states(self) -> list[Tensor]:
-        return [torch.get_rng_state(), *(torch.cuda.get_rng_state(device) for device in self._devices)]
-
     @contextmanager
-    def _dice(self) -> Iterator[None]:
-        """Torch's modules draw from its global generators: lend them to this training, and put them back."""
+    def _lent_generators(self) -> Iterator[None]:
+        """On a GPU dropout draws from PyTorch's global generator: lend it to this training, and put it back."""
         with torch.random.fork_rng(self._devices):
-            torch.set_rng_state(self._random[0])
-            for device, state in zip(self._devices, self._random[1:], strict=True):
+            for device, state in zip(self._devices, self._random_states, strict=True):
                 torch.cuda.set_rng_state(state, device)
             yield
-            self._random = self._random_states()
+            self._random_states = [torch.cuda.get_rng_state(device) for device in self._devices]
 
 
 def digest(state: bytes) -> str:

@@ -8,7 +8,9 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from scansnap_core.text.attention import Layer
 from scansnap_core.text.decoding import Decoder
+from scansnap_core.text.dropout import Dice, Dropout
 
 INITIAL = 0.1
 """Embedding and decoder start uniform in plus and minus this."""
@@ -37,6 +39,13 @@ class Transformer(nn.Module):
         The probability, in [0, 1).
     positions
         Whether sinusoidal positions are added to the embedding. The paper's model has none.
+    seed
+        Of dropout. Initial values come from PyTorch's global generator.
+
+    Attributes
+    ----------
+    dice
+        What dropout draws from on a CPU: :meth:`~scansnap_core.text.dropout.Dice.begin` a step before it is made.
     """
 
     positions: Tensor
@@ -52,13 +61,13 @@ class Transformer(nn.Module):
         context: int,
         dropout: float,
         positions: bool,
+        seed: int,
     ) -> None:
         super().__init__()
+        self.dice = Dice(seed)
         self.embedding = nn.Embedding(vocab_size, embedding)
-        self.dropout = nn.Dropout(dropout)
-        self.layers = nn.ModuleList(
-            nn.TransformerEncoderLayer(embedding, 1, hidden, dropout, batch_first=True) for _ in range(layers)
-        )
+        self.dropout = Dropout(dropout, self.dice)
+        self.layers = nn.ModuleList(Layer(embedding, hidden, dropout, self.dice) for _ in range(layers))
         self.decoder = Decoder(embedding, vocab_size)
         nn.init.uniform_(self.embedding.weight, -INITIAL, INITIAL)
         nn.init.uniform_(self.decoder.weight, -INITIAL, INITIAL)
@@ -102,8 +111,7 @@ class Transformer(nn.Module):
         mask = self.mask[: words.shape[-1], : words.shape[-1]]
         x, maps = self._embed(words), []
         for layer in self.layers:
-            attend = cast(nn.MultiheadAttention, layer.self_attn)
-            maps.append(attend(x, x, x, attn_mask=mask, need_weights=True)[1])
+            maps.append(cast(Layer, layer).self_attn(x, x, x, attn_mask=mask)[1])
             x = layer(x, src_mask=mask, is_causal=True)
         return torch.stack(maps)
 
@@ -120,7 +128,7 @@ class Transformer(nn.Module):
         Tensor
             (M,): (W_Q u_m + b_Q) . (W_K u_l + b_K) / sqrt(d), with u the scaled embedding and no position added.
         """
-        first = cast(nn.MultiheadAttention, self.layers[0].self_attn)
+        first = cast(Layer, self.layers[0]).self_attn
         (W_Q, W_K, _), (b_Q, b_K, _) = first.in_proj_weight.chunk(3), first.in_proj_bias.chunk(3)
         u = self.embedding.weight * math.sqrt(self.embedding.embedding_dim)
         return (u @ W_K.T + b_K) @ (W_Q @ u[query] + b_Q) / math.sqrt(first.head_dim)

@@ -20,6 +20,7 @@ from scansnap_core.text.settings import Settings
         ({"steps": 1.5}, "steps = 1.5"),
         ({"every": 0}, "every = 0"),
         ({"seed": -1}, "seed = -1"),
+        ({"seed": 2**64}, r"seed = 18446744073709551616: it is a whole number below 2\^64; pass e.g. 0"),
         ({"context": 1}, "context = 1"),
         ({"batch_size": True}, "batch_size = True"),
         ({"embedding": 7}, "embedding = 7: .* pass an even width"),
