@@ -21,7 +21,8 @@ NO_TILT = np.ones(1)
 
 def all_samples(probs: np.ndarray, num: int, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Every f of `num` tokens and its chance."""
-    counts = np.array([k for k in itertools.product(range(num + 1), repeat=len(probs)) if sum(k) == num])
+    but_one = itertools.product(range(num + 1), repeat=len(probs) - 1)
+    counts = np.array([(*k, num - sum(k)) for k in but_one if sum(k) <= num])
     f = counts * np.exp(z)
     return f / np.linalg.norm(f, axis=1, keepdims=True), multinomial.pmf(counts, num, probs)
 
