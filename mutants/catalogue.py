@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from itertools import permutations
 from pathlib import Path
 
 from cosmic_ray.ast import ast_nodes, get_ast
-from cosmic_ray.mutating import mutate_code
+from cosmic_ray.mutating import MutationVisitor
 from cosmic_ray.plugins import get_operator
 
 MODULES = (
@@ -159,13 +160,15 @@ def mutants_of(module: str, source: str) -> Iterator[Mutant]:
         head, statement, tail = ("".join(source.splitlines(keepends=True)[part]) for part in parts)
         statement = around + statement
         top = begin - around.count("\n")
-        nodes = list(ast_nodes(get_ast(statement)))
+        tree = get_ast(statement)
+        copied = pickle.dumps(tree)  # each change is made in a tree of its own, and to parse takes longer
+        nodes = list(ast_nodes(tree))
         seen = {_meaning(statement), None}
         for name in OPERATORS:
             operator = get_operator(f"core/{name}")()
             positions = [position for node in nodes for position in operator.mutation_positions(node)]
             for occurrence, ((first, left), (last, right)) in enumerate(positions):
-                mutated = mutate_code(statement, operator, occurrence)
+                mutated = MutationVisitor(occurrence, operator).walk(pickle.loads(copied)).get_code()
                 meaning = _meaning(mutated)
                 if meaning in seen:
                     continue
