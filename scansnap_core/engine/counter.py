@@ -123,7 +123,10 @@ class Counter:
         return self._fresh.initial(tokens)
 
     def batch(self) -> tuple[Tensor, Tensor]:
-        """The next B samples of every seed, on the device."""
+        """The next B samples of every seed, on the device.
+
+        With a recorder they're good until the next call, which may draw into the same place.
+        """
         following = next(self._ahead, None)
         if following is None:
             self._ahead = zip(*self._call(self._following), strict=True)

@@ -63,7 +63,10 @@ class Runs:
         return torch.as_tensor(np.asarray(array), dtype=self._dtype, device=self._device)
 
     def step(self) -> Tensor:
-        """Make one update of all runs; the losses (S, R) before it, on the device."""
+        """Make one update of all runs; the losses (S, R) before it, on the device.
+
+        Where steps are captured, the next step writes its losses in the same place.
+        """
         drawn, frequencies = self.source.batch()
         classes = torch.as_tensor(drawn, device=self._device)
         q = torch.as_tensor(frequencies, dtype=self._dtype, device=self._device)
