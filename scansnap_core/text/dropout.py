@@ -48,7 +48,7 @@ class Dice:
         return torch.from_numpy(drawn.view(np.int32)[:number])
 
 
-class Dropout(nn.Dropout):
+class Dropout(nn.Dropout):  # noqa: TID251
     """``torch.nn.Dropout``; on a CPU, by the words of ``dice``.
 
     Parameters

@@ -51,7 +51,7 @@ def test_its_map_is_pytorchs() -> None:
 
 def test_dropout_takes_a_word_for_each_number_where_pytorchs_layer_drops() -> None:
     own, theirs = pair(dropout=0.3)
-    dropping = [name for name, part in theirs.named_modules() if isinstance(part, nn.Dropout)]
+    dropping = [name for name, part in theirs.named_modules() if isinstance(part, nn.Dropout)]  # noqa: TID251
     assert dropping == ["dropout", "dropout1", "dropout2"]  # and the map, inside its attention
     taken: list[tuple[int, ...]] = []
     for part in (cast(Attention, own.self_attn).drop, own.dropout, own.dropout1, own.dropout2):
