@@ -1,6 +1,6 @@
 """Train the Transformer of Figures 7 and 10 with another clip, on less text and at a falling rate.
 
-``text_dependence.nc`` holds the loss, and the entropy and speed of attention, of one seed each.
+``text_dependence.nc`` holds the loss, and the entropy and speed of attention, of five seeds each.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from scansnap_core.text.settings import Settings
 from scansnap_core.text.training import Training
 
 RESULTS = Path(__file__).parents[1] / "results"
-VOCAB_SIZE, STEPS = 2000, 250
+VOCAB_SIZE, STEPS, SEEDS = 2000, 250, range(5)
 CASES = [
     {"lr": 1.0, "clip": 2.5},
     {"lr": 5.0, "falls": True},
@@ -33,9 +33,9 @@ CASES = [
 KEPT = ("loss", "entropy", "speed")
 
 
-def followed(corpus: Corpus, case: dict[str, Any]) -> xr.Dataset:
+def followed(corpus: Corpus, case: dict[str, Any], seed: int) -> xr.Dataset:
     """One training: what is kept, at every snapshot."""
-    settings = Settings(lr=case["lr"], clip=case.get("clip", 0.5), steps=STEPS)
+    settings = Settings(lr=case["lr"], clip=case.get("clip", 0.5), steps=STEPS, seed=seed)
     part = dataclasses.replace(corpus, train=corpus.train[: round(len(corpus.train) * case.get("text", 1.0))])
     training, rows = Training(part, settings, torch.device("cpu")), []
     for number, values in training.snapshots():
@@ -53,8 +53,11 @@ def record(folder: Path | None) -> None:
     source: dict[str, Any] = provenance("python -m recording.text_dependence") | {"device": "cpu", "threads": "1"}
     corpus = load_corpus("wikitext-2", folder).limited(VOCAB_SIZE)
     source |= {"date": datetime.now(UTC).date().isoformat(), "corpus": corpus.name, "trained_on": corpus.trained_on}
-    source |= {"sha256": dict(corpus.sha256), "vocab_size": VOCAB_SIZE, "steps": STEPS, "seed": 0}
-    runs = xr.concat([followed(corpus, case) for case in tqdm(CASES)], dim="run")
+    source |= {"sha256": dict(corpus.sha256), "vocab_size": VOCAB_SIZE, "steps": STEPS}
+    asked = list(itertools.product(CASES, SEEDS))
+    followed_runs = [followed(corpus, case, seed) for case, seed in tqdm(asked)]
+    of_case = [xr.concat(followed_runs[at : at + len(SEEDS)], dim="seed") for at in range(0, len(asked), len(SEEDS))]
+    runs = xr.concat(of_case, dim="run").assign_coords(seed=list(SEEDS))
     default = {"clip": 0.5, "text": 1.0, "falls": False}
     names = dict.fromkeys(itertools.chain(*CASES))
     labels = {name: ("run", [(default | case)[name] for case in CASES]) for name in names}
