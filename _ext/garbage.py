@@ -1,4 +1,4 @@
-"""Lets a build look for garbage rarely: its documents stay to the end, and going through them took a tenth of its time."""
+"""Lets a build look for garbage rarely: its documents stay to the end, and going through them takes a tenth of it."""
 
 import gc
 from typing import Any
