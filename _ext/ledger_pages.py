@@ -8,12 +8,14 @@ from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from stored_once import stored_in
 
 from scansnap_core import ledger
 from scansnap_core.book.board import board_html
 from scansnap_core.book.graph import graph_svg
 from scansnap_core.book.proofs import proofs_html
 from scansnap_core.book.survivors import survivors_html
+from scansnap_core.ledger.registry import check_id
 
 
 class LedgerDirective(SphinxDirective):
@@ -55,8 +57,9 @@ class StatementLinks(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Take the edges from the registry."""
         self.env.note_reread()
-        pages = ledger.read_pages(Path(self.env.srcdir))
-        page = ledger.page(self.arguments[0], Path(self.env.srcdir))
+        pages = stored_in(self.env.app).pages
+        check_id(self.arguments[0], pages)
+        page = pages[self.arguments[0]]
         statements = ledger.statements(pages).values()
         rows = {
             "The statement rests on": [pages[i] for i in page.uses],

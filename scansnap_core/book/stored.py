@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from scansnap_core.book.notebooks import read_notebook, verdicts_in
 from scansnap_core.extras import needs
 from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
 from scansnap_core.ledger.pages import Page
-from scansnap_core.ledger.registry import chapter_paths, read_pages, statements
+from scansnap_core.ledger.registry import TABLE_OF_CONTENTS, chapter_paths, read_pages, statements
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -83,6 +83,19 @@ def read_stored(book: Path) -> Stored:
     BadInput
         If the folder, the table of contents or a notebook can't be read, or a page is registered wrongly.
     """
+    files = (book / TABLE_OF_CONTENTS, *sorted((book / "chapters").rglob("*.ipynb")))
+    return _read(book, tuple(_stamp(path) for path in files if path.is_file()))
+
+
+def _stamp(path: Path) -> tuple[str, int, int, int]:
+    """What changes when a file does."""
+    state = path.stat()
+    return str(path.resolve()), state.st_ino, state.st_mtime_ns, state.st_size
+
+
+@lru_cache(maxsize=1)  # a build of the site asks a dozen times, and a reading takes half a second
+def _read(book: Path, stamps: tuple[tuple[str, int, int, int], ...]) -> Stored:
+    """As `read_stored`, once for as long as all files stay as they are."""
     pages = read_pages(book)
     found: dict[str, Mapping[str, Any]] = {}
     for path in chapter_paths(book / "chapters"):

@@ -103,6 +103,19 @@ def test_a_verdict_of_another_page_counts_for_none(tmp_path: Path) -> None:
     assert read_stored(tmp_path).verdicts == {"lemma_08": {"verdict": "open"}}
 
 
+def test_a_book_is_read_anew_when_a_file_of_it_changed(tmp_path: Path) -> None:
+    write_chapter(tmp_path, "lemma_08")
+    first = read_stored(tmp_path)
+    assert read_stored(tmp_path) is first
+    write_chapter(tmp_path, "lemma_08", verdict_of="lemma_09")
+    assert read_stored(tmp_path).verdicts == {"lemma_08": {"verdict": "open"}} != first.verdicts
+    write_chapter(tmp_path, "lemma_09")
+    assert set(read_stored(tmp_path).pages) == {"lemma_08", "lemma_09"}
+    (tmp_path / "_toc.yml").unlink()
+    with pytest.raises(BadInput, match="a readable table of contents"):
+        read_stored(tmp_path)
+
+
 def test_an_unreadable_notebook_is_refused(book: Path, tmp_path: Path) -> None:
     (book / "chapters" / "lemma_08.ipynb").write_text("{")
     with pytest.raises(BadInput, match=r"lemma_08\.ipynb: it is no readable notebook"):
