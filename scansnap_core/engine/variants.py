@@ -19,7 +19,6 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Ints, SequenceClasses
 from scansnap_core.engine.extensions import name_of
 from scansnap_core.engine.model import (
-    Decoded,
     Gradients,
     attend,
     cross_entropy,
