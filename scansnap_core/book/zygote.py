@@ -19,20 +19,28 @@ import warnings
 from contextlib import suppress
 
 PRELOADED = (
+    "dask.array",  # xarray asks whether an array is one of dask's
+    "h5netcdf",
     "ipykernel.kernelapp",
     "ipykernel.ipkernel",
+    "jinja2",
     "matplotlib.pyplot",
+    "nbformat",
     "numpy.random",
     "scipy.integrate",
     "scipy.optimize",
     "scipy.stats",
     "sympy",
+    "sympy.physics.units",  # simplify() imports it
     "torch",
+    "torch._dynamo",  # an optimiser's first step imports it
     "xarray",
     "yaml",
     "z3",
 )
 """Libraries whose import takes long. The package itself and what attaches itself to a kernel are left to the kernel."""
+GRAMMAR = "rfc3987_syntax"
+"""What the package imports nbformat without, most of a second (:data:`scansnap_core.extras.GRAMMAR`)."""
 
 
 def serve() -> None:
@@ -80,10 +88,12 @@ def preload() -> None:
     SystemExit
         One warns meanwhile, which would be missing among the outputs of every chapter that imports it.
     """
+    sys.modules[GRAMMAR] = None  # type: ignore[assignment]
     with warnings.catch_warnings(record=True) as heard:
         for name in PRELOADED:
             with suppress(ImportError, OSError):  # the chapter that needs it says so
                 importlib.import_module(name)
+    del sys.modules[GRAMMAR]
     if heard:
         told = "; ".join(f"{each.filename}: {each.category.__name__}: {each.message}" for each in heard)
         sys.exit(f"a library warns as it's imported, and no forked kernel would say so: {told}")

@@ -49,3 +49,11 @@ class Compact:
             places[n, width - len(end) :], probs[n, width - len(end) :] = end, self.probs[n, end]
         fix(places, probs)
         return places, probs
+
+    def spread(self, classes: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What :attr:`drawn` has on W places of these classes' rows, (..., W) for classes (...), on the L tokens."""
+        on_tokens = np.zeros((*classes.shape, self.probs.shape[1]))
+        starts = np.arange(0, on_tokens.size, self.probs.shape[1]).reshape(*classes.shape, 1)
+        # of a place that stands twice the last one stays: what fills up a row stands in front
+        on_tokens.ravel()[self.drawn[0][classes] + starts] = values
+        return on_tokens

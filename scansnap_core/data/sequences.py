@@ -277,11 +277,8 @@ class SequenceClasses:
         if math.isinf(seq_len):
             return classes, self.compact.probs[classes]
         num_context = int(seq_len) - 1
-        places, probs = self.compact.drawn
-        q = np.zeros((batch_size, len(self.tokens)))
-        counts = rng.multinomial(num_context, probs[classes])
-        np.add.at(q, (np.arange(batch_size)[:, None], places[classes]), counts / num_context)
-        return classes, q
+        counts = rng.multinomial(num_context, self.compact.drawn[1][classes])
+        return classes, self.compact.spread(classes, counts / num_context)
 
 
 def check_classes(classes: Any) -> None:

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from scansnap_core.engine.model import attend, normalise
+from scansnap_core.engine.model import attend
 from scansnap_core.engine.model_names import NUMBERED, checked_model_name
-from scansnap_core.engine.variants import Batch, Variant, plain_inputs
+from scansnap_core.engine.variants import Batch, Pull, Variant, plain_inputs
 
 
 def variant_of(model: object) -> Variant | None:
@@ -46,68 +47,78 @@ def variant_of(model: object) -> Variant | None:
     return NUMBERED_VARIANTS[kind](int(number)) if kind in NUMBERED else VARIANTS[name]
 
 
-# -- What decoders read ------------------------------------------------------------------------------------------------
+# -- What decoders read, and what pulls back through it ----------------------------------------------------------------
 
 
-def residual_inputs(batch: Batch, Z: Tensor) -> Tensor:
-    """ū = LN(f + x_T) with f = LN(X^T b), shape (..., B, L)."""
-    return normalise(plain_inputs(batch, Z) + _x_T(batch))
+def residual(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
+    """ū = LN(f + x_T) with f = LN(X^T b), shape (..., B, L).
 
-
-def residual_pull(batch: Batch, Z: Tensor, g: Tensor) -> Tensor:
-    """Of one sample f∘P^⊥_f P^⊥_ū g/‖f + x_T‖: Lemma 1's factor f∘P^⊥_f after that of the second normalisation."""
+    Back from one sample comes f∘P^⊥_f P^⊥_ū g/‖f + x_T‖: Lemma 1's factor f∘P^⊥_f after that of the second
+    normalisation.
+    """
     f = plain_inputs(batch, Z)
-    v = f + _x_T(batch)
-    w = across(normalise(v), g) / torch.linalg.vector_norm(v, dim=-1, keepdim=True)
-    return batch.query.mT @ (f * across(f, w))
+    u, length = _normalised(f + _x_T(batch))
+    return u, lambda g: batch.query.mT @ (f * across(f, across(u, g) / length))
 
 
-def layernorm_inputs(batch: Batch, Z: Tensor) -> Tensor:
-    """LN(c - 1/M) with c = X^T b, whose mean over the M tokens is 1/M whatever it is; shape (..., B, L)."""
-    return normalise(_centred(batch, attend(batch.q, batch.query @ Z)))
+def layernorm(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
+    """LN(c - 1/M) with c = X^T b, whose mean over the M tokens is 1/M whatever it is; shape (..., B, L).
 
-
-def layernorm_pull(batch: Batch, Z: Tensor, g: Tensor) -> Tensor:
-    """Of one sample (diag c - cc^T) P^⊥_u g/‖c - 1/M‖."""
+    Back from one sample comes (diag c - cc^T) P^⊥_u g/‖c - 1/M‖.
+    """
     c = attend(batch.q, batch.query @ Z)
-    v = _centred(batch, c)
-    w = across(normalise(v), g) / torch.linalg.vector_norm(v, dim=-1, keepdim=True)
-    return batch.query.mT @ (c * (w - (c * w).sum(dim=-1, keepdim=True)))
+    u, length = _normalised(_centred(batch, c))
+    return u, lambda g: batch.query.mT @ _through(c, across(u, g) / length)
 
 
-def heads_inputs(batch: Batch, Z: Tensor, *, num_heads: int, concatenates: bool) -> Tensor:
-    """LN of the heads' X^T b_h, one after the other (..., B, H L), or of their sum (..., B, L)."""
-    c = _per_head(batch, Z, num_heads)
-    return normalise(_joined(c) if concatenates else c.sum(dim=-3))
+def heads(batch: Batch, Z: Tensor, *, num_heads: int, concatenates: bool) -> tuple[Tensor, Pull]:
+    """LN of the heads' X^T b_h, one after the other (..., B, H L), or of their sum (..., B, L).
+
+    Back from one sample, for every head, comes (diag c_h - c_h c_h^T) w_h, with w = P^⊥_u g over the norm and w_h its
+    part.
+    """
+    c = attend(batch.q.unsqueeze(-3), batch.query.unsqueeze(-3) @ Z.unflatten(-2, (num_heads, -1)))  # (..., H, B, L)
+    u, length = _normalised(c.movedim(-3, -2).flatten(-2) if concatenates else c.sum(dim=-3))
+
+    def pull(g: Tensor) -> Tensor:
+        w = across(u, g) / length
+        w = w.unflatten(-1, (num_heads, -1)).movedim(-2, -3) if concatenates else w.unsqueeze(-3)
+        return (batch.query.mT.unsqueeze(-3) @ _through(c, w)).flatten(-3, -2)
+
+    return u, pull
 
 
-def heads_pull(batch: Batch, Z: Tensor, g: Tensor, *, num_heads: int, concatenates: bool) -> Tensor:
-    """Of one sample, for every head, (diag c_h - c_h c_h^T) w_h, with w = P^⊥_u g over the norm and w_h its part."""
-    c = _per_head(batch, Z, num_heads)
-    v = _joined(c) if concatenates else c.sum(dim=-3)
-    w = across(normalise(v), g) / torch.linalg.vector_norm(v, dim=-1, keepdim=True)
-    w = w.unflatten(-1, (num_heads, -1)).movedim(-2, -3) if concatenates else w.unsqueeze(-3)
-    dz = c * (w - (c * w).sum(dim=-1, keepdim=True))
-    return (batch.query.mT.unsqueeze(-3) @ dz).flatten(-3, -2)
+def positions(batch: Batch, Z: Tensor, *, windows: int) -> tuple[Tensor, Pull]:
+    """LN of attention summed over windows, shape (..., B, L): n equal rows of Y for a token that n windows hold.
 
+    Back comes how z_l + b_w moves if both parts learn: what pulls at token l anywhere, and at any token in window w.
+    """
+    c, alike = attend(batch.q, batch.query @ Z), _alike(batch, windows)
+    # takes attention to that on a token in any of its n windows, over sqrt(n) in each of its rows; shape (L, L)
+    pooled = alike[0] / alike[0].sum(dim=0).sqrt()
+    u, length = _normalised(c @ pooled)
 
-def positions_inputs(batch: Batch, Z: Tensor, *, windows: int) -> Tensor:
-    """LN of attention summed over windows, shape (..., B, L): n equal rows of Y for a token that n windows hold."""
-    return normalise(attend(batch.q, batch.query @ Z) @ _pooled(batch, windows))
+    def pull(g: Tensor) -> Tensor:
+        dz = _through(c, across(u, g) / length @ pooled.mT)
+        return batch.query.mT @ sum(dz @ each for each in alike)
 
-
-def positions_pull(batch: Batch, Z: Tensor, g: Tensor, *, windows: int) -> Tensor:
-    """How z_l + b_w moves if both parts learn: what pulls at token l anywhere, and at any token in window w."""
-    c, pooled = attend(batch.q, batch.query @ Z), _pooled(batch, windows)
-    v = c @ pooled
-    w = across(normalise(v), g) / torch.linalg.vector_norm(v, dim=-1, keepdim=True) @ pooled.mT
-    dz = c * (w - (c * w).sum(dim=-1, keepdim=True))
-    return batch.query.mT @ sum(dz @ alike for alike in _alike(batch, windows))
+    return u, pull
 
 
 def across(u: Tensor, g: Tensor) -> Tensor:
     """P^⊥_u g = g - u u^T g for ‖u‖_2 = 1, over the last axis."""
     return g - u * (u * g).sum(dim=-1, keepdim=True)
+
+
+def _normalised(v: Tensor) -> tuple[Tensor, Tensor]:
+    """LN(v), and ‖v‖_2."""
+    length = torch.linalg.vector_norm(v, dim=-1, keepdim=True)
+    return v / length, length
+
+
+def _through(c: Tensor, w: Tensor) -> Tensor:
+    """(diag c - cc^T) w, over the last axis: back through the softmax that made c."""
+    return c * (w - (c * w).sum(dim=-1, keepdim=True))
 
 
 def _x_T(batch: Batch) -> Tensor:
@@ -123,15 +134,6 @@ def _centred(batch: Batch, c: Tensor) -> Tensor:
     return c - mean
 
 
-def _per_head(batch: Batch, Z: Tensor, num_heads: int) -> Tensor:
-    """c_h, shape (..., H, B, L)."""
-    return attend(batch.q.unsqueeze(-3), batch.query.unsqueeze(-3) @ Z.unflatten(-2, (num_heads, -1)))
-
-
-def _joined(c: Tensor) -> Tensor:
-    return c.movedim(-3, -2).flatten(-2)
-
-
 def _alike(batch: Batch, windows: int) -> tuple[Tensor, Tensor]:
     """1 where two rows of Y stand for one token, and for one window, else 0; shape (L, L)."""
     size = batch.multiplicity.sum().round().to(batch.tokens.dtype) // windows  # a tensor, as in `_centred`
@@ -140,27 +142,20 @@ def _alike(batch: Batch, windows: int) -> tuple[Tensor, Tensor]:
     return token_alike, window_alike
 
 
-def _pooled(batch: Batch, windows: int) -> Tensor:
-    """Takes attention to that on a token in any of its n windows, over sqrt(n) in each of its rows; shape (L, L)."""
-    same_token, _ = _alike(batch, windows)
-    return same_token / same_token.sum(dim=0).sqrt()
+def _variant(closed_form: Callable[[Batch, Tensor], tuple[Tensor, Pull]], **described: Any) -> Variant:
+    return Variant(lambda batch, Z: closed_form(batch, Z)[0], closed_form, **described)
 
 
 def _positions(windows: int) -> Variant:
-    inputs = functools.partial(positions_inputs, windows=windows)
-    return Variant(inputs, functools.partial(positions_pull, windows=windows))
+    return _variant(functools.partial(positions, windows=windows))
 
 
 def _heads(num_heads: int, *, concatenates: bool) -> Variant:
-    inputs = functools.partial(heads_inputs, num_heads=num_heads, concatenates=concatenates)
-    pull = functools.partial(heads_pull, num_heads=num_heads, concatenates=concatenates)
-    return Variant(inputs, pull, heads=num_heads, concatenates=concatenates)
+    closed_form = functools.partial(heads, num_heads=num_heads, concatenates=concatenates)
+    return _variant(closed_form, heads=num_heads, concatenates=concatenates)
 
 
-VARIANTS = {
-    "residual": Variant(residual_inputs, residual_pull),
-    "layernorm": Variant(layernorm_inputs, layernorm_pull, rest=True),
-}
+VARIANTS = {"residual": _variant(residual), "layernorm": _variant(layernorm, rest=True)}
 NUMBERED_VARIANTS: dict[str, Callable[[int], Variant]] = {
     "heads": functools.partial(_heads, concatenates=True),
     "summed heads": functools.partial(_heads, concatenates=False),

@@ -70,8 +70,12 @@ class Fresh:
 
     def batch(self) -> tuple[Ints, Floats]:
         """The next B samples of every seed."""
-        samples = [self._classes.sample(self._batch_size, self._seq_len, rng) for rng in self._rngs]
-        return np.stack([classes for classes, _ in samples]), np.stack([q for _, q in samples])
+        compact = self._classes.compact
+        if math.isinf(self._seq_len):
+            drawn = np.stack([self._drawn(rng) for rng in self._rngs])
+            return drawn, compact.probs[drawn]
+        drawn, counts = (of_all[0] for of_all in self.counts(1))
+        return drawn, compact.spread(drawn, counts / self.num_context)
 
     @property
     def num_context(self) -> int:
@@ -82,13 +86,16 @@ class Fresh:
         """What the next steps' batches are made of: classes (N, S, B), and token counts (N, S, B, W) on the places of
         :attr:`~scansnap_core.data.compact.Compact.drawn`, for N steps of a finite T.
         """
-        num_classes, probs = self._classes.num_classes, self._classes.compact.drawn[1]
+        probs = self._classes.compact.drawn[1]
         drawn = np.empty((num_steps, len(self._rngs), self._batch_size), np.int64)
         counts = np.empty((*drawn.shape, probs.shape[1]), np.int64)
         for step, (seed, rng) in itertools.product(range(num_steps), enumerate(self._rngs)):
-            drawn[step, seed] = n = rng.integers(num_classes, size=self._batch_size)
+            drawn[step, seed] = n = self._drawn(rng)
             counts[step, seed] = rng.multinomial(self.num_context, probs[n])
         return drawn, counts
+
+    def _drawn(self, rng: np.random.Generator) -> Ints:
+        return rng.integers(self._classes.num_classes, size=self._batch_size)
 
     def state(self) -> list[str]:
         """The states of NumPy's bit generators, as JSON."""

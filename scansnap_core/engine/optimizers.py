@@ -30,8 +30,9 @@ class SGD:
 
     def step(self, gradient: Tensor) -> None:
         """Make one update, in place."""
-        self._velocity.mul_(self._momentum).add_(gradient)
-        self._parameter.add_(self._lr * self._velocity)
+        if self._momentum:
+            gradient = self._velocity.mul_(self._momentum).add_(gradient)
+        self._parameter.add_(self._lr * gradient)
 
     def state(self) -> dict[str, Tensor]:
         """What the next update depends on, beside parameter and gradient, by name."""

@@ -19,7 +19,6 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Ints, SequenceClasses
 from scansnap_core.engine.extensions import name_of
 from scansnap_core.engine.model import (
-    Decoded,
     Gradients,
     attend,
     cross_entropy,
@@ -59,6 +58,10 @@ Model = Callable[[Batch, Tensor, Tensor], Tensor | Gradients]
 """Takes a batch, Y (..., L, O) and Z (..., Q, L); returns ln α (..., B, O), differentiable, or the gradients."""
 
 
+Pull = Callable[[Tensor], Tensor]
+"""Takes g (..., B, D) to the sum over samples of (du/dZ)^T g, shape (..., H Q, L)."""
+
+
 @dataclass(frozen=True)
 class Variant:
     """A model by what its decoder reads: ln α = log softmax(Y^T u) with u a function of the batch and of Z.
@@ -70,9 +73,9 @@ class Variant:
     ----------
     inputs
         u, shape (..., B, D), of a batch and Z (..., H Q, L); differentiable in Z. D is L, where ``concatenates`` H L.
-    pull
-        The closed form of what ``inputs`` pulls back: of a batch, Z and g (..., B, D), the sum over samples of
-        (du/dZ)^T g, shape (..., H Q, L). Without one autograd finds it.
+    closed_form
+        Of a batch and Z, what ``inputs`` gives and the closed form of its :data:`Pull`, which share what both need.
+        Without one autograd finds it.
     heads
         H: Z has the rows of H heads, one below the other; 0 if it has no such axis.
     concatenates
@@ -83,7 +86,7 @@ class Variant:
     """
 
     inputs: Callable[[Batch, Tensor], Tensor]
-    pull: Callable[[Batch, Tensor, Tensor], Tensor] | None = None
+    closed_form: Callable[[Batch, Tensor], tuple[Tensor, Pull]] | None = None
     heads: int = 0
     concatenates: bool = False
     rest: bool = False
@@ -94,21 +97,19 @@ class Variant:
 
     def __call__(self, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
         """The loss and the ascent directions of J, as :func:`scansnap_core.engine.model.gradients` gives them."""
-        Y, Z = Y.detach(), Z.detach()
-        found = decoded(self.inputs(batch, Z), batch.target, Y, batch.multiplicity)
-        return Gradients(cross_entropy(found.log_alpha, batch.target, batch.weight), *self.directions(batch, Z, found))
+        Y, samples = Y.detach(), batch.weight.unsqueeze(-1)
+        u, pull = self.read(batch, Z)
+        found = decoded(u, batch.target, Y, batch.multiplicity)
+        dY = (samples * u).mT @ (found.error / batch.multiplicity)
+        return Gradients(cross_entropy(found.log_alpha, batch.target, batch.weight), dY, pull(samples * found.g))
 
-    def directions(self, batch: Batch, Z: Tensor, found: Decoded) -> tuple[Tensor, Tensor]:
-        """dJ/dY and dJ/dZ of a forward pass."""
-        samples = batch.weight.unsqueeze(-1)
-        return (samples * found.u).mT @ (found.error / batch.multiplicity), self.pulled(batch, Z, samples * found.g)
-
-    def pulled(self, batch: Batch, Z: Tensor, g: Tensor) -> Tensor:
-        """The sum over samples of (du/dZ)^T g, shape (..., H Q, L), for g of shape (..., B, D)."""
-        if self.pull is not None:
-            return self.pull(batch, Z, g)
+    def read(self, batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
+        """u, shape (..., B, D), and what pulls back through it, once, from one forward pass."""
+        if self.closed_form is not None:
+            return self.closed_form(batch, Z.detach())
         leaf = Z.detach().requires_grad_()
-        return torch.autograd.grad(self.inputs(batch, leaf), leaf, g)[0]
+        u = self.inputs(batch, leaf)
+        return u.detach(), lambda g: torch.autograd.grad(u, leaf, g)[0]
 
 
 def plain(batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,13 @@ class Flow(ABC):
         if self.variant is None:
             return self._expectation.f(Z)
         return self.variant.inputs(self._batch, torch.from_numpy(Z)).numpy()
+
+    def _read(self, Z: Floats) -> tuple[Floats, Callable[[Floats], Floats] | None]:
+        """:meth:`inputs`, and of a variant what takes g (K, D) of all classes back to Z's rows, once."""
+        if self.variant is None:
+            return self._expectation.f(Z), None
+        u, pull = self.variant.read(self._batch, torch.from_numpy(Z))
+        return u.numpy(), lambda g: pull(torch.from_numpy(g)).numpy()
 
     def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
         """The state at t = 0: B(0) = 0, and Z(0) and Y(0) the given ones, of the flow's ``shapes``, or 0.

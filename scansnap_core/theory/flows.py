@@ -7,7 +7,6 @@ change in such a step. Eqn 10 as printed sums over classes without that weight: 
 from __future__ import annotations
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
@@ -53,7 +52,7 @@ class TrueFlow(Flow):
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
-        return self._change(self._forward(*self.unpack(state)[:2]), state)
+        return self._moved(*self.unpack(state)[:2])[1]
 
     def xi(self, Y: Floats, Z: Floats) -> Floats:
         """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by projection on F; shape (K,)."""
@@ -67,16 +66,14 @@ class TrueFlow(Flow):
     def _forward(self, Y: Floats, Z: Floats) -> Forward:
         return self._expectation.forward(self.inputs(Z), Y)
 
-    def _change(self, found: Forward, state: Floats) -> Floats:
-        """d(state)/dt from a forward pass at the state."""
-        if self.variant is None:
-            dZ = self._expectation.of_Z(found)
-        else:
-            Z, g = (torch.from_numpy(part) for part in (self.unpack(state)[1], self.class_weight * found.g))
-            dZ = self.variant.pulled(self._batch, Z, g).numpy()
+    def _moved(self, Y: Floats, Z: Floats) -> tuple[Forward, Floats]:
+        """The forward pass at a state, and d(state)/dt."""
+        u, pull = self._read(Z)
+        found = self._expectation.forward(u, Y)
+        dZ = self._expectation.of_Z(found) if pull is None else pull(self.class_weight * found.g)
         xi = spectrum.xi(found.u, found.g)
         parts = (self.lr_y * self._expectation.of_Y(found), self.lr_z * dZ, self.lr_z * self.class_weight * xi)
-        return np.concatenate([part.ravel() for part in parts])
+        return found, np.concatenate([part.ravel() for part in parts])
 
 
 class ModifiedFlow(TrueFlow):
@@ -103,8 +100,7 @@ class ModifiedFlow(TrueFlow):
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
-        found = self._forward(*self.unpack(state)[:2])
-        change = self._change(found, state)
+        found, change = self._moved(*self.unpack(state)[:2])
         removed = self._expectation.of_Y(found._replace(u=spectrum.E_prime(spectrum.E(found.u)) @ found.u))
         change[: self._cuts[0]] -= self.lr_y * removed.ravel()
         return change
@@ -162,13 +158,13 @@ class IdealisedFlow(Flow):
 
         On any clock they stand without the weight P(n).
         """
-        F = self.inputs(Z)
+        F, back = self._read(Z)
         E = spectrum.E(F)
         beta = spectrum.E_prime(E).T
         np.fill_diagonal(beta, 0.0)
         pull = (beta * E).sum(axis=1)
-        if self.variant is not None:
-            return self.variant.pulled(self._batch, torch.from_numpy(Z), torch.from_numpy(-beta @ F)).numpy(), pull
+        if back is not None:
+            return back(-beta @ F), pull
         return self._expectation.per_query(F * (pull[:, None] * F - beta @ F)), pull
 
     def rhs(self, t: float, state: Floats) -> Floats:

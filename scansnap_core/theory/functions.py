@@ -202,7 +202,7 @@ def _stable_quotients(expression: sp.Expr) -> sp.Expr:
 
 def _numpy() -> tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]:
     return (
-        lambda value: np.asarray(value, dtype=np.float64),
+        lambda value: np.asarray(value, dtype=np.float64)[()],  # a scalar, which NumPy handles the faster
         {
             "exp": np.exp,
             "log": np.log,
@@ -210,8 +210,8 @@ def _numpy() -> tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]:
             "sqrt": np.sqrt,
             "sigmoid": special.expit,
             "omega": special.wrightomega,
-            "top": lambda x: np.max(x, axis=-1, keepdims=True),
-            "total": lambda x: np.sum(x, axis=-1, keepdims=True),
+            "top": lambda x: np.maximum.reduce(x, axis=-1, keepdims=True),
+            "total": lambda x: np.add.reduce(x, axis=-1, keepdims=True),
         },
     )
 

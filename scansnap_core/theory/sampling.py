@@ -110,8 +110,7 @@ class FiniteLengthFlow(TrueFlow):
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
         Y, Z = self.unpack(state)[:2]
-        found = self._forward(Y, Z)
-        change = self._change(found, state)
+        found, change = self._moved(Y, Z)
         if self._share:
             dY, dZ = self.added(Y, found)
             change[: self._cuts[0]] += self._share * self.lr_y * dY.ravel()

@@ -89,14 +89,14 @@ def test_training_follows_a_literal_loop_over_the_vocabulary(name: str, classes:
 def test_closed_forms_meet_autograd(name: str) -> None:
     variant, classes = variant_of(name), scattered_classes()
     assert variant is not None
-    assert variant.pull is not None
+    assert variant.closed_form is not None
     batch, rng = at_infinite_length(classes, tokens_of(classes, name)), np.random.default_rng(5)
     heads, L, Q = max(1, variant.heads), len(batch.tokens), len(batch.queries)
     # two runs at once
     Y = torch.from_numpy(rng.normal(size=(2, L * (heads if variant.concatenates else 1), len(batch.outputs))))
     Z = torch.from_numpy(rng.normal(size=(2, heads * Q, L)))
     closed = ascent(variant, batch, Y, Z)
-    for other in (dataclasses.replace(variant, pull=None), variant.log_alpha):
+    for other in (dataclasses.replace(variant, closed_form=None), variant.log_alpha):
         for part, same in zip(closed, ascent(other, batch, Y, Z), strict=True):
             assert torch.allclose(part, same, rtol=0, atol=1e-14)
     assert closed.Z.abs().max() > 1e-2

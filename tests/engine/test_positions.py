@@ -70,7 +70,7 @@ def test_a_tokens_and_a_windows_logit_learn_as_autograd_says() -> None:
 def test_what_the_decoder_reads_has_length_1_and_differentiates_by_autograd() -> None:
     variant, classes = variant_of("positions 2"), windowed(NEAR, FAR)
     assert variant is not None
-    assert variant.pull is not None
+    assert variant.closed_form is not None
     batch = at_infinite_length(classes, tokens_of(classes, "positions 2"))
     rng = np.random.default_rng(1)
     Y = torch.from_numpy(rng.normal(size=(2, len(batch.tokens), len(batch.outputs))))
