@@ -11,7 +11,7 @@ function makeLab(root) {
   const ownsAddress = root === document.querySelector(".ss-lab");
   const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
   let [texts, good] = [{ ...start }, check(start).values];
-  let [asked, shownId, coming, picture, timer] = [0, 0, {}, null, null];
+  let [asked, shownId, coming, picture, timer, known] = [0, 0, {}, null, null, null];
   let wished = start.rho; // what the reader asked for, of which more classes may allow less
 
   const fields = Object.fromEntries(ORDER.map((key) => [key, makeField(key, (text) => change(key, text))]));
@@ -98,9 +98,11 @@ function makeLab(root) {
     timer = setTimeout(() => {
       if (time.playing) return settle();
       if (ownsAddress && Object.keys(check(texts).faults).length === 0) {
+        if (location.hash !== known) return; // another address was given, and is about to be read
         const address = writeAddress(texts, start);
         link.href = `#${address || writeAddress(texts, { ...start, K: "" })}`;
         if (address || location.hash.includes("=")) history.replaceState(null, "", link.href);
+        known = location.hash;
       }
       speak();
     }, SETTLE);
@@ -171,7 +173,7 @@ function makeLab(root) {
     refresh(unread);
   }
   function readHash() {
-    const hash = location.hash;
+    const hash = (known = location.hash);
     if (!hash.includes("=") && (hash.length < 2 || document.getElementById(hash.slice(1)))) return take({ ...texts }, "");
     const { texts: given, fault } = readAddress(hash);
     take({ ...start, ...given }, fault);

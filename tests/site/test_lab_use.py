@@ -16,6 +16,8 @@ from scansnap_core.bad_input import BadInput
 from tests.site.book import ROOT
 from tests.site.lab_page import FIELDS, drawn, first, wait_for_picture, write_page
 
+SETTLE = 250
+"""Milliseconds after which the lab writes its address."""
 BAD_ADDRESSES = {
     "K=1": ("K", "K = 1: choose a whole number from 2 to 10"),
     "K=2.5": ("K", "choose a whole number"),
@@ -84,6 +86,18 @@ def test_the_address_names_the_setting(show: Callable[..., Page]) -> None:
     assert drawn(page) == drawn(show("w=2,1&rho=0.25&dyn=true"))
     second = page.locator(".ss-lab >> nth=1")
     assert second.locator("[data-field=K] [type=text]").input_value() == "4"  # the address is the first lab's
+
+
+def test_an_address_that_is_still_to_be_read_stays(show: Callable[..., Page]) -> None:
+    page = show("K=2")
+    first(page, "[data-field=rho] [type=text]").fill("0.25")
+    page.evaluate("history.replaceState(null, '', '#K=2&etaY=2')")  # as it stands before the event that tells of it
+    page.wait_for_timeout(2 * SETTLE)
+    assert page.evaluate("location.hash") == "#K=2&etaY=2"
+    page.evaluate("dispatchEvent(new Event('hashchange'))")
+    assert first(page, "[data-field=etaY] [type=text]").input_value() == "2"
+    first(page, "[data-field=rho] [type=text]").fill("0.2")
+    page.wait_for_function("location.hash === '#rho=0.2&etaY=2'")
 
 
 def test_keyboard_alone(show: Callable[..., Page]) -> None:
