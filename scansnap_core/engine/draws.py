@@ -74,7 +74,7 @@ class Fresh:
         if math.isinf(self._seq_len):
             drawn = np.stack([self._drawn(rng) for rng in self._rngs])
             return drawn, compact.probs[drawn]
-        drawn, counts = (of_all[0] for of_all in self.counts(1))
+        (drawn,), (counts,) = self.counts(1)
         return drawn, compact.spread(drawn, counts / self.num_context)
 
     @property
