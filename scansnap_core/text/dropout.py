@@ -1,8 +1,9 @@
 """Dropout by counter: what a step drops depends on the seed and the step alone, on every make of processor.
 
-PyTorch's own numbers for dropout on a CPU come from another generator on Intel's processors than on others, so that the
-same seed trains another model there. These come from NumPy's Philox, keyed by the seed and the step, in the order in
-which a step asks for them. A training that goes on needs no generator's state.
+PyTorch promises no such thing of its own: there were releases whose dropout drew from another generator on Intel's
+processors than on others, so that the same seed trained another model there. These words come from NumPy's Philox,
+keyed by the seed and the step, in the order in which a step asks for them, and in less time. A training that goes on
+needs no generator's state.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Dropout(nn.Dropout):  # noqa: TID251
     Parameters
     ----------
     p
-        The probability that a number is dropped, in [0, 1), to within 2^-33. The others are divided by 1 - p.
+        The probability that a number is dropped, in [0, 1), to within 2^-32. The others are divided by 1 - p.
     dice
         What it asks, in training, for a word for each number.
     """
@@ -67,5 +68,6 @@ class Dropout(nn.Dropout):  # noqa: TID251
         """What is left of x, in training; else x."""
         if not self.training or not self.p or x.device.type != "cpu":
             return super().forward(x)
-        kept = self._dice.words(x.numel()) >= round(self.p * WORD) - WORD // 2
+        first_kept = min(round(self.p * WORD), WORD - 1) - WORD // 2  # one of int32, too
+        kept = self._dice.words(x.numel()) >= first_kept
         return x * kept.view_as(x).to(x.dtype).div_(1 - self.p)

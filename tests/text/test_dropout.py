@@ -44,6 +44,12 @@ def test_as_many_are_dropped_as_it_says_and_the_mean_stays(p: float) -> None:
     torch.testing.assert_close(x.grad, torch.where(dropped, 0.0, 1 / (1 - p)).double())
 
 
+def test_nearly_all_are_dropped_where_p_is_nearly_1() -> None:
+    x = torch.ones(10_000, dtype=torch.float64)
+    assert not Dropout(1 - 1e-12, Dice(1))(x).any()
+    assert Dropout(1e-12, Dice(1))(x).all()
+
+
 def test_each_call_takes_words_of_its_own_and_a_step_can_be_made_again() -> None:
     dice = Dice(2)
     drop, x = Dropout(0.5, dice), torch.ones(8, 8)
