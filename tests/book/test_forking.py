@@ -2,7 +2,6 @@
 
 import ast
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,11 +29,9 @@ DRAWS = "import random, numpy\nprint(numpy.random.rand(), random.random())"
 
 
 @pytest.fixture
-def light(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def light(light_program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forks however few kernels, by a process that has imported no more than they need here."""
-    long = re.compile('    "(dask|h5netcdf|scipy|sympy|torch|xarray|z3).*\n')
-    (tmp_path / "zygote.py").write_text(long.sub("", Path(zygote.__file__).read_text()))
-    monkeypatch.setattr(forking, "_PROGRAM", tmp_path / "zygote.py")
+    monkeypatch.setattr(forking, "_PROGRAM", light_program)
     monkeypatch.setattr(forking, "FEW", 0)
 
 
