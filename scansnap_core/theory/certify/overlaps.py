@@ -24,7 +24,7 @@ def as_pair(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
     Returns
     -------
     a, b
-        Simplified; the expression is aI + bJ.
+        Factored; the expression is aI + bJ.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def as_pair(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
             b += coefficient * K ** (times - 1)
         else:
             a += coefficient if units else 0
-    return sp.simplify(a), sp.simplify(b)
+    return sp.factor(a), sp.factor(b)
 
 
 def _word(expression: sp.MatrixExpr, one: sp.Symbol, ones: sp.Symbol) -> sp.Expr:

@@ -87,9 +87,9 @@ def in_the_end(limit):
     ratio = other_true / (own_true + other_true) / (other_ideal / (own_ideal + other_ideal))
     multiplier = formulas.E_prime_equal + 1 / (M * (1 + (K - 1) * rho))
     return all_of(
-        multiplier_at_a_class=sp.simplify(other_ideal + multiplier) == 0,
+        multiplier_at_a_class=sp.cancel(other_ideal + multiplier) == 0,
         multiplier_is_positive=decide(cleared(multiplier) > 0, rho < 1, K >= 2, M > K),
-        limit=sp.simplify(sp.limit(sp.limit(sp.simplify(ratio), M, sp.oo), rho, 0) - limit) == 0,
+        limit=sp.simplify(sp.limit(sp.limit(sp.factor(ratio), M, sp.oo), rho, 0) - limit) == 0,
     )
 
 
