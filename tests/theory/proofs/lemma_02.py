@@ -16,9 +16,9 @@ def by_token(quantity, own, other):
     """Half the trace of Hessian times covariance, token by token; P P^T drops out, for scale changes nothing."""
     scaled = quantity.subs({P_l: scale * P_l, P_j: scale * P_j, rest: scale * rest}, simultaneous=True)
     return all_of(
-        scale_changes_nothing=sp.simplify(scaled - quantity) == 0,
-        another_token=sp.simplify(P_j * sp.diff(quantity, P_j, 2) / 2 - other) == 0,
-        the_token_itself=sp.simplify(P_l * sp.diff(quantity, P_l, 2) / 2 - own) == 0,
+        scale_changes_nothing=sp.factor(scaled - quantity) == 0,
+        another_token=sp.factor(P_j * sp.diff(quantity, P_j, 2) / 2 - other) == 0,
+        the_token_itself=sp.factor(P_l * sp.diff(quantity, P_l, 2) / 2 - own) == 0,
     )
 
 
@@ -55,12 +55,12 @@ def force_of_sampling(three):
         return f**2 / P - three * f**4 / P
 
     own = g_l**2 * ((three * g_l**2 - 1) / P_l + part(g_l, P_l))
-    of_l, of_j = (P * sp.diff(force, q, 2).subs(at_P) / 2 for P, q in ((P_l, q_l), (P_j, q_j)))
+    of_l, of_j = (P * force.diff(q).diff(q).subs(at_P) / 2 for P, q in ((P_l, q_l), (P_j, q_j)))
     scaled = force.subs({q: scale * q for q in (q_l, q_j, q_r)}, simultaneous=True)
     return all_of(
-        scale_changes_nothing=sp.simplify(scaled - force) == 0,
-        another_token=sp.simplify(of_j - g_l**2 * part(g_j, P_j)) == 0,
-        the_token_itself=sp.simplify(of_l - own) == 0,
+        scale_changes_nothing=sp.factor(scaled - force) == 0,
+        another_token=sp.factor(of_j - g_l**2 * part(g_j, P_j)) == 0,
+        the_token_itself=sp.factor(of_l - own) == 0,
     )
 
 
