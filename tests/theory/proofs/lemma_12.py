@@ -91,8 +91,10 @@ def printed_bound(constant):
         put = {x: sp.sqrt(sp.log(K)), nu: 1 / sp.sqrt(sp.Integer(N)), c: constant}
         return all_of(room=at(room.xreplace(put), {}), and_more_with_x=at((excess * x - 2 * c * nu).xreplace(put), {}))
 
-    steps = range(1, 64)
-    ends = {2: 32} | {K: 1 + bisect_left(steps, True, key=lambda N, K=K: bool(enough(K, N))) for K in range(3, 31)}
+    def first_enough(K):
+        return 1 + bisect_left(range(1, 64), True, key=lambda N: bool(enough(K, N)))
+
+    ends = {2: 32} | {K: first_enough(K) for K in range(3, 31)}
     return all_of(
         few_steps=few_steps(fmpq(constant.p, constant.q), ends),
         many_steps=all(enough(K, end) for K, end in ends.items() if K > 2),
