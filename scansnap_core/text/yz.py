@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 import xarray as xr
+from scipy import sparse
 from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
@@ -140,10 +141,12 @@ def _run(
 
     def gradients(part: Samples, rows: Ints, share: Floats, target: Tensor) -> tuple[Tensor, model.Gradients]:
         """Over the words that these samples hold, and which they are."""
-        q = part.q[rows]
-        held = np.unique(q.indices)
+        q, is_held = part.q[rows], np.zeros(L, dtype=np.bool_)
+        is_held[q.indices] = True
+        held, place = np.flatnonzero(is_held), is_held.cumsum() - 1
+        q = sparse.csr_array((q.data, place[q.indices], q.indptr), shape=(len(rows), len(held)))
         here, one = torch.from_numpy(held), torch.ones((len(rows), 1), dtype=start.dtype)
-        dense, weight = (torch.as_tensor(array, dtype=start.dtype) for array in (q[:, held].toarray(), share))
+        dense, weight = (torch.as_tensor(array, dtype=start.dtype) for array in (q.toarray(), share))
         return here, model.gradients(dense, one, target, weight, Y[here], z[here].unsqueeze(0), start.multiplicity)
 
     for step in range(record[-1]):

@@ -101,7 +101,7 @@ class Decoder:
         self._lr_y, self._overlaps = lr_y, np.eye(K) + E
         self._directions = np.eye(K) - spectrum.E_prime(E) if modified else np.eye(K)
         self._shape, self._targets = (K, len(outputs)), outputs.targets.astype(bool)
-        self.multiplicity = outputs.multiplicity
+        self.multiplicity, self._log_multiplicity = outputs.multiplicity, np.log(outputs.multiplicity)
 
     def initial(self) -> Floats:
         """V = 0, shape (K, K + 1)."""
@@ -113,7 +113,7 @@ class Decoder:
 
     def errors(self, V: Floats) -> Floats:
         """e_n - alpha_n as rows, shape (..., K, K + 1), the last column for one of the M - K equal outputs."""
-        alpha = np.exp(log_softmax(self.logits(V) + np.log(self.multiplicity), axis=-1)) / self.multiplicity
+        alpha = np.exp(log_softmax(self.logits(V) + self._log_multiplicity, axis=-1)) / self.multiplicity
         # 1 - alpha_nn as a sum, because the difference has no digits left once the class is learned
         others = np.where(self._targets, 0.0, alpha)
         return np.asarray(np.where(self._targets, (others @ self.multiplicity)[..., None], -alpha))

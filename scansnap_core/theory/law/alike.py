@@ -11,11 +11,11 @@ Clock: tau = eta_Y t/K with t in steps of batch size 1; evidence a = ∫ (1 - al
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.rules import check_count, check_flow_rate, check_numbers, check_within, shown
@@ -112,7 +112,8 @@ class AlikeFlow:
         check_within("vocab_size", vocab_size, least=rest.num_classes + 1, remedy="pass more outputs than classes")
         self.rest, self.M, self.ratio = rest, float(vocab_size), float(ratio)
         D = len(rest.rates)
-        self._cuts = np.cumsum([1 + D, 1, D, D, 2, D, D, 1])
+        ends = np.cumsum([0, 1 + D, 1, D, D, 2, D, D, 1, 1])
+        self._parts = [slice(*pair) for pair in itertools.pairwise(ends.tolist())]
 
     def path(self, taus: ArrayLike) -> Path:
         """The path at ascending taus above 1e-5."""
@@ -125,10 +126,10 @@ class AlikeFlow:
         start = np.concatenate([np.zeros(1 + D), learned, np.zeros(2 * D + 2)])
         options = {"method": "LSODA", "rtol": RTOL, "atol": ATOL}
         found = integrated(self._rhs, np.log(START), np.log(times), start, failed=self._failed, **options)
-        parts = np.split(found, self._cuts, axis=1)
+        parts = [found[:, part] for part in self._parts]
         z, (b, c), response, (way,), (length,) = parts[0], parts[4].T, parts[6], parts[7].T, parts[8].T
         moved = (self._unit() * response) @ self.rest.modes.T * np.sqrt(self.rest.count)
-        K, logits = self.rest.num_classes, [self._logits(state) for state in found]
+        K, logits = self.rest.num_classes, [self._logits(self._unpacked(state)) for state in found]
         odds = np.exp([other - outside for _, other, outside, _ in logits])
         share = (K - 1) * odds / ((K - 1) * odds + self.M - K)
         return Path(z, moved, self._evidence(b, c), b, c, share, odds, way, response[:, 0], length)
@@ -139,10 +140,13 @@ class AlikeFlow:
     def _evidence(self, b: Floats, c: Floats) -> Floats:
         return (self.rest.num_classes - 1) * b + (self.M - self.rest.num_classes) * c
 
-    def _logits(self, state: Floats) -> tuple[float, float, float, Floats]:
+    def _unpacked(self, state: Floats) -> list[Floats]:
+        return [state[part] for part in self._parts]
+
+    def _logits(self, parts: list[Floats]) -> tuple[float, float, float, Floats]:
         """Own, another class's and an outside output's logit, and f."""
         K, rest = self.rest.num_classes, self.M - self.rest.num_classes
-        z, R, B, C = np.split(state, self._cuts)[:4]
+        z, R, B, C, *_ = parts
         f = self.rest.f * np.exp(z - z.max())
         f /= np.linalg.norm(f)
         shared = f[0] * R[0]
@@ -151,10 +155,11 @@ class AlikeFlow:
 
     def _rhs(self, log_tau: float, state: Floats) -> Floats:
         K, rest = self.rest.num_classes, self.M - self.rest.num_classes
-        _, R, B, C, (b, c), memory, *_ = np.split(state, self._cuts)
-        own, other, outside, f = self._logits(state)
+        parts = self._unpacked(state)
+        _, R, B, C, (b, c), memory, *_ = parts
+        own, other, outside, f = self._logits(parts)
         logits = np.array([own, other + np.log(K - 1), outside + np.log(rest)])
-        _, on_others, on_rest = np.exp(logits - logsumexp(logits))
+        _, on_others, on_rest = np.exp(logits - np.logaddexp.reduce(logits))
         beta, r, error = on_others / (K - 1), on_rest / rest, on_others + on_rest
         own_rows = ((K - 1) * B + rest * C) * error + (K - 1) * B * beta + rest * C * r
         g = np.append(self.M * rest * r * R, own_rows)

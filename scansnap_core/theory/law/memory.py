@@ -13,6 +13,7 @@ Clock: tau = eta_Y t/K with t in steps of batch size 1; how often a class was se
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -96,14 +97,14 @@ class Law:
         T, C, D, R = *types.common.shape, types.distinct.shape[1], len(types.asking)
         self._shapes = ((T,), (T, T), (T, C), (T, D), (R, C), (T, D))
         self._cuts = np.cumsum([np.prod(shape, dtype=int) for shape in self._shapes])
+        self._parts = [slice(*ends) for ends in itertools.pairwise([0, *self._cuts.tolist()])]
         with np.errstate(divide="ignore"):
             self._log_probs = np.log(np.hstack([types.common, types.distinct]))
         self._single = np.flatnonzero(types.size == 1)
 
     def unpack(self, state: Floats) -> State:
         """The state's parts."""
-        parts = np.split(state, self._cuts[:-1])
-        return State(*(part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)))
+        return State(*(state[part].reshape(shape) for part, shape in zip(self._parts, self._shapes, strict=True)))
 
     def attention(self, state: State) -> Pair:
         """f of a class of each type, on its common and its distinct tokens; shapes (T, C) and (T, D)."""
@@ -165,24 +166,24 @@ class Law:
         along = (f[0] * g[0]).sum(axis=1, keepdims=True) + (f[1] * g[1]).sum(axis=1, keepdims=True)
         return f, (f[0] * (g[0] - f[0] * along), f[1] * (g[1] - f[1] * along))
 
-    def pulls(self, state: State) -> tuple[Errors, Floats, Pair]:
-        """The errors, <y_n, e_n - alpha_n> of shape (T,), and g on common and distinct tokens."""
-        f = self.attention(state)
+    def pulls(self, state: State, f: Pair) -> tuple[Errors, Floats, Pair]:
+        """Under attention f: the errors, <y_n, e_n - alpha_n> of shape (T,), and g on common and distinct tokens."""
         rows = self.rows(state, f)
         errors = self.errors(state, f, rows)
         return errors, *self.gradient(state, errors, rows)
 
-    def follows(self, state: State, own: Floats, g: Pair) -> tuple[Floats, ...]:
-        """d/dtau of a, H and z, as :class:`State` has them, under a class's own errors (T,) and g."""
-        learned, push = self.moves(state, self.attention(state), own, g)
+    def follows(self, state: State, f: Pair, own: Floats, g: Pair) -> tuple[Floats, ...]:
+        """d/dtau of a, H and z, as :class:`State` has them, under attention f, a class's own errors (T,) and g."""
+        learned, push = self.moves(state, f, own, g)
         gathered = (own[:, None] * learned[0], own[:, None] * learned[1])
         return own, *gathered, self.ratio * self.types.asking @ push[0], self.ratio * push[1]
 
     def rhs(self, log_tau: float, packed: Floats) -> Floats:
         """d(state)/d(ln tau)."""
         state = self.unpack(packed)
-        errors, _, g = self.pulls(state)
-        a, *others = self.follows(state, errors.own, g)
+        f = self.attention(state)
+        errors, _, g = self.pulls(state, f)
+        a, *others = self.follows(state, f, errors.own, g)
         return np.exp(log_tau) * np.concatenate([part.ravel() for part in (a, errors.other, *others)])
 
     def path(self, taus: Floats) -> list[State]:

@@ -223,7 +223,7 @@ def _outputs(law: Law, states: list[State]) -> tuple[Floats, Floats, Floats]:
     types = law.types
     gathered, errors = [], []
     for state in states:
-        found, *_ = law.pulls(state)
+        found, *_ = law.pulls(state, law.attention(state))
         c = (state.a - (types.others * state.b).sum(axis=1)) / max(types.rest, 1)
         gathered.append(np.column_stack([state.a, -state.b, -c]))
         errors.append(np.column_stack([found.own, -found.other, -found.rest]))

@@ -76,7 +76,7 @@ def path(law: Law, taus: Floats) -> Iterator[State]:
 
 
 def _node(law: Law, x: float, state: State) -> Node:
-    errors, own, g = law.pulls(state)
+    errors, own, g = law.pulls(state, law.attention(state))
     others = g[0] - own[:, None] * state.common / state.a[:, None]
     pace = float(np.exp(x))  # dtau/dx
     return Node(x, pace * np.concatenate([errors.own, own, others.ravel()]), (pace * errors.other).astype(np.float32))
@@ -109,7 +109,7 @@ def _under(law: Law, state: State, rates: Floats, begin: float, end: float) -> S
         now, rate, pace = unpacked(packed), (x - begin) ** powers @ rates / np.exp(x), np.exp(x)
         own, along, others = rate[:T], rate[T : 2 * T, None], rate[2 * T :].reshape(T, C)
         g = along * now.common / now.a[:, None] + others, along * now.distinct / now.a[:, None]
-        return pace * np.concatenate([part.ravel() for part in law.follows(now, own, g)])
+        return pace * np.concatenate([part.ravel() for part in law.follows(now, law.attention(now), own, g)])
 
     start = np.concatenate([part.ravel() for part in parts])
     (packed,) = integrated(

@@ -11,6 +11,7 @@ import scansnap_core as ss
 from scansnap_core.theory import gallery
 from scansnap_core.theory.integrating import IntegrationFailed
 from scansnap_core.theory.law import Law, State, contest, memory, turns, types_of
+from scansnap_core.theory.law.memory import Pair
 from scansnap_core.theory.law.sampling import SampledLaw
 
 TAUS = np.array([0.01, 2.0, 30.0, 31.0, 500.0])
@@ -54,9 +55,9 @@ def test_the_decoder_is_asked_seldom_where_attention_is_stiff(monkeypatch: pytes
     asked: list[float] = []
     pulls = Law.pulls
 
-    def counted(self: Law, state: State) -> Any:
+    def counted(self: Law, state: State, f: Pair) -> Any:
         asked.append(float(state.a[0]))
-        return pulls(self, state)
+        return pulls(self, state, f)
 
     monkeypatch.setattr(Law, "pulls", counted)
     law = Law(types_of(SYSTEMS["unequal"]), 10.0)
