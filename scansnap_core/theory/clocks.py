@@ -115,7 +115,7 @@ def omega(vocab_size: ArrayLike) -> tuple[Floats, Floats]:
     >>> [float(value.round(3)) for value in omega(1000)]
     [0.0, 0.32]
     """
-    least = math.nextafter(1 + math.e, 4)  # 1 + e as a float is less than 1 + e
+    least = math.nextafter(1 + math.e, math.inf)  # 1 + e as a float is less than 1 + e
     rule = "exp(M h) meets (M - 1) M h from M = 1 + e on (Lemma 8)"
     M = check_numbers("vocab_size", vocab_size, least=least, rule=rule, remedy="use 4 tokens or more")
     u_lower, u_upper = (-lambertw(-1 / (M - 1), branch).real for branch in (0, -1))
@@ -157,6 +157,6 @@ def _vocabulary(vocab_size: ArrayLike, dims: int | None = None) -> Floats:
 
 
 def _rate(lr_y: ArrayLike, dims: int | None = None) -> Floats:
-    tiny = float(np.nextafter(0, 1))
+    tiny = float(np.finfo(np.float64).smallest_subnormal)
     rule, remedy = "a learning rate is positive and finite", "pass e.g. 1.0"
     return check_numbers("lr_y", lr_y, least=tiny, rule=rule, remedy=remedy, dims=dims)

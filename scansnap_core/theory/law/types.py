@@ -7,6 +7,7 @@ the flow never tells them apart, so one of them stands for all: a thousand class
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,8 +46,8 @@ class Types:
     common_columns, distinct_columns
         Where the common tokens, (C,), and each class's distinct tokens, (K, D) with -1 for none, stand among the
         tokens of ``classes.compact``.
-    vocab_size
-        M.
+    num_tokens, vocab_size
+        L, the tokens that some class holds, and M.
     """
 
     of_class: Ints
@@ -59,6 +60,7 @@ class Types:
     asking: Floats
     common_columns: Ints
     distinct_columns: Ints
+    num_tokens: int
     vocab_size: int
 
     @property
@@ -68,8 +70,7 @@ class Types:
 
     def per_query(self, common: Floats, distinct: Floats) -> Floats:
         """Values (R, C) and (T, D) on all queries and tokens, shape (Q, L), as Z has them; 0 where no class asks."""
-        num_tokens = int(max(self.common_columns.max(initial=-1), self.distinct_columns.max(initial=-1))) + 1
-        Z = np.zeros((len(self.of_query), num_tokens))
+        Z = np.zeros((len(self.of_query), self.num_tokens))
         Z[:, self.common_columns] = common[self.of_query]
         held = self.distinct_columns >= 0
         Z[np.repeat(self._query_row, held.sum(axis=1)), self.distinct_columns[held]] = distinct[self.of_class][held]
@@ -82,31 +83,30 @@ def types_of(classes: SequenceClasses) -> Types:
     """The types of a class system."""
     check_classes(classes)
     probs = classes.sparse_probs
-    columns = np.bincount(probs.indices, minlength=len(classes.tokens))
-    common_columns = np.flatnonzero(columns > 1)
+    is_common = np.bincount(probs.indices) > 1
+    common_columns = np.flatnonzero(is_common)
     K = classes.num_classes
     check_places("P(l|n) of the common tokens", K * len(common_columns))
     common = np.asarray(probs[:, common_columns].toarray())
-    distinct, places = _distinct(probs, columns == 1)
+    distinct, places = _distinct(probs, ~is_common)
 
     rows = np.round(np.hstack([common, distinct]), DIGITS)
     _, alike = np.unique(rows, axis=0, return_inverse=True)
-    queries, query_row = np.unique(classes.query_of, return_inverse=True)
-    asked = sparse.csr_array((np.ones(K), (query_row, alike)), shape=(len(queries), alike.max() + 1))
+    _, query_row = np.unique(classes.query_of, return_inverse=True)
+    asked = sparse.csr_array((np.ones(K), (query_row, alike)))
     _, of_query = np.unique(_rows_as_text(asked), return_inverse=True)
     pairs, first, of_class = np.unique(
         np.column_stack([of_query[query_row], alike]), axis=0, return_index=True, return_inverse=True
     )
-    T, R = len(pairs), int(of_query.max()) + 1
-    asking = np.zeros((R, T))
-    example = np.unique(of_query, return_index=True)[1]  # one query of each kind
+    _, example = np.unique(of_query, return_index=True)  # one query of each kind
+    asking = np.zeros((len(example), len(pairs)))
     for kind, query in enumerate(example):
         np.add.at(asking[kind], of_class[query_row == query], 1)
     size = np.bincount(of_class).astype(np.float64)
     return Types(
         of_class=of_class.astype(np.int64),
         size=size,
-        others=size - np.eye(T),
+        others=size - np.eye(len(pairs)),
         common=common[first],
         distinct=distinct[first],
         of_query=of_query.astype(np.int64),
@@ -114,6 +114,7 @@ def types_of(classes: SequenceClasses) -> Types:
         asking=asking,
         common_columns=common_columns,
         distinct_columns=places,
+        num_tokens=len(is_common),
         vocab_size=classes.vocab_size,
         _query_row=query_row.astype(np.int64),
     )
@@ -126,7 +127,7 @@ def _distinct(probs: sparse.csr_array, is_distinct: NDArray[np.bool_]) -> tuple[
     row, column, value = coo.row[kept], coo.col[kept], coo.data[kept]
     order = np.lexsort((column, -np.round(value, DIGITS), row))
     row, column, value = row[order], column[order], value[order]
-    held = np.bincount(row, minlength=probs.shape[0])
+    held = np.bincount(row)
     slot = np.arange(len(row)) - np.repeat(np.cumsum(held) - held, held)
     values = np.zeros((probs.shape[0], int(held.max(initial=0))))
     places = np.full(values.shape, -1, dtype=np.int64)
@@ -137,5 +138,5 @@ def _distinct(probs: sparse.csr_array, is_distinct: NDArray[np.bool_]) -> tuple[
 def _rows_as_text(counts: sparse.csr_array) -> list[str]:
     """One text for each row, equal where rows are, without making the rows dense."""
     counts.sum_duplicates()
-    cuts = zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
+    cuts = itertools.pairwise(counts.indptr)
     return [f"{counts.indices[i:j].tolist()} {counts.data[i:j].tolist()}" for i, j in cuts]

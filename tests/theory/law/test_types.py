@@ -1,0 +1,84 @@
+"""Classes by type: which are alike, what is held of each type, and where values stand on queries and tokens."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+
+import scansnap_core as ss
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data import checks
+from scansnap_core.theory.law.types import types_of
+
+# Tokens 1 and 3 are common; 0 is the first class's own, 2 and 4 are the second's, 5 the third's, 7 the last's.
+MIXED = ss.SequenceClasses(
+    [
+        [0.2, 0.5, 0, 0.3, 0, 0, 0, 0],
+        [0, 0.3, 0.1, 0.2, 0.4, 0, 0, 0],
+        [0, 0.4, 0, 0.3, 0, 0.3, 0, 0],
+        [0, 0.4, 0, 0.3, 0, 0, 0, 0.3],
+    ],
+    query_of=[1, 0, 0, 1],
+)
+
+
+def of_probs(*rows: list[float]) -> ss.SequenceClasses:
+    return ss.SequenceClasses([list(row) for row in rows], query_of=[0] * len(rows))
+
+
+def test_each_part_stands_at_its_place() -> None:
+    types = types_of(MIXED)
+    of = types.of_class
+    assert sorted(of) == [0, 1, 2, 3]
+    assert types.common[of].tolist() == [[0.5, 0.3], [0.3, 0.2], [0.4, 0.3], [0.4, 0.3]]
+    assert types.distinct[of].tolist() == [[0.2, 0], [0.4, 0.1], [0.3, 0], [0.3, 0]]
+    assert types.common_columns.tolist() == [1, 3]
+    assert types.distinct_columns.tolist() == [[0, -1], [4, 2], [5, -1], [6, -1]]
+    assert types.size.tolist() == [1, 1, 1, 1]
+    assert types.others.tolist() == (1 - np.eye(4)).tolist()
+    assert types.asking.shape == (2, 4)
+    assert types.asking[types.of_query[1], of].tolist() == [1, 0, 0, 1]
+    assert types.asking[types.of_query[0], of].tolist() == [0, 1, 1, 0]
+    assert types.query[of].tolist() == types.of_query[[1, 0, 0, 1]].tolist()
+    assert (types.num_tokens, types.vocab_size, types.rest) == (7, 8, 4)
+
+
+def test_values_stand_on_all_queries_and_tokens() -> None:
+    types = types_of(MIXED)
+    common, distinct = np.zeros((2, 2)), np.zeros((4, 2))
+    common[types.of_query] = [[1, 2], [3, 4]]
+    distinct[types.of_class] = [[5, 0], [6, 7], [8, 0], [9, 0]]
+    # columns are the tokens that some class holds: 0 to 5, and 7
+    assert types.per_query(common, distinct).tolist() == [
+        [0, 1, 7, 2, 6, 8, 0],
+        [5, 3, 0, 4, 0, 0, 9],
+    ]
+
+
+def test_classes_are_alike_that_agree_to_twelve_decimals() -> None:
+    alike = types_of(of_probs([0.5, 0.5], [0.5 + 2e-13, 0.5 - 2e-13]))
+    other = types_of(of_probs([0.5, 0.5], [0.5 + 2e-12, 0.5 - 2e-12]))
+    assert (alike.size.tolist(), other.size.tolist()) == ([2], [1, 1])
+
+
+def test_without_distinct_tokens() -> None:
+    types = types_of(of_probs([0.5, 0.5], [0.3, 0.7]))
+    assert types.distinct.shape == types.distinct_columns.shape == (2, 0)
+    assert types.per_query(np.array([[1.0, 2.0]]), types.distinct).tolist() == [[1, 2]]
+
+
+def test_types_stay_and_are_compared_as_objects() -> None:
+    types = types_of(MIXED)
+    with pytest.raises(FrozenInstanceError):
+        types.vocab_size = 9  # type: ignore[misc]
+    assert hash(types) != hash(types_of(MIXED))
+
+
+def test_more_common_tokens_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "MOST_PLACES", 8)
+    assert len(types_of(MIXED).common) == 4  # four classes, two common tokens
+    monkeypatch.setattr(checks, "MOST_PLACES", 7)
+    with pytest.raises(BadInput, match="common tokens of 8 numbers"):
+        types_of(MIXED)
