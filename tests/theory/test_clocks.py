@@ -25,6 +25,12 @@ def test_both_ends_of_the_transition_are_in_units_of_classes_over_rate() -> None
     assert clocks.transition(0.5, 100, 2.0) == pytest.approx([end / 4 for end in unit], rel=1e-13, abs=0)
 
 
+def test_two_tokens_are_a_vocabulary_and_less_is_not() -> None:
+    assert clocks.h(0.0, 2, 1.0) == 0
+    with pytest.raises(BadInput, match=r"vocab_size = 1\.99: M is finite and at least 2"):
+        clocks.h(0.0, 1.99, 1.0)
+
+
 def test_no_step_is_a_number_of_steps_and_less_is_not() -> None:
     assert clocks.h_star(0, 100, 1.0).tolist() == [0]
     with pytest.raises(BadInput, match="steps = -1: an integer, at least 0"):

@@ -58,8 +58,8 @@ def test_values_stand_on_all_queries_and_tokens() -> None:
 
 
 def test_classes_are_alike_that_agree_to_twelve_decimals() -> None:
-    alike = types_of(of_probs([0.5, 0.5], [0.5 + 2e-13, 0.5 - 2e-13]))
-    other = types_of(of_probs([0.5, 0.5], [0.5 + 2e-12, 0.5 - 2e-12]))
+    alike = types_of(of_probs([0.5, 0.25, 0.25], [0.5 + 2e-13, 0.25, 0.25 - 2e-13]))
+    other = types_of(of_probs([0.5, 0.25, 0.25], [0.5 + 2e-12, 0.25, 0.25 - 2e-12]))
     assert (alike.size.tolist(), other.size.tolist()) == ([2], [1, 1])
 
 
