@@ -25,6 +25,9 @@ with needs("book"), without(GRAMMAR):
 _CELL_TIMEOUT_SECONDS = 300
 KERNEL_START = Path(__file__).with_name("kernel_start.py")
 """What a kernel runs before a chapter."""
+_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**28)}
+"""In bytes, for glibc, which else hands back arrays of some hundred kilobytes as soon as they're freed: to fetch them
+anew at each step took a twentieth of the time of chapters that train on them."""
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"file_extension": ".py", "name": "python", "pygments_lexer": "ipython3"},
@@ -102,6 +105,7 @@ def kernel_environment() -> dict[str, str]:
         **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
         # A backend chosen for the terminal would leave the notebook without its figures.
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        **_MEMORY,
         "PYTHONSTARTUP": str(KERNEL_START),
     }
 

@@ -1,10 +1,12 @@
 """Kernels that one process forks: what they print is what kernels of their own print, and they end as those do."""
 
 import ast
+import mmap
 import os
+import platform
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from time import sleep
@@ -25,6 +27,14 @@ IMPORTED = "import sys\nprint(sorted(name for name in sys.modules if name.starts
 PLACE = "import os\nprint(os.getcwd() == {folder!r}, os.getsid(0) == os.getpid(), os.environ['OMP_NUM_THREADS'])"
 PICTURE = "import matplotlib.pyplot as plt\n_ = plt.plot([0, 1])"
 NAMES = "print(sorted(name for name in dir() if name[0] != '_'), __name__)"
+FAULTS = """
+import resource
+def faults(rounds):
+    for _ in range(rounds):
+        _ = [bytearray(2**24) for _ in range(4)]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+print(-faults(2) + faults(5))
+"""
 DRAWS = "import random, numpy\nprint(numpy.random.rand(), random.random())"
 
 
@@ -154,3 +164,13 @@ def test_no_chapter_relies_on_what_is_preloaded() -> None:
         asked = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
         relied = [pair for pair in lacking if pair[0] in bare and pair[1] in asked]
         assert not relied, f"{path.name}: {relied}"
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="how memory is kept is said to glibc alone")
+def test_a_kernel_keeps_the_memory_that_it_frees() -> None:
+    def faults(environment: Mapping[str, str]) -> int:
+        return int(subprocess.check_output([sys.executable, "-c", FAULTS], env=environment, text=True))
+
+    asked, pages = execute.kernel_environment(), 5 * 4 * 2**24 // mmap.PAGESIZE
+    without = {name: value for name, value in asked.items() if not name.startswith("MALLOC_")}
+    assert faults(asked) < pages / 100 < faults(without)
