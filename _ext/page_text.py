@@ -18,7 +18,7 @@ UNREAD_CLASSES = {
 }
 """Code, and what stands on many pages."""
 _HIGHLIGHTED = re.compile(r'(<div class="highlight"><pre>).*?(?=</pre>)', re.DOTALL)
-"""Three quarters of all elements, each of them a word of code."""
+"""Two thirds of all elements, each of them a word of code."""
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 TITLE_CLASS = "ss-what"
 """The words of a check or refutation, which is a section without a heading."""

@@ -21,7 +21,9 @@ from scansnap_core.book.forking import Zygote
 from scansnap_core.book.notebooks import code_cells, read_notebook
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(not forking.pays(forking.FEW + 1), reason="kernels are forked under Linux alone")
+pytestmark = pytest.mark.skipif(
+    not forking.pays(forking.FEW + 1), reason="kernels are forked under Linux alone. To get it: run it there"
+)
 
 IMPORTED = "import sys\nprint(sorted(name for name in sys.modules if name.startswith('scansnap_core')))"
 PLACE = "import os\nprint(os.getcwd() == {folder!r}, os.getsid(0) == os.getpid(), os.environ['OMP_NUM_THREADS'])"
@@ -166,7 +168,10 @@ def test_no_chapter_relies_on_what_is_preloaded() -> None:
         assert not relied, f"{path.name}: {relied}"
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="how memory is kept is said to glibc alone")
+@pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc",
+    reason="only glibc is told how to keep memory. To get it: run under a Linux that has it",
+)
 def test_a_kernel_keeps_the_memory_that_it_frees() -> None:
     def faults(environment: Mapping[str, str]) -> int:
         return int(subprocess.check_output([sys.executable, "-c", FAULTS], env=environment, text=True))

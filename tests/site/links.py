@@ -15,7 +15,7 @@ from tests.site.book import ROOT
 
 ADDRESSES = {"href", "src", "xlink:href", "poster", "data"}
 WORD_OF_CODE = re.compile(r'<span class="[a-z]\w?\w?">([^<]*)</span>')
-"""Three quarters of all elements, and no link is among them."""
+"""Two thirds of all elements, and no link is among them."""
 
 
 class Page(HTMLParser):

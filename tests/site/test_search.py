@@ -115,10 +115,12 @@ def test_no_page_loads_an_index_but_the_search(site: Path) -> None:
 
 
 BODY = """<section id="a"><h1>Title <a class="headerlink" href="#a">#</a></h1><p>Some <em>text</em> on (3)–(5).</p>
-<details class="hide above-input"><pre>code</pre></details><img src="x" alt="a picture">
+<details class="hide above-input"><div class="highlight"><pre><span class="n">code</span></pre></div></details>
+<img src="x" alt="a picture">
 <section id="refutation-1"><p><span class="ss-what">A claim</span></p><p>0.1</p></section>
 <table><tr id="symbol-E"><td>\\(E\\)</td><td>overlaps</td></tr></table>
-<dl><dt id="f">f(x)</dt><dd>first</dd><dt id="g">g(x)</dt><dd>second</dd></dl><p>End</p></section>"""
+<dl><dt id="f">f(x)</dt><dd>first</dd><dt id="g">g(x)</dt><dd>second</dd></dl><p>End</p>
+<div class="highlight"><pre><span class="n">code</span></pre></div></section>"""
 
 
 def test_parts_of_a_page() -> None:
