@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import sympy as sp
-from flint import arb, ctx, fmpq
+from flint import arb, arb_poly, ctx, fmpq
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.theory.certify.branches import lambert
@@ -100,7 +100,7 @@ def compiled(expression: sp.Expr, symbols: Sequence[sp.Symbol]) -> Compiled:
 
 def _arguments(expression: sp.Expr) -> Sequence[sp.Expr]:
     """Those of an expression's arguments that are balls, not a power or a branch by number."""
-    by_number = expression.is_Pow and (expression.exp.is_Integer or expression.exp == sp.Rational(1, 2))
+    by_number = expression.is_Pow and (expression.exp.is_Integer or expression.exp == sp.S.Half)
     return expression.args[:1] if by_number or isinstance(expression, sp.LambertW) else expression.args
 
 
@@ -113,24 +113,23 @@ def _step(expression: sp.Expr, parts: list[int]) -> Compiled:
         return lambda known: arb.const_e()
     if expression is sp.pi:
         return lambda known: arb.pi()
-    match expression:
-        case sp.Add():
-            return lambda known: sum((known[part] for part in parts[1:]), known[parts[0]])
-        case sp.Mul():
+    match expression, parts:
+        case sp.Add(), [first, *others]:
+            return lambda known: sum((known[part] for part in others), known[first])
+        case sp.Mul(), _:
             return lambda known: _product([known[part] for part in parts])
-        case sp.exp():
-            return lambda known: known[parts[0]].exp()
-        case sp.log():
-            return lambda known: known[parts[0]].log()
-        case sp.Pow(exp=power) if power.is_Integer:
-            return lambda known: _power(known[parts[0]], int(power))
-        case sp.Pow(exp=power) if power == sp.Rational(1, 2):
-            return lambda known: known[parts[0]].sqrt()
-        case sp.Pow():
-            return lambda known: known[parts[0]] ** known[parts[1]]
-        case sp.LambertW():
-            branch = int(expression.args[1]) if len(expression.args) > 1 else 0
-            return lambda known: lambert(known[parts[0]], branch)
+        case sp.exp(), [part]:
+            return lambda known: known[part].exp()
+        case sp.log(), [part]:
+            return lambda known: known[part].log()
+        case sp.Pow(exp=sp.S.Half), [part]:
+            return lambda known: known[part].sqrt()
+        case sp.Pow(exp=power), [part]:
+            return lambda known: _power(known[part], int(power))
+        case sp.Pow(), [base, exponent]:
+            return lambda known: known[base] ** known[exponent]
+        case sp.LambertW(args=(_, *branch)), [part]:
+            return lambda known: lambert(known[part], *map(int, branch))
     rule = "a ball is known for sums, products, powers, exp, log, Lambert's W and numbers"
     raise BadInput(value=f"{expression}", rule=rule, remedy="rewrite it, or give its symbols values")
 
@@ -145,7 +144,7 @@ def _product(factors: list[arb]) -> arb:
 def _power(base: arb, power: int) -> arb:
     if power < 0:
         return 1 / _power(base, -power)
-    return abs(base) ** power if power % 2 == 0 else base**power
+    return (arb_poly([base]) ** power)[0]  # base**power isn't finite for a ball whose middle is 0
 
 
 def written(number: arb) -> str:

@@ -1,0 +1,84 @@
+"""Balls of expressions: against exact fractions, against mpmath, and against what mathematics knows of their widths."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import pytest
+import sympy as sp
+from flint import arb, ctx, fmpq
+
+from scansnap_core.theory.certify import enclose
+from scansnap_core.theory.certify.balls import written
+
+u, v = sp.symbols("u v", real=True)
+
+
+def holds(ball: arb, exact: Fraction) -> bool:
+    with ctx.workprec(300):
+        return bool(ball.overlaps(arb(fmpq(exact.numerator, exact.denominator))) and ball.rad() < 1e-18 * abs(ball))
+
+
+@pytest.mark.parametrize("power", range(-5, 6))
+@pytest.mark.parametrize("base", [Fraction(-7, 3), Fraction(-1, 2), Fraction(5, 7)])
+def test_integer_powers_of_either_sign(base: Fraction, power: int) -> None:
+    expression = sp.Pow(u, power, evaluate=False)
+    assert holds(enclose(expression, {u: base}), base**power)
+    assert holds(enclose(2 * expression - v, {u: base, v: Fraction(1, 3)}), 2 * base**power - Fraction(1, 3))
+
+
+@pytest.mark.parametrize("middle", [-0.5, 0, 0.5])
+@pytest.mark.parametrize("power", range(6))
+def test_a_power_is_known_around_nought(middle: float, power: int) -> None:
+    ball = enclose(sp.Pow(u, power, evaluate=False), {u: arb(middle, 1)})
+    assert all(ball.contains(arb(middle + shift / 8) ** power) for shift in range(-8, 9))
+    assert ball.rad() <= 2 * (abs(middle) + 1) ** power
+
+
+def test_a_quotient_by_what_may_be_nought_is_not_finite() -> None:
+    for middle in (0, 0.5):
+        assert not enclose(1 / u**2, {u: arb(middle, 1)}).is_finite()
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        sp.exp(u / 2) + 1,
+        3 - sp.log(u),
+        sp.sqrt(u) - v,
+        1 / sp.sqrt(u) + v,
+        sp.cbrt(u) * v,
+        u ** sp.Rational(3, 2) - v,
+        u**v / 3,
+        v ** (u + 1),
+        2**u,
+        u**sp.pi,
+        sp.E**v - sp.E,
+        sp.LambertW(u) + v,
+        sp.LambertW(-v / 8) - u,
+        sp.LambertW(-v / 8, -1) - u,
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(("first", "second"), [(0.75, 1.25), (7, 0.5)])
+def test_functions_against_another_library(expression: sp.Expr, first: float, second: float) -> None:
+    ball = enclose(expression, {u: first, v: second})
+    with mpmath.workdps(60), ctx.workprec(200):
+        known = arb(str(sp.lambdify([u, v], expression, "mpmath")(mpmath.mpf(first), mpmath.mpf(second))))
+        assert ball.overlaps(known)
+    assert ball.rad() < 1e-18
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (arb(2) / 3, "0.666667"),
+        (arb(1234567), "1.23457e+6"),
+        (arb(1.5, 0.2), "1.5"),
+        (arb(-30), "-30"),
+        (arb(0), "0"),
+    ],
+)
+def test_a_message_has_six_digits_of_the_middle(number: arb, text: str) -> None:
+    assert written(number) == text
