@@ -43,9 +43,8 @@ def h_ball(t: Any, M: Any, lr_y: Any, precision: int = PRECISION) -> arb:
 def gamma_ball(t: Any, M: Any, lr_y: Any, K: Any = 1, precision: int = PRECISION) -> arb:
     """A ball of gamma(t) of Lemma 9, t in steps of batch size 1; its arguments as `h_ball` takes them."""
     with ctx.workprec(precision):
-        return enclose(
-            formulas.gamma, {formulas.M: ball(M), formulas.h_: h_ball(ball(t) / ball(K), M, lr_y)}, precision
-        )
+        values = {formulas.M: ball(M), formulas.h_: h_ball(ball(t) / ball(K), M, lr_y, precision)}
+        return enclose(formulas.gamma, values, precision)
 
 
 def Gamma_ball(t: Any, M: Any, lr_y: Any, lr_z: Any, K: Any = 1, precision: int = PRECISION) -> arb:
