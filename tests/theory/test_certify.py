@@ -11,17 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scansnap_core import BadInput
-from scansnap_core.theory import clocks, formulas
+from scansnap_core.theory import formulas
 from scansnap_core.theory.certify import (
-    Gamma_ball,
     as_pair,
     at,
     balls,
     decide,
     enclose,
-    enclose_ode,
-    gamma_ball,
-    h_ball,
     lambert,
     nonnegative_between,
     nonnegative_coefficients,
@@ -53,8 +49,8 @@ def test_what_stands_several_times_is_computed_once(monkeypatch: pytest.MonkeyPa
 def test_a_ball_holds_the_values_of_its_points(middle: float, radius: float) -> None:
     expression = sp.exp(u) * (u - 2) ** 3 / (1 + u**2) + sp.sqrt(2) * u
     ball = enclose(expression, {u: arb(middle, radius)})
-    for point in (middle - radius, middle, middle + radius):
-        assert ball.overlaps(enclose(expression, {u: point}))
+    for shift in (-1, 0, 1):  # in balls: rounded to floats, an end may lie outside
+        assert ball.overlaps(enclose(expression, {u: arb(middle) + shift * arb(radius)}))
 
 
 def test_rationals_stay_exact() -> None:
@@ -180,29 +176,3 @@ def test_words_in_E_and_its_inverse() -> None:
     assert vanishes(E_word * E_prime_word * E_word - E_word**2 + E_word - E_prime_word)
     assert not vanishes(E_word * E_prime_word - E_word)
     assert normal_form(E_word**2 * E_prime_word) == E_word**2 - E_word + E_prime_word
-
-
-@pytest.mark.parametrize(("M", "t"), [(2, 0.125), (1000, 60), (50_272, 1e4)])
-def test_the_clock_and_the_speed(M: int, t: float) -> None:
-    assert abs(float(h_ball(t, M, 0.5)) / float(clocks.h(t, M, 0.5)) - 1) < 1e-12
-    assert gamma_ball(3 * t, M, 0.5, K=3).overlaps(gamma_ball(t, M, 0.5))
-    slope = (Gamma_ball(t * (1 + 1e-6), M, 0.5, 0.1) - Gamma_ball(t, M, 0.5, 0.1)) / (t * 1e-6)
-    assert abs(slope / (0.1 * gamma_ball(t, M, 0.5)) - 1) < 1e-5
-
-
-def test_a_box_of_the_clock_holds_its_points() -> None:
-    box = h_ball(arb(60, 1), arb(1000, 10), arb(0.5, 0.01))
-    assert all(box.contains(h_ball(t, M, lr)) for t in (59, 61) for M in (990, 1010) for lr in (0.49, 0.51))
-
-
-def test_the_flow_is_enclosed_without_its_closed_form() -> None:
-    M = arb(1000)
-    flow = enclose_ode(lambda y: M / ((M - 1) + y.exp()), 0, 60, steps=300, order=16, precision=160)
-    assert flow.rad() < 1e-12
-    assert flow.overlaps(1000 * h_ball(60, 1000, 1, precision=160))
-    assert not flow.overlaps(1000 * h_ball(60 + 1e-6, 1000, 1, precision=160))
-
-
-def test_a_flow_that_leaves_every_ball_is_refused() -> None:
-    with pytest.raises(BadInput, match="take more steps"):
-        enclose_ode(lambda y: y * y, 1, 2, steps=20)

@@ -102,6 +102,8 @@ def enclose_ode(
 
 def _step(rate: Callable[[Any], Any], y: arb, step: arb, order: int) -> arb:
     inside = _picard(rate, y, step)
+    if not inside.is_finite():  # of which a series may know nothing any more
+        return inside
     taylor, remainder = _taylor(rate, y, order), _taylor(rate, inside, order + 1)[-1] * step ** (order + 1)
     return sum((taylor[k] * step**k for k in range(order + 1)), remainder)
 
