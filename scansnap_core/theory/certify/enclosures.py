@@ -132,7 +132,7 @@ def _taylor(rate: Callable[[Any], Any], y: arb, order: int) -> list[arb]:
 
 
 def _coefficient(series: Any, k: int) -> arb:
-    return series[k] if isinstance(series, arb_series) else (series if k == 0 else arb(0))
+    return series[k] if isinstance(series, arb_series) else (arb(0) if k else series)
 
 
 class _series_length:  # noqa: N801
