@@ -72,7 +72,7 @@ def compare(
         path = solve(flow, marks)
         Z.append(path.Z.values)
         B.append(path.B.values)
-        error.append(np.zeros_like(Z[-1]))
+        error.append(np.zeros_like(path.Z.values))
     for seq_len in seq_lens:
         run = train(
             classes,
@@ -85,10 +85,11 @@ def compare(
             optimizer=optimizer,
             record=marks,
         )
-        runs = run.Z.isel(rate=0).transpose("seed", "recorded", "query", "token").values
-        Z.append(runs.mean(axis=0))
-        error.append(runs.std(axis=0, ddof=1) / math.sqrt(len(runs)) if len(runs) > 1 else np.full_like(Z[-1], np.nan))
-        B.append(np.full_like(B[0], np.nan))
+        runs = run.Z.squeeze("rate").transpose("seed", "recorded", "query", "token").values
+        mean = runs.mean(axis=0)
+        Z.append(mean)
+        error.append(runs.std(axis=0, ddof=1) / math.sqrt(len(runs)) if len(runs) > 1 else np.full_like(mean, np.nan))
+        B.append(np.full((len(marks), classes.num_classes), np.nan))
     axes = ("dynamics", "t", "query", "token")
     names = [*flow_of, *(f"SGD T={seq_len:g}" for seq_len in seq_lens)]
     return xr.Dataset(

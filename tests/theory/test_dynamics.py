@@ -7,9 +7,11 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.stats import sem
 
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.training import train
 from scansnap_core.theory import clocks, dynamics, flows
 
 
@@ -20,7 +22,8 @@ def classes() -> SequenceClasses:
 
 def test_moments_stand_at_the_ends_of_lemma_9s_two_stages(classes: SequenceClasses) -> None:
     M, K, lr_y = 1_000, 2, 0.01
-    _, t_0_prime, t_0, *late = dynamics.moments(classes, lr_y)
+    half, t_0_prime, t_0, *late = dynamics.moments(classes, lr_y)
+    assert half == pytest.approx(t_0_prime / 2, abs=1)
     assert t_0_prime == round(K * math.log(M) / lr_y)
     assert late == pytest.approx([4 * t_0, 40 * t_0], abs=20)
 
@@ -52,6 +55,35 @@ def test_all_dynamics_share_the_clock(classes: SequenceClasses) -> None:
     np.testing.assert_allclose(seen.Z.sel(dynamics="update (26)").isel(t=-1), modified.unpack(end)[1], rtol=1e-6)
     assert (seen.error.sel(dynamics="true flow") == 0).all()
     assert 0 < float(seen.error.sel(dynamics="SGD T=inf").isel(t=-1, token=0, query=0)) < abs(float(common[-1]))
+
+
+def test_sgd_is_the_mean_of_its_runs_with_its_standard_error(classes: SequenceClasses) -> None:
+    # what it says without being asked: ten seeds, batches of 128, the limit of long sequences and T = 128
+    marks = [1, 4]
+    seen = dynamics.compare(classes, lr_y=1.0, lr_z=0.1, marks=marks)
+    for seq_len in (math.inf, 128):
+        given = {"steps": 4, "seeds": range(10), "batch_size": 128, "seq_len": seq_len, "record": marks}
+        runs = (
+            train(classes, lr_y=1.0, lr_z=0.1, **given).Z.isel(rate=0).transpose("seed", "recorded", "query", "token")
+        )
+        name = f"SGD T={seq_len:g}"
+        np.testing.assert_allclose(seen.Z.sel(dynamics=name), runs.mean("seed"), rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(seen.error.sel(dynamics=name), sem(runs.values), rtol=1e-9, atol=1e-15)
+        assert np.isnan(seen.B.sel(dynamics=name)).all()
+    assert (seen.error.sel(dynamics="SGD T=128", t=4) > 0).any()
+
+
+@pytest.mark.parametrize("seeds", [[3], [3, 4]])
+def test_one_run_has_no_standard_error(classes: SequenceClasses, seeds: list[int]) -> None:
+    seen = dynamics.compare(classes, lr_y=1.0, lr_z=0.1, marks=[2], seeds=seeds, seq_lens=(8,)).sel(dynamics="SGD T=8")
+    assert np.isnan(seen.error).all() == (len(seeds) == 1)
+    assert np.isfinite(seen.Z).all()
+
+
+def test_a_table_has_as_many_names_as_times(classes: SequenceClasses) -> None:
+    seen = dynamics.compare(classes, lr_y=1.0, lr_z=0.1, marks=[5, 10], seeds=[0], seq_lens=())
+    with pytest.raises(ValueError, match="longer"):
+        dynamics.table(seen.Z.sel(token=0).isel(query=0), ["early"])
 
 
 def test_the_table_names_its_rows_and_ends_with_the_ratio(classes: SequenceClasses) -> None:
