@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -75,7 +76,10 @@ def test_sgd_is_the_mean_of_its_runs_with_its_standard_error(classes: SequenceCl
 
 @pytest.mark.parametrize("seeds", [[3], [3, 4]])
 def test_one_run_has_no_standard_error(classes: SequenceClasses, seeds: list[int]) -> None:
-    seen = dynamics.compare(classes, lr_y=1.0, lr_z=0.1, marks=[2], seeds=seeds, seq_lens=(8,)).sel(dynamics="SGD T=8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        seen = dynamics.compare(classes, lr_y=1.0, lr_z=0.1, marks=[2], seeds=seeds, seq_lens=(8,))
+    seen = seen.sel(dynamics="SGD T=8")
     assert np.isnan(seen.error).all() == (len(seeds) == 1)
     assert np.isfinite(seen.Z).all()
 
