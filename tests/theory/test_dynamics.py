@@ -63,10 +63,10 @@ def test_sgd_is_the_mean_of_its_runs_with_its_standard_error(classes: SequenceCl
     marks = [1, 4]
     seen = dynamics.compare(classes, lr_y=1.0, lr_z=0.1, marks=marks)
     for seq_len in (math.inf, 128):
-        given = {"steps": 4, "seeds": range(10), "batch_size": 128, "seq_len": seq_len, "record": marks}
-        runs = (
-            train(classes, lr_y=1.0, lr_z=0.1, **given).Z.isel(rate=0).transpose("seed", "recorded", "query", "token")
+        run = train(
+            classes, lr_y=1.0, lr_z=0.1, steps=4, seeds=range(10), batch_size=128, seq_len=seq_len, record=marks
         )
+        runs = run.Z.isel(rate=0).transpose("seed", "recorded", "query", "token")
         name = f"SGD T={seq_len:g}"
         np.testing.assert_allclose(seen.Z.sel(dynamics=name), runs.mean("seed"), rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(seen.error.sel(dynamics=name), sem(runs.values), rtol=1e-9, atol=1e-15)
