@@ -16,15 +16,11 @@ from scansnap_core.theory.certify import (
     as_pair,
     at,
     balls,
-    decide,
     enclose,
     lambert,
-    nonnegative_between,
-    nonnegative_coefficients,
     normal_form,
     positive,
     positive_from_zero,
-    positive_on_ray,
     vanishes,
 )
 from scansnap_core.theory.certify.overlaps import ONES, E_prime_word, E_word
@@ -122,44 +118,6 @@ def test_a_zero_at_the_left_end() -> None:
 def test_at_a_point() -> None:
     assert at(u - 1, {u: 2}).proved
     assert at(u - 1, {u: 1}).gap == "at u = 1: 0"
-
-
-def test_on_a_ray_with_exponentials() -> None:
-    assert positive_on_ray(sp.exp(u) - u**3, u, 5).proved
-    assert not positive_on_ray(sp.exp(u) - u**3, u, 4).proved
-    assert positive_on_ray(u * sp.exp(2 * u) - 2 * sp.exp(u) + 2 - u, u, 1).proved
-    assert positive_on_ray(u**2 + 1, u, 0).proved
-    assert not positive_on_ray(u**2 - 2, u, 1).proved
-    with pytest.raises(BadInput, match="rational coefficients"):
-        positive_on_ray(sp.exp(u) - v, u, 1)
-
-
-def test_decisions() -> None:
-    assert decide(u * v <= (u + v) ** 2 / 4).proved
-    assert decide(sp.Or(u < v, u >= v)).proved
-    found = decide(u**2 > v, v > 0, u > v)
-    assert found.gap.startswith("a counterexample: u = ")
-    with pytest.raises(BadInput, match="z3 decides polynomials"):
-        decide(sp.exp(u) > 2)
-    with pytest.raises(BadInput, match="z3 decides relations"):
-        decide(u + v)
-
-
-def test_coefficients() -> None:
-    assert nonnegative_coefficients((u + v) ** 2 - 2 * u * v, u, v).proved
-    assert nonnegative_coefficients((u - v) ** 2, u, v).gap == "the coefficient of u*v is -2"
-
-
-def test_a_polynomial_between_two_numbers() -> None:
-    square = [1, -4, 4]
-    assert nonnegative_between(square, 0, 1)
-    assert nonnegative_between([-3, 1], 3, 4)
-    assert not nonnegative_between([-3, 1], 2, 4)
-    below = [Fraction(1, 4) - Fraction(1, 10**6), -1, 1]
-    assert nonnegative_between(below, 0, Fraction(499, 1000))
-    assert not nonnegative_between(below, 0, 1)
-    irrational = nonnegative_between([4, 0, -4, 0, 1], 0, 2)  # (x^2 - 2)^2, whose zero no halving meets
-    assert irrational.gap.startswith("undecided from")
 
 
 def test_equal_overlaps_of_every_size() -> None:

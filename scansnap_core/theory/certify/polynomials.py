@@ -15,6 +15,8 @@ from scansnap_core.theory.certify.balls import enclose
 
 TIMEOUT = 20_000
 """Milliseconds that z3 gets; what it hasn't decided by then isn't proved."""
+LENGTHS = 42
+"""How many lengths of an interval are tried, each half as long as the one before."""
 
 _RELATIONS: dict[type, Any] = {
     sp.StrictGreaterThan: lambda a, b: a > b,
@@ -119,7 +121,7 @@ def _term(expression: sp.Expr) -> Any:
             return z3.Product(*map(_term, expression.args))
         case sp.Pow(exp=power) if power.is_Integer:
             base = z3.Product(*[_term(expression.base)] * abs(int(power)))
-            return base if power > 0 else 1 / base
+            return 1 / base if power.is_negative else base
     raise BadInput(value=f"{expression}", rule="z3 decides polynomials", remedy="give what isn't one a symbol")
 
 
@@ -181,19 +183,20 @@ def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Cer
     """
     polynomial = fmpq_poly([_rational(number) for number in coefficients])
     waiting, parts = [(_rational(low), _rational(high))], 0
-    shortest = (_rational(high) - _rational(low)) / 2**40
-    while waiting:
-        first, last = waiting.pop()
-        parts += 1
-        middle = (first + last) / 2
-        if polynomial(middle) < 0:
-            return Certificate("algebra", False, "coefficients", f"{polynomial(middle)} at {middle}")
-        if all(number >= 0 for number in _on_a_ray(polynomial, first, last)):
-            continue
-        if last - first < shortest:
-            return Certificate("algebra", False, "coefficients", f"undecided from {first} to {last}")
-        waiting += [(middle, last), (first, middle)]
-    return Certificate("algebra", True, f"coefficients on {parts} {'interval' if parts == 1 else 'intervals'}")
+    for _ in range(LENGTHS):
+        undecided = []
+        for first, last in waiting:
+            parts += 1
+            middle = (first + last) / 2
+            if polynomial(middle) < 0:
+                return Certificate("algebra", False, "coefficients", f"{polynomial(middle)} at {middle}")
+            if not all(number >= 0 for number in _on_a_ray(polynomial, first, last)):
+                undecided.append((first, middle, last))
+        if not undecided:
+            return Certificate("algebra", True, f"coefficients on {parts} {'interval' if parts == 1 else 'intervals'}")
+        waiting = [half for first, middle, last in undecided for half in ((first, middle), (middle, last))]
+    first, _, last = undecided[0]
+    return Certificate("algebra", False, "coefficients", f"undecided from {first} to {last}")
 
 
 def _rational(number: Any) -> fmpq:
@@ -205,11 +208,10 @@ def _rational(number: Any) -> fmpq:
 
 def _on_a_ray(polynomial: fmpq_poly, first: fmpq, last: fmpq) -> list[fmpq]:
     """The coefficients of (1 + x)^n P((first + last x)/(1 + x)), by Horner's rule."""
-    moved = polynomial(fmpq_poly([first, last - first])).coeffs()
-    result, power = fmpq_poly([moved[-1]]), fmpq_poly([1])
-    for coefficient in reversed(moved[:-1]):
-        power *= fmpq_poly([1, 1])
+    result, power = fmpq_poly(), fmpq_poly([1])
+    for coefficient in reversed(polynomial(fmpq_poly([first, last - first])).coeffs()):
         result = fmpq_poly([0, 1]) * result + coefficient * power
+        power *= fmpq_poly([1, 1])
     return list(result.coeffs())
 
 
@@ -245,18 +247,17 @@ def positive_on_ray(expression: sp.Expr, variable: sp.Symbol, start: Any) -> Cer
     start = sp.Rational(start)
     parts = _exponentials(expression, variable)
     derivatives = 0
-    while len(parts) > 1:
-        lowest = min(parts)
-        parts = {k - lowest: polynomial for k, polynomial in parts.items()}
-        while 0 in parts:
-            exact = sum(polynomial.eval(start) * sp.exp(k * start) for k, polynomial in parts.items())
+    *lower, highest = sorted(parts)
+    for lowest in lower:
+        for _ in range(parts[lowest].degree() + 1):
+            exact = sum(polynomial.eval(start) * sp.exp((k - lowest) * start) for k, polynomial in parts.items())
             if not _is_nonnegative(exact):
                 where = f"derivative {derivatives} at {variable} = {start}"
                 return Certificate("algebra", False, "derivatives", f"{where} is {exact}")
-            parts = {k: polynomial.diff() + k * polynomial for k, polynomial in parts.items()}
-            parts = {k: polynomial for k, polynomial in parts.items() if not polynomial.is_zero}
+            parts = {k: polynomial.diff() + (k - lowest) * polynomial for k, polynomial in parts.items()}
             derivatives += 1
-    (polynomial,) = parts.values()
+        del parts[lowest]
+    polynomial = parts[highest]
     beyond = polynomial.count_roots(start, None) - (polynomial.eval(start) == 0)
     if polynomial.LC() <= 0 or beyond:
         return Certificate("algebra", False, "Sturm", f"{polynomial.as_expr()} isn't positive beyond {start}")
