@@ -1,4 +1,7 @@
-"""The errata in the site: ``{errata}`` draws a rank, ``{errata-by-equation}`` an index, ``{erratum}`` links one.
+"""The errata in the site.
+
+``{errata}`` draws a rank, ``{errata-by-equation}`` an index, ``{errata-retired}`` the retired numbers, and
+``{erratum}`` links one.
 
 Refutations carry their numbers. A build writes ``errata.json`` and ``scansnap.bib`` into the site's root.
 """
@@ -16,7 +19,7 @@ from stored_once import errata_in
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.citation import bibtex
-from scansnap_core.book.errata import anchor_of, errata_html, errata_json
+from scansnap_core.book.errata import anchor_of, errata_html, errata_json, retired_html
 from scansnap_core.book.errata_index import errata_index_html
 
 PAGE = "chapters/errata"
@@ -42,6 +45,15 @@ class ErrataIndex(SphinxDirective):
         """Read the stored verdicts anew in every build."""
         self.env.note_reread()
         return [nodes.raw("", errata_index_html(Path(self.env.srcdir), page_urls(self)), format="html")]
+
+
+class RetiredDirective(SphinxDirective):
+    """The numbers that are no longer in use."""
+
+    def run(self) -> list[nodes.Node]:
+        """Read the file anew in every build."""
+        self.env.note_reread()
+        return [nodes.raw("", retired_html(Path(self.env.srcdir)), format="html")]
 
 
 class ErratumRole(SphinxRole):
@@ -88,6 +100,7 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("errata", ErrataDirective)
     app.add_directive("errata-by-equation", ErrataIndex)
+    app.add_directive("errata-retired", RetiredDirective)
     app.add_role("erratum", ErratumRole())
     app.connect("doctree-resolved", number_refutations)
     app.connect("build-finished", write_files)

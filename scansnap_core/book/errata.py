@@ -8,6 +8,8 @@ CSS classes
 ``ss-erratum``
     An erratum (``section``), whose id is its anchor. ``ss-erratum-head`` is its first line (``p``), with ``ss-number``
     (the link to itself) and ``ss-judged`` (what is judged) inside; the rest is a list of ``ss-values``.
+``ss-retired``
+    The list (``dl``) of numbers that are no longer in use. The id of each (``dt``) is the anchor that it had.
 ``ss-none``
     The paragraph that stands in the place of a rank without errata.
 """
@@ -35,6 +37,7 @@ RANKS = {
 """What follows in the paper, the most consequential first."""
 
 _TEMPLATE = Path(__file__).with_name("templates") / "errata.html"
+_RETIRED = Path(__file__).with_name("templates") / "errata_retired.html"
 _KEYS = ("number", "rank", "because", "places")
 
 
@@ -169,6 +172,17 @@ def errata_html(book: Path, page_url: Callable[[str], str], rank: str) -> str:
     return render(_TEMPLATE, errata=ranked, judges=JUDGES, page_url=page_url)
 
 
+def retired_html(book: Path) -> str:
+    """Draw the numbers that are no longer in use, each with the reason; old links to them still arrive.
+
+    Raises
+    ------
+    BadInput
+        As `read_errata`.
+    """
+    return render(_RETIRED, retired=[(number, anchor_of(number), why) for number, why in _reviewed(book)[0].items()])
+
+
 def errata_json(book: Path) -> dict[str, Any]:
     """The errata for scripts: what stands on the page, under names, with addresses from the site's root.
 
@@ -220,21 +234,22 @@ def _place_json(place: Place, address: str) -> dict[str, Any]:
     }
 
 
-def _reviewed(book: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    """The retired numbers and the entries of the book's file; none where there is no file."""
+def _reviewed(book: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The retired numbers, each with the reason, and the entries of the book's file; none where there is no file."""
     from scansnap_core import files
 
     path = book / ERRATA_FILE
     if not path.exists():
-        return [], []
+        return {}, []
     content = files.read(path, example="restore it")
     try:
         retired, entries = content["retired"], content["errata"]
-        right = _all_texts(retired) and isinstance(entries, list)
-    except (KeyError, TypeError):
+        right = _all_texts([*retired, *retired.values()]) and isinstance(entries, list)
+    except (KeyError, TypeError, AttributeError):
         right = False
     if not right:
-        raise _wrong("the file", "it is a mapping with the lists retired and errata", "restore it")
+        rule = "it is a mapping with retired, from numbers to reasons, and the list errata"
+        raise _wrong("the file", rule, "restore it")
     for entry in entries:
         if not isinstance(entry, dict) or set(entry) != set(_KEYS):
             raise _wrong(f"{entry!r:.80}", f"an erratum has {', '.join(_KEYS)}", "add or remove a key")

@@ -22,7 +22,7 @@ SLIP = Refutation(
     "empirical", "rate <s>", "0.7", "≤ 0.5", "0.1", "with $1-\\rho$", "Lemma 3, Eqn 43", "1", "$1-\\rho$", "", "slower"
 )
 ERRATA = """\
-retired: []
+retired: {}
 errata:
   - number: E2
     rank: slip

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from scansnap_core import BadInput
-from scansnap_core.book.errata import ERRATA_FILE, RANKS, errata_html, errata_json, read_errata
+from scansnap_core.book.errata import ERRATA_FILE, RANKS, errata_html, errata_json, read_errata, retired_html
 from scansnap_core.book.stored import read_stored
 from scansnap_core.cli import main
 from scansnap_core.ledger.entries import JUDGES, Refutation
@@ -31,7 +31,9 @@ ENTRIES: list[dict[str, Any]] = [
 
 def write_errata(book: Path, entries: list[dict[str, Any]], retired: tuple[str, ...] = ()) -> None:
     (book / ERRATA_FILE).parent.mkdir(exist_ok=True)
-    (book / ERRATA_FILE).write_text(yaml.safe_dump({"retired": list(retired), "errata": entries}))
+    (book / ERRATA_FILE).write_text(
+        yaml.safe_dump({"retired": dict.fromkeys(retired, "no error < a reading"), "errata": entries})
+    )
 
 
 @pytest.fixture
@@ -116,11 +118,27 @@ def test_numbers_and_refutations_must_agree(
     assert str(ERRATA_FILE) in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["", "- E1", "errata: []", "{retired: [1], errata: []}", "{retired: [], errata: {"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "- E1",
+        "errata: []",
+        "{retired: [E1], errata: []}",
+        "{retired: {E1: 1}, errata: []}",
+        "{retired: {}, errata: {",
+    ],
+)
 def test_an_unreadable_file_is_refused(book: Path, text: str) -> None:
     (book / ERRATA_FILE).write_text(text)
-    with pytest.raises(BadInput, match=r"a mapping with the lists retired and errata|is valid YAML"):
+    with pytest.raises(BadInput, match=r"a mapping with retired, from numbers to reasons|is valid YAML"):
         read_errata(book)
+
+
+def test_a_retired_number_keeps_its_anchor_and_says_why(book: Path) -> None:
+    drawn = ElementTree.fromstring(retired_html(book))
+    assert [(dt.get("id"), dt.text) for dt in drawn.iter("dt")] == [("e1", "E1")]
+    assert [dd.text for dd in drawn.iter("dd")] == ["no error < a reading"]
 
 
 def test_a_book_without_refutations_needs_no_file(tmp_path: Path) -> None:
@@ -138,7 +156,7 @@ def test_the_books_own_errata_are_all_numbered_and_ranked() -> None:
 
 def test_scripts_get_what_the_page_shows(book: Path, capsys: pytest.CaptureFixture[str]) -> None:
     errata = errata_json(book)
-    assert errata["retired"] == ["E1"]
+    assert errata["retired"] == {"E1": "no error < a reading"}
     first, second = errata["errata"]
     assert (first["number"], first["rank"], first["address"]) == ("E4", "conclusion", "chapters/errata.html#e4")
     assert [place["page"] for place in first["places"]] == ["theorem_3", "one_path"]

@@ -28,7 +28,7 @@ CONCLUDED = (
     "lemma.conclude(replace(card, printed=Printed('a tenth', 'It fails.'), repaired=repair))"
 )
 ERRATA = """\
-retired: []
+retired: {}
 errata: [{number: E1, rank: slip, because: small, places: [{page: li2023_lemma_08, what: a tenth}]}]
 """
 
