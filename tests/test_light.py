@@ -73,7 +73,7 @@ def hidden() -> str:
     brought = frozenset({"scansnap-core"}).union(*map(needed, PROJECT["dependencies"]))
     modules = packages_distributions().items()
     found = {module for module, names in modules if not brought.intersection(map(canonicalize_name, names))}
-    assert {"IPython", "h5netcdf", "igraph", "matplotlib", "nbformat", "numba", "zarr"} <= found
+    assert {"IPython", "h5netcdf", "matplotlib", "nbformat", "numba", "zarr"} <= found
     assert found.isdisjoint({"numpy", "scipy", "sympy", "torch", "tqdm", "xarray", "yaml"})
     return ",".join(found)
 

@@ -16,6 +16,7 @@ CSS classes
     samples of edges are ``ss-edge``; its words are ``ss-label``.
 """
 
+import itertools
 import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -33,13 +34,17 @@ if TYPE_CHECKING:
 
 Point = tuple[float, float]
 Edge = tuple[str, str]
+Node = str | tuple[str, str, int]
+"""A statement, or the bend of an edge in a layer that it skips."""
+Places = dict[Node, float]
 
 _TEMPLATE = Path(__file__).with_name("templates") / "graph.svg"
 _WIDTH, _HEIGHT = 150, 62
-_COLUMN, _ROW = 164, 106
+_COLUMN, _BEND, _ROW = 164, 40, 100
 _MARGIN = 8
-_LEGEND_ROW = 30
-_LEGEND_COLUMN = 224
+_LEGEND_ROW, _LEGEND_COLUMN = 30, 224
+_LEGEND = 3 * _LEGEND_ROW
+_SWEEPS = 60
 TITLE_CHARACTERS = 23
 
 
@@ -85,7 +90,7 @@ def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
     return render(
         _TEMPLATE,
         width=max(x for x, _ in places.values()) + _WIDTH / 2 + _MARGIN,
-        height=bottom + 3 * _LEGEND_ROW + _MARGIN,
+        height=bottom + _MARGIN,
         margin=_MARGIN,
         box={"width": _WIDTH, "height": _HEIGHT},
         nodes=nodes,
@@ -93,7 +98,7 @@ def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
             ("ss-uses" if ground in stored.pages[statement].uses else "ss-proof-uses", _curve(points))
             for (ground, statement), points in routes.items()
         ],
-        legend={"top": bottom + _LEGEND_ROW, "row": _LEGEND_ROW, "column": _LEGEND_COLUMN},
+        legend={"top": _MARGIN, "row": _LEGEND_ROW, "column": _LEGEND_COLUMN},
         swatches=[(VERDICT_CLASS[v], v) for v in (HOLDS, HOLDS_UNDER_A_CONDITION, FAILS_AS_PRINTED, OPEN)],
     )
 
@@ -106,35 +111,97 @@ def drawn_graph(statements: Mapping[str, Page]) -> "nx.DiGraph[str]":
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(statements)
     graph.add_edges_from((ground, s.id) for s in statements.values() for ground in (*s.uses, *s.proof_uses))
-    return nx.transitive_reduction(graph)
+    implied = set(graph.edges) - set(nx.transitive_reduction(graph).edges)
+    graph.remove_edges_from(implied)  # the reduction itself has its edges in another order from run to run
+    return graph
 
 
 def _layout(graph: "nx.DiGraph[str]") -> tuple[dict[str, Point], dict[Edge, list[Point]]]:
-    """Where each node's top centre lies, and the points through which each edge runs."""
-    with needs("book"):
-        import igraph
+    """Where each node's top centre lies, and the points through which each edge runs.
 
-    ids = list(graph)
-    edges = [(ground, statement) for statement in ids for ground in ids if graph.has_edge(ground, statement)]
-    drawn = igraph.Graph([(ids.index(a), ids.index(b)) for a, b in edges], n=len(ids), directed=True)
+    A layered drawing (Sugiyama, Tagawa, Toda 1981): an edge that skips layers passes through one bend in each.
+    """
     layers = _layers(graph)
-    layout = drawn.layout_sugiyama(layers=[layers[statement] for statement in ids], maxiter=1000)
-    left = min(x for x, _ in layout.coords)
+    rows: list[list[Node]] = [[] for _ in range(max(layers.values()) + 1)]
+    for statement, layer in layers.items():
+        rows[layer].append(statement)
+    chains: dict[Edge, list[Node]] = {}
+    for ground, statement in graph.edges:
+        between = range(layers[ground] + 1, layers[statement])
+        chains[ground, statement] = [ground, *((ground, statement, layer) for layer in between), statement]
+        for layer in between:
+            rows[layer].append((ground, statement, layer))
+    links = [pair for chain in chains.values() for pair in itertools.pairwise(chain)]
+    above = {node: [a for a, b in links if b == node] for row in rows for node in row}
+    below = {node: [b for a, b in links if a == node] for row in rows for node in row}
 
-    def place(point: Point) -> Point:
-        return (point[0] - left) * _COLUMN + _WIDTH / 2 + _MARGIN, point[1] * _ROW + _MARGIN
+    fewest = _crossings(rows, below)
+    for sweep in range(_SWEEPS):
+        tried = [list(row) for row in rows]
+        _sort_by_neighbours(tried if sweep % 2 else tried[::-1], above if sweep % 2 else below)
+        if (crossings := _crossings(tried, below)) <= fewest:
+            rows, fewest = tried, crossings
+    x = _abscissas(rows, above, below)
 
-    places = {statement: place(layout.coords[i]) for i, statement in enumerate(ids)}
-    routes = {}
-    for ends, bends in zip(edges, layout.edge_routing, strict=True):
-        routes[ends] = [places[ends[0]], *(place(bend) for bend in bends), places[ends[1]]]
-    return places, routes
+    def point(node: Node, layer: int) -> Point:
+        return x[node], layer * _ROW + _MARGIN + _LEGEND
+
+    routes = {
+        ends: [point(node, layers[ends[0]] + i) for i, node in enumerate(chain)] for ends, chain in chains.items()
+    }
+    return {statement: point(statement, layers[statement]) for statement in graph}, routes
+
+
+def _sort_by_neighbours(rows: list[list[Node]], neighbours: Mapping[Node, list[Node]]) -> None:
+    """Order each row by the mean place of its neighbours in the row before; what has none keeps its place."""
+    for before, row in itertools.pairwise(rows):
+        place = {node: i for i, node in enumerate(before)}
+        own = {node: i for i, node in enumerate(row)}
+        row.sort(key=lambda node: _mean([place[other] for other in neighbours[node]] or [own[node]]))
+
+
+def _crossings(rows: list[list[Node]], below: Mapping[Node, list[Node]]) -> int:
+    """How many pairs of links cross."""
+    crossings = 0
+    for row, lower in itertools.pairwise(rows):
+        place = {node: i for i, node in enumerate(lower)}
+        ends = [sorted(place[other] for other in below[node]) for node in row]
+        crossings += sum(b < a for left, right in itertools.combinations(ends, 2) for a in left for b in right)
+    return crossings
+
+
+def _abscissas(rows: list[list[Node]], above: Mapping[Node, list[Node]], below: Mapping[Node, list[Node]]) -> Places:
+    """Draw each node towards its neighbours' mean, at least its own width from the next one of its row."""
+    x: Places = {node: _COLUMN * i for row in rows for i, node in enumerate(row)}
+    for _ in range(_SWEEPS):
+        for row in (*rows, *rows[::-1]):
+            halves = [_COLUMN / 2 if isinstance(node, str) else _BEND / 2 for node in row]
+            least = [0.0, *itertools.accumulate(a + b for a, b in itertools.pairwise(halves))]
+            wanted = [_mean([x[other] for other in (*above[node], *below[node])] or [x[node]]) for node in row]
+            found = _ascending([w - m for w, m in zip(wanted, least, strict=True)])
+            x.update({node: f + m for node, f, m in zip(row, found, least, strict=True)})
+    left = min(x[node] for row in rows for node in row if isinstance(node, str))
+    return {node: place - left + _WIDTH / 2 + _MARGIN for node, place in x.items()}
+
+
+def _ascending(values: list[float]) -> list[float]:
+    """The ascending numbers that are nearest to these, by least squares: neighbours out of order share their mean."""
+    pools: list[list[float]] = []
+    for value in values:
+        pools.append([value])
+        while len(pools) > 1 and _mean(pools[-2]) > _mean(pools[-1]):
+            pools[-2:] = [pools[-2] + pools[-1]]
+    return [_mean(pool) for pool in pools for _ in pool]
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _layers(graph: "nx.DiGraph[str]") -> dict[str, int]:
     """A layer for each statement: below all its grounds, and otherwise as low as what rests on it allows.
 
-    The lowest layer keeps edges short, whereas igraph's own choice would put all that rests on nothing into one row.
+    The lowest layer keeps edges short.
     """
     with needs("book"):
         import networkx as nx

@@ -217,6 +217,8 @@ def test_no_node_of_the_graph_covers_another_or_leaves_the_picture() -> None:
         for box in svg.iter("{http://www.w3.org/2000/svg}rect")
     ]
     width, height = float(svg.get("width", "")), float(svg.get("height", ""))
+    assert width <= 1100, "the column of a wide window shows 1100 px"
+    assert [y for _, y, w, _ in boxes if w == 30] == [min(y for _, y, _, _ in boxes)] * 4, "the legend stands on top"
     for number, (x, y, w, h) in enumerate(boxes):
         assert 0 <= x <= x + w <= width
         assert 0 <= y <= y + h <= height
