@@ -1,6 +1,7 @@
 "use strict";
 
-const percent = (x) => (Number.isFinite(x) ? `${(100 * x).toFixed(0)} %` : "–");
+/** A share of a movement; outside 0 to 1 the movement turned round, and no share of it means anything. */
+const percent = (x) => (!Number.isFinite(x) ? "–" : x < 0 || x > 1 ? "it turns round" : `${(100 * x).toFixed(0)} %`);
 
 /** The rows of the table: what it is, as printed (Theorem 4), under the dynamics shown, under the true gradient.
  * Theorem 4, B and the bounds are of the paper's model. */
@@ -20,7 +21,7 @@ function numbersOf(shown, truth, settings, moments, now) {
     ["bounds of χ by (12)", "–", bounds(shown, i), bounds(beside, j)],
     ["entropy, nats", "–", readable(shown.entropy[i]), readable(beside.entropy[j])],
     [
-      "net movement after t₀ (common token, to 40 t₀)",
+      "movement after t₀ (common token, to 40 t₀)",
       percent(printedShareAfter(settings, moments)),
       finished ? percent(shareAfter(shown.times, shown.z[0], moments.snap)) : "–",
       percent(shareAfter(beside.times, beside.z[0], moments.snap)),
