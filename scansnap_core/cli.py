@@ -43,9 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _run(arguments)
         finally:
             print(end="", flush=True)  # a closed pipe shows here, not when Python ends
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
-        return NOBODY_READS
+        if isinstance(error, BrokenPipeError):
+            return NOBODY_READS
+        print(f"scansnap: error: {error.strerror}: {error.filename or 'output'}", file=sys.stderr)
+        return REFUSED
 
 
 def _own_the_process() -> None:
@@ -126,6 +129,7 @@ def _add_verify(commands: "argparse._SubParsersAction[_Parser]") -> None:
 def verify(options: argparse.Namespace) -> int:
     """Verify chapters, print a table, and name every failure."""
     # Jupyter's client takes longest to import; the other commands don't need it.
+    from scansnap_core import files
     from scansnap_core.book.passed import passed
     from scansnap_core.book.verify import cell_count, find_chapters
     from scansnap_core.book.verify import verify as verify_chapters
@@ -156,12 +160,12 @@ def verify(options: argparse.Namespace) -> int:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     print("checks: of the symbolic, the numeric and the empirical witness, refutations among them")
 
-    if options.json is not None:
-        found = {"chapters": [report.as_json() for report in reports], "failures": failures}
-        options.json.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     named = [f"{report.id}: {failure}" for report in reports for failure in report.failures] + failures
     for line in named:
         print(f"scansnap: {line}", file=sys.stderr)
+    if options.json is not None:
+        found = {"chapters": [report.as_json() for report in reports], "failures": failures}
+        files.save(options.json, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     return NOT_VERIFIED if named else VERIFIED
 
 

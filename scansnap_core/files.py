@@ -1,4 +1,6 @@
-"""YAML and JSON as files say them: YAML 1.2's numbers and truth values, no key twice, errors that name file and place.
+"""Files: YAML and JSON as they say it, and the one way in which this package writes a file.
+
+YAML 1.2's numbers and truth values, no key twice, errors that name file and place.
 
 PyYAML reads YAML 1.1: ``1e-1`` as text, ``no`` and ``on`` as truth values, ``010`` as 8, and of two equal keys the last
 one. A file of classes may well speak of the words "no" and "on".
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -117,12 +120,56 @@ def write(path: Path, content: dict[str, Any]) -> None:
         text = yaml.dump(
             content, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=math.inf
         )
+    save(path, text)
+
+
+def save(path: Path, content: str | bytes | memoryview, *, new: bool = False) -> None:
+    """Write a file whole or not at all, whatever kills the process, fills the disk or writes there meanwhile.
+
+    The content goes to a temporary file beside it first. A device or a pipe is written to as it is.
+
+    Parameters
+    ----------
+    path
+        The file; a link is followed.
+    content
+        Text is written as UTF-8.
+    new
+        Whether to refuse a name that is taken by now. The content then stays under the name that the error gives.
+
+    Raises
+    ------
+    BadInput
+        The file can't be written, or ``new`` and its name is taken. What stood there before still does.
+    """
+    content = content.encode() if isinstance(content, str) else content
+    target = path.resolve()
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        path.write_text(text, encoding="utf8")
+        if path.is_relative_to("/dev") or (target.exists() and not target.is_file()):
+            path.write_bytes(content)
+            return
+        try:
+            with partial.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            if new:
+                os.link(partial, target)
+                partial.unlink()
+            else:
+                if target.exists():
+                    partial.chmod(target.stat().st_mode)
+                partial.replace(target)
+        except FileExistsError:
+            rule, kept = "another process wrote it meanwhile, and it is never overwritten", f"rename {partial}"
+            raise BadInput(f"file {path}", rule, f"what was to be stored is kept: {kept}") from None
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
     except OSError as error:
-        raise BadInput(
-            value=f"file {path}: {error.strerror}", rule="the file can be written", remedy="name another file"
-        ) from None
+        value = f"file {path}: {error.strerror}"
+        raise BadInput(value, "the file can be written", "make room or name another file") from None
 
 
 @contextmanager

@@ -117,9 +117,11 @@ def write_claims(book: Path) -> None:
     """
     import yaml
 
+    from scansnap_core import files
+
     found = {page_id: dict(claims) for page_id, claims in _stored_claims(book).items()}
     text = yaml.safe_dump(found, allow_unicode=True, sort_keys=False, width=float("inf"))
-    (book / CLAIMS_FILE).write_text(_HEADER + text, encoding="utf-8")
+    files.save(book / CLAIMS_FILE, _HEADER + text)
 
 
 def _stored_claims(book: Path) -> dict[str, Claims]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
+from scansnap_core import files
 from scansnap_core.book.forking import Zygote, forked, pays
 from scansnap_core.book.notebooks import code_cells, read_notebook
 from scansnap_core.extras import GRAMMAR, needs, without
@@ -154,10 +155,16 @@ def _kill(client: NotebookClient) -> None:
 
 
 def store(execution: Execution, path: Path) -> None:
-    """Write a notebook with its fresh outputs and nothing that changes from run to run or from machine to machine."""
+    """Write a notebook with its fresh outputs and nothing that changes from run to run or from machine to machine.
+
+    Raises
+    ------
+    BadInput
+        If it can't be written; the notebook is as it was.
+    """
     notebook = execution.notebook
     notebook.metadata.pop("widgets", None)
     notebook.metadata.update(_METADATA)
     for cell in code_cells(notebook):
         cell.metadata.pop("execution", None)
-    nbformat.write(notebook, path)
+    files.save(path, nbformat.writes(notebook).rstrip("\n") + "\n")

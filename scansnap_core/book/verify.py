@@ -219,7 +219,10 @@ def _judge(report: Report, stored: Any, execution: Execution, again: Execution |
         faults += [f"executed again, {line}" for line in unlike]
     if rewrite and not faults:
         report.failures += source_faults(stored) + picture_faults(execution.notebook)
-        store(execution, report.path)
+        try:
+            store(execution, report.path)
+        except BadInput as error:  # the other chapters are stored all the same
+            report.failures.append(f"not stored: {error}")
         return
     report.failures += [*faults, *stored_faults(stored)]
     if not execution.failure and not rewrite:

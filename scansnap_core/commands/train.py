@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.commands.listing import listed
 from scansnap_core.engine.model_names import MODELS
@@ -101,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
         )
     digest = hashlib.sha256(options.file.read_bytes()).hexdigest()
     result.attrs |= {**provenance(options.command_line), "class_file_sha256": digest}
-    result.to_netcdf(options.out, engine="h5netcdf")
+    files.save(options.out, result.to_netcdf(engine="h5netcdf"), new=True)
 
     lines, undefined = _summary(result, classes)
     print(lines)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 import xarray as xr
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.engine.arguments import checked_device
 from scansnap_core.progress import progress_bar
@@ -87,9 +88,11 @@ def record(
         with progress_bar(None, progress, total=settings.steps, initial=done, unit="step") as bar:
             for number, values in training.snapshots():
                 state = training.state()
-                _write(_state_file(out, number), state)
+                files.save(_state_file(out, number), state)
                 store.write(number, _block(values) | {"state": np.array([digest(state)])})
-                _state_file(out, number - 1).unlink(missing_ok=True)
+                for state_file in out.glob("*state-*"):  # also those that a kill left
+                    if state_file != _state_file(out, number):
+                        state_file.unlink()
                 bar.update(settings.snapshots[number] - bar.n)
                 bar.set_postfix(loss=f"{values['loss']:.3f}", entropy=f"{values['entropy'][0]:.3f}")
 
@@ -153,16 +156,3 @@ def _resume(training: Training, out: Path, number: int) -> None:
             "restore a copy of it, or name another store",
         )
     training.resume(state)
-
-
-def _write(file: Path, state: bytes) -> None:
-    partial = file.with_suffix(".partial")
-    try:
-        partial.write_bytes(state)
-        partial.replace(file)
-    except OSError as error:
-        raise BadInput(
-            f"store {file.parent}: {error.strerror or error}",
-            "every state can be written",
-            "make room and give the same command again: what is finished stays",
-        ) from None

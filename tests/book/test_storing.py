@@ -1,4 +1,6 @@
+import errno
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +28,19 @@ def test_storing_refreshes_what_is_stale_and_cleans_it(book: Path, verify: Run) 
 
 def conclude_in_vain(cells: list[Any]) -> None:
     cells[4]["source"] = "lemma"
+
+
+def test_a_full_disk_leaves_the_notebook_as_it_was(book: Path, verify: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    spoil(book, change_code)
+    before = (book / CHAPTER).read_text()
+    monkeypatch.setattr(os, "fsync", full)
+    code, table, errors = verify("--store")
+    assert (code, "lemma_08" in table) == (1, True)
+    assert re.search(r"lemma_08: not stored: file .*: No space left on device", errors)
+    assert (book / CHAPTER).read_text() == before
 
 
 @pytest.mark.parametrize(

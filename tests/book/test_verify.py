@@ -218,6 +218,13 @@ def test_several_chapters_at_a_time(book: Path, verify: Run) -> None:
     assert found["lemma_09"]["verdict"] is None
 
 
+def test_a_record_that_cannot_be_written_is_said_after_the_findings(verify: Run) -> None:
+    code, table, errors = verify("lemma_08", "--json", "/proc/found.json")
+    assert code == 2
+    assert "lemma_08" in table
+    assert "scansnap: error: file /proc/found.json" in errors
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

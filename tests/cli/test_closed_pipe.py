@@ -1,4 +1,4 @@
-"""A reader that goes early, as ``head`` does, ends a command without a word."""
+"""A reader that goes early, as ``head`` does, ends a command without a word; a full disk with a sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from scansnap_core.cli import NOBODY_READS
+from scansnap_core.cli import NOBODY_READS, REFUSED
 
 
 @pytest.mark.parametrize("command", ["audit examples/two_topics.yaml", "--help"])
@@ -23,3 +23,11 @@ def test_nobody_reads(command: str) -> None:
     finally:
         os.close(writes)
     assert (done.returncode, done.stderr) == (NOBODY_READS, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is Linux's")
+def test_a_full_disk_is_said_in_a_sentence() -> None:
+    program = [sys.executable, "-m", "scansnap_core.cli", "audit", "examples/two_topics.yaml"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (REFUSED, "scansnap: error: No space left on device: output\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -112,3 +114,36 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     for name, message in (("none/a.yaml", "No such file"), ("a.txt", r"its name ends in \.yaml, \.yml or \.json")):
         with pytest.raises(BadInput, match=message):
             classes.save(tmp_path / name)
+
+
+def full_disk(_: int) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.txt"
+    files.save(path, "before")
+    path.chmod(0o640)
+    (tmp_path / "link").symlink_to(path)
+    files.save(tmp_path / "link", b"after")
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"after", 0o640)
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(BadInput, match=r"a\.txt: No space left on device: the file can be written; make room"):
+        files.save(path, "too much")
+    assert path.read_text() == "after"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.txt", "link"]
+
+
+def test_a_name_that_was_taken_meanwhile_is_left_and_nothing_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "run.nc"
+    path.write_text("another's")
+    with pytest.raises(BadInput, match="another process wrote it meanwhile") as refused:
+        files.save(path, b"mine", new=True)
+    assert path.read_text() == "another's"
+    (kept,) = set(tmp_path.iterdir()) - {path}
+    assert (kept.read_bytes(), str(kept) in str(refused.value)) == (b"mine", True)
+
+
+def test_a_device_is_written_to_as_it_is() -> None:
+    files.save(Path("/dev/null"), "nothing")
+    assert Path("/dev/null").is_char_device()

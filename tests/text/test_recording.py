@@ -17,6 +17,7 @@ import torch
 import xarray as xr
 
 from scansnap_core import BadInput
+from scansnap_core import files as files_module
 from scansnap_core.storage import provenance, store
 from scansnap_core.storage.store import Store, read
 from scansnap_core.text import recording
@@ -74,7 +75,7 @@ def raising_after(calls: int, function: Callable[..., Any]) -> Callable[..., Any
 
 
 @pytest.mark.parametrize("calls", [0, 1, 3, 4])
-@pytest.mark.parametrize(("owner", "name"), [(Store, "write"), (recording, "_write"), (os, "replace")])
+@pytest.mark.parametrize(("owner", "name"), [(Store, "write"), (files_module, "save"), (os, "replace")])
 def test_killed_anywhere(
     calls: int, owner: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Path
 ) -> None:
@@ -170,9 +171,23 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbe
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", full)
-        with pytest.raises(BadInput, match="No space left on device: every state can be written; make room"):
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(BadInput, match="No space left on device: the file can be written; make room"):
             record(CORPUS, SMALL, path, command="scansnap text train")
+    record(CORPUS, SMALL, path, command="scansnap text train")
+    assert files(path) == files(undisturbed)
+
+
+def test_what_a_kill_left_goes_with_the_next_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Path
+) -> None:
+    path = tmp_path / "run.zarr"
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "write", raising_after(2, Store.write))
+        with pytest.raises(Killed):
+            record(CORPUS, SMALL, path, command="scansnap text train")
+    for name in ("state-0.pt", ".state-1.pt.17.partial"):
+        (path / name).write_bytes(b"left behind")
     record(CORPUS, SMALL, path, command="scansnap text train")
     assert files(path) == files(undisturbed)
 
