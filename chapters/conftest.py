@@ -11,10 +11,10 @@ from jupyter_client.manager import KernelManager
 from nbval.plugin import IPyNbCell
 
 from scansnap_core.book.compare import differences
-from scansnap_core.book.execute import KERNEL_START, kernel_environment
+from scansnap_core.book.execute import kernel_environment
 from scansnap_core.book.forking import Zygote, forked, pays
 
-os.environ["PYTHONSTARTUP"] = str(KERNEL_START)  # as `scansnap verify` starts kernels
+os.environ |= kernel_environment()  # as `scansnap verify` starts kernels
 running = ExitStack()
 
 

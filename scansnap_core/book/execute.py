@@ -6,8 +6,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
+from typing import Any
 
 from scansnap_core import files
 from scansnap_core.book.forking import Zygote, forked, pays
@@ -24,6 +28,8 @@ with needs("book"), without(GRAMMAR):
     from traitlets import default
 
 _CELL_TIMEOUT_SECONDS = 300
+_MOST_PRINTED = 10_000_000
+"""Characters of text that a chapter may print."""
 KERNEL_START = Path(__file__).with_name("kernel_start.py")
 """What a kernel runs before a chapter."""
 _MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**28)}
@@ -97,8 +103,32 @@ def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> 
                 raise
 
 
+class _Client(NotebookClient):
+    """Stops a chapter that prints without end."""
+
+    printed = 0
+
+    def output(self, outs: Any, msg: dict[str, Any], display_id: Any, cell_index: int) -> Any:
+        """Keep an output, or end the kernel."""
+        self.printed += len(msg["content"].get("text", ""))
+        if self.printed > _MOST_PRINTED:
+            _kill(self)
+            return None
+        return super().output(outs, msg, display_id, cell_index)
+
+
+@cache
+def _no_profile() -> TemporaryDirectory[str]:
+    """An empty IPython profile, for as long as this process runs."""
+    return TemporaryDirectory(prefix="scansnap-", ignore_cleanup_errors=True)
+
+
 def kernel_environment() -> dict[str, str]:
-    """The environment variables of kernels that execute chapters."""
+    """The environment variables of kernels that execute chapters: nothing of the user's own settings reaches them."""
+    matplotlib = find_spec("matplotlib")
+    own_style = (
+        Path(matplotlib.origin).with_name("mpl-data") / "matplotlibrc" if matplotlib and matplotlib.origin else ""
+    )
     return {
         **os.environ,
         # One thread adds up in one order, so the last digits don't depend on the machine; and a chapter's matrices are
@@ -106,17 +136,19 @@ def kernel_environment() -> dict[str, str]:
         **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
         # A backend chosen for the terminal would leave the notebook without its figures.
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "MATPLOTLIBRC": str(own_style),
+        "IPYTHONDIR": _no_profile().name,
         **_MEMORY,
         "PYTHONSTARTUP": str(KERNEL_START),
     }
 
 
-def _client(path: Path, managers: type[KernelManager], on_cell: Callable[[], object]) -> NotebookClient:
+def _client(path: Path, managers: type[KernelManager], on_cell: Callable[[], object]) -> _Client:
     notebook = read_notebook(path)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    return NotebookClient(
+    return _Client(
         notebook,
         kernel_manager_class=managers,
         timeout=_CELL_TIMEOUT_SECONDS,
@@ -130,7 +162,7 @@ def _client(path: Path, managers: type[KernelManager], on_cell: Callable[[], obj
     )
 
 
-def _execute(client: NotebookClient, folder: Path, environment: dict[str, str]) -> Execution:
+def _execute(client: _Client, folder: Path, environment: dict[str, str]) -> Execution:
     start, failure = perf_counter(), ""
     try:
         asyncio.run(client.async_execute(cwd=str(folder), env=environment))
@@ -139,7 +171,8 @@ def _execute(client: NotebookClient, folder: Path, environment: dict[str, str]) 
     except CellTimeoutError:
         failure = f"{_last_cell(client)} ran longer than {_CELL_TIMEOUT_SECONDS} s"
     except (DeadKernelError, RuntimeError) as error:
-        failure = f"{_last_cell(client)} ended its kernel: {error}"
+        too_much = f"more than {_MOST_PRINTED:,} characters were printed"
+        failure = f"{_last_cell(client)} ended its kernel: {too_much if client.printed > _MOST_PRINTED else error}"
     return Execution(client.nb, failure, perf_counter() - start)
 
 

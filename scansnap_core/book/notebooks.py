@@ -37,7 +37,15 @@ def read_notebook(path: Path) -> "NotebookNode":
         notebook = nbformat.read(path, as_version=4, capture_validation_error=faults)
         for fault in faults.values():
             raise fault
-    except (OSError, ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        nbformat.ValidationError,
+    ) as error:
         raise BadInput(f"{path}", f"it is no readable notebook ({type(error).__name__})", "restore the file") from None
     return notebook
 

@@ -117,7 +117,7 @@ def read_page(path: Path, papers: Mapping[str, Paper]) -> Page:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         head = next((cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "markdown"), "")
         heading, metadata = "".join(head).partition("\n")[0], notebook["metadata"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadInput(f"{path}", f"it is no readable notebook ({type(error).__name__})", "restore the file") from None
     return page_of(path.stem, heading, metadata, papers, str(path))
 

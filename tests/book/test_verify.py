@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -267,6 +268,47 @@ def test_a_book_without_chapters_is_refused(book: Path, verify: Run) -> None:
     code, _, errors = verify()
     assert code == 2
     assert "nothing would be verified" in errors
+
+
+NO_OUTPUTS = json.dumps(
+    {
+        "cells": [{"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": 3, "source": "1"}],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 4,
+    }
+)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"cells": 3}', NO_OUTPUTS])
+def test_a_file_that_is_no_notebook_spoils_its_chapter_alone(book: Path, verify: Run, text: str) -> None:
+    (book / "chapters" / "statements" / "lemma_10.ipynb").write_text(text)
+    code, table, errors = verify()
+    assert code == 1
+    assert re.search("lemma_10: .*no readable notebook", errors)
+    assert "lemma_08" in table
+
+
+def test_nothing_of_the_users_settings_reaches_a_chapter(
+    book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    startup = tmp_path / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "mine.py").write_text("print = lambda *_: 7 / 0\n")
+    (tmp_path / "matplotlibrc").write_text("figure.figsize: 1, 1\n")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path))
+    spoil(book, lambda cells: cells[3].update(source="import matplotlib\nprint(matplotlib.rcParams['figure.figsize'])"))
+    assert main(["verify", "--book", str(book), "--store"]) == 0
+    assert "[6.4, 4.8]" in (book / CHAPTER).read_text()
+
+
+def test_a_chapter_that_prints_without_end_is_stopped(book: Path, verify: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execute, "_MOST_PRINTED", 1000)
+    spoil(book, lambda cells: cells[3].update(source="while True:\n    print('and ' * 99)"))
+    code, _, errors = verify()
+    assert code == 1
+    assert "ended its kernel: more than 1,000 characters were printed" in errors
 
 
 def test_verifying_never_imports_torch() -> None:
