@@ -31,7 +31,6 @@ MODULES = (
     "sweeps.blocks",
     "theory.certify.balls",
     "theory.certify.boxes",
-    "theory.certify.enclosures",
     "theory.certify.polynomials",
     "theory.clocks",
     "theory.decoder",

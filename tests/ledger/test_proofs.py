@@ -1,6 +1,8 @@
 from typing import Any
 
+import numpy as np
 import pytest
+import sympy as sp
 
 from scansnap_core import BadInput
 from scansnap_core.book.claims import claims_of
@@ -128,5 +130,27 @@ def test_steps_are_proved_together_or_name_the_first_gap() -> None:
     assert all_of(first=good, second=good).kind == "interval"
     whole = all_of(first=good, the_end=True)
     assert (whole.kind, whole.proved, whole.how) == ("steps", True, "first (3 boxes); the end")
-    assert all_of(first=good, second=bad, third=False).gap == "second: x in [1.9, 3]"
-    assert all_of(first=good, third=False).gap == "third: it is false"
+    undecided = all_of(first=good, second=bad, the_end=True)
+    assert (undecided.gap, undecided.false) == ("second: x in [1.9, 3]", False)
+    false = all_of(first=good, second=bad, third=False)
+    assert (false.gap, false.false) == ("third: it is false", True)
+
+
+@pytest.mark.parametrize("step", [sp.Symbol("u"), [False], float("nan"), len, (True, below_two(3)), 0, None])
+def test_a_step_is_a_certificate_or_a_truth(step: Any) -> None:
+    with pytest.raises(BadInput, match=r"step a = .*: a step is a certificate, True or False"):
+        all_of(a=step)
+
+
+def test_a_proof_has_a_step() -> None:
+    with pytest.raises(BadInput, match="no steps"):
+        all_of()
+    assert all_of(a=np.bool_(True), b=sp.true).proved
+    assert all_of(a=np.bool_(False)).false
+    assert all_of(a=sp.false).false
+
+
+@pytest.mark.parametrize("fields", [(True, "how", "a gap"), (False, "how"), (True, "how", "", True), (1, "how")])
+def test_a_certificate_does_not_contradict_itself(fields: tuple[Any, ...]) -> None:
+    with pytest.raises(BadInput):
+        Certificate("algebra", *fields)

@@ -1,8 +1,9 @@
 """Certificates that a claim holds over all of its conditions: balls, polynomials, overlaps of any number of classes.
 
-Each function returns a :class:`~scansnap_core.ledger.Certificate`, which is proved, or says where the proof stopped.
-What can't be decided within the budget isn't proved. The rigour is that of the libraries: Arb's balls hold the true
-value whatever the precision, z3 decides polynomial inequalities over the reals, SymPy's rational arithmetic is exact.
+Each function returns a :class:`~scansnap_core.ledger.Certificate`: the claim is proved, false (a counterexample is in
+hand) or undecided, and then it says where the proof stopped. The rigour is that of the libraries: Arb's balls hold the
+true value whatever the precision, z3 decides polynomial inequalities over the reals, SymPy's rational arithmetic is
+exact.
 """
 
 from scansnap_core.extras import needs
@@ -11,7 +12,6 @@ with needs("proofs"):
     from scansnap_core.theory.certify.balls import enclose
     from scansnap_core.theory.certify.boxes import at, positive, positive_from_zero
     from scansnap_core.theory.certify.branches import lambert
-    from scansnap_core.theory.certify.enclosures import Gamma_ball, enclose_ode, gamma_ball, h_ball
     from scansnap_core.theory.certify.overlaps import as_pair, normal_form, vanishes
     from scansnap_core.theory.certify.polynomials import (
         cleared,
@@ -22,15 +22,11 @@ with needs("proofs"):
     )
 
 __all__ = [
-    "Gamma_ball",
     "as_pair",
     "at",
     "cleared",
     "decide",
     "enclose",
-    "enclose_ode",
-    "gamma_ball",
-    "h_ball",
     "lambert",
     "nonnegative_between",
     "nonnegative_coefficients",

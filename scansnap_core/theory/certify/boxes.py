@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import sympy as sp
@@ -35,7 +36,8 @@ def positive(
     expression
         As :func:`~scansnap_core.theory.certify.enclose` takes it.
     box
-        For each symbol its two ends, both included: numbers, SymPy numbers or balls, rounded outwards.
+        For each symbol its two ends, both included: numbers, SymPy numbers or balls, rounded outwards. A floating-point
+        number has to be what its decimal says, as 0.5 is and 0.1 isn't.
     budget
         How many parts are looked at.
     precision
@@ -50,7 +52,8 @@ def positive(
     Raises
     ------
     BadInput
-        If an end is infinite or the ends are in the wrong order.
+        If an end is infinite or inexact, the ends are in the wrong order, or the box has points of another sign than
+        its symbol was made with.
 
     Examples
     --------
@@ -83,7 +86,7 @@ def _cover(value: Compiled, slopes: list[Compiled], symbols: list[sp.Symbol], wh
         at_middle = value(middle)
         if at_middle <= 0:
             where = ", ".join(f"{s} = {written(m)}" for s, m in zip(symbols, middle, strict=True))
-            return _boxes(seen, f"{where}: {written(at_middle)}")
+            return _boxes(seen, f"{where}: {written(at_middle)}", false=True)
         spreads = [slope(balls) * (b - m) for slope, b, m in zip(slopes, balls, middle, strict=True)]
         if at_middle + sum(spreads, arb(0)) > 0:
             continue
@@ -97,8 +100,8 @@ def _cover(value: Compiled, slopes: list[Compiled], symbols: list[sp.Symbol], wh
     return _boxes(seen)
 
 
-def _boxes(seen: int, gap: str = "") -> Certificate:
-    return Certificate("interval", not gap, f"{seen} {'box' if seen == 1 else 'boxes'}", gap)
+def _boxes(seen: int, gap: str = "", false: bool = False) -> Certificate:
+    return Certificate("interval", not gap, f"{seen} {'box' if seen == 1 else 'boxes'}", gap, false)
 
 
 def _ends(symbol: sp.Symbol, low: Any, high: Any) -> tuple[arb, arb]:
@@ -106,6 +109,13 @@ def _ends(symbol: sp.Symbol, low: Any, high: Any) -> tuple[arb, arb]:
     if not (first.is_finite() and last.is_finite() and first <= last):
         rule = "a box has finite ends, the smaller one first"
         raise BadInput(value=f"{symbol} from {low} to {high}", rule=rule, remedy="substitute for an infinite end")
+    for end in (low, high):
+        if isinstance(end, float | sp.Float) and Fraction(str(end)) != Fraction(float(end)):
+            rule = "an end is exact, and no floating-point number is that decimal"
+            raise BadInput(value=f"{symbol} to {end}", rule=rule, remedy="write e.g. Rational(1, 10)")
+    if (symbol.is_nonnegative and first < 0) or (symbol.is_nonpositive and last > 0):
+        rule = "SymPy has simplified the expression by the sign that the symbol was made with"
+        raise BadInput(value=f"{symbol} from {low} to {high}", rule=rule, remedy="make the symbol with real=True alone")
     return first, last
 
 
@@ -153,19 +163,25 @@ def positive_from_zero(
     """
     derivative = expression
     for number in range(order):
-        if sp.simplify(derivative.subs(variable, 0)) != 0:
-            return Certificate("interval", False, "", f"{variable} = 0: derivative {number} doesn't vanish")
+        if (slope := sp.simplify(derivative.subs(variable, 0))) != 0:
+            gap = f"{variable} = 0: derivative {number}, the first that isn't 0, is {slope}"
+            return Certificate("interval", False, "derivatives", gap, false=bool(at(-slope, {}, precision)))
         derivative = sp.diff(derivative, variable)
     start = ball(end)
     for _ in range(40):
+        if at(-expression, {variable: start}, precision):
+            gap = f"{variable} = {written(start)}: {written(enclose(expression, {variable: start}, precision))}"
+            return Certificate("interval", False, "a point", gap, false=True)
         near = positive(derivative, {variable: (0, start)}, budget=200, precision=precision)
         if near:
             break
         start = start / 2
     else:
-        return near
+        return Certificate("interval", False, near.how, f"derivative {order} near 0: {near.gap}")
     far = positive(expression, {variable: (start, end)}, budget=budget, precision=precision)
-    return Certificate("interval", far.proved, f"derivative {order} near 0: {near.how}; beyond: {far.how}", far.gap)
+    return Certificate(
+        "interval", far.proved, f"derivative {order} near 0: {near.how}; beyond: {far.how}", far.gap, far.false
+    )
 
 
 def at(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int = PRECISION) -> Certificate:
@@ -173,4 +189,5 @@ def at(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int = PR
     value = enclose(expression, values, precision)
     where = ", ".join(f"{symbol} = {written(ball(number))}" for symbol, number in values.items())
     how = f"at {where}" if values else "a number"
-    return Certificate("interval", bool(value > 0), how, "" if value > 0 else f"{how}: {written(value)}")
+    gap = "" if value > 0 else f"{how}: {written(value)}"
+    return Certificate("interval", not gap, how, gap, false=bool(value <= 0))

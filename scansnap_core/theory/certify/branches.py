@@ -17,14 +17,14 @@ def lambert(argument: arb, branch: int = 0) -> arb:
     Parameters
     ----------
     argument
-        At least -1/e; below 0 for the branch -1. Where the ball reaches beyond, the part beyond is left out.
+        At least -1/e; below 0 for the branch -1.
     branch
         0 (W >= -1) or -1 (W <= -1).
 
     Returns
     -------
     flint.arb
-        Not finite for a ball that lies outside, or on the branch -1 reaches 0.
+        Not finite for a ball that reaches outside: below -1/e, or on the branch -1 to 0.
 
     Raises
     ------
@@ -33,12 +33,12 @@ def lambert(argument: arb, branch: int = 0) -> arb:
 
     Examples
     --------
-    >>> lambert(-1 / arb.const_e()).contains(-1)
+    >>> lambert(arb(-0.25), -1).overlaps(arb("-2.153292364110349649"))
     True
     """
     if branch not in (0, -1):
         raise BadInput(value=f"branch = {branch}", rule="W has two real branches", remedy="pass 0 or -1")
-    if not argument.is_finite() or argument < -(arb(-1).exp()) or (branch == -1 and not argument < 0):
+    if not argument.is_finite() or not argument >= -(arb(-1).exp()) or (branch == -1 and not argument < 0):
         return arb.nan()
     first, last = _lambert_at(argument.lower(), branch), _lambert_at(argument.upper(), branch)
     return first.union(last)

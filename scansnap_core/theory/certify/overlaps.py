@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from scansnap_core.bad_input import BadInput
 from scansnap_core.theory.formulas import K
 
 ONES = sp.OneMatrix(K, K)
@@ -26,12 +27,17 @@ def as_pair(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
     a, b
         Factored; the expression is aI + bJ.
 
+    Raises
+    ------
+    BadInput
+        Another matrix or size, or a power that isn't a natural number.
+
     Examples
     --------
     >>> as_pair((sp.Identity(K) + ONES) * (sp.Identity(K) + ONES))
     (1, K + 2)
     """
-    one, ones = sp.symbols("one ones")
+    one, ones = sp.Dummy("one"), sp.Dummy("ones")
     total = sp.expand(_word(expression, one, ones))
     a, b = sp.S.Zero, sp.S.Zero
     for (units, times), coefficient in sp.Poly(total, one, ones).terms():
@@ -45,23 +51,38 @@ def as_pair(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
 def _word(expression: sp.MatrixExpr, one: sp.Symbol, ones: sp.Symbol) -> sp.Expr:
     """As a polynomial in two letters that commute, as I and J do."""
     match expression:
-        case sp.Identity():
+        case sp.Identity() if expression.shape == (K, K):
             return one
-        case sp.OneMatrix():
+        case sp.OneMatrix() if expression.shape == (K, K):
             return ones
         case sp.MatAdd():
             return sum(_word(part, one, ones) for part in expression.args)
         case sp.MatMul():
             return sp.prod(_word(part, one, ones) if part.is_Matrix else part for part in expression.args)
         case sp.MatPow():
-            return _word(expression.base, one, ones) ** expression.exp
+            return _word(expression.base, one, ones) ** _natural(expression.exp)
+    if getattr(expression, "is_Matrix", False):
+        rule = "matrices here are sums and products of I and J of size K"
+        raise BadInput(value=f"{expression}", rule=rule, remedy="use Identity(K) and OneMatrix(K, K)")
     return expression
+
+
+def _natural(power: sp.Expr) -> int:
+    if not (power.is_Integer and power >= 0):
+        rule = "these are polynomials, so that powers are natural numbers"
+        raise BadInput(value=f"power {power}", rule=rule, remedy="multiply the inverse away first")
+    return int(power)
 
 
 def normal_form(word: sp.Expr) -> sp.Expr:
     """A polynomial in E and E', with no product of the two left in it.
 
     Two of them are equal for every E with an E' if their normal forms are. Scalars are commutative symbols, I is 1.
+
+    Raises
+    ------
+    BadInput
+        A power of a letter that isn't a natural number.
 
     Examples
     --------
@@ -89,7 +110,7 @@ def _reduced(term: sp.Expr, rules: dict[sp.Expr, sp.Expr]) -> sp.Expr:
 
 def _repeated(letter: sp.Expr) -> list[sp.Expr]:
     base, power = letter.as_base_exp()
-    return [base] * int(power)
+    return [base] * _natural(power)
 
 
 def vanishes(word: sp.Expr) -> bool:

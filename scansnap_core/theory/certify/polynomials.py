@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +12,12 @@ from flint import fmpq, fmpq_poly
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger import Certificate
-from scansnap_core.theory.certify.balls import enclose
+from scansnap_core.theory.certify.balls import enclose, written
 
-TIMEOUT = 20_000
-"""Milliseconds that z3 gets; what it hasn't decided by then isn't proved."""
+EFFORT = 20_000_000
+"""z3's own count of its steps, which no machine's load changes; what it hasn't decided by then isn't proved."""
+_PROBES = tuple(sp.Rational(x) for x in ("0", "1/8", "1/3", "1/2", "1", "2", "5", "100"))
+"""Where a counterexample is looked for."""
 LENGTHS = 42
 """How many lengths of an interval are tried, each half as long as the one before."""
 
@@ -47,6 +50,12 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     Certificate
         Its gap is a counterexample, or that z3 gave up.
 
+    Raises
+    ------
+    BadInput
+        Assumptions that contradict each other, two symbols of one name, a relation that Python has decided before
+        (``u != v`` is), or what isn't a polynomial with rational coefficients.
+
     Examples
     --------
     >>> from sympy import symbols
@@ -56,15 +65,23 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     >>> decide(x**2 >= x, x >= 0).gap
     'a counterexample: x = 1/2'
     """
-    solver = z3.Solver()
-    solver.set("timeout", TIMEOUT)
-    symbols = set[sp.Symbol]().union(*(sp.sympify(given).free_symbols for given in (claim, *assumptions)))
-    for symbol in sorted(symbols, key=str):
-        solver.add(*_signs(symbol))
-    for assumption in assumptions:
-        solver.add(_formula(assumption))
-    solver.add(z3.Not(_formula(claim)))
-    answer = solver.check()
+    for given in (claim, *assumptions):
+        if not isinstance(given, sp.logic.boolalg.Boolean):
+            rule = "z3 decides relations of SymPy's"
+            raise BadInput(value=f"{given!r}", rule=rule, remedy="pass e.g. x >= 0, or Ne(u, v) for u != v")
+    symbols = sorted(set[sp.Symbol]().union(*(given.free_symbols for given in (claim, *assumptions))), key=str)
+    for one, other in itertools.pairwise(symbols):
+        if one.name == other.name:
+            rule = "two symbols of one name are two variables, which z3 and a reader would take for one"
+            raise BadInput(value=f"symbol {one}", rule=rule, remedy="use one symbol, or another name")
+    assumed = [sign for symbol in symbols for sign in _signs(symbol)] + [_formula(given) for given in assumptions]
+    conceivable, solver = _solved(assumed)
+    if conceivable == z3.unsat:
+        value = ", ".join(map(str, assumptions))
+        raise BadInput(value=value, rule="assumptions can all be true", remedy="mend what contradicts the others")
+    answer = conceivable
+    if conceivable == z3.sat:
+        answer, solver = _solved([*assumed, z3.Not(_formula(claim))])
     how = "z3 finds no counterexample"
     if answer == z3.unsat:
         return Certificate("decision", True, how)
@@ -73,7 +90,14 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     model = solver.model()
     letters = sorted((name for name in model.decls() if name.arity() == 0), key=str)
     point = ", ".join(f"{name} = {model[name]}" for name in letters)
-    return Certificate("decision", False, "z3", f"a counterexample: {point}")
+    return Certificate("decision", False, "z3", f"a counterexample: {point}", false=True)
+
+
+def _solved(formulas: list[Any]) -> tuple[Any, z3.Solver]:
+    solver = z3.Solver()  # a second check of one solver takes another, slower way
+    solver.set("rlimit", EFFORT)
+    solver.add(*formulas)
+    return solver.check(), solver
 
 
 def cleared(quotient: sp.Expr) -> sp.Expr:
@@ -136,7 +160,12 @@ def nonnegative_coefficients(expression: sp.Expr, *variables: sp.Symbol) -> Cert
     Returns
     -------
     Certificate
-        Its gap is the first negative coefficient.
+        Its gap is a point at which the polynomial is negative, or, if none was found, the first negative coefficient.
+
+    Raises
+    ------
+    BadInput
+        A coefficient that isn't a rational number, or another symbol than the variables.
 
     Examples
     --------
@@ -146,14 +175,22 @@ def nonnegative_coefficients(expression: sp.Expr, *variables: sp.Symbol) -> Cert
     True
     >>> nonnegative_coefficients((1 + m) ** 2 - 3 * m, m).gap
     'the coefficient of m is -1'
+    >>> nonnegative_coefficients((1 + m) ** 2 - 5 * m, m).gap
+    '-1/4 at m = 1/2'
     """
     polynomial = sp.Poly(sp.expand(expression), *variables)
     terms = polynomial.terms()
-    for powers, coefficient in terms:
-        if not coefficient.is_nonnegative:
-            monomial = sp.prod(v**p for v, p in zip(variables, powers, strict=True))
-            return Certificate("algebra", False, "coefficients", f"the coefficient of {monomial} is {coefficient}")
-    return Certificate("algebra", True, f"{len(terms)} coefficients, none negative")
+    for _, coefficient in terms:
+        _rational(coefficient)
+    negative = next((term for term in terms if term[1] < 0), None)
+    if negative is None:
+        return Certificate("algebra", True, f"{len(terms)} coefficients, none negative")
+    for point in itertools.product(*[_PROBES] * len(variables)):
+        if (value := polynomial.eval(dict(zip(variables, point, strict=True)))) < 0:
+            where = ", ".join(f"{v} = {x}" for v, x in zip(variables, point, strict=True))
+            return Certificate("algebra", False, "coefficients", f"{value} at {where}", false=True)
+    monomial = sp.prod(v**p for v, p in zip(variables, negative[0], strict=True))
+    return Certificate("algebra", False, "coefficients", f"the coefficient of {monomial} is {negative[1]}")
 
 
 def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Certificate:
@@ -174,6 +211,11 @@ def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Cer
     Certificate
         Its gap is a point at which the polynomial is negative, or an interval too short to be halved again.
 
+    Raises
+    ------
+    BadInput
+        A number that isn't rational, or ends in the wrong order.
+
     Examples
     --------
     >>> nonnegative_between([1, -4, 4], 0, 1).proved
@@ -183,13 +225,15 @@ def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Cer
     """
     polynomial = fmpq_poly([_rational(number) for number in coefficients])
     waiting, parts = [(_rational(low), _rational(high))], 0
+    if not waiting[0][0] < waiting[0][1]:
+        raise BadInput(value=f"from {low} to {high}", rule="an interval's smaller end comes first", remedy="swap them")
     for _ in range(LENGTHS):
         undecided = []
         for first, last in waiting:
             parts += 1
             middle = (first + last) / 2
             if polynomial(middle) < 0:
-                return Certificate("algebra", False, "coefficients", f"{polynomial(middle)} at {middle}")
+                return Certificate("algebra", False, "coefficients", f"{polynomial(middle)} at {middle}", false=True)
             if not all(number >= 0 for number in _on_a_ray(polynomial, first, last)):
                 undecided.append((first, middle, last))
         if not undecided:
@@ -202,7 +246,10 @@ def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Cer
 def _rational(number: Any) -> fmpq:
     if isinstance(number, fmpq):
         return number
-    exact = sp.Rational(number)
+    exact = sp.sympify(number)
+    if not exact.is_Rational:
+        rule = "a proof takes rational numbers, no floating-point ones"
+        raise BadInput(value=f"{number}", rule=rule, remedy="write e.g. Rational(1, 10)")
     return fmpq(int(exact.p), int(exact.q))
 
 
@@ -233,7 +280,8 @@ def positive_on_ray(expression: sp.Expr, variable: sp.Symbol, start: Any) -> Cer
     Returns
     -------
     Certificate
-        Not proved does not mean false: some derivative may be negative where the function isn't.
+        Its gap is a point at which the expression is negative, or, if none was found, where the proof stopped: some
+        derivative may be negative where the function isn't.
 
     Examples
     --------
@@ -242,9 +290,17 @@ def positive_on_ray(expression: sp.Expr, variable: sp.Symbol, start: Any) -> Cer
     >>> positive_on_ray(exp(u) - 1 - u - u**2 / 2, u, 0).proved
     True
     >>> positive_on_ray(exp(u) - 1 - u - u**2, u, 0).gap
-    'derivative 2 at u = 0 is -1'
+    '-0.00747655 at u = 1/8'
     """
-    start = sp.Rational(start)
+    _rational(start)
+    found = _positive_on_ray(expression, variable, sp.Rational(start))
+    for point in () if found else [start + probe for probe in _PROBES]:
+        if (value := enclose(expression, {variable: point})) < 0:
+            return Certificate("algebra", False, found.how, f"{written(value)} at {variable} = {point}", false=True)
+    return found
+
+
+def _positive_on_ray(expression: sp.Expr, variable: sp.Symbol, start: sp.Rational) -> Certificate:
     parts = _exponentials(expression, variable)
     derivatives = 0
     *lower, highest = sorted(parts)

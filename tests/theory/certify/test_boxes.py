@@ -156,7 +156,8 @@ def test_what_lies_below_nought_is_no_matter() -> None:
 def test_a_derivative_that_does_not_vanish_at_nought() -> None:
     for sign in (1, -1):
         found = positive_from_zero(sign * u + u**2, u, 1, order=2)
-        assert (found.proved, found.gap) == (False, "u = 0: derivative 1 doesn't vanish")
+        assert found.gap == f"u = 0: derivative 1, the first that isn't 0, is {sign}"
+        assert (found.proved, found.false) == (False, sign < 0)
 
 
 def test_a_derivative_that_is_negative_at_nought_is_not_near() -> None:
