@@ -124,7 +124,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         K,
         1,
         "the common token pushed by one class alone",
-        "every $K \\ge 2$, equal overlaps $\\rho < 1$, $M \\to \\infty$",
+        "every $K \\ge 2$, one query, one common token, equal overlaps $\\rho < 1$, $M \\to \\infty$",
         "none",
     ),
     (
@@ -133,7 +133,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         1,
         sp.Rational(1, 2),
         "half of that",
-        "every real $K \\ge 2$, $0 < \\rho \\le 1/(K(K-1))$, $M \\to \\infty$",
+        "every real $K \\ge 2$, one query, one common token, $0 < \\rho \\le 1/(K(K-1))$, $M \\to \\infty$",
         "the line above",
     ),
     (
@@ -143,7 +143,8 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         1,
         sp.Rational(9, 10),
         "$K + 0.9$ for $K + 1$",
-        "every $K \\ge 2$, $\\Gamma$ and $\\rho < 1$, $M \\to \\infty$, any distinct tokens, alike in all classes",
+        "every $K \\ge 2$, $\\Gamma$ and $\\rho < 1$, $M \\to \\infty$, one query, one common token, $Z(0) = 0$, "
+        "any distinct tokens, alike in all classes",
         "$\\frac{d}{dt}\\ln f_l = \\dot z_l - \\sum_k f_k^2\\dot z_k$; comparison of solutions",
     ),
     (
@@ -152,8 +153,8 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         1,
         sp.Rational(9, 10),
         "nine tenths of a $K$-th",
-        "every $K \\ge 2$ and $\\Gamma$, $M \\to \\infty$, $\\rho \\le 1/(K(K-1))$, "
-        "distinct tokens alike in all classes",
+        "every $K \\ge 2$ and $\\Gamma$, $M \\to \\infty$, $\\rho \\le 1/(K(K-1))$, one query, one common token, "
+        "$Z(0) = 0$, distinct tokens alike in all classes",
         "the bounds above; comparison of solutions",
     ),
     (
@@ -162,7 +163,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         1,
         2,
         "twice that",
-        "every $K$, any shares $f_{nl} = s\\,a_n$ of one common token, $s \\to 0$, $M \\to \\infty$",
+        "every $K$, one query, any shares $f_{nl} = s\\,a_n$ of one common token, $s \\to 0$, $M \\to \\infty$",
         "$\\beta = E'$",
     ),
     (
