@@ -21,15 +21,22 @@ import yaml
 
 from scansnap_core.bad_input import BadInput
 
+_DIGITS = 100
 _SCALARS: dict[str, tuple[str, Callable[[str], Any]]] = {  # the core schema of YAML 1.2
     "null": (r"~|null|Null|NULL|", lambda text: None),
     "bool": (r"true|True|TRUE|false|False|FALSE", lambda text: text.lower() == "true"),
-    "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", lambda text: int(text, 0 if text[:2] in ("0o", "0x") else 10)),
+    "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", lambda text: _integer(text)),
     "float": (
         r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
         lambda text: float(text.replace(".", "") if text[-1:] in ("f", "F", "n", "N") else text),
     ),
 }
+
+
+def _integer(text: str) -> int:
+    if len(text) > _DIGITS:
+        raise ValueError(f"an integer of {len(text):,} characters, {text[:9]}…: {_DIGITS} are enough")
+    return int(text, 0 if text[:2] in ("0o", "0x") else 10)
 
 
 class _Loader(yaml.SafeLoader):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import reprlib
 import sys
 from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
@@ -36,8 +37,23 @@ def is_whole(value: Any) -> bool:
 
 def shown(value: Any) -> str:
     """A value in one line of a message, its end cut off where it is long."""
-    text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
+    value = value.item() if isinstance(value, np.generic) else value
+    text = " ".join((reprlib.repr(value) if _has_many_parts(value) else repr(value)).split())
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+
+
+def _has_many_parts(value: Any) -> bool:
+    """Whether containers in it, counted as often as they are met, make a text too long to be written and then cut."""
+    waiting = [value]
+    for _ in range(10_000):
+        if not waiting:
+            return False
+        part = waiting.pop()
+        if isinstance(part, dict):
+            waiting += [*part, *part.values()]
+        elif isinstance(part, list | tuple | set | frozenset):
+            waiting += part
+    return True
 
 
 def check_rate(name: str, rate: Any) -> None:

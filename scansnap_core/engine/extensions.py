@@ -55,7 +55,7 @@ def resolved(kind: str, given: str | Function, known: Mapping[str, Function], *,
         raise BadInput(value=f"{kind} = {given!r}", rule=rule, remedy="use one of them")
     try:
         found = functools.reduce(getattr, path.split("."), importlib.import_module(module))
-    except Exception as error:  # a user's module may raise anything
+    except (Exception, SystemExit) as error:  # a user's module may raise anything
         named = isinstance(error, ImportError | AttributeError | ValueError)
         raise BadInput(
             value=f"{kind} = {given!r}: {error if named else f'{type(error).__name__}: {error}'}",

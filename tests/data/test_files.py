@@ -13,6 +13,7 @@ import yaml
 from scansnap_core import BadInput, files
 from scansnap_core.data.class_files import load_classes
 from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.rules import shown
 
 
 def read(tmp_path: Path, text: str, name: str = "a.yaml") -> Any:
@@ -114,6 +115,22 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     for name, message in (("none/a.yaml", "No such file"), ("a.txt", r"its name ends in \.yaml, \.yml or \.json")):
         with pytest.raises(BadInput, match=message):
             classes.save(tmp_path / name)
+
+
+def test_a_file_cannot_blow_a_message_up(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    (tmp_path / "a.yaml").write_text("\n".join(lines))  # 9^12 parts, if they are written out
+    with pytest.raises(BadInput) as caught:
+        load_classes(tmp_path / "a.yaml")
+    assert len(str(caught.value)) < 1000
+    assert shown(files.read(tmp_path / "a.yaml", example="none")["a11"]).endswith("…")
+
+
+@pytest.mark.parametrize("number", ["0x" + 6000 * "f", "9" * 5000])
+def test_an_integer_has_an_end(tmp_path: Path, number: str) -> None:
+    with pytest.raises(BadInput, match=r"an integer of [56],00\d characters"):
+        read(tmp_path, f"vocab_size: {number}")
 
 
 def full_disk(_: int) -> None:
