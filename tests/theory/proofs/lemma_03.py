@@ -141,13 +141,13 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         "classes shown alike, $Y(0) = 0$",
     ),
     (
-        "Equal overlaps, $t \\to \\infty$: multipliers positive, and true over idealised $\\beta/\\iota$ tends to 2",
+        "Equal overlaps: multipliers positive; $-S_{n'n}/S_{nn}$ over (26)'s $\\beta/\\iota$ tends to 2",
         in_the_end,
         2,
         1,
         "1 for 2",
         "every $K \\ge 2$; multipliers for every $M > K$, the limit as $M \\to \\infty$, then $\\rho \\to 0$",
-        "the KKT conditions above",
+        "none; that the flow ends there is assumed",
     ),
 ):
     proved.prove(what, procedure, claim, control=control, control_is=control_is, region=region, assumptions=assumptions)
