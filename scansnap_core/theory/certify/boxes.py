@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -15,6 +16,8 @@ from scansnap_core.theory.certify.balls import PRECISION, Compiled, ball, betwee
 
 Ends = list[tuple[arb, arb]]
 
+_GRID = 12
+"""Into so many parts each side of a box is divided when a counterexample is looked for."""
 _FAR = 4
 """A positive interval whose ends are further apart than this factor is halved on the logarithmic scale."""
 
@@ -91,6 +94,8 @@ def _cover(value: Compiled, slopes: list[Compiled], symbols: list[sp.Symbol], wh
         if at_middle + sum(spreads, arb(0)) > 0:
             continue
         if seen >= budget:
+            if found := _counterexample(value, symbols, whole):
+                return _boxes(seen, found, false=True)
             where = ", ".join(f"{s} in [{written(a)}, {written(b)}]" for s, (a, b) in zip(symbols, part, strict=True))
             return _boxes(seen, f"{where}: undecided after {seen} boxes")
         widest = _direction(spreads, part)
@@ -98,6 +103,16 @@ def _cover(value: Compiled, slopes: list[Compiled], symbols: list[sp.Symbol], wh
         halves = (middle[widest], high), (low, middle[widest])
         waiting += [[half if i == widest else ends for i, ends in enumerate(part)] for half in halves]
     return _boxes(seen)
+
+
+def _counterexample(value: Compiled, symbols: list[sp.Symbol], whole: Ends) -> str:
+    """A point of a grid over the box at which the expression is certainly not positive; empty if there is none."""
+    for shares in itertools.product(range(_GRID + 1), repeat=len(symbols)):
+        point = [((low * (_GRID - i) + high * i) / _GRID).mid() for i, (low, high) in zip(shares, whole, strict=True)]
+        inside = all(low <= x <= high for x, (low, high) in zip(point, whole, strict=True))
+        if inside and (found := value(point)) <= 0:
+            return f"{', '.join(f'{s} = {written(x)}' for s, x in zip(symbols, point, strict=True))}: {written(found)}"
+    return ""
 
 
 def _boxes(seen: int, gap: str = "", false: bool = False) -> Certificate:

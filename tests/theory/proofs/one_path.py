@@ -61,7 +61,7 @@ proved.prove(
     0,
     control=-1,
     control_is="without the factor $K$ in $\\Gamma$",
-    region="every $K$, $M$, $\\eta_Y$, $\\eta_Z$, $t$ and data",
+    region="every $K$, $M$, $\\eta_Y$, $\\eta_Z$, $t$ and all data of uniform classes",
     assumptions="(10) with the weight $1/K$ (Lemma 4); the flow from a start is unique",
 )
 proved.prove(

@@ -88,7 +88,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         0,
         sp.Rational(1, 100),
         "a token that the other class holds too",
-        "every $K$, $M$, $\\psi$, $\\beta$ and $\\theta$ with $\\xi_n > 0$; with one common token, always",
+        "every $K$, $M$, $\\psi$, $\\beta$ and $\\theta$ with $\\xi_n > 0$; one common token: all $f_{nl} \\in (0,1)$",
         "Theorem 1 (a), or (b) above, for $\\xi_n > 0$",
     ),
     (

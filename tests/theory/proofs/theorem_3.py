@@ -67,7 +67,7 @@ for what, procedure, claim, control, control_is, region, assumptions in (
         2,
         1,
         "$e^{B_n}$ above",
-        "every $K$, $M$ and $t$ at which $f_{nl_0}$ hasn't fallen",
+        "every $K$, $M$ and $t$ with $f_{nl_0} \\ge f_{nl_0}(0)$ on all of $[0, t]$",
         "(98)",
     ),
 ):
