@@ -5,7 +5,7 @@ from scansnap_core.ledger.certificates import Certificate, all_of
 from scansnap_core.ledger.checks import Chapter, CheckFailed, ControlPassed, Witness
 from scansnap_core.ledger.entries import VERDICT_MIME, VERDICTS, WITNESSES
 from scansnap_core.ledger.pages import Page, Paper
-from scansnap_core.ledger.proofs import FalseProved, NotProved, ProofWitness
+from scansnap_core.ledger.proofs import FalseProved, NotProved, NotRefuted, ProofWitness
 from scansnap_core.ledger.registry import page, read_pages, statements
 from scansnap_core.ledger.values import NoEvidence
 
@@ -22,6 +22,7 @@ __all__ = [
     "Finding",
     "NoEvidence",
     "NotProved",
+    "NotRefuted",
     "Page",
     "Paper",
     "Printed",

@@ -36,6 +36,10 @@ class FalseProved(AssertionError):
     """A control that is proved as well: the procedure proves what is false."""
 
 
+class NotRefuted(AssertionError):
+    """A control that isn't proved and isn't false either: undecided isn't refuted."""
+
+
 class ProofWitness:
     """The witness "proved" of a chapter; made by `Chapter.witness`."""
 
@@ -81,22 +85,37 @@ class ProofWitness:
             If the claim isn't proved; the message has the place at which the procedure stopped.
         FalseProved
             If the control is.
+        NotRefuted
+            If the control is undecided: the procedure found no counterexample.
         BadInput
-            If a text is empty, the procedure returns no certificate, or `what` was said before.
+            If a text is empty, claim and control are one, the procedure returns no certificate, or `what` was said
+            before.
         """
         texts = {"what": what, "control_is": control_is, "region": region, "assumptions": assumptions}
         for name, text in texts.items():
             if not text.strip():
                 raise BadInput(f"{name} = {text!r}", "a reader must learn what it is", "say it in a few words")
-        self._chapter._require_new(what)
+        if claim is control or (claim == control) is True:
+            raise BadInput(f"control = {control!r:.80}", "a control is another claim than the one proved", "spoil it")
+        self._chapter._require_new(what.strip())
         place = f"{self._chapter.page.name}, {PROVED}, {what!r}"
         found, refused = (_certificate(procedure(each), place) for each in (claim, control))
         if not found:
             raise NotProved(f"{place}: {found.how}; it stops at {found.gap}")
         if refused:
             raise FalseProved(f"{place}: the control ({control_is}) is proved as well: {refused.how}")
+        if not refused.false:
+            raise NotRefuted(f"{place}: the control ({control_is}) is undecided, not false: {refused.gap}")
         proof = Proof(
-            PROVED, what, found.kind, region, assumptions, found.how, f"stops at {refused.gap}", control_is, sampled
+            PROVED,
+            what.strip(),
+            found.kind,
+            region,
+            assumptions,
+            found.how,
+            f"stops at {refused.gap}",
+            control_is,
+            sampled,
         )
         self._chapter._enter(proof)
         _show(proof)

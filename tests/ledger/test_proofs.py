@@ -14,6 +14,7 @@ from scansnap_core.ledger import (
     Chapter,
     FalseProved,
     NotProved,
+    NotRefuted,
     Printed,
     Silent,
     all_of,
@@ -40,7 +41,8 @@ def chapter(outputs: list[dict[str, Any]]) -> Chapter:
 
 
 def below_two(number: float) -> Certificate:
-    return Certificate("interval", number < 2, "3 boxes", "" if number < 2 else f"x in [1.9, {number}]")
+    gap = "" if number < 2 else f"x in [1.9, {number}]"
+    return Certificate("interval", not gap, "3 boxes", gap, false=number >= 2.5)
 
 
 def prove(chapter: Chapter, claim: float = 1.5, control: float = 2.5, **texts: Any) -> None:
@@ -71,6 +73,16 @@ def test_a_control_that_is_proved_is_refused(chapter: Chapter) -> None:
         prove(chapter, control=1.9)
 
 
+def test_a_control_that_is_undecided_is_refused(chapter: Chapter) -> None:
+    with pytest.raises(NotRefuted, match=r"the control \(a larger number\) is undecided, not false: x in \[1.9, 2.2\]"):
+        prove(chapter, control=2.2)
+
+
+def test_a_control_is_another_claim(chapter: Chapter) -> None:
+    with pytest.raises(BadInput, match=r"control = 1\.5: a control is another claim"):
+        prove(chapter, 1.5, 1.5)
+
+
 @pytest.mark.parametrize("empty", ["region", "assumptions", "control_is"])
 def test_every_text_says_something(chapter: Chapter, empty: str) -> None:
     with pytest.raises(BadInput, match=f"{empty} = ''"):
@@ -93,6 +105,10 @@ def test_each_thing_is_proved_once(chapter: Chapter) -> None:
     prove(chapter)
     with pytest.raises(BadInput, match="checks each thing once"):
         prove(chapter)
+    with pytest.raises(BadInput, match="checks each thing once"):
+        chapter.witness("proved").prove(
+            "x is below 2 ", below_two, 1.5, control=2.5, control_is="a larger number", region="all $x > 0$"
+        )
 
 
 def test_the_verdict_stores_proofs_and_what_is_left(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
@@ -130,10 +146,11 @@ def test_steps_are_proved_together_or_name_the_first_gap() -> None:
     assert all_of(first=good, second=good).kind == "interval"
     whole = all_of(first=good, the_end=True)
     assert (whole.kind, whole.proved, whole.how) == ("steps", True, "first (3 boxes); the end")
-    undecided = all_of(first=good, second=bad, the_end=True)
-    assert (undecided.gap, undecided.false) == ("second: x in [1.9, 3]", False)
-    false = all_of(first=good, second=bad, third=False)
-    assert (false.gap, false.false) == ("third: it is false", True)
+    undecided = all_of(first=good, second=below_two(2.2), the_end=True)
+    assert (undecided.gap, undecided.false) == ("second: x in [1.9, 2.2]", False)
+    false = all_of(first=below_two(2.2), second=bad, third=False)
+    assert (false.gap, false.false) == ("second: x in [1.9, 3]", True)
+    assert all_of(first=good, third=False).gap == "third: it is false"
 
 
 @pytest.mark.parametrize("step", [sp.Symbol("u"), [False], float("nan"), len, (True, below_two(3)), 0, None])

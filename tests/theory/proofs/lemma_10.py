@@ -77,7 +77,7 @@ def missed_at_most(allowed, sizes):
                 polynomials += 1
                 if not part and bound < 1:
                     gap = f"N = {N}, ceil(Np) = {jump + 1}, deviation {k}: {part.gap}"
-                    return Certificate("algebra", False, "polynomials", gap)
+                    return Certificate("algebra", False, "polynomials", gap, false=part.false)
     return Certificate("algebra", True, f"{polynomials} polynomials")
 
 

@@ -72,7 +72,8 @@ def few_steps(constant, ends):
             missed = sum(weight for weight, last in zip(weights, until, strict=True) if last >= level)
             share = fmpq(missed, K**N * (2 if K == 2 else 1))  # of K, by the union over the classes
             if not (arb(level) <= arb(K).log() or arb(share) <= (-arb(level)).exp()):
-                return Certificate("interval", False, "exact chances", f"K = {K}, N = {N}, ln(K/delta) = {level}")
+                where = f"K = {K}, N = {N}, ln(K/delta) = {level}"
+                return Certificate("interval", False, "exact chances", where, false=arb(share) > (-arb(level)).exp())
     return Certificate("interval", True, f"exact chances, {sum(ends.values()) - len(ends)} pairs of K and N")
 
 
