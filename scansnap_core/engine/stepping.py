@@ -53,7 +53,7 @@ class Runs:
         self._targets = self._tensor(self.outputs.targets)
         self._multiplicity = self._tensor(self.outputs.multiplicity.copy())
         self._queries = self._tensor(compact.query_row[:, None] == np.arange(len(compact.queries)))
-        self._weight = self._tensor(1 / (settings.batch_size or classes.num_classes))
+        self._weight = self._tensor(1 / settings.batch_size if settings.batch_size else classes.frequencies)
         named = self.tokens, compact.queries, self.outputs.labels
         self._labels = [torch.tensor(each, device=self._device) for each in named]
         self.optimizer = optimizer_of(classes, settings, self.Y, self.Z, self.tokens, self.outputs, recorder)
