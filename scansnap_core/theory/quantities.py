@@ -225,8 +225,8 @@ def _motion(
         g = _g(F, Y.where(finite, 0.0), classes, run.multiplicity.values)
         xi, per_class = spectrum.xi(F, g), F * (g - F * (F * g).sum(axis=-1, keepdims=True))
     else:
-        speed = (gamma if "class" in gamma.dims else gamma.expand_dims("class")).broadcast_like(finite)
-        speed = speed.transpose(*lead, "class").values
+        clocked = gamma if "class" in gamma.dims else gamma.expand_dims("class")
+        speed = clocked.broadcast_like(finite).transpose(*lead, "class").values
         E = spectrum.E(F)
         beta = spectrum.beta(E, math.inf)
         xi, per_class = speed * (beta * E).sum(axis=-1), speed[..., None] * spectrum.force(F, beta)
