@@ -15,7 +15,9 @@ import scansnap_core as ss
 from scansnap_core import BadInput
 from scansnap_core.data.checksum import checksum
 from scansnap_core.data.class_files import load_classes
+from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.draws import Fresh
+from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.supports import SupportRun
 from scansnap_core.theory import dynamics
 from tests.engine.references import frequent_classes, overlapping_classes
@@ -150,6 +152,10 @@ def test_what_files_say_of_no_frequency(tmp_path: Path, frequency: str) -> None:
 
 
 FINITE: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 1, "batch_size": 2, "seq_len": 3, "rng": "replay"}
+EXPECTED: dict[str, Any] = FINITE | {
+    "batch_size": None, "seq_len": np.inf, "rng": "fresh", "seeds": [0], "optimizer": "sgd", "initial": "zero",
+    "record": None, "device": "cpu", "dtype": "float64",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -157,6 +163,7 @@ FINITE: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 1, "batch_size": 2,
     [
         lambda classes: ss.train(classes, **FINITE),
         lambda classes: SupportRun(classes, 1.0, 1.0),
+        lambda classes: SharedRuns(classes, Settings.checked(**EXPECTED)),
         lambda classes: dynamics.moments(classes, 1.0),
         lambda classes: ss.IdealisedFlow(classes, 1.0, 1.0, clock="printed"),
     ],
