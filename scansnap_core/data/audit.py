@@ -85,6 +85,9 @@ def audit(
 ) -> Audit:
     """Audit Assumption 1 (architecture, T, rates) and Assumption 2 (weak correlations, at Z = 0).
 
+    Classes that aren't equally frequent break a further assumption, which the audit then shows: Theorem 1, Lemma 12,
+    Theorem 5 and Corollary 1 are for classes sampled uniformly, P(n) = 1/K.
+
     Parameters
     ----------
     seq_len
@@ -128,6 +131,16 @@ def audit(
                 f"eta_Y >> eta_Z (at least {MUCH_GREATER:g} times)",
                 f"eta_Y/eta_Z = {ratio:.4g}",
                 ratio >= MUCH_GREATER,
+            )
+        )
+    if not classes.is_uniform:
+        low, high = classes.paces.min(), classes.paces.max()
+        conditions.append(
+            Condition(
+                "uniform classes",
+                f"P(n) = 1/K = {1 / K:.4g} (Theorems 1 and 5, Lemma 12, Corollary 1)",
+                f"{low / K:.4g} to {high / K:.4g}, {low:.3g} to {high:.3g} times 1/K",
+                False,
             )
         )
     conditions += [

@@ -14,6 +14,8 @@ from scansnap_core.rules import is_whole, shown
 
 SUM_TOLERANCE = 1e-6
 """How far a class's probabilities may sum from 1 before they are refused (decimal fractions in files are rounded)."""
+SAME_FREQUENCY = 1e-12
+"""How far frequencies may differ from 1/K, relatively, and still count as uniform (they were divided by a sum)."""
 MOST_PLACES = 10**8
 """Numbers that an array is asked to hold, at most: 0.8 GB."""
 MOST_TOKENS = 2**62
@@ -54,7 +56,7 @@ def check_generator(rng: Any) -> None:
         )
 
 
-def checked_numbers(name: str, values: Any, *, dims: int) -> NDArray[np.float64]:
+def checked_numbers(name: str, values: Any, *, dims: int, remedy: str = "") -> NDArray[np.float64]:
     """Positive finite numbers as an array of so many dimensions, or BadInput."""
     try:
         array = np.asarray(values, dtype=np.float64)
@@ -64,9 +66,28 @@ def checked_numbers(name: str, values: Any, *, dims: int) -> NDArray[np.float64]
         raise BadInput(
             value=f"{name} = {shown(values)}",
             rule="a positive finite number" if dims == 0 else "a list of positive finite numbers",
-            remedy="pass e.g. 1.0" if dims == 0 else "pass e.g. [1, 2, 3]",
+            remedy=remedy or ("pass e.g. 1.0" if dims == 0 else "pass e.g. [1, 2, 3]"),
         )
     return array
+
+
+def checked_frequencies(values: Any, num_classes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """P(n) as given, and with the sum 1; or BadInput. Uniform ones, given or by default (None), are exactly 1/K."""
+    uniform = fix(np.full(num_classes, 1 / num_classes))
+    if values is None:
+        return uniform, uniform
+    given = checked_numbers("frequencies", values, dims=1, remedy="pass e.g. [0.8, 0.2], or leave them out").copy()
+    with np.errstate(over="ignore"):
+        total = given.sum()
+    if given.size != num_classes or not abs(total - 1) <= SUM_TOLERANCE:
+        raise BadInput(
+            value=f"{given.size} frequencies that sum to {total:.9g}",
+            rule=f"P(n) is one probability for each of K = {num_classes} classes, and they sum to 1",
+            remedy="divide the classes' weights by their sum",
+        )
+    if np.allclose(given / total, uniform, rtol=SAME_FREQUENCY, atol=0):
+        return uniform, uniform
+    return fix(given), fix(given / total)
 
 
 def checked_probs(probs: ArrayLike | Any, class_names: Sequence[Any]) -> tuple[sparse.csr_array, sparse.csr_array]:

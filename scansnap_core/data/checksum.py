@@ -27,4 +27,5 @@ def checksum(classes: SequenceClasses) -> str:
     parts = (compact.tokens, compact.probs, classes.query_of, classes.next_of, [classes.vocab_size])
     numbers = b"".join(np.asarray(part, dtype=np.float64).tobytes() for part in parts)
     names = json.dumps([classes.token_names, classes.class_names]).encode() if classes.class_names else b""
-    return hashlib.sha256(numbers + names).hexdigest()
+    frequencies = b"" if classes.is_uniform else classes.frequencies.tobytes()
+    return hashlib.sha256(numbers + names + frequencies).hexdigest()

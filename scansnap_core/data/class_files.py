@@ -12,6 +12,8 @@
     classes:
       - {name: ship, query: the, probs: {and: 0.4, wave: 0.6}}                # the next token is the class's name
       - {name: sky, query: the, probs: {and: 0.4, cloud: 0.6}, next: plane}   # or given
+
+Where classes aren't equally frequent each has its P(n) too, such as ``frequency: 0.8``; they sum to 1.
 """
 
 from __future__ import annotations
@@ -37,8 +39,9 @@ def load_classes(path: str | Path) -> SequenceClasses:
 
     Keys: ``vocab_size`` (M) and ``classes``, a list with one entry a class: ``query`` (psi(n)), ``probs`` (a mapping
     from token to probability, or a list of M probabilities) and, optionally, ``next`` (the next token; default: the
-    position in the list) and ``name``. Where a query token is a name, all tokens are names; ``tokens`` may list them in
-    the order of their numbers, ``vocab_size`` may be left out, and a class's next token is its name unless given.
+    position in the list), ``name`` and ``frequency`` (P(n), of all classes or of none). Where a query token is a name,
+    all tokens are names; ``tokens`` may list them in the order of their numbers, ``vocab_size`` may be left out, and a
+    class's next token is its name unless given.
 
     Raises
     ------
@@ -56,7 +59,7 @@ def load_classes(path: str | Path) -> SequenceClasses:
                 value=f"classes = {shown(listed)}", rule="classes is a list with at least one entry", remedy=EXAMPLE
             )
         entries = [
-            _keys(entry, f"class {n}", required={"query", "probs"}, optional={"next", "name"})
+            _keys(entry, f"class {n}", required={"query", "probs"}, optional={"next", "name", "frequency"})
             for n, entry in enumerate(listed)
         ]
         by_name = "tokens" in keys or isinstance(entries[0]["query"], str)
@@ -82,7 +85,8 @@ def save_classes(classes: SequenceClasses, path: str | Path) -> None:
         query, following = labels(np.array([classes.query_of[n], classes.next_of[n]]), classes.token_names).tolist()
         name = {"name": classes.class_names[n]} if classes.class_names else {}
         probs = dict(zip(tokens, rows.data[at].tolist(), strict=True))
-        entries.append({**name, "query": query, "next": following, "probs": probs})
+        seen = {} if classes.is_uniform else {"frequency": float(classes.given_frequencies[n])}
+        entries.append({**name, **seen, "query": query, "next": following, "probs": probs})
     named = {"tokens": list(classes.token_names)} if classes.token_names else {}
     files.write(path, {"vocab_size": classes.vocab_size, **named, "classes": entries})
 
@@ -113,6 +117,7 @@ def _numbered(keys: dict[str, Any], entries: list[dict[str, Any]]) -> SequenceCl
         query_of,
         next_of,
         class_names=_names(entries),
+        frequencies=_frequencies(entries),
     )
 
 
@@ -132,7 +137,8 @@ def _named(keys: dict[str, Any], entries: list[dict[str, Any]]) -> SequenceClass
             next_of={name: entry.get("next", name) for name, entry in rows.items()},
             tokens=keys.get("tokens", ()),
             vocab_size=_vocab_size(keys["vocab_size"]) if "vocab_size" in keys else None,
-        )
+        ),
+        frequencies=_frequencies(entries),
     )
 
 
@@ -142,6 +148,19 @@ def _names(entries: list[dict[str, Any]]) -> tuple[str, ...]:
         missing = next(n for n, entry in enumerate(entries) if "name" not in entry)
         raise BadInput(value=f"class {missing}: no name", rule="all classes have names, or none", remedy="name it")
     return checked_names("name", names)
+
+
+def _frequencies(entries: list[dict[str, Any]]) -> list[float] | None:
+    if not any("frequency" in entry for entry in entries):
+        return None
+    for n, entry in enumerate(entries):
+        if not is_real(entry.get("frequency")):
+            raise BadInput(
+                value=f"class {n}: frequency = {shown(entry.get('frequency'))}",
+                rule="P(n) is a number, and all classes have theirs, or none",
+                remedy="write e.g. frequency: 0.5",
+            )
+    return [float(entry["frequency"]) for entry in entries]
 
 
 def _path(path: Any) -> Path:

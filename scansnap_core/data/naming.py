@@ -131,6 +131,13 @@ def named_classes(
     }
 
 
+def frequencies_by_class(frequencies: Any, classes: tuple[str, ...]) -> list[Any] | None:
+    """P(n) in the order of the classes, from a mapping by name; None where there's none."""
+    if frequencies is None:
+        return None
+    return _in_order("frequencies", frequencies, classes, "every class has a frequency, or none has")
+
+
 def _mapping(what: str, value: Any) -> dict[Any, Any]:
     if not isinstance(value, Mapping):
         raise BadInput(value=f"{what} = {shown(value)}", rule="a mapping by name", remedy='pass e.g. {"and": 1.0}')
@@ -139,8 +146,16 @@ def _mapping(what: str, value: Any) -> dict[Any, Any]:
 
 def _by_class(what: str, by_class: Any, classes: tuple[str, ...]) -> list[str]:
     """One name a class, in the order of the classes."""
-    tokens = _mapping(what, by_class)
-    for name in tokens:
+    tokens = _in_order(what, by_class, classes, "one token a class")
+    for name, token in zip(classes, tokens, strict=True):
+        checked_names(f"{what} of {name!r}", [token])
+    return tokens
+
+
+def _in_order(what: str, by_class: Any, classes: tuple[str, ...], rule: str) -> list[Any]:
+    """The values of a mapping by class name, in the order of the classes."""
+    values = _mapping(what, by_class)
+    for name in values:
         if name not in classes:
             raise BadInput(
                 value=f"{what} of {shown(name)}",
@@ -148,12 +163,9 @@ def _by_class(what: str, by_class: Any, classes: tuple[str, ...]) -> list[str]:
                 remedy="correct the name",
             )
     for name in classes:
-        if name not in tokens:
-            raise BadInput(
-                value=f"no {what} of {name!r}", rule="one token a class", remedy="name it, or one token for all classes"
-            )
-        checked_names(f"{what} of {name!r}", [tokens[name]])
-    return [tokens[name] for name in classes]
+        if name not in values:
+            raise BadInput(value=f"no {what} of {name!r}", rule=rule, remedy="give it, or one value for all classes")
+    return [values[name] for name in classes]
 
 
 def _probability(where: str, token: str, value: Any) -> float:

@@ -18,9 +18,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import check_generator, check_places, checked_probs, checked_size, checked_tokens, fix
+from scansnap_core.data.checks import (
+    check_generator,
+    check_places,
+    checked_frequencies,
+    checked_probs,
+    checked_size,
+    checked_tokens,
+    fix,
+)
 from scansnap_core.data.compact import Compact
-from scansnap_core.data.naming import check_naming, checked_names, labels, named_classes
+from scansnap_core.data.naming import check_naming, checked_names, frequencies_by_class, labels, named_classes
 from scansnap_core.data.outputs import Outputs
 from scansnap_core.rules import check_seq_len
 
@@ -48,12 +56,16 @@ class SequenceClasses:
         Names of the first tokens, at most M. All that a class holds, asks with or predicts are among them.
     class_names
         Names of the classes, K. Default: those of their next tokens, if tokens have names.
+    frequencies
+        P(n), shape (K,): how often a sample is of each class. Positive, with the sum 1. Default: uniform, 1/K, which
+        the paper assumes.
 
     Raises
     ------
     BadInput
         Probabilities that are negative, not finite, don't sum to 1 or have the wrong shape; an empty class; K > M;
-        psi or a next token out of range; two classes with one next token; names that don't differ or don't suffice.
+        psi or a next token out of range; two classes with one next token; names that don't differ or don't suffice;
+        frequencies that aren't K positive numbers with the sum 1.
 
     Examples
     --------
@@ -73,6 +85,7 @@ class SequenceClasses:
         *,
         token_names: Any = (),
         class_names: Any = (),
+        frequencies: ArrayLike | None = None,
     ) -> None:
         self.class_names: tuple[str, ...] = checked_names("class_names", class_names)
         # as given, and with each row divided by its sum
@@ -86,6 +99,8 @@ class SequenceClasses:
         check_naming(self.token_names, self.class_names, num_classes=K, vocab_size=M, last_token=int(used))
         if self.token_names and not self.class_names:
             self.class_names = tuple(self.token_names[token] for token in self.next_of)
+        # as given, and divided by their sum
+        self.given_frequencies, self.frequencies = checked_frequencies(frequencies, K)
 
     @classmethod
     def from_dicts(
@@ -95,6 +110,7 @@ class SequenceClasses:
         query_of: str | Mapping[str, str],
         next_of: Mapping[str, str] | None = None,
         vocab_size: int | None = None,
+        frequencies: Mapping[str, float] | None = None,
     ) -> SequenceClasses:
         """Classes by name, over tokens by name.
 
@@ -111,6 +127,8 @@ class SequenceClasses:
             The next token by class. A class that it leaves out has its own name as next token.
         vocab_size
             M, if there are tokens without a name. Default: the number of names.
+        frequencies
+            P(n) by class, of every class. Default: uniform.
 
         Raises
         ------
@@ -127,7 +145,8 @@ class SequenceClasses:
         >>> classes.coords["token"].tolist()
         ['and', 'wave', 'cloud']
         """
-        return cls(**named_classes(classes, query_of=query_of, next_of=next_of, vocab_size=vocab_size))
+        named = named_classes(classes, query_of=query_of, next_of=next_of, vocab_size=vocab_size)
+        return cls(**named, frequencies=frequencies_by_class(frequencies, named["class_names"]))
 
     @classmethod
     def load(cls, path: str | Path) -> SequenceClasses:
@@ -142,6 +161,18 @@ class SequenceClasses:
 
         class_files.save_classes(self, path)
 
+    def with_frequencies(self, frequencies: ArrayLike | None) -> SequenceClasses:
+        """The same classes, seen with other frequencies P(n): K positive numbers with the sum 1, or None for uniform.
+
+        Examples
+        --------
+        >>> import scansnap_core as ss
+        >>> ss.syn_small().with_frequencies([0.8, 0.2])
+        SequenceClasses(K=2, M=34, queries=2, frequencies=0.2..0.8)
+        """
+        names = {"token_names": self.token_names, "class_names": self.class_names}
+        return SequenceClasses(self.given_probs, self.query_of, self.next_of, **names, frequencies=frequencies)
+
     def plot(self) -> Figure:
         """P(l|n) as a picture, a row for each class and a column for each token that some class holds."""
         from scansnap_core.data.pictures import picture_of  # Matplotlib takes a second
@@ -150,6 +181,8 @@ class SequenceClasses:
 
     def __repr__(self) -> str:
         size = f"K={self.num_classes}, M={self.vocab_size}, queries={len(np.unique(self.query_of))}"
+        if not self.is_uniform:
+            size += f", frequencies={self.frequencies.min():.3g}..{self.frequencies.max():.3g}"
         if not self.class_names:
             return f"SequenceClasses({size})"
         names = self.class_names[:MOST_NAMES_SHOWN] + ("…",) * (self.num_classes > MOST_NAMES_SHOWN)
@@ -165,7 +198,28 @@ class SequenceClasses:
     def _key(self) -> tuple[Any, ...]:
         arrays = (self._probs.indptr, self._probs.indices, self.query_of, self.next_of)
         numbers = (self.vocab_size, self._probs.data.tobytes(), *(array.astype(np.int64).tobytes() for array in arrays))
-        return *numbers, self.token_names, self.class_names
+        return *numbers, self.token_names, self.class_names, self.frequencies.tobytes()
+
+    # -- frequencies -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def is_uniform(self) -> bool:
+        """Whether all classes are equally frequent, P(n) = 1/K."""
+        return bool(np.ptp(self.frequencies) == 0)
+
+    @cached_property
+    def paces(self) -> Floats:
+        """K P(n), shape (K,): how often each class is seen, over how often if all were seen alike; all 1 if uniform."""
+        return fix(np.ones(self.num_classes) if self.is_uniform else self.num_classes * self.frequencies)
+
+    def check_uniform(self, what: str) -> None:
+        """Raise :class:`~scansnap_core.BadInput` unless classes are equally frequent, as ``what`` needs."""
+        if not self.is_uniform:
+            raise BadInput(
+                value=f"{what} of classes with P(n) from {self.frequencies.min():.3g} to {self.frequencies.max():.3g}",
+                rule=f"it's defined for uniform classes, P(n) = 1/K = {1 / self.num_classes:.3g}",
+                remedy="pass classes.with_frequencies(None)",
+            )
 
     # -- tokens ------------------------------------------------------------------------------------------------
 
@@ -256,7 +310,7 @@ class SequenceClasses:
     # -- samples -----------------------------------------------------------------------------------------------
 
     def sample(self, batch_size: int, seq_len: float, rng: np.random.Generator) -> tuple[Ints, Floats]:
-        """Draw a batch: classes uniformly, then T - 1 contextual tokens i.i.d. from P(.|n).
+        """Draw a batch: classes by P(n), then T - 1 contextual tokens i.i.d. from P(.|n).
 
         Returns
         -------
@@ -273,12 +327,18 @@ class SequenceClasses:
         check_places("a batch", batch_size * len(self.tokens))
         check_seq_len(seq_len)
         check_generator(rng)
-        classes = rng.integers(self.num_classes, size=batch_size)
+        classes = self.draw(batch_size, rng)
         if math.isinf(seq_len):
             return classes, self.compact.probs[classes]
         num_context = int(seq_len) - 1
         counts = rng.multinomial(num_context, self.compact.drawn[1][classes])
         return classes, self.compact.spread(classes, counts / num_context)
+
+    def draw(self, size: int, rng: np.random.Generator) -> Ints:
+        """Classes i.i.d. from P(n), shape (size,)."""
+        if self.is_uniform:
+            return rng.integers(self.num_classes, size=size)
+        return rng.choice(self.num_classes, size, p=self.frequencies)
 
 
 def check_classes(classes: Any) -> None:

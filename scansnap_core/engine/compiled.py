@@ -43,6 +43,8 @@ class SharedRuns:
     """
 
     def __init__(self, classes: SequenceClasses, settings: Settings) -> None:
+        if settings.batch_size is None:
+            classes.check_uniform("a compiled expectation")
         prepare()
         self._classes, self._settings, self._dtype = classes, settings, np.dtype(settings.dtype)
         self._counter = _counter_of(classes, settings)

@@ -6,7 +6,7 @@ Philox-4x32-10 turns a counter of four words and a key of two into four random w
 
 All is done in integers, so :class:`Counter`, in PyTorch on any device, and :mod:`scansnap_core.engine.drawing`,
 compiled for a CPU, give the same counts. A token's probability is P(l|n) to within 2^-31, so that one of less may never
-be drawn; a class's is 1/K to within 2^-32. A sample takes time in proportion to T.
+be drawn; a class's is P(n) to within 2^-32. A sample takes time in proportion to T.
 """
 
 from __future__ import annotations
@@ -78,6 +78,13 @@ def cuts_of(compact: Compact) -> tuple[Ints, Ints]:
     return places, cuts
 
 
+def class_cuts_of(classes: SequenceClasses) -> Ints:
+    """The K - 1 words from which on a random word means the next class, ascending: of 1/K and of any other P(n)."""
+    if classes.is_uniform:  # the word times K, over 2^32
+        return -(-np.arange(1, classes.num_classes) * (WORD + 1) // classes.num_classes)
+    return np.rint(classes.frequencies.cumsum()[:-1] * (WORD + 1)).astype(np.int64)
+
+
 class Counter:
     """Samples by counter, in PyTorch: of step after step, drawn on the device where they're used.
 
@@ -108,7 +115,7 @@ class Counter:
             return torch.tensor(array, device=device)
 
         self._fresh = Fresh(classes, seeds, batch_size=0, seq_len=math.inf)
-        self._seeds, self._num_classes, self._seq_len = len(seeds), classes.num_classes, seq_len
+        self._seeds, self._seq_len, self._class_cuts = len(seeds), seq_len, placed(class_cuts_of(classes))
         self._keys = placed([key_of(seed) for seed in seeds]).reshape(-1, 1, 2).unbind(-1)
         self._samples = torch.arange(batch_size, device=device)
         self._probs = placed(classes.compact.probs)
@@ -152,7 +159,8 @@ class Counter:
         num_steps = max(1, AHEAD // (4 * len(blocks) * self._seeds * len(self._samples)))
         steps = (self._next + torch.arange(num_steps, device=blocks.device))[:, None, None]
         self._next.add_(num_steps)
-        classes = philox(0, self._samples, steps, CLASS, *self._keys)[0] * self._num_classes >> 32
+        chosen = philox(0, self._samples, steps, CLASS, *self._keys)[0]
+        classes = torch.searchsorted(self._class_cuts, chosen, right=True)
         if math.isinf(self._seq_len):
             return classes, self._probs[classes]
         sample, step, k0, k1 = (each.unsqueeze(-1) for each in (self._samples, steps, *self._keys))

@@ -12,7 +12,7 @@ import numpy as np
 
 from scansnap_core.data.sequences import Ints, SequenceClasses
 from scansnap_core.engine import counter
-from scansnap_core.engine.counter import CLASS, TOKENS, WORD, cuts_of, key_of
+from scansnap_core.engine.counter import CLASS, TOKENS, WORD, class_cuts_of, cuts_of, key_of
 from scansnap_core.engine.draws import Replay
 from scansnap_core.extras import COVERAGE, needs, without
 
@@ -35,6 +35,7 @@ class CompiledCounter:
         self._classes, self._seed, self.batch_size, self._seq_len = classes, seed, batch_size, seq_len
         cuts = cuts_of(classes.compact)[1]
         self._num_cuts, self._cuts = (cuts <= WORD).sum(axis=1), cuts.astype(np.uint32)
+        self._class_cuts = class_cuts_of(classes)
 
     def steps(self, first: int, q: np.ndarray) -> Ints:
         """Fill q (steps, B, S') with the token frequencies of the steps from the first on, and return the classes.
@@ -45,7 +46,7 @@ class CompiledCounter:
         finite = math.isfinite(self._seq_len)
         num_context = int(self._seq_len) - 1 if finite else 0
         key = key_of(self._seed)
-        _draw(*key, first, num_context, self._classes.num_classes, self._cuts, self._num_cuts, drawn, counts)
+        _draw(*key, first, num_context, self._class_cuts, self._cuts, self._num_cuts, drawn, counts)
         if finite:
             np.divide(counts, num_context, out=q, casting="same_kind")
         else:
@@ -95,19 +96,19 @@ class CompiledReplay:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _draw(
-    k0: Any, k1: Any, first: Any, num_context: Any, num_classes: Any, cuts: Any, num_cuts: Any, drawn: Any, counts: Any
+    k0: Any, k1: Any, first: Any, num_context: Any, class_cuts: Any, cuts: Any, num_cuts: Any, drawn: Any, counts: Any
 ) -> None:  # pragma: no cover
     """The classes, ascending in each step, and the token counts of as many steps and samples as there's room for."""
     words = np.zeros((num_context + 3) // 4 * 4, np.uint32)
-    of_sample, place = np.empty(drawn.shape[1], np.int64), np.empty(num_classes + 1, np.int64)
+    of_sample, place = np.empty(drawn.shape[1], np.int64), np.empty(len(num_cuts) + 1, np.int64)
     for row in range(drawn.shape[0]):
         step = first + row
         place[:] = 0
         for b in range(of_sample.size):
-            n = _philox(0, b, step, CLASS, k0, k1)[0] * num_classes >> 32
+            n = np.searchsorted(class_cuts, _philox(0, b, step, CLASS, k0, k1)[0], side="right")
             of_sample[b] = n
             place[n + 1] += 1
-        for n in range(num_classes):
+        for n in range(len(num_cuts)):
             place[n + 1] += place[n]
         for b in range(of_sample.size):
             n = of_sample[b]

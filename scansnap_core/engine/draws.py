@@ -48,7 +48,7 @@ class Draws(Protocol):
 
 
 class Fresh:
-    """NumPy's generators, one a seed: classes uniformly, then multinomial token counts."""
+    """NumPy's generators, one a seed: classes by P(n), then multinomial token counts."""
 
     def __init__(
         self, classes: SequenceClasses, seeds: Sequence[int | list[int]], batch_size: int, seq_len: float
@@ -95,7 +95,7 @@ class Fresh:
         return drawn, counts
 
     def _drawn(self, rng: np.random.Generator) -> Ints:
-        return rng.integers(self._classes.num_classes, size=self._batch_size)
+        return self._classes.draw(self._batch_size, rng)
 
     def state(self) -> list[str]:
         """The states of NumPy's bit generators, as JSON."""
@@ -108,7 +108,7 @@ class Fresh:
 
 
 class Expectation:
-    """Every class once with its exact frequencies: the gradient of the expected objective at T = infinity."""
+    """Every class once with its exact token frequencies, to be weighed by P(n): what's expected at T = infinity."""
 
     def __init__(self, classes: SequenceClasses, seeds: list[int]) -> None:
         self._fresh = Fresh(classes, seeds, batch_size=0, seq_len=math.inf)

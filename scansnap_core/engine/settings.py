@@ -175,6 +175,8 @@ class Settings:
     def check_fits(self, classes: SequenceClasses) -> None:
         """Initial values must be those of the classes, windows must divide M, and all must fit into memory."""
         check_windows(self.model, classes.vocab_size)
+        if self.rng == "replay":
+            classes.check_uniform("rng = 'replay', the authors' order of random numbers,")
         M, outputs = classes.vocab_size, len(classes.outputs) if self.begins == "zero" else classes.vocab_size
         if isinstance(self.initial, xr.Dataset):
             check_continues(self.initial, classes, self.attributes(classes), self.seeds, self.rates)

@@ -49,11 +49,11 @@ class Runs:
         Y, Z, self.outputs = initial_values(classes, settings, self.source, self.tokens)
         per_run = (len(settings.seeds), len(settings.rates), -1, -1)
         self.Y, self.Z = (self._tensor(values).expand(per_run).clone() for values in (Y, Z))
-        # copies, because the outputs' own arrays are read-only, which torch doesn't know
+        # copies, because the outputs' and classes' own arrays are read-only, which torch doesn't know
         self._targets = self._tensor(self.outputs.targets)
         self._multiplicity = self._tensor(self.outputs.multiplicity.copy())
         self._queries = self._tensor(compact.query_row[:, None] == np.arange(len(compact.queries)))
-        self._weight = self._tensor(1 / (settings.batch_size or classes.num_classes))
+        self._weight = self._tensor(1 / settings.batch_size if settings.batch_size else classes.frequencies.copy())
         named = self.tokens, compact.queries, self.outputs.labels
         self._labels = [torch.tensor(each, device=self._device) for each in named]
         self.optimizer = optimizer_of(classes, settings, self.Y, self.Z, self.tokens, self.outputs, recorder)

@@ -77,12 +77,14 @@ class SupportRun:
     Raises
     ------
     BadInput
-        A rate that is not positive and finite; a system whose Y can't be held in memory.
+        A rate that is not positive and finite; a system whose Y can't be held in memory, or whose classes aren't
+        equally frequent (``train`` takes these).
     """
 
     def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float) -> None:
         check_rate("lr_y", lr_y)
         check_rate("lr_z", lr_z)
+        classes.check_uniform("a run on supports")
         probs, K, L = classes.sparse_probs, classes.num_classes, len(classes.tokens)
         outputs = classes.outputs
         width = -(-len(outputs) // LANES) * LANES

@@ -59,7 +59,8 @@ def train(
         eta_Y and eta_Z: numbers, or lists that are paired into the dimension ``rate``.
     steps
         Updates to make. **Clock**: one step is one update with a batch of ``batch_size``; per step a class is seen
-        with probability P(n) = 1/K in each sample. The paper's t (batch size 1) is this clock for ``batch_size=1``.
+        with probability P(n) in each sample (``classes.frequencies``, 1/K unless given). The paper's t (batch size 1)
+        is this clock for ``batch_size=1``.
     seeds
         One run a seed for every rate pair; runs with one seed share data and initial values.
     batch_size

@@ -123,7 +123,7 @@ def plain_inputs(batch: Batch, Z: Tensor) -> Tensor:
 
 
 def at_infinite_length(classes: SequenceClasses, tokens: Ints) -> Batch:
-    """Every class once with its exact frequencies q = P(.|n) and the weight 1/K: the expectation at T = infinity.
+    """Every class once with its exact frequencies q = P(.|n) and the weight P(n): the expectation at T = infinity.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def at_infinite_length(classes: SequenceClasses, tokens: Ints) -> Batch:
         q=torch.from_numpy(q),
         query=torch.eye(len(compact.queries), dtype=torch.float64)[torch.tensor(compact.query_row)],
         target=torch.from_numpy(outputs.targets),
-        weight=torch.full((K,), 1 / K, dtype=torch.float64),
+        weight=torch.tensor(classes.frequencies),
         multiplicity=torch.tensor(outputs.multiplicity),
         tokens=torch.tensor(tokens),
         queries=torch.tensor(compact.queries),

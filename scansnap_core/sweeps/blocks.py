@@ -74,6 +74,7 @@ class Block:
         given = self.arguments
         known = all(measure.is_known for measure in self.measures)
         compiled = given["device"] == "cpu" and given["model"] == PLAIN and given["optimizer"] in ("sgd", "momentum")
+        compiled &= self.classes.is_uniform or given["batch_size"] is not None  # its samples weigh alike
         if self.in_time or not known or not compiled:
             return None
         return SharedRuns(self.classes, Settings.checked(**given, seeds=[self.seed]))

@@ -1,6 +1,6 @@
 """How far learning has come: h and h* of one class seen again and again, the omegas of Lemma 8, and t_0' and t_0.
 
-Time counts steps of batch size 1 that show the class; with K classes seen in turn, t such steps are t/K for each.
+Time counts steps of batch size 1 that show the class: of t steps, t P(n) in the mean show class n, t/K if P(n) = 1/K.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
     Parameters
     ----------
     t
-        Time >= 0 in steps of batch size 1 that show the class; with K classes seen in turn pass t/K.
+        Time >= 0 in steps of batch size 1 that show the class; for K classes seen alike pass t/K.
     vocab_size, lr_y
         M >= 2 and eta_Y > 0.
 

@@ -28,11 +28,12 @@ def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
     Parameters
     ----------
     classes
-        M must be 4 or more (see :func:`scansnap_core.theory.clocks.omega`).
+        Uniform ones; M must be 4 or more (see :func:`scansnap_core.theory.clocks.omega`).
     lr_y
         eta_Y.
     """
     check_classes(classes)
+    classes.check_uniform("t_0' and t_0")
     t_0_prime, t_0 = clocks.transition(classes.num_classes, classes.vocab_size, lr_y)
     return [round(time) for time in (t_0_prime / 2, t_0_prime, t_0, 4 * t_0, 40 * t_0)]
 

@@ -1,4 +1,4 @@
-"""The model at T = infinity in NumPy: every class once, with q = P(.|n) and the weight P(n) = 1/K.
+"""The model at T = infinity in NumPy: every class once, with q = P(.|n) and the weight P(n).
 
 What right-hand sides ask for, tens of thousands of times. It is what :mod:`scansnap_core.engine.model` says of such a
 batch, in a third of the time: with a dozen tokens a call takes longer than its arithmetic, and NumPy's calls are the
@@ -45,7 +45,8 @@ class Expectation:
         self._asks = (np.arange(len(compact.queries))[:, None] == compact.query_row).astype(np.float64)
         self._target, self._other = outputs.targets, 1 - outputs.targets
         self._log_multiplicity = np.log(outputs.multiplicity)
-        self._weight, self._per_output = 1 / classes.num_classes, 1 / (classes.num_classes * outputs.multiplicity)
+        self._weight, self._paces = 1 / classes.num_classes, classes.paces[:, None]
+        self._per_output = self._paces / (classes.num_classes * outputs.multiplicity)
 
     def f(self, Z: Floats) -> Floats:
         """f_n = LN(X^T b), what the paper's decoder reads, as rows (..., K, L), of Z (..., Q, L)."""
@@ -70,7 +71,7 @@ class Expectation:
         """dJ/dZ, shape (..., Q, L), where the decoder reads f: diag(c) P^⊥_f g / ‖c‖_2 = f∘(g - f f^T g) (Eqn 4)."""
         f, g = found.u, found.g
         per_class = f * (g - f * (f * g).sum(axis=-1, keepdims=True))
-        return self._weight * self.per_query(per_class)
+        return self._weight * self.per_query(self._paces * per_class)
 
     def per_query(self, per_class: Floats) -> Floats:
         """The sum over each query's classes, shape (..., Q, L), of what each class says, (..., K, L)."""

@@ -38,7 +38,8 @@ class Flow(ABC):
         The names of the arrays that the state packs, in their order: Z and B, before them Y where the flow has it; and
         what it remembers of each, such as ``velocity_Y``.
     class_weight
-        What a class weighs in a unit of time: P(n) = 1/K by steps of batch size 1, 1 by Eqn 10 as printed.
+        What a class weighs in a unit of time, in the mean over classes: 1/K by steps of batch size 1, 1 by Eqn 10 as
+        printed. Class n weighs ``classes.paces[n]`` = K P(n) times as much.
     model
         "plain", the paper's; a variant's name, as in :func:`scansnap_core.engine.training.train`; or a
         :class:`~scansnap_core.engine.variants.Variant`.

@@ -1,7 +1,8 @@
 """The three continuous dynamics as right-hand sides: the true gradient flow, update (26) and the idealised Eqn 10.
 
-Clock: time is continuous and counts steps of batch size 1. Every flow weighs class n by P(n) = 1/K, the expected
-change in such a step. Eqn 10 as printed sums over classes without that weight: ``IdealisedFlow(..., clock="printed")``.
+Clock: time is continuous and counts steps of batch size 1. Every flow weighs class n by P(n), the expected
+change in such a step. The paper's is 1/K; Eqn 10 as printed sums over classes without it:
+``IdealisedFlow(..., clock="printed")``.
 """
 
 from __future__ import annotations
@@ -70,8 +71,9 @@ class TrueFlow(Flow):
         """The forward pass at a state, and d(state)/dt."""
         u, pull = self._read(Z)
         found = self._expectation.forward(u, Y)
-        dZ = self._expectation.of_Z(found) if pull is None else pull(self.class_weight * found.g)
-        xi = spectrum.xi(found.u, found.g)
+        paces = self.classes.paces
+        dZ = self._expectation.of_Z(found) if pull is None else pull(self.class_weight * paces[:, None] * found.g)
+        xi = paces * spectrum.xi(found.u, found.g)
         parts = (self.lr_y * self._expectation.of_Y(found), self.lr_z * dZ, self.lr_z * self.class_weight * xi)
         return found, np.concatenate([part.ravel() for part in parts])
 
@@ -109,6 +111,8 @@ class ModifiedFlow(TrueFlow):
 class IdealisedFlow(Flow):
     """Eqn 10 as the proofs use it: z' = eta_Z gamma(t) Phi(z), beta_nn' = E'_n'n, gamma(t) at h(t/K).
 
+    Where classes aren't equally frequent, each is weighed by P(n) and has its own gamma(t), at h(t P(n)).
+
     It is quasi-static: a function of the present z, as if Y had been built from the present f_n alone. Y does so where
     attention rests; elsewhere it adds up past f_n, under update (26) (:class:`ModifiedFlow`) as under the gradient.
     Theorem 1's small terms (sigma, delta, theta) are zero here, and E' follows the current z. The state packs Z (Q, L)
@@ -119,8 +123,9 @@ class IdealisedFlow(Flow):
     classes, lr_y, lr_z, model
         As in :class:`Flow`. With a variant F holds what its decoder reads, and E' is that of these.
     clock
-        "steps": time counts steps of batch size 1, and a class weighs P(n) = 1/K. "printed": Eqn 10 as printed, which
-        sums over classes without that weight, as if each were seen at every step; attention moves K times as fast.
+        "steps": time counts steps of batch size 1, and a class weighs P(n). "printed": Eqn 10 as printed, for uniform
+        classes, which sums over them without that weight, as if each were seen at every step; attention moves K times
+        as fast.
 
     Examples
     --------
@@ -142,21 +147,23 @@ class IdealisedFlow(Flow):
     ) -> None:
         check_classes(classes)
         check_choice("clock", clock, ("steps", "printed"))
+        if clock == "printed":
+            classes.check_uniform("Eqn 10 as printed")
         weight = 1 / classes.num_classes if clock == "steps" else 1.0
         super().__init__(classes, lr_y, lr_z, ("Z", "B"), class_weight=weight, model=model)
         _check_unit_length(self)
 
     def gamma(self, t: ArrayLike) -> Floats:
-        """gamma(t) at h(t/K) (Eqn 85)."""
-        M = self.classes.vocab_size
-        return np.asarray(
-            _gamma(clocks.height(np.asarray(t, dtype=np.float64) / self.classes.num_classes, M, self.lr_y), M)
-        )
+        """gamma(t) at h(t/K) (Eqn 85), of t's shape; of classes that aren't uniform at h(t P(n)), shape (..., K)."""
+        M, seen = self.classes.vocab_size, np.asarray(t, dtype=np.float64) / self.classes.num_classes
+        if not self.classes.is_uniform:
+            seen = seen[..., None] * self.classes.paces
+        return np.asarray(_gamma(clocks.height(seen, M, self.lr_y), M))
 
-    def phi(self, Z: Floats) -> tuple[Floats, Floats]:
+    def phi(self, Z: Floats, speed: Floats | float = 1.0) -> tuple[Floats, Floats]:
         """Phi(z), shape (Q, L), and sum_{n'≠n} beta_nn' f_n^T f_n', shape (K,): directions without the speed.
 
-        On any clock they stand without the weight P(n).
+        On any clock they stand without the weight P(n). Phi sums what classes say times ``speed``, of shape (K, 1).
         """
         F, back = self._read(Z)
         E = spectrum.E(F)
@@ -164,14 +171,18 @@ class IdealisedFlow(Flow):
         np.fill_diagonal(beta, 0.0)
         pull = (beta * E).sum(axis=1)
         if back is not None:
-            return back(-beta @ F), pull
-        return self._expectation.per_query(F * (pull[:, None] * F - beta @ F)), pull
+            return back(-speed * (beta @ F)), pull
+        return self._expectation.per_query(speed * F * (pull[:, None] * F - beta @ F)), pull
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
-        phi, pull = self.phi(self.unpack(state)[0])
-        speed = self.lr_z * self.class_weight * self.gamma(t)
-        return np.concatenate([(speed * phi).ravel(), speed * pull])
+        Z, scale, gamma = self.unpack(state)[0], self.lr_z * self.class_weight, self.gamma(t)
+        if self.classes.is_uniform:
+            phi, pull = self.phi(Z)
+            return np.concatenate([(scale * gamma * phi).ravel(), scale * gamma * pull])
+        speed = scale * self.classes.paces * gamma
+        phi, pull = self.phi(Z, speed[:, None])
+        return np.concatenate([phi.ravel(), speed * pull])
 
 
 def _check_unit_length(flow: Flow) -> None:

@@ -28,7 +28,7 @@ _GRADIENT = "projection of the gradient g on f (Theorem 1), at T = infinity"
 _IDEALISED = "gamma times the pull of E' (Eqn 10), as the run has no Y"
 
 _ABOUT = {
-    "h": ("size of the decoder's weights, read at t/K", "logits", "Eqn 45"),
+    "h": ("size of the decoder's weights, read at t P(n)", "logits", "Eqn 45"),
     "gamma": ("speed control coefficient", "per step", "Eqn 85"),
     "Gamma": ("eta_Z times the integral of gamma, weighed as the clock weighs a class", "1", "Eqn 125-128"),
     "xi": ("growth rate of distinct tokens", "per step", "Theorem 1(a)"),
@@ -82,7 +82,8 @@ def theory_of(
     Parameters
     ----------
     classes
-        The sequence classes, those of the run.
+        The sequence classes, those of the run. If they aren't uniform, h, gamma and Gamma differ between classes
+        and get the dimension ``class``, and all that is Theorem 4's is NaN.
     run
         What :func:`scansnap_core.engine.training.train` or :func:`scansnap_core.theory.solving.solve` returned, with
         its start (``recorded`` 0); random starts and any further dimensions are welcome. A batch of any size moves, in
@@ -136,13 +137,17 @@ def theory_of(
         )
     run = _checked(run, classes)
     K, M = classes.num_classes, classes.vocab_size
+    period: Any = K  # the steps between two that show a class
+    paces: Any = 1.0
+    if not classes.is_uniform:
+        period, paces = (xr.DataArray(each, dims="class") for each in (1 / classes.frequencies, classes.paces))
     rate_y, rate_z = (xr.DataArray(run.coords.get(name, run.attrs.get(name))) for name in ("lr_y", "lr_z"))
-    weight = run.attrs.get("class_weight", 1 / K)
+    weight = run.attrs.get("class_weight", 1 / K) * paces
     steps = run.recorded.drop_vars("recorded") * run.attrs.get("steps_per_unit", 1.0)
 
-    h = xr.apply_ufunc(lambda t, rate: clocks.h(t / K, M, rate), steps, rate_y)
+    h = xr.apply_ufunc(lambda t, rate: clocks.h(t, M, rate), steps / period, rate_y)
     gamma = xr.apply_ufunc(_gamma, h, M)
-    Gamma = weight * xr.apply_ufunc(_Gamma, h, M, K, rate_y, rate_z)
+    Gamma = weight * xr.apply_ufunc(_Gamma, h, M, period, rate_y, rate_z)
     f, xi, force = _motion(run, classes, gamma)
     found = {"h": h, "gamma": gamma, "Gamma": Gamma, "xi": xi}
     if "B" in run:
@@ -220,13 +225,14 @@ def _motion(
         g = _g(F, Y.where(finite, 0.0), classes, run.multiplicity.values)
         xi, per_class = spectrum.xi(F, g), F * (g - F * (F * g).sum(axis=-1, keepdims=True))
     else:
-        speed = gamma.broadcast_like(finite).transpose(*lead).values[..., None]
+        clocked = gamma if "class" in gamma.dims else gamma.expand_dims("class")
+        speed = clocked.broadcast_like(finite).transpose(*lead, "class").values
         E = spectrum.E(F)
         beta = spectrum.beta(E, math.inf)
         xi, per_class = speed * (beta * E).sum(axis=-1), speed[..., None] * spectrum.force(F, beta)
     force = np.zeros((*F.shape[:-2], len(compact.queries), F.shape[-1]))
     for n, row in enumerate(compact.query_row):
-        force[..., row, :] += per_class[..., n, :]
+        force[..., row, :] += classes.paces[n] * per_class[..., n, :]
 
     def labelled(values: Floats, *dims: str) -> xr.DataArray:
         return xr.DataArray(values, dims=(*lead, *dims)).where(finite.drop_vars(list(finite.coords)))
@@ -284,11 +290,11 @@ def _theorem_4(
     rho = F.isel({"class": 0, "token": 0}).copy(data=overlaps.mean(axis=-1) if K > 1 else np.nan * F[..., 0, 0])
     equal = np.ptp(overlaps, axis=-1) <= EQUAL_OVERLAPS * overlaps.max(axis=-1) if K > 1 else False
     one_of_each = len(classes.compact.queries) == len(classes.common_tokens) == 1
-    rho = rho.where(np.logical_and(one_of_each, equal) & (rho > 0))
+    rho = rho.where(np.logical_and(one_of_each and classes.is_uniform, equal) & (rho > 0))
     C_0 = 1 / (K * rho**2)
     found: dict[str, Any] = {"rho": rho}
-    found["t_0_prime"] = xr.apply_ufunc(_t_0_prime, K, M, rate_y)
-    found["t_0"] = xr.apply_ufunc(_t_0, K, M, rate_y, omega_1)
+    found["t_0_prime"] = xr.apply_ufunc(_t_0_prime, K, M, rate_y).where(classes.is_uniform)
+    found["t_0"] = xr.apply_ufunc(_t_0, K, M, rate_y, omega_1).where(classes.is_uniform)
     found["xi_printed"] = xr.apply_ufunc(_xi_printed, gamma, Gamma, C_0)
     found["xi_shared"] = xr.apply_ufunc(_xi_shared, gamma, Gamma, K, rho)
     found["B_printed"] = xr.apply_ufunc(_B_printed, Gamma, C_0)

@@ -57,4 +57,5 @@ def class_systems(draw: st.DrawFn) -> SequenceClasses:
     probs[:, 0] += probs.sum(axis=1) < 1e-3
     arrays = (probs / probs.sum(axis=1, keepdims=True), rng.integers(M, size=K), rng.permutation(M)[:K])
     tokens = [f"{i}e-1" if i % 2 else f"tōken {i}" for i in range(M)]
-    return SequenceClasses(*arrays, token_names=tokens if draw(st.booleans()) else ())
+    names, seen = tokens if draw(st.booleans()) else (), draw(st.booleans())
+    return SequenceClasses(*arrays, token_names=names, frequencies=rng.dirichlet(np.full(K, 2.0)) if seen else None)

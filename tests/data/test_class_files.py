@@ -57,7 +57,7 @@ BAD = [
     ("{vocab_size: 3, classes: [7]}", "class 0: 7: a mapping of keys to values"),
     ("{vocab_size: 3, classes: [{probs: {0: 1}}]}", "class 0: no key 'query': query is required"),
     ("{vocab_size: 3, classes: [{query: 0}]}", "class 0: no key 'probs': probs is required"),
-    ("{vocab_size: 3, classes: [{query: 0, prob: {0: 1}}]}", "class 0: key 'prob': the known keys are name, next,"),
+    ("{vocab_size: 3, classes: [{query: 0, prob: {0: 1}}]}", "class 0: key 'prob': the known keys are frequency,"),
     ("{vocab_size: 3, classes: [{query: [1], probs: {0: 1}}]}", "class 0: query = [1]: a token is an integer; write"),
     ("{vocab_size: 3, classes: [{query: 1, probs: {0: 1}, next: 1.5}]}", "class 0: next = 1.5: a token is an integer"),
     ("{vocab_size: 3, classes: [{query: 3, probs: {0: 1}}]}", "query_of holds 3: tokens are numbered 0..2 (M = 3)"),

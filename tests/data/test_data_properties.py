@@ -46,6 +46,8 @@ def kept(classes: SequenceClasses) -> None:
     assert ((classes.query_of >= 0) & (classes.query_of < M)).all()
     assert (compact.queries[compact.query_row] == classes.query_of).all()
     assert classes.outputs.multiplicity.sum() == pytest.approx(M, rel=1e-12, abs=0)
+    assert classes.frequencies.sum() == pytest.approx(1, rel=0, abs=1e-12)
+    assert (classes.frequencies > 0).all()
     assert np.isfinite(classes.E).all()
     assert (np.diff(np.abs(classes.eigenvalues)) <= 0).all()
     held = np.concatenate([classes.support(n) for n in range(K)])
@@ -139,6 +141,15 @@ def test_data_sets(num_classes: Any, vocab_size: Any, rho: Any, weights: Any) ->
     for each in made:
         if each is not None:
             kept(each)
+
+
+@FEW
+@given(class_systems(), WRONG | st.lists(st.floats() | WRONG, max_size=3))
+def test_frequencies(classes: SequenceClasses, frequencies: Any) -> None:
+    made = result_or_refusal(classes.with_frequencies, frequencies)
+    if made is not None:
+        kept(made)
+    assert classes.with_frequencies(classes.given_frequencies) == classes
 
 
 @FEW

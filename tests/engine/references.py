@@ -43,6 +43,11 @@ def overlapping_classes() -> SequenceClasses:
     return SequenceClasses(probs, query_of=[6, 7, 6], next_of=[8, 2, 5])
 
 
+def frequent_classes() -> SequenceClasses:
+    """The same, and one of them in half of all samples."""
+    return overlapping_classes().with_frequencies([0.2, 0.5, 0.3])
+
+
 def scattered_classes() -> SequenceClasses:
     """Four classes over tokens that are no prefix of the vocabulary; three query tokens, out of order."""
     probs = np.zeros((4, 14))
@@ -83,5 +88,5 @@ def expected_loss(classes: SequenceClasses, Y: torch.Tensor, Z: torch.Tensor) ->
         f = torch.zeros(len(Y), dtype=Y.dtype)
         f[support] = weights / torch.sqrt((weights**2).sum())
         logits = Y.T @ f
-        total = total - (logits[classes.next_of[n]] - torch.log(torch.exp(logits).sum())) / classes.num_classes
+        total = total - classes.frequencies[n] * (logits[classes.next_of[n]] - torch.log(torch.exp(logits).sum()))
     return total

@@ -16,7 +16,7 @@ from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.draws import Fresh, Replay
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.training import train
-from tests.engine.references import overlapping_classes
+from tests.engine.references import frequent_classes, overlapping_classes
 
 BOUND = {"float64": 1e-10, "float32": 1e-5}
 OPTIONS: dict[str, Any] = {
@@ -47,6 +47,8 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
         (syn_small(), {"rng": "replay", "batch_size": 7}),
         (syn_medium(3), {"rng": "counter"}),
         (overlapping_classes(), {"rng": "counter", "seq_len": np.inf}),
+        (frequent_classes(), {}),
+        (frequent_classes(), {"rng": "counter"}),
         (with_overlap(3, 40, 0.1), {"rng": "counter", "seq_len": np.inf, "batch_size": None}),
         (overlapping_classes(), {"seq_len": 2}),  # supports of several sizes, one contextual token
         (with_overlap(3, 40, 0.1), {"seq_len": np.inf, "batch_size": None}),

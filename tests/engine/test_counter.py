@@ -14,10 +14,10 @@ from scipy import stats
 from scansnap_core.data.datasets import syn_medium
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import counter
-from scansnap_core.engine.counter import TOKENS, WORD, Counter, cuts_of, key_of, philox
+from scansnap_core.engine.counter import TOKENS, WORD, Counter, class_cuts_of, cuts_of, key_of, philox
 from scansnap_core.engine.drawing import CompiledCounter
 from scansnap_core.engine.draws import Fresh
-from tests.engine.references import DEVICES, overlapping_classes, scattered_classes
+from tests.engine.references import DEVICES, frequent_classes, overlapping_classes, scattered_classes
 
 SEED, SEEDS = 2**40 + 5, [3, 2**40 + 5]
 
@@ -49,7 +49,7 @@ def batches(classes: SequenceClasses, length: float, size: int, steps: int, **mo
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("length", [2, 4, 5, 6, 128, np.inf])
-@pytest.mark.parametrize("classes", [overlapping_classes(), scattered_classes(), syn_medium(3)], ids=str)
+@pytest.mark.parametrize("classes", [frequent_classes(), scattered_classes(), syn_medium(3)], ids=str)
 def test_both_programs_draw_the_same_counts(classes: SequenceClasses, length: float, device: str) -> None:
     size, steps, first = 9, 4, 1
     places, compact = cuts_of(classes.compact)[0], classes.compact
@@ -86,10 +86,20 @@ def test_neither_neighbours_nor_portions_nor_a_new_start_change_a_draw(monkeypat
     assert not any(torch.equal(one, other) for one, other in pairs)  # control: other steps, the other seed
 
 
-def test_counts_are_multinomial() -> None:
+@pytest.mark.parametrize("num_classes", [1, 2, 3, 7, 20, 1000])
+def test_equally_frequent_classes_are_a_word_times_K_over_2_32(num_classes: int) -> None:
+    cuts = class_cuts_of(SequenceClasses(np.eye(num_classes), np.zeros(num_classes, int)))
+    words = np.concatenate([cuts, cuts - 1, [0, WORD], np.random.default_rng(0).integers(WORD, size=1000)])
+    assert (np.searchsorted(cuts, words, side="right") == words * num_classes >> 32).all()
+
+
+@pytest.mark.parametrize("classes", [overlapping_classes(), frequent_classes()], ids=str)
+def test_counts_are_multinomial(classes: SequenceClasses) -> None:
     """Two tokens of three: the six outcomes of class 0, and the classes, against their probabilities."""
-    drawn, q = (each.reshape(-1, *each.shape[2:]) for each in batches(overlapping_classes(), 3, 3000, 10))
-    assert stats.chisquare(np.bincount(drawn, minlength=3)).pvalue > 1e-3
+    drawn, q = (each.reshape(-1, *each.shape[2:]) for each in batches(classes, 3, 3000, 20))
+    of_class = np.bincount(drawn, minlength=3)
+    assert stats.chisquare(of_class, classes.frequencies * of_class.sum()).pvalue > 1e-3
+    assert stats.chisquare(of_class, np.array([0.22, 0.48, 0.3]) * of_class.sum()).pvalue < 1e-4  # control
     counts = (2 * q[drawn == 0][:, :3]).round().astype(int)
     outcomes = [each for each in itertools.product(range(3), repeat=3) if sum(each) == 2]
     seen = np.array([(counts == each).all(axis=1).sum() for each in outcomes])

@@ -17,7 +17,14 @@ from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.stepping import Runs
 from scansnap_core.engine.training import TrainingDiverged, train
 from scansnap_core.theory import spectrum
-from tests.engine.references import DEVICES, eqn_3, expected_loss, overlapping_classes, scattered_classes
+from tests.engine.references import (
+    DEVICES,
+    eqn_3,
+    expected_loss,
+    frequent_classes,
+    overlapping_classes,
+    scattered_classes,
+)
 from tests.engine.variants import residual
 
 VARIABLES = ("loss", "Y", "Z", "diverged_at")
@@ -146,8 +153,8 @@ def test_meets_a_literal_loop_over_one_hot_sequences(optimizer: str, device: str
     assert np.abs(Z[1]).max() == 0  # what the run leaves out doesn't move
 
 
-def test_expected_gradient_needs_no_draws() -> None:
-    classes = overlapping_classes()
+@pytest.mark.parametrize("classes", [overlapping_classes(), frequent_classes()], ids=str)
+def test_expected_gradient_needs_no_draws(classes: SequenceClasses) -> None:
     run = train(classes, lr_y=2.0, lr_z=3.0, steps=2, batch_size=None, seq_len=np.inf, seeds=[0, 9], record=1)
     assert (run.isel(seed=0).Z == run.isel(seed=1).Z).all()
     Y, Z = (torch.zeros(9, 9, dtype=torch.float64, requires_grad=True) for _ in "YZ")

@@ -18,7 +18,7 @@ from scansnap_core.engine.training import train
 from scansnap_core.sweeps import blocks
 from scansnap_core.sweeps.grids import Grid
 from scansnap_core.theory import measures
-from tests.engine.references import overlapping_classes
+from tests.engine.references import frequent_classes, overlapping_classes
 
 NAMES = ["Z", "diverged_at", "entropy", "final_loss"]
 
@@ -77,6 +77,12 @@ def test_the_compiled_program_serves_on_a_cpu_without_adam() -> None:
     started = {optimizer: block(optimizers=(optimizer,)).start() for optimizer in ("sgd", "momentum", "adam")}
     assert [type(start) for start in started.values()] == [SharedRuns, SharedRuns, type(None)]
     assert next(blocks.blocks(GRID, "cuda")).start() is None
+    expected: dict[str, Any] = {"seq_lens": (np.inf,), "batch_sizes": (None,)}
+    assert isinstance(block(**expected).start(), SharedRuns)
+    unlike = block(data={"unlike": frequent_classes()}, **expected)
+    assert unlike.start() is None  # its samples weigh unlike
+    whole = train(unlike.classes, seeds=[unlike.seed], **unlike.arguments).isel(seed=0, recorded=-1)
+    assert np.array_equal(unlike.compute()["Z"], whole.Z)
 
 
 def test_the_number_of_runs_is_that_of_the_rates() -> None:

@@ -14,7 +14,7 @@ from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.theory import clocks, flows, formulas, spectrum
 from scansnap_core.theory.functions import function_of
-from tests.engine.references import expected_loss, overlapping_classes
+from tests.engine.references import expected_loss, frequent_classes, overlapping_classes
 from tests.theory.test_functions import h_by_newton
 
 LR_Y, LR_Z = 0.8, 0.5
@@ -102,8 +102,8 @@ def on_the_full_program(classes: SequenceClasses, Y: np.ndarray, Z: np.ndarray) 
     return torch.from_numpy(full_Y).requires_grad_(), torch.from_numpy(full_Z).requires_grad_()
 
 
-def test_true_flow_climbs_the_expected_objective() -> None:
-    classes = overlapping_classes()
+@pytest.mark.parametrize("classes", [overlapping_classes(), frequent_classes()], ids=str)
+def test_true_flow_climbs_the_expected_objective(classes: SequenceClasses) -> None:
     flow = flows.TrueFlow(classes, LR_Y, LR_Z)
     state = some_state(flow)
     Y, Z, _ = flow.unpack(state)
@@ -147,8 +147,8 @@ def test_a_learned_class_keeps_the_digits_of_its_error(make: type[flows.TrueFlow
     assert error @ classes.outputs.multiplicity == pytest.approx(0, abs=1e-12 * error.max())
 
 
-def test_B_grows_by_the_definition_of_xi() -> None:
-    classes = overlapping_classes()
+@pytest.mark.parametrize("classes", [overlapping_classes(), frequent_classes()], ids=str)
+def test_B_grows_by_the_definition_of_xi(classes: SequenceClasses) -> None:
     flow = flows.TrueFlow(classes, LR_Y, LR_Z)
     state = some_state(flow)
     Y, Z, _ = flow.unpack(state)
@@ -161,7 +161,7 @@ def test_B_grows_by_the_definition_of_xi() -> None:
         gamma_beta = -np.linalg.lstsq(F.T, g)[0]  # Eqn 9: g = gamma iota_n f_n - sum gamma beta_nn' f_n'
         expected.append(sum(gamma_beta[k] * F[n] @ F[k] for k in range(3) if k != n))
     _, _, rate_B = flow.unpack(flow.rhs(0.0, state))
-    assert rate_B == pytest.approx(LR_Z / 3 * np.array(expected), rel=1e-9, abs=0)
+    assert rate_B == pytest.approx(LR_Z * classes.frequencies * expected, rel=1e-9, abs=0)
     assert flow.xi(Y, Z) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
@@ -205,13 +205,14 @@ def by_eqns_26_and_4(classes: SequenceClasses, Y: np.ndarray, Z: np.ndarray) -> 
     for n in range(K):
         f, target = F[:, n], np.eye(M)[classes.next_of[n]]
         alpha = np.exp(Y.T @ f) / np.exp(Y.T @ f).sum()
-        dY += np.outer(f - F @ E_prime[:, n], target - alpha) / K
-        dZ[classes.query_of[n]] += np.diag(f) @ (np.eye(M) - np.outer(f, f)) @ Y @ (target - alpha) / K
+        error = classes.frequencies[n] * (target - alpha)
+        dY += np.outer(f - F @ E_prime[:, n], error)
+        dZ[classes.query_of[n]] += np.diag(f) @ (np.eye(M) - np.outer(f, f)) @ Y @ error
     return dY[compact.tokens], dZ[np.ix_(compact.queries, compact.tokens)]
 
 
-def test_modified_flow_is_eqns_26_and_4() -> None:
-    classes = overlapping_classes()
+@pytest.mark.parametrize("classes", [overlapping_classes(), frequent_classes()], ids=str)
+def test_modified_flow_is_eqns_26_and_4(classes: SequenceClasses) -> None:
     flow = flows.ModifiedFlow(classes, LR_Y, LR_Z)
     Y, Z, B = flow.unpack(some_state(flow))
     column = np.full(classes.vocab_size, classes.num_classes)
@@ -229,15 +230,15 @@ def test_modified_flow_is_eqns_26_and_4() -> None:
     assert np.array_equal(rate_B, true_B)
 
 
-def test_modified_flow_with_attention_at_rest_solves_lemma_5_for_every_class() -> None:
-    classes = overlapping_classes()
+@pytest.mark.parametrize("classes", [overlapping_classes(), frequent_classes()], ids=str)
+def test_modified_flow_with_attention_at_rest_solves_lemma_5_for_every_class(classes: SequenceClasses) -> None:
     F = spectrum.F(classes.compact.probs, np.zeros_like(classes.compact.probs))
-    zeta = 9 / 8 * (np.eye(3, 4) - 1 / 9)
+    zeta, height = 9 / 8 * (np.eye(3, 4) - 1 / 9), clocks.h(60 * classes.frequencies, 9, LR_Y)[:, None]
     far = []
     for flow in (flows.ModifiedFlow(classes, LR_Y, 0.0), flows.TrueFlow(classes, LR_Y, 0.0)):
         end = solve_ivp(flow.rhs, (0, 60), flow.initial(), method="DOP853", rtol=1e-11, atol=1e-13).y[:, -1]
-        # Eqn 31 at h(t/K): W = F^T Y knows nothing of the overlaps
-        far.append(np.abs(F @ flow.unpack(end)[0] - 8 * float(clocks.h(20, 9, LR_Y)) * zeta).max())
+        # Eqn 31 at h(t P(n)): W = F^T Y knows nothing of the overlaps
+        far.append(np.abs(F @ flow.unpack(end)[0] - 8 * height * zeta).max())
     assert far[0] < 1e-8
     assert far[1] > 0.1  # control: the gradient's W does
 
@@ -307,15 +308,35 @@ def test_idealised_flow_moves_at_the_speed_gamma() -> None:
         assert rate_B == pytest.approx(LR_Z * weight * gamma * pull, rel=1e-12, abs=0)
 
 
-def test_all_flows_share_one_clock_where_the_idealisation_is_exact() -> None:
+@pytest.mark.parametrize("frequencies", [None, [0.1, 0.6, 0.3]])
+def test_all_flows_share_one_clock_where_the_idealisation_is_exact(frequencies: list[float] | None) -> None:
     # update (26) with attention at rest is Theorem 5's Y, for which Eqn 4's force is Eqn 10's as M grows
-    classes = with_overlap(3, 10**7, 0.1, distinct_weights=[1, 0.5])
+    classes = with_overlap(3, 10**7, 0.1, distinct_weights=[1, 0.5]).with_frequencies(frequencies)
     still = flows.ModifiedFlow(classes, LR_Y, 0.0)
     at_t = solve_ivp(still.rhs, (0, 30), still.initial(), rtol=1e-11, atol=1e-18).y[:, -1]
     force = flows.ModifiedFlow(classes, LR_Y, LR_Z)
     true = force.unpack(force.rhs(30.0, at_t))[1]
     ideal = flows.IdealisedFlow(classes, LR_Y, LR_Z)
     assert ideal.unpack(ideal.rhs(30.0, ideal.initial()))[0] == pytest.approx(true, rel=1e-3, abs=0)
+
+
+@pytest.mark.parametrize("model", ["plain", "residual"])
+def test_each_class_has_its_own_gamma_and_weight_where_frequencies_differ(model: str) -> None:
+    classes = SequenceClasses(np.pad(overlapping_classes().probs, ((0, 0), (0, 2))), [9, 10, 9])
+    at, P = np.random.default_rng(3).normal(size=(2, 6 if model == "plain" else 8)), [0.2, 0.5, 0.3]
+    flow = flows.IdealisedFlow(classes.with_frequencies(P), LR_Y, LR_Z, model=model)
+    gammas = flow.gamma(40.0)
+    by_class = []
+    for n, gamma in enumerate(gammas):
+        alone = np.eye(3)[n][:, None]
+        phi, pull = flow.phi(at, alone)
+        by_class.append(P[n] * gamma * phi)
+        alike = flows.IdealisedFlow(classes, LR_Y, LR_Z, model=model)
+        assert gamma == pytest.approx(alike.gamma(40 * 3 * P[n]), rel=1e-12, abs=0)
+        assert pull == pytest.approx(alike.phi(at)[1], rel=1e-12, abs=0)
+    rate_Z, rate_B = flow.unpack(flow.rhs(40.0, flow.initial(at)))
+    assert rate_Z == pytest.approx(LR_Z * sum(by_class), rel=1e-12, abs=1e-15)
+    assert rate_B == pytest.approx(LR_Z * gammas * P * pull, rel=1e-12, abs=0)
 
 
 def test_idealised_flow_keeps_the_row_sums_of_Z() -> None:

@@ -129,11 +129,11 @@ def test_the_theory_along_a_run(
     ):
         if found is None:
             continue
-        assert all_finite(found[["h", "gamma", "Gamma", "xi", "B", "t_0_prime"]])
+        assert all_finite(found[["h", "gamma", "Gamma", "xi", "B"]])
         assert ((found.chi >= 0) | np.isnan(found.chi)).all()  # e^-1000 is 0
         assert (found.chi.isel(recorded=0) == 1).where(found.chi.isel(recorded=0).notnull(), True).all()
         assert (found.gamma >= 0).all()
-        assert (found.t_0_prime > 0).all()
+        assert ((found.t_0_prime > 0) & np.isfinite(found.t_0_prime)).all() == classes.is_uniform
         tokens = {n: set(classes.distinct_tokens(n).tolist()) | {-1} for n in range(classes.num_classes)}
         for n, leaders in tokens.items():
             assert set(np.ravel(found.dominant.isel({"class": n}).values).tolist()) <= leaders

@@ -54,6 +54,23 @@ def test_B_is_the_integral_of_xi_that_the_solver_adds_up(make: type[flows.Ideali
     assert again.B.isel(recorded=-1).values == pytest.approx(area, rel=1e-3, abs=0)
 
 
+@pytest.mark.parametrize("make", [flows.IdealisedFlow, flows.ModifiedFlow, flows.TrueFlow])
+def test_classes_that_are_not_equally_frequent_have_their_own_clocks(make: type[flows.IdealisedFlow]) -> None:
+    classes = WEAK.with_frequencies([0.1, 0.6, 0.3])
+    path = solve(make(classes, LR_Y, LR_Z), TIMES)
+    found = theory_of(classes, path)
+    area = LR_Z * classes.frequencies * simpson(found.xi.transpose("class", "recorded").values, x=TIMES)
+    assert found.B.isel(recorded=-1).values == pytest.approx(area, rel=1e-4, abs=0)
+    assert theory_of(classes, path.drop_vars("B")).B.isel(recorded=-1).values == pytest.approx(area, rel=1e-3, abs=0)
+    assert found.h.isel(recorded=-1).values == pytest.approx(clocks.h(40 * np.array([1, 6, 3]), 10_000, LR_Y))
+    weighed = LR_Z * classes.frequencies * simpson(found.gamma.transpose("class", "recorded").values, x=TIMES)
+    assert found.Gamma.isel(recorded=-1).values == pytest.approx(weighed, rel=1e-4, abs=0)
+    # Theorem 4 is for uniform classes
+    assert all(np.isnan(found[name]).all() for name in ("t_0", "t_0_prime", "rho", "xi_shared", "B_printed"))
+    moved = path.Z.isel(query=0).diff("recorded").sel(token=0).values
+    assert found.common_falls.values[1:].all() == (moved < 0).all()
+
+
 def test_distinct_tokens_share_what_common_ones_leave() -> None:
     # the product of a class's growth factors is exp(2 int (1 - f_CT^2) dB), an equation under Eqn 10 from any start
     start = np.concatenate([[0.2], np.tile([0.3, -0.2, 0.5], 3)])[None]

@@ -12,8 +12,10 @@ from scipy.stats import multinomial
 
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
+from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import model, variants
 from scansnap_core.theory import flows, gallery, sampling
+from tests.engine.references import frequent_classes
 
 PROBS = torch.tensor([0.5, 0.3, 0.2, 0.0], dtype=torch.float64)
 LOGITS = torch.tensor([0.3, -0.8, 1.1, 5.0], dtype=torch.float64)
@@ -92,9 +94,9 @@ def test_flow_at_infinity_is_the_true_flow_and_its_change_falls_like_one_over_t(
     assert np.abs(dZ.sum(axis=-1)).max() < 1e-12
 
 
-@pytest.mark.parametrize("name", ["inside", "irregular"])
-def test_what_a_finite_length_adds_is_the_gradient_of_the_mean_gain(name: str) -> None:
-    flow = sampling.FiniteLengthFlow(gallery.systems()[name], 1.0, 1.0, seq_len=11)
+@pytest.mark.parametrize("classes", [gallery.systems()["inside"], gallery.systems()["irregular"], frequent_classes()])
+def test_what_a_finite_length_adds_is_the_gradient_of_the_mean_gain(classes: SequenceClasses) -> None:
+    flow = sampling.FiniteLengthFlow(classes, 1.0, 1.0, seq_len=11)
     state = np.random.default_rng(4).normal(size=flow.initial().size)
     Y, Z = (torch.from_numpy(part.copy()).requires_grad_() for part in flow.unpack(state)[:2])
     batch = variants.at_infinite_length(flow.classes, flow.tokens)

@@ -8,7 +8,8 @@ each class one mean of them, weighed by evidence: with a_k = ∫ (1 - alpha_kk) 
 The K columns of Y that name a class hold H_k exactly on their own class; all else is approximated. Then alpha_n comes
 of the logits sum_k <f_n, fbar_k> y_k, and attention moves along g_n = sum_k <y_k, e_n - alpha_n> fbar_k by Eqn 4.
 
-Clock: tau = eta_Y t/K with t in steps of batch size 1; how often a class was seen, times eta_Y.
+Clock: tau = eta_Y t/K with t in steps of batch size 1; how often a class was seen, times eta_Y. Class n is seen K P(n)
+times as often, so in y_k, H_k and z its dtau counts that many times.
 """
 
 from __future__ import annotations
@@ -118,11 +119,11 @@ class Law:
     def start(self, tau: float) -> Floats:
         """The state at a tau so small that errors are still 1 - 1/M."""
         types, M = self.types, self.types.vocab_size
-        state = self.unpack(np.zeros(self._cuts[-1]))
-        a = tau * (1 - 1 / M)
+        state, seen = self.unpack(np.zeros(self._cuts[-1])), tau * self.types.paces[:, None]
+        a = seen * (1 - 1 / M)
         f = self.attention(state)
-        b = np.where(types.others > 0, tau / M, 0.0)
-        parts = (np.full_like(state.a, a), b, a * f[0], a * f[1], state.z_common, state.z_distinct)
+        b = np.where(types.others > 0, seen / M, 0.0)
+        parts = (a, b, a * f[0], a * f[1], state.z_common, state.z_distinct)
         return np.concatenate([part.ravel() for part in parts])
 
     def rows(self, state: State, f: Pair) -> Rows:
@@ -175,8 +176,10 @@ class Law:
     def follows(self, state: State, f: Pair, own: Floats, g: Pair) -> tuple[Floats, ...]:
         """d/dtau of a, H and z, as :class:`State` has them, under attention f, a class's own errors (T,) and g."""
         learned, push = self.moves(state, f, own, g)
-        gathered = (own[:, None] * learned[0], own[:, None] * learned[1])
-        return own, *gathered, self.ratio * self.types.asking @ push[0], self.ratio * push[1]
+        paces = self.types.paces[:, None]
+        a, common, distinct = paces[:, 0] * own, paces * push[0], paces * push[1]
+        gathered = (a[:, None] * learned[0], a[:, None] * learned[1])
+        return a, *gathered, self.ratio * self.types.asking @ common, self.ratio * distinct
 
     def rhs(self, log_tau: float, packed: Floats) -> Floats:
         """d(state)/d(ln tau)."""
@@ -184,7 +187,8 @@ class Law:
         f = self.attention(state)
         errors, _, g = self.pulls(state, f)
         a, *others = self.follows(state, f, errors.own, g)
-        return np.exp(log_tau) * np.concatenate([part.ravel() for part in (a, errors.other, *others)])
+        b = self.types.paces[:, None] * errors.other
+        return np.exp(log_tau) * np.concatenate([part.ravel() for part in (a, b, *others)])
 
     def path(self, taus: Floats) -> list[State]:
         """The states at ascending taus > 0, to seven digits."""

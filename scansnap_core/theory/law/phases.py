@@ -102,7 +102,7 @@ def spread(classes: SequenceClasses, *, tau: ArrayLike, lr_y: float, seq_len: fl
 
     A batch's mean f differs from F. The difference enters Y, where it goes on pushing until the class is learned, and
     at once pushes the other way: a sample at tau' counts as <e_n - alpha_n, y_n(tau) - 2 y_n> at tau', so z's variance
-    is eta_Y/B times sum_n f_nl² Var f_nl times the integral of its square. To first order in 1/(T - 1).
+    is eta_Y/B times sum_n K P(n) f_nl² Var f_nl times the integral of its square. To first order in 1/(T - 1).
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def spread(classes: SequenceClasses, *, tau: ArrayLike, lr_y: float, seq_len: fl
     f = probs / np.linalg.norm(probs, axis=1, keepdims=True)
     w = f**2 / np.where(probs > 0, probs, np.inf)
     variance = w * (1 - 2 * f**2) + f**2 * (f**2 * w).sum(axis=1, keepdims=True)
-    per_class = f**2 * variance / (seq_len - 1) * lr_y / batch_size
+    per_class = types.paces[:, None] * f**2 * variance / (seq_len - 1) * lr_y / batch_size
     early = np.geomspace(1e-3 * min(1.0, ends[0]), ends[-1], GRID)
     grid = np.unique(np.concatenate([early, ends]))
     gathered, errors, count = _outputs(law, law.path(grid))
@@ -174,8 +174,9 @@ def place(
     xarray.Dataset
         By (query, token): ``sampling``, the push of sampling over the drift, with its sign; ``grip``, lambda a^2/2 with
         lambda = eta_Z/eta_Y sum_n f_nl^2, above 1 where memory holds a token; ``noise``, the standard deviation of z
-        over its mean, of one run. By itself: ``learned``, tau over ln M; ``overlap``, the largest f_n^T f_n';
-        ``inertia``, momentum's mass over the tau ln M that learning takes without it, above 1 where Y overshoots.
+        over its mean, of one run. By itself: ``learned``, tau over ln M, of a class with P(n) = 1/K; ``overlap``, the
+        largest f_n^T f_n'; ``inertia``, momentum's mass over the tau ln M that learning takes without it, above 1 where
+        Y overshoots.
 
     Examples
     --------

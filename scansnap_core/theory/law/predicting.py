@@ -53,9 +53,9 @@ def predict(
     Parameters
     ----------
     classes
-        The sequence classes. Those alike count once, so a thousand of one type cost no more than two. A thousand that
-        are all unlike, with some tens of common tokens, take some seconds and 300 MB, and z is integrated to a
-        thousandth of its largest value. With more common tokens than classes, 400 take some ten seconds.
+        The sequence classes, with any P(n). Those alike count once, so a thousand of one type cost no more than two. A
+        thousand that are all unlike, with some tens of common tokens, take some seconds and 300 MB, and z is integrated
+        to a thousandth of its largest value. With more common tokens than classes, 400 take some ten seconds.
     lr_y, lr_z
         eta_Y > 0 and eta_Z >= 0, per step. Small: the law is that of the gradient flow.
     t
@@ -209,4 +209,4 @@ def _phase(law: Law, state: State, tau: float) -> Any:
     f, _ = law.attention(state)
     rho = np.where(types.others > 0, f @ f.T, 0.0).max(axis=1)
     late = rho * state.a >= np.log(_limit(M, np.minimum(rho, 1 - 1e-12)))
-    return np.where(tau < np.log(M), PHASES[1], np.where(late & (rho > 0), PHASES[3], PHASES[2]))
+    return np.where(types.paces * tau < np.log(M), PHASES[1], np.where(late & (rho > 0), PHASES[3], PHASES[2]))

@@ -119,7 +119,8 @@ class SampledLaw(Law):
         self._probs, self._cut = np.hstack([types.common, types.distinct]), types.common.shape[1]
         f = self._probs / np.linalg.norm(self._probs, axis=1, keepdims=True)
         first = FirstOrder(self._probs, f)
-        others = np.hstack([types.others @ f[:, : self._cut], np.zeros_like(types.distinct)]) * (self._probs > 0)
+        rows = (types.others * types.paces) @ f[:, : self._cut]  # what other classes have learned at first
+        others = np.hstack([rows, np.zeros_like(types.distinct)]) * (self._probs > 0)
         exact = [means(row, seq_len, beside) for row, beside in zip(self._probs, others, strict=True)]
         F, own, drift = (np.stack(part) for part in zip(*exact, strict=True))
         self._share_f, self._left_f = _fitted(F - f, first.mean_f())

@@ -79,7 +79,11 @@ def _node(law: Law, x: float, state: State) -> Node:
     errors, own, g = law.pulls(state, law.attention(state))
     others = g[0] - own[:, None] * state.common / state.a[:, None]
     pace = float(np.exp(x))  # dtau/dx
-    return Node(x, pace * np.concatenate([errors.own, own, others.ravel()]), (pace * errors.other).astype(np.float32))
+    return Node(
+        x,
+        pace * np.concatenate([errors.own, own, others.ravel()]),
+        (pace * law.types.paces[:, None] * errors.other).astype(np.float32),
+    )
 
 
 def _moved(law: Law, state: State, nodes: Sequence[Node], begin: float, end: float) -> State:

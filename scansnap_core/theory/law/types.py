@@ -1,8 +1,9 @@
 """Classes that gradient descent treats alike, and the tokens that move alike in them.
 
-Two classes are of one *type* if they hold the common tokens with the same probabilities, have the same probabilities
-of their distinct tokens in some order, and share their query with as many classes of each type. From Y(0) = Z(0) = 0
-the flow never tells them apart, so one of them stands for all: a thousand classes as in Syn-Large are one type.
+Two classes are of one *type* if they are equally frequent, hold the common tokens with the same probabilities, have the
+same probabilities of their distinct tokens in some order, and share their query with as many classes of each type. From
+Y(0) = Z(0) = 0 the flow never tells them apart, so one of them stands for all: a thousand classes as in Syn-Large are
+one type.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class Types:
         with zeros, (T, D).
     of_query
         The kind of each query, shape (Q,); ``query`` is that of each type's query, shape (T,).
+    paces
+        K P(n) of a class of each type, shape (T,): how often it is seen, over the mean class.
     asking
         How many classes of each type ask with a query of each kind, shape (R, T).
     common_columns, distinct_columns
@@ -55,6 +58,7 @@ class Types:
     others: Floats
     common: Floats
     distinct: Floats
+    paces: Floats
     of_query: Ints
     query: Ints
     asking: Floats
@@ -90,7 +94,7 @@ def types_of(classes: SequenceClasses) -> Types:
     common = np.asarray(probs[:, common_columns].toarray())
     distinct, places = _distinct(probs, ~is_common)
 
-    rows = np.round(np.hstack([common, distinct]), DIGITS)
+    rows = np.round(np.hstack([common, distinct, classes.paces[:, None]]), DIGITS)
     _, alike = np.unique(rows, axis=0, return_inverse=True)
     _, query_row = np.unique(classes.query_of, return_inverse=True)
     asked = sparse.csr_array((np.ones(K), (query_row, alike)))
@@ -109,6 +113,7 @@ def types_of(classes: SequenceClasses) -> Types:
         others=size - np.eye(len(pairs)),
         common=common[first],
         distinct=distinct[first],
+        paces=classes.paces[first],
         of_query=of_query.astype(np.int64),
         query=pairs[:, 0].astype(np.int64),
         asking=asking,

@@ -17,6 +17,7 @@ SYSTEMS = {
     "Syn-Medium": ss.syn_medium(3),
     "irregular": gallery.random_classes(6, np.random.default_rng(5)),
     "no other output": ss.SequenceClasses([[0.5, 0.5, 0], [0.2, 0.3, 0.5], [0.6, 0, 0.4]], query_of=[0, 0, 1]),
+    "unlike frequencies": ss.syn_medium(2).with_frequencies([0.05, 0.2, 0.5, 0.25]),
 }
 TAUS = np.array([1.0, 10.0, 100.0])
 
@@ -29,6 +30,7 @@ def by_types(classes: ss.SequenceClasses, ratio: float, taus: np.ndarray) -> np.
 def one_by_one(classes: ss.SequenceClasses, ratio: float, taus: np.ndarray) -> np.ndarray:
     """The law with every class, token and output by itself: Y = sum_k fbar_k y_k^T."""
     compact, outputs, K = classes.compact, classes.outputs, classes.num_classes
+    seen = K * classes.frequencies[:, None]
     shapes = [(K, len(outputs)), compact.probs.shape, (len(compact.queries), len(compact.tokens))]
     cuts = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
 
@@ -40,11 +42,12 @@ def one_by_one(classes: ss.SequenceClasses, ratio: float, taus: np.ndarray) -> n
         Y = mean.T @ y
         errors = outputs.targets - np.exp(log_softmax(f @ Y + np.log(outputs.multiplicity), axis=1))
         g = errors @ Y.T
-        push = f * (g - f * (f * g).sum(axis=1, keepdims=True))
+        push = seen * f * (g - f * (f * g).sum(axis=1, keepdims=True))
         dZ = np.zeros_like(Z)
         np.add.at(dZ, compact.query_row, push)
         own = errors[np.arange(K), np.arange(K)][:, None]
-        return np.concatenate([(errors / outputs.multiplicity).ravel(), (own * f).ravel(), ratio * dZ.ravel()])
+        moved = seen * errors / outputs.multiplicity
+        return np.concatenate([moved.ravel(), (seen * own * f).ravel(), ratio * dZ.ravel()])
 
     start = np.zeros(sum(int(np.prod(shape)) for shape in shapes))
     options = {"method": "LSODA", "rtol": 1e-10, "atol": 1e-14, "first_step": 1e-6}
@@ -67,7 +70,7 @@ def test_types_change_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("ratio", [0.01, 1.0, 10.0])
-@pytest.mark.parametrize("name", ["equal", "Syn-Medium", "irregular"])
+@pytest.mark.parametrize("name", ["equal", "Syn-Medium", "irregular", "unlike frequencies"])
 def test_the_true_flow_obeys_it(name: str, ratio: float) -> None:
     assert distance(by_types(SYSTEMS[name], ratio, TAUS), true(SYSTEMS[name], ratio, TAUS)) < 0.015
 

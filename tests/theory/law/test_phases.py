@@ -42,8 +42,9 @@ def test_tilt_leaves_out_what_no_class_holds_and_sums_to_zero() -> None:
     assert tilt[0] > 0 > tilt[3]
 
 
-def test_runs_scatter_as_foretold() -> None:
-    classes = ss.with_overlap(2, 1000, 0.1, distinct_weights=[1, 0.5])
+@pytest.mark.parametrize("frequencies", [None, [0.8, 0.2]])
+def test_runs_scatter_as_foretold(frequencies: list[float] | None) -> None:
+    classes = ss.with_overlap(2, 1000, 0.1, distinct_weights=[1, 0.5]).with_frequencies(frequencies)
     marks = [20, 200]
     run = ss.train(classes, lr_y=1, lr_z=1e-3, steps=200, seeds=range(150), batch_size=8, seq_len=64, record=marks)
     found = run.Z.isel(rate=0, query=0).std("seed", ddof=1).transpose("recorded", "token").values * 1000

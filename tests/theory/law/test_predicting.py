@@ -62,6 +62,22 @@ def test_a_late_moment_alone_is_what_it_is_among_others() -> None:
         assert alone == pytest.approx(among, rel=1e-5, abs=0), options
 
 
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("frequencies", [[1 / 3, 2 / 3], [1 / 11, 10 / 11], [0.1, 0.3, 0.6]])
+def test_classes_of_any_frequencies_go_as_descent_takes_them(frequencies: list[float], momentum: float) -> None:
+    alike = ss.with_overlap(len(frequencies), 1000, 0.3, distinct_weights=[1, 2])
+    classes, how = alike.with_frequencies(frequencies), {"optimizer": "momentum", "momentum": momentum}
+    recipe: dict[str, Any] = {"lr_y": 0.2, "lr_z": 0.1} | (how if momentum else {})
+    marks = [round(each * (1 - momentum)) for each in (300, 3000)]
+    run = ss.train(classes, steps=marks[-1], record=marks, batch_size=None, seq_len=np.inf, **recipe)
+    Z = run.Z.isel(seed=0, rate=0).transpose("recorded", "query", "token").values
+    found = ss.predict(classes, t=marks, **recipe)
+    assert np.linalg.norm(found.Z.values - Z) < 0.01 * np.linalg.norm(Z)
+    uniform = ss.predict(alike, t=marks, **recipe).Z.values
+    assert np.linalg.norm(uniform - Z) > 0.1 * np.linalg.norm(Z)  # control
+    assert found.evidence.values[0, -1] > found.evidence.values[0, 0]
+
+
 def test_one_class_has_nothing_to_move() -> None:
     found = ss.predict(ss.SequenceClasses([[0.3, 0.7, 0, 0]], query_of=[2]), 1, 1, [1, 100])
     assert found.Z.values == pytest.approx(0, abs=1e-9)

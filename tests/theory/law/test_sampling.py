@@ -150,3 +150,19 @@ def test_at_rest_the_own_pull_is_exact() -> None:
     expected = means(np.hstack([types.common, types.distinct])[0], 32)
     np.testing.assert_allclose(np.hstack(F)[0], expected.f, rtol=0, atol=1e-12)
     np.testing.assert_allclose(np.hstack(law.moves(state, F, NO_TILT, F)[1])[0], expected.push, rtol=0, atol=1e-12)
+
+
+def test_the_first_move_is_that_of_exact_means_where_classes_are_not_equally_frequent() -> None:
+    probs, P, M, seq_len, t = np.zeros((3, 12)), np.array([0.02, 0.08, 0.9]), 12, 6, 1e-3
+    probs[[[0], [1], [2]], [[0, 1, 3], [1, 2, 4], [0, 2, 5]]] = [0.5, 0.2, 0.3], [0.6, 0.1, 0.3], [0.2, 0.5, 0.3]
+    alike = ss.SequenceClasses(probs, query_of=[9] * 3)
+    counts = [Counts(row, seq_len) for row in alike.compact.probs]
+    F, errors = np.stack([each.mean_f() for each in counts]), np.eye(3, M) - 1 / M
+    rows = (errors @ errors.T * P) @ F  # of Y, times e_n - alpha_n, per unit of time
+    exact = t**2 / 2 * sum(p * each.pull(row) for p, each, row in zip(P, counts, rows, strict=True))
+    off = [
+        np.abs(sampled(classes, 1.0, seq_len, t / 3)[0] - exact).max() / np.abs(exact).max()
+        for classes in (alike.with_frequencies(P), alike)
+    ]
+    assert off[0] < 1e-3  # other classes' rows by frequency; unweighed they'd be off by 1.6e-3
+    assert off[1] > 0.1  # control

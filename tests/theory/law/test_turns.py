@@ -20,6 +20,7 @@ SYSTEMS = {
     "unequal": contest.systems(11, 2)[1],
     "random": gallery.random_classes(10, np.random.default_rng(4)),
     "some alike": ss.syn_medium(3),
+    "unlike frequencies": ss.syn_medium(3).with_frequencies([0.02, 0.08, 0.1, 0.1, 0.3, 0.4]),
     "no other output": ss.SequenceClasses([[0.5, 0.5, 0], [0.2, 0.3, 0.5], [0.6, 0, 0.4]], query_of=[0, 0, 1]),
 }
 

@@ -63,6 +63,13 @@ def test_classes_are_alike_that_agree_to_twelve_decimals() -> None:
     assert (alike.size.tolist(), other.size.tolist()) == ([2], [1, 1])
 
 
+def test_classes_are_alike_only_if_they_are_equally_frequent() -> None:
+    types = types_of(ss.syn_medium(2).with_frequencies([0.1, 0.3, 0.3, 0.3]))
+    # the queries differ: one asks for classes of 0.1 and 0.3, one for two of 0.3
+    assert sorted(types.size) == [1, 1, 2]
+    assert types.paces[types.of_class] == pytest.approx([0.4, 1.2, 1.2, 1.2], rel=1e-12, abs=0)
+
+
 def test_without_distinct_tokens() -> None:
     types = types_of(of_probs([0.5, 0.5], [0.3, 0.7]))
     assert types.distinct.shape == types.distinct_columns.shape == (2, 0)

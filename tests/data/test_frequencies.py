@@ -1,0 +1,174 @@
+"""P(n): what is said of it, what it's told apart by, what is drawn by it, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from scipy import stats
+
+import scansnap_core as ss
+from scansnap_core import BadInput
+from scansnap_core.data.checksum import checksum
+from scansnap_core.data.class_files import load_classes
+from scansnap_core.engine.compiled import SharedRuns
+from scansnap_core.engine.draws import Fresh
+from scansnap_core.engine.settings import Settings
+from scansnap_core.engine.supports import SupportRun
+from scansnap_core.theory import dynamics
+from tests.engine.references import frequent_classes, overlapping_classes
+
+TOPICS = {"ship": {"and": 0.4, "wave": 0.6}, "plane": {"and": 0.4, "cloud": 0.6}}
+
+
+def test_uniform_ones_are_the_default_to_the_last_bit() -> None:
+    plain = overlapping_classes()
+    for given in ([1 / 3] * 3, [0.3333333, 0.3333333, 0.3333333], np.array([0.1, 0.1, 0.1]) / 0.3, None):
+        classes = plain.with_frequencies(given)
+        assert classes == plain
+        assert hash(classes) == hash(plain)
+        assert checksum(classes) == checksum(plain)
+        assert (classes.frequencies == 1 / 3).all()
+        assert (classes.paces == 1).all()
+        assert repr(classes) == repr(plain)
+    drawn = [source.sample(20, 8, np.random.default_rng(3))[0].tolist() for source in (plain, classes)]
+    assert drawn[0] == drawn[1] == np.random.default_rng(3).integers(3, size=20).tolist()
+
+
+def test_others_are_another_class_system() -> None:
+    plain, classes = overlapping_classes(), frequent_classes()
+    assert plain != classes != plain.with_frequencies([0.2, 0.3, 0.5])
+    assert checksum(classes) != checksum(plain)
+    assert repr(classes) == "SequenceClasses(K=3, M=9, queries=2, frequencies=0.2..0.5)"
+    assert classes.frequencies.tolist() == [0.2, 0.5, 0.3]
+    assert classes.paces == pytest.approx([0.6, 1.5, 0.9], rel=1e-15, abs=0)
+    assert classes.with_frequencies(None) == plain
+    rounded = plain.with_frequencies([0.2, 0.5, 0.3000001])
+    assert rounded.frequencies.sum() == pytest.approx(1, rel=1e-15, abs=0)
+
+
+@pytest.mark.parametrize("draw", ["sample", "fresh"])
+def test_classes_are_drawn_by_them(draw: str) -> None:
+    classes = frequent_classes()
+    if draw == "sample":
+        drawn = classes.sample(6000, 3, np.random.default_rng(1))[0]
+    else:
+        drawn = Fresh(classes, [1], 6000, 3).batch()[0][0]
+    of_class = np.bincount(drawn, minlength=3)
+    assert stats.chisquare(of_class, 6000 * classes.frequencies).pvalue > 1e-3
+    assert stats.chisquare(of_class).pvalue < 1e-6  # control
+
+
+def test_they_permute_with_the_classes() -> None:
+    classes, order = frequent_classes(), [2, 0, 1]
+    moved = ss.SequenceClasses(
+        classes.probs[order], classes.query_of[order], classes.next_of[order], frequencies=classes.frequencies[order]
+    )
+    recipe: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 30, "batch_size": None, "seq_len": np.inf}
+    one, other = (ss.train(each, **recipe).isel(recorded=-1) for each in (classes, moved))
+    assert other.Z.values == pytest.approx(one.Z.values, abs=1e-13)
+    assert other.Y.sel(output=one.output).values == pytest.approx(one.Y.values, abs=1e-13)
+    foretold = [ss.predict(each, 1.0, 1.0, [30.0]) for each in (classes, moved)]
+    assert foretold[1].Z.values == pytest.approx(foretold[0].Z.values, abs=1e-6)
+    assert foretold[1].evidence.values == pytest.approx(foretold[0].evidence.values[:, order], rel=1e-5, abs=0)
+    uniform = ss.train(classes.with_frequencies(None), **recipe).isel(recorded=-1)
+    assert np.abs(uniform.Z.values - one.Z.values).max() > 1e-3  # control
+
+
+def test_names_and_files_say_them(tmp_path: Path) -> None:
+    named = ss.SequenceClasses.from_dicts(TOPICS, query_of="the", frequencies={"plane": 0.2, "ship": 0.8})
+    assert named.frequencies.tolist() == [0.8, 0.2]
+    assert named.with_frequencies(None) == ss.SequenceClasses.from_dicts(TOPICS, query_of="the")
+    (tmp_path / "by_hand.yaml").write_text(
+        "classes:\n  - {name: ship, query: the, frequency: 0.8, probs: {and: 0.4, wave: 0.6}}\n"
+        "  - {name: plane, query: the, frequency: 0.2, probs: {and: 0.4, cloud: 0.6}}\n"
+    )
+    assert load_classes(tmp_path / "by_hand.yaml") == named
+    for classes in (named, frequent_classes(), overlapping_classes()):
+        classes.save(tmp_path / "saved.yaml")
+        assert load_classes(tmp_path / "saved.yaml") == classes
+        entries = yaml.safe_load((tmp_path / "saved.yaml").read_text())["classes"]
+        assert ["frequency" in entry for entry in entries] == [not classes.is_uniform] * len(entries)
+
+
+def test_the_audit_says_how_far_they_are_from_uniform() -> None:
+    plain = ss.with_overlap(2, 1000, 0.3)
+    assert "uniform classes" not in str(ss.audit(plain))
+    (condition,) = (each for each in ss.audit(plain.with_frequencies([0.2, 0.8])) if each.name == "uniform classes")
+    assert condition.actual == "0.2 to 0.8, 0.4 to 1.6 times 1/K"
+    assert condition.required == "P(n) = 1/K = 0.5 (Theorems 1 and 5, Lemma 12, Corollary 1)"
+    assert not condition.holds
+
+
+WRONG = "a list of positive finite numbers; pass e.g. [0.8, 0.2], or leave them out"
+REFUSED: list[tuple[Any, str]] = [
+    ([0.5, 0.5, 0.0], f"frequencies = [0.5, 0.5, 0.0]: {WRONG}"),
+    ([0.5, 0.8, -0.3], f"frequencies = [0.5, 0.8, -0.3]: {WRONG}"),
+    ([0.5, np.nan, 0.5], f"frequencies = [0.5, nan, 0.5]: {WRONG}"),
+    ([], f"frequencies = []: {WRONG}"),
+    (1.0, f"frequencies = 1.0: {WRONG}"),
+    ([[0.2, 0.5, 0.3]], f"frequencies = [[0.2, 0.5, 0.3]]: {WRONG}"),
+    ([0.5, 0.5], "2 frequencies that sum to 1: P(n) is one probability for each of K = 3 classes, and they sum to 1"),
+    ([1, 2, 3], "3 frequencies that sum to 6: P(n) is one probability for each of K = 3 classes, and they sum to 1; "),
+    ([1e308] * 3, "3 frequencies that sum to inf: P(n) is one"),
+    ([0.2, 0.5, 0.30001], "3 frequencies that sum to 1.00001: P(n) is one probability"),
+]
+
+
+@pytest.mark.parametrize(("frequencies", "message"), REFUSED)
+def test_what_is_no_frequency(frequencies: Any, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        overlapping_classes().with_frequencies(frequencies)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "message"),
+    [
+        ({"ship": 1.0}, "no frequencies of 'plane': every class has a frequency, or none has; give it"),
+        ({"ship": 0.5, "plane": 0.4, "car": 0.1}, "frequencies of 'car': the classes are ship, plane"),
+        ([0.5, 0.5], "frequencies = [0.5, 0.5]: a mapping by name"),
+        ({"ship": 3, "plane": 1}, "2 frequencies that sum to 4: P(n) is"),
+    ],
+)
+def test_what_names_no_frequencies(frequencies: Any, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        ss.SequenceClasses.from_dicts(TOPICS, query_of="the", frequencies=frequencies)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("frequency", ["'0.5'", "~", "true"])
+def test_what_files_say_of_no_frequency(tmp_path: Path, frequency: str) -> None:
+    one = "{query: 0, probs: {0: 1.0}%s}"
+    for second in (f", frequency: {frequency}", ""):
+        text = f"vocab_size: 3\nclasses: [{one % ', frequency: 0.5'}, {one % second}]\n"
+        (tmp_path / "a.yaml").write_text(text)
+        with pytest.raises(BadInput, match=r"class 1: frequency = .*: P\(n\) is a number, and all classes have theirs"):
+            load_classes(tmp_path / "a.yaml")
+
+
+FINITE: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 1, "batch_size": 2, "seq_len": 3, "rng": "replay"}
+EXPECTED: dict[str, Any] = FINITE | {
+    "batch_size": None, "seq_len": np.inf, "rng": "fresh", "seeds": [0], "optimizer": "sgd", "initial": "zero",
+    "record": None, "device": "cpu", "dtype": "float64",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda classes: ss.train(classes, **FINITE),
+        lambda classes: SupportRun(classes, 1.0, 1.0),
+        lambda classes: SharedRuns(classes, Settings.checked(**EXPECTED)),
+        lambda classes: dynamics.moments(classes, 1.0),
+        lambda classes: ss.IdealisedFlow(classes, 1.0, 1.0, clock="printed"),
+    ],
+)
+def test_what_is_for_uniform_classes_alone(call: Callable[[ss.SequenceClasses], Any]) -> None:
+    call(overlapping_classes())
+    with pytest.raises(BadInput, match=r"of classes with P\(n\) from 0.2 to 0.5: it's defined for uniform classes"):
+        call(frequent_classes())
