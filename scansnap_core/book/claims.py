@@ -21,29 +21,42 @@ CARD = "card"
 GROUPS = (*VOICES, CARD)
 
 Claims = Mapping[str, list[str]]
-"""From a witness to its claims in their order, such as ``"✓ error of (45): ≤ 1e-09"``, and from `CARD` to its rows."""
+"""From a witness to its claims in their order, such as ``"✓ error of (45): ≤ 1e-09"``, and from `CARD` to its rows.
+
+A claim stands with all that a reader relies on: its control's words, what a refutation says of the paper, what a proof
+assumes.
+"""
 
 _HEADER = """\
 # What each chapter checks (✓), refutes (✗, with what is judged) and proves (∎, with its region): reviewed by people,
 # who then write it by `scansnap claims --write`. A chapter that claims anything else isn't verified.
 """
 _ALIKE = 0.6
+_OF_REFUTATIONS = ("place", "printed", "repair", "condition", "consequence", "control_is")
 
 
 def claims_of(verdict: Mapping[str, Any]) -> Claims:
     """The claims of a verdict as `Conclusion.as_json` gives it; none of an open one."""
     lines: dict[str, list[str]] = {group: [] for group in GROUPS}
     for check in verdict.get("checks", []):
-        lines[check["witness"]].append(f"✓ {check['what']}: {check['required']}")
+        lines[check["witness"]].append(f"✓ {check['what']}: {check['required']}{_with(check, 'control_is')}")
     for refutation in verdict.get("refutations", []):
-        judged = f"✗ {refutation['judges']}: {refutation['what']}"
-        lines[refutation["witness"]].append(f"{judged}: {refutation['required']}")
-    lines[PROVED] += [f"∎ {proof['what']}: {proof['region']}" for proof in verdict.get("proofs", [])]
-    lines[PROVED] += [f"◌ only sampled: {entry['what']}" for entry in verdict.get("sampled", [])]
+        judged = f"✗ {refutation['judges']}: {refutation['what']}: {refutation['required']}"
+        lines[refutation["witness"]].append(judged + _with(refutation, *_OF_REFUTATIONS))
+    for proof in verdict.get("proofs", []):
+        lines[PROVED].append(
+            f"∎ {proof['what']}: {proof['region']}{_with(proof, 'assumptions', 'control_is', 'sampled')}"
+        )
+    lines[PROVED] += [f"◌ only sampled: {entry['what']}{_with(entry, 'why')}" for entry in verdict.get("sampled", [])]
     for row in verdict.get(CARD, []):
         texts = (row["word"], row["formula"], row["says"], row["what"] and f"by {row['what']}")
         lines[CARD].append(f"{row['of']}: {'; '.join(text for text in texts if text)}")
     return {group: claims for group, claims in lines.items() if claims}
+
+
+def _with(entry: Mapping[str, Any], *keys: str) -> str:
+    """What else is said of a claim, each under its name."""
+    return "".join(f"; {key.replace('_is', '')}: {entry[key]}" for key in keys if entry.get(key))
 
 
 def reviewed_claims(book: Path) -> dict[str, Claims]:

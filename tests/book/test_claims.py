@@ -26,9 +26,17 @@ def loosen(cells: list[Any]) -> None:
     cells[1]["source"][1] = cells[1]["source"][1].replace("0.6,", "0.65,")
 
 
-def test_claims_are_texts_and_bounds_by_witness() -> None:
+def change_control(cells: list[Any]) -> None:
+    cells[1]["source"][1] = cells[1]["source"][1].replace("another half", "a half")
+
+
+def test_claims_are_all_that_a_reader_relies_on_by_witness() -> None:
     verdict = Conclusion(page("lemma_08"), CHECKS, (SLIP,)).as_json()
-    assert claims_of(verdict) == {"symbolic": ["✓ a: ≤ 0.5"], "numeric": ["✓ b: ≤ 0.5", "✗ remark: c: ≤ 0.5"]}
+    refuted = "✗ remark: c: ≤ 0.5; place: Lemma 8; printed: 1; repair: 2; consequence: none; control: so"
+    assert claims_of(verdict) == {
+        "symbolic": ["✓ a: ≤ 0.5; control: no"],
+        "numeric": ["✓ b: ≤ 0.5; control: no", refuted],
+    }
 
 
 def test_a_cards_rows_are_claims() -> None:
@@ -70,9 +78,19 @@ def test_each_difference_is_named(found: list[str], fault: str) -> None:
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (claim_more, "a new claim of the empirical witness isn't reviewed: '✓ whole: ≤ 0.6'"),
-        (reword, "'✓ numeric half: ≤ 0.6' is now '✓ numeric half or so: ≤ 0.6'"),
-        (loosen, "'✓ numeric half: ≤ 0.6' is now '✓ numeric half: ≤ 0.65'"),
+        (claim_more, "a new claim of the empirical witness isn't reviewed: '✓ whole: ≤ 0.6; control: another half'"),
+        (
+            reword,
+            "'✓ numeric half: ≤ 0.6; control: another half' is now '✓ numeric half or so: ≤ 0.6; control: another half'",
+        ),
+        (
+            change_control,
+            "'✓ numeric half: ≤ 0.6; control: another half' is now '✓ numeric half: ≤ 0.6; control: a half'",
+        ),
+        (
+            loosen,
+            "'✓ numeric half: ≤ 0.6; control: another half' is now '✓ numeric half: ≤ 0.65; control: another half'",
+        ),
     ],
 )
 @pytest.mark.parametrize("store", [[], ["--store"]])
@@ -92,7 +110,7 @@ def test_a_check_that_is_deleted_and_stored_again_is_missed(book: Path, scansnap
     scansnap("verify", "--store")
     scansnap("claims", "--write")
     spoil(book, lambda cells: cells[3].update(source="1 + 1"))
-    vanished = "scansnap: lemma_08: a reviewed claim of the empirical witness vanished: '✓ whole: ≤ 0.6'\n"
+    vanished = "scansnap: lemma_08: a reviewed claim of the empirical witness vanished: '✓ whole: ≤ 0.6; control: another half'\n"
     assert scansnap("verify", "--store")[::2] == (1, vanished)
     assert scansnap("verify")[::2] == (1, vanished)
 
@@ -121,7 +139,7 @@ def test_other_changes_need_no_review(book: Path, scansnap: Run) -> None:
 def test_the_file_is_made_for_reading(book: Path) -> None:
     head, _, claims = (book / CLAIMS_FILE).read_text().partition("lemma_08:\n")
     assert "scansnap claims --write" in head
-    assert claims.splitlines()[:2] == ["  symbolic:", "  - '✓ symbolic half: ≤ 0.6'"]
+    assert claims.splitlines()[:2] == ["  symbolic:", "  - '✓ symbolic half: ≤ 0.6; control: another half'"]
 
 
 def test_a_chapter_that_vanished_with_its_claims_is_named(book: Path, scansnap: Run) -> None:

@@ -120,7 +120,10 @@ def test_the_verdict_stores_proofs_and_what_is_left(chapter: Chapter, outputs: l
     assert verdict["proofs"][0]["kind"] == "interval"
     assert verdict["proofs"][0]["sampled"] == "x above 100"
     assert verdict["sampled"] == [{"witness": "sampled", "what": "numeric error", "why": "no tail lemma yet"}]
-    assert claims_of(verdict)["proved"] == ["∎ x is below 2: all $x > 0$", "◌ only sampled: numeric error"]
+    assert claims_of(verdict)["proved"] == [
+        "∎ x is below 2: all $x > 0$; assumptions: none; control: a larger number; sampled: x above 100",
+        "◌ only sampled: numeric error; why: no tail lemma yet",
+    ]
     assert "proved: checks 1" in outputs[-1]["text/plain"]
 
 
