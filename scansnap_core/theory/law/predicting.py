@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -19,18 +19,24 @@ from scansnap_core.engine.arguments import checked_momentum
 from scansnap_core.rules import check_choice, check_flow_rate, check_memory, check_numbers, check_rate, check_seq_len
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
-from scansnap_core.theory.law import closed, turns
+from scansnap_core.theory.integrating import IntegrationFailed
+from scansnap_core.theory.law import closed, turns, validity
 from scansnap_core.theory.law.inertia import InertialLaw
-from scansnap_core.theory.law.memory import MOST_STIFF, Floats, Law, State
+from scansnap_core.theory.law.memory import Floats, Law, State
 from scansnap_core.theory.law.sampling import SampledLaw
 from scansnap_core.theory.law.types import Types, types_of
 
-OPTIMIZERS = ("sgd", "momentum")
+OPTIMIZERS = ("sgd", "momentum", "flow")
+"""SGD in steps of the size that they have, with momentum or without; and the gradient flow, its limit of small steps."""
 REGIMES = ("rest", "free", "slaved")
 """Of a token under a query: held by no class; not caught by memory yet, lambda a^2/2 < 1; or caught."""
 PHASES = ("start", "scan", "drift", "late")
 """Of a class: nothing seen; tau < ln M; its next token learned; its errors favour other classes as they ever will."""
 
+MOST_WITH_MOMENTUM = 3_000
+"""Numbers in the law's state with which momentum, that takes as many again, is integrated: minutes at the most."""
+LOOKS = 24
+"""How often the size of updates is looked at, between the first one and the last time."""
 UNSEEN = 1e-290
 """A tau so small that squares of what was learned underflow: nothing moved yet."""
 
@@ -122,21 +128,40 @@ def predict(
                 f"{name} = {value:g}", "ratios of rates and times times rates are finite", "use smaller ones"
             )
     law = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
-    if mu and law.is_large:
+    if mu and law.num_values > MOST_WITH_MOMENTUM:
         raise BadInput(
             f"{len(types.size)} unlike classes with momentum",
-            f"with momentum the law has at most {MOST_STIFF:,} numbers, of some 50 unlike classes",
+            f"with momentum the law has at most {MOST_WITH_MOMENTUM:,} numbers, of some 50 unlike classes",
             'ask for optimizer="sgd", or for fewer classes',
         )
-    path: Callable[[Floats], Iterable[State]] = law.path
-    if law.is_large and types.common.shape[1] < len(types.size):  # else attention is as large as the decoder
-        path = partial(turns.path, law)
-    if mu:
-        path = InertialLaw(law, mu, pace).path
+    path: Callable[[Floats], Iterable[State]] = InertialLaw(law, mu, pace).path
+    if optimizer == "flow":
+        path = partial(turns.path, law) if law.takes_turns else law.path
+    attrs = {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len, "optimizer": optimizer, "momentum": mu}
     began = int(np.count_nonzero(taus < UNSEEN))
-    states = itertools.chain([None] * began, path(taus[began:]) if began < taus.size else [])
-    rates = {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len, "momentum": mu}
-    return _dataset(classes, law, recorded, taus, states, rates)
+    moments = _with_looks_between(taus[began:], pace / (1 - mu))
+    states = itertools.chain([None] * began, _until_it_fails(path, moments))
+    try:
+        return _dataset(classes, law, recorded, taus, zip([*taus[:began], *moments], states, strict=True), attrs)
+    except IntegrationFailed as error:
+        error.last = None if error.last is None else error.last * (1 - mu) / pace
+        raise
+
+
+def _with_looks_between(taus: Floats, update: float) -> Floats:
+    """The taus, and :data:`LOOKS` more from the first update on, at which the size of updates is looked at."""
+    if not taus.size or taus[-1] <= update:
+        return taus
+    return np.union1d(taus, np.geomspace(update, taus[-1], LOOKS))
+
+
+def _until_it_fails(path: Callable[[Floats], Iterable[State]], taus: Floats) -> Iterator[State]:
+    """The states, and those that were reached where it fails."""
+    try:
+        yield from path(taus) if taus.size else ()
+    except IntegrationFailed as error:
+        yield from error.reached or ()
+        raise
 
 
 def _dataset(
@@ -144,7 +169,7 @@ def _dataset(
     law: Law,
     recorded: Floats,
     taus: Floats,
-    states: Iterable[State | None],
+    states: Iterable[tuple[float, State | None]],
     attrs: dict[str, Any],
 ) -> xr.Dataset:
     types, K, M = law.types, classes.num_classes, classes.vocab_size
@@ -152,31 +177,55 @@ def _dataset(
     Z, regime = np.zeros((taus.size, Q, L)), np.zeros((taus.size, Q, L), dtype=np.int8)
     entropy, chi, evidence = np.empty((3, taus.size, K))
     phase = np.full((taus.size, K), PHASES[0], dtype=f"<U{max(map(len, PHASES))}")
-    for i, (tau, state) in enumerate(zip(taus, states, strict=True)):
-        state = law.unpack(np.zeros_like(law.start(1.0))) if state is None else state
-        Z[i] = types.per_query(state.z_common, state.z_distinct)
-        regime[i] = _regime(law, state)
-        of_type = (_entropy(types, state), _growth(types, state), state.a, _phase(law, state, tau))
-        for values, each in zip((entropy, chi, evidence, phase), of_type, strict=True):
-            values[i] = each[types.of_class]
+    shortness, step, largest, told, failure = np.zeros(taus.size), np.zeros(taus.size), 0.0, 0, None
+    flow, mu, pace = attrs["optimizer"] == "flow", attrs["momentum"], attrs["lr_y"] / K
+    try:
+        for tau, state in states:
+            i = told
+            if state is not None and not flow:
+                largest = max(largest, validity.step_of(law, state) * pace / (1 + mu))
+            if tau != taus[i]:
+                continue
+            step[i] = largest
+            if state is not None:
+                shortness[i] = validity.shortness_of(law, state, attrs["seq_len"])
+            state = law.unpack(np.zeros_like(law.start(1.0))) if state is None else state
+            Z[i] = types.per_query(state.z_common, state.z_distinct)
+            regime[i] = _regime(law, state)
+            of_type = (_entropy(types, state), _growth(types, state), state.a, _phase(law, state, tau))
+            for values, each in zip((entropy, chi, evidence, phase), of_type, strict=True):
+                values[i] = each[types.of_class]
+            told = i + 1
+    except IntegrationFailed as error:
+        failure = error
+    recorded, taus = recorded[:told], taus[:told]
+    trust = validity.Validity(shortness[:told], step[:told], 0.0 if flow else pace / (1 + mu))
     dominant = np.full(K, -1)
     if types.distinct.shape[1]:
         dominant = np.where(types.distinct_columns[:, 0] >= 0, classes.tokens[types.distinct_columns[:, 0]], -1)
     flags = {"flag_values": list(range(len(REGIMES))), "flag_meanings": " ".join(REGIMES)}
     axes, by_class = ("recorded", "query", "token"), ("recorded", "class")
-    return xr.Dataset(
+    found = xr.Dataset(
         {
-            "Z": (axes, Z, {"units": "logits", ATTRIBUTE: checksum(classes)}),
-            "regime": (axes, regime, flags),
-            "entropy": (by_class, entropy, {"units": "nats"}),
+            "Z": (axes, Z[:told], {"units": "logits", ATTRIBUTE: checksum(classes)}),
+            "regime": (axes, regime[:told], flags),
+            "entropy": (by_class, entropy[:told], {"units": "nats"}),
             "dominant": ("class", dominant, {"units": "token"}),
-            "chi_dominant": (by_class, chi, {"units": "1", "equation": "Eqn 11"}),
-            "evidence": (by_class, evidence, {"units": "logits"}),
-            "phase": (by_class, phase),
+            "chi_dominant": (by_class, chi[:told], {"units": "1", "equation": "Eqn 11"}),
+            "evidence": (by_class, evidence[:told], {"units": "logits"}),
+            "phase": (by_class, phase[:told]),
+            "shortness": ("recorded", shortness[:told], {"units": "logits per token"}),
+            "step": ("recorded", step[:told], {"units": "1"}),
+            "expected_error": ("recorded", trust.expected, {"units": "share of |Z|"}),
         },
         coords={"recorded": ("recorded", recorded, {"units": formulas.registry.STEPS}), **classes.coords},
         attrs={"law": "one memory a class", **attrs, "vocab_size": M, "num_classes": K},
     )
+    if failure is not None:
+        failure.reached = found if told else None
+        raise failure
+    trust.warn(recorded, attrs["seq_len"])
+    return found
 
 
 def _regime(law: Law, state: State) -> Floats:
