@@ -32,6 +32,7 @@ from scansnap_core.theory.flow import Floats, Flow
 from scansnap_core.theory.flows import TrueFlow
 from scansnap_core.theory.formulas import mu
 from scansnap_core.theory.functions import function_of
+from scansnap_core.theory.integrating import IntegrationFailed
 from scansnap_core.theory.law import turns
 from scansnap_core.theory.law.memory import Law, State
 
@@ -153,9 +154,13 @@ class InertialLaw:
         later, (places, speed) = taus[taus > begin], self._first()
         for count in taus[: taus.size - later.size] / self.update:
             s = min(int(count), ONE_BY_ONE - 1)
+            if s + 1 >= len(places):
+                raise self._ran_away(len(places) - 1)
             yield law.unpack(places[s] + (count - s) * (places[s + 1] - places[s]))
         if not later.size:
             return
+        if len(places) <= ONE_BY_ONE:
+            raise self._ran_away(len(places) - 1)
         if mu:
             coasting = self._lagging * (1 - mu) * speed
             yield from law.along(self._rhs, begin, later, np.concatenate([places[-1], coasting]), stiff=True)
@@ -168,10 +173,19 @@ class InertialLaw:
         """The first updates, one by one: places from Z = 0 on, and the velocity after them, in units of the pace."""
         speed = self.law.start(1.0)
         places = [0 * speed, self.law.start(self.pace)]
-        for _ in range(ONE_BY_ONE - 1):
-            speed = self.momentum * speed + self.law.rate(places[-1])
-            places.append(places[-1] + self.pace * speed)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(ONE_BY_ONE - 1):
+                speed = self.momentum * speed + self.law.rate(places[-1])
+                place = places[-1] + self.pace * speed
+                if not np.isfinite(place).all():
+                    break
+                places.append(place)
         return places, speed
+
+    def _ran_away(self, updates: int) -> IntegrationFailed:
+        tau = updates * self.update
+        text = f"{self.law.failed(float(np.log(tau)))} only: the next update isn't finite; use smaller rates"
+        return IntegrationFailed(text, tau)
 
     def _plain(self, log_tau: float, place: Floats) -> Floats:
         law = self.law

@@ -54,28 +54,32 @@ def predict(
     optimizer: str = "sgd",
     momentum: float | None = None,
 ) -> xr.Dataset:
-    """What SGD does to these classes from Y(0) = Z(0) = 0, by the law of one memory a class, without training.
+    """What SGD does to these classes from Y(0) = Z(0) = 0, by the law of one memory per class, without training.
+
+    It is the mean over samples: batches scatter around it. Where an error of z above 10 % isn't unlikely, it warns.
 
     Parameters
     ----------
     classes
-        The sequence classes. Those alike count once, so a thousand of one type cost no more than two. A thousand that
-        are all unlike, with some tens of common tokens, take some seconds and 300 MB, and z is integrated to a
-        thousandth of its largest value. With more common tokens than classes, 400 take some ten seconds.
+        The sequence classes. Those alike count once, so a thousand of one type cost no more than two. Up to some ten
+        that are all unlike are integrated to seven digits; more, up to a hundredth of the largest z, and a thousand
+        with some tens of common tokens take some seconds and 300 MB. With more common tokens than classes, 400 take
+        some ten seconds.
     lr_y, lr_z
-        eta_Y > 0 and eta_Z >= 0, per step. Small: the law is that of the gradient flow.
+        eta_Y > 0 and eta_Z >= 0, per step, of any size at which training doesn't overshoot: see ``step`` below.
     t
         When: ascending, finite, not negative; in steps of batch size 1, or in updates of any batch size (a batch mean
-        moves Y and Z, in expectation, as far as one such step).
+        moves Y and Z, in expectation, as far as one such step). Shape (recorded,), or one number.
     seq_len
-        T, the query included, or ``inf``. A finite T is for lengths well above the evidence, which grows as ln(M t):
-        means over samples, each weighed by its error, are taken to the first order in 1/T beside their exact values at
-        z = 0.
+        T, the query included, 3 or more, or ``inf``. A finite T is for lengths well above the evidence, which grows as
+        ln(M t): means over samples, each weighed by its error, are taken to the first order in 1/T beside their exact
+        values at z = 0. See ``shortness`` below.
     optimizer
-        "sgd", or "momentum", with which ``t`` counts its updates. For Adam there is a flow,
-        :class:`~scansnap_core.theory.law.adam.AdamFlow`, and no law.
+        "sgd"; "momentum", with which ``t`` counts its updates; or "flow", the gradient flow, to which SGD comes as the
+        rates go to 0 at the same eta_Y t. For Adam there is a flow,
+        :class:`scansnap_core.theory.law.adam.AdamFlow`, and no law.
     momentum
-        Of "momentum" alone; 0.9 if not given.
+        mu of "momentum" alone, in [0, 1); 0.9 if not given. As it goes to 0 the forecast goes to that of "sgd".
 
     Returns
     -------
@@ -87,13 +91,26 @@ def predict(
         dominant one, ``evidence``, the integral of its error and the clock of memory, and ``phase``: ``start``,
         ``scan`` (before t_0'), ``drift`` or ``late``.
 
+        Over (recorded), how far it can be trusted. ``expected_error``: the error of the whole Z, as a share of its
+        norm, that some nine in ten of such predictions stayed below. It is read off tables, of two measures: ``shortness``, the
+        largest evidence over T - 1, over the root of 1 - rho of the two classes whose attention is nearest (0 at T =
+        inf); and ``step``, eta_Z f_l^2 a (1 - alpha)/(K (1 + mu)), the largest so far, of any token. The tables were
+        set on systems 0 to 7 of seed 601 (short sequences) and of seed 603 (large rates), and tried on systems 8 to 15
+        of both: ``python -m recording.validity``. Inside them the least error is 3 %.
+
+    Warns
+    -----
+    ~scansnap_core.PredictionOutOfRange
+        Once, if ``expected_error`` is above 0.1 at any time.
+
     Raises
     ------
     BadInput
-        Arguments that aren't as above; a sequence length or an optimizer that the law doesn't cover; more results than
-        there is memory for.
+        Arguments that aren't as above; a sequence length or an optimizer that the law doesn't cover; more than some 50
+        unlike classes with momentum; more results than there is memory for.
     ~scansnap_core.IntegrationFailed
-        Rates so unlike, or times so late, that the law's equations can't be integrated.
+        Rates so unlike, or times so late, that the law's equations can't be integrated. ``last`` is the last time
+        reached, as ``t`` counts it, and ``reached`` the data set of the times asked for up to there, or None.
 
     Examples
     --------
@@ -109,6 +126,12 @@ def predict(
     check_rate("lr_y", lr_y)
     check_flow_rate("lr_z", lr_z)
     check_seq_len(seq_len)
+    if seq_len == 2:
+        raise BadInput(
+            "seq_len = 2",
+            "a forecast takes T of at least 3: with one contextual token a sequence, Z stays 0",
+            "pass 3 or more; at 2 there is nothing to foretell",
+        )
     check_choice("optimizer", optimizer, OPTIMIZERS)
     mu = checked_momentum(momentum, optimizer)
     rule, remedy = "times are finite, not negative and ascending", "pass e.g. [0, 100, 10_000]"
@@ -139,7 +162,7 @@ def predict(
         path = partial(turns.path, law) if law.takes_turns else law.path
     attrs = {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len, "optimizer": optimizer, "momentum": mu}
     began = int(np.count_nonzero(taus < UNSEEN))
-    moments = _with_looks_between(taus[began:], pace / (1 - mu))
+    moments = taus[began:] if optimizer == "flow" else _with_looks_between(taus[began:], pace / (1 - mu))
     states = itertools.chain([None] * began, _until_it_fails(path, moments))
     try:
         return _dataset(classes, law, recorded, taus, zip([*taus[:began], *moments], states, strict=True), attrs)
@@ -248,7 +271,8 @@ def _entropy(types: Types, state: State) -> Floats:
 def _growth(types: Types, state: State) -> Floats:
     if not types.distinct.shape[1]:
         return np.full_like(state.a, np.nan)
-    return np.where(types.distinct[:, 0] > 0, _chi(state.z_distinct[:, 0], 0.0), np.nan)
+    with np.errstate(over="ignore"):
+        return np.where(types.distinct[:, 0] > 0, _chi(state.z_distinct[:, 0], 0.0), np.nan)
 
 
 def _phase(law: Law, state: State, tau: float) -> Any:

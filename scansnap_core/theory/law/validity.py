@@ -2,7 +2,7 @@
 
 Two things do. Sequences too short for the evidence: samples are weighed by errors that differ by more than the first
 order in 1/T has. And updates too large: attention or the decoder overshoots, and training leaves the law for good.
-Each has a measure, and a table of the error of the whole z that 95 % of predictions stayed below there; between its
+Each has a measure, and a table of the error of the whole z that some nine in ten predictions stayed below there; between its
 entries the error is interpolated. The tables were set on one half of the systems that ``recording.validity`` draws, and
 tried on the other.
 
@@ -73,7 +73,7 @@ class Validity:
             "step": np.maximum(np.interp(step, *STEPS, left=0.0), decoder),
         }
         self.expected = np.maximum(np.max(list(self.by_cause.values()), axis=0), LEAST)
-        """The error of the whole z, in shares of it, that 95 % stay below."""
+        """The error of the whole z, in shares of it, that some nine in ten stay below."""
 
     def warn(self, recorded: Floats, seq_len: float) -> None:
         """Give one :class:`PredictionOutOfRange` if an error above :data:`LIKELY` is to be expected at some time."""
