@@ -70,7 +70,6 @@ def integrated(
     array([[0.368],
            [0.135]])
     """
-
     states: list[Floats] = []
 
     def failure(when: float, why: str) -> IntegrationFailed:

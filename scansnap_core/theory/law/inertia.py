@@ -153,9 +153,9 @@ class InertialLaw:
         law, begin, mu = self.law, ONE_BY_ONE * self.update, self.momentum
         later, (places, speed) = taus[taus > begin], self._first()
         for count in taus[: taus.size - later.size] / self.update:
-            s = min(int(count), ONE_BY_ONE - 1)
-            if s + 1 >= len(places):
-                raise self._ran_away(len(places) - 1)
+            s = min(int(count), len(places) - 2)
+            if count > s + 1:
+                raise self._ran_away(s + 1)
             yield law.unpack(places[s] + (count - s) * (places[s + 1] - places[s]))
         if not later.size:
             return

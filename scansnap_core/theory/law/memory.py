@@ -30,7 +30,7 @@ Pair = tuple[Floats, Floats]
 """Values on common and on distinct tokens, (T, C) and (T, D)."""
 
 MOST_STIFF = 500
-"""Numbers in a state up to which an implicit step takes no more than some ten milliseconds, of some ten unlike classes."""
+"""Numbers in a state, of some ten unlike classes, up to which an implicit step takes some ten milliseconds."""
 RTOL, ATOL = 1e-7, 1e-16
 START = 1e-4
 """The tau at which integration begins, or that share of the first one asked for: before it, errors are 1 - 1/M."""

@@ -27,7 +27,7 @@ from scansnap_core.theory.law.sampling import SampledLaw
 from scansnap_core.theory.law.types import Types, types_of
 
 OPTIMIZERS = ("sgd", "momentum", "flow")
-"""SGD in steps of the size that they have, with momentum or without; and the gradient flow, its limit of small steps."""
+"""SGD in steps of finite size, with momentum or without; and the gradient flow, its limit of small steps."""
 REGIMES = ("rest", "free", "slaved")
 """Of a token under a query: held by no class; not caught by memory yet, lambda a^2/2 < 1; or caught."""
 PHASES = ("start", "scan", "drift", "late")
@@ -92,11 +92,13 @@ def predict(
         ``scan`` (before t_0'), ``drift`` or ``late``.
 
         Over (recorded), how far it can be trusted. ``expected_error``: the error of the whole Z, as a share of its
-        norm, that some nine in ten of such predictions stayed below. It is read off tables, of two measures: ``shortness``, the
-        largest evidence over T - 1, over the root of 1 - rho of the two classes whose attention is nearest (0 at T =
-        inf); and ``step``, eta_Z f_l^2 a (1 - alpha)/(K (1 + mu)), the largest so far, of any token. The tables were
-        set on systems 0 to 7 of seed 601 (short sequences) and of seed 603 (large rates), and tried on systems 8 to 15
-        of both: ``python -m recording.validity``. Inside them the least error is 3 %.
+        norm, that some nine in ten of such predictions stayed below; 3 % at least. It is read off tables, of two
+        measures: ``shortness``, the largest evidence over T - 1, over the root of 1 - rho of the two classes whose
+        attention is nearest (0 at T = inf); and ``step``, eta_Z f_l^2 a (1 - alpha)/(K (1 + mu)), the largest so far,
+        of any token. Training overshoots from about 4 on. The tables were set on the systems 0 to 7 of seed 601 (short
+        sequences) and of seed 603 (large rates), and tried on the systems 8 to 15 of both, which were held out
+        (``python -m recording.validity``; ``results/validity.nc``). Of 220 predictions there with an expected error of
+        at most 10 %, 218 were within it.
 
     Warns
     -----

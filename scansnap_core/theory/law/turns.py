@@ -88,7 +88,9 @@ def _node(law: Law, x: float, state: State, update: float) -> Node:
     if update:
         a, *others = law.follows(state, f, errors.own, g)
         rates = (a, errors.other, *others)
-        state = State(*(part - np.asarray(update / 2 * rate, part.dtype) for part, rate in zip(state, rates, strict=True)))
+        state = State(
+            *(part - np.asarray(update / 2 * rate, part.dtype) for part, rate in zip(state, rates, strict=True))
+        )
         errors, own, g = law.pulls(state, law.attention(state))
     others = g[0] - own[:, None] * state.common / state.a[:, None]
     pace = float(np.exp(x))  # dtau/dx

@@ -2,9 +2,8 @@
 
 Two things do. Sequences too short for the evidence: samples are weighed by errors that differ by more than the first
 order in 1/T has. And updates too large: attention or the decoder overshoots, and training leaves the law for good.
-Each has a measure, and a table of the error of the whole z that some nine in ten predictions stayed below there; between its
-entries the error is interpolated. The tables were set on one half of the systems that ``recording.validity`` draws, and
-tried on the other.
+Each has a measure, and a table of the error of the whole z that some nine in ten predictions stayed below there;
+between its entries the error is interpolated. ``recording.validity`` draws the systems and measures the errors.
 
 Clock: tau = eta_Y t/K.
 """
@@ -26,7 +25,7 @@ LEAST = 0.03
 """The error inside the range: one memory a class is no more exact than that."""
 SHORTNESS = (0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 3.0, 5.0), (0.03, 0.08, 0.09, 0.15, 0.24, 0.3, 0.48, 0.7, 1.0)
 """Evidence over T - 1, over the root of 1 - rho of the two nearest classes, and the error there."""
-STEPS = (3.0, 4.0, 5.0, 8.0), (0.05, 0.08, 0.3, 1.0)
+STEPS = (3.0, 4.0, 4.5, 5.0), (0.03, 0.08, 0.5, 1.0)
 """eta_Z f_l² a (1 - alpha)/(K (1 + mu)), the largest so far, and the error there."""
 PACES = (2.0, 3.0, 5.0), (0.07, 0.1, 0.6)
 """eta_Y/(K (1 + mu)), and the error there."""
