@@ -110,9 +110,9 @@ def short() -> list[tuple[float, ...]]:
         lr_y = PACE * classes.num_classes
         longest = LONGEST[int((classes.compact.probs > 0).sum(axis=1).max())]
         for T, ratio in ((T, ratio) for T in LENGTHS if longest >= T for ratio in RATIOS):
-            rates = {"lr_y": lr_y, "lr_z": lr_y * ratio}
-            told = against(classes, descent(classes, *rates.values(), T), MARKS, seq_len=T, **rates)
-            rows += [(number, T, *rates.values(), 0.0, *row) for row in told]
+            lr_z = lr_y * ratio
+            told = against(classes, descent(classes, lr_y, lr_z, T), MARKS, seq_len=T, lr_y=lr_y, lr_z=lr_z)
+            rows += [(number, T, lr_y, lr_z, 0.0, *row) for row in told]
     return rows
 
 
@@ -127,8 +127,8 @@ def steps() -> list[tuple[float, ...]]:
                 continue
             how: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
             rates = [lr_y * ratio for ratio in FAST]
-            recipe = {"steps": STEPS[-1], "record": STEPS, "batch_size": None, "seq_len": np.inf, "device": "cpu"}
-            Z = train(classes, lr_y=lr_y, lr_z=rates, **recipe, **how).Z.isel(seed=0).transpose("rate", ...).values
+            recipe = how | {"steps": STEPS[-1], "record": STEPS, "batch_size": None, "seq_len": np.inf, "device": "cpu"}
+            Z = train(classes, lr_y=lr_y, lr_z=rates, **recipe).Z.isel(seed=0).transpose("rate", ...).values
             for each, lr_z in zip(Z, rates, strict=True):
                 told = against(classes, each, STEPS, lr_y=lr_y, lr_z=lr_z, **how)
                 rows += [(number, np.inf, lr_y, lr_z, momentum, *row) for row in told]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -207,11 +207,11 @@ class Law:
             As :func:`~scansnap_core.theory.integrating.integrated` has it; its ``reached`` are states.
         """
         N = self.num_values
-        how = {"method": "LSODA" if stiff or not self.is_large else "RK45", "rtol": RTOL, "atol": ATOL}
+        how: dict[str, Any] = {"method": "LSODA" if stiff or not self.is_large else "RK45", "rtol": RTOL, "atol": ATOL}
         try:
             found = integrated(rhs, np.log(begin), np.log(taus), start, failed=self.failed, **how)
         except IntegrationFailed as error:
-            error.last = float(np.exp(error.last))
+            error.last = None if error.last is None else float(np.exp(error.last))
             error.reached = None if error.reached is None else [self.unpack(state[:N]) for state in error.reached]
             raise
         return [self.unpack(state[:N]) for state in found]

@@ -11,7 +11,7 @@ Clock: x = ln(1 + tau), in which powers of tau at first and of ln tau later are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,8 +86,8 @@ def _node(law: Law, x: float, state: State, update: float) -> Node:
     f = law.attention(state)
     errors, own, g = law.pulls(state, f)
     if update:
-        a, *others = law.follows(state, f, errors.own, g)
-        rates = (a, errors.other, *others)
+        own_rate, *rest = law.follows(state, f, errors.own, g)
+        rates = (own_rate, errors.other, *rest)
         state = State(
             *(part - np.asarray(update / 2 * rate, part.dtype) for part, rate in zip(state, rates, strict=True))
         )
@@ -127,7 +127,7 @@ def _under(law: Law, state: State, rates: Floats, begin: float, end: float) -> S
         return pace * np.concatenate([part.ravel() for part in law.follows(now, law.attention(now), own, g)])
 
     start = np.concatenate([part.ravel() for part in parts])
-    how = {"method": "RK45", "rtol": RTOL, "atol": ATOL, "first_step": end - begin}
+    how: dict[str, Any] = {"method": "RK45", "rtol": RTOL, "atol": ATOL, "first_step": end - begin}
     try:
         (packed,) = integrated(rhs, begin, np.array([end]), start, failed=lambda x: law.failed(_log_tau(x)), **how)
     except IntegrationFailed as error:
