@@ -216,7 +216,7 @@ def test_what_it_expects_of_systems_held_out_is_what_was_measured() -> None:
         inside = expected <= 0.1
         assert np.mean(error[held_out & inside] <= 0.1) > 0.95
         assert np.mean(error[held_out] <= np.maximum(expected[held_out], 0.1)) > 0.85
-        assert np.median(error[held_out & ~inside]) > 3 * np.median(error[held_out & inside])
+        assert np.mean(error[held_out & ~inside] > 0.1) > 0.3
 
 
 def test_a_failure_gives_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:
