@@ -120,7 +120,7 @@ def predict(
     >>> classes = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
     >>> found = ss.predict(classes, lr_y=1, lr_z=0.1, t=[100, 10_000])
     >>> found.Z.isel(recorded=0).values.ravel().round(4)
-    array([-0.0157,  0.0022,  0.0056,  0.0022,  0.0056])
+    array([-0.0154,  0.0022,  0.0055,  0.0022,  0.0055])
     >>> found.phase.sel({"class": 0}).values.tolist()
     ['drift', 'drift']
     """

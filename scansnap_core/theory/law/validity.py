@@ -32,7 +32,19 @@ PACES = (2.0, 3.0, 5.0), (0.07, 0.1, 0.6)
 
 
 class PredictionOutOfRange(UserWarning):
-    """A prediction of z may well be off by more than 10 %; the message says by how much, why, and what to do."""
+    """A prediction of z may well be off by more than 10 %; the message says by how much, why, and what to do.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import scansnap_core as ss
+    >>> classes = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", ss.PredictionOutOfRange)
+    ...     found = ss.predict(classes, lr_y=1, lr_z=0.1, t=[10, 1000], seq_len=16)
+    >>> found.expected_error.values.round(2)
+    array([0.12, 0.28])
+    """
 
 
 def shortness_of(law: Law, state: State, seq_len: float) -> float:
