@@ -22,6 +22,7 @@ from .theory.integrating import IntegrationFailed as IntegrationFailed
 
 # -- The law that the gradient obeys
 from .theory.law.predicting import predict as predict
+from .theory.law.validity import PredictionOutOfRange as PredictionOutOfRange
 from .theory import law as law
 
 # -- What is read off a training or a flow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,7 @@ def run(options: argparse.Namespace) -> int:
     from scansnap_core.data.class_files import load_classes
     from scansnap_core.theory.integrating import IntegrationFailed
     from scansnap_core.theory.law.predicting import predict
+    from scansnap_core.theory.law.validity import PredictionOutOfRange
 
     classes = load_classes(options.file)
     if not (math.isfinite(options.until) and options.until >= 1):
@@ -53,11 +55,15 @@ def run(options: argparse.Namespace) -> int:
     if options.draw is not None:
         _check_picture(options.draw)
     times = np.unique(np.geomspace(1, options.until, ROWS if options.draw is None else DRAWN))
-    try:
-        found = predict(classes, options.lr_y, options.lr_z, times, seq_len=options.seq_len)
-    except IntegrationFailed as error:
-        print(f"scansnap: {error}", file=sys.stderr)
-        return 1
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PredictionOutOfRange)
+        try:
+            found = predict(classes, options.lr_y, options.lr_z, times, seq_len=options.seq_len)
+        except IntegrationFailed as error:
+            print(f"scansnap: {error}", file=sys.stderr)
+            return 1
+    for warning in caught:
+        print(f"scansnap: {warning.message}", file=sys.stderr)
     print(f"K = {classes.num_classes} classes, M = {classes.vocab_size} tokens; t in steps of batch size 1\n")
     print("\n\n".join(_table(found, classes, n) for n in range(min(classes.num_classes, SHOWN))))
     if classes.num_classes > SHOWN:

@@ -1,4 +1,4 @@
-"""``solve_ivp`` for right-hand sides that may run away: states at the times asked for, or an error that says why."""
+"""SciPy's solvers for right-hand sides that may run away: states at the times asked for, or an error that says why."""
 
 from __future__ import annotations
 
@@ -9,16 +9,31 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import solve_ivp
+from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
 Floats = NDArray[np.float64]
 
+SOLVERS = {"LSODA": LSODA, "DOP853": DOP853, "RK45": RK45, "RK23": RK23, "Radau": Radau, "BDF": BDF}
 MOST_RATES = 200_000
 """How often a solver asks for the rate of change before it is stopped; most need a few thousand."""
 
 
 class IntegrationFailed(RuntimeError):
-    """The solver gave up before the last time; the message says where, why and what to try."""
+    """The solver gave up before the last time; the message says where, why and what to try.
+
+    Attributes
+    ----------
+    last
+        The last time that was reached, on the clock of the times asked for; None if it isn't known.
+    reached
+        What was found at those of the times asked for that were reached: a data set from
+        :func:`scansnap_core.predict` and :func:`scansnap_core.solve`, states from what they call. None if there is
+        no such time.
+    """
+
+    def __init__(self, message: str, last: float | None = None, reached: Any = None) -> None:
+        super().__init__(message)
+        self.last, self.reached = last, reached
 
 
 def integrated(
@@ -28,6 +43,7 @@ def integrated(
     start: Floats,
     *,
     failed: Callable[[float], str],
+    method: str,
     **solver: Any,
 ) -> Floats:
     """The states at ascending times after ``begin``, shape (times, N).
@@ -39,22 +55,26 @@ def integrated(
     failed
         Says up to where it went, given the time of the last state.
     solver
-        The method and tolerances of ``solve_ivp``.
+        ``method``, one of :data:`SOLVERS`, and its tolerances as ``scipy.integrate.solve_ivp`` takes them.
 
     Raises
     ------
     IntegrationFailed
-        The solver gave up or asked more than :data:`MOST_RATES` times, or numbers aren't finite.
+        The solver gave up or asked more than :data:`MOST_RATES` times, or numbers aren't finite. Its ``reached`` are
+        the states at the first of the times, shape (times reached, N).
 
     Examples
     --------
-    >>> integrated(lambda t, x: -x, 0.0, np.array([1.0, 2.0]), np.ones(1), failed="up to {}".format).round(3)
+    >>> ask = {"failed": "up to {}".format, "method": "RK45"}
+    >>> integrated(lambda t, x: -x, 0.0, np.array([1.0, 2.0]), np.ones(1), **ask).round(3)
     array([[0.368],
            [0.135]])
     """
+    states: list[Floats] = []
 
     def failure(when: float, why: str) -> IntegrationFailed:
-        return IntegrationFailed(f"{failed(when)} only: {why}; ask for earlier times or a smaller rate")
+        text = f"{failed(when)} only: {why}; ask for earlier times or a smaller rate"
+        return IntegrationFailed(text, float(when), np.array(states) if states else None)
 
     asked = itertools.count()
 
@@ -68,11 +88,17 @@ def integrated(
 
     with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "lsoda: ", UserWarning)  # the failure below says it
-        path = solve_ivp(checked, (begin, times[-1]), start, t_eval=times, **solver)
-    if not path.success:
-        why = "LSODA doesn't converge there" if "istate" in path.message else path.message.rstrip(".")
-        raise failure(path.t[-1] if len(path.t) else begin, why)
-    states = np.asarray(path.y.T)
-    if not np.isfinite(states).all():
-        raise failure(times[np.isfinite(states).all(axis=1).argmin()], "its state isn't finite there")
-    return states
+        path = SOLVERS[method](checked, begin, start, times[-1], **solver)
+        while len(states) < len(times):
+            message = path.step()
+            if path.status == "failed":
+                why = "LSODA doesn't converge there" if "istate" in str(message) else str(message).rstrip(".")
+                raise failure(path.t, why)
+            passed = times[len(states) : np.searchsorted(times, path.t, side="right")]
+            if not passed.size:
+                continue
+            for when, state in zip(passed, path.dense_output()(passed).T, strict=True):
+                if not np.isfinite(state).all():
+                    raise failure(when, "its state isn't finite there")
+                states.append(state)
+    return np.array(states)

@@ -15,9 +15,9 @@ from scansnap_core.engine.extensions import name_of
 from scansnap_core.engine.model_names import heads_of
 from scansnap_core.rules import check_choice, check_numbers, is_real, shown
 from scansnap_core.theory.flow import Floats, Flow
-from scansnap_core.theory.integrating import integrated
+from scansnap_core.theory.integrating import SOLVERS, IntegrationFailed, integrated
 
-METHODS = ("LSODA", "DOP853", "RK45", "RK23", "Radau", "BDF")
+METHODS = tuple(SOLVERS)
 UNITS = {"step": "steps of batch size 1", "round": "rounds t/K of K steps", "tau": "tau = eta_Y t/K"}
 """What times can count."""
 EARLIEST = 1e-200
@@ -89,8 +89,19 @@ def solve(
     steps_of = {"step": 1.0, "round": classes.num_classes, "tau": classes.num_classes / flow.lr_y}[unit]
     recorded = _checked_times(times)
     start = _start(flow, initial)
-    states = _integrate(flow, recorded * steps_of, start, method=method, rtol=rtol, atol=atol)
+    attrs = {"steps_per_unit": steps_of, "initial": "zero" if initial is None else "given"}
+    try:
+        states = _integrate(flow, recorded * steps_of, start, method=method, rtol=rtol, atol=atol)
+    except IntegrationFailed as error:
+        error.last = None if error.last is None else error.last / steps_of
+        if error.reached is not None:
+            error.reached = _dataset(flow, recorded[: len(error.reached)], error.reached, unit, attrs)
+        raise
+    return _dataset(flow, recorded, states, unit, attrs)
 
+
+def _dataset(flow: Flow, recorded: Floats, states: Floats, unit: str, attrs: dict[str, Any]) -> xr.Dataset:
+    classes = flow.classes
     variables: dict[str, Any] = {
         name: (
             ("recorded", *flow.axes[name]),
@@ -118,9 +129,8 @@ def solve(
             "vocab_size": M,
             "num_classes": K,
             "class_weight": flow.class_weight,
-            "steps_per_unit": steps_of,
-            "initial": "zero" if initial is None else "given",
         }
+        | attrs
         | ({} if flow.variant is None else {"model": name_of(flow.model)}),
     )
 
@@ -179,5 +189,10 @@ def _integrate(flow: Flow, t: Floats, start: Floats, **solver: Any) -> Floats:
             f"the {flow.name} with lr_y = {flow.lr_y:g}, lr_z = {flow.lr_z:g} could be integrated up to step {when:.3g}"
         )
 
-    states = integrated(flow.rhs, 0.0, later, start, failed=failed, **solver)
+    try:
+        states = integrated(flow.rhs, 0.0, later, start, failed=failed, **solver)
+    except IntegrationFailed as error:
+        reached = still if error.reached is None else np.vstack([still, error.reached])
+        error.reached = reached if len(reached) else None
+        raise
     return np.vstack([still, states])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import scansnap_core as ss
@@ -52,7 +53,17 @@ def test_predict_refuses(arguments: list[str], message: str, capsys: pytest.Capt
 def test_what_cannot_be_integrated_is_said_in_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(integrating, "MOST_RATES", 1000)
-    arguments = ["--lr-y", "1", "--lr-z", "1e300", "--until", "1e300"]
+    monkeypatch.setattr(integrating, "MOST_RATES", 10)
+    arguments = [*RATES, "--until", "1000"]
     assert main(["predict", str(EXAMPLE), *arguments]) == 1
-    assert capsys.readouterr().err.startswith("scansnap: the law with lr_z/lr_y = 1e+300 could be integrated up to")
+    assert capsys.readouterr().err.startswith("scansnap: the law with lr_z/lr_y = 0.1 could be integrated up to")
+
+
+def test_it_prints_what_predict_warns_of(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", str(EXAMPLE), *RATES, "--until", "1000", "--seq-len", "8"]) == 0
+    printed = capsys.readouterr()
+    with pytest.warns(ss.PredictionOutOfRange) as caught:
+        ss.predict(ss.SequenceClasses.load(EXAMPLE), 1, 0.1, np.geomspace(1, 1000, 7), seq_len=8)
+    assert printed.err == f"scansnap: {caught[0].message}\n"
+    assert main(["predict", str(EXAMPLE), *RATES, "--until", "1000"]) == 0
+    assert not capsys.readouterr().err

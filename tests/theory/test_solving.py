@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from scipy.optimize import OptimizeResult
+from scipy.integrate import LSODA
 
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
@@ -156,11 +156,12 @@ def test_a_solver_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_lsoda_warns_of_is_said_by_the_failure_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def gives_up(*_: Any, **__: Any) -> OptimizeResult:
+    def gives_up(self: LSODA) -> str:
         warnings.warn("lsoda: Repeated convergence failures.", stacklevel=2)
-        return OptimizeResult(success=False, message="Unexpected istate in LSODA.", t=np.array([0.0, 2.0]))
+        self.t, self.status = 2.0, "failed"
+        return "Unexpected istate in LSODA."
 
-    monkeypatch.setattr(integrating, "solve_ivp", gives_up)
+    monkeypatch.setattr(LSODA, "step", gives_up)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(IntegrationFailed, match="up to step 2 only: LSODA doesn't converge there; ask for earlier"):

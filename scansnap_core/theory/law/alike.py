@@ -124,8 +124,10 @@ class AlikeFlow:
         (common, *own), D, begun = self.rest.f, len(self.rest.rates), START / self.M
         learned = begun * np.concatenate([[common], own, own, [1.0, 1.0]])
         start = np.concatenate([np.zeros(1 + D), learned, np.zeros(2 * D + 2)])
-        options = {"method": "LSODA", "rtol": RTOL, "atol": ATOL}
-        found = integrated(self._rhs, np.log(START), np.log(times), start, failed=self._failed, **options)
+        options = {"rtol": RTOL, "atol": ATOL}
+        found = integrated(
+            self._rhs, np.log(START), np.log(times), start, failed=self._failed, method="LSODA", **options
+        )
         parts = [found[:, part] for part in self._parts]
         z, (b, c), response, (way,), (length,) = parts[0], parts[4].T, parts[6], parts[7].T, parts[8].T
         moved = (self._unit() * response) @ self.rest.modes.T * np.sqrt(self.rest.count)

@@ -20,7 +20,10 @@ from scansnap_core.data.checks import checked_size
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
+from scansnap_core.theory.law.memory import Law
 from scansnap_core.theory.law.predicting import predict
+from scansnap_core.theory.law.sampling import SampledLaw
+from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import solve
 
 Floats = NDArray[np.float64]
@@ -56,11 +59,19 @@ def law(
     ratio: float,
     taus: ArrayLike,
     *,
-    lr_y: float = 1.0,
+    lr_y: float | None = None,
     seq_len: float = np.inf,
     momentum: float = 0.0,
 ) -> Floats:
-    """z of :data:`TOKENS` by :func:`scansnap_core.predict` at eta_Z/eta_Y = ``ratio``, shape (taus, 3)."""
+    """z of :data:`TOKENS` by the law at eta_Z/eta_Y = ``ratio``, shape (taus, 3).
+
+    With ``lr_y`` :func:`scansnap_core.predict` has it, of SGD at that eta_Y; without, the gradient flow's law.
+    """
+    if lr_y is None:
+        types = types_of(classes)
+        of_types = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
+        path = of_types.path(np.asarray(taus, dtype=np.float64))
+        return _judged(classes, np.stack([types.per_query(at.z_common, at.z_distinct) for at in path]))
     t = steps(classes, taus, lr_y=lr_y, momentum=momentum)
     how: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
     return _judged(classes, predict(classes, lr_y, ratio * lr_y, t, seq_len=seq_len, **how).Z.values)

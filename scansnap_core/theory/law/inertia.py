@@ -15,6 +15,8 @@ Clock: t in steps of batch size 1 without momentum; s updates with momentum take
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
@@ -30,13 +32,16 @@ from scansnap_core.theory.flow import Floats, Flow
 from scansnap_core.theory.flows import TrueFlow
 from scansnap_core.theory.formulas import mu
 from scansnap_core.theory.functions import function_of
-from scansnap_core.theory.integrating import integrated
-from scansnap_core.theory.law.memory import ATOL, RTOL, Law, State, first_tau
+from scansnap_core.theory.integrating import IntegrationFailed
+from scansnap_core.theory.law import turns
+from scansnap_core.theory.law.memory import Law, State
 
 mass = (1 + mu) / (2 * (1 - mu) ** 2)
 """m, in steps of batch size 1 without momentum."""
 share = (1 - mu) / (1 + mu)
 """The velocity at the start, over that of the flow."""
+ONE_BY_ONE = 8
+"""Updates after which a sum over them is near an integral."""
 HEAVIEST = 1e12
 """A mass at which :func:`plateau` still has ten digits."""
 mass_of, _share_of = (function_of(expression, (mu,)) for expression in (mass, share))
@@ -121,39 +126,86 @@ class ReducedFlow(TrueFlow):
 
 
 class InertialLaw:
-    """The law with a mass: what it says of SGD with momentum.
+    """The law in steps of finite size: what it says of SGD, with momentum or without.
 
-    Rows of Y and attention are sums of the past with another weight, all of one sign, so one memory a class still does.
+    After s updates momentum has added up the force of update j with the weight (1 - mu^(s - j))/(1 - mu). The law takes
+    that sum as an integral: the weight becomes 1 - kappa mu^(s - j - 1/2) with kappa = mu ln(1/mu)/(1 - mu), so that a
+    constant force moves it exactly as far, and each force is that of half an update before. Together these are the
+    mass: mu/(1 - mu)² + 1/(2 (1 - mu)) = (1 + mu)/(2 (1 - mu)²). The first updates are made one by one.
 
     Parameters
     ----------
     law
         :class:`~scansnap_core.theory.law.memory.Law` or its kind at finite T.
     momentum
-        mu, in [0, 1).
+        mu, in [0, 1); 0 is plain SGD.
     pace
         eta_Y/K of the updates: the tau of one of them without momentum.
     """
 
     def __init__(self, law: Law, momentum: float, pace: float) -> None:
-        self.law, self._begins = law, float(_share_of(checked_momentum(momentum, "momentum")))
-        self.mass = float(mass_of(momentum)) * pace
+        self.law, self.momentum, self.pace = law, checked_momentum(momentum, "momentum"), pace
+        self.update = pace / (1 - momentum)
+        """The tau of one update."""
 
-    def path(self, taus: Floats) -> list[State]:
+    def path(self, taus: Floats) -> Iterator[State]:
         """The states at ascending taus > 0; s updates take tau = pace s/(1 - mu)."""
-        law, m, begin = self.law, self.mass, first_tau(taus)
-        left = 1 - self._begins  # of the way to the speed of no mass
-        moved, speed = begin + m * left * expm1(-begin / m), 1 - left * np.exp(-begin / m)
-        state = np.concatenate([law.start(float(moved)), law.start(1.0) * speed])
+        law, begin, mu = self.law, ONE_BY_ONE * self.update, self.momentum
+        later, (places, speed) = taus[taus > begin], self._first()
+        for count in taus[: taus.size - later.size] / self.update:
+            s = min(int(count), len(places) - 2)
+            if count > s + 1:
+                raise self._ran_away(s + 1)
+            yield law.unpack(places[s] + (count - s) * (places[s + 1] - places[s]))
+        if not later.size:
+            return
+        if len(places) <= ONE_BY_ONE:
+            raise self._ran_away(len(places) - 1)
+        if mu:
+            coasting = self._lagging * (1 - mu) * speed
+            yield from law.along(self._rhs, begin, later, np.concatenate([places[-1], coasting]), stiff=True)
+        elif law.takes_turns:
+            yield from turns.path(law, later, law.unpack(places[-1]), begin, self.update)
+        else:
+            yield from law.along(self._plain, begin, later, places[-1])
 
-        def rhs(log_tau: float, moving: Floats) -> Floats:
-            tau = np.exp(log_tau)
-            place, velocity = np.split(moving, 2)
-            return np.concatenate([tau * velocity, (law.rhs(log_tau, place) - tau * velocity) / m])
+    def _first(self) -> tuple[list[Floats], Floats]:
+        """The first updates, one by one: places from Z = 0 on, and the velocity after them, in units of the pace."""
+        speed = self.law.start(1.0)
+        places = [0 * speed, self.law.start(self.pace)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(ONE_BY_ONE - 1):
+                speed = self.momentum * speed + self.law.rate(places[-1])
+                place = places[-1] + self.pace * speed
+                if not np.isfinite(place).all():
+                    break
+                places.append(place)
+        return places, speed
 
-        logs = np.log(taus)
-        states = integrated(rhs, np.log(begin), logs, state, failed=law.failed, method="LSODA", rtol=RTOL, atol=ATOL)
-        return [law.unpack(np.split(moving, 2)[0]) for moving in states]
+    def _ran_away(self, updates: int) -> IntegrationFailed:
+        tau = updates * self.update
+        text = f"{self.law.failed(float(np.log(tau)))} only: the next update isn't finite; use smaller rates"
+        return IntegrationFailed(text, tau)
+
+    def _plain(self, log_tau: float, place: Floats) -> Floats:
+        law = self.law
+        return np.asarray(np.exp(log_tau) * law.rate(place - self.update / 2 * law.rate(place)))
+
+    def _rhs(self, log_tau: float, moving: Floats) -> Floats:
+        place, coasting = np.split(moving, 2)
+        law, kappa = self.law, self._lagging
+        slowing, now = -np.log(self.momentum) / self.update, law.rate(place)
+        before = place - self.update / 2 * ((1 - kappa) * now + coasting)
+        before += self.update**2 / 8 * slowing * (kappa * now - coasting)
+        force = law.rate(before)
+        change = (1 - kappa) * force + coasting, slowing * (kappa * force - coasting)
+        return np.asarray(np.exp(log_tau) * np.concatenate(change))
+
+    @property
+    def _lagging(self) -> float:
+        """kappa, the share of a force that comes later."""
+        mu = self.momentum
+        return float(-mu * np.log(mu) / (1 - mu)) if mu else 0.0
 
 
 def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:

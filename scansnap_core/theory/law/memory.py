@@ -15,22 +15,23 @@ times as often, so in y_k, H_k and z its dtau counts that many times.
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.rules import check_flow_rate, shown
-from scansnap_core.theory.integrating import integrated
+from scansnap_core.theory.integrating import IntegrationFailed, integrated
 from scansnap_core.theory.law.types import Types
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 """Values on common and on distinct tokens, (T, C) and (T, D)."""
 
-MOST_STIFF = 3_000
-"""Numbers in a state up to which an implicit step's matrix is small."""
+MOST_STIFF = 500
+"""Numbers in a state, of some ten unlike classes, up to which an implicit step takes some ten milliseconds."""
 RTOL, ATOL = 1e-7, 1e-16
 START = 1e-4
 """The tau at which integration begins, or that share of the first one asked for: before it, errors are 1 - 1/M."""
@@ -181,34 +182,58 @@ class Law:
         gathered = (a[:, None] * learned[0], a[:, None] * learned[1])
         return a, *gathered, self.ratio * self.types.asking @ common, self.ratio * distinct
 
-    def rhs(self, log_tau: float, packed: Floats) -> Floats:
-        """d(state)/d(ln tau)."""
+    def rate(self, packed: Floats) -> Floats:
+        """d(state)/dtau."""
         state = self.unpack(packed)
         f = self.attention(state)
         errors, _, g = self.pulls(state, f)
         a, *others = self.follows(state, f, errors.own, g)
         b = self.types.paces[:, None] * errors.other
-        return np.exp(log_tau) * np.concatenate([part.ravel() for part in (a, b, *others)])
+        return np.concatenate([part.ravel() for part in (a, b, *others)])
+
+    def rhs(self, log_tau: float, packed: Floats) -> Floats:
+        """d(state)/d(ln tau)."""
+        return np.asarray(np.exp(log_tau) * self.rate(packed))
 
     def path(self, taus: Floats) -> list[State]:
         """The states at ascending taus > 0, to seven digits."""
-        begin, method = first_tau(taus), "RK45" if self.is_large else "LSODA"
-        states = integrated(
-            self.rhs,
-            np.log(begin),
-            np.log(taus),
-            self.start(begin),
-            failed=self.failed,
-            method=method,
-            rtol=RTOL,
-            atol=ATOL,
-        )
-        return [self.unpack(state) for state in states]
+        begin = first_tau(taus)
+        return self.along(self.rhs, begin, taus, self.start(begin))
+
+    def along(
+        self, rhs: Callable[[float, Floats], Floats], begin: float, taus: Floats, start: Floats, *, stiff: bool = False
+    ) -> list[State]:
+        """The states at ascending taus, from ``start`` at ``begin`` by d(state)/d(ln tau); more numbers may follow.
+
+        Raises
+        ------
+        ~scansnap_core.IntegrationFailed
+            As :func:`~scansnap_core.theory.integrating.integrated` has it; its ``reached`` are states.
+        """
+        N = self.num_values
+        how: dict[str, Any] = {"method": "LSODA" if stiff or not self.is_large else "RK45", "rtol": RTOL, "atol": ATOL}
+        try:
+            found = integrated(rhs, np.log(begin), np.log(taus), start, failed=self.failed, **how)
+        except IntegrationFailed as error:
+            error.last = None if error.last is None else float(np.exp(error.last))
+            error.reached = None if error.reached is None else [self.unpack(state[:N]) for state in error.reached]
+            raise
+        return [self.unpack(state[:N]) for state in found]
+
+    @property
+    def num_values(self) -> int:
+        """How many numbers a state has."""
+        return int(self._cuts[-1])
 
     @property
     def is_large(self) -> bool:
         """Whether the state has more than ``MOST_STIFF`` numbers."""
-        return bool(self._cuts[-1] > MOST_STIFF)
+        return self.num_values > MOST_STIFF
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether :mod:`~scansnap_core.theory.law.turns` integrate it: attention is small beside the decoder."""
+        return self.is_large and self.types.common.shape[1] < len(self.types.size)
 
     def failed(self, log_tau: float) -> str:
         """Up to where it could be integrated."""

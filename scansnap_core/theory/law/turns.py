@@ -11,7 +11,7 @@ Clock: x = ln(1 + tau), in which powers of tau at first and of ln tau later are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,23 +40,30 @@ class Node(NamedTuple):
     pairs: Singles
 
 
-def path(law: Law, taus: Floats) -> Iterator[State]:
+def path(
+    law: Law, taus: Floats, start: State | None = None, begin: float = 0.0, update: float = 0.0
+) -> Iterator[State]:
     """The states at ascending taus > 0, b in single precision; z within about a thousandth of its largest value.
+
+    They go on from ``start`` at the tau ``begin``, or from zero. With an ``update`` of plain SGD, in tau, the decoder's
+    rates are those of half an update before, as in :class:`~scansnap_core.theory.law.inertia.InertialLaw`.
 
     Raises
     ------
     ~scansnap_core.IntegrationFailed
         Steps became too short, or attention can't be integrated.
     """
-    goals, begin = list(np.log1p(taus)), first_tau(taus)
-    state = law.unpack(law.start(begin))
+    goals = list(np.log1p(taus))
+    if start is None:
+        begin = first_tau(taus)
+    state = law.unpack(law.start(begin)) if start is None else start
     state = state._replace(b=state.b.astype(np.float32))
     x = step = float(np.log1p(begin))
-    nodes = [_node(law, x, state)]
+    nodes = [_node(law, x, state, update)]
     while goals:
         end = min(x + step, goals[-1])
         guess = _moved(law, state, nodes, x, end)
-        through = [*nodes, _node(law, end, guess)]
+        through = [*nodes, _node(law, end, guess, update)]
         corrected = _moved(law, state, through, x, end)
         apart = _apart(guess, corrected)
         fits = GENTLE * (FORETOLD / max(apart, 1e-99)) ** (1 / len(through))
@@ -68,15 +75,23 @@ def path(law: Law, taus: Floats) -> Iterator[State]:
                 goals.pop(0)
                 yield corrected
             x, state = end, corrected
-            nodes = [*nodes[1 - NODES :], _node(law, x, state)]
+            nodes = [*nodes[1 - NODES :], _node(law, x, state, update)]
         elif not step > SHORTEST:
             raise IntegrationFailed(
-                f"{law.failed(_log_tau(x))} only: its steps become too short; ask for earlier times"
+                f"{law.failed(_log_tau(x))} only: its steps become too short; ask for earlier times", float(np.expm1(x))
             )
 
 
-def _node(law: Law, x: float, state: State) -> Node:
-    errors, own, g = law.pulls(state, law.attention(state))
+def _node(law: Law, x: float, state: State, update: float) -> Node:
+    f = law.attention(state)
+    errors, own, g = law.pulls(state, f)
+    if update:
+        own_rate, *rest = law.follows(state, f, errors.own, g)
+        rates = (own_rate, law.types.paces[:, None] * errors.other, *rest)
+        state = State(
+            *(part - np.asarray(update / 2 * rate, part.dtype) for part, rate in zip(state, rates, strict=True))
+        )
+        errors, own, g = law.pulls(state, law.attention(state))
     others = g[0] - own[:, None] * state.common / state.a[:, None]
     pace = float(np.exp(x))  # dtau/dx
     return Node(
@@ -116,17 +131,12 @@ def _under(law: Law, state: State, rates: Floats, begin: float, end: float) -> S
         return pace * np.concatenate([part.ravel() for part in law.follows(now, law.attention(now), own, g)])
 
     start = np.concatenate([part.ravel() for part in parts])
-    (packed,) = integrated(
-        rhs,
-        begin,
-        np.array([end]),
-        start,
-        failed=lambda x: law.failed(_log_tau(x)),
-        method="RK45",
-        rtol=RTOL,
-        atol=ATOL,
-        first_step=end - begin,
-    )
+    how: dict[str, Any] = {"method": "RK45", "rtol": RTOL, "atol": ATOL, "first_step": end - begin}
+    try:
+        (packed,) = integrated(rhs, begin, np.array([end]), start, failed=lambda x: law.failed(_log_tau(x)), **how)
+    except IntegrationFailed as error:
+        error.last = None if error.last is None else float(np.expm1(error.last))
+        raise
     return unpacked(packed)
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import math
 import time
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import scansnap_core as ss
+from benchmarks.predict import unlike
+from scansnap_core.theory import integrating
+from scansnap_core.theory.law import Law, contest, types_of
 
 CLASSES = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
 
@@ -44,7 +52,7 @@ def test_regimes_and_phases_follow_the_clocks() -> None:
     assert found.phase.values[:, 0].tolist() == ["start", "scan", "drift", "late"]
     names = np.array(found.regime.flag_meanings.split())
     assert set(names[found.regime.values[1].ravel()]) == {"free"}
-    fast = ss.predict(CLASSES, 1, 100, [1e3])
+    fast = ss.predict(CLASSES, 1, 100, [1e3], optimizer="flow")
     assert set(names[fast.regime.values.ravel()]) == {"slaved"}
     two_queries = ss.predict(ss.syn_small(), 1, 1, [10])
     held = ss.syn_small().compact.probs > 0
@@ -52,12 +60,16 @@ def test_regimes_and_phases_follow_the_clocks() -> None:
 
 
 def test_the_clock_counts_steps_of_batch_size_one() -> None:
-    once, scaled = ss.predict(CLASSES, 1, 0.1, [1000]), ss.predict(CLASSES, 10, 1, [100])
-    assert once.Z.values == pytest.approx(scaled.Z.values, rel=1e-9, abs=0)
+    once, scaled, slow = (
+        ss.predict(CLASSES, y, z, [t], optimizer=name).Z.values
+        for y, z, t, name in ((1, 0.1, 1000, "flow"), (10, 1, 100, "flow"), (1e-3, 1e-4, 1e6, "sgd"))
+    )
+    assert once == pytest.approx(scaled, rel=1e-9, abs=0)
+    assert once == pytest.approx(slow, rel=1e-4, abs=0)  # which small steps come to
 
 
 def test_a_late_moment_alone_is_what_it_is_among_others() -> None:
-    for options in ({}, {"seq_len": 32}, {"optimizer": "momentum"}):
+    for options in ({}, {"seq_len": 256}, {"optimizer": "momentum"}, {"optimizer": "flow"}):
         alone, among = (ss.predict(CLASSES, 1, 0.1, t, **options).Z.values[-1] for t in ([1e6], [1, 100, 1e6]))
         assert alone == pytest.approx(among, rel=1e-5, abs=0), options
 
@@ -87,6 +99,7 @@ def test_one_class_has_nothing_to_move() -> None:
     ("changes", "message"),
     [
         ({"seq_len": 1}, "at least 2"),
+        ({"seq_len": 2}, "seq_len = 2: .* T of at least 3.*Z stays 0; pass 3 or more"),
         ({"optimizer": "adam"}, "the choices are sgd"),
         ({"momentum": 0.5}, "only the optimizer momentum"),
         ({"t": [2, 1]}, "ascending"),
@@ -118,5 +131,137 @@ def test_momentum_and_finite_length_as_in_training() -> None:
     Z = run.Z.isel(rate=0).mean("seed").values
     assert np.linalg.norm(found - Z) < 0.1 * np.linalg.norm(Z)
     for change in ({"optimizer": "sgd"}, {"momentum": 0.5}, {"seq_len": 16}):
-        other = ss.predict(classes, t=[100], **(recipe | change)).Z.values
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ss.PredictionOutOfRange)
+            other = ss.predict(classes, t=[100], **(recipe | change)).Z.values
         assert np.linalg.norm(other - Z) > 0.15 * np.linalg.norm(Z), change
+
+
+def off(found: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    """Error of the whole z at each time."""
+    return np.asarray(np.linalg.norm(found - exact, axis=(1, 2)) / np.linalg.norm(exact, axis=(1, 2)))
+
+
+MARKS = [2, 3, 10, 30, 100]
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize(("lr_y", "lr_z"), [(0.25, 1.0), (1.0, 0.1), (4.0, 0.4)])
+def test_steps_of_finite_size_as_in_exact_descent(lr_y: float, lr_z: float, momentum: float) -> None:
+    how: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
+    recipe: dict[str, Any] = {"steps": MARKS[-1], "record": MARKS, "batch_size": None, "seq_len": math.inf}
+    Z = ss.train(CLASSES, lr_y=lr_y, lr_z=lr_z, **recipe, **how).Z.isel(seed=0, rate=0).values
+    assert off(ss.predict(CLASSES, lr_y, lr_z, MARKS, **how).Z.values, Z).max() < 0.01
+    clock = np.array(MARKS) / (1 - momentum)
+    flow = off(ss.predict(CLASSES, lr_y, lr_z, clock, optimizer="flow").Z.values, Z)
+    assert flow[0] > 0.5
+    assert flow[2] > 0.04
+
+
+def test_it_is_continuous_in_momentum() -> None:
+    times = [1, 2.5, 8, 9, 30, 1000]
+    plain = ss.predict(CLASSES, 1, 0.3, times).Z.values
+    for momentum, most in ((1e-12, 1e-6), (1e-6, 1e-4), (1e-3, 0.02)):
+        near = ss.predict(CLASSES, 1, 0.3, times, optimizer="momentum", momentum=momentum).Z.values
+        assert np.abs(near - plain).max() <= most * np.abs(plain).max(), momentum
+        assert off(near[1:], plain[1:]).max() <= most, momentum
+
+
+def test_many_unlike_classes_make_finite_steps_too() -> None:
+    classes = contest.systems(3, 32)[21]
+    assert Law(types_of(classes), 1.0).takes_turns
+    recipe: dict[str, Any] = {"steps": 100, "record": [3, 10, 30, 100], "batch_size": None, "seq_len": math.inf}
+    Z = ss.train(classes, lr_y=2, lr_z=1, **recipe).Z.isel(seed=0, rate=0).values
+    assert off(ss.predict(classes, 2, 1, [3, 10, 30, 100]).Z.values, Z).max() < 0.01
+    assert off(ss.predict(classes, 2, 1, [3, 10, 30, 100], optimizer="flow").Z.values, Z)[1] > 0.05
+
+
+def test_inside_its_range_it_is_silent() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for how in ({}, {"seq_len": 256}, {"optimizer": "momentum", "seq_len": 256}, {"optimizer": "flow"}):
+            found = ss.predict(CLASSES, 1, 0.1, [0, 1, 2, 10, 1e4], **how)
+            assert (found.expected_error <= 0.1).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"seq_len": 8}, r"z may be off by .*at t = 1000, .*at 2 of 3 times: sequences of T = 8 are too short"),
+        ({"lr_z": 10}, r"z may be off by 100 % or more .*: updates are so large that training overshoots; use smaller"),
+        ({"lr_y": 20}, r"at 3 of 3 times: updates are so large"),
+    ],
+)
+def test_outside_its_range_it_warns_and_says_how_far(changes: dict[str, Any], message: str) -> None:
+    arguments: dict[str, Any] = {"lr_y": 1, "lr_z": 0.1} | changes
+    with pytest.warns(ss.PredictionOutOfRange, match=message) as caught:
+        found = ss.predict(CLASSES, t=[3, 100, 1000], **arguments)
+    assert Path(caught[0].filename) == Path(__file__)
+    assert found.expected_error[-1] > 0.1
+    assert len(caught) == 1
+
+
+def test_where_it_warns_training_is_far_off_and_a_flow_takes_no_steps() -> None:
+    recipe: dict[str, Any] = {"steps": 100, "record": [100], "batch_size": None, "seq_len": math.inf}
+    Z = ss.train(CLASSES, lr_y=1, lr_z=10, **recipe).Z.isel(seed=0, rate=0).values
+    with pytest.warns(ss.PredictionOutOfRange):
+        assert off(ss.predict(CLASSES, 1, 10, [100]).Z.values, Z) > 0.3
+    assert ss.predict(CLASSES, 1, 10, [100], optimizer="flow").expected_error.item() == 0.03
+
+
+def test_short_sequences_and_near_classes_are_short_in_the_same_measure() -> None:
+    far, near = (ss.with_overlap(2, 1000, rho, distinct_weights=[1, 2]) for rho in (0.1, 0.9))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.PredictionOutOfRange)
+        first, longer, second = (
+            ss.predict(classes, 1, 0.01, [200], seq_len=T).isel(recorded=0)
+            for classes, T in ((far, 65), (far, 129), (near, 65))
+        )
+    assert first.shortness.item() == pytest.approx(2 * longer.shortness.item(), rel=0.02)
+    evidence = first.evidence.values.max()
+    assert first.shortness.item() == pytest.approx(evidence / 64 / np.sqrt(0.9), rel=0.01)
+    assert second.shortness > 2 * first.shortness
+
+
+def test_what_it_expects_of_systems_held_out_is_what_was_measured() -> None:
+    record = xr.load_dataset(Path(__file__).parents[3] / "results" / "validity.nc", engine="h5netcdf")
+    assert json.loads(record.source)["seeds"] == {"short": 601, "steps": 603}
+    for arm in ("short", "steps"):
+        error, expected, system = (record[f"{arm}_{name}"].values for name in ("error", "expected_error", "system"))
+        held_out = system >= 8
+        inside = expected <= 0.1
+        assert np.mean(error[held_out & inside] <= 0.1) > 0.95
+        assert np.mean(error[held_out] <= np.maximum(expected[held_out], 0.1)) > 0.85
+        assert np.mean(error[held_out & ~inside] > 0.1) > 0.3
+
+
+def test_a_failure_gives_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9])
+    monkeypatch.setattr(integrating, "MOST_RATES", 150)
+    with pytest.raises(ss.IntegrationFailed, match="could be integrated up to") as caught:
+        ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9])
+    error = caught.value
+    assert error.last is not None
+    assert 20 < error.last < 1e9
+    assert error.reached.recorded.values.tolist() == [0, 10, 20]
+    assert error.reached.Z.values == pytest.approx(whole.Z.values[:3], rel=1e-6, abs=1e-12)
+    assert set(error.reached) == set(whole)
+    with pytest.raises(ss.IntegrationFailed) as caught:
+        ss.predict(CLASSES, 1, 1, [1e9])
+    assert caught.value.reached is None
+
+
+def test_updates_that_run_away_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Law, "rate", lambda self, packed: np.full_like(packed, np.inf))
+    with pytest.raises(ss.IntegrationFailed, match=r"up to lr_y t/K = .* only: the next update isn't finite") as caught:
+        ss.predict(CLASSES, 1, 1, [1, 100])
+    assert caught.value.last == 1
+    assert caught.value.reached.recorded.values.tolist() == [1]
+
+
+@pytest.mark.parametrize(("num_classes", "t"), [(40, [1e3]), (44, [100, 22_660])])
+def test_some_forty_unlike_classes_take_seconds(num_classes: int, t: list[float]) -> None:
+    classes = unlike(num_classes)
+    start = time.process_time()
+    assert np.isfinite(ss.predict(classes, 1, 1, t).Z.values).all()
+    assert time.process_time() - start < 5

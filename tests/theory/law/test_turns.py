@@ -10,7 +10,7 @@ import pytest
 import scansnap_core as ss
 from scansnap_core.theory import gallery
 from scansnap_core.theory.integrating import IntegrationFailed
-from scansnap_core.theory.law import Law, State, contest, memory, turns, types_of
+from scansnap_core.theory.law import Law, State, contest, memory, predicting, turns, types_of
 from scansnap_core.theory.law.memory import Pair
 from scansnap_core.theory.law.sampling import SampledLaw
 
@@ -75,6 +75,7 @@ def test_predict_takes_turns_where_there_are_many_unlike_classes(monkeypatch: py
     turned = ss.predict(classes, 1, 0.1, [0.0, 1e3]).Z.values[1]
     assert turned == pytest.approx(exact[0], rel=1e-2, abs=1e-3 * np.abs(exact).max())
     assert (turned != exact[0]).any()
+    monkeypatch.setattr(predicting, "MOST_WITH_MOMENTUM", 10)
     with pytest.raises(ss.BadInput, match="unlike"):
         ss.predict(classes, 1, 0.1, [1e3], optimizer="momentum")
 
