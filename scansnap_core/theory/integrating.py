@@ -55,7 +55,7 @@ def integrated(
     failed
         Says up to where it went, given the time of the last state.
     solver
-        ``method``, one of :data:``SOLVERS``, and its tolerances as ``scipy.integrate.solve_ivp`` takes them.
+        ``method``, one of ``SOLVERS``, and its tolerances as ``scipy.integrate.solve_ivp`` takes them.
 
     Raises
     ------
