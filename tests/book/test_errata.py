@@ -151,7 +151,7 @@ def test_the_books_own_errata_are_all_numbered_and_ranked() -> None:
     seen = Counter((place.page.id, place.number) for erratum in errata for place in erratum.places)
     stored = read_stored(ROOT).verdicts
     assert seen == Counter((p, n + 1) for p, v in stored.items() for n in range(len(v.get("refutations", []))))
-    assert {erratum.rank for erratum in errata} == set(RANKS)
+    assert {erratum.rank for erratum in errata} <= set(RANKS)
 
 
 def test_scripts_get_what_the_page_shows(book: Path, capsys: pytest.CaptureFixture[str]) -> None:
