@@ -90,7 +90,7 @@ def expected(address: str, times: tuple[float, ...]) -> dict[str, list[Any]]:
         lr_y, lr_z = float(texts["etaY"]), float(texts["etaZ"])
         if dyn == "law":
             with patch.object(memory, "RTOL", 1e-10):
-                path = predict(classes, lr_y, lr_z, list(times))
+                path = predict(classes, lr_y, lr_z, list(times), optimizer="flow")
         else:
             method = "LSODA" if lr_z > 3 * lr_y else "DOP853"  # the faster one, stiff or not
             path = solve(FLOWS[dyn](classes, lr_y, lr_z, model=texts["model"]), list(times), method=method, rtol=1e-11)

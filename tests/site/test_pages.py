@@ -105,7 +105,8 @@ def test_what_links_an_erratum_meets_its_anchor(site: Path) -> None:
     pages = {document: read(site, document) for document in documents()}
     linked = {document: set(re.findall(r'href="[^"]*errata\.html#(e\d+)"', page)) for document, page in pages.items()}
     assert {"chapters/index", "chapters/verdicts"} <= {document for document, links in linked.items() if links}
-    assert set().union(*linked.values()) == anchors
+    numbered = {erratum.anchor for erratum in read_errata(ROOT)}
+    assert numbered <= set().union(*linked.values()) <= anchors  # which retired numbers keep
 
 
 def test_the_files_for_scripts_and_citation_managers_are_there(site: Path) -> None:
