@@ -147,4 +147,4 @@ def _standing(stored: Stored, page: Page) -> str:
     if not grounds:
         return ""
     waits = ", ".join(grounds) if len(grounds) <= _NAMED_GROUNDS else f"{len(grounds)} statements"
-    return f"rests on {waits}, not verified"
+    return f"rests on {waits}, not all of which holds as printed"
