@@ -190,3 +190,19 @@ def checked_tokens(
             remedy="merge the classes that share a next token, or give each its own",
         )
     return fix(array.astype(np.int64))
+
+
+def checked_numbering(tokens: ArrayLike, vocab_size: int) -> NDArray[Any]:
+    """Numbers of tokens in 0..M-1, or -1 for all that are no next token, of any shape; or BadInput."""
+    try:
+        array = np.asarray(tokens)
+    except (TypeError, ValueError, RuntimeError):  # ragged lists
+        array = np.array(None)
+    outside = array[(array < -1) | (array >= vocab_size)] if array.dtype.kind in "iu" else np.array([])
+    if (array.size and array.dtype.kind not in "iu") or outside.size:
+        raise BadInput(
+            value=f"tokens hold {outside[0]}" if outside.size else f"tokens = {shown(tokens)}",
+            rule=f"tokens are numbered 0..{vocab_size - 1} (M = {vocab_size}), and -1 stands for the others",
+            remedy="pass their numbers, e.g. classes.tokens",
+        )
+    return array.astype(np.int64)

@@ -63,7 +63,8 @@ def labels(tokens: NDArray[np.int64], names: Sequence[str]) -> NDArray[Any]:
     if not names:
         return np.asarray(tokens)
     called = {OTHERS: OTHERS_NAME}
-    return np.array([called.get(t) or (names[t] if t < len(names) else f"#{t}") for t in np.asarray(tokens).tolist()])
+    found = [called.get(t) or (names[t] if t < len(names) else f"#{t}") for t in np.ravel(tokens).tolist()]
+    return np.array(found).reshape(np.shape(tokens))
 
 
 def union(axes: Iterable[NDArray[Any]]) -> NDArray[Any]:

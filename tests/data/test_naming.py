@@ -186,3 +186,20 @@ def test_bad_names(names: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput) as caught:
         SequenceClasses([[0.5, 0.5, 0], [0, 0.5, 0.5]], [0, 0], **names)
     assert str(caught.value).startswith(message)
+
+
+def test_labels_take_numbers_of_tokens_alone() -> None:
+    classes = topics()
+    assert classes.labels([[1, -1], [0, 49]]).tolist() == [["wave", OTHERS_NAME], ["and", "#49"]]
+    for wrong, message in ((["wave"], r"tokens = \['wave'\]"), ([9999], "tokens hold 9999"), ([-2], "tokens hold -2")):
+        with pytest.raises(BadInput, match=f"{message}: tokens are numbered 0..49"):
+            classes.labels(wrong)
+
+
+def test_a_class_is_known_by_number_and_by_name() -> None:
+    classes = topics()
+    assert classes.number_of("sky") == classes.number_of(np.int64(1)) == 1
+    assert classes.distinct_tokens("sky").tolist() == classes.distinct_tokens(1).tolist() == [2, 3]
+    for wrong in (2, -1, True, "moon", 0.0):
+        with pytest.raises(BadInput, match=r"n = .*: classes are numbered 0..1; choose one of them"):
+            classes.support(wrong)  # type: ignore[arg-type]
