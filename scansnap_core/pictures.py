@@ -7,17 +7,23 @@ choose one.
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
+from typing import TYPE_CHECKING
+
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from scansnap_core import plots
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
-from scansnap_core.rules import is_whole, shown
+from scansnap_core.extras import needs
 from scansnap_core.theory import measures
+
+with needs("plots"):
+    import matplotlib.pyplot as plt
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 NAMED_TOKENS = 6
 """A class with more tokens shows the families of common and distinct ones, in one colour each."""
@@ -91,16 +97,7 @@ def _checked(run: xr.Dataset, classes: SequenceClasses, n: int | str = 0) -> int
             rule="a run is a data set with Z",
             remedy="pass train's or solve's",
         )
-    names = classes.coords["class"].tolist()
-    if isinstance(n, str) and n in names:
-        return names.index(n)
-    if not is_whole(n) or not 0 <= int(n) < classes.num_classes:
-        raise BadInput(
-            value=f"n = {shown(n)}",
-            rule=f"classes are numbered 0..{classes.num_classes - 1}",
-            remedy="choose one of them, by number or by its name in classes.coords['class']",
-        )
-    return int(n)
+    return classes.number_of(n)
 
 
 def _averaged(values: xr.DataArray) -> xr.DataArray:
@@ -109,6 +106,8 @@ def _averaged(values: xr.DataArray) -> xr.DataArray:
         raise BadInput(
             value="a run at one moment", rule="a picture wants the dimension recorded", remedy="keep it, e.g. [[-1]]"
         )
+    if not values.sizes["recorded"]:
+        raise BadInput("a run without a recorded step", "a picture shows at least one", "select fewer of them away")
     chosen = [dim for dim in ("rate", "head") if dim in values.dims]
     for dim in chosen:
         if values.sizes[dim] > 1:

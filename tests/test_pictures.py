@@ -111,3 +111,11 @@ def test_names_stand_in_the_legends() -> None:
     for n in (1, "y"):
         assert labels(pictures.attention_over_time(run, named, n)) == ["token a, common", "token c, distinct"]
     assert labels(pictures.entropy_over_time(run, named)) == ["class x", "class y"]
+
+
+@pytest.mark.parametrize("draw", [pictures.attention_map, pictures.logit_map, pictures.entropy_over_time])
+def test_a_picture_of_no_recorded_step_is_refused(
+    draw: Callable[[xr.Dataset, SequenceClasses], Figure], path: xr.Dataset
+) -> None:
+    with pytest.raises(BadInput, match="a run without a recorded step: a picture shows at least one"):
+        draw(path.isel(recorded=slice(0)), WEAK)
