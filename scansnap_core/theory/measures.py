@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -113,7 +112,12 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
         class holds aren't in it. They never move, and their logits count as 0 here. That is exact for Z(0) = 0; where
         they began uniformly in ±1/sqrt(M) it moves the softmax by less than exp(1/sqrt(M)) - 1, relatively.
     thresholds
-        Shape (thresholds,), or one number.
+        Shape (thresholds,), or one number; not negative, since all attention is above a negative one.
+
+    Raises
+    ------
+    BadInput
+        Logits as :func:`attention` refuses them, or thresholds that are no such numbers.
 
     Examples
     --------
@@ -125,8 +129,8 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
            [1.]])
     """
     Z = on_axes_of(Z, classes)
-    rule, remedy = "thresholds are a number or a list of numbers", "pass e.g. [0.01, 0.02]"
-    thresholds = np.atleast_1d(check_numbers("thresholds", thresholds, least=-math.inf, rule=rule, remedy=remedy))
+    rule, remedy = "thresholds are a number that isn't negative, or a list of them", "pass e.g. [0.01, 0.02]"
+    thresholds = np.atleast_1d(check_numbers("thresholds", thresholds, least=0, rule=rule, remedy=remedy))
     if thresholds.ndim > 1:
         raise BadInput(value=f"thresholds of shape {thresholds.shape}", rule=rule, remedy=remedy)
     logits = Z.transpose(..., "query", "token")
@@ -149,6 +153,18 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
 
     Infinite where the other token has no attention, NaN where neither has any.
 
+    Parameters
+    ----------
+    c
+        As :func:`attention` returns it, with the dimension ``token``.
+    token, other
+        l and l', as ``c.token`` labels them.
+
+    Raises
+    ------
+    BadInput
+        No attention: logits, or negative numbers; a token that c doesn't hold.
+
     Examples
     --------
     >>> import scansnap_core as ss
@@ -159,6 +175,8 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
     array([3.  , 3.01])
     """
     check_labelled("c", c, "token")
+    if "query" in c.dims or c.attrs.get("units") == "logits" or (c < 0).any():
+        raise BadInput("c of logits", "relative gain is of attention", "pass attention(run.Z, classes)")
     for name, each in (("token", token), ("other", other)):
         if (
             isinstance(each, bool)

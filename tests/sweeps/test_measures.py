@@ -235,3 +235,8 @@ def test_a_sweep_of_named_tokens_is_read_with_its_classes(tmp_path: Path) -> Non
     first = pictures.attention_over_time(one.isel(rate=[0]), classes, "ship").axes[0].get_lines()[1]
     wave = c.sel({"class": "ship", "token": "wave"}).mean("seed")[1:]
     np.testing.assert_allclose(np.asarray(first.get_ydata()), wave, rtol=1e-12)
+
+
+def test_what_is_no_grid_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="grid = 5: a sweep runs a Grid"):
+        run(5, tmp_path / "a.zarr")  # type: ignore[arg-type]

@@ -367,3 +367,12 @@ def test_coordinates_keep_what_they_tell_of_themselves() -> None:
     c = measures.attention(Z, classes)
     for measured in (measures.entropy(c, classes), measures.recall(Z, classes, 0.1)):
         assert measured.recorded.attrs == {"units": "steps"}
+
+
+def test_relative_gain_of_logits_and_negative_thresholds_are_refused() -> None:
+    Z = predict(syn_small(), 1, 1, [10]).Z
+    for given in (Z, Z.isel(query=0), logits(syn_small()).isel(query=0)):
+        with pytest.raises(BadInput, match="c of logits: relative gain is of attention; pass attention"):
+            measures.relative_gain(given, 1, 2)
+    with pytest.raises(BadInput, match="thresholds = -1: thresholds are a number that isn't negative"):
+        measures.recall(Z, syn_small(), -1)
