@@ -32,7 +32,9 @@ def checked_names(what: str, names: Any) -> tuple[str, ...]:
             raise BadInput(
                 value=f"{what} holds {shown(name)}",
                 rule=f"a name is printable text, neither blank nor {OTHERS_NAME} nor # with a number",
-                remedy="write e.g. 'sea', in quotes where YAML would read a number",
+                remedy="write 0.7 with a point, not 0,7, and a name that is a number in quotes"
+                if is_real(name)
+                else "write e.g. 'sea', in quotes where YAML would read a number",
             )
         if name in seen:
             raise BadInput(value=f"{what} holds {name!r} twice", rule="names differ", remedy="remove or rename one")
@@ -174,6 +176,6 @@ def _probability(where: str, token: str, value: Any) -> float:
         raise BadInput(
             value=f"{where}: token {token!r} has the probability {shown(value)}",
             rule="a probability is a number in [0, 1]",
-            remedy="write a decimal such as 0.25",
+            remedy="write a decimal with a point, such as 0.25",
         )
     return float(value)
