@@ -134,6 +134,29 @@ def named_classes(
     }
 
 
+def shares_by_name(counts: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """By class, each token's share of the class's counts; or BadInput."""
+    shares = {}
+    for name, row in counts.items():
+        row = _mapping(f"class {shown(name)}", row)
+        for token, count in row.items():
+            if not is_real(count) or not 0 <= count < np.inf:  # NaN isn't
+                raise BadInput(
+                    value=f"class {shown(name)}: token {shown(token)} has the count {shown(count)}",
+                    rule="counts are finite and not negative",
+                    remedy="correct the entry",
+                )
+        total = float(sum(row.values()))
+        if not total > 0:
+            raise BadInput(
+                value=f"class {shown(name)} without a count",
+                rule="every class was seen with some token",
+                remedy="remove the class or count its tokens",
+            )
+        shares[name] = {token: float(count) / total for token, count in row.items()}
+    return shares
+
+
 def frequencies_by_class(frequencies: Any, classes: tuple[str, ...]) -> list[Any] | None:
     """P(n) in the order of the classes, from a mapping by name; None where there's none."""
     if frequencies is None:

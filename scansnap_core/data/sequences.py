@@ -27,9 +27,17 @@ from scansnap_core.data.checks import (
     checked_size,
     checked_tokens,
     fix,
+    shares_of_rows,
 )
 from scansnap_core.data.compact import Compact
-from scansnap_core.data.naming import check_naming, checked_names, frequencies_by_class, labels, named_classes
+from scansnap_core.data.naming import (
+    check_naming,
+    checked_names,
+    frequencies_by_class,
+    labels,
+    named_classes,
+    shares_by_name,
+)
 from scansnap_core.data.outputs import Outputs
 from scansnap_core.rules import check_seq_len, is_whole, shown
 
@@ -148,6 +156,61 @@ class SequenceClasses:
         """
         named = named_classes(classes, query_of=query_of, next_of=next_of, vocab_size=vocab_size)
         return cls(**named, frequencies=frequencies_by_class(frequencies, named["class_names"]))
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: ArrayLike | Mapping[str, Mapping[str, float]] | Any,
+        *,
+        query_of: Any,
+        next_of: Any = None,
+        vocab_size: int | None = None,
+        token_names: Any = (),
+        class_names: Any = (),
+        frequencies: Any = None,
+    ) -> SequenceClasses:
+        """Classes from how often each token was counted in each: P(l|n) is the token's share of its class's counts.
+
+        Parameters
+        ----------
+        counts
+            Not negative, with a positive sum in each class. Shape (K, M), dense or SciPy sparse, as
+            :class:`SequenceClasses` takes ``probs``; or by class and token, as :meth:`from_dicts` takes ``classes``.
+            The counts are of contextual tokens: the query token isn't among them.
+        query_of, next_of, frequencies
+            As :class:`SequenceClasses` takes them for an array, as :meth:`from_dicts` for a mapping. How many tokens a
+            class has in all doesn't settle its frequency.
+        vocab_size
+            M, for a mapping alone.
+        token_names, class_names
+            For an array alone.
+
+        Raises
+        ------
+        BadInput
+            Counts that are negative, not finite or no numbers; a class without any; all that arrays and mappings of
+            probabilities are refused for.
+
+        Examples
+        --------
+        >>> import scansnap_core as ss
+        >>> ss.SequenceClasses.from_counts([[3, 1, 0], [3, 0, 1]], query_of=[2, 2]).probs
+        array([[0.75, 0.25, 0.  ],
+               [0.75, 0.  , 0.25]])
+        >>> seen = {"ship": {"and": 3, "wave": 1}, "plane": {"and": 3, "cloud": 1}}
+        >>> ss.SequenceClasses.from_counts(seen, query_of="the")
+        SequenceClasses(K=2, M=6, queries=1, classes=[ship, plane])
+        """
+        if isinstance(counts, Mapping):
+            if token_names or class_names:
+                raise BadInput("names beside a mapping", "a mapping names tokens and classes", "leave them out")
+            shares = shares_by_name(counts)
+            options = {"query_of": query_of, "next_of": next_of, "vocab_size": vocab_size, "frequencies": frequencies}
+            return cls.from_dicts(shares, **options)
+        if vocab_size is not None:
+            raise BadInput("vocab_size beside an array", "its columns are the M tokens", "leave vocab_size out")
+        names = {"token_names": token_names, "class_names": class_names}
+        return cls(shares_of_rows(counts), query_of, next_of, **names, frequencies=frequencies)
 
     @classmethod
     def load(cls, path: str | Path) -> SequenceClasses:
