@@ -309,7 +309,7 @@ class SequenceClasses:
         """
         if isinstance(n, str) and n in self.class_names:
             return self.class_names.index(n)
-        if not is_whole(n) or not 0 <= n < self.num_classes:
+        if not is_whole(n) or not 0 <= int(n) < self.num_classes:
             raise BadInput(
                 value=f"n = {shown(n)}",
                 rule=f"classes are numbered 0..{self.num_classes - 1}",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -182,7 +182,8 @@ def ascent(model: Model, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
 
 def _others_that_learn(found: Tensor, leaves: tuple[Tensor, ...]) -> bool:
     """Whether autograd's graph of a result ends in leaves beside these."""
-    waiting, seen = [found.grad_fn], {None}
+    waiting: list[Any] = [found.grad_fn]
+    seen: set[Any] = {None}
     while waiting:
         node = waiting.pop()
         if node in seen:
