@@ -3,8 +3,10 @@
 import argparse
 import atexit
 import gc
+import itertools
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -74,6 +76,10 @@ def _run(arguments: Sequence[str] | None) -> int:
     train.add_to(commands)
     sweep.add_to(commands)
     text.add_to(commands)
+    for option, value in itertools.pairwise([*given, "-"]):
+        if option.startswith("--") and (not value or option.endswith("=")):
+            print(f"scansnap: error: {option.rstrip('=')} '': a value isn't empty; write one", file=sys.stderr)
+            return REFUSED
     options = parser.parse_args(given)
     if not {"", str(Path.cwd())} & set(sys.path):
         sys.path.append("")  # as with python -m: modules of one's own are named from where one stands
@@ -81,11 +87,21 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         return command(options)
     except BadInput as error:
-        print(f"scansnap: error: {error}", file=sys.stderr)
+        print(f"scansnap: error: {_in_options(str(error), options)}", file=sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
         print("scansnap: interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+def _in_options(message: str, options: argparse.Namespace) -> str:
+    """A message of Python's arguments as one of the command's: "lr_y = -1.0" is "--lr-y -1.0" there."""
+    if message.startswith("file "):  # which has keys of such names
+        return message
+    for name in set(vars(options)) - {"command", "command_line"}:
+        argument = rf"(?<![\w-]){name} ?= ?'?(?:math\.)?([\w.:+-]*\w)'?"
+        message = re.sub(argument, rf"--{name.replace('_', '-')} \1", message)
+    return message.replace("--batch-size None", "--expectation") if "expectation" in options else message
 
 
 class _Parser(argparse.ArgumentParser):

@@ -7,20 +7,28 @@ choose one.
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
+from typing import TYPE_CHECKING
+
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from scansnap_core import plots
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
-from scansnap_core.rules import is_whole, shown
+from scansnap_core.extras import needs
 from scansnap_core.theory import measures
+
+with needs("plots"):
+    import matplotlib.pyplot as plt
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 NAMED_TOKENS = 6
 """A class with more tokens shows the families of common and distinct ones, in one colour each."""
+NAMED_TICKS = 40
+"""A map with more named tokens or classes names some of them."""
 
 
 def attention_over_time(run: xr.Dataset, classes: SequenceClasses, n: int | str = 0) -> Figure:
@@ -45,14 +53,14 @@ def attention_over_time(run: xr.Dataset, classes: SequenceClasses, n: int | str 
     """
     n = _checked(run, classes, n)
     c = _averaged(measures.attention(run.Z, classes)).isel({"class": n})
-    return _by_token(c, classes, n, ylabel=rf"attention $c_{{l|{n}}}$")
+    return _by_token(c, classes, n, ylabel=_of_class(rf"attention $c_{{l|{n}}}$", "attention $c_l$", classes, n))
 
 
 def logits_over_time(run: xr.Dataset, classes: SequenceClasses, n: int | str = 0) -> Figure:
     """The logits z_ml of class n's query m = psi(n) on the class's tokens; arguments as :func:`attention_over_time`."""
     n = _checked(run, classes, n)
     Z = _averaged(measures.on_axes_of(run.Z, classes)).isel(query=classes.compact.query_row[n])
-    return _by_token(Z, classes, n, ylabel=f"$z_{{ml}}$ of class {n}'s query")
+    return _by_token(Z, classes, n, ylabel=_of_class(f"$z_{{ml}}$ of class {n}'s query", "$z_{ml}$", classes, n))
 
 
 def entropy_over_time(run: xr.Dataset, classes: SequenceClasses) -> Figure:
@@ -62,7 +70,7 @@ def entropy_over_time(run: xr.Dataset, classes: SequenceClasses) -> Figure:
     fig, ax = _on_a_log_clock(H)
     for n in range(classes.num_classes):
         if len(classes.distinct_tokens(n)):
-            ax.plot(*_later(H.isel({"class": n})), label=f"class {classes.coords['class'][n]}")
+            ax.plot(*_later(H.isel({"class": n})), label=f"class {_plain(str(classes.coords['class'][n]))}")
     ax.set(ylabel="entropy on distinct tokens, nats")
     ax.legend(ncols=2 if classes.num_classes > NAMED_TOKENS else 1)
     return fig
@@ -91,16 +99,7 @@ def _checked(run: xr.Dataset, classes: SequenceClasses, n: int | str = 0) -> int
             rule="a run is a data set with Z",
             remedy="pass train's or solve's",
         )
-    names = classes.coords["class"].tolist()
-    if isinstance(n, str) and n in names:
-        return names.index(n)
-    if not is_whole(n) or not 0 <= int(n) < classes.num_classes:
-        raise BadInput(
-            value=f"n = {shown(n)}",
-            rule=f"classes are numbered 0..{classes.num_classes - 1}",
-            remedy="choose one of them, by number or by its name in classes.coords['class']",
-        )
-    return int(n)
+    return classes.number_of(n)
 
 
 def _averaged(values: xr.DataArray) -> xr.DataArray:
@@ -109,6 +108,8 @@ def _averaged(values: xr.DataArray) -> xr.DataArray:
         raise BadInput(
             value="a run at one moment", rule="a picture wants the dimension recorded", remedy="keep it, e.g. [[-1]]"
         )
+    if not values.sizes["recorded"]:
+        raise BadInput("a run without a recorded step", "a picture shows at least one", "select fewer of them away")
     chosen = [dim for dim in ("rate", "head") if dim in values.dims]
     for dim in chosen:
         if values.sizes[dim] > 1:
@@ -146,13 +147,26 @@ def _by_token(values: xr.DataArray, classes: SequenceClasses, n: int, ylabel: st
     for (family, tokens), colour in zip(families.items(), ("C1", "C0"), strict=True):
         places = np.searchsorted(classes.compact.tokens, tokens)
         for i, (place, token) in enumerate(zip(places, classes.labels(tokens), strict=True)):
-            label = f"token {token}, {family}" if named else family if i + 1 == len(tokens) else None
+            label = f"token {_plain(str(token))}, {family}" if named else family if i + 1 == len(tokens) else None
             (line,) = ax.plot(*_later(values.isel(token=place)), "--" if family == "common" else "-", label=label)
             if not named:
                 line.set(color=colour, alpha=0.3 + 0.7 * (i + 1) / len(tokens))
     ax.set(ylabel=ylabel)
     ax.legend()
     return fig
+
+
+def _of_class(numbered: str, named: str, classes: SequenceClasses, n: int) -> str:
+    """A label of the class by number, or with its name, and its query token's where tokens have names too."""
+    if not classes.class_names:
+        return numbered
+    query = f", query {classes.labels(classes.query_of)[n]}" if classes.token_names else ""
+    return f"{named} of class {_plain(classes.class_names[n])}{_plain(query)}"
+
+
+def _plain(text: str) -> str:
+    """Text that Matplotlib doesn't take for TeX."""
+    return text.replace("$", r"\$")
 
 
 def _map(values: xr.DataArray, ylabel: str, meaning: str, signed: bool = False) -> Figure:
@@ -163,8 +177,11 @@ def _map(values: xr.DataArray, ylabel: str, meaning: str, signed: bool = False) 
     picture = ax.imshow(values, aspect="auto", **limits)
     for axis, dim in zip((ax.yaxis, ax.xaxis), values.dims, strict=True):
         labels = values[dim].values
-        at = np.unique(np.linspace(0, labels.size - 1, min(labels.size, 8)).round().astype(int))
-        axis.set_ticks(at, [str(label) for label in labels[at]])
+        most = NAMED_TICKS if labels.dtype.kind == "U" else 8  # of numbers one knows those between
+        at = np.unique(np.linspace(0, labels.size - 1, min(labels.size, most)).round().astype(int))
+        axis.set_ticks(at, [_plain(str(label)) for label in labels[at]])
+    if values.token.dtype.kind == "U":
+        ax.tick_params(axis="x", rotation=90)
     ax.set(xlabel="token", ylabel=ylabel)
     ax.grid(False)
     fig.colorbar(picture, label=meaning)

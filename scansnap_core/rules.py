@@ -59,15 +59,15 @@ def _has_many_parts(value: Any) -> bool:
 def check_rate(name: str, rate: Any) -> None:
     """Raise :class:`BadInput` unless a learning rate is positive and finite."""
     if not is_real(rate) or not (math.isfinite(rate) and rate > 0):
-        value = rate if isinstance(rate, str) else shown(rate)
-        raise BadInput(value=f"{name} = {value}", rule="a learning rate is positive and finite", remedy="pass e.g. 1.0")
+        remedy = "pass e.g. 1.0" + ", a number without quotes" * isinstance(rate, str)
+        raise BadInput(f"{name} = {shown(rate)}", "a learning rate is positive and finite", remedy)
 
 
 def check_flow_rate(name: str, rate: Any) -> None:
     """Raise :class:`BadInput` unless a flow's rate is finite and not negative; 0 holds its weights at rest."""
     if not is_real(rate) or not (math.isfinite(rate) and rate >= 0):
         raise BadInput(
-            value=f"{name} = {rate}", rule="a flow's rate is finite and not negative", remedy="pass e.g. 1.0"
+            value=f"{name} = {shown(rate)}", rule="a flow's rate is finite and not negative", remedy="pass e.g. 1.0"
         )
 
 
@@ -171,6 +171,24 @@ def check_within(name: str, value: Any, *, least: float, below: float = math.inf
     if not is_real(value) or not least <= value < below:
         rule = f"a number in [{least:g}, {below:g})" if math.isfinite(below) else f"a finite number, at least {least:g}"
         raise BadInput(value=f"{name} = {shown(value)}", rule=rule, remedy=remedy)
+
+
+def checked_times(name: str, times: Any, remedy: str) -> NDArray[np.float64]:
+    """Ascending times from 0 on, shape (times,), of a list or one number; or :class:`BadInput`."""
+    rule = "times are finite, not negative and ascending"
+    array = np.atleast_1d(check_numbers(name, times, least=0, rule=rule, remedy=remedy))
+    if array.ndim != 1 or not array.size:
+        raise BadInput(value=f"{name} of shape {array.shape}", rule=rule, remedy=remedy)
+    if (falls := np.flatnonzero(np.diff(array) <= 0)).size:
+        before, after = array[falls[0] : falls[0] + 2]
+        raise BadInput(value=f"{name} with {after:g} after {before:g}", rule=rule, remedy=remedy)
+    return array
+
+
+def not_finite(array: NDArray[Any]) -> str:
+    """Where a message names the first number that isn't finite, such as " with nan at (0, 2)"; empty without any."""
+    at = np.argwhere(~np.isfinite(array))
+    return f" with {array[tuple(at[0])]} at {tuple(at[0].tolist())}" if at.size else ""
 
 
 def check_numbers(

@@ -117,6 +117,8 @@ def test_a_command_names_the_extra_that_it_needs(
     ("module", "extra"),
     [
         ("plots", "plots"),
+        ("pictures", "plots"),
+        ("data.pictures", "plots"),
         ("engine.compiled", "sweeps"),
         ("engine.supports", "sweeps"),
         ("storage.store", "sweeps"),

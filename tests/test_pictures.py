@@ -111,3 +111,27 @@ def test_names_stand_in_the_legends() -> None:
     for n in (1, "y"):
         assert labels(pictures.attention_over_time(run, named, n)) == ["token a, common", "token c, distinct"]
     assert labels(pictures.entropy_over_time(run, named)) == ["class x", "class y"]
+
+
+@pytest.mark.parametrize("draw", [pictures.attention_map, pictures.logit_map, pictures.entropy_over_time])
+def test_a_picture_of_no_recorded_step_is_refused(
+    draw: Callable[[xr.Dataset, SequenceClasses], Figure], path: xr.Dataset
+) -> None:
+    with pytest.raises(BadInput, match="a run without a recorded step: a picture shows at least one"):
+        draw(path.isel(recorded=slice(0)), WEAK)
+
+
+def test_named_tokens_and_classes_are_named() -> None:
+    rows = {"ship": {"and": 0.4, "$wave": 0.6}, "plane": {"and": 0.4, **{f"cloud {i}": 0.06 for i in range(10)}}}
+    classes = SequenceClasses.from_dicts(rows, query_of="the")
+    path = solve(flows.TrueFlow(classes, 1.0, 0.1), [0, 1, 10])
+    figure = pictures.attention_over_time(path, classes, "ship")
+    assert labels(figure) == ["token and, common", r"token \$wave, distinct"]
+    assert figure.axes[0].get_ylabel() == "attention $c_l$ of class ship, query the"
+    assert pictures.logits_over_time(path, classes, 1).axes[0].get_ylabel() == "$z_{ml}$ of class plane, query the"
+    assert labels(pictures.entropy_over_time(path, classes)) == ["class ship", "class plane"]
+    figure = pictures.attention_map(path, classes)
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    assert [tick.get_text() for tick in axes.get_xticklabels()][1:] == [r"\$wave", *(f"cloud {i}" for i in range(10))]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["ship", "plane"]

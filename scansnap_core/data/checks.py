@@ -137,7 +137,7 @@ def checked_probs(probs: ArrayLike | Any, class_names: Sequence[Any]) -> tuple[s
     return given, normalised
 
 
-def _matrix(probs: Any) -> sparse.csr_array:
+def _matrix(probs: Any, name: str = "probs", rule: str = "P(l|n) is a matrix of numbers") -> sparse.csr_array:
     try:
         dense = None if sparse.issparse(probs) else np.asarray(probs)
         kind = (probs if dense is None else dense).dtype.kind
@@ -147,18 +147,35 @@ def _matrix(probs: Any) -> sparse.csr_array:
         matrix = matrix.astype(np.float64, copy=True)
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise BadInput(
-            value=f"probs: {' '.join(str(error).split())}",
-            rule="P(l|n) is a matrix of numbers",
-            remedy="pass one row of M probabilities a class",
+            value=f"{name}: {' '.join(str(error).split())}",
+            rule=rule,
+            remedy=f"pass one row of M {'probabilities' if name == 'probs' else name} a class",
         ) from None
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise BadInput(
-            value=f"probs of shape {matrix.shape}",
+            value=f"{name} of shape {matrix.shape}",
             rule="P(l|n) has shape (K, M) with K and M at least 1",
-            remedy="pass one row of M probabilities a class",
+            remedy=f"pass one row of M {'probabilities' if name == 'probs' else name} a class",
         )
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
+    return matrix
+
+
+def shares_of_rows(counts: Any) -> sparse.csr_array:
+    """Each row over its sum, shape (K, M), sparse; BadInput for what is no matrix of counts."""
+    matrix = _matrix(counts, "counts", "each class has one count for each of M tokens, shape (K, M)")
+    bad = matrix.data[~np.isfinite(matrix.data) | (matrix.data < 0)]
+    if bad.size:
+        raise BadInput(f"counts hold {bad[0]:g}", "counts are finite and not negative", "correct the entry")
+    totals = np.asarray(matrix.sum(axis=1)).ravel()
+    if not totals.all():
+        raise BadInput(
+            value=f"class {int(np.argmin(totals))} without a count",
+            rule="every class was seen with some token",
+            remedy="remove the class or count its tokens",
+        )
+    matrix.data /= np.repeat(totals, np.diff(matrix.indptr))
     return matrix
 
 
@@ -190,3 +207,19 @@ def checked_tokens(
             remedy="merge the classes that share a next token, or give each its own",
         )
     return fix(array.astype(np.int64))
+
+
+def checked_numbering(tokens: ArrayLike, vocab_size: int) -> NDArray[Any]:
+    """Numbers of tokens in 0..M-1, or -1 for all that are no next token, of any shape; or BadInput."""
+    try:
+        array = np.asarray(tokens)
+    except (TypeError, ValueError, RuntimeError):  # ragged lists
+        array = np.array(None)
+    outside = array[(array < -1) | (array >= vocab_size)] if array.dtype.kind in "iu" else np.array([])
+    if (array.size and array.dtype.kind not in "iu") or outside.size:
+        raise BadInput(
+            value=f"tokens hold {outside[0]}" if outside.size else f"tokens = {shown(tokens)}",
+            rule=f"tokens are numbered 0..{vocab_size - 1} (M = {vocab_size}), and -1 stands for the others",
+            remedy="pass their numbers, e.g. classes.tokens",
+        )
+    return array.astype(np.int64)

@@ -31,7 +31,7 @@ from scansnap_core.data.naming import checked_names, labels, named_classes
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.rules import is_real, is_whole, shown
 
-EXAMPLE = "see the example at the top of scansnap_core/data/class_files.py"
+EXAMPLE = "see the example that python -m pydoc scansnap_core.data.class_files shows"
 
 
 def load_classes(path: str | Path) -> SequenceClasses:

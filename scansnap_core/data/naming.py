@@ -32,7 +32,9 @@ def checked_names(what: str, names: Any) -> tuple[str, ...]:
             raise BadInput(
                 value=f"{what} holds {shown(name)}",
                 rule=f"a name is printable text, neither blank nor {OTHERS_NAME} nor # with a number",
-                remedy="write e.g. 'sea', in quotes where YAML would read a number",
+                remedy="write 0.7 with a point, not 0,7, and a name that is a number in quotes"
+                if is_real(name)
+                else "write e.g. 'sea', in quotes where YAML would read a number",
             )
         if name in seen:
             raise BadInput(value=f"{what} holds {name!r} twice", rule="names differ", remedy="remove or rename one")
@@ -63,7 +65,8 @@ def labels(tokens: NDArray[np.int64], names: Sequence[str]) -> NDArray[Any]:
     if not names:
         return np.asarray(tokens)
     called = {OTHERS: OTHERS_NAME}
-    return np.array([called.get(t) or (names[t] if t < len(names) else f"#{t}") for t in np.asarray(tokens).tolist()])
+    found = [called.get(t) or (names[t] if t < len(names) else f"#{t}") for t in np.ravel(tokens).tolist()]
+    return np.array(found).reshape(np.shape(tokens))
 
 
 def union(axes: Iterable[NDArray[Any]]) -> NDArray[Any]:
@@ -131,6 +134,29 @@ def named_classes(
     }
 
 
+def shares_by_name(counts: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """By class, each token's share of the class's counts; or BadInput."""
+    shares = {}
+    for name, row in counts.items():
+        row = _mapping(f"class {shown(name)}", row)
+        for token, count in row.items():
+            if not is_real(count) or not 0 <= count < np.inf:  # NaN isn't
+                raise BadInput(
+                    value=f"class {shown(name)}: token {shown(token)} has the count {shown(count)}",
+                    rule="counts are finite and not negative",
+                    remedy="correct the entry",
+                )
+        total = float(sum(row.values()))
+        if not total > 0:
+            raise BadInput(
+                value=f"class {shown(name)} without a count",
+                rule="every class was seen with some token",
+                remedy="remove the class or count its tokens",
+            )
+        shares[name] = {token: float(count) / total for token, count in row.items()}
+    return shares
+
+
 def frequencies_by_class(frequencies: Any, classes: tuple[str, ...]) -> list[Any] | None:
     """P(n) in the order of the classes, from a mapping by name; None where there's none."""
     if frequencies is None:
@@ -173,6 +199,6 @@ def _probability(where: str, token: str, value: Any) -> float:
         raise BadInput(
             value=f"{where}: token {token!r} has the probability {shown(value)}",
             rule="a probability is a number in [0, 1]",
-            remedy="write a decimal such as 0.25",
+            remedy="write a decimal with a point, such as 0.25",
         )
     return float(value)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from scansnap_core import plots
 from scansnap_core.data.checks import check_places
 from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.extras import needs
+
+with needs("plots"):
+    import matplotlib.pyplot as plt
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_LABELS = 40
 

@@ -22,15 +22,24 @@ from scansnap_core.data.checks import (
     check_generator,
     check_places,
     checked_frequencies,
+    checked_numbering,
     checked_probs,
     checked_size,
     checked_tokens,
     fix,
+    shares_of_rows,
 )
 from scansnap_core.data.compact import Compact
-from scansnap_core.data.naming import check_naming, checked_names, frequencies_by_class, labels, named_classes
+from scansnap_core.data.naming import (
+    check_naming,
+    checked_names,
+    frequencies_by_class,
+    labels,
+    named_classes,
+    shares_by_name,
+)
 from scansnap_core.data.outputs import Outputs
-from scansnap_core.rules import check_seq_len
+from scansnap_core.rules import check_seq_len, is_whole, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -149,6 +158,61 @@ class SequenceClasses:
         return cls(**named, frequencies=frequencies_by_class(frequencies, named["class_names"]))
 
     @classmethod
+    def from_counts(
+        cls,
+        counts: ArrayLike | Mapping[str, Mapping[str, float]] | Any,
+        *,
+        query_of: Any,
+        next_of: Any = None,
+        vocab_size: int | None = None,
+        token_names: Any = (),
+        class_names: Any = (),
+        frequencies: Any = None,
+    ) -> SequenceClasses:
+        """Classes from how often each token was counted in each: P(l|n) is the token's share of its class's counts.
+
+        Parameters
+        ----------
+        counts
+            Not negative, with a positive sum in each class. Shape (K, M), dense or SciPy sparse, as
+            :class:`SequenceClasses` takes ``probs``; or by class and token, as :meth:`from_dicts` takes ``classes``.
+            The counts are of contextual tokens: the query token isn't among them.
+        query_of, next_of, frequencies
+            As :class:`SequenceClasses` takes them for an array, as :meth:`from_dicts` for a mapping. How many tokens a
+            class has in all doesn't settle its frequency.
+        vocab_size
+            M, for a mapping alone.
+        token_names, class_names
+            For an array alone.
+
+        Raises
+        ------
+        BadInput
+            Counts that are negative, not finite or no numbers; a class without any; all that arrays and mappings of
+            probabilities are refused for.
+
+        Examples
+        --------
+        >>> import scansnap_core as ss
+        >>> ss.SequenceClasses.from_counts([[3, 1, 0], [3, 0, 1]], query_of=[2, 2]).probs
+        array([[0.75, 0.25, 0.  ],
+               [0.75, 0.  , 0.25]])
+        >>> seen = {"ship": {"and": 3, "wave": 1}, "plane": {"and": 3, "cloud": 1}}
+        >>> ss.SequenceClasses.from_counts(seen, query_of="the")
+        SequenceClasses(K=2, M=6, queries=1, classes=[ship, plane])
+        """
+        if isinstance(counts, Mapping):
+            if token_names or class_names:
+                raise BadInput("names beside a mapping", "a mapping names tokens and classes", "leave them out")
+            shares = shares_by_name(counts)
+            options = {"query_of": query_of, "next_of": next_of, "vocab_size": vocab_size, "frequencies": frequencies}
+            return cls.from_dicts(shares, **options)
+        if vocab_size is not None:
+            raise BadInput("vocab_size beside an array", "its columns are the M tokens", "leave vocab_size out")
+        names = {"token_names": token_names, "class_names": class_names}
+        return cls(shares_of_rows(counts), query_of, next_of, **names, frequencies=frequencies)
+
+    @classmethod
     def load(cls, path: str | Path) -> SequenceClasses:
         """The classes of a YAML or JSON file: :func:`scansnap_core.data.class_files.load_classes`."""
         from scansnap_core.data import class_files  # which imports this module
@@ -229,9 +293,33 @@ class SequenceClasses:
         check_places("P(l|n)", self.num_classes * self.vocab_size)
         return self._probs.toarray()
 
-    def support(self, n: int) -> Ints:
-        """The tokens l with P(l|n) > 0, ascending; n in 0..K-1."""
-        checked_size("the class n", n, least=0, most=self.num_classes - 1)
+    def number_of(self, n: int | str) -> int:
+        """The number in 0..K-1 of a class that is given by its number or its name.
+
+        Raises
+        ------
+        BadInput
+            There is no such class.
+
+        Examples
+        --------
+        >>> import scansnap_core as ss
+        >>> ss.SequenceClasses.from_dicts({"ship": {"and": 1.0}}, query_of="the").number_of("ship")
+        0
+        """
+        if isinstance(n, str) and n in self.class_names:
+            return self.class_names.index(n)
+        if not is_whole(n) or not 0 <= int(n) < self.num_classes:
+            raise BadInput(
+                value=f"n = {shown(n)}",
+                rule=f"classes are numbered 0..{self.num_classes - 1}",
+                remedy="choose one of them, by number or by its name in classes.coords['class']",
+            )
+        return int(n)
+
+    def support(self, n: int | str) -> Ints:
+        """The tokens l with P(l|n) > 0, ascending; n is a class's number in 0..K-1 or its name."""
+        n = self.number_of(n)
         return self._probs.indices[self._probs.indptr[n] : self._probs.indptr[n + 1]].astype(np.int64)
 
     @cached_property
@@ -258,8 +346,8 @@ class SequenceClasses:
         """G_CT: the tokens with |Omega(l)| > 1."""
         return self.tokens[np.bincount(self.sparse_probs.indices) > 1]
 
-    def distinct_tokens(self, n: int) -> Ints:
-        """G_DT(n): the tokens that occur in class n alone; n in 0..K-1."""
+    def distinct_tokens(self, n: int | str) -> Ints:
+        """G_DT(n): the tokens that occur in class n alone; n is a class's number in 0..K-1 or its name."""
         support = self.support(n)
         return np.setdiff1d(support, self.common_tokens, assume_unique=True)
 
@@ -294,9 +382,27 @@ class SequenceClasses:
         """The outputs of a model that starts at Y(0) = 0: the K next tokens, and one for all other tokens."""
         return Outputs.lumped(self.next_of, self.vocab_size)
 
-    def labels(self, tokens: Ints) -> NDArray[Any]:
-        """What coordinates call these tokens: their names, or their numbers where tokens have no names."""
-        return labels(tokens, self.token_names)
+    def labels(self, tokens: ArrayLike) -> NDArray[Any]:
+        """What coordinates call these tokens: their names, or their numbers where tokens have no names.
+
+        Parameters
+        ----------
+        tokens
+            Numbers of tokens in 0..M-1, of any shape; -1 stands for all tokens that are no next token.
+
+        Raises
+        ------
+        BadInput
+            A name, or another number.
+
+        Examples
+        --------
+        >>> import scansnap_core as ss
+        >>> sea = {"ship": {"and": 0.4, "wave": 0.6}}
+        >>> ss.SequenceClasses.from_dicts(sea, query_of="the").labels([1, 2]).tolist()
+        ['wave', 'the']
+        """
+        return labels(checked_numbering(tokens, self.vocab_size), self.token_names)
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:

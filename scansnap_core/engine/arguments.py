@@ -23,6 +23,7 @@ from scansnap_core.rules import (
     is_real,
     is_whole,
     listed,
+    not_finite,
     shown,
 )
 
@@ -174,8 +175,9 @@ def check_given(initial: Any, vocab_size: int, heads: int = 0) -> None:
         numbers = values.dtype.kind in "iuf"
         shapes = [(vocab_size,) * 2] + [(heads, vocab_size, vocab_size)] * bool(heads)
         if not numbers or values.shape not in shapes or not np.isfinite(values).all():
+            wrong = not_finite(values) if numbers else ", not of numbers"
             raise BadInput(
-                value=f"initial {name} of shape {values.shape}" + ("" if numbers else ", not of numbers"),
+                value=f"initial {name} of shape {values.shape}{wrong}",
                 rule=f"Y and Z are finite M x M arrays, M = {vocab_size}" + f", or {heads} of them" * bool(heads),
                 remedy="pass both in full, rows first",
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -151,7 +151,8 @@ def ascent(model: Model, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
     Raises
     ------
     BadInput
-        It returns something else, or something of another shape.
+        It returns something else, or something of another shape; or it uses a tensor of its own that requires a
+        gradient, which nothing would move.
     """
     leaves = Y.detach().requires_grad_(), Z.detach().requires_grad_()
     found = model(batch, *leaves)
@@ -166,11 +167,33 @@ def ascent(model: Model, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
         raise _wrong(model, kind, "differentiable log-probabilities, or Gradients")
     if found.shape != (*runs, *samples):
         raise _wrong(model, tuple(found.shape), (*runs, *samples))
+    if _others_that_learn(found, leaves):
+        raise BadInput(
+            value=f"model {name_of(model)} with a tensor of its own that requires a gradient",
+            rule="training moves Y and Z alone, so another parameter would never learn",
+            remedy="hold the tensor fixed with .detach(), or make it part of Y or Z",
+        )
     J = -cross_entropy(found, batch.target, batch.weight)
     parts = torch.autograd.grad(J.sum(), leaves, allow_unused=True)
     dY, dZ = (torch.zeros_like(leaf) if part is None else part for part, leaf in zip(parts, leaves, strict=True))
     # of one of the equal columns, so that they stay equal
     return Gradients(-J.detach(), dY / batch.multiplicity, dZ)
+
+
+def _others_that_learn(found: Tensor, leaves: tuple[Tensor, ...]) -> bool:
+    """Whether autograd's graph of a result ends in leaves beside these."""
+    waiting: list[Any] = [found.grad_fn]
+    seen: set[Any] = {None}
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        leaf = getattr(node, "variable", None)
+        if leaf is not None and not any(leaf is each for each in leaves):
+            return True
+        waiting += [following for following, _ in node.next_functions]
+    return False
 
 
 def _wrong(model: Model, found: object, expected: object) -> BadInput:

@@ -36,7 +36,7 @@ from scansnap_core.rules import check_rate
 from scansnap_core.sweeps.blocks import layout_of
 from scansnap_core.sweeps.grids import Grid, check_axis
 
-EXAMPLE = "see examples/my_grid.yaml"
+EXAMPLE = "see the example that python -m pydoc scansnap_core.sweeps.grid_files shows"
 REQUIRED = ("data", "rates", "steps", "seeds")
 AXES = ("model", "optimizer", "seq_len", "batch_size")
 MOST_SEEDS = 1_000_000

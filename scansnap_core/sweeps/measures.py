@@ -121,13 +121,23 @@ class Measure:
         Raises
         ------
         BadInput
-            It returns something else, or doesn't name its units, or doesn't take these arguments.
+            It raises an exception, which is then the cause; it returns something else, or doesn't name its units, or
+            doesn't take these arguments.
         """
         rule = "a measure is called with a run, its classes and the arguments that it's listed with"
         check_takes(
             f"measure {self.name}", self.function, run, classes, named=self.parameters, rule=rule, remedy=REMEDY
         )
-        found = self.function(run, classes, **self.parameters)
+        try:
+            found = self.function(run, classes, **self.parameters)
+        except BadInput as error:
+            raise BadInput(f"measure {self.name}: {error.value}", error.rule, error.remedy) from error
+        except Exception as error:
+            raise BadInput(
+                value=f"measure {self.name} raised {type(error).__name__}: {' '.join(str(error).split())}",
+                rule="a measure takes any run of the sweep: one seed, no dimension seed, and NaN where it diverged",
+                remedy="try it on train(...).isel(seed=0), at the end also .isel(recorded=-1)",
+            ) from error
         if not isinstance(found, xr.DataArray) or "rate" not in found.dims or "units" not in found.attrs:
             labels = getattr(found, "dims", ()), list(getattr(found, "attrs", ()))
             raise BadInput(

@@ -16,7 +16,7 @@ from scansnap_core.engine.arguments import checked_device
 from scansnap_core.engine.compiled import SharedRuns, num_threads
 from scansnap_core.extras import needs
 from scansnap_core.progress import progress_bar
-from scansnap_core.rules import as_path, check_flag
+from scansnap_core.rules import as_path, check_flag, shown
 from scansnap_core.storage.provenance import program, provenance
 from scansnap_core.storage.store import Layout, writing
 from scansnap_core.sweeps.blocks import Block, blocks, layout_of, num_bytes, placed
@@ -60,9 +60,11 @@ def run(
     Raises
     ------
     BadInput
-        The store isn't one of this grid (see :func:`scansnap_core.storage.store.writing`), the disk doesn't hold the
-        runs, the device or scheduler isn't there.
+        No grid; the store isn't one of this grid (see :func:`scansnap_core.storage.store.writing`), the disk doesn't
+        hold the runs, the device or scheduler isn't there.
     """
+    if not isinstance(grid, Grid):
+        raise BadInput(f"grid = {shown(grid)}", "a sweep runs a Grid", "make one, or load it with load_grid('my.yaml')")
     out = as_path("out", out)
     check_flag("progress", progress)
     if scheduler is not None and device == "auto":
@@ -131,7 +133,7 @@ def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:
         raise BadInput(
             value=f"scheduler {scheduler}: {error}",
             rule="a Dask scheduler answers at the address",
-            remedy="start it and its workers as README.md says",
+            remedy="start it with dask scheduler, and workers with dask worker ADDRESS",
         ) from None
     expected = program(Block.__module__)
     with client:

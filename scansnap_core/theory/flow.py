@@ -19,7 +19,7 @@ from scansnap_core.engine.architectures import variant_of
 from scansnap_core.engine.extensions import name_of
 from scansnap_core.engine.model_names import MODELS, PLAIN, check_windows, heads_of
 from scansnap_core.engine.results import axes_of, tokens_of
-from scansnap_core.rules import check_flow_rate, check_rate, shown
+from scansnap_core.rules import check_flow_rate, check_rate, not_finite, shown
 from scansnap_core.theory.expectation import Expectation
 
 Floats = NDArray[np.float64]
@@ -155,10 +155,10 @@ def _checked_start(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        array = np.full(0, np.nan)
+        array = np.zeros(0)
     if array.shape != shape or not np.isfinite(array).all():
         raise BadInput(
-            value=f"initial {name} of shape {array.shape}",
+            value=f"initial {name} of shape {array.shape}{not_finite(array)}",
             rule=f"{name} starts at finite numbers of shape {shape}, on the tokens that some class holds",
             remedy="index the full matrix by classes.compact's queries and tokens",
         )

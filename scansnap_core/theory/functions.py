@@ -45,11 +45,18 @@ def function_of(
     backend
         "numpy" (float64 in and out) or "torch" (float64 tensors in and out, differentiable).
 
+    Returns
+    -------
+    callable
+        It takes one number or array for each argument, and gives one of the shape to which they broadcast. Values that
+        aren't numbers, too few or too many of them, and shapes that don't fit raise BadInput. Signs and units aren't
+        checked: outside a formula's range the result is what the formula says there, or NaN.
+
     Raises
     ------
     BadInput
-        An unknown backend, a symbol of the formula that is not among the arguments, or Lambert's W of anything but an
-        exponential.
+        An unknown backend, a symbol of the formula that is not among the arguments or is there twice, or Lambert's W
+        of anything but an exponential.
 
     Examples
     --------
@@ -61,7 +68,37 @@ def function_of(
     arrays, stable = stable_form(expression, arguments)
     convert, namespace = _BACKENDS[backend]()
     function = sp.lambdify(arrays, stable, modules=[namespace])
-    return lambda *values: function(*map(convert, values))
+    names = [array.name for array in arrays]
+
+    def of_values(*values: Any) -> Any:
+        try:
+            return function(*map(convert, values))
+        except Exception as error:  # looked into here alone: a solver calls this a million times
+            _refuse(names, values, convert, error)
+            raise
+
+    return of_values
+
+
+def _refuse(names: Sequence[str], values: Sequence[Any], convert: Callable[[Any], Any], error: Exception) -> None:
+    """Raise :class:`BadInput` where the values are at fault."""
+    if len(values) != len(names):
+        raise BadInput(
+            value=f"{len(values)} values",
+            rule=f"this function takes {len(names)}: {', '.join(names)}",
+            remedy="pass one number or array for each, in this order",
+        ) from None
+    shapes = []
+    for name, value in zip(names, values, strict=True):
+        try:
+            shapes.append(tuple(convert(value).shape))
+        except (TypeError, ValueError, OverflowError, RuntimeError):
+            raise BadInput(f"{name} = {shown(value)}", "a number or an array of numbers", "pass e.g. 1.0") from None
+    if isinstance(error, ValueError | RuntimeError):  # NumPy's and Torch's way to refuse shapes
+        told = ", ".join(f"{name} {shape}" for name, shape in zip(names, shapes, strict=True))
+        raise BadInput(
+            f"values of shapes {told}", "they broadcast to one", "pass numbers, or shapes that fit"
+        ) from None
 
 
 def stable_form(
@@ -100,6 +137,8 @@ def stable_form(
         )
     arrays = [sp.Symbol(a.name, **a.assumptions0) if isinstance(a, sp.IndexedBase) else a for a in given]
     whole = _without_indices(expression.replace(sp.Sum, _stable_sum), {array.name: array for array in arrays})
+    if twice := [a for i, a in enumerate(arrays) if a in arrays[:i]]:
+        raise BadInput(f"the argument {twice[0]} twice", "each symbol is one argument", "name it once")
     missing = whole.free_symbols - set(arrays)
     if missing:
         names = ", ".join(sorted(map(str, missing)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -87,6 +86,7 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     check_classes(classes)
     check_labelled("c", c, "class", "token")
     _check_own(c, classes)
+    c = _by_class(c, classes)
     held = classes.compact.probs > 0
     places = c.indexes["token"].get_indexer(classes.coords["token"])  # -1 where c lacks a token
     distinct = np.zeros((len(held), c.sizes["token"]), bool)
@@ -112,7 +112,12 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
         class holds aren't in it. They never move, and their logits count as 0 here. That is exact for Z(0) = 0; where
         they began uniformly in ±1/sqrt(M) it moves the softmax by less than exp(1/sqrt(M)) - 1, relatively.
     thresholds
-        Shape (thresholds,), or one number.
+        Shape (thresholds,), or one number; not negative, since all attention is above a negative one.
+
+    Raises
+    ------
+    BadInput
+        Logits as :func:`attention` refuses them, or thresholds that are no such numbers.
 
     Examples
     --------
@@ -124,8 +129,8 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
            [1.]])
     """
     Z = on_axes_of(Z, classes)
-    rule, remedy = "thresholds are a number or a list of numbers", "pass e.g. [0.01, 0.02]"
-    thresholds = np.atleast_1d(check_numbers("thresholds", thresholds, least=-math.inf, rule=rule, remedy=remedy))
+    rule, remedy = "thresholds are a number that isn't negative, or a list of them", "pass e.g. [0.01, 0.02]"
+    thresholds = np.atleast_1d(check_numbers("thresholds", thresholds, least=0, rule=rule, remedy=remedy))
     if thresholds.ndim > 1:
         raise BadInput(value=f"thresholds of shape {thresholds.shape}", rule=rule, remedy=remedy)
     logits = Z.transpose(..., "query", "token")
@@ -148,6 +153,18 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
 
     Infinite where the other token has no attention, NaN where neither has any.
 
+    Parameters
+    ----------
+    c
+        As :func:`attention` returns it, with the dimension ``token``.
+    token, other
+        l and l', as ``c.token`` labels them.
+
+    Raises
+    ------
+    BadInput
+        No attention: logits, or negative numbers; a token that c doesn't hold.
+
     Examples
     --------
     >>> import scansnap_core as ss
@@ -158,6 +175,8 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
     array([3.  , 3.01])
     """
     check_labelled("c", c, "token")
+    if "query" in c.dims or c.attrs.get("units") == "logits" or (c < 0).any():
+        raise BadInput("c of logits", "relative gain is of attention", "pass attention(run.Z, classes)")
     for name, each in (("token", token), ("other", other)):
         if (
             isinstance(each, bool)
@@ -183,6 +202,19 @@ def check_labelled(name: str, values: Any, *dims: str) -> None:
         )
 
 
+def _by_class(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
+    """Values over classes, in the order of the classes, by label where they have labels."""
+    names = classes.coords["class"]
+    labels = c["class"].values
+    if c.sizes["class"] != len(names) or not np.array_equal(np.sort(labels), np.sort(names)):
+        raise BadInput(
+            value=f"c over the classes {shown(labels.tolist())}",
+            rule=f"attention and classes name the same classes, here {shown(names.tolist())}",
+            remedy="pass all of them, and select from the result",
+        )
+    return c if np.array_equal(labels, names) else c.sel({"class": names})
+
+
 def _check_own(values: xr.DataArray, classes: SequenceClasses) -> None:
     """Raise :class:`BadInput` if values tell that they are of other classes, which may hold the same tokens."""
     if values.attrs.get(ATTRIBUTE, told := checksum(classes)) != told:
@@ -205,12 +237,14 @@ def on_axes_of(
 
     Where data sets of several sizes were trained together, one of them (``run.sel(data=...)``) is padded with the
     others' queries and tokens; these, NaN throughout, are left out. So are the rows that a variant's decoder reads
-    besides, of query tokens that no class holds, where the values tell that they are of these classes.
+    besides, of query tokens that no class holds, where the values tell that they are of these classes. Labels may stand
+    in any order. The dimension of the only query may have been squeezed out.
 
     Raises
     ------
     BadInput
-        Several data sets at once, or values of other classes: over other queries or tokens, or such as tell so.
+        Several data sets at once; no dimension ``query`` or ``token`` where classes have several; or values of other
+        classes: over other queries or tokens, or such as tell so.
     """
     check_classes(classes)
     check_labelled("Z", values)
@@ -221,15 +255,17 @@ def on_axes_of(
             remedy=f"choose one, e.g. run.sel(data={str(values['data'].values[0])!r})",
         )
     labels = {dim: np.asarray(classes.coords[dim]) for dim in dims}
+    for dim in dims:
+        if dim not in values.dims:
+            values = _with_the_one(values, dim, labels[dim])
     if all(np.array_equal(values.coords.get(dim, ()), labels[dim]) for dim in dims):
         _check_own(values, classes)
         return values
-    kept = {dim: values[dim][np.isin(values[dim], labels[dim])] for dim in dims if dim in values.coords}
-    if len(kept) == len(dims) and all(np.array_equal(kept[dim], labels[dim]) for dim in dims):
-        own = values.sel({dim: labels[dim] for dim in dims})
-        if int(own.count()) == int(values.count()):
-            return own
-        if ATTRIBUTE in values.attrs:
+    if all(dim in values.indexes and values.indexes[dim].is_unique for dim in dims) and all(
+        np.isin(labels[dim], values[dim]).all() for dim in dims
+    ):
+        own = values.sel({dim: labels[dim] for dim in dims})  # whatever the order is: a sweep's names are sorted
+        if ATTRIBUTE in values.attrs or int(own.count()) == int(values.count()):
             _check_own(values, classes)
             return own
     shape = " and ".join(
@@ -240,3 +276,15 @@ def on_axes_of(
         rule="attention logits and classes name the same queries and tokens",
         remedy="pass the classes that the run was trained on (one data set at a time)",
     )
+
+
+def _with_the_one(values: xr.DataArray, dim: str, labels: NDArray[Any]) -> xr.DataArray:
+    """Values with a dimension that was squeezed out, if classes have one label there, and values still tell it."""
+    name = values.name or "Z"
+    if dim not in values.coords or len(labels) > 1:
+        raise BadInput(
+            value=f"{name} without the dimension {dim}",
+            rule=f"classes of {len(labels)} {'queries' if dim == 'query' else 'tokens'} need all of them",
+            remedy=f"keep the dimension, as run.{name} has it, and select from the result",
+        )
+    return values.expand_dims(dim)

@@ -197,15 +197,19 @@ def _checked(run: xr.Dataset, classes: SequenceClasses) -> xr.Dataset:
             rule="growth and B_n are counted from recorded = 0 on",
             remedy="record step 0, or begin times with 0, and keep the dimension recorded",
         )
-    parts = {"Z": measures.on_axes_of(run.Z, classes)}
+    squeezed = [dim for dim in ("class", "query", "token") if dim not in run.dims]  # each variable has them as scalars
+    parts = {"Z": measures.on_axes_of(run.Z.drop_vars("class", errors="ignore"), classes)}
     if "Y" in run:
-        parts["Y"] = measures.on_axes_of(run.Y, classes, ("token",))
+        parts["Y"] = measures.on_axes_of(run.Y.drop_vars(["class", "query"], errors="ignore"), classes, ("token",))
         # outputs that only another data set of the same training has
         parts["Y"] = parts["Y"].isel(output=np.flatnonzero(run.multiplicity.notnull()))
-        parts["multiplicity"] = run.multiplicity.dropna("output")
+        parts["multiplicity"] = run.multiplicity.drop_vars(squeezed, errors="ignore").dropna("output")
     if "B" in run:
-        parts["B"] = run.B
-    rates = {name: run.coords[name] for name in ("lr_y", "lr_z") if name in run.coords}
+        B = run.B.drop_vars(squeezed, errors="ignore")
+        parts["B"] = B if "class" in B.dims else B.expand_dims("class")
+    rates = {
+        name: run.coords[name].drop_vars(squeezed, errors="ignore") for name in ("lr_y", "lr_z") if name in run.coords
+    }
     return xr.Dataset(parts, attrs=run.attrs).assign_coords(rates)
 
 

@@ -13,7 +13,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checksum import ATTRIBUTE, checksum
 from scansnap_core.engine.extensions import name_of
 from scansnap_core.engine.model_names import heads_of
-from scansnap_core.rules import check_choice, check_numbers, is_real, shown
+from scansnap_core.rules import check_choice, checked_times, is_real, shown
 from scansnap_core.theory.flow import Floats, Flow
 from scansnap_core.theory.integrating import SOLVERS, IntegrationFailed, integrated
 
@@ -87,7 +87,7 @@ def solve(
             )
     classes = flow.classes
     steps_of = {"step": 1.0, "round": classes.num_classes, "tau": classes.num_classes / flow.lr_y}[unit]
-    recorded = _checked_times(times)
+    recorded = checked_times("times", times, "pass e.g. [0, 10, 100]")
     start = _start(flow, initial)
     attrs = {"steps_per_unit": steps_of, "initial": "zero" if initial is None else "given"}
     try:
@@ -133,14 +133,6 @@ def _dataset(flow: Flow, recorded: Floats, states: Floats, unit: str, attrs: dic
         | attrs
         | ({} if flow.variant is None else {"model": name_of(flow.model)}),
     )
-
-
-def _checked_times(times: ArrayLike) -> Floats:
-    rule, remedy = "times are finite, not negative and ascending", "pass e.g. [0, 10, 100]"
-    recorded = np.atleast_1d(check_numbers("times", times, least=0, rule=rule, remedy=remedy))
-    if recorded.ndim != 1 or not recorded.size or (np.diff(recorded) <= 0).any():
-        raise BadInput(value=f"times of shape {recorded.shape}", rule=rule, remedy=remedy)
-    return recorded
 
 
 def _start(flow: Flow, initial: ArrayLike | Mapping[str, Any] | None) -> Floats:

@@ -45,8 +45,8 @@ def test_audit_of_a_finite_length(capsys: pytest.CaptureFixture[str]) -> None:
             ["nowhere.yaml"],
             "file nowhere.yaml: No such file or directory: the file must exist and be readable; check the path",
         ),
-        ([str(EXAMPLE), "--seq-len", "1"], "seq_len = 1.0: T is a whole number of at least 2"),
-        ([str(EXAMPLE), "--lr-z", "0"], "lr_z = 0.0: a learning rate is positive and finite; pass e.g. 1.0"),
+        ([str(EXAMPLE), "--seq-len", "1"], "--seq-len 1.0: T is a whole number of at least 2"),
+        ([str(EXAMPLE), "--lr-z", "0"], "--lr-z 0.0: a learning rate is positive and finite; pass e.g. 1.0"),
     ],
 )
 def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

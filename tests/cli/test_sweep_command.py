@@ -81,13 +81,18 @@ def test_diverged_runs_are_counted(grid: Path, tmp_path: Path, capsys: pytest.Ca
             None,
             "measures: [{name: recall, threshold: x}]",
             [],
-            "file {grid}: thresholds = 'x': thresholds are a number",
+            "file {grid}: measure recall: thresholds = 'x': thresholds are a number",
         ),
-        (None, "measures: [{name: recall, threshold: x}]", ["--seeds", "1"], "file {grid}: thresholds = 'x'"),
-        (None, "", ["--seeds", "0"], "seeds = 0: how many seeds"),
+        (
+            None,
+            "measures: [{name: recall, threshold: x}]",
+            ["--seeds", "1"],
+            "file {grid}: measure recall: thresh",
+        ),
+        (None, "", ["--seeds", "0"], "--seeds 0: how many seeds"),
         (None, "", ["--seeds", "many"], "argument --seeds: invalid int value: 'many'"),
-        (None, "", ["--rng", "lottery"], "rng = 'lottery': the choices are fresh, replay, counter"),
-        (None, "", ["--device", "tpu"], "device = 'tpu': a device is auto, cpu or cuda"),
+        (None, "", ["--rng", "lottery"], "--rng lottery: the choices are fresh, replay, counter"),
+        (None, "", ["--device", "tpu"], "--device tpu: a device is auto, cpu or cuda"),
     ],
 )
 def test_bad_input(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from scansnap_core import BadInput
 from scansnap_core.data.checksum import checksum
@@ -186,3 +187,57 @@ def test_bad_names(names: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput) as caught:
         SequenceClasses([[0.5, 0.5, 0], [0, 0.5, 0.5]], [0, 0], **names)
     assert str(caught.value).startswith(message)
+
+
+def test_labels_take_numbers_of_tokens_alone() -> None:
+    classes = topics()
+    assert classes.labels([[1, -1], [0, 49]]).tolist() == [["wave", OTHERS_NAME], ["and", "#49"]]
+    for wrong, message in ((["wave"], r"tokens = \['wave'\]"), ([9999], "tokens hold 9999"), ([-2], "tokens hold -2")):
+        with pytest.raises(BadInput, match=f"{message}: tokens are numbered 0..49"):
+            classes.labels(wrong)
+
+
+def test_a_class_is_known_by_number_and_by_name() -> None:
+    classes = topics()
+    assert classes.number_of("sky") == classes.number_of(int(classes.next_of.argmax())) == 1
+    assert classes.distinct_tokens("sky").tolist() == classes.distinct_tokens(1).tolist() == [2, 3]
+    for wrong in (2, -1, True, "moon", 0.0):
+        with pytest.raises(BadInput, match=r"n = .*: classes are numbered 0..1; choose one of them"):
+            classes.support(wrong)  # type: ignore[arg-type]
+
+
+def test_counts_give_the_shares_of_their_classes() -> None:
+    counts = {name: {token: round(100 * share) for token, share in row.items()} for name, row in TOPICS.items()}
+    options: dict[str, Any] = {"query_of": "the", "next_of": {"sea": "ship"}, "vocab_size": 50}
+    named = SequenceClasses.from_counts(counts, **options)
+    np.testing.assert_allclose(named.probs, topics().probs, rtol=1e-15)
+    assert named.token_names == topics().token_names
+    rows = 1000 * numbered().probs
+    for given in (rows, rows.round().astype(int), sparse.csr_array(rows)):
+        found = SequenceClasses.from_counts(given, query_of=[4, 4], next_of=[5, 6], frequencies=[0.2, 0.8])
+        np.testing.assert_allclose(found.probs, numbered().probs, rtol=1e-15)
+        assert found.frequencies.tolist() == [0.2, 0.8]
+    assert rows.max() == 700  # as it was given
+
+
+@pytest.mark.parametrize(
+    ("counts", "more", "message"),
+    [
+        ([[1, -1], [1, 1]], {}, "counts hold -1: counts are finite and not negative"),
+        ([[1, math.nan], [1, 1]], {}, "counts hold nan: counts are finite"),
+        ([[1, 1], [0, 0]], {}, "class 1 without a count: every class was seen with some token"),
+        ([1, 2], {}, r"counts of shape \(2,\): .* pass one row of M counts a class"),
+        ("many", {}, "counts: could not convert string to float"),
+        ([[1, 1], [1, 1]], {"vocab_size": 3}, "vocab_size beside an array"),
+        ({"sea": {"and": -1}}, {}, "class 'sea': token 'and' has the count -1: counts are finite and not negative"),
+        ({"sea": {"and": "1"}}, {}, "class 'sea': token 'and' has the count '1'"),
+        ({"sea": {"and": 0}}, {}, "class 'sea' without a count"),
+        ({"sea": [1]}, {}, r"class 'sea' = \[1\]: a mapping by name"),
+        ({}, {}, "classes = {}: classes map names"),
+        ({"sea": {"and": 1}}, {"class_names": ["sky"]}, "names beside a mapping"),
+    ],
+)
+def test_what_is_no_count(counts: Any, more: dict[str, Any], message: str) -> None:
+    query = "the" if isinstance(counts, dict) else [0, 0]
+    with pytest.raises(BadInput, match=message):
+        SequenceClasses.from_counts(counts, query_of=query, **more)

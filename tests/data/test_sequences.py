@@ -232,7 +232,7 @@ def test_four_names_are_shown() -> None:
 
 @pytest.mark.parametrize("n", [-1, 3])
 def test_a_class_that_is_not_there(n: int) -> None:
-    with pytest.raises(BadInput, match=rf"the class n = {n}: .*0\.\.2"):
+    with pytest.raises(BadInput, match=rf"n = {n}: .*0\.\.2"):
         overlapping_classes().support(n)
 
 

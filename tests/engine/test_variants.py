@@ -150,3 +150,16 @@ def test_a_model_by_its_name() -> None:
     given = train(overlapping_classes(), lr_y=1.0, lr_z=1.0, steps=2, model=residual, **FLOW)
     assert named.identical(given)
     assert named.attrs["model"] == "tests.engine.variants:residual"
+
+
+def test_a_parameter_of_its_own_is_refused() -> None:
+    scale = torch.ones((), requires_grad=True)
+
+    def scaled(batch: Batch, Y: Tensor, Z: Tensor) -> Tensor:
+        return autograd_of_the_paper(batch, Y, scale * Z)
+
+    classes = overlapping_classes()
+    with pytest.raises(BadInput, match=r":.*scaled with a tensor of its own that requires a gradient: .* never learn"):
+        train(classes, lr_y=1, lr_z=1, steps=1, batch_size=4, model=scaled)
+    scale.requires_grad_(False)
+    assert train(classes, lr_y=1, lr_z=1, steps=1, batch_size=4, model=scaled).loss.size == 1

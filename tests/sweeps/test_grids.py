@@ -107,9 +107,9 @@ BAD = [
     ({"data": "syn_large"}, "data = 'syn_large': data are syn_small, syn_medium m (with m query tokens), or a .yaml"),
     ({"data": "syn_medium 0"}, "num_queries = 0: Syn-Medium has at least one query token"),
     ({"data": 7}, "data = 7: data are syn_small"),
-    ({"data": {"syn_medium": 3}}, "data = {'syn_medium': 3}: data is a value or a list of values; see examples/my_g"),
+    ({"data": {"syn_medium": 3}}, "data = {'syn_medium': 3}: data is a value or a list of values; see the example"),
     ({"data": "nowhere.yaml"}, "file nowhere.yaml: No such file or directory"),
-    ({"rates": {"lr_y": 1}}, "rates = {'lr_y': 1}: rates has two of lr_y, lr_z and ratio, or pairs; see examples"),
+    ({"rates": {"lr_y": 1}}, "rates = {'lr_y': 1}: rates has two of lr_y, lr_z and ratio, or pairs; see the example"),
     ({"rates": {"lr_y": 1, "lr_x": 1}}, "rates = {'lr_y': 1, 'lr_x': 1}: rates has two of"),
     ({"rates": 1}, "rates = 1: rates has two of"),
     ({"rates": {"lr_y": [], "lr_z": 1}}, "lr_y = []: an axis of a grid has at least one value"),
@@ -118,7 +118,7 @@ BAD = [
     ({"rates": {"lr_z": 1, "ratio": 0}}, f"ratio = 0: {RATE}"),
     ({"rates": {"lr_z": 1e200, "ratio": 1e200}}, f"lr_y = inf: {RATE}"),
     ({"rates": {"pairs": [[1, 1], [1, 1]]}}, "rates holds (1.0, 1.0) twice"),
-    ({"rates": {"pairs": [[1, "a"]]}}, f"lr_z = a: {RATE}"),
+    ({"rates": {"pairs": [[1, "a"]]}}, f"lr_z = 'a': {RATE}"),
     ({"rates": {"pairs": [[1, 2, 3]]}}, "rates: pairs = [[1, 2, 3]]: pairs is a list of [lr_y, lr_z]"),
     ({"rates": {"pairs": []}}, "rates = []: an axis"),
     ({"steps": 0}, "steps = 0: a positive integer; pass e.g. 100"),
@@ -172,7 +172,7 @@ def test_the_good_grid_is_good() -> None:
 @pytest.mark.parametrize("key", GOOD)
 def test_a_missing_key(key: str) -> None:
     content = {name: value for name, value in GOOD.items() if name != key}
-    with pytest.raises(BadInput, match=f"no key '{key}': a grid has data, rates, steps, seeds; see examples"):
+    with pytest.raises(BadInput, match=f"no key '{key}': a grid has data, rates, steps, seeds; see the example"):
         grid_of(content, Path())
 
 

@@ -12,7 +12,8 @@ import pytest
 import xarray as xr
 import yaml
 
-from scansnap_core import BadInput
+from scansnap_core import BadInput, pictures
+from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.storage.store import read
 from scansnap_core.sweeps import blocks
@@ -21,6 +22,7 @@ from scansnap_core.sweeps.grids import Grid
 from scansnap_core.sweeps.measures import Measure
 from scansnap_core.sweeps.running import run
 from scansnap_core.theory import measures
+from scansnap_core.theory.quantities import theory_of
 from tests.engine.references import overlapping_classes, scattered_classes
 from tests.engine.variants import ADAMW, residual, top_share
 
@@ -183,14 +185,6 @@ def test_no_measures(kept: Any, message: str, tmp_path: Path) -> None:
     assert not (tmp_path / "a.zarr").exists()
 
 
-def test_a_fault_inside_a_measure_is_shown_as_it_is(tmp_path: Path) -> None:
-    def at_fault(run: xr.Dataset, classes: Any) -> Any:
-        return len(3)  # type: ignore[arg-type]
-
-    with pytest.raises(TypeError, match="object of type 'int' has no len"):
-        run(dataclasses.replace(GRID, measures=(at_fault,)), tmp_path / "a.zarr", device="cpu")
-
-
 @pytest.mark.parametrize(
     ("text", "message"), [("def f(:", r"SyntaxError: .*broken_1.py, line 1"), ("1 / 0", "ZeroDivisionError: division")]
 )
@@ -207,3 +201,42 @@ def test_a_module_that_fails_as_it_is_imported(
 def test_one_value_in_a_file_is_a_list() -> None:
     content = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 5, "seeds": 2, "measures": "entropy"}
     assert [each.name for each in grid_of(content, Path()).measured] == ["entropy", "diverged_at"]
+
+
+def test_an_exception_in_a_measure_names_it_and_stays_the_cause() -> None:
+    def spread(run: xr.Dataset, classes: Any) -> xr.DataArray:
+        return run.loss.std("seed")
+
+    def refusing(run: xr.Dataset, classes: Any) -> xr.DataArray:
+        return measures.recall(run.Z, classes, np.nan)
+
+    with pytest.raises(
+        BadInput, match=r"measure spread raised ValueError: .*'seed'.*: a measure takes any run"
+    ) as caught:
+        blocks.layout_of(dataclasses.replace(GRID, measures=(spread,)))
+    assert isinstance(caught.value.__cause__, ValueError)
+    with pytest.raises(BadInput, match=r"^measure refusing: thresholds = nan: "):
+        blocks.layout_of(dataclasses.replace(GRID, measures=(refusing,)))
+
+
+def test_a_sweep_of_named_tokens_is_read_with_its_classes(tmp_path: Path) -> None:
+    rows = {"ship": {"and": 0.4, "wave": 0.6}, "plane": {"and": 0.4, "cloud": 0.6}}
+    classes = SequenceClasses.from_dicts(rows, query_of="the", vocab_size=100)
+    stored = swept(tmp_path, data={"topics": classes}, measures=("Z", "entropy"), record=3, optimizers=("sgd",))
+    one = stored.isel(data=0, optimizer=0, seq_len=0, batch_size=0)
+    assert one.token.values.tolist() == ["and", "cloud", "wave"]  # ascending, and not as the classes number them
+    run = train(classes, lr_y=0.5, lr_z=1.0, steps=6, seeds=[8, 3], seq_len=16, batch_size=4, record=3, dtype="float64")
+    c = measures.attention(one.Z.isel(rate=0), classes)
+    np.testing.assert_array_equal(c.token, classes.coords["token"])
+    np.testing.assert_allclose(c, measures.attention(run.Z.isel(rate=0), classes).transpose(*c.dims), rtol=1e-12)
+    H = measures.entropy(c, classes)
+    np.testing.assert_allclose(H, one.entropy.isel(rate=0).sel({"class": H["class"]}), rtol=1e-12)
+    assert theory_of(classes, one).token.values.tolist() == ["and", "wave", "cloud"]
+    first = pictures.attention_over_time(one.isel(rate=[0]), classes, "ship").axes[0].get_lines()[1]
+    wave = c.sel({"class": "ship", "token": "wave"}).mean("seed")[1:]
+    np.testing.assert_allclose(np.asarray(first.get_ydata()), wave, rtol=1e-12)
+
+
+def test_what_is_no_grid_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="grid = 5: a sweep runs a Grid"):
+        run(5, tmp_path / "a.zarr")  # type: ignore[arg-type]

@@ -311,3 +311,18 @@ def test_quotients_of_exponentials(expression: sp.Expr, at: tuple[float, ...], v
 def test_other_branches_of_an_exponential_are_refused(branch: int) -> None:
     with pytest.raises(BadInput, match=rf"LambertW\(exp\(x\), {branch}\): W is evaluated on its main branch"):
         function_of(sp.LambertW(sp.exp(x), branch), (x,))
+
+
+def test_values_that_a_function_cannot_take_are_refused() -> None:
+    for backend in ("numpy", "torch"):
+        of_t = function_of(formulas.t_0_prime, (formulas.K, formulas.M, formulas.eta_Y), backend)
+        for values, message in (
+            ((1, 2), "2 values: this function takes 3: K, M, eta_Y; pass one number"),
+            (("a", 2, 3), "K = 'a': a number or an array of numbers"),
+            ((2, [[1], [1, 2]], 3), r"M = \[\[1\], \[1, 2\]\]: a number or an array"),
+            (([1, 2], [1, 2, 3], 3), r"values of shapes K \(2,\), M \(3,\), eta_Y \(\): they broadcast to one"),
+        ):
+            with pytest.raises(BadInput, match=message):
+                of_t(*values)
+    with pytest.raises(BadInput, match="the argument K twice: each symbol is one argument"):
+        function_of(formulas.t_0_prime, (formulas.K, formulas.K, formulas.M, formulas.eta_Y))

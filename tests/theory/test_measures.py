@@ -15,9 +15,10 @@ from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.theory import formulas, measures
-from scansnap_core.theory.flows import TrueFlow
+from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import predict
+from scansnap_core.theory.quantities import theory_of
 from scansnap_core.theory.solving import solve
 from tests.engine.references import overlapping_classes, scattered_classes
 
@@ -97,9 +98,44 @@ def test_axes_are_known_by_name(classes: SequenceClasses) -> None:
                             measures.entropy(c, classes))  # fmt: skip
     xr.testing.assert_equal(measures.recall(turned, classes, [0.1, 0.2]), measures.recall(Z, classes, [0.1, 0.2]))
     for name in ("query", "token"):
-        other = Z.assign_coords({name: Z[name].values[::-1]})
+        sorted_otherwise = Z.isel({name: slice(None, None, -1)})
+        xr.testing.assert_equal(measures.attention(sorted_otherwise, classes), c)
+        other = Z.assign_coords({name: Z[name].values + 1})
         with pytest.raises(BadInput, match="attention logits and classes name the same queries and tokens"):
             measures.attention(other, classes)
+    xr.testing.assert_equal(
+        measures.entropy(c.roll({"class": 1}, roll_coords=True), classes), measures.entropy(c, classes)
+    )
+    with pytest.raises(BadInput, match=r"c over the classes \[1\]: attention and classes name the same classes"):
+        measures.entropy(c.isel({"class": [1]}), classes)
+
+
+@pytest.mark.parametrize("dynamics", ["training", "flow"])
+def test_the_only_query_may_be_squeezed_out(dynamics: str) -> None:
+    rows = {"ship": {"and": 0.4, "wave": 0.6}, "plane": {"and": 0.4, "cloud": 0.6}}
+    classes = SequenceClasses.from_dicts(rows, query_of="the", vocab_size=100)
+    if dynamics == "training":
+        run = train(classes, lr_y=1, lr_z=1, steps=4, batch_size=8, record=2)
+    else:
+        run = solve(TrueFlow(classes, lr_y=1, lr_z=1), [0, 1, 10])
+    c = measures.attention(run.Z, classes)
+    for one in (run.Z.squeeze(), run.Z.sel(query="the")):
+        assert (measures.attention(one, classes).values == c.values.reshape((*one.shape[:-1], 2, 3))).all()
+    found, whole = theory_of(classes, run.squeeze()), theory_of(classes, run)
+    np.testing.assert_array_equal(found.xi, whole.xi.squeeze())
+    assert measures.recall(run.Z.squeeze(), classes, 0.1).dims == ("recorded", "threshold")
+    without = "Z without the dimension token: classes of 3 tokens need all of them; keep the dimension, as run.Z has it"
+    for measure in (lambda Z: measures.attention(Z, classes), lambda Z: measures.recall(Z, classes, 0.1)):
+        with pytest.raises(BadInput, match=without):
+            measure(run.Z.isel(token=0))
+    with pytest.raises(BadInput, match="Z without the dimension query: classes of 2 queries need all of them"):
+        measures.attention(logits(syn_small()).isel(query=0), syn_small())
+
+
+def test_a_single_class_with_a_single_token_may_be_squeezed() -> None:
+    classes = SequenceClasses([[1.0, 0.0]], [1])
+    path = solve(IdealisedFlow(classes, 1, 1), [0, 1])
+    xr.testing.assert_identical(theory_of(classes, path.squeeze()).B, theory_of(classes, path).B)
 
 
 def test_entropy_of_tokens_anywhere_in_the_vocabulary() -> None:
@@ -235,12 +271,10 @@ def test_attention_at_the_threshold_isnt_above_it() -> None:
     assert measures.recall(0 * logits(classes), classes, [0.2, 0.25]).isel(recorded=0).values.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize(
-    ("left_out", "shape"), [("query", "0 queries and 6 tokens"), ("token", "2 queries and 0 tokens")]
-)
-def test_logits_without_an_axis_are_refused(left_out: str, shape: str) -> None:
+@pytest.mark.parametrize(("left_out", "rest"), [("query", "2 queries"), ("token", "6 tokens")])
+def test_logits_without_an_axis_are_refused(left_out: str, rest: str) -> None:
     classes = overlapping_classes()
-    with pytest.raises(BadInput, match=f"Z over {shape}: attention logits and classes name the same"):
+    with pytest.raises(BadInput, match=f"Z without the dimension {left_out}: classes of {rest} need all of them"):
         measures.attention(logits(classes).isel({left_out: 0}, drop=True), classes)
 
 
@@ -333,3 +367,12 @@ def test_coordinates_keep_what_they_tell_of_themselves() -> None:
     c = measures.attention(Z, classes)
     for measured in (measures.entropy(c, classes), measures.recall(Z, classes, 0.1)):
         assert measured.recorded.attrs == {"units": "steps"}
+
+
+def test_relative_gain_of_logits_and_negative_thresholds_are_refused() -> None:
+    Z = predict(syn_small(), 1, 1, [10]).Z
+    for given in (Z, Z.isel(query=0), logits(syn_small()).isel(query=0)):
+        with pytest.raises(BadInput, match="c of logits: relative gain is of attention; pass attention"):
+            measures.relative_gain(given, 1, 2)
+    with pytest.raises(BadInput, match="thresholds = -1: thresholds are a number that isn't negative"):
+        measures.recall(Z, syn_small(), -1)

@@ -16,7 +16,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checksum import ATTRIBUTE, checksum
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine.arguments import checked_momentum
-from scansnap_core.rules import check_choice, check_flow_rate, check_memory, check_numbers, check_rate, check_seq_len
+from scansnap_core.rules import check_choice, check_flow_rate, check_memory, check_rate, check_seq_len, checked_times
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.integrating import IntegrationFailed
@@ -136,10 +136,7 @@ def predict(
         )
     check_choice("optimizer", optimizer, OPTIMIZERS)
     mu = checked_momentum(momentum, optimizer)
-    rule, remedy = "times are finite, not negative and ascending", "pass e.g. [0, 100, 10_000]"
-    recorded = np.atleast_1d(check_numbers("t", t, least=0, rule=rule, remedy=remedy))
-    if recorded.ndim != 1 or not recorded.size or (np.diff(recorded) <= 0).any():
-        raise BadInput(value=f"t of shape {recorded.shape}", rule=rule, remedy=remedy)
+    recorded = checked_times("t", t, "pass e.g. [0, 100, 10_000]")
 
     types, K = types_of(classes), classes.num_classes
     places = recorded.size * len(types.of_query) * len(classes.tokens)
