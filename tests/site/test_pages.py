@@ -193,11 +193,11 @@ def test_no_formula_holds_a_link_that_runs_a_script(site: Path, page: Page) -> N
           place.textContent = formulas;
           await MathJax.typesetPromise([place]);
           const links = [...place.querySelectorAll('[href]')].map(e => e.getAttribute('href'));
-          return [place.querySelectorAll('mjx-mi').length, links];
+          return [place.querySelectorAll('mjx-mi').length, ...new Set(links)];  // a screen reader has its own copy
         }""",
         formulas,
     )
-    assert links == [4, ["#top"]]
+    assert links == [4, "#top"]
 
 
 MATHJAX = '<script src="MATHJAX/tex-mml-chtml.js" defer></script>'
