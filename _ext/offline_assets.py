@@ -1,4 +1,4 @@
-"""MathJax from the installed package instead of a CDN, and no script twice."""
+"""MathJax from the installed package instead of a CDN, without links that run scripts, and no script twice."""
 
 import re
 import shutil
@@ -10,7 +10,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 # What the pages load of the package's 24 MB; the extensions hold \boldsymbol and others, loaded when they are met.
-MATHJAX_PARTS = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
+# safe.js drops an \href to javascript: from a formula.
+MATHJAX_PARTS = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions", "ui/safe.js")
 
 
 def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:

@@ -139,11 +139,14 @@ def check_differ(name: str, values: Iterable[Any]) -> None:
         seen.add(value)
 
 
+def memory() -> float:
+    """The bytes of memory that this machine has; infinite on Windows, which doesn't tell."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else math.inf
+
+
 def check_memory(what: str, num_bytes: float) -> None:
     """Raise :class:`BadInput` if something takes more bytes than this machine has memory."""
-    if not hasattr(os, "sysconf"):  # Windows doesn't tell
-        return
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    there = memory()
     if num_bytes > there:
         raise BadInput(
             value=f"{what}, which take {num_bytes:,.0f} bytes",

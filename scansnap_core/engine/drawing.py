@@ -12,6 +12,7 @@ import numpy as np
 
 from scansnap_core.data.sequences import Ints, SequenceClasses
 from scansnap_core.engine import counter
+from scansnap_core.engine.compiling import compiled_for_cpu
 from scansnap_core.engine.counter import CLASS, TOKENS, WORD, class_cuts_of, cuts_of, key_of
 from scansnap_core.engine.draws import Replay
 from scansnap_core.extras import COVERAGE, needs, without
@@ -94,7 +95,7 @@ class CompiledReplay:
         return np.take_along_axis(drawn, order, axis=1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _draw(
     k0: Any, k1: Any, first: Any, num_context: Any, class_cuts: Any, cuts: Any, num_cuts: Any, drawn: Any, counts: Any
 ) -> None:  # pragma: no cover
@@ -122,14 +123,14 @@ def _draw(
             _count(words, num_context, cuts[n, : num_cuts[n]], counts[row, sample])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _tally(n: Any, numbers: Any, cuts: Any, num_cuts: Any, counts: Any) -> None:  # pragma: no cover
     """The token counts of samples of the classes n."""
     for b in range(n.size):
         _count(numbers[b], numbers.shape[1], cuts[n[b], : num_cuts[n[b]]], counts[b])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _count(numbers: Any, size: Any, cuts: Any, counts: Any) -> None:  # pragma: no cover
     """How many of a sample's numbers lie between one cut and the next."""
     left = size
@@ -140,7 +141,7 @@ def _count(numbers: Any, size: Any, cuts: Any, counts: Any) -> None:  # pragma: 
     counts[cuts.size] = left
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _above(numbers: Any, cut: Any) -> Any:  # pragma: no cover
     """How many numbers aren't below a cut: as many at a time as a vector holds."""
     found = 0

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from scansnap_core.engine.compiling import compiled_for_cpu
 from scansnap_core.engine.vectors import (
     LANES,
     add_product,
@@ -31,10 +32,6 @@ from scansnap_core.engine.vectors import (
     store,
     total,
 )
-from scansnap_core.extras import COVERAGE, needs, without
-
-with needs("sweeps"), without(COVERAGE):
-    from numba import njit
 
 TOGETHER = 4
 """Samples that go together, and places of a support too: S is a multiple of it."""
@@ -44,7 +41,7 @@ NO_OUTPUT = np.float32(-1e30)
 """The logit of columns that fill up a register: its exponential is nothing beside any other."""
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _attend(q: Any, z: Any, growth: Any, f: Any) -> None:  # pragma: no cover
     """f of one sample, from the exp(z - max z) that a class's samples share, or its own where those vanish."""
     squares = splat(q.dtype.type(0))
@@ -66,7 +63,7 @@ def _attend(q: Any, z: Any, growth: Any, f: Any) -> None:  # pragma: no cover
         store(f, s, product(load(f, s), per_norm))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _decode(F: Any, Y: Any, rows: Any, log_multiplicity: Any, logits: Any, tops: Any) -> None:  # pragma: no cover
     """logits = F Y of four samples by S places, and each sample's largest: two registers of outputs at a time."""
     f0, f1, f2, f3 = F[0], F[1], F[2], F[3]
@@ -101,7 +98,7 @@ def _decode(F: Any, Y: Any, rows: Any, log_multiplicity: Any, logits: Any, tops:
     tops[0], tops[1], tops[2], tops[3] = largest(t0), largest(t1), largest(t2), largest(t3)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _exponentiate(logits: Any, tops: Any, sums: Any) -> None:  # pragma: no cover
     """exp(logits - tops) in place of the logits, and each sample's sum: alpha but for a factor."""
     l0, l1, l2, l3 = logits[0], logits[1], logits[2], logits[3]
@@ -115,7 +112,7 @@ def _exponentiate(logits: Any, tops: Any, sums: Any) -> None:  # pragma: no cove
     sums[0], sums[1], sums[2], sums[3] = total(s0), total(s1), total(s2), total(s3)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _back(alphas: Any, Y: Any, rows: Any, G: Any) -> None:  # pragma: no cover
     """G = alphas Y^T: four samples by O outputs, S rows of Y."""
     e0, e1, e2, e3 = alphas[0], alphas[1], alphas[2], alphas[3]
@@ -140,7 +137,7 @@ def _back(alphas: Any, Y: Any, rows: Any, G: Any) -> None:  # pragma: no cover
         G[3, s], G[3, s + 1], G[3, s + 2], G[3, s + 3] = total(g30), total(g31), total(g32), total(g33)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _gather(F: Any, alphas: Any, rows: Any, V: Any) -> None:  # pragma: no cover
     """V += F^T alphas: S rows of V, four samples."""
     e0, e1, e2, e3 = alphas[0], alphas[1], alphas[2], alphas[3]
@@ -163,7 +160,7 @@ def _gather(F: Any, alphas: Any, rows: Any, V: Any) -> None:  # pragma: no cover
             store(v2, o, add_product(u2, f32, d)), store(v3, o, add_product(u3, f33, d))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def climb(
     Y: Any, Z: Any, velocity_Y: Any, velocity_Z: Any, lr_y: Any, lr_z: Any, momentum: Any, samples: Any, q: Any,
     rows: Any, query_row: Any, target: Any, log_multiplicity: Any, per_output: Any, loss: Any,

@@ -26,6 +26,7 @@ from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, SequenceClasses
+from scansnap_core.engine.compiling import compiled_for_cpu
 from scansnap_core.engine.vectors import (
     LANES,
     add_product,
@@ -40,11 +41,7 @@ from scansnap_core.engine.vectors import (
     store,
     total,
 )
-from scansnap_core.extras import COVERAGE, needs, without
 from scansnap_core.rules import check_rate
-
-with needs("sweeps"), without(COVERAGE):
-    from numba import njit
 
 PARTS = 8
 """Into how many pieces a step's work is cut for an executor."""
@@ -197,7 +194,7 @@ def _share(work: Callable[[int, int], None], size: int, threads: Executor | None
     list((map if threads is None else threads.map)(work, cuts[:-1], cuts[1:]))  # the maps are lazy
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _attend(q: Any, z: Any, f: Any) -> None:  # pragma: no cover
     """f of one class, on its support."""
     top = z.max()
@@ -209,7 +206,7 @@ def _attend(q: Any, z: Any, f: Any) -> None:  # pragma: no cover
         f[s] /= np.sqrt(squares)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _decode(f: Any, Y: Any, held: Any, log_multiplicity: Any, logits: Any) -> Any:  # pragma: no cover
     """The logits f Y of one class, from four rows of Y at a time; returns the largest."""
     logits[:] = log_multiplicity
@@ -230,7 +227,7 @@ def _decode(f: Any, Y: Any, held: Any, log_multiplicity: Any, logits: Any) -> An
     return largest(top)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _err(error: Any, top: Any, hit: Any, lr_y: Any, per_output: Any, move: Any) -> Any:  # pragma: no cover
     """Turn logits into x_{T+1} - alpha, and into the ``move`` of a row of Y with weight 1; returns the loss."""
     lost = top - error[hit]
@@ -249,7 +246,7 @@ def _err(error: Any, top: Any, hit: Any, lr_y: Any, per_output: Any, move: Any) 
     return lost + np.log(total(summed))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _along(y: Any, error: Any) -> Any:  # pragma: no cover
     """y . error."""
     along = splat(0.0)
@@ -258,7 +255,7 @@ def _along(y: Any, error: Any) -> Any:  # pragma: no cover
     return total(along)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _along_and_climb(y: Any, error: Any, weight: Any, move: Any) -> Any:  # pragma: no cover
     """y . error, and then y += weight move, in one pass over y."""
     along, weights = splat(0.0), splat(weight)
@@ -269,7 +266,7 @@ def _along_and_climb(y: Any, error: Any, weight: Any, move: Any) -> Any:  # prag
     return total(along)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _climb_classes(
     first: Any, last: Any, Y: Any, z: Any, starts: Any, q: Any, rows: Any, is_own: Any, target: Any,
     log_multiplicity: Any, per_output: Any, lr_y: Any, f: Any, moves: Any, dz: Any, loss: Any, scratch: Any,
@@ -293,7 +290,7 @@ def _climb_classes(
             g[s] = f_n[s] * (g[s] - f_n[s] * along)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled_for_cpu
 def _climb_common(
     first: Any, last: Any, Y: Any, places: Any, rows: Any, class_of: Any, f: Any, moves: Any
 ) -> None:  # pragma: no cover

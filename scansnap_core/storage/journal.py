@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Damaged(Exception):
-    """A complete line isn't what was written; the message names it."""
+    """A complete line isn't what was written, or is no record; the message names it."""
 
 
 class Journal:
@@ -26,7 +26,7 @@ class Journal:
     Raises
     ------
     Damaged
-        A complete line fails its checksum.
+        A complete line fails its checksum, or holds no JSON object.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,7 +38,13 @@ class Journal:
             checksum, _, text = line.partition(b" ")
             if checksum != _checksum(text):
                 raise Damaged(f"line {number} of {path.name} fails its checksum")
-            self.records.append(json.loads(text))
+            try:
+                record = json.loads(text)
+            except (ValueError, RecursionError):
+                record = None
+            if not isinstance(record, dict):
+                raise Damaged(f"line {number} of {path.name} is no record")
+            self.records.append(record)
 
     def append(self, record: dict[str, Any]) -> None:
         """Add a record, whole or not at all.

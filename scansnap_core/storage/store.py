@@ -24,7 +24,7 @@ import xarray as xr
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.extras import needs
-from scansnap_core.rules import as_path
+from scansnap_core.rules import as_path, is_whole, memory
 from scansnap_core.storage.journal import Damaged, Journal
 
 with needs("sweeps"):
@@ -34,7 +34,11 @@ with needs("sweeps"):
 
 JOURNAL, LOCK = "blocks.journal", ".lock"
 ANOTHER = "name another store"
+UNREADABLE = (AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
+"""What Zarr and xarray meet metadata with that no store wrote."""
 LONGEST_SHOWN = 60
+LONGEST_NAME = 100
+"""Characters of a file's name."""
 
 
 @dataclass(frozen=True)
@@ -189,9 +193,25 @@ def read(path: str | Path) -> xr.Dataset:
             rule="a store is read when its blocks are finished",
             remedy="give the command that began it again",
         )
-    result = xr.open_zarr(path, consolidated=True, chunks=None).load()
+    result = _loaded(path)
     commits = dict.fromkeys(record["commit"] for record in journal.records[1:])
     return result.assign_attrs(commit=", ".join(commits)) if any(commits) else result
+
+
+def _loaded(path: Path) -> xr.Dataset:
+    """All arrays of a store whose files are those that its journal names; that doesn't say that they can be read."""
+    try:
+        needed = sum(array.nbytes for _, array in zarr.open_group(path, mode="r").arrays())
+        if needed <= memory():
+            return xr.open_zarr(path, consolidated=True, chunks=None).load()
+    except UNREADABLE as error:
+        problem = " ".join(f"{type(error).__name__} {error}".split())[:200]
+        raise _damaged(path, f"its arrays can't be read ({problem})") from None
+    raise BadInput(
+        value=f"store {path}: arrays of {needed:,} bytes",
+        rule=f"all is held in memory, here {memory():,} bytes",
+        remedy="open it with xarray.open_zarr and take a part, or restore a copy of it",
+    )
 
 
 def values(path: Path, name: str) -> np.ndarray:
@@ -262,6 +282,8 @@ def _check_continuable(path: Path, layout: Layout, asked: dict[str, Any]) -> Non
                 rule="a store holds one configuration",
                 remedy=f"give the command that began it{again}, or {ANOTHER}",
             )
+    if journal.records[0]["num_blocks"] != layout.num_blocks:
+        raise _damaged(path, f"{JOURNAL} doesn't count {layout.num_blocks} blocks")
     known = {file for record in journal.records for file in record["sha256"]}
     found = {file: file.relative_to(path).as_posix() for name in layout.variables for file in (path / name).iterdir()}
     partial = [file for file in found if file.suffix == ".partial"]
@@ -282,13 +304,32 @@ def _checked(path: Path) -> Journal:
         raise _damaged(path, str(error)) from None
     if not journal.records:
         raise _damaged(path, f"{JOURNAL} has lost its beginning")
-    for record in journal.records:
+    for number, record in enumerate(journal.records, start=1):
+        if not _is_record(record, None if number == 1 else journal.records[0]["num_blocks"]):
+            raise _damaged(path, f"line {number} of {JOURNAL} is no record of a store")
         for file, checksum in record["sha256"].items():
             if not (path / file).is_file():
                 raise _damaged(path, f"{file} is missing")
             if _sha256(path / file) != checksum:
                 raise _damaged(path, f"{file} fails its checksum")
     return journal
+
+
+def _is_record(record: dict[str, Any], num_blocks: int | None) -> bool:
+    """Whether a record has the keys and types that one of a block has, or the first one where no number is known."""
+    files = record.get("sha256")
+    if not isinstance(files, dict) or not all(map(_is_inside, files)):
+        return False
+    if num_blocks is None:
+        return isinstance(record.get("configuration"), dict) and is_whole(record.get("num_blocks"))
+    block: Any = record.get("block")
+    return is_whole(block) and 0 <= block < num_blocks and isinstance(record.get("commit"), str)
+
+
+def _is_inside(file: str) -> bool:
+    """Whether the name of a file may be one that a store wrote."""
+    parts = file.split("/")
+    return file.isprintable() and ".." not in parts and bool(parts[0]) and max(map(len, parts)) <= LONGEST_NAME
 
 
 def _sha256(file: Path) -> str:

@@ -32,7 +32,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.class_files import load_classes
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.rules import check_rate
+from scansnap_core.rules import check_rate, shown
 from scansnap_core.sweeps.blocks import layout_of
 from scansnap_core.sweeps.grids import Grid, check_axis
 
@@ -146,12 +146,12 @@ def _axis(content: dict[str, Any], key: str) -> list[Any]:
 def _classes(name: Any, folder: Path) -> SequenceClasses:
     if name == "syn_small":
         return syn_small()
-    syn_medium_name = re.fullmatch(r"syn_medium (\d+)", str(name))
+    syn_medium_name = re.fullmatch(r"syn_medium (\d{1,20})", str(name))
     if syn_medium_name:
         return syn_medium(int(syn_medium_name[1]))
     if Path(str(name)).suffix not in {".yaml", ".yml", ".json"}:
         raise BadInput(
-            value=f"data = {name!r}",
+            value=f"data = {shown(name)}",
             rule="data are syn_small, syn_medium m (with m query tokens), or a .yaml or .json file of classes",
             remedy="correct the name",
         )
@@ -195,6 +195,8 @@ def _seeds(seeds: Any) -> tuple[int, ...]:
         return tuple(seeds)
     if isinstance(seeds, bool) or not isinstance(seeds, int) or not 1 <= seeds <= MOST_SEEDS:
         raise BadInput(
-            value=f"seeds = {seeds!r}", rule=f"how many seeds (1 to {MOST_SEEDS}), or a list", remedy="write e.g. 10"
+            value=f"seeds = {shown(seeds)}",
+            rule=f"how many seeds (1 to {MOST_SEEDS}), or a list",
+            remedy="write e.g. 10",
         )
     return tuple(range(1, seeds + 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from pickle import UnpicklingError
 
 import numpy as np
 import torch
@@ -32,6 +33,8 @@ VARIABLES = {
     "maps": Variable((*BY_LAYER, "sequence", "query", "key"), "f4", {"units": "probability"}),
 }
 """What a snapshot holds; :meth:`~scansnap_core.text.training.Training.snapshots` says what it means."""
+UNREADABLE = (EOFError, LookupError, OSError, RuntimeError, TypeError, ValueError, AttributeError, UnpicklingError)
+"""What a file that isn't a state of the training is met with by PyTorch, which reads numbers and runs no code."""
 STATE = Variable(("snapshot",), "U64", {"long_name": "SHA-256 of the training's state"})
 
 
@@ -155,4 +158,12 @@ def _resume(training: Training, out: Path, number: int) -> None:
             "training goes on from the state it was left in",
             "restore a copy of it, or name another store",
         )
-    training.resume(state)
+    try:
+        training.resume(state)
+    except UNREADABLE as error:
+        problem = " ".join(str(error).split())[:120]
+        raise BadInput(
+            f"store {out}: {file.name} is no state of this training ({type(error).__name__}: {problem})",
+            "training goes on from the state it was left in",
+            "restore a copy of it, or name another store",
+        ) from None

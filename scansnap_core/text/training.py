@@ -112,6 +112,8 @@ class Training:
     def resume(self, state: bytes) -> None:
         """Go on from a :meth:`state` of the same corpus and settings."""
         kept = torch.load(io.BytesIO(state), map_location=self._device, weights_only=True)
+        if kept["taken"] not in range(1, len(self.settings.snapshots) + 1):
+            raise ValueError("it counts snapshots that the settings don't have")
         self.model.load_state_dict(kept["model"])
         self.optimizer.load_state_dict(kept["optimizer"])
         self._taken, self._random_states = kept["taken"], [each.cpu() for each in kept["random"]]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -161,3 +163,18 @@ def test_all_trainings_share_two_compiled_programs() -> None:
             SharedRuns(classes, Settings.checked(**OPTIONS | {"dtype": dtype, "seeds": [3], "rng": rng})).finish()
     assert len(drawing._draw.signatures) == len(drawing._tally.signatures) == 1
     assert [str(signature[4]) for signature in kernel.climb.signatures] == ["float32", "float64"]
+
+
+NOWHERE = """
+from numba.core import caching
+caching.CacheImpl._locator_classes = []
+from scansnap_core.engine import drawing, kernel, supports
+from scansnap_core.engine.compiling import compiled_for_cpu
+print(compiled_for_cpu(lambda x: 1 / x)(0.0))
+"""
+
+
+def test_it_compiles_where_nothing_can_be_stored() -> None:
+    """As on a read-only file system without a home, where Numba finds no place for its cache."""
+    found = subprocess.run([sys.executable, "-c", NOWHERE], capture_output=True, text=True)
+    assert (found.stdout, found.stderr) == ("inf\n", "")

@@ -180,6 +180,7 @@ def test_a_number_that_is_its_own_requirement_is_written_once(outputs: list[dict
     ("change", "message"),
     [
         ({"printed": Printed("numerical", "It solves it.")}, "0 checks and refutations of this chapter begin so"),
+        ({"printed": Printed("error", "It solves it.")}, "0 checks and refutations"),  # inside of a name
         ({"printed": Printed(" ", "It solves it.")}, "0 checks and refutations"),
         ({"printed": Printed("numeric error", " ")}, "as printed: says = ' '"),
         ({"sgd": Finding("mostly", "empirical", "It jumps.")}, "use one of as stated, in kind, not in size, in part"),

@@ -73,6 +73,14 @@ def test_a_control_that_is_proved_is_refused(chapter: Chapter) -> None:
         prove(chapter, control=1.9)
 
 
+def test_a_control_that_is_proved_another_way_is_refused(chapter: Chapter) -> None:
+    def by_steps(number: float) -> Certificate:
+        return Certificate("interval", True, f"{number:g} boxes", "")
+
+    with pytest.raises(FalseProved, match="is proved as well: 9 boxes"):
+        chapter.witness("proved").prove("x", by_steps, 3, control=9, control_is="larger", region="all $x$")
+
+
 def test_a_control_that_is_undecided_is_refused(chapter: Chapter) -> None:
     with pytest.raises(NotRefuted, match=r"the control \(a larger number\) is undecided, not false: x in \[1.9, 2.2\]"):
         prove(chapter, control=2.2)

@@ -182,6 +182,24 @@ def test_front_door_leads_to_the_home_page(address: str, page: Page) -> None:
     page.wait_for_url("**/chapters/index.html")
 
 
+def test_no_formula_holds_a_link_that_runs_a_script(site: Path, page: Page) -> None:
+    page.goto((site / "chapters/index.html").as_uri())
+    formulas = r"\(\href{javascript:alert(1)}{x} \href{JaVaScRiPt:alert(1)}{y} \href{data:,a}{z} \href{#top}{t}\)"
+    links = page.evaluate(
+        """async formulas => {
+          await MathJax.startup.promise;
+          const place = document.querySelector('article').appendChild(document.createElement('span'));
+          place.className = 'math';
+          place.textContent = formulas;
+          await MathJax.typesetPromise([place]);
+          const links = [...place.querySelectorAll('[href]')].map(e => e.getAttribute('href'));
+          return [place.querySelectorAll('mjx-mi').length, ...new Set(links)];  // a screen reader has its own copy
+        }""",
+        formulas,
+    )
+    assert links == [4, "#top"]
+
+
 MATHJAX = '<script src="MATHJAX/tex-mml-chtml.js" defer></script>'
 BAD_PAGES = {
     "request off the machine": '<img alt="a" src="https://example.org/a.png">',

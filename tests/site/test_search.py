@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -172,3 +174,26 @@ def test_equations_named_in_a_text(text: str, numbers: list[int]) -> None:
 )
 def test_symbols_of_a_formula(tex: str, names: list[str]) -> None:
     assert [symbol.name for symbol in symbols(tex)] == names
+
+
+def record(url: str, **texts: str) -> dict[str, Any]:
+    return dict.fromkeys(["keywords", "own", "named", "symbols", "text"], "") | texts | {
+        "url": url, "page": texts.get("page", "P"), "title": "T", "weight": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "records"),
+    [
+        ("snap", [record("first", page="snap"), record("second", text="snap")]),
+        ("grey dog", [record("first", text="a page of a grey dog"), record("second", text="grey cat and dog")]),
+    ],
+)
+def test_words_that_stand_together_count_double_and_one_word_does_not(
+    query: str, records: list[dict[str, Any]], site: Path, page: Page
+) -> None:
+    """The page's name counts 1.5 times as much as the text; a shorter text counts for more than a longer one."""
+    script = f"const bookDocuments = {json.dumps(records)};"
+    page.route("**/search/documents.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
+    page.goto(f"{(site / 'search.html').as_uri()}?q={quote(query)}")
+    assert page.evaluate(LINKS) == ["first", "second"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -47,4 +48,13 @@ def test_a_journal_drops_a_torn_record_and_refuses_a_damaged_one(tmp_path: Path)
     assert path.read_bytes() == whole
     path.write_bytes(whole.replace(b'"block": 1', b'"block": 7'))
     with pytest.raises(Damaged, match="line 2 of journal fails its checksum"):
+        Journal(path)
+
+
+@pytest.mark.parametrize("text", [b"[]", b"3", b"null", b"{", b"\xff", b"[" * 100_000, b"1" * 5_000])
+def test_a_line_that_is_no_record(text: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    Journal(path).append({"block": 0})
+    path.write_bytes(path.read_bytes() + f"{zlib.crc32(text):08x} ".encode() + text + b"\n")
+    with pytest.raises(Damaged, match="line 2 of journal is no record"):
         Journal(path)

@@ -105,6 +105,7 @@ BAD = [
     ({"data": []}, "data = []: an axis of a grid has at least one value; give it one"),
     ({"data": ["syn_small", "syn_small"]}, "data holds 'syn_small' twice: the values of an axis differ; remove one"),
     ({"data": "syn_large"}, "data = 'syn_large': data are syn_small, syn_medium m (with m query tokens), or a .yaml"),
+    ({"data": "syn_medium " + "9" * 5000}, "data = 'syn_medium 9999999"),
     ({"data": "syn_medium 0"}, "num_queries = 0: Syn-Medium has at least one query token"),
     ({"data": 7}, "data = 7: data are syn_small"),
     ({"data": {"syn_medium": 3}}, "data = {'syn_medium': 3}: data is a value or a list of values; see the example"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 import xarray as xr
 
 from scansnap_core import BadInput
+from scansnap_core.storage.journal import Journal
 from scansnap_core.storage.store import JOURNAL, read, writing
 from tests.sweeps.stores import CONFIGURATION, LAYOUT, PROVENANCE, files, fill, values
 
@@ -105,6 +107,63 @@ def test_a_damaged_store(damage: str, tmp_path: Path) -> None:
     refused(path, message)
     refused(path, "a store is as it was written; restore a copy of it, or name another store")
     with pytest.raises(BadInput, match="blocks" if damage == "lost records" else "as it was written"):
+        read(path)
+
+
+def rewrite(path: Path, number: int, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Change a record of the journal, with the checksum that belongs to it."""
+    records = Journal(path / JOURNAL).records
+    change(records[number])
+    (path / JOURNAL).unlink()
+    for record in records:
+        Journal(path / JOURNAL).append(record)
+
+
+@pytest.mark.parametrize(
+    ("number", "change"),
+    [
+        *((0, {key: None}) for key in ("configuration", "num_blocks", "sha256")),
+        *((4, {key: None}) for key in ("commit", "sha256")),
+        *((4, {"block": block}) for block in (-1, 12, "4", True, None, 1.5)),
+        *((4, {"sha256": {name: "a"}}) for name in ("", "/etc/passwd", "a/../../b", "a\0", "a" * 5000)),
+        (0, {"num_blocks": "12"}),
+    ],
+)
+def test_a_record_that_no_store_wrote(number: int, change: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "a.zarr"
+    fill(path)
+    rewrite(path, number, lambda record: record.update(change))
+    refused(path, f"line {number + 1} of {JOURNAL} is no record of a store: a store is as it was written")
+    with pytest.raises(BadInput, match="is no record of a store"):
+        read(path)
+
+
+def test_a_journal_of_another_number_of_blocks(tmp_path: Path) -> None:
+    fill(tmp_path / "a.zarr", limit=2)
+    rewrite(tmp_path / "a.zarr", 0, lambda record: record.update(num_blocks=13))
+    refused(tmp_path / "a.zarr", f"{JOURNAL} doesn't count 12 blocks")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"shape": [6]', '"shape": [10000000000000]', "arrays of 80,000,000,0"),
+        ('"dtype": "<i8"', '"dtype": "words"', "its arrays can't be read"),
+        ('"filters": null', '"filters": [{"id": "pickle"}]', "its arrays can't be read"),
+        ('"metadata": {', '"metadata": 3, "b": {', "its arrays can't be read"),
+    ],
+)
+def test_metadata_that_no_store_wrote(old: str, new: str, message: str, tmp_path: Path) -> None:
+    """Its checksums agree, its arrays don't fit into memory or can't be read."""
+    path = tmp_path / "a.zarr"
+    fill(path)
+    metadata = path / ".zmetadata"
+    text = metadata.read_text()
+    assert old in text
+    metadata.write_text(text.replace(old, new))
+    checksum = hashlib.sha256(metadata.read_bytes()).hexdigest()
+    rewrite(path, 0, lambda record: record["sha256"].update({".zmetadata": checksum}))
+    with pytest.raises(BadInput, match=message):
         read(path)
 
 

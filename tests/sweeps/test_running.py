@@ -13,7 +13,9 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -168,9 +170,34 @@ def test_which_blocks_are_there_counts_and_not_how_many(
     xr.testing.assert_equal(read(path), read(irregular))
 
 
+def test_progress_counts_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those of a store that is continued; a block here is 2 rates of 1 seed."""
+    bars: list[dict[str, Any]] = []
+
+    @contextmanager
+    def bar(things: None, show: bool, *, total: int, initial: int, unit: str) -> Iterator[Any]:
+        bars.append({"total": total, "initial": initial, "unit": unit, "moved": 0})
+        yield SimpleNamespace(update=lambda runs: bars[-1].update(moved=bars[-1]["moved"] + runs))
+
+    here = running._here
+    grid = grid_of(CONTENT | {"data": "syn_small", "optimizer": "sgd", "seq_len": 16}, Path())
+    monkeypatch.setattr(running, "progress_bar", bar)
+    monkeypatch.setattr(running, "_here", lambda left: here(itertools.islice(left, 1)))
+    run(grid, tmp_path / "a.zarr", device="cpu")
+    monkeypatch.setattr(running, "_here", here)
+    run(grid, tmp_path / "a.zarr", device="cpu")
+    first, second = bars
+    assert first["total"] == second["total"] == grid.num_runs == 8
+    assert first["initial"] == 0
+    assert 1 < first["moved"] < 8
+    assert second["initial"] == first["moved"] == 8 - second["moved"]
+
+
 def test_the_store_names_the_program(irregular: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = provenance.program("scansnap_core.sweeps.blocks")
-    assert program.items() <= json.loads(read(irregular).configuration).items()
+    configuration = json.loads(read(irregular).configuration)
+    assert program.items() <= configuration.items()
+    assert configuration["device"] == "cpu"
     before = files(irregular)
     monkeypatch.setattr(running, "program", lambda module: program | {"code": "another"})
     with pytest.raises(BadInput, match=f'code = "{program["code"]}", asked for is "another": .* to the code of commit'):

@@ -171,3 +171,10 @@ def test_a_number_is_positive_or_named(number: Any, gap: str) -> None:
     found = at(sp.sympify(number), {})
     assert (found.proved, found.gap) == (not gap, f"a number: {gap}" if gap else "")
     assert at(u * number, {u: 1}).gap == (f"at u = 1: {gap}" if gap else "")
+
+
+def test_a_small_derivative_at_0_is_not_taken_for_0() -> None:
+    """u² - 1e-10 u is negative below 1e-10."""
+    found = positive_from_zero(u**2 - u / 10**10, u, 1, order=2)
+    assert (found.proved, found.false) == (False, True)
+    assert "derivative 1" in found.gap

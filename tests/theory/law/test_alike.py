@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,46 @@ def test_error_and_way_stay_below_their_bounds(size: tuple[int, int, float], rat
     assert all(error < bound.error for error, bound in zip(off, bounds, strict=True))
     assert all(way < bound.way for way, bound in zip(path.way, bounds, strict=True))
     assert bounds[-1].error < 0.1 * path.length[-1]
+
+
+@pytest.mark.parametrize(
+    ("K", "M", "rho", "ratio", "at"),
+    [
+        (2, 100, 0.1, 1.0, Reached(a=30.0, b=0.02, c=0.003, share=0.01, response=0.5, length=1e-3)),  # each term counts
+        (2, 100, 0.1, 1.0, Reached(a=30.0, b=0.2, c=0.003, share=0.001, response=0.5, length=1e-3)),
+        (5, 50, 0.3, 1e-4, Reached(a=5.0, b=1e-3, c=9e-4, share=0.05, response=0.01, length=1e-2)),  # short memory
+        (3, 50, 0.2, 1.0, Reached(a=40.0, b=1e-6, c=1e-7, share=1e-9, response=0.1, length=1e-3)),
+    ],
+)
+def test_the_bound_is_as_large_as_its_theorem_says(K: int, M: int, rho: float, ratio: float, at: Reached) -> None:
+    """With one distinct token a class, norms and eigenvalues are known by hand: all are powers of K + 1 times s."""
+    s, root = rho * (1 - rho), math.sqrt(K + 1)
+    G, C, d = (K + 1) * s, 2 * root * s, (K - 1) * root * s
+    nu_other = M / (M - K) * at.share
+    nu = 1 / (M - K) + (K - 1) * (at.b - at.c) / at.a + nu_other
+    drift = at.share * (1 + at.b / at.a) / (K - 1) + (at.b - at.c) / at.a
+    mu, zeta, error = min(1 / G, ratio * at.a**2 / 4), 0.0, 0.0
+    for _ in range(200):
+        fourth, sixth = math.exp(4 * zeta), math.exp(6 * zeta)
+        turned = root * fourth * (3 * (1 + nu) * zeta * C + 4 * d * drift)
+        delta = (sixth - 1 + (nu + nu_other) * sixth) * G + turned
+        error = (mu * delta * at.length + (fourth - 1) * d * at.response) / (1 - mu * delta)
+        zeta = root * (at.length + error)
+    assert 0 < mu * delta < 1
+    assert linear_error(Rest(K, rho, [1]), M, ratio, at) == pytest.approx((error, zeta), rel=1e-5, abs=0)
+
+
+@pytest.mark.parametrize("length", [0.6, 1e3])
+def test_no_bound_on_a_way_longer_than_1(length: float) -> None:
+    at = Reached(a=1e-9, b=0.0, c=0.0, share=0.0, response=0.0, length=length)
+    assert linear_error(Rest(2, 0.1, [1]), 100, 1e-9, at) == (np.inf, np.inf)
+
+
+@pytest.mark.parametrize("ratio", [0.0, 3.0])
+def test_the_share_of_errors_on_other_classes_is_that_of_their_integrals(ratio: float) -> None:
+    """(K - 1) db/da: with M = 20 and K = 5 it tells M outputs from the M - K that no class has."""
+    path = AlikeFlow(Rest(5, 0.3, [1, 2]), vocab_size=20, ratio=ratio).path([10.0, 10.01, 10.02])
+    np.testing.assert_allclose(path.share[1], 4 * (path.b[2] - path.b[0]) / (path.a[2] - path.a[0]), rtol=1e-4)
 
 
 def test_no_bound_where_attention_goes_far() -> None:

@@ -24,6 +24,18 @@ def test_every_error_is_kept(size: tuple[int, float, float]) -> None:
     assert (away <= before_crossing.evidence_error(a, *size) + rounding).all()
 
 
+def test_the_numerator_of_the_turning_length_has_its_own_error() -> None:
+    """T* - 1 is a sum of squares over Lambda, of which the formula keeps a²: at M = 300 each term left out is seen."""
+    size, taus = SIZES[0], np.logspace(-1, 2, 13)
+    a, _, _ = closed.evidence(taus, *size)
+    (value, by_drift), (length, error) = before_crossing.drift(a, *size), before_crossing.turning_length(-3.0, a, *size)
+    exact = (phases.turning_length(-3.0, taus, *size) - 1) * closed.drift(taus, *size)
+    off = np.abs((length - 1) * value / exact - 1)
+    assert (off <= error - by_drift).all()
+    assert off.min() > 0.99 / (300 - 2)
+    assert off.max() > 1.02 / (300 - 2)
+
+
 def test_errors_are_small_before_the_crossing_and_not_after_it() -> None:
     early, late = closed.evidence([100.0, 1e8], 2, 10_000, 0.3)[0]
     assert before_crossing.drift(early, 2, 10_000, 0.3)[1] < 0.05
