@@ -6,11 +6,13 @@ import argparse
 import math
 import sys
 import warnings
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 
 if TYPE_CHECKING:
@@ -120,5 +122,7 @@ def _draw(found: xr.Dataset, classes: SequenceClasses, path: Path) -> None:
         from scansnap_core import pictures, plots
     plots.use_style()
     figure = pictures.logits_over_time(found, classes)
-    figure.savefig(path, bbox_inches="tight")
+    picture = BytesIO()
+    figure.savefig(picture, format=path.suffix[1:].lower(), bbox_inches="tight")
     plt.close(figure)
+    files.save(path, picture.getvalue())

@@ -28,6 +28,13 @@ def test_predict_prints_what_the_law_says(capsys: pytest.CaptureFixture[str]) ->
     assert last[5] == str(found.phase.values[0, 0])
 
 
+def test_a_picture_that_cannot_be_written_is_said_after_the_forecast(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", str(EXAMPLE), *RATES, "--until", "100", "--draw", "/proc/z.png"]) == 2
+    out, err = capsys.readouterr()
+    assert "entropy" in out
+    assert "scansnap: error: file /proc/z.png" in err
+
+
 def test_predict_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = tmp_path / "forecast.png"
     assert main(["predict", str(EXAMPLE), *RATES, "--until", "100", "--draw", str(picture)]) == 0
