@@ -14,7 +14,8 @@ from scansnap_core.book.compare import differences
 from scansnap_core.book.execute import kernel_environment
 from scansnap_core.book.forking import Zygote, forked, pays
 
-os.environ |= kernel_environment()  # as `scansnap verify` starts kernels
+for name in ("PYTHONSTARTUP", "IPYTHONDIR", "MATPLOTLIBRC"):  # as `scansnap verify` starts kernels
+    os.environ[name] = kernel_environment()[name]
 running = ExitStack()
 
 
