@@ -1,8 +1,8 @@
 """The ledger: what was claimed, what was measured, and the verdicts and cards that follow. It knows no mathematics."""
 
-from scansnap_core.ledger.cards import Card, Finding, Printed, Repair, Silent
 from scansnap_core.ledger.certificates import Certificate, all_of
 from scansnap_core.ledger.checks import Chapter, CheckFailed, ControlPassed, Witness
+from scansnap_core.ledger.claims import Claim, Claims, read_claims
 from scansnap_core.ledger.entries import VERDICT_MIME, VERDICTS, WITNESSES
 from scansnap_core.ledger.pages import Page, Paper
 from scansnap_core.ledger.proofs import FalseProved, NotProved, NotRefuted, ProofWitness
@@ -13,25 +13,23 @@ __all__ = [
     "VERDICTS",
     "VERDICT_MIME",
     "WITNESSES",
-    "Card",
     "Certificate",
     "Chapter",
     "CheckFailed",
+    "Claim",
+    "Claims",
     "ControlPassed",
     "FalseProved",
-    "Finding",
     "NoEvidence",
     "NotProved",
     "NotRefuted",
     "Page",
     "Paper",
-    "Printed",
     "ProofWitness",
-    "Repair",
-    "Silent",
     "Witness",
     "all_of",
     "page",
+    "read_claims",
     "read_pages",
     "statements",
 ]

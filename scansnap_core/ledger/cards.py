@@ -1,20 +1,23 @@
-"""The card at the head of a chapter: what is printed, its repair, and what is left of it under two other dynamics.
+r"""The card at the head of a chapter: what is printed, its repair, and what is left of it under two other dynamics.
 
-A chapter names entries of its own ledger, and the card's numbers are theirs. Whether what is printed holds follows from
-the verdict.
+It stands in the chapter's file of claims and names claims by their ids, so that its numbers are theirs. Whether what is
+printed holds follows from the verdict::
 
-Examples
---------
->>> card = Card(
-...     printed=Printed("error of (45)", "It solves its equation."),
-...     true_gradient=Finding("fails", "size of the jump", "The gradient jumps elsewhere."),
-...     sgd=Silent("not concerned", "The formula has no noise in it."),
-...     figure="cell-17",
-... )
+    card:
+      printed: {by: dop853, says: It solves its equation.}
+      repaired: {formula: $h = \ln t$, where: from $t_0$ on, by: late_clock}  # only where the verdict asks for one
+      gradient: {word: fails, by: jump, says: The gradient jumps elsewhere.}
+      sgd: {word: not concerned, says: The formula has no noise in it.}
+      figure: cell-17
+
+``gradient`` and ``sgd`` have a word of `SCALE` and the claim that was measured under these very dynamics, with
+``number:
+control`` where its control was; or a word of `SILENCE` and no claim. ``figure`` is the id of the notebook's cell that
+draws the one figure to look at, or empty.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, REPRODUCED, Check, Refutation, Row
@@ -39,101 +42,6 @@ UNPRINTED = {"claim": "in the paper's words", "law": "as stated here", "beyond":
 """What a page's card says for "as printed" where no formula of a paper is judged, by the page's kind."""
 
 
-@dataclass(frozen=True)
-class Printed:
-    """What became of the statement as printed; in which word follows from the verdict.
-
-    Attributes
-    ----------
-    what : str
-        The beginning of an entry's `what`: a refutation of the claim where the verdict says that there is one, else a
-        check.
-    says : str
-        One plain sentence. Mathematics may stand between dollar signs, here and in the other texts.
-    """
-
-    what: str
-    says: str
-
-
-@dataclass(frozen=True)
-class Repair:
-    """What should be printed instead.
-
-    Attributes
-    ----------
-    formula : str
-        The one final formula, or for a figure what it would show; empty where only a condition is missing.
-    where : str
-        Where it is valid: its region, or the condition.
-    what : str
-        The beginning of the entry that bears it out: a refutation by its control, or a check by what it measured.
-    """
-
-    formula: str
-    where: str
-    what: str
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What is left of the statement under other dynamics.
-
-    Attributes
-    ----------
-    word : str
-        One of `SCALE`.
-    what : str
-        The beginning of an entry that was measured under these very dynamics.
-    says : str
-        One plain sentence.
-    number : {"measured", "control"}
-        Which of the entry's numbers was.
-    """
-
-    word: str
-    what: str
-    says: str
-    number: str = "measured"
-
-
-@dataclass(frozen=True)
-class Silent:
-    """Dynamics of which a chapter has no number.
-
-    Attributes
-    ----------
-    word : str
-        One of `SILENCE`.
-    why : str
-        One plain sentence.
-    """
-
-    word: str
-    why: str
-
-
-@dataclass(frozen=True)
-class Card:
-    """What a chapter's card shows, beside what follows from its verdict.
-
-    Attributes
-    ----------
-    printed : Printed
-    repaired : Repair, optional
-        Needed exactly where the verdict is that something has to be repaired.
-    true_gradient, sgd : Finding or Silent
-    figure : str
-        The id of the notebook's cell that draws the one figure to look at; empty in a chapter that draws none.
-    """
-
-    printed: Printed
-    true_gradient: Finding | Silent
-    sgd: Finding | Silent
-    figure: str
-    repaired: Repair | None = None
-
-
 def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, str]]:
     """A card's rows as readers of a kind of page see them: its own statements weren't printed, and need no repair.
 
@@ -154,64 +62,78 @@ def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, s
 
 Entries = Sequence[Check | Refutation]
 
+_ROWS = {"printed": PRINTED, "repaired": REPAIRED, "gradient": TRUE_GRADIENT, "sgd": SGD}
+_KEYS = {
+    "printed": {"by", "says"},
+    "repaired": {"formula", "where", "by"},
+    "gradient": {"word", "by", "says", "number"},
+    "sgd": {"word", "by", "says", "number"},
+}
 
-def rows_of(card: Card, verdict: str, entries: Entries) -> list[Row]:
+
+def rows_of(card: Mapping[str, Any], verdict: str, entries: Entries) -> list[Row]:
     """A card's rows, with the numbers of a chapter's entries.
 
     Raises
     ------
     BadInput
-        If a text is empty or no word of its scale, a row names no one entry of the chapter, the printed row names an
-        entry that the verdict doesn't rest on, or a repair is given where none is needed.
+        If a key is missing or unknown, a text is empty or no word of its scale, a row names no entry of the chapter,
+        the printed row names an entry that the verdict doesn't rest on, or a repair is given where none is needed.
     NoEvidence
         If the verdict is that something has to be repaired, and the card has no repair.
     """
+    keys = {*_ROWS, "figure"}
+    if wrong := sorted(({*card} ^ keys) - {"repaired"}):
+        raise BadInput(f"card: {wrong[0]}", f"a card has {', '.join(sorted(keys))}", "add or remove it")
+    said = {name: _texts(name, card[name]) for name in _ROWS if name in card}
     return [
-        _printed(card.printed, verdict, entries),
-        _repaired(card.repaired, verdict, entries),
-        _under(TRUE_GRADIENT, card.true_gradient, entries),
-        _under(SGD, card.sgd, entries),
+        _printed(said["printed"], verdict, entries),
+        _repaired(said.get("repaired"), verdict, entries),
+        _under("gradient", said["gradient"], entries),
+        _under("sgd", said["sgd"], entries),
     ]
 
 
-def _printed(printed: Printed, verdict: str, entries: Entries) -> Row:
-    _require_text(PRINTED, says=printed.says)
-    entry = _named(PRINTED, printed.what, entries)
+def _texts(name: str, row: Any) -> dict[str, str]:
+    if not isinstance(row, Mapping) or not {*row} <= _KEYS[name]:
+        raise BadInput(f"card: {name} = {row!r:.80}", f"it has {', '.join(sorted(_KEYS[name]))}", "correct its keys")
+    return {key: " ".join(str(value).split()) for key, value in row.items()}
+
+
+def _printed(row: Mapping[str, str], verdict: str, entries: Entries) -> Row:
+    _require(PRINTED, row, "says")
+    entry = _named(PRINTED, row, entries)
     judges = entry.judges if isinstance(entry, Refutation) else ""
     if judges != ("" if _is_upheld(verdict) else "claim"):
         asked = "a check" if _is_upheld(verdict) else "a refutation of the claim itself"
-        raise BadInput(f"{PRINTED}: what = {entry.what!r}", f"the verdict is {verdict!r}", f"name {asked}")
-    return Row(PRINTED, verdict, printed.says, **_number(entry, "measured"))
+        raise BadInput(f"{PRINTED}: by = {entry.id!r}", f"the verdict is {verdict!r}", f"name {asked}")
+    return Row(PRINTED, verdict, row["says"], **_number(entry, "measured"))
 
 
-def _repaired(repair: Repair | None, verdict: str, entries: Entries) -> Row:
+def _repaired(row: Mapping[str, str] | None, verdict: str, entries: Entries) -> Row:
     if _is_upheld(verdict):
-        if repair is not None:
-            raise BadInput(f"{REPAIRED}: {repair.formula!r}", f"the verdict is {verdict!r}", "leave the repair out")
+        if row is not None:
+            raise BadInput(f"{REPAIRED}: {row!r:.80}", f"the verdict is {verdict!r}", "leave the repair out")
         return Row(REPAIRED, NONE_NEEDED, "")
-    if repair is None:
+    if row is None:
         raise NoEvidence(f"the verdict is {verdict!r}, and the card doesn't say what should be printed instead")
-    _require_text(REPAIRED, where=repair.where)
-    if verdict != HOLDS_UNDER_A_CONDITION:
-        _require_text(REPAIRED, formula=repair.formula)
-    entry = _named(REPAIRED, repair.what, entries)
+    _require(REPAIRED, row, "where", *(["formula"] if verdict != HOLDS_UNDER_A_CONDITION else []))
+    entry, formula = _named(REPAIRED, row, entries), row.get("formula", "")
     number = _number(entry, "control" if isinstance(entry, Refutation) else "measured")
-    return Row(REPAIRED, "" if repair.formula else AS_PRINTED, repair.where, repair.formula, **number)
+    return Row(REPAIRED, "" if formula else AS_PRINTED, row["where"], formula, **number)
 
 
-def _under(dynamics: str, found: Finding | Silent, entries: Entries) -> Row:
-    scale = SCALE if isinstance(found, Finding) else SILENCE
-    if found.word not in scale:
-        raise BadInput(f"{dynamics}: word = {found.word!r}", "the scale is closed", f"use one of {', '.join(scale)}")
-    if isinstance(found, Silent):
-        _require_text(dynamics, why=found.why)
-        return Row(dynamics, found.word, found.why)
-    _require_text(dynamics, says=found.says)
-    if found.number not in NUMBERS:
-        raise BadInput(
-            f"{dynamics}: number = {found.number!r}", "an entry has two numbers", f"use one of {', '.join(NUMBERS)}"
-        )
-    return Row(dynamics, found.word, found.says, **_number(_named(dynamics, found.what, entries), found.number))
+def _under(name: str, row: Mapping[str, str], entries: Entries) -> Row:
+    dynamics = _ROWS[name]
+    _require(dynamics, row, "says", "word")
+    scale = SCALE if "by" in row else SILENCE
+    if row["word"] not in scale:
+        raise BadInput(f"{dynamics}: word = {row['word']!r}", "the scale is closed", f"use one of {', '.join(scale)}")
+    if "by" not in row:
+        return Row(dynamics, row["word"], row["says"])
+    if (number := row.get("number", "measured")) not in NUMBERS:
+        raise BadInput(f"{dynamics}: number = {number!r}", "an entry has two numbers", f"use {' or '.join(NUMBERS)}")
+    return Row(dynamics, row["word"], row["says"], **_number(_named(dynamics, row, entries), number))
 
 
 def _is_upheld(verdict: str) -> bool:
@@ -220,21 +142,18 @@ def _is_upheld(verdict: str) -> bool:
 
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
     on = entry.control_is if number == "control" else ""
-    return {"number": getattr(entry, number), "required": entry.required, "what": entry.what, "on": on}
+    shown = {"number": getattr(entry, number), "required": entry.required, "what": entry.what}
+    return {**shown, "on": on, "by": entry.id}
 
 
-def _named(row: str, start: str, entries: Entries) -> Check | Refutation:
-    found = {entry.what: entry for entry in entries if start.strip() and entry.what.startswith(start)}
-    if start in found:
-        return found[start]
-    if len(found) != 1:
-        rule = f"{len(found)} checks and refutations of this chapter begin so"
-        raise BadInput(f"{row}: what = {start!r}", rule, "give the beginning of one of them")
-    (only,) = found.values()
-    return only
+def _named(of: str, row: Mapping[str, str], entries: Entries) -> Check | Refutation:
+    found = {entry.id: entry for entry in entries}
+    if row.get("by") not in found:
+        raise BadInput(f"{of}: by = {row.get('by')!r}", "no check or refutation here has this id", "name one of them")
+    return found[row["by"]]
 
 
-def _require_text(row: str, **texts: str) -> None:
-    for name, text in texts.items():
-        if not text.strip():
-            raise BadInput(f"{row}: {name} = {text!r}", "a reader must learn it", "say it in one plain sentence")
+def _require(of: str, row: Mapping[str, str], *keys: str) -> None:
+    for key in keys:
+        if not row.get(key):
+            raise BadInput(f"{of}: {key} is empty", "a reader must learn it", "say it in one plain sentence")

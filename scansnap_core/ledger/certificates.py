@@ -106,6 +106,7 @@ def _spaced(name: str) -> str:
 class Proof:
     """A claim that is proved over its region, beside a nearby false one at which the same procedure stopped."""
 
+    id: str
     witness: str
     what: str
     kind: str
@@ -122,6 +123,7 @@ class Proof:
 class Sampled:
     """A check that stands for a claim over all of its conditions, and has only seen some of them."""
 
+    id: str
     witness: str
     what: str
     why: str

@@ -1,22 +1,22 @@
 """A chapter and its witnesses: every check stands beside a control that must fail, and the verdict is computed.
 
-A chapter can't claim anything that wasn't measured, and a check that couldn't have failed is refused.
+A chapter can't claim anything that wasn't measured, and a check that couldn't have failed is refused. The words stand
+in the chapter's file of claims (`scansnap_core.ledger.claims`); the notebook names each claim by its id.
 """
 
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any, Literal, overload
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.extras import GRAMMAR, without
-from scansnap_core.ledger.cards import Card, rows_of
+from scansnap_core.ledger.cards import rows_of
 from scansnap_core.ledger.certificates import PROVED, Proof, Sampled
-from scansnap_core.ledger.display import show_check, show_conclusion, show_refutation
-from scansnap_core.ledger.entries import JUDGES, VOICES, WITNESSES, Check, Conclusion, Refutation
+from scansnap_core.ledger.claims import Claim, read_claims
+from scansnap_core.ledger.display import show_check, show_conclusion, show_numbers, show_refutation
+from scansnap_core.ledger.entries import VOICES, WITNESSES, Check, Conclusion, Refutation
 from scansnap_core.ledger.pages import WITHOUT_CARD
 from scansnap_core.ledger.proofs import ProofWitness
-from scansnap_core.ledger.registry import page
-from scansnap_core.ledger.values import RELATIONS, NoEvidence, holds, is_infinite, requirement, scalar, written
+from scansnap_core.ledger.registry import notebook_of, page
+from scansnap_core.ledger.values import NoEvidence, holds, is_infinite, requirement, scalar, written
 
 
 class CheckFailed(AssertionError):
@@ -38,7 +38,8 @@ class Chapter:
     Raises
     ------
     BadInput
-        If the working folder lies in no book, or the book has no such page, or the page's metadata are wrong.
+        If the working folder lies in no book, the book has no such page, or the page's metadata or its claims are
+        wrong.
 
     Examples
     --------
@@ -48,13 +49,11 @@ class Chapter:
 
     def __init__(self, page_id: str) -> None:
         self.page = page(page_id)
-        _import_nbformat()
+        self.claims = read_claims(notebook_of(page_id).with_suffix(".yaml"))
         self._witnesses: dict[str, Witness] = {}
         self._proved = ProofWitness(self)
-        self._checks: list[Check] = []
-        self._refutations: list[Refutation] = []
-        self._proofs: list[Proof] = []
-        self._sampled: list[Sampled] = []
+        self._entries: dict[str, Check | Refutation | Proof] = {}
+        self._numbers: set[str] = set()
         self._concluded = False
 
     @overload
@@ -82,72 +81,92 @@ class Chapter:
             raise BadInput(f"witness = {name!r}", "there are four witnesses", f"call one of {', '.join(VOICES)}")
         return self._witnesses.setdefault(name, Witness(self, name))
 
-    def conclude(self, card: Card | None = None) -> None:
-        """Display the verdict and the card as text, HTML and JSON, and close the chapter.
+    def numbers(self, numbers: Mapping[str, str] | None = None, /, **more: str) -> None:
+        """Give the numbers that the chapter's prose contains.
+
+        In the text of any page ``<data value="drop">1.2</data>`` is the number ``drop`` of the same page, and
+        ``<data value="lemma_06:drop">1.2</data>`` that of another. ``scansnap verify`` compares the number in the text
+        with this one, and with ``--store`` writes it there.
 
         Parameters
         ----------
-        card : Card
-            What stands at the chapter's head. A page of notation or of equations has none.
+        numbers, **more : str
+            Each number as it stands in the text, by name.
+
+        Raises
+        ------
+        BadInput
+            If a number is no text, a name was given before, or the chapter is concluded.
+        """
+        given = {**(numbers or {}), **more}
+        self._require_open("numbers")
+        for name, text in given.items():
+            if not isinstance(text, str):
+                raise BadInput(f"{name} = {text!r}", "a number in prose is written by the chapter", 'pass f"{x:.2f}"')
+            if name in self._numbers or name in self.claims.claims:
+                raise BadInput(f"number {name!r}", "a chapter gives each name once", "choose another name")
+        self._numbers |= set(given)
+        show_numbers(given)
+
+    def conclude(self) -> None:
+        """Display the verdict and the card as text, HTML and JSON, and close the chapter.
 
         Raises
         ------
         NoEvidence
-            If a witness of a statement has no check, or another page has none at all; or the card lacks a repair that
-            the verdict asks for.
+            If a claim of the chapter's file wasn't made, a witness of a statement has no check, or another page has
+            none at all; or the card lacks a repair that the verdict asks for.
         BadInput
-            If the chapter was concluded before, or the card is missing, malformed or names what isn't in the ledger.
+            If the chapter was concluded before, or the card is missing, malformed or names what isn't in the file.
         """
         self._require_open("conclude")
-        heard = {entry.witness for entry in self._checks}
+        if left := [claim_id for claim_id in self.claims.claims if claim_id not in self._entries]:
+            raise NoEvidence(f"{self.claims.path.name} claims what the notebook doesn't compute: {', '.join(left)}")
+        # In the file's order, so that a reader finds them as reviewed, however the notebook is arranged.
+        entries = [self._entries[claim_id] for claim_id in self.claims.claims]
+        checks = tuple(entry for entry in entries if isinstance(entry, Check))
+        refutations = tuple(entry for entry in entries if isinstance(entry, Refutation))
+        heard = {entry.witness for entry in checks}
         missing = [name for name in WITNESSES if name not in heard]
         if self.page.is_statement and missing:
             raise NoEvidence(f"{self.page.name}: no check by the witness {' or '.join(missing)}")
-        if not (self._checks or self._refutations):
+        if not (checks or refutations):
             raise NoEvidence(f"{self.page.name}: no check by any witness")
-        if card is None and self.page.kind not in WITHOUT_CARD:
-            raise BadInput("card = None", f"{self.page.name} opens with its card", "give conclude() a Card")
-        conclusion = Conclusion(self.page, tuple(self._checks), tuple(self._refutations))
-        conclusion = replace(conclusion, proofs=tuple(self._proofs), sampled=tuple(self._sampled))
-        if card is not None:
-            rows = rows_of(card, conclusion.verdict, (*self._checks, *self._refutations))
-            conclusion = replace(conclusion, card=tuple(rows), figure=card.figure)
+        card = self.claims.card
+        if not card and self.page.kind not in WITHOUT_CARD:
+            raise BadInput(
+                f"{self.claims.path.name}: no card", f"{self.page.name} opens with its card", "write it there"
+            )
+        conclusion = Conclusion(
+            self.page,
+            checks,
+            refutations,
+            proofs=tuple(entry for entry in entries if isinstance(entry, Proof)),
+            sampled=tuple(
+                Sampled(claim.id, "sampled", claim.says, claim.only_sampled)
+                for claim in self.claims.claims.values()
+                if claim.only_sampled
+            ),
+        )
+        if card:
+            conclusion = conclusion.with_card(
+                rows_of(card, conclusion.verdict, (*checks, *refutations)), card["figure"]
+            )
         self._concluded = True
         show_conclusion(conclusion)
 
-    @property
-    def checked(self) -> frozenset[str]:
-        """What the chapter has checked so far."""
-        return frozenset(check.what for check in self._checks)
+    def _claim(self, claim_id: str, witness: str, kind: str) -> Claim:
+        self._require_open(f"claim {claim_id!r}")
+        if claim_id in self._entries:
+            raise BadInput(f"claim {claim_id!r}", "a chapter makes each claim once", "give the second one its own id")
+        return self.claims.find(claim_id, witness, kind)
 
-    def _enter(self, entry: Check | Refutation | Proof | Sampled) -> None:
-        match entry:
-            case Check():
-                self._checks.append(entry)
-            case Refutation():
-                self._refutations.append(entry)
-            case Proof():
-                self._proofs.append(entry)
-            case Sampled():
-                self._sampled.append(entry)
-
-    def _require_new(self, what: str) -> None:
-        self._require_open(what)
-        said: list[Check | Refutation | Proof] = [*self._checks, *self._refutations, *self._proofs]
-        if what in {entry.what for entry in said}:
-            raise BadInput(
-                f"what = {what!r}", "a chapter checks each thing once", "name the second check after what is new in it"
-            )
+    def _enter(self, entry: Check | Refutation | Proof) -> None:
+        self._entries[entry.id] = entry
 
     def _require_open(self, what: str) -> None:
         if self._concluded:
             raise BadInput(what, f"{self.page.name} is concluded already", "move it before conclude()")
-
-
-def _import_nbformat() -> None:
-    """Now, without what takes most of a second, rather than at the first glued number."""
-    with suppress(ModuleNotFoundError), without(GRAMMAR):
-        import nbformat  # noqa: F401
 
 
 class Witness:
@@ -157,23 +176,21 @@ class Witness:
         self._chapter = chapter
         self.name = name
 
-    def check(self, what: str, measured: Any, relation: str, bound: Any, *, control: Any, control_is: str) -> None:
-        """Record that a measured value meets a bound, while a control doesn't.
+    def holds(self, claim_id: str, measured: Any, *, control: Any, bound: Any = None) -> None:
+        """Record that a measured value meets a claim's bound, while a control doesn't.
 
         Parameters
         ----------
-        what : str
-            What is checked, once a chapter. Mathematics may stand between dollar signs, here and in the other texts.
+        claim_id : str
+            The id of a check in the chapter's file.
         measured : real number or SymPy value
             What the witness measured for the claim as stated. Effects are written in three significant digits; what is
-            below 1e-6 is written only as the relation that it meets. A SymPy value must equal `bound` structurally.
-        relation : {"==", "!=", "<=", ">=", "<", ">"}
-        bound : real number or SymPy value
+            below 1e-6 is written only as the relation that it meets. A SymPy value must equal the bound structurally.
         control : real number or SymPy value
             The same measure of a nearby false formula, or in a regime outside the conditions. It must not meet the
             bound; a SymPy value must provably differ.
-        control_is : str
-            What the control is.
+        bound : real number or SymPy value, optional
+            Needed exactly where the file says ``bound`` in the place of a number.
 
         Raises
         ------
@@ -184,68 +201,39 @@ class Witness:
         NoEvidence
             If a value is NaN or undecided.
         BadInput
-            If an argument is malformed, or `what` was checked before.
+            If the file has no such check, it was recorded before, or a value is malformed.
         """
-        measured, bound, control = self._admit(what, measured, relation, bound, control, control_is=control_is)
-        place, required = self._place(what), requirement(relation, bound)
+        claim, place, measured, bound, control = self._admit(claim_id, "check", measured, bound, control)
+        relation, required = claim.relation, requirement(claim.relation, bound)
         if not holds(measured, relation, bound):
-            raise CheckFailed(f"{place}: measured {measured}, required {required}")
+            raise CheckFailed(f"{place}: measured {measured}, must be {required}")
         if holds(control, relation, bound):
-            raise ControlPassed(f"{place}: the control ({control_is}) gives {control}, which also is {required}")
+            raise ControlPassed(f"{place}: the control ({claim.control}) gives {control}, which also is {required}")
         check = Check(
+            claim.id,
             self.name,
-            what,
+            claim.says,
             written(measured, relation, bound, met=True),
             required,
             written(control, relation, bound, met=False),
-            control_is,
+            claim.control,
         )
         self._chapter._enter(check)
-        show_check(check)
+        show_check(check, claim.only_sampled)
 
-    def refute(
-        self,
-        what: str,
-        measured: Any,
-        relation: str,
-        bound: Any,
-        *,
-        control: Any,
-        control_is: str,
-        place: str,
-        printed: str,
-        repair: str = "",
-        condition: str = "",
-        consequence: str,
-        judges: str = "claim",
-    ) -> None:
+    def refutes(self, claim_id: str, measured: Any, *, control: Any, bound: Any = None) -> None:
         """Record a counterexample to what is printed, with a repair or the condition that is missing.
 
         Parameters
         ----------
-        what : str
-            What is measured of the printed claim.
+        claim_id : str
+            The id of a refutation in the chapter's file.
         measured : real number or SymPy value
-            It must violate the bound.
-        relation : {"==", "!=", "<=", ">=", "<", ">"}
-        bound : real number or SymPy value
-            What the printed claim requires.
+            What is measured of the printed claim. It must violate the bound.
         control : real number or SymPy value
             The same measure of the repaired claim, or where the missing condition is met. It must meet the bound.
-        control_is : str
-            What the control is.
-        place : str
-            Where it is printed, such as ``"Lemma 3, Eqn 43"``.
-        printed : str
-            What is printed, in the book's own words or as a formula.
-        repair, condition : str
-            Exactly one of them: what should be printed instead, or the name of the missing condition.
-        consequence : str
-            What it does to later statements.
-        judges : {"claim", "proof", "remark", "reading"}
-            What it hits: the words and formulas of the statement itself (or what a figure or another page claims), a
-            step of the proof, what the paper says around it, or a reading of this book's that those words don't force.
-            Only the first decides the verdict.
+        bound : real number or SymPy value, optional
+            What the printed claim requires; needed exactly where the file says ``bound`` in the place of a number.
 
         Raises
         ------
@@ -256,59 +244,51 @@ class Witness:
         NoEvidence
             If a value is NaN or undecided.
         BadInput
-            If an argument is malformed, or `what` was checked before.
+            If the file has no such refutation, it was recorded before, or a value is malformed.
         """
-        if bool(repair) == bool(condition):
-            raise BadInput(
-                f"repair = {repair!r} with condition = {condition!r}",
-                "a refutation names a repair or a missing condition",
-                "give exactly one of them",
-            )
-        if judges not in JUDGES:
-            raise BadInput(
-                f"judges = {judges!r}", "a refutation hits one of four things", f"use one of {', '.join(JUDGES)}"
-            )
-        texts = {"control_is": control_is, "place": place, "printed": printed, "consequence": consequence}
-        measured, bound, control = self._admit(what, measured, relation, bound, control, **texts)
-        where, required = self._place(what), requirement(relation, bound)
+        claim, place, measured, bound, control = self._admit(claim_id, "refutation", measured, bound, control)
+        relation, required = claim.relation, requirement(claim.relation, bound)
         if holds(measured, relation, bound):
-            raise CheckFailed(f"{where}: measured {measured} is {required}, so it is no counterexample")
+            raise CheckFailed(f"{place}: measured {measured} is {required}, so it is no counterexample")
         if not holds(control, relation, bound):
-            remedy = "repair" if repair else "condition"
-            raise ControlPassed(f"{where}: the {remedy} ({control_is}) gives {control}, which isn't {required} either")
+            remedy = "repair" if claim.repair else "condition"
+            raise ControlPassed(
+                f"{place}: the {remedy} ({claim.control}) gives {control}, which isn't {required} either"
+            )
         refutation = Refutation(
+            claim.id,
             self.name,
-            what,
+            claim.says,
             written(measured, relation, bound, met=False),
             required,
             written(control, relation, bound, met=True),
-            control_is,
-            place,
-            printed,
-            repair,
-            condition,
-            consequence,
-            judges,
+            claim.control,
+            claim.place,
+            claim.printed,
+            claim.repair,
+            claim.condition,
+            claim.consequence,
+            claim.judges,
+            claim.erratum,
         )
         self._chapter._enter(refutation)
-        show_refutation(refutation, len(self._chapter._refutations))
+        show_refutation(refutation)
 
     def _admit(
-        self, what: str, measured: Any, relation: str, bound: Any, control: Any, **texts: str
-    ) -> tuple[Any, Any, Any]:
-        self._chapter._require_new(what)
-        if relation not in RELATIONS:
-            raise BadInput(f"relation = {relation!r}", "it is no relation", f"use one of {' '.join(RELATIONS)}")
-        for name, text in {"what": what, **texts}.items():
-            if not text.strip():
-                raise BadInput(f"{name} = {text!r}", "a reader must learn what it is", "say it in a few words")
-        place = self._place(what)
+        self, claim_id: str, kind: str, measured: Any, bound: Any, control: Any
+    ) -> tuple[Claim, str, Any, Any, Any]:
+        claim = self._chapter._claim(claim_id, self.name, kind)
+        place = f"{self._chapter.page.name}, {self.name} witness, {claim_id} ({claim.says})"
+        if (bound is None) == (claim.bound is None):
+            file = self._chapter.claims.path.name
+            rule = f"{file} says that it must be {claim.must}"
+            raise BadInput(f"{claim_id}: bound = {bound!r}", rule, "give the bound in one place: here, or there")
+        bound = claim.bound if bound is None else bound
+        if bound == 0 and hasattr(measured, "is_zero_matrix"):
+            bound = measured * 0
         values = [
             scalar(v, f"{place}: {n}") for v, n in ((measured, "measured"), (bound, "bound"), (control, "control"))
         ]
         if is_infinite(values[1]):
             raise BadInput(f"{place}: bound = {bound}", "nothing but infinity could fail it", "pass a finite bound")
-        return values[0], values[1], values[2]
-
-    def _place(self, what: str) -> str:
-        return f"{self._chapter.page.name}, {self.name} witness, {what!r}"
+        return claim, place, values[0], values[1], values[2]

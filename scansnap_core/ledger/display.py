@@ -3,10 +3,10 @@
 CSS classes
 -----------
 ``ss-check``, ``ss-refutation``
-    A check or a refutation (``section``), with ``ss-symbolic``, ``ss-numeric`` or ``ss-empirical`` beside it. A proof
-    is an ``ss-check`` with ``ss-proved``, and a claim that is only sampled one with ``ss-sampled``.
+    A check (``details``) or a refutation (``section``), with ``ss-symbolic``, ``ss-numeric`` or ``ss-empirical`` beside
+    it. A proof is an ``ss-check`` with ``ss-proved``.
 ``ss-head``
-    Its first line (``p``), with ``ss-mark`` (the sign), ``ss-witness`` (the witness's name) and ``ss-what`` inside.
+    Its first line, with ``ss-mark`` (the sign), ``ss-what`` (the claim) and ``ss-number`` inside.
 ``ss-values``
     The list of values (``dl``); each pair stands in a ``div``. ``ss-note`` is what a control is (in a ``dd``).
 ``ss-verdict``
@@ -20,19 +20,21 @@ CSS classes
     The verdict's table of witnesses; ``ss-beside`` (``p``) says what was refuted beside the page's own claim.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from scansnap_core.extras import needs
 from scansnap_core.ledger.cards import AS_PRINTED, NONE_NEEDED, SCALE, SILENCE, UNPRINTED, rows_shown
+from scansnap_core.ledger.certificates import KINDS, Proof
 from scansnap_core.ledger.entries import (
     DIFFERS,
     FAILS_AS_PRINTED,
     HOLDS,
     HOLDS_UNDER_A_CONDITION,
     JUDGES,
+    NUMBERS_MIME,
     OPEN,
     REPRODUCED,
     VERDICT_MIME,
@@ -66,11 +68,10 @@ _TEMPLATES = Path(__file__).with_name("templates")
 class Shown:
     """An output in several formats, for `IPython.display.display`."""
 
-    def __init__(self, plain: str, markup: str, verdict: dict[str, Any] | None = None) -> None:
+    def __init__(self, plain: str, markup: str, data: Mapping[str, Any] | None = None) -> None:
         self._plain = plain
-        self._bundle: dict[str, Any] = {"text/plain": plain, "text/html": markup}
-        if verdict is not None:
-            self._bundle[VERDICT_MIME] = verdict
+        texts = {"text/plain": plain, "text/html": markup} if plain else {}
+        self._bundle: dict[str, Any] = {**texts, **(data or {})}
 
     def __repr__(self) -> str:
         return self._plain
@@ -88,47 +89,68 @@ def show(shown: Shown) -> None:
     display(shown)
 
 
-def show_check(check: Check) -> None:
-    """Display a check that held."""
-    show(_shown(check, "✓", "ss-check", [("control, which must fail", f"{check.control} ({check.control_is})")]))
+def show_check(check: Check, only_sampled: str = "") -> None:
+    """Display a check that held, and why the claim that it stands for is only sampled, if it is."""
+    values = [(f"control: {check.control_is}", check.control)]
+    values += [("only sampled", only_sampled)] if only_sampled else []
+    show(_shown(check, "✓", f"{check.measured} (must be {check.required})", values))
 
 
-def check_anchor(number: int) -> str:
-    """The id that the chapter's check with that number, from 1, gets on its page when the site is drawn."""
-    return f"check-{number}"
+def show_proof(proof: Proof) -> None:
+    """Display a proof with what it covers, assumes and refuses."""
+    values = [
+        ("proved for", proof.region),
+        ("by", f"{KINDS[proof.kind]}: {proof.how}"),
+        ("assumes", proof.assumptions),
+        *([("left to a sweep", proof.sampled)] if proof.sampled else []),
+        (f"control: {proof.control_is}", f"refuted: {proof.control}"),
+    ]
+    show(_shown(proof, "∎", "", values))
 
 
-def refutation_anchor(number: int) -> str:
-    """Where the errata link to: the id that the chapter's refutation with that number, from 1, has on its page."""
-    return f"refutation-{number}"
-
-
-def show_refutation(refutation: Refutation, number: int) -> None:
-    """Display a counterexample with its repair or missing condition, as the chapter's refutation with that number."""
+def show_refutation(refutation: Refutation) -> None:
+    """Display a counterexample with its repair or missing condition."""
     remedy = ("condition", refutation.condition) if refutation.condition else ("repair", refutation.repair)
-    rest = [
-        (f"with the {remedy[0]}", f"{refutation.control} ({refutation.control_is})"),
-        ("place", refutation.place),
-        ("judges", JUDGES[refutation.judges]),
-        ("printed", refutation.printed),
+    values = [
+        ("printed", f"{refutation.printed} ({refutation.place})"),
         remedy,
+        (f"with the {remedy[0]}: {refutation.control_is}", refutation.control),
+        ("what fails", JUDGES[refutation.judges]),
         ("consequence", refutation.consequence),
     ]
-    show(_shown(refutation, "✗", "ss-refutation", rest, refutation_anchor(number)))
+    show(_shown(refutation, "✗", f"{refutation.measured} (must be {refutation.required})", values))
 
 
-def _shown(
-    entry: Check | Refutation, mark: str, css: str, rest: list[tuple[str, str]], anchor: str | None = None
-) -> Shown:
-    required = "required" if css == "ss-check" else "printed claim requires"
-    values = [("measured", entry.measured), (required, entry.required), *rest]
-    plain = "\n".join([f"{mark} {entry.witness}: {entry.what}", *(f"    {term}: {text}" for term, text in values)])
-    says = "holds" if mark == "✓" else "refuted"
-    markup = render(_TEMPLATES / "entry.html", entry=entry, mark=mark, says=says, css=css, values=values, anchor=anchor)
+def show_numbers(numbers: Mapping[str, str]) -> None:
+    """Store the numbers of the chapter's prose in the running cell's outputs, where they aren't seen."""
+    show(Shown("", "", {NUMBERS_MIME: dict(numbers)}))
+
+
+def anchor_of(claim_id: str) -> str:
+    """The id that a claim has on its page.
+
+    Examples
+    --------
+    >>> anchor_of("dop853")
+    'claim-dop853'
+    """
+    return f"claim-{claim_id}"
+
+
+def _shown(entry: Check | Refutation | Proof, mark: str, number: str, values: list[tuple[str, str]]) -> Shown:
+    lines = [f"{mark} {entry.witness}: {entry.what}{': ' if number else ''}{number}"]
+    plain = "\n".join([*lines, *(f"    {term}: {text}" for term, text in values)])
+    css, says = _MARKS[mark]
+    template = _TEMPLATES / ("refutation.html" if mark == "✗" else "entry.html")
+    anchor = anchor_of(entry.id)
+    markup = render(template, entry=entry, mark=mark, says=says, css=css, number=number, values=values, anchor=anchor)
     return Shown(plain, markup)
 
 
-def card_html(rows: Iterable[Mapping[str, str]], kind: str, link: Callable[[str], str] | None = None) -> str:
+_MARKS = {"✓": ("ss-check", "holds"), "∎": ("ss-check", "proved"), "✗": ("ss-refutation", "refuted")}
+
+
+def card_html(rows: Iterable[Mapping[str, str]], kind: str, *, links: bool = False) -> str:
     """Draw a card's rows.
 
     Parameters
@@ -137,11 +159,14 @@ def card_html(rows: Iterable[Mapping[str, str]], kind: str, link: Callable[[str]
         As `Conclusion.as_json` gives them.
     kind : str
         The page's.
-    link : callable, optional
-        From an entry's `what` to the address of the cell that shows it.
+    links : bool
+        Whether the claims are links to their places on the same page.
     """
-    drawn = [{**row, "css": WORD_CLASS.get(row["word"], "")} for row in rows_shown(rows, kind)]
-    return render(_TEMPLATES / "card.html", rows=drawn, link=link)
+    drawn = [
+        {**row, "css": WORD_CLASS.get(row["word"], ""), "link": f"#{anchor_of(row['by'])}" if links else ""}
+        for row in rows_shown(rows, kind)
+    ]
+    return render(_TEMPLATES / "card.html", rows=drawn)
 
 
 def show_conclusion(conclusion: Conclusion) -> None:
@@ -163,7 +188,7 @@ def show_conclusion(conclusion: Conclusion) -> None:
         note=note,
         card=card_html(map(asdict, conclusion.card), kind) if conclusion.card else "",
     )
-    show(Shown("\n".join(plain), markup, conclusion.as_json()))
+    show(Shown("\n".join(plain), markup, {VERDICT_MIME: conclusion.as_json()}))
 
 
 def _row_lines(row: Mapping[str, str]) -> list[str]:

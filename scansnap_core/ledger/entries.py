@@ -3,7 +3,8 @@
 All of their values are written text, so that they mean and look the same on every machine.
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from scansnap_core.ledger.certificates import PROVED, Proof, Sampled
@@ -29,12 +30,14 @@ JUDGES = {
 """What a refutation can hit. Only a page's own claim decides its verdict."""
 
 VERDICT_MIME = "application/vnd.scansnap.verdict+json"
+NUMBERS_MIME = "application/vnd.scansnap.numbers+json"
 
 
 @dataclass(frozen=True)
 class Check:
     """A claim that held, beside a control on which it failed."""
 
+    id: str
     witness: str
     what: str
     measured: str
@@ -48,9 +51,11 @@ class Refutation:
     """A counterexample to what is printed, beside a control that shows the remedy at work.
 
     Exactly one of `repair` (what should be printed) and `condition` (what is missing) isn't empty. The control is
-    measured with that repair, or on an instance that meets that condition. `judges` is one of `JUDGES`.
+    measured with that repair, or on an instance that meets that condition. `judges` is one of `JUDGES`, and `erratum`
+    the number in the errata.
     """
 
+    id: str
     witness: str
     what: str
     measured: str
@@ -63,13 +68,14 @@ class Refutation:
     condition: str
     consequence: str
     judges: str = "claim"
+    erratum: str = ""
 
 
 @dataclass(frozen=True)
 class Row:
     """A row of the card at a chapter's head: a word and a sentence, borne out by one number.
 
-    The `number` is that of the entry `what`, of which `required` was asked; `on` says what it belongs to where it is a
+    The `number` is that of the entry with the id `by`, which says `what` and of which `required` was asked; `on` says what it belongs to where it is a
     control's. A row without a number is silent, or needs none.
     """
 
@@ -81,6 +87,7 @@ class Row:
     required: str = ""
     what: str = ""
     on: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,10 @@ class Conclusion:
     figure: str = ""
     proofs: tuple[Proof, ...] = ()
     sampled: tuple[Sampled, ...] = ()
+
+    def with_card(self, rows: Iterable[Row], figure: str) -> "Conclusion":
+        """The same with a card: its rows, and the id of the cell that draws its figure."""
+        return replace(self, card=tuple(rows), figure=figure)
 
     @property
     def verdict(self) -> str:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Protocol
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger import display
-from scansnap_core.ledger.certificates import KINDS, PROVED, Certificate, Proof, Sampled
-from scansnap_core.ledger.markup import render
+from scansnap_core.ledger.certificates import KINDS, PROVED, Certificate, Proof
+from scansnap_core.ledger.claims import Claim
 from scansnap_core.ledger.pages import Page
-
-_TEMPLATES = Path(__file__).with_name("templates")
 
 
 class Ledger(Protocol):
@@ -20,12 +17,9 @@ class Ledger(Protocol):
 
     page: Page
 
-    @property
-    def checked(self) -> frozenset[str]: ...  # noqa: D102
+    def _claim(self, claim_id: str, witness: str, kind: str) -> Claim: ...
 
-    def _require_new(self, what: str) -> None: ...
-
-    def _enter(self, entry: Proof | Sampled) -> None: ...
+    def _enter(self, entry: Proof) -> None: ...
 
 
 class NotProved(AssertionError):
@@ -48,36 +42,17 @@ class ProofWitness:
     def __init__(self, chapter: Ledger) -> None:
         self._chapter = chapter
 
-    def prove(
-        self,
-        what: str,
-        procedure: Callable[[Any], Certificate],
-        claim: Any,
-        *,
-        control: Any,
-        control_is: str,
-        region: str,
-        assumptions: str = "none",
-        sampled: str = "",
-    ) -> None:
-        r"""Record that a procedure proves a claim, and refuses a nearby false one.
+    def holds(self, claim_id: str, procedure: Callable[[Any], Certificate], claim: Any, *, control: Any) -> None:
+        """Record that a procedure proves a claim, and refutes a nearby false one.
 
         Parameters
         ----------
-        what : str
-            The claim, once a chapter. Mathematics may stand between dollar signs, here and in the other texts.
+        claim_id : str
+            The id of a proof in the chapter's file, which says for what region and under which assumptions.
         procedure : callable
             Is called with `claim` and with `control`, so that both go the same way, and returns a `Certificate`.
         claim, control
             What the procedure is to prove, and a nearby false claim: a sharper constant, another sign, no condition.
-        control_is : str
-            What the false claim is.
-        region : str
-            All that the claim is proved for, such as ``"all real $M \ge 4$"``.
-        assumptions : str
-            What the proof takes for granted: other statements, theorems of mathematics.
-        sampled : str
-            The part of the region that is left to a sweep, if any.
 
         Raises
         ------
@@ -88,64 +63,34 @@ class ProofWitness:
         NotRefuted
             If the control is undecided: the procedure found no counterexample.
         BadInput
-            If a text is empty, claim and control are one, the procedure returns no certificate, or `what` was said
-            before.
+            If the file has no such proof, it was recorded before, claim and control are one, or the procedure returns
+            no certificate.
         """
-        texts = {"what": what, "control_is": control_is, "region": region, "assumptions": assumptions}
-        for name, text in texts.items():
-            if not text.strip():
-                raise BadInput(f"{name} = {text!r}", "a reader must learn what it is", "say it in a few words")
+        said = self._chapter._claim(claim_id, PROVED, "proof")
+        place = f"{self._chapter.page.name}, {PROVED}, {claim_id} ({said.says})"
         if claim is control or (claim == control) is True:
             raise BadInput(f"control = {control!r:.80}", "a control is another claim than the one proved", "spoil it")
-        self._chapter._require_new(what.strip())
-        place = f"{self._chapter.page.name}, {PROVED}, {what!r}"
         found, refused = (_certificate(procedure(each), place) for each in (claim, control))
         if not found:
             raise NotProved(f"{place}: {found.how}; it stops at {found.gap}")
         if refused:
-            raise FalseProved(f"{place}: the control ({control_is}) is proved as well: {refused.how}")
+            raise FalseProved(f"{place}: the control ({said.control}) is proved as well: {refused.how}")
         if not refused.false:
-            raise NotRefuted(f"{place}: the control ({control_is}) is undecided, not false: {refused.gap}")
+            raise NotRefuted(f"{place}: the control ({said.control}) is undecided, not false: {refused.gap}")
         proof = Proof(
+            claim_id,
             PROVED,
-            what.strip(),
+            said.says,
             found.kind,
-            region,
-            assumptions,
+            said.region,
+            said.assumptions,
             found.how,
             f"stops at {refused.gap}",
-            control_is,
-            sampled,
+            said.control,
+            said.sampled,
         )
         self._chapter._enter(proof)
-        _show(proof)
-
-    def leave(self, what: str, why: str) -> None:
-        """Say of a check that it only samples a claim over all of its conditions.
-
-        Parameters
-        ----------
-        what : str
-            The check, as it was recorded by another witness, or its beginning.
-        why : str
-            In one line, why it isn't proved.
-
-        Raises
-        ------
-        BadInput
-            If not exactly one check of the chapter begins so, or `why` is empty.
-        """
-        found = [check for check in self._chapter.checked if check.startswith(what)]
-        if len(found) != 1:
-            rule = f"{len(found)} checks of the chapter begin so"
-            raise BadInput(f"what = {what!r}", rule, "name one that stands above it")
-        if not why.strip():
-            raise BadInput(f"why = {why!r}", "a reader must learn what is missing", "say it in one line")
-        (check,) = found
-        entry = Sampled("sampled", check, why)
-        self._chapter._enter(entry)
-        markup = _markup(entry, "◌", "only sampled", "ss-check", [("why", why)])
-        display.show(display.Shown(f"◌ only sampled: {entry.what}\n    why: {why}", markup))
+        display.show_proof(proof)
 
 
 def _certificate(found: Any, place: str) -> Certificate:
@@ -153,21 +98,3 @@ def _certificate(found: Any, place: str) -> Certificate:
         rule = "a procedure of proof returns a certificate of a known kind"
         raise BadInput(f"{place}: {found!r}", rule, f"return a Certificate of {', '.join(KINDS)}")
     return found
-
-
-def _show(proof: Proof) -> None:
-    rest = [
-        ("region", proof.region),
-        ("proved by", KINDS[proof.kind]),
-        ("assumes", proof.assumptions),
-        ("what was done", proof.how),
-        *([("left to a sweep", proof.sampled)] if proof.sampled else []),
-        ("control, which must be refused", f"{proof.control} ({proof.control_is})"),
-    ]
-    plain = "\n".join([f"∎ {proof.witness}: {proof.what}", *(f"    {term}: {text}" for term, text in rest)])
-    display.show(display.Shown(plain, _markup(proof, "∎", "proved", "ss-check", rest)))
-
-
-def _markup(entry: Proof | Sampled, mark: str, says: str, css: str, values: list[tuple[str, str]]) -> str:
-    template = _TEMPLATES / "entry.html"
-    return render(template, entry=entry, mark=mark, says=says, css=css, values=values, anchor=None)

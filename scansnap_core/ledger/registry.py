@@ -138,9 +138,14 @@ def page(page_id: str, inside: Path | None = None) -> Page:
         If there is no book or no such page, whereupon the nearest ids are suggested; or the page's metadata are wrong.
     """
     book = book_folder(inside or Path())
-    paths = {path.stem: path for path in chapter_paths(book / "chapters")}
+    return read_page(notebook_of(page_id, book), papers_of(read_contents(book)))
+
+
+def notebook_of(page_id: str, inside: Path | None = None) -> Path:
+    """The notebook of a page; arguments and errors are those of `page`."""
+    paths = {path.stem: path for path in chapter_paths(book_folder(inside or Path()) / "chapters")}
     check_id(page_id, paths)
-    return read_page(paths[page_id], papers_of(read_contents(book)))
+    return paths[page_id]
 
 
 def check_id(page_id: str, known: Iterable[str]) -> None:

@@ -29,8 +29,11 @@ RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _INFINITE = {math.inf: "∞", -math.inf: "-∞"}
 _SIGN = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥", "<": "<", ">": ">"}
+RELATION_OF = {sign: relation for relation, sign in _SIGN.items()}
+"""From the sign that people write to the relation."""
 _NEGATED = {"==": "!=", "!=": "==", "<=": ">", ">=": "<", "<": ">=", ">": "<="}
 
 
@@ -163,7 +166,7 @@ def written_bound(bound: Any) -> str:
 
 
 def requirement(relation: str, bound: Any) -> str:
-    """Write what a value must meet, such as ``≤ 1e-09``."""
+    """Write what a value must meet, such as ``≤ 10⁻⁹``."""
     return f"{_SIGN[relation]} {written_bound(bound)}"
 
 
@@ -189,7 +192,9 @@ def _digits(value: float | Fraction) -> str:
         text = f"{rounded:f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
     mantissa = f"{rounded.scaleb(-exponent):f}"
-    return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{exponent:+03d}"
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    power = f"10{str(exponent).translate(_RAISED)}"
+    return {"1": power, "-1": f"-{power}"}.get(mantissa, f"{mantissa} × {power}")
 
 
 def _number(value: Any) -> float | Fraction | None:

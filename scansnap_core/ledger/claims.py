@@ -1,0 +1,203 @@
+r"""What a chapter claims: the words, bounds and controls of its claims, each under an id, in a file beside the notebook.
+
+The notebook computes, the file speaks. A reviewer reads the file alone, and every other page refers to a claim by its
+id::
+
+    numeric:                          # the witness
+      dop853:                         # a check's id
+        says: "(45) solves (44): largest relative error"
+        must: ≤ 1e-9                  # or "≤ bound" where the notebook computes the bound
+        control: (45) without the factor M
+    empirical:
+      late_clock:                     # a refutation: what is measured of the printed claim, which must fail
+        says: h over the printed clock, late
+        must: ≤ 1.1
+        control: h over the repaired clock
+        judges: claim                 # or proof, remark, reading
+        erratum: E7
+        place: Lemma 6, (45)
+        printed: $h = t$
+        repair: $h = \ln t$          # or condition: what is missing
+        consequence: none of the later bounds changes
+    proved:
+      rises:
+        says: h rises with t
+        region: every $M > 1$
+        assumptions: none
+        control: h falls with t
+    card:                             # what stands at the chapter's head: see `scansnap_core.ledger.cards`
+
+A check may say under ``only_sampled`` why a claim over all of its conditions isn't proved, and a proof under
+``sampled`` which part of its region is left to a sweep.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from scansnap_core.bad_input import BadInput
+from scansnap_core.ledger.certificates import PROVED
+from scansnap_core.ledger.entries import JUDGES, VOICES
+from scansnap_core.ledger.values import RELATION_OF
+
+CARD = "card"
+COMPUTED = "bound"
+"""What stands in the place of a bound that the notebook computes."""
+
+_CHECK = ("says", "must", "control")
+_REFUTATION = (*_CHECK, "judges", "place", "printed", "consequence")
+_PROOF = ("says", "control", "region", "assumptions")
+_ID = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of a chapter, in the words of its file; the module says what each key means."""
+
+    id: str
+    witness: str
+    says: str
+    control: str
+    must: str = ""
+    judges: str = ""
+    erratum: str = ""
+    place: str = ""
+    printed: str = ""
+    repair: str = ""
+    condition: str = ""
+    consequence: str = ""
+    region: str = ""
+    assumptions: str = ""
+    sampled: str = ""
+    only_sampled: str = ""
+
+    @property
+    def kind(self) -> str:
+        """``"check"``, ``"refutation"`` or ``"proof"``."""
+        return "proof" if self.witness == PROVED else "refutation" if self.judges else "check"
+
+    @property
+    def relation(self) -> str:
+        """The relation that the measured value must meet, such as ``"<="``."""
+        return RELATION_OF[self.must.partition(" ")[0]]
+
+    @property
+    def bound(self) -> Any:
+        """The bound, or None where the notebook computes it."""
+        return _bound(self.must.partition(" ")[2])
+
+
+@dataclass(frozen=True)
+class Claims:
+    """A chapter's file.
+
+    Attributes
+    ----------
+    path : Path
+    claims : mapping from str to Claim
+        By id, in the file's order.
+    card : mapping
+        As it stands there; empty where there is none.
+    """
+
+    path: Path
+    claims: Mapping[str, Claim]
+    card: Mapping[str, Any]
+
+    def find(self, claim_id: str, witness: str, kind: str) -> Claim:
+        """The claim with an id.
+
+        Raises
+        ------
+        BadInput
+            If there is none, or it is another witness's or of another kind.
+        """
+        found = self.claims.get(claim_id)
+        if found is None:
+            nearest = difflib.get_close_matches(str(claim_id), self.claims, n=3, cutoff=0.5)
+            remedy = f"did you mean {' or '.join(nearest)}? Or write it there" if nearest else "write it there"
+            raise BadInput(f"claim {claim_id!r}", f"{self.path.name} holds no such claim", remedy)
+        if (found.witness, found.kind) != (witness, kind):
+            rule = f"in {self.path.name} it is a {found.kind} of the {found.witness} witness"
+            raise BadInput(f"claim {claim_id!r} as a {kind} of the {witness} witness", rule, "correct one of them")
+        return found
+
+
+def read_claims(path: Path) -> Claims:
+    """Read a chapter's claims.
+
+    Raises
+    ------
+    BadInput
+        If the file is unreadable, a key is missing, unknown or empty, an id is there twice or isn't snake_case, two
+        claims say the same, or a refutation has both a repair and a condition, or neither.
+    """
+    from scansnap_core import files
+
+    contents = files.read(path, example="write it as scansnap_core.ledger.claims says")
+    groups = contents if isinstance(contents, dict) else {}
+    if unknown := sorted(set(groups) - {*VOICES, CARD}, key=str) or [] if groups else ["no mapping"]:
+        raise BadInput(
+            f"{path.name}: {unknown[0]!r}", "it names witnesses and a card", f"use {', '.join(VOICES)}, {CARD}"
+        )
+    claims: dict[str, Claim] = {}
+    said: dict[str, str] = {}
+    for witness in VOICES:
+        for claim_id, entry in (groups.get(witness) or {}).items():
+            claim = _claim(f"{path.name}: {claim_id}", claim_id, witness, entry)
+            for same, where in ((claim_id, claims), (claim.says, said)):
+                if same in where:
+                    raise BadInput(f"{path.name}: {same!r}", "a chapter claims each thing once", "change one of them")
+            claims[claim_id], said[claim.says] = claim, claim_id
+    return Claims(path, claims, groups.get(CARD) or {})
+
+
+def _claim(place: str, claim_id: Any, witness: str, entry: Any) -> Claim:
+    if not (isinstance(claim_id, str) and _ID.fullmatch(claim_id)):
+        raise BadInput(place, "an id is lower-case letters, digits and _", "rename it")
+    if not isinstance(entry, dict):
+        raise BadInput(place, "a claim is a mapping", f"write {', '.join(_CHECK)}")
+    texts = {key: " ".join(str(value).split()) for key, value in entry.items()}
+    required = _PROOF if witness == PROVED else _REFUTATION if "judges" in entry else _CHECK
+    if missing := [key for key in required if not texts.get(key)]:
+        raise BadInput(f"{place}.{missing[0]}", "a reader must learn it", "say it in a few words")
+    optional = {
+        _PROOF: {"sampled"},
+        _REFUTATION: {"repair", "condition", "erratum"},
+        _CHECK: {"only_sampled"},
+    }[required]
+    if unknown := sorted(set(texts) - {*required, *optional}, key=str):
+        raise BadInput(f"{place}.{unknown[0]}", "there is no such key here", f"use {', '.join((*required, *optional))}")
+    claim = Claim(claim_id, witness, **texts)
+    if required != _PROOF:
+        _check_must(place, claim.must)
+    if required == _REFUTATION and bool(claim.repair) == bool(claim.condition):
+        raise BadInput(place, "a refutation names a repair or a missing condition", "give exactly one of them")
+    if claim.judges and claim.judges not in JUDGES:
+        raise BadInput(f"{place}.judges = {claim.judges!r}", "it hits one of four things", f"use {', '.join(JUDGES)}")
+    return claim
+
+
+def _check_must(place: str, must: str) -> None:
+    sign, _, bound = must.partition(" ")
+    try:
+        right = sign in RELATION_OF and (bound == COMPUTED or _bound(bound) is not None)
+    except ValueError:
+        right = False
+    if not right:
+        rule = f"it is one of {' '.join(RELATION_OF)} and a number, or the word {COMPUTED}"
+        raise BadInput(f"{place}.must = {must!r}", rule, "write e.g. ≤ 1e-9")
+
+
+def _bound(text: str) -> Any:
+    if text == COMPUTED:
+        return None
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"[-+]?\d+", text):
+        return int(text)
+    return Fraction(text) if "/" in text else float(text)
