@@ -23,7 +23,7 @@ from scansnap_core.book.errata import anchor_of, errata_html, errata_json, retir
 from scansnap_core.book.errata_index import errata_index_html
 
 PAGE = "chapters/errata"
-_HEAD = re.compile(r'(<section class="ss-refutation [^>]*id="(refutation-\d+)"><p class="ss-head">)')
+_HEAD = re.compile(r'(<section class="ss-refutation [^>]*id="(claim-\w+)"><p class="ss-head">)')
 
 
 class ErrataDirective(SphinxDirective):

@@ -1,7 +1,6 @@
 """``{verdict-card}``: the card of a chapter's stored verdict, with its figure, which links to the cell that draws it.
 
-The directive stands in the chapter's first cell. What it contains is for readers of the notebook alone. A code cell
-gets its id as an anchor.
+The site puts the directive into the chapter's first cell (`notebook_source`). A code cell gets its id as an anchor.
 """
 
 from pathlib import Path
@@ -12,8 +11,6 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.book.cards import cell_of
 from scansnap_core.book.notebooks import read_notebook, verdicts_in
 from scansnap_core.ledger.display import card_html
 from scansnap_core.ledger.pages import KEY
@@ -32,19 +29,14 @@ class CardFigure(nodes.Element):
 class VerdictCard(SphinxDirective):
     """Puts the card into the page."""
 
-    has_content = True
-
     def run(self) -> list[nodes.Node]:
         """Read the rows from the notebook's outputs."""
         notebook = read_notebook(Path(self.env.doc2path(self.env.docname)))
         verdicts = verdicts_in(notebook)
         if len(verdicts) != 1 or "card" not in verdicts[0]:
             raise self.error("the notebook stores no card: give conclude() one, and store its outputs")
-        try:
-            kind = notebook.metadata[KEY]["kind"]
-            rows = card_html(verdicts[0]["card"], kind, lambda what: f"#{cell_of(notebook, what)}")
-        except BadInput as fault:
-            raise self.error(f"the card: {fault}") from None
+        kind = notebook.metadata[KEY]["kind"]
+        rows = card_html(verdicts[0]["card"], kind, links=True)
         check = nodes.raw("", CHECK.format(page=self.env.docname.rpartition("/")[2]), format="html")
         shown = [CardFigure(cell=verdicts[0]["figure"])] if verdicts[0]["figure"] else []
         return [nodes.container("", nodes.raw("", rows, format="html"), *shown, check, classes=["ss-card-at-head"])]

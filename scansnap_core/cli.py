@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from scansnap_core import __version__
 from scansnap_core.bad_input import BadInput
-from scansnap_core.commands import audit, claims, errata, predict, sweep, text, train
+from scansnap_core.commands import audit, errata, predict, sweep, text, train
 
 VERIFIED, NOT_VERIFIED, REFUSED = 0, 1, 2
 INTERRUPTED, NOBODY_READS = 130, 141
@@ -69,7 +69,6 @@ def _run(arguments: Sequence[str] | None) -> int:
     parser.set_defaults(command_line=shlex.join(["scansnap", *given]))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_verify(commands)
-    claims.add_to(commands)
     errata.add_to(commands)
     audit.add_to(commands)
     predict.add_to(commands)

@@ -14,7 +14,7 @@ from typing import Any
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.stored import Stored, read_stored
-from scansnap_core.ledger.display import check_anchor, refutation_anchor
+from scansnap_core.ledger.display import anchor_of
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION
 from scansnap_core.ledger.pages import Page
 
@@ -119,8 +119,7 @@ def read_equations(book: Path) -> list[Equation]:
     Raises
     ------
     BadInput
-        If the file is unreadable; a number is missing or there twice; a page or a unit test doesn't exist; a text
-        begins no stored claim of its page, or several.
+        If the file is unreadable; a number is missing or there twice; a page, a claim or a unit test doesn't exist.
     """
     from scansnap_core import files
 
@@ -176,19 +175,14 @@ def _page(stored: Stored, place: str, page_id: str) -> Page:
 
 
 def _trials(stored: Stored, place: str, tries: Mapping[str, list[str]]) -> Iterator[Trial]:
-    for page_id, starts in tries.items():
-        page, verdict = _page(stored, place, page_id), stored.verdicts[page_id]
-        claims = [
-            Trial(page, anchor(number), entry, refutes)
-            for key, anchor, refutes in (("checks", check_anchor, False), ("refutations", refutation_anchor, True))
-            for number, entry in enumerate(verdict.get(key, []), start=1)
-        ]
-        for start in starts:
-            found = [claim for claim in claims if claim.entry["what"].startswith(start)]
-            if len(found) != 1:
-                rule = f"{len(found)} stored claims of {page_id} begin so"
-                raise BadInput(f"{place}: {start!r}", rule, "quote the beginning of the one that tries it")
-            yield from found
+    for page_id, claim_ids in tries.items():
+        page = _page(stored, place, page_id)
+        for claim_id in claim_ids:
+            try:
+                entry = stored.claim(page_id, claim_id)
+            except BadInput as error:
+                raise BadInput(f"{place}: {error.value}", error.rule, error.remedy) from None
+            yield Trial(page, anchor_of(claim_id), entry, "place" in entry)
 
 
 def _check_test(book: Path, place: str, node: str) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.stored import Stored, read_stored
-from scansnap_core.ledger.display import refutation_anchor
+from scansnap_core.ledger.display import anchor_of as anchor_of_claim
 from scansnap_core.ledger.entries import JUDGES
 from scansnap_core.ledger.markup import render
 from scansnap_core.ledger.pages import Page
@@ -43,16 +43,15 @@ _KEYS = ("number", "rank", "because", "places")
 
 @dataclass(frozen=True)
 class Place:
-    """One place at which an erratum is printed: the refutation of a page, and which of the page's it is, from 1."""
+    """One place at which an erratum is printed: the refutation of a page."""
 
     page: Page
-    number: int
     refutation: Mapping[str, Any]
 
     @property
     def cell(self) -> str:
         """The id of the refutation on its page."""
-        return refutation_anchor(self.number)
+        return anchor_of_claim(self.refutation["id"])
 
     @property
     def name(self) -> str:
@@ -114,8 +113,8 @@ def read_errata(book: Path) -> list[Erratum]:
     Raises
     ------
     BadInput
-        If the book can't be read; if a refutation has no entry or two, an entry has no refutation, a number is used
-        twice, is retired or isn't one, or a rank is unknown.
+        If the book can't be read; if a refutation has no entry or two, or says another number than its entry, an entry
+        has no refutation, a number is used twice, is retired or isn't one, or a rank is unknown.
     """
     return errata_of(read_stored(book), book)
 
@@ -124,9 +123,9 @@ def errata_of(stored: Stored, book: Path) -> list[Erratum]:
     """As `read_errata`, of pages that were read before."""
     retired, entries = _reviewed(book)
     waiting = {
-        (page_id, refutation["what"]): Place(page, number, refutation)
+        f"{page_id}:{refutation['id']}": Place(page, refutation)
         for page_id, page in stored.pages.items()
-        for number, refutation in enumerate(stored.verdicts[page_id].get("refutations", []), start=1)
+        for refutation in stored.verdicts[page_id].get("refutations", [])
     }
     found, used = [], set(retired)
     for entry in entries:
@@ -135,17 +134,19 @@ def errata_of(stored: Stored, book: Path) -> list[Erratum]:
             raise _wrong(f"number {number}", "it is another erratum's, or was", "give the next number that is free")
         used.add(number)
         places = []
-        for place in entry["places"]:
-            key = (place["page"], place["what"])
-            if key not in waiting:
+        for claim in entry["places"]:
+            if claim not in waiting:
                 rule = "no chapter stores such a refutation, or another entry has it"
-                raise _wrong(f"{number}, {key[0]}: {key[1]!r}", rule, "copy what the refutation says, or retire it")
-            places.append(waiting.pop(key))
+                raise _wrong(f"{number}, {claim!r}", rule, "name it as page:id, or retire the number")
+            place = waiting.pop(claim)
+            if place.refutation["erratum"] != number:
+                rule = f"its chapter says that it is {place.refutation['erratum'] or 'none'}"
+                raise _wrong(f"{number}, {claim!r}", rule, "correct one of them")
+            places.append(place)
         found.append(Erratum(number, entry["rank"], entry["because"], tuple(places)))
     if waiting:
-        page_id, what = next(iter(waiting))
         rule = f"{len(waiting)} refutations have no number"
-        raise _wrong(f"{page_id}: {what!r}", rule, "judge what follows from it, and add it with a new number")
+        raise _wrong(next(iter(waiting)), rule, "judge what follows from it, and add it with a new number")
     return sorted(found, key=lambda erratum: list(RANKS).index(erratum.rank))
 
 
@@ -260,13 +261,9 @@ def _reviewed(book: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
             raise _wrong(f"{number}, rank {rank!r}", f"the ranks are {', '.join(RANKS)}", "choose one")
         if not isinstance(because, str) or not because.strip():
             raise _wrong(f"{number}, because", "a rank is judged for a reason", "say it in one line")
-        if not (isinstance(places, list) and places and all(_is_place(place) for place in places)):
-            raise _wrong(f"{number}, places", "it is a list of a page and a what each", "name one at least")
+        if not (_all_texts(places) and places):
+            raise _wrong(f"{number}, places", "it is a list of refutations as page:id", "name one at least")
     return retired, entries
-
-
-def _is_place(place: Any) -> bool:
-    return isinstance(place, dict) and set(place) == {"page", "what"} and _all_texts(list(place.values()))
 
 
 def _all_texts(values: Any) -> bool:

@@ -1,13 +1,13 @@
 """What a paper claims in words, without a number: where the book answers each claim, and the verdict that follows.
 
 ``chapters/in_words.yaml`` lists the claims. Each says what is claimed and where, and names the entries that answer it,
-page by page, by the beginnings of what they check or refute; a page without a list answers it as a whole::
+page by page, by their ids; a page without a list answers it as a whole::
 
     C1:
       place: Sec. 1
       says: attention moves to tokens that co-occur a lot with the query
       answers:
-        theorem_2: ["(a) for distinct tokens", "the winner's share"]
+        theorem_2: [distinct_rises, winners_share]
         real_text:
 
 Of a claim that isn't answered yet ``answers`` is empty. A page that answers as a whole decides as it does for itself.
@@ -18,7 +18,7 @@ doesn't count as support where a page answers as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,33 +122,20 @@ def _claim(source: str, name: Any, entry: Any, stored: Stored) -> ClaimInWords:
 def _pages(source: str, entry: Mapping[str, Any], key: str) -> dict[str, Any]:
     pages = entry.get(key) or {}
     if not isinstance(pages, dict):
-        raise BadInput(f"{source}.{key}", "it maps pages to beginnings of entries", "see the module in_words")
+        raise BadInput(f"{source}.{key}", "it maps pages to ids of their claims", "see the module in_words")
     return pages
 
 
 def _found(source: str, pages: Mapping[str, Any], stored: Stored) -> list[Mapping[str, Any]]:
     found: list[Mapping[str, Any]] = []
-    for page_id, starts in pages.items():
+    for page_id, claim_ids in pages.items():
         if page_id not in stored.pages:
             raise BadInput(f"{source}.answers.{page_id}", "it is no page of the book", "correct it")
-        checks, refuted = (stored.verdicts[page_id].get(kind, []) for kind in ("checks", "refutations"))
-        if starts is None:  # then the page is the claim's own, and decides as it does for itself
-            refuted = [entry for entry in refuted if entry["judges"] == "claim"]
-        found += _named(f"{source}.{page_id}", starts, [*checks, *refuted])
-    return found
-
-
-def _named(source: str, starts: Any, entries: list[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
-    if starts is None:
-        return entries
-    if not isinstance(starts, list) or not all(isinstance(start, str) and start.strip() for start in starts):
-        raise BadInput(source, "it lists beginnings of entries", "see the module in_words")
-    found: list[Mapping[str, Any]] = []
-    for start in starts:
-        begun = [entry for entry in entries if entry["what"].startswith(start)]
-        exact = [entry for entry in begun if entry["what"] == start] or begun
-        if len(exact) != 1 or exact[0] in found:
-            rule = f"{len(exact)} of the page's entries begin so" if len(exact) != 1 else "it's named twice"
-            raise BadInput(f"{source}: {start!r}", rule, "give the beginning of one of them, once")
-        found += exact
+        if claim_ids is None:  # then the page is the claim's own, and decides as it does for itself
+            checks, refuted = (stored.verdicts[page_id].get(kind, []) for kind in ("checks", "refutations"))
+            found += [*checks, *(entry for entry in refuted if entry["judges"] == "claim")]
+        elif not isinstance(claim_ids, list) or len(set(claim_ids)) < len(claim_ids):
+            raise BadInput(f"{source}.{page_id}", "it lists ids of the page's claims, each once", "correct it")
+        else:
+            found += [stored.claim(page_id, claim_id) for claim_id in claim_ids]
     return found

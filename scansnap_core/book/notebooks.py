@@ -15,8 +15,7 @@ from scansnap_core.ledger.registry import TABLE_OF_CONTENTS, entries, read_conte
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-_STATEMENT_AS_PRINTED = r"\{prf:(?!ref|remark)\w+\}.*\n:label: (\w+)"
-_STATEMENT_LINKS = r"\{statement-links\} (\w+)"
+_AS_PRINTED = re.compile(r"^> \*\*(.+), as printed", re.MULTILINE)
 _PAGE_SUFFIXES = ("", ".ipynb", ".md", ".rst", ".txt")
 
 
@@ -144,12 +143,9 @@ def picture_faults(notebook: "NotebookNode") -> list[str]:
 
 def naming_faults(notebook: "NotebookNode", page: Page) -> list[str]:
     """Where a notebook shows another page's statement as its own."""
-    faults = []
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    for pattern in (_STATEMENT_AS_PRINTED, _STATEMENT_LINKS):
-        named = [name for name in re.findall(pattern, text) if name != page.id and not name.startswith(f"{page.id}_")]
-        faults += [f"it shows {name} as its own statement" for name in named]
-    return faults
+    named = [name for name in _AS_PRINTED.findall(text) if name != page.name and not name.startswith("Remark")]
+    return [f"it shows {name} as its own statement" for name in named] if page.is_statement else []
 
 
 def output_faults(outputs: "Iterable[NotebookNode]") -> list[str]:

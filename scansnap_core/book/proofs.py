@@ -1,10 +1,6 @@
 """What the chapters prove over all of their conditions and what they only sample, as HTML.
 
-A chapter says of its own checks what is only sampled; ``chapters/sampled.yaml`` says it for all that a review of every
-page's checks found besides::
-
-    theorem_1:
-      "Beyond Assumption 2": "random matrices; the proof needs eigenvalues below 1/K"
+A check says in its chapter's file of claims why it isn't proved (``only_sampled``).
 
 CSS classes
 -----------
@@ -18,12 +14,9 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.book.stored import Stored, read_stored
+from scansnap_core.book.stored import read_stored
 from scansnap_core.ledger.certificates import KINDS
 from scansnap_core.ledger.markup import render
-
-SAMPLED_FILE = Path("chapters", "sampled.yaml")
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -45,8 +38,7 @@ def proofs_html(book: Path, page_url: Callable[[str], str]) -> str:
     Raises
     ------
     BadInput
-        If the folder, the table of contents or a notebook can't be read, a page is registered wrongly, or the list of
-        what is only sampled names no check, or one twice.
+        If the folder, the table of contents or a notebook can't be read, or a page is registered wrongly.
     """
     stored = read_stored(book)
 
@@ -58,44 +50,11 @@ def proofs_html(book: Path, page_url: Callable[[str], str]) -> str:
         ]
 
     proofs = listed("proofs")
-    reviewed = [(stored.pages[at].name, page_url(at), entry) for at, entry in reviewed_samples(book, stored)]
-    sampled = listed("sampled") + reviewed
     by_kind = Counter(proof["kind"] for _, _, proof in proofs)
     return render(
         _TEMPLATES / "proofs.html",
         proofs=proofs,
-        sampled=sampled,
+        sampled=listed("sampled"),
         kinds=[(by_kind[kind], KINDS[kind]) for kind in KINDS if by_kind[kind]],
         name_of=KINDS,
     )
-
-
-def reviewed_samples(book: Path, stored: Stored) -> list[tuple[str, dict[str, str]]]:
-    """What the book's file lists as only sampled: a page's id, and a check of it with the reason; none without a file.
-
-    Raises
-    ------
-    BadInput
-        If the file is unreadable, or an entry isn't the beginning of exactly one check of its page, or is said twice.
-    """
-    from scansnap_core import files
-
-    path = book / SAMPLED_FILE
-    if not path.is_file():
-        return []
-    listed = files.read(path, example="correct it")
-    try:
-        entries = [(page, start, why) for page, starts in listed.items() for start, why in starts.items()]
-    except (ValueError, AttributeError) as error:
-        rule = f"it is no map of pages to checks to reasons ({type(error).__name__})"
-        raise BadInput(str(path), rule, "correct it") from None
-    found: list[tuple[str, dict[str, str]]] = []
-    for page, start, why in entries:
-        verdict = stored.verdicts.get(page, {})
-        begun = [check["what"] for check in verdict.get("checks", []) if check["what"].startswith(start)]
-        said = {entry["what"] for entry in verdict.get("sampled", [])} | {entry["what"] for _, entry in found}
-        if len(begun) != 1 or begun[0] in said or not str(why).strip():
-            rule = "each entry begins one check of its page, which nothing else calls sampled, and has its reason"
-            raise BadInput(f"{path.name}: {page}: {start!r}", rule, f"{len(begun)} checks begin so: correct it")
-        found.append((page, {"what": begun[0], "why": str(why)}))
-    return found

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scansnap_core.bad_input import BadInput
 from scansnap_core.book.notebooks import read_notebook, verdicts_in
 from scansnap_core.extras import needs
 from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
@@ -49,6 +50,22 @@ class Stored:
         graph = nx.DiGraph(edges)
         graph.add_nodes_from(self.statements)
         return graph
+
+    def claim(self, page_id: str, claim_id: str) -> Mapping[str, Any]:
+        """A check or a refutation of a page, by its id.
+
+        Raises
+        ------
+        BadInput
+            If the book has no such page, or its notebook stores no such claim.
+        """
+        if page_id not in self.pages:
+            raise BadInput(f"{page_id}", "the book has no such page", "correct its id")
+        verdict = self.verdicts.get(page_id, {})
+        for entry in (*verdict.get("checks", []), *verdict.get("refutations", [])):
+            if entry["id"] == claim_id:
+                return dict(entry)
+        raise BadInput(f"{page_id}: {claim_id}", "the chapter stores no such check or refutation", "correct its id")
 
     def verdict_of(self, page_id: str) -> str:
         """One page's verdict, ``"open"`` where nothing is stored."""

@@ -7,7 +7,6 @@ from typing import Any
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.cards import card_faults
-from scansnap_core.book.claims import CLAIMS_FILE, claim_faults, claims_of, reviewed_claims
 from scansnap_core.book.compare import differences
 from scansnap_core.book.execute import Execution, execute_all, store
 from scansnap_core.book.notebooks import (
@@ -21,6 +20,7 @@ from scansnap_core.book.notebooks import (
     stored_faults,
     verdicts_in,
 )
+from scansnap_core.book.numbers import number_faults, write_numbers
 from scansnap_core.ledger.entries import WITNESSES
 from scansnap_core.ledger.pages import Page
 from scansnap_core.ledger.registry import (
@@ -151,11 +151,9 @@ def verify(
     Raises
     ------
     BadInput
-        If the table of contents is missing or unreadable or names a paper badly, or the file of reviewed claims is
-        unreadable.
+        If the table of contents is missing or unreadable, or names a paper badly.
     """
     listed, failures = contents(book)
-    reviewed = reviewed_claims(book)
     pages, wrong = _registered(book)
     failures += [str(BadInput(*fault)) for fault in page_faults(pages.values())]
     failures += [fault for path, fault in wrong.items() if path not in paths]
@@ -176,12 +174,9 @@ def verify(
         _judge(report, stored[path], executions[path], again.get(path), rewrite)
         if path in pages:
             report.failures += naming_faults(stored[path], pages[path])
-        if report.verdict is not None:
-            report.failures += claim_faults(reviewed.get(path.stem, {}), claims_of(report.verdict))
-    stems = {path.stem for path in chapter_paths(book / "chapters")}
-    failures += [
-        f"{CLAIMS_FILE} holds claims of {page_id}, which has no chapter" for page_id in sorted({*reviewed} - stems)
-    ]
+    if rewrite:
+        write_numbers(book)
+    failures += number_faults(book)
     return list(reports.values()), failures
 
 
