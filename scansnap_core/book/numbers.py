@@ -1,4 +1,4 @@
-"""The numbers in the book's prose: each stands in the text, where every reader sees it, and is compared with its source.
+"""The numbers in the book's prose: each stands in the text, where every reader sees it, and is compared.
 
 In the text of a notebook or a page, ``<data value="drop">1.2</data>`` is the number ``drop`` that the chapter gives by
 `Chapter.numbers`, or what its claim ``drop`` measured. ``<data value="lemma_03:drop">`` is another chapter's, and

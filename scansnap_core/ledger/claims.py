@@ -1,4 +1,4 @@
-r"""What a chapter claims: the words, bounds and controls of its claims, each under an id, in a file beside the notebook.
+r"""What a chapter claims: words, bounds and controls, each claim under an id, in a file beside the notebook.
 
 The notebook computes, the file speaks. A reviewer reads the file alone, and every other page refers to a claim by its
 id::

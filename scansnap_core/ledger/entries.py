@@ -75,8 +75,8 @@ class Refutation:
 class Row:
     """A row of the card at a chapter's head: a word and a sentence, borne out by one number.
 
-    The `number` is that of the entry with the id `by`, which says `what` and of which `required` was asked; `on` says what it belongs to where it is a
-    control's. A row without a number is silent, or needs none.
+    The `number` is that of the entry with the id `by`, which says `what` and of which `required` was asked; `on` says
+    what it belongs to where it is a control's. A row without a number is silent, or needs none.
     """
 
     of: str
