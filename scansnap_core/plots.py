@@ -13,6 +13,7 @@ import io
 from collections.abc import Iterable, Sequence
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.digits import digits as written
 from scansnap_core.extras import needs
 
 with needs("plots"):
@@ -81,7 +82,7 @@ def use_style() -> None:
     plt.style.use(STYLE)
 
 
-def show_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> None:
+def show_table(head: Sequence[object], rows: Iterable[Sequence[object]], digits: int = 3) -> None:
     """Display a table as Markdown, and as the same text, which is compared when the notebook is verified.
 
     Parameters
@@ -89,9 +90,19 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> None
     head
         The columns' names.
     rows
-        As many cells each, as they are to be read: Markdown, with TeX between dollar signs. Round their numbers.
+        As many cells each: Markdown, with TeX between dollar signs, or numbers.
+    digits
+        How many significant digits floating-point numbers get. Write those that need fewer yourself.
+
+    Examples
+    --------
+    >>> show_table(["$K$", "error"], [(2, 1.0842e-05), (10, 0.25)])  # doctest: +SKIP
     """
-    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (head, ["---"] * len(head), *rows)]
+
+    def cell(value: object) -> str:
+        return written(float(value), digits) if isinstance(value, float) else str(value)
+
+    lines = ["| " + " | ".join(map(cell, row)) + " |" for row in (head, ["---"] * len(head), *rows)]
     display({"text/markdown": "\n".join(lines), "text/plain": "\n".join(lines)}, raw=True)
 
 

@@ -9,17 +9,13 @@ import math
 import operator
 import sys
 from collections.abc import Callable
-from decimal import ROUND_HALF_EVEN, Context
 from fractions import Fraction
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.digits import digits
 
 ROUNDING_LEVEL = 1e-6
-_LARGEST_EXACT = 10**6
-_THREE_DIGITS = Context(prec=3, rounding=ROUND_HALF_EVEN)
-# Snapping to nine digits first keeps 0.8125 and 0.8125000000000001 on the same side of the tie at the third digit.
-_NINE_DIGITS = Context(prec=9, rounding=ROUND_HALF_EVEN)
 
 RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -29,8 +25,6 @@ RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_INFINITE = {math.inf: "∞", -math.inf: "-∞"}
 _SIGN = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥", "<": "<", ">": ">"}
 RELATION_OF = {sign: relation for relation, sign in _SIGN.items()}
 """From the sign that people write to the relation."""
@@ -138,7 +132,7 @@ def written(value: Any, relation: str, bound: Any, met: bool | None = None) -> s
     number = _number(value) if _is_symbolic(value) else value
     if number is None:
         return _relation_met(value, relation, bound, met)
-    text = _digits(number)
+    text = digits(number)
     # Digits that read like the bound's would hide on which side of it the value lies.
     unclear = abs(number) < ROUNDING_LEVEL or text == written_bound(bound)
     return _relation_met(value, relation, bound, met) if isinstance(number, float) and unclear else text
@@ -153,10 +147,10 @@ def is_infinite(value: Any) -> bool:
 def written_bound(bound: Any) -> str:
     """Write a bound: three significant digits however small it is, because a bound is chosen and not measured."""
     if not _is_symbolic(bound):
-        return _digits(bound)
+        return digits(bound)
     number = _number(bound)
     if number is not None:
-        return _digits(number)
+        return digits(number)
     if hasattr(bound, "shape"):
         size = "×".join(str(n) for n in bound.shape)
         if all(entry == 0 for entry in bound):
@@ -173,28 +167,6 @@ def requirement(relation: str, bound: Any) -> str:
 def _relation_met(value: Any, relation: str, bound: Any, met: bool | None) -> str:
     met = holds(value, relation, bound) if met is None else met
     return requirement(relation if met else _NEGATED[relation], bound)
-
-
-def _digits(value: float | Fraction) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int) and abs(value) < _LARGEST_EXACT:
-        return str(value)
-    if isinstance(value, Fraction):
-        if max(abs(value.numerator), value.denominator) < _LARGEST_EXACT:
-            return str(value)
-        value = float(value)
-    if value in _INFINITE:
-        return _INFINITE[value]
-    rounded = _THREE_DIGITS.plus(_NINE_DIGITS.create_decimal(value))
-    exponent = rounded.adjusted()
-    if -4 <= exponent < 5:
-        text = f"{rounded:f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
-    mantissa = f"{rounded.scaleb(-exponent):f}"
-    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-    power = f"10{str(exponent).translate(_RAISED)}"
-    return {"1": power, "-1": f"-{power}"}.get(mantissa, f"{mantissa} × {power}")
 
 
 def _number(value: Any) -> float | Fraction | None:

@@ -1,0 +1,44 @@
+"""How far apart two results are, how fast an error vanishes, and how well a mean over seeds is known."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def relative_distance(found: ArrayLike, expected: ArrayLike) -> float:
+    """The largest difference of two arrays of one shape, in units of the largest entry of the expected one.
+
+    Examples
+    --------
+    >>> relative_distance([1.0, 2.5], [1.0, 2.0])
+    0.25
+    """
+    found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
+    return float(np.max(np.abs(found - expected)) / np.max(np.abs(expected)))
+
+
+def order_of(sizes: ArrayLike, errors: ArrayLike) -> float:
+    """The order at which errors vanish with sizes: the slope of ln error against ln size, by least squares.
+
+    Parameters
+    ----------
+    sizes, errors : array_like, shape (n,)
+        Positive; a step's length, a rate, or ``1 / T`` with the error that goes with each.
+
+    Examples
+    --------
+    >>> round(order_of([0.1, 0.01], [3e-2, 3e-4]), 6)
+    2.0
+    """
+    return float(np.polyfit(np.log(np.asarray(sizes, dtype=float)), np.log(np.asarray(errors, dtype=float)), 1)[0])
+
+
+def standard_error(values: ArrayLike, axis: int = 0) -> np.ndarray:
+    """The standard error of the mean over seeds, which lie along an axis.
+
+    Examples
+    --------
+    >>> float(standard_error([1.0, 2.0, 3.0]).round(3))
+    0.577
+    """
+    values = np.asarray(values, dtype=float)
+    return np.asarray(values.std(axis=axis, ddof=1) / np.sqrt(values.shape[axis]))
