@@ -93,7 +93,7 @@ def show_check(check: Check, only_sampled: str = "") -> None:
     """Display a check that held, and why the claim that it stands for is only sampled, if it is."""
     values = [(f"control: {check.control_is}", check.control)]
     values += [("only sampled", only_sampled)] if only_sampled else []
-    show(_shown(check, "✓", f"{check.measured} (must be {check.required})", values))
+    show(_shown(check, "✓", _measured(check), values))
 
 
 def show_proof(proof: Proof) -> None:
@@ -118,7 +118,7 @@ def show_refutation(refutation: Refutation) -> None:
         ("what fails", JUDGES[refutation.judges]),
         ("consequence", refutation.consequence),
     ]
-    show(_shown(refutation, "✗", f"{refutation.measured} (must be {refutation.required})", values))
+    show(_shown(refutation, "✗", _measured(refutation), values))
 
 
 def show_numbers(numbers: Mapping[str, str]) -> None:
@@ -135,6 +135,11 @@ def anchor_of(claim_id: str) -> str:
     'claim-dop853'
     """
     return f"claim-{claim_id}"
+
+
+def _measured(entry: Check | Refutation) -> str:
+    """What was measured and what was required, once where both read the same."""
+    return entry.measured if entry.measured == entry.required else f"{entry.measured} (must be {entry.required})"
 
 
 def _shown(entry: Check | Refutation | Proof, mark: str, number: str, values: list[tuple[str, str]]) -> Shown:
