@@ -105,7 +105,7 @@ def show_proof(proof: Proof) -> None:
         *([("left to a sweep", proof.sampled)] if proof.sampled else []),
         (f"control: {proof.control_is}", f"refuted: {proof.control}"),
     ]
-    show(_shown(proof, "∎", "", values))
+    show(_shown(proof, "∎", ("", ""), values))
 
 
 def show_refutation(refutation: Refutation) -> None:
@@ -137,13 +137,17 @@ def anchor_of(claim_id: str) -> str:
     return f"claim-{claim_id}"
 
 
-def _measured(entry: Check | Refutation) -> str:
-    """What was measured and what was required, once where both read the same."""
-    return entry.measured if entry.measured == entry.required else f"{entry.measured} (must be {entry.required})"
+def _measured(entry: Check | Refutation) -> tuple[str, str]:
+    """What was measured, and what was required where that doesn't read the same."""
+    if entry.required in (entry.measured, f"= {entry.measured}"):
+        return entry.required, ""
+    return entry.measured, f" (must be {entry.required})"
 
 
-def _shown(entry: Check | Refutation | Proof, mark: str, number: str, values: list[tuple[str, str]]) -> Shown:
-    lines = [f"{mark} {entry.witness}: {entry.what}{': ' if number else ''}{number}"]
+def _shown(
+    entry: Check | Refutation | Proof, mark: str, number: tuple[str, str], values: list[tuple[str, str]]
+) -> Shown:
+    lines = [f"{mark} {entry.witness}: {entry.what}{': ' if number[0] else ''}{''.join(number)}"]
     plain = "\n".join([*lines, *(f"    {term}: {text}" for term, text in values)])
     css, says = _MARKS[mark]
     template = _TEMPLATES / ("refutation.html" if mark == "✗" else "entry.html")
