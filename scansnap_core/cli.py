@@ -126,13 +126,6 @@ def _add_verify(commands: "argparse._SubParsersAction[_Parser]") -> None:
         help="store the fresh outputs, if a second execution gives them too",
     )
     parser.add_argument(
-        "--passed",
-        type=Path,
-        metavar="REPORT",
-        help="pytest's JUnit report of the book's tests: what passed there isn't executed again, unless it, the "
-        "package, its pins or recorded results changed since",
-    )
-    parser.add_argument(
         "--book",
         type=Path,
         default=Path(),
@@ -146,7 +139,6 @@ def verify(options: argparse.Namespace) -> int:
     """Verify chapters, print a table, and name every failure."""
     # Jupyter's client takes longest to import; the other commands don't need it.
     from scansnap_core import files
-    from scansnap_core.book.passed import passed
     from scansnap_core.book.verify import cell_count, find_chapters
     from scansnap_core.book.verify import verify as verify_chapters
     from scansnap_core.progress import progress_bar
@@ -155,15 +147,11 @@ def verify(options: argparse.Namespace) -> int:
         raise BadInput(f"--jobs {options.jobs}", "at least one chapter is executed at a time", "pass e.g. --jobs 2")
     if options.json is not None and not options.json.resolve().parent.is_dir():
         raise BadInput(f"--json {options.json}", "its folder doesn't exist", "create it or name another file")
-    if options.passed is not None and options.store:
-        raise BadInput("--passed with --store", "storing needs fresh outputs", "leave one of them out")
     paths = find_chapters(options.book, options.ids)
-    done = passed(options.passed, options.book, paths) if options.passed is not None else set()
-    cells = cell_count([path for path in paths if path not in done])
-    cells *= 2 if options.store else 1  # at most: what is stored already isn't executed again
+    cells = cell_count(paths) * (2 if options.store else 1)  # at most: what is stored already isn't executed again
     with progress_bar(None, True, total=cells, unit="cell") as bar:
         reports, failures = verify_chapters(
-            options.book, paths, jobs=options.jobs, rewrite=options.store, on_cell=bar.update, passed=done
+            options.book, paths, jobs=options.jobs, rewrite=options.store, on_cell=bar.update
         )
 
     rows: list[tuple[str, ...]] = [("chapter", "title", "verdict", "checks", "seconds")]
