@@ -1,8 +1,6 @@
 """The command ``scansnap``: a function for each of its commands."""
 
 import argparse
-import atexit
-import gc
 import itertools
 import json
 import os
@@ -20,8 +18,6 @@ from scansnap_core.commands import audit, claims, errata, predict, sweep, text, 
 VERIFIED, NOT_VERIFIED, REFUSED = 0, 1, 2
 INTERRUPTED, NOBODY_READS = 130, 141
 """128 and the signal's number, as of a program that SIGINT or SIGPIPE ends."""
-NEW_OBJECTS = 100_000
-"""How many make Python look for garbage in a command's own process."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,8 +34,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0; 1 if something isn't verified; 2 on bad input; 130 if interrupted; 141 if whoever reads the
         output has gone, as ``head`` goes.
     """
-    if arguments is None:
-        _own_the_process()
     try:
         try:
             return _run(arguments)
@@ -51,15 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return NOBODY_READS
         print(f"scansnap: error: {error.strerror}: {error.filename or 'output'}", file=sys.stderr)
         return REFUSED
-
-
-def _own_the_process() -> None:
-    """Look for garbage rarely: what imports make stays to the end. And not at the end, when all goes with the process.
-
-    Both together take a third of a short command's time.
-    """
-    gc.set_threshold(NEW_OBJECTS)
-    atexit.register(gc.freeze)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

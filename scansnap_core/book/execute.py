@@ -14,9 +14,9 @@ from typing import Any
 
 from scansnap_core import files
 from scansnap_core.book.notebooks import code_cells, read_notebook
-from scansnap_core.extras import GRAMMAR, needs, without
+from scansnap_core.extras import needs
 
-with needs("book"), without(GRAMMAR):
+with needs("book"):
     import nbformat
     from ipykernel.kernelspec import get_kernel_dict
     from jupyter_client.kernelspec import KernelSpec

@@ -3,12 +3,10 @@
 A chapter can't claim anything that wasn't measured, and a check that couldn't have failed is refused.
 """
 
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal, overload
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.extras import GRAMMAR, without
 from scansnap_core.ledger.cards import Card, rows_of
 from scansnap_core.ledger.certificates import PROVED, Proof, Sampled
 from scansnap_core.ledger.display import show_check, show_conclusion, show_refutation
@@ -48,7 +46,6 @@ class Chapter:
 
     def __init__(self, page_id: str) -> None:
         self.page = page(page_id)
-        _import_nbformat()
         self._witnesses: dict[str, Witness] = {}
         self._proved = ProofWitness(self)
         self._checks: list[Check] = []
@@ -142,12 +139,6 @@ class Chapter:
     def _require_open(self, what: str) -> None:
         if self._concluded:
             raise BadInput(what, f"{self.page.name} is concluded already", "move it before conclude()")
-
-
-def _import_nbformat() -> None:
-    """Now, without what takes most of a second, rather than at the first glued number."""
-    with suppress(ModuleNotFoundError), without(GRAMMAR):
-        import nbformat  # noqa: F401
 
 
 class Witness:
