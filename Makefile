@@ -27,7 +27,7 @@ help:
 	@echo "make portable  run the tests and chapters as on other processors, with other threads, languages, clocks and paths"
 	@echo "make links     try the book's links to other sites"
 	@echo "make mutants   change the sources in small ways, one at a time: each change must fail a unit test"
-	@echo "make gpu-check run the tests that need a GPU and the training's benchmark on it, and write results/gpu.json"
+	@echo "make gpu-check run the tests that need a GPU and the training's benchmark on it"
 	@echo "make clean     remove what was built; $(VENV) stays"
 
 install: $(INSTALLED)
@@ -84,7 +84,8 @@ mutants: $(INSTALLED)
 	nice -n 10 $(BIN)/python -m mutants --jobs $(JOBS)
 
 gpu-check: $(INSTALLED)
-	$(BIN)/python -m benchmarks.gpu results/gpu.json
+	$(BIN)/python -m pytest -q -m gpu tests/engine tests/text
+	$(BIN)/python -m benchmarks.training --device cuda
 
 clean:
 	rm -rf _build reports

@@ -64,8 +64,6 @@ BAD = [
     ({"device": "tpu"}, "device = 'tpu': a device is auto, cpu or cuda; use auto"),
     ({"dtype": "float16"}, "dtype = 'float16': the choices are float64, float32"),
     ({"keep_state": 1}, "keep_state = 1: it is True or False; pass one of them"),
-    ({"capture": 1}, "capture = 1: it is True or False; pass one of them"),
-    ({"capture": True, "device": "cpu"}, "capture on the device cpu: a step is recorded and replayed by a CUDA GPU"),
     ({"progress": 3}, "progress = 3: it is True or False"),
 ]  # fmt: skip
 
