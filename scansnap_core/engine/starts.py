@@ -109,9 +109,12 @@ def optimizer_of(
 
     def climber(parameter: Tensor, rates: list[float]) -> optimizers.SGD | optimizers.Adam:
         lr = torch.tensor(rates, dtype=parameter.dtype, device=parameter.device).reshape(1, -1, 1, 1)
-        if settings.optimizer == "adam":
-            return optimizers.Adam(parameter, lr, settings.start)
-        return optimizers.SGD(parameter, lr, settings.momentum)
+        match settings.optimizer:
+            case "sgd" | "momentum":
+                return optimizers.SGD(parameter, lr, settings.momentum)
+            case "adam":
+                return optimizers.Adam(parameter, lr, settings.start)
+        raise NotImplementedError(settings.optimizer)
 
     lr_y, lr_z = zip(*settings.rates, strict=True)
     both = optimizers.BuiltIn(climber(Y, list(lr_y)), climber(Z, list(lr_z)))
