@@ -95,7 +95,7 @@ def test_momentum_is_momentums(optimizer: Any) -> None:
         run(optimizer, momentum=0.9)
 
 
-# -- Without a training -------------------------------------------------------------------------------------------------
+# -- Without a training -----------------------------------------------------------------------------------------------
 
 RATES = torch.tensor([0.1, 3.0], dtype=torch.float64)
 
