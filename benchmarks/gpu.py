@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.engine.arguments import checked_device
 from scansnap_core.storage.provenance import provenance
@@ -47,7 +48,7 @@ def main(given: list[str] | None = None) -> int:
         "tests": tests[-1:],
         "benchmark": benchmark,
     }
-    record.write_text(json.dumps(found, indent=2) + "\n", encoding="utf8")
+    files.save(record, json.dumps(found, indent=2) + "\n")
     return int(not found["passed"])
 
 
