@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -88,6 +89,11 @@ def _run(arguments: Sequence[str] | None) -> int:
         return command(options)
     except BadInput as error:
         print(f"scansnap: error: {_in_options(str(error), options)}", file=sys.stderr)
+        return REFUSED
+    except SystemExit as error:  # no command ends like this, but a function of the user's own may
+        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+        place = f"{frame.f_code.co_filename} ends the program in line {line}"
+        print(f"scansnap: error: {place}: a function of your own returns or raises; raise an error", file=sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
         print("scansnap: interrupted", file=sys.stderr)
