@@ -3,6 +3,7 @@
 import argparse
 import atexit
 import gc
+import io
 import itertools
 import json
 import os
@@ -41,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if arguments is None:
         _own_the_process()
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")  # where Greek can't be written, question marks stand for it
     try:
         try:
             return _run(arguments)
