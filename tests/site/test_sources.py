@@ -8,9 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from scansnap_core.book.claims import book_faults
 
 from scansnap_core.book.cards import card_faults
-from scansnap_core.book.claims import book_faults
 from scansnap_core.book.notebooks import (
     contents,
     naming_faults,
