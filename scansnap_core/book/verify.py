@@ -8,6 +8,7 @@ from typing import Any
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.cards import card_faults
 from scansnap_core.book.compare import differences
+from scansnap_core.book.equations import formula_faults
 from scansnap_core.book.execute import Execution, execute_all, store
 from scansnap_core.book.notebooks import (
     code_cells,
@@ -172,7 +173,7 @@ def verify(
             report.failures += naming_faults(stored[path], pages[path])
     if rewrite:
         write_numbers(book)
-    failures += number_faults(book)
+    failures += number_faults(book) + formula_faults(book)
     return list(reports.values()), failures
 
 
