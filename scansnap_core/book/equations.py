@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.notebooks import read_notebook
+from scansnap_core.book.numbers import texts
 from scansnap_core.book.stored import Stored, read_stored
 from scansnap_core.ledger.display import anchor_of
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION
 from scansnap_core.ledger.pages import Page
-from scansnap_core.ledger.registry import chapter_paths
 
 EQUATIONS_FILE = Path("chapters", "equations.yaml")
 KINDS = ("definition", "claim", "step", "premise")
@@ -164,11 +163,9 @@ def formula_faults(book: Path) -> list[str]:
     parts = files.read(path, example="restore it")["sections"]
     printed = {row["number"]: _packed(row["formula"]) for part in parts for row in part["equations"]}
     return [
-        f"{chapter.relative_to(book)}: ({number}) isn't as {EQUATIONS_FILE} prints it: {formula.strip()}"
-        for chapter in chapter_paths(book / "chapters")
-        for cell in read_notebook(chapter).cells
-        if cell.cell_type == "markdown"
-        for formula, number in _TAGGED.findall(cell.source)
+        f"{page.relative_to(book)}: ({number}) isn't as {EQUATIONS_FILE} prints it: {formula.strip()}"
+        for page, text in texts(book)
+        for formula, number in _TAGGED.findall(text)
         if _packed(formula) != printed.get(int(number))
     ]
 
