@@ -1,8 +1,8 @@
 """Controls that nothing computes: a number written down as ``control=`` would fail whatever the claim.
 
 A control is computed if what it is made of, followed back through the notebook's own names and functions, reaches the
-mathematics: the package, SciPy, SymPy, Torch, or NumPy's random numbers, linear algebra and grids. A proof's control is another
-thing: a false claim, given to the same procedure, which has to refute it.
+mathematics: the package, SciPy, SymPy, Torch, or NumPy's random numbers, linear algebra and grids. A proof's control is
+another thing: a false claim, given to the same procedure, which has to refute it.
 """
 
 import ast
@@ -12,6 +12,7 @@ _MATHEMATICS = ("scansnap_core", "scipy", "sympy", "torch", "xarray")
 _WITHIN_NUMPY = ("arange", "geomspace", "linalg", "linspace", "logspace", "random")
 _NO_MATHEMATICS = ("scansnap_core.ledger", "scansnap_core.plots")
 _LITERALS = {"E", "Float", "I", "Integer", "Matrix", "Number", "One", "Rational", "S", "Zero", "oo", "pi", "sympify"}
+_CLAIMS = ("holds", "refutes")
 _PROVED = "proved"
 
 
@@ -32,13 +33,14 @@ def constant_controls(cells: Iterable[str]) -> list[tuple[int, str]]:
     made = _made_of(trees)
     found = []
     for number, tree in enumerate(trees, 1):
-        for call in (node for node in ast.walk(tree) if _is_claim(node)):
+        for call in _claims_in(tree):
             controls = [keyword.value for keyword in call.keywords if keyword.arg == "control"]
-            if not controls:
-                found.append((number, "**{...}"))
-            for control in controls:
-                if not _reaches_mathematics(control, made) or _is_the_measured(control, call.args[1:2]):
-                    found.append((number, ast.unparse(control)))
+            found += [] if controls else [(number, "**{...}")]
+            found += [
+                (number, ast.unparse(control))
+                for control in controls
+                if not _reaches_mathematics(control, made) or _is_the_measured(control, call.args[1:2])
+            ]
     return found
 
 
@@ -49,13 +51,11 @@ def _parsed(source: str) -> ast.Module:
         return ast.Module([], [])
 
 
-def _is_claim(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("holds", "refutes")
-        and ast.unparse(node.func.value) != _PROVED
-    )
+def _claims_in(tree: ast.Module) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CLAIMS:
+            if ast.unparse(node.func.value) != _PROVED:
+                yield node
 
 
 _Made = dict[str, list[ast.AST]]
