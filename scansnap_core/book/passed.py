@@ -18,7 +18,7 @@ NOT_PASSED = {"failure", "error", "skipped"}
 def passed(report: Path, book: Path, chapters: Iterable[Path]) -> set[Path]:
     """Those of the chapters each cell of which gave what it stores in a run of the tests, and would again.
 
-    A chapter is left out if it, or anything in `INPUTS`, changed after that run began.
+    A chapter is left out if it, its claims, or anything in `INPUTS`, changed after that run began.
 
     Parameters
     ----------
@@ -46,9 +46,7 @@ def passed(report: Path, book: Path, chapters: Iterable[Path]) -> set[Path]:
         raise BadInput(
             f"--passed {report}", f"it is no JUnit report of a run of the tests ({error})", "leave --passed out"
         ) from None
-    cases = [
-        case for case in suite.iter("testcase") if not {"failure", "error", "skipped"} & {part.tag for part in case}
-    ]
+    cases = [case for case in suite.iter("testcase") if not NOT_PASSED & {part.tag for part in case}]
     good = Counter(case.get("classname") for case in cases)
     rest = [path for pattern in INPUTS for path in book.glob(pattern)]
     if any(path.stat().st_mtime > began for path in rest):
@@ -56,6 +54,6 @@ def passed(report: Path, book: Path, chapters: Iterable[Path]) -> set[Path]:
     return {
         path
         for path in chapters
-        if path.stat().st_mtime <= began
+        if all(own.stat().st_mtime <= began for own in (path, path.with_suffix(".yaml")) if own.exists())
         and good[".".join(path.resolve().relative_to(book.resolve()).parts)] == len(code_cells(read_notebook(path)))
     }

@@ -36,27 +36,27 @@ OTHERS = (
 
 @pytest.mark.parametrize("control", LITERALS.split("; "))
 def test_literals_and_names_of_literals_are_found(control: str) -> None:
-    call = f"numeric.check('error', gamma(M, K), '<=', bound, control={control}, control_is='another')"
+    call = f"numeric.holds('error', gamma(M, K), bound=bound, control={control})"
     assert [number for number, _ in literal_controls([SETUP, call, "1 + 1", call])] == [2, 4]
 
 
 @pytest.mark.parametrize("control", OTHERS.split("; "))
 def test_what_is_computed_or_measured_is_none(control: str) -> None:
-    call = f"numeric.check('error', gamma(M, K), '<=', bound, control={control}, control_is='another')"
+    call = f"numeric.holds('error', gamma(M, K), bound=bound, control={control})"
     assert literal_controls([SETUP, call]) == []
 
 
 @pytest.mark.parametrize(
     "source",
     [
-        "for x in (1.0, 2.0):\n    w.check('a', x, '<=', 3, control=x)",
-        "for name, x in [('a', 1.0), ('b', 2.0)]:\n    w.check(name, x, '<=', 3, control=x)",
-        "x, (y, z) = 1.0, (2.0, 3.0)\nw.refute('a', 4, '<=', 3, control=z)",
-        "one = 1.0\nx = one\nw.check('a', 4, '<=', 3, control=x)",
-        "def ask(x):\n    return x\n\n\nx = 1.0\nw.check('a', ask(4), '<=', 3, control=x)",
-        "x = 1.0\n\n\ndef ask(y):\n    w.check('a', y, '<=', 3, control=x)",
+        "for x in (1.0, 2.0):\n    w.holds('a', x, control=x)",
+        "for name, x in [('a', 1.0), ('b', 2.0)]:\n    w.holds(name, x, control=x)",
+        "x, (y, z) = 1.0, (2.0, 3.0)\nw.refutes('a', 4, control=z)",
+        "one = 1.0\nx = one\nw.holds('a', 4, control=x)",
+        "def ask(x):\n    return x\n\n\nx = 1.0\nw.holds('a', ask(4), control=x)",
+        "x = 1.0\n\n\ndef ask(y):\n    w.holds('a', y, control=x)",
         "helper('a', 4, control=1.0)",
-        "rest = dict(control=1.0)\nw.check('a', 4, '<=', 3, **rest)",
+        "rest = dict(control=1.0)\nw.holds('a', 4, **rest)",
     ],
 )
 def test_literals_are_followed_to_where_they_are_used(source: str) -> None:
@@ -66,18 +66,19 @@ def test_literals_are_followed_to_where_they_are_used(source: str) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "for x in measure():\n    w.check('a', x, '<=', 3, control=x)",
-        "for x in (1.0, measure()):\n    w.check('a', x, '<=', 3, control=x)",
-        "x, y = measure()\nw.check('a', 4, '<=', 3, control=x)",
-        "def ask(x=1.0):\n    w.check('a', 4, '<=', 3, control=x)",
-        "x = x + 1\nw.check('a', 4, '<=', 3, control=x)",
-        "w.check('a', 4, '<=', 3, control=",
+        "for x in measure():\n    w.holds('a', x, control=x)",
+        "for x in (1.0, measure()):\n    w.holds('a', x, control=x)",
+        "x, y = measure()\nw.holds('a', 4, control=x)",
+        "def ask(x=1.0):\n    w.holds('a', 4, control=x)",
+        "x = x + 1\nw.holds('a', 4, control=x)",
+        "w.holds('a', 4, control=",
     ],
 )
 def test_what_cant_be_followed_is_no_literal(source: str) -> None:
     assert literal_controls([source]) == []
 
 
-def test_a_proofs_control_is_a_claim_that_is_refused() -> None:
-    call = "proved.prove('constant', bound_of, 0.5, control=0.4, control_is='a sharper one', region='all M')"
-    assert literal_controls([SETUP, call, call.replace("prove(", "refute(")]) == [(3, "0.4")]
+@pytest.mark.parametrize("claim", ["bound_of, 0.5", "bound_of, claim=0.5", "procedure=bound_of, claim=0.5"])
+def test_a_proofs_control_is_a_claim_that_is_refused(claim: str) -> None:
+    call = f"proved.holds('constant', {claim}, control=0.4)"
+    assert literal_controls([SETUP, call, call.replace("holds(", "refutes(")]) == [(3, "0.4")]

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from scansnap_core import BadInput
-from scansnap_core.book.claims import CLAIMS_FILE
 from scansnap_core.book.execute import Execution, execute_all
 from scansnap_core.book.passed import passed
-from tests.book.books import CHAPTER
+from tests.book.books import CHAPTER, PAPERS
 from tests.book.conftest import Run
 
 REPORT = Path("reports", "tests.xml")
@@ -75,14 +74,14 @@ def test_a_chapter_that_passed_is_judged_by_what_it_stores(book: Path, verify: R
     assert (code, err) == (0, "")
     assert "holds" in out
     assert executed == []
-    (book / CLAIMS_FILE).write_text("{}\n")  # the book's rules are held against what is stored all the same
+    (book / "_toc.yml").write_text(f"root: chapters/index\n{PAPERS}")  # the book's rules hold all the same
     code, _, err = verify("--passed", str(book / REPORT))
     assert code == 1
-    assert "isn't reviewed" in err
+    assert "it is missing from _toc.yml" in err
     assert executed == []
 
 
-@pytest.mark.parametrize("spoiling", [*map(change, [str(CHAPTER), *OTHERS]), fail_a_cell, leave_a_cell_out])
+@pytest.mark.parametrize("spoiling", [*map(change, [str(CHAPTER), str(CHAPTER.with_suffix(".yaml")), *OTHERS]), fail_a_cell, leave_a_cell_out])
 def test_it_is_executed_again(
     book: Path, verify: Run, executed: list[Path], spoiling: Callable[[Path], object]
 ) -> None:
