@@ -14,12 +14,10 @@ from scansnap_core import BadInput
 from scansnap_core.book.errata import ERRATA_FILE, RANKS, errata_html, errata_json, read_errata, retired_html
 from scansnap_core.book.stored import read_stored
 from scansnap_core.cli import main
-from scansnap_core.ledger.entries import JUDGES, Refutation
+from scansnap_core.ledger.entries import JUDGES
 from tests.book.test_board import ROOT, SLIP, url, write_chapter
 
-LACKING = replace(
-    SLIP, id="size", what="size", repair="", condition="dominance", judges="proof", erratum="E4"
-)
+LACKING = replace(SLIP, id="size", what="size", repair="", condition="dominance", judges="proof", erratum="E4")
 ENTRIES: list[dict[str, Any]] = [
     {"number": "E2", "rank": "slip", "because": "none", "places": ["lemma_03:rate"]},
     {

@@ -81,7 +81,10 @@ def test_a_chapter_that_passed_is_judged_by_what_it_stores(book: Path, verify: R
     assert executed == []
 
 
-@pytest.mark.parametrize("spoiling", [*map(change, [str(CHAPTER), str(CHAPTER.with_suffix(".yaml")), *OTHERS]), fail_a_cell, leave_a_cell_out])
+@pytest.mark.parametrize(
+    "spoiling",
+    [*map(change, [str(CHAPTER), str(CHAPTER.with_suffix(".yaml")), *OTHERS]), fail_a_cell, leave_a_cell_out],
+)
 def test_it_is_executed_again(
     book: Path, verify: Run, executed: list[Path], spoiling: Callable[[Path], object]
 ) -> None:

@@ -105,7 +105,10 @@ def write_literal_control(cells: list[Any]) -> None:
         (end_with_semicolon, ["cell 1 has a line that ends in ';'"]),
         (mark_by_comment, ["cell 4 has the marker NBVAL_IGNORE_OUTPUT"]),
         (mark_by_tag, ["cell 4 has the marker nbval-ignore-output"]),
-        (claim_falsely, ["cell 2 raised CheckFailed: Lemma 8, symbolic witness, symbolic_half (symbolic half): measured"]),
+        (
+            claim_falsely,
+            ["cell 2 raised CheckFailed: Lemma 8, symbolic witness, symbolic_half (symbolic half): measured"],
+        ),
         (let_control_pass, ["cell 2 raised ControlPassed", "the control (another half) gives 0.55"]),
         (claim_another_statement, ["its verdict is that of lemma_09"]),
         (drop_conclusion, ["its outputs hold no verdicts"]),
