@@ -207,15 +207,11 @@ def _page(stored: Stored, place: str, page_id: str) -> Page:
     return stored.pages[page_id]
 
 
-def _trials(stored: Stored, place: str, tries: Mapping[str, list[str]]) -> Iterator[Trial]:
+def _trials(stored: Stored, place: str, tries: Mapping[str, Any]) -> Iterator[Trial]:
     for page_id, claim_ids in tries.items():
         page = _page(stored, place, page_id)
-        for claim_id in claim_ids:
-            try:
-                entry = stored.claim(page_id, claim_id)
-            except BadInput as error:
-                raise BadInput(f"{place}: {error.value}", error.rule, error.remedy) from None
-            yield Trial(page, anchor_of(claim_id), entry, "place" in entry)
+        for entry in stored.claims(place, page_id, claim_ids):
+            yield Trial(page, anchor_of(entry["id"]), entry, "place" in entry)
 
 
 def _check_test(book: Path, place: str, node: str) -> None:
