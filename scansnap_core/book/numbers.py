@@ -86,7 +86,8 @@ def _readable(book: Path) -> Iterator[Path]:
         yield path
 
 
-def _texts(book: Path) -> Iterator[tuple[Path, str]]:
+def texts(book: Path) -> Iterator[tuple[Path, str]]:
+    """The prose of every page of a book, with its file; none of a notebook that can't be read."""
     for path in _readable(book):
         cells = read_notebook(path).cells
         yield path, "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
@@ -96,7 +97,7 @@ def _texts(book: Path) -> Iterator[tuple[Path, str]]:
 
 def _quoted(book: Path, sources: Sources) -> Iterator[tuple[Path, str, str, str | None]]:
     """Every number in the text: its file, its name, what stands there, and what its chapter computes."""
-    for path, text in _texts(book):
+    for path, text in texts(book):
         for _, name, said, _ in _NUMBER.findall(text):
             yield path, name, said, _computed(name, path.stem, sources)
 

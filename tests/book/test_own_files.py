@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 import symbols
+from scansnap_core.book.claims import CLAIMS_FILE, reviewed_claims
 
 from mutants.equivalent import EQUIVALENT, equivalent
 from portable.__main__ import ROWS_FILE, read_rows
 from scansnap_core import BadInput
 from scansnap_core.book.citation import CITATION_FILE, bibtex
-from scansnap_core.book.claims import CLAIMS_FILE, reviewed_claims
 from scansnap_core.book.equations import EQUATIONS_FILE, read_equations
 from scansnap_core.book.errata import ERRATA_FILE, errata_of
 from scansnap_core.book.in_words import FILE, claims_in_words

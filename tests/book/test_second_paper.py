@@ -5,9 +5,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import nbformat
+from scansnap_core.book.claims import CLAIMS_FILE
 
 from scansnap_core.book.board import board_html
-from scansnap_core.book.claims import CLAIMS_FILE
 from scansnap_core.book.errata import ERRATA_FILE, errata_html
 from scansnap_core.book.graph import graph_svg
 from scansnap_core.ledger import page

@@ -3,9 +3,9 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from scansnap_core.book.claims import claims_of
 
 from scansnap_core import BadInput
-from scansnap_core.book.claims import claims_of
 from scansnap_core.ledger import (
     VERDICT_MIME,
     WITNESSES,
