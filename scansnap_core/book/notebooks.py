@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.controls import literal_controls
-from scansnap_core.extras import GRAMMAR, needs, without
+from scansnap_core.extras import needs
 from scansnap_core.ledger.entries import VERDICT_MIME
 from scansnap_core.ledger.pages import Page
 from scansnap_core.ledger.registry import TABLE_OF_CONTENTS, entries, read_contents
@@ -28,7 +28,7 @@ def read_notebook(path: Path) -> "NotebookNode":
         If the file is no readable notebook.
     """
     # Every chapter imports the ledger, and only what reads chapters needs nbformat.
-    with needs("book"), without(GRAMMAR):
+    with needs("book"):
         import nbformat
 
     try:

@@ -1,6 +1,6 @@
 """Verifying chapters: execute them, compare what they store with what they give, and hold the book to its rules."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -121,7 +121,6 @@ def verify(
     jobs: int,
     rewrite: bool,
     on_cell: Callable[[], object],
-    passed: Collection[Path] = (),
 ) -> tuple[list[Report], list[str]]:
     """Verify chapters.
 
@@ -138,8 +137,6 @@ def verify(
         Outputs that aren't the stored ones are stored only if a second execution gives them too.
     on_cell : callable
         Called after each executed cell.
-    passed : collection of Path
-        Chapters whose stored outputs are known to be those of an execution. They aren't executed again.
 
     Returns
     -------
@@ -160,8 +157,7 @@ def verify(
     reports = {path: Report(path.stem, path, pages[path].title if path in pages else "") for path in paths}
     stored = {path: _readable(path) for path in paths}
     readable = [path for path in paths if stored[path] is not None]
-    executions = {path: Execution(stored[path], "", 0.0) for path in readable if path in passed}
-    executions |= execute_all([path for path in readable if path not in passed], jobs, on_cell)
+    executions = execute_all(readable, jobs, on_cell)
     again = execute_all([p for p, run in executions.items() if rewrite and _is_new(stored[p], run)], jobs, on_cell)
     for path, report in reports.items():
         if path.resolve() not in listed:

@@ -91,7 +91,7 @@ def test_diverged_runs_are_counted(grid: Path, tmp_path: Path, capsys: pytest.Ca
         ),
         (None, "", ["--seeds", "0"], "--seeds 0: how many seeds"),
         (None, "", ["--seeds", "many"], "argument --seeds: invalid int value: 'many'"),
-        (None, "", ["--rng", "lottery"], "--rng lottery: the choices are fresh, replay, counter"),
+        (None, "", ["--rng", "lottery"], "--rng lottery: the choices are fresh"),
         (None, "", ["--device", "tpu"], "--device tpu: a device is auto, cpu or cuda"),
     ],
 )
