@@ -65,7 +65,7 @@ def test_a_flow_goes_on_from_where_it_stood() -> None:
 
 
 @pytest.mark.parametrize("make", [flows.TrueFlow, flows.ModifiedFlow])
-def test_the_rates_of_attention_are_the_slope_of_its_path(make: type[Flow]) -> None:
+def test_the_rates_of_attention_are_the_slope_of_its_path(make: type[flows.TrueFlow]) -> None:
     flow = make(with_overlap(3, 1_000, 0.1), 1.0, 0.1)
     path = solve(flow, [19.99, 20.0, 20.01])
     slope = (path.Z.values[2] - path.Z.values[0]) / 0.02
