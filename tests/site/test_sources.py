@@ -8,9 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-
 from scansnap_core.book.cards import card_faults
-from scansnap_core.book.claims import book_faults
+from scansnap_core.book.equations import formula_faults
 from scansnap_core.book.notebooks import (
     contents,
     naming_faults,
@@ -18,7 +17,8 @@ from scansnap_core.book.notebooks import (
     stored_faults,
     verdicts_in,
 )
-from scansnap_core.ledger import read_pages
+from scansnap_core.book.numbers import number_faults
+from scansnap_core.ledger import read_claims, read_pages
 from scansnap_core.ledger.pages import WITHOUT_CARD
 from scansnap_core.ledger.registry import chapter_paths
 from tests.site.book import ROOT, documents
@@ -41,8 +41,18 @@ def test_chapter_opens_with_its_card(path: Path) -> None:
     assert card_faults(notebook, verdict) == []
 
 
-def test_chapters_claim_what_was_reviewed() -> None:
-    assert book_faults(ROOT) == []
+def test_numbers_and_formulas_in_prose_are_those_of_the_chapters() -> None:
+    assert number_faults(ROOT) + formula_faults(ROOT) == []
+
+
+@pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
+def test_chapter_stores_the_claims_of_its_file(path: Path) -> None:
+    (verdict,) = verdicts_in(read_notebook(path))
+    stored = [entry for kind in ("checks", "refutations", "proofs") for entry in verdict.get(kind, [])]
+    said = read_claims(path.with_suffix(".yaml")).claims
+    assert {entry["id"]: (entry["witness"], entry["what"], entry["control_is"]) for entry in stored} == {
+        claim.id: (claim.witness, claim.says, claim.control) for claim in said.values()
+    }
 
 
 def test_every_chapter_is_in_the_contents_once() -> None:
