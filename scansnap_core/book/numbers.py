@@ -25,7 +25,7 @@ def numbers_in(notebook: nbformat.NotebookNode) -> dict[str, str]:
     found: dict[str, str] = {}
     for verdict in verdicts_in(notebook):
         for entry in (*verdict.get("checks", []), *verdict.get("refutations", [])):
-            found |= {entry["id"]: entry["measured"], f"{entry['id']}.control": entry["control"]}
+            found |= {entry.get("id", ""): entry["measured"], f"{entry.get('id')}.control": entry["control"]}
     for cell in code_cells(notebook):
         for output in cell.outputs:
             found |= output.get("data", {}).get(NUMBERS_MIME, {})
