@@ -56,7 +56,9 @@ def number_faults(book: Path) -> list[str]:
                 faults.append(f"{place}: the text says {said!r} for {name}, and the chapter gives no such number")
             elif computed != said:
                 remedy = "run scansnap verify --store"
-                faults.append(f"{place}: the text says {said!r} for {name}, and the chapter computes {computed!r}: {remedy}")
+                faults.append(
+                    f"{place}: the text says {said!r} for {name}, and the chapter computes {computed!r}: {remedy}"
+                )
         faults += [
             f'{place}: {tag} is no number that is compared: write <data value="name">…</data>'
             for tag in _TAG.findall(_NUMBER.sub("", text))
@@ -83,6 +85,11 @@ def write_numbers(book: Path) -> None:
             files.save(path, nbformat.writes(notebooks[path]).rstrip("\n") + "\n")
         else:
             files.save(path, _filled(text, path.stem, sources))
+
+
+def texts(book: Path) -> Iterator[tuple[Path, str]]:
+    """The prose of every page of a book, with its file; none of a notebook that can't be read."""
+    yield from _texts(book, _notebooks(book))
 
 
 def _notebooks(book: Path) -> Notebooks:

@@ -105,7 +105,7 @@ class Chapter:
             if not (isinstance(text, str) and text.strip()):
                 raise BadInput(f"{name} = {text!r}", "a number in prose is written by the chapter", 'pass f"{x:.2f}"')
             if {*':"<>'} & {*name}:
-                raise BadInput(f"number {name!r}", 'a text can\'t quote a name with one of :"<>', "choose another name")
+                raise BadInput(f"number {name!r}", "a text can't quote a name with one of :\"<>", "choose another name")
             if name in self._numbers or name in self.claims.claims:
                 raise BadInput(f"number {name!r}", "a chapter gives each name once", "choose another name")
         self._numbers |= set(given)

@@ -196,9 +196,7 @@ def _claim(place: str, claim_id: Any, witness: str, entry: Any) -> Claim:
     if required != _PROOF:
         _check_must(place, claim.must)
     if required == _REFUTATION and bool(claim.repair) == bool(claim.condition):
-        raise BadInput(
-            f"{place}.repair and .condition", "a refutation names one remedy", "give exactly one of the two"
-        )
+        raise BadInput(f"{place}.repair and .condition", "a refutation names one remedy", "give exactly one of the two")
     if claim.judges and claim.judges not in JUDGES:
         raise BadInput(f"{place}.judges = {claim.judges!r}", "it hits one of four things", f"use {', '.join(JUDGES)}")
     return claim

@@ -56,6 +56,11 @@ meta:
 """
 
 
+SETTINGS = "import matplotlib, numpy\nprint(matplotlib.rcParams['axes.xmargin'], numpy.array([2 / 3]))"
+SETTINGS_PRINTED = "0.05 [0.66666667]"
+"""What it prints where nobody changed a setting."""
+
+
 def registered(page_id: str, **other: Any) -> dict[str, Any]:
     """The metadata of a notebook of such a name."""
     kind, _, number = page_id.rpartition("_")
@@ -92,6 +97,22 @@ def write_book(book: Path, *chapters: tuple[Path, tuple[str, ...]], claims: Any 
     (book / "chapters" / "index.md").write_text("# Home\n")
     entries = "".join(f"- file: {path.with_suffix('')}\n" for path, _ in chapters)
     (book / "_toc.yml").write_text(f"format: jb-book\nroot: chapters/index\n{PAPERS}chapters:\n{entries}")
+
+
+def users_settings(folder: Path) -> dict[str, str]:
+    """Environment variables of a user whose startup files and Matplotlib's settings change what `SETTINGS` prints."""
+    profile = folder / "ipython" / "profile_default"
+    (profile / "startup").mkdir(parents=True)
+    (profile / "startup" / "mine.py").write_text("print = lambda *_: 7 / 0\n")
+    (profile / "ipython_kernel_config.py").write_text("c.InteractiveShellApp.exec_lines = ['%precision 3']\n")
+    (folder / "startup.py").write_text("import numpy\n\nnumpy.set_printoptions(precision=2)\n")
+    (folder / "matplotlibrc").write_text("axes.xmargin: 0.5\n")
+    return {
+        "IPYTHONDIR": str(folder / "ipython"),
+        "PYTHONSTARTUP": str(folder / "startup.py"),
+        "MPLCONFIGDIR": str(folder),
+        "MATPLOTLIBRC": str(folder),
+    }
 
 
 def register(path: Path, **other: Any) -> None:

@@ -15,6 +15,8 @@ from tests.book.books import (
     CHAPTER,
     GOOD_CELLS,
     PAPERS,
+    SETTINGS,
+    SETTINGS_PRINTED,
     change_code,
     claim_another_statement,
     claim_falsely,
@@ -23,6 +25,7 @@ from tests.book.books import (
     register,
     replace_verdict,
     spoil,
+    users_settings,
     write_book,
     write_to_stderr,
 )
@@ -182,13 +185,6 @@ def test_a_cell_that_hangs_is_named_and_leaves_no_traceback(
     assert all(line.startswith("scansnap: lemma_08: ") for line in errors)
 
 
-def test_a_kernel_looks_for_garbage_rarely_and_gets_no_name_for_it(tmp_path: Path) -> None:
-    write_book(tmp_path, (CHAPTER, ("print('gc' in globals(), __import__('gc').get_threshold()[0])",)))
-    path = tmp_path / CHAPTER
-    notebook = execute.execute_all([path], 1, lambda: None)[path].notebook
-    assert notebook.cells[1].outputs[0].text == "False 100000\n"
-
-
 def test_several_chapters_at_a_time(book: Path, verify: Run) -> None:
     """One stays good, one claims falsely, one is no notebook, and one has another page's number."""
     spoilt = tuple(cell.replace(", 0.5,", ", 0.9,").replace("lemma_08", "lemma_09") for cell in GOOD_CELLS)
@@ -283,17 +279,13 @@ def test_a_file_that_is_no_notebook_spoils_its_chapter_alone(book: Path, verify:
 
 
 def test_nothing_of_the_users_settings_reaches_a_chapter(
-    book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    book: Path, verify: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    startup = tmp_path / "ipython" / "profile_default" / "startup"
-    startup.mkdir(parents=True)
-    (startup / "mine.py").write_text("print = lambda *_: 7 / 0\n")
-    (tmp_path / "matplotlibrc").write_text("figure.figsize: 1, 1\n")
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path))
-    spoil(book, lambda cells: cells[3].update(source="import matplotlib\nprint(matplotlib.rcParams['figure.figsize'])"))
-    assert main(["verify", "--book", str(book), "--store"]) == 0
-    assert "[6.4, 4.8]" in (book / CHAPTER).read_text()
+    for name, value in users_settings(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    spoil(book, lambda cells: cells[3].update(source=SETTINGS))
+    assert verify("--store")[0] == 0
+    assert SETTINGS_PRINTED in (book / CHAPTER).read_text()
 
 
 def test_a_chapter_that_prints_without_end_is_stopped(book: Path, verify: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from scansnap_core.book.claims import book_faults
 
 from scansnap_core.book.cards import card_faults
-from scansnap_core.book.claims import book_faults
 from scansnap_core.book.notebooks import (
-    code_cells,
     contents,
     naming_faults,
     read_notebook,
@@ -26,8 +25,6 @@ from tests.site.book import ROOT, documents
 
 CHAPTERS = ROOT / "chapters"
 PAGES = read_pages(ROOT)
-LONGEST = 25
-"""Lines of code that a reader may have to scroll by between a question and its answer."""
 
 
 @pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
@@ -42,13 +39,6 @@ def test_chapter_opens_with_its_card(path: Path) -> None:
     (verdict,) = verdicts_in(notebook)
     assert ("card" in verdict) is (PAGES[path.stem].kind not in WITHOUT_CARD)
     assert card_faults(notebook, verdict) == []
-
-
-@pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
-def test_code_that_stays_visible_is_short(path: Path) -> None:
-    shown = [cell for cell in code_cells(read_notebook(path)) if "hide-input" not in cell.metadata.get("tags", [])]
-    long = [cell.source for cell in shown if cell.source.count("\n") + 1 > LONGEST]
-    assert long == [], "fold it by the tag hide-input, or split it"
 
 
 def test_chapters_claim_what_was_reviewed() -> None:
