@@ -1,12 +1,14 @@
 """The command ``scansnap``: a function for each of its commands."""
 
 import argparse
+import io
 import itertools
 import json
 import os
 import re
 import shlex
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -34,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0; 1 if something isn't verified; 2 on bad input; 130 if interrupted; 141 if whoever reads the
         output has gone, as ``head`` goes.
     """
+    if arguments is None and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # where Greek can't be written, question marks stand for it
     try:
         try:
             return _run(arguments)
@@ -72,6 +76,11 @@ def _run(arguments: Sequence[str] | None) -> int:
         return command(options)
     except BadInput as error:
         print(f"scansnap: error: {_in_options(str(error), options)}", file=sys.stderr)
+        return REFUSED
+    except SystemExit as error:  # no command ends like this, but a function of the user's own may
+        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+        place = f"{frame.f_code.co_filename} ends the program in line {line}"
+        print(f"scansnap: error: {place}: a function of your own returns or raises; raise an error", file=sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
         print("scansnap: interrupted", file=sys.stderr)

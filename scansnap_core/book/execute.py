@@ -28,9 +28,19 @@ with needs("book"):
 _CELL_TIMEOUT_SECONDS = 300
 _MOST_PRINTED = 10_000_000
 """Characters of text that a chapter may print."""
+# As JupyterLab would write them on opening, so that looking at a chapter doesn't mark it as changed: with the oldest
+# Python that the book runs on, because they are to be the same wherever a chapter is stored.
 _METADATA = {
-    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-    "language_info": {"file_extension": ".py", "name": "python", "pygments_lexer": "ipython3"},
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {
+        "codemirror_mode": {"name": "ipython", "version": 3},
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "nbconvert_exporter": "python",
+        "pygments_lexer": "ipython3",
+        "version": "3.11.2",
+    },
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.controls import literal_controls
+from scansnap_core.book.controls import constant_controls
 from scansnap_core.extras import needs
 from scansnap_core.ledger.entries import VERDICT_MIME
 from scansnap_core.ledger.pages import Page
@@ -121,7 +121,7 @@ def source_faults(notebook: "NotebookNode") -> list[str]:
         faults += [f"cell {number} has the marker {name}" for name in [*([marker[1]] if marker else []), *tags]]
         if re.search(r";[ \t]*$", cell.source, re.MULTILINE):
             faults.append(f"cell {number} has a line that ends in ';', which a comparison doesn't honour")
-    controls = literal_controls(cell.source for cell in code_cells(notebook))
+    controls = constant_controls(cell.source for cell in code_cells(notebook))
     return faults + [f"cell {number} has a control that nothing computes: {source}" for number, source in controls]
 
 

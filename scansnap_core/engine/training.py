@@ -54,7 +54,7 @@ def train(
     classes
         The data, or several data sets by name (they get the dimension ``data``).
     lr_y, lr_z
-        eta_Y and eta_Z: numbers, or lists that are paired into the dimension ``rate``.
+        eta_Y and eta_Z: numbers, or lists that are paired into the dimension ``rate``, numbered from 0.
     steps
         Updates to make. **Clock**: one step is one update with a batch of ``batch_size``; per step a class is seen
         with probability P(n) in each sample (``classes.frequencies``, 1/K unless given). The paper's t (batch size 1)

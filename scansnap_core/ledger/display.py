@@ -99,11 +99,12 @@ def show_check(check: Check, only_sampled: str = "") -> None:
 def show_proof(proof: Proof) -> None:
     """Display a proof with what it covers, assumes and refuses."""
     values = [
+        *([("certified", proof.formula)] if proof.formula else []),
         ("proved for", proof.region),
         ("by", f"{KINDS[proof.kind]}: {proof.how}"),
         ("assumes", proof.assumptions),
         *([("left to a sweep", proof.sampled)] if proof.sampled else []),
-        (f"control: {proof.control_is}", f"refuted: {proof.control}"),
+        (f"control: {proof.control_is}", ", ".join(filter(None, [proof.control_formula, proof.control]))),
     ]
     show(_shown(proof, "∎", ("", ""), values))
 

@@ -97,6 +97,18 @@ def test_a_seed_and_a_rate_of_several_go_on_alone() -> None:
     assert alone.Y.values == pytest.approx(inside.Y.values, rel=0, abs=1e-12)
 
 
+def test_rates_are_numbered_and_keep_their_numbers() -> None:
+    _, begun, rest = parts(syn_small(), 6, 4)
+    assert rest.rate.values.tolist() == [0, 1]
+    assert float(rest.sel(rate=1).lr_y) == 2.0
+    one, chosen = OPTIONS | {"lr_y": 2.0, "lr_z": 0.1, "steps": 4, "record": 1}, begun.isel(rate=[1])
+    alone = train(syn_small(), **one, initial=chosen)
+    assert xr.concat([chosen.loss, alone.loss], "step").notnull().all()
+    unnumbered = begun.drop_vars("rate")  # as earlier versions stored it
+    again = train(syn_small(), **OPTIONS, steps=4, record=1, keep_state=True, initial=unnumbered)
+    xr.testing.assert_identical(again, rest)
+
+
 def test_a_diverged_run_stays_diverged() -> None:
     rates = {"lr_y": [1.0, 1e200], "lr_z": [1.0, 1e200]}
     with pytest.warns(TrainingDiverged):

@@ -210,3 +210,23 @@ def test_a_grid_from_python() -> None:
         Grid(data={"a": syn_medium(1)}, rates=(), steps=1, seeds=(0,))
     with pytest.raises(BadInput, match=r"data = \[\]: an axis"):
         Grid(data={}, rates=((1, 1),), steps=1, seeds=(0,))
+
+
+@pytest.mark.parametrize("key", ["seq_len", "rates", "pairs", "initial"])
+def test_what_aliases_make_large_is_not_written_out(key: str, tmp_path: Path) -> None:
+    written = 0
+
+    class Part:
+        def __repr__(self) -> str:
+            nonlocal written
+            written += 1
+            return "part"
+
+    nested: Any = Part()
+    for _ in range(7):
+        nested = [nested] * 9
+    grid = {"data": "syn_small", "rates": {"pairs": [[1, 1]]}, "steps": 1, "seeds": 1}
+    changed = {"rates": {"pairs": nested}} if key == "pairs" else {key: [nested]}
+    with pytest.raises(BadInput):
+        grid_of(grid | changed, tmp_path)
+    assert written < 9**7 / 10
