@@ -153,15 +153,9 @@ def formula_faults(book: Path) -> list[str]:
     Raises
     ------
     BadInput
-        If the file of equations is unreadable.
+        As `read_equations`.
     """
-    from scansnap_core import files
-
-    path = book / EQUATIONS_FILE
-    if not path.exists():
-        return []
-    parts = files.read(path, example="restore it")["sections"]
-    printed = {row["number"]: _packed(row["formula"]) for part in parts for row in part["equations"]}
+    printed = {equation.number: _packed(equation.formula) for equation in read_equations(book)}
     return [
         f"{page.relative_to(book)}: ({number}) isn't as {EQUATIONS_FILE} prints it: {formula.strip()}"
         for page, text in texts(book)
