@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.optimize import brentq
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checks import check_generator, check_places, checked_numbers, checked_size
@@ -77,6 +78,39 @@ def random_classes(num_classes: int, rng: np.random.Generator) -> SequenceClasse
     rows = np.repeat(np.arange(num_classes), held)
     shape = (num_classes, tokens + 4)
     return SequenceClasses(sparse.csr_array((probs, (rows, columns)), shape=shape), tokens + np.arange(num_classes) % 4)
+
+
+def tied_classes(num_classes: int, vocab_size: int, top: float, rng: np.random.Generator) -> SequenceClasses:
+    """Random classes with one query and |lambda_1(E)| = top: two tokens of their own each, two more a tied pair.
+
+    About 7 in 10 pairs of classes are tied, one at least; how much of a class its ties take gives ``top``.
+
+    Parameters
+    ----------
+    num_classes, vocab_size
+        K >= 2 and M, larger than 2K + K(K - 1)/2.
+    top
+        Positive, at most about 0.6 (K = 2: below 1).
+    """
+    check_generator(rng)
+    K = checked_size("num_classes", num_classes, least=2, most=MOST_CLASSES)
+    pairs = [(i, j) for i in range(K) for j in range(i)]
+    own, tied = rng.uniform(0.5, 1.5, (K, 2)), rng.exponential(1, (len(pairs), 2)) * (rng.random((len(pairs), 1)) < 0.7)
+    tied[0] += 0.1
+
+    def probs(scale: float) -> Floats:
+        rows = np.zeros((K, vocab_size))
+        rows[np.arange(K)[:, None], np.arange(2 * K).reshape(K, 2)] = own
+        for token, pair in enumerate(pairs, start=2 * K):
+            rows[pair, token] = scale * tied[token - 2 * K]
+        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+    def excess(log_scale: float) -> float:
+        F = probs(math.exp(log_scale))
+        F /= np.linalg.norm(F, axis=1, keepdims=True)
+        return float(np.max(np.abs(np.linalg.eigvalsh(spectrum.E(F)))) - top)
+
+    return SequenceClasses(probs(math.exp(brentq(excess, -12, 6))), np.full(K, vocab_size - 1))
 
 
 def attentions(

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import symbols
-from scansnap_core.book.claims import CLAIMS_FILE, reviewed_claims
 
 from mutants.equivalent import EQUIVALENT, equivalent
 from portable.__main__ import ROWS_FILE, read_rows

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scansnap_core import BadInput
-from scansnap_core.ledger import VERDICT_MIME, Chapter, NoEvidence
+from scansnap_core.ledger import Chapter, NoEvidence
 from scansnap_core.ledger.cards import SCALE, SILENCE, rows_shown
 from tests.ledger.conftest import BROKEN, LACKING, REPAIRED, UPHELD, Opened, Outputs, all_three, check, concluded
 

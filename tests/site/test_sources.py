@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
 from scansnap_core.book.cards import card_faults
 from scansnap_core.book.equations import formula_faults
 from scansnap_core.book.notebooks import (
@@ -64,8 +65,9 @@ def test_every_chapter_is_in_the_contents_once() -> None:
 def test_readme_commands_are_make_targets() -> None:
     fences = re.findall(r"```bash\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf8"), re.DOTALL)
     commands = set(re.findall(r"^make (\w+)", "\n".join(fences), re.MULTILINE))
-    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf8"), re.MULTILINE))
-    assert {"book", "test"} <= commands <= targets
+    commands |= set(re.findall(r"`make ([\w-]+)`", (CHAPTERS / "using.md").read_text(encoding="utf8")))
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf8"), re.MULTILINE))
+    assert {"book", "test", "pdf"} <= commands <= targets
 
 
 def test_build_on_github_links_to_its_own_repository(monkeypatch: pytest.MonkeyPatch) -> None:

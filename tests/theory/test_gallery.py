@@ -103,3 +103,11 @@ def test_the_uneven_classes_satisfy_assumption_2_at_its_lower_edge() -> None:
     assert 6 / np.sqrt(classes.vocab_size - 1) > 0.18 > 6 / np.sqrt(classes.vocab_size)
     lengths = [np.linalg.norm(row) for row in classes.compact.probs]
     assert classes.compact.probs[:, 0] / lengths == pytest.approx([0.9, 0.2], rel=1e-14, abs=0)
+
+
+def test_tied_classes_have_the_top_asked_for_and_tokens_of_their_own() -> None:
+    classes = gallery.tied_classes(4, 60, 0.3, np.random.default_rng(0))
+    assert np.abs(np.linalg.eigvalsh(classes.E)).max() == pytest.approx(0.3, abs=1e-9)
+    holders = (classes.probs > 0).sum(axis=0)
+    assert holders[:8].tolist() == [1] * 8
+    assert holders.max() == 2
