@@ -9,11 +9,6 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SITE := _build/html
 
-# In `make test book` a chapter that the tests executed isn't executed again. A report of an earlier make doesn't count.
-PASSED := reports/tests.xml
-ONCE := $(and $(filter book,$(MAKECMDGOALS)),$(filter test tests,$(MAKECMDGOALS)))
-$(if $(ONCE),$(shell rm -f $(PASSED)))
-
 # JOBS processes share the cores. More threads each would wait for one another by spinning, at several times the cost.
 OMP_NUM_THREADS ?= 1
 export OMP_NUM_THREADS
@@ -32,7 +27,7 @@ help:
 	@echo "make portable  run the tests and chapters as on other processors, with other threads, languages, clocks and paths"
 	@echo "make links     try the book's links to other sites"
 	@echo "make mutants   change the sources in small ways, one at a time: each change must fail a unit test"
-	@echo "make gpu-check run the tests that need a GPU and the training's benchmark on it, and write results/gpu.json"
+	@echo "make gpu-check run the tests that need a GPU and the training's benchmark on it"
 	@echo "make clean     remove what was built; $(VENV) stays"
 
 install: $(INSTALLED)
@@ -46,7 +41,7 @@ $(INSTALLED): requirements.txt pyproject.toml
 	@touch $@
 
 book: $(INSTALLED)
-	$(BIN)/scansnap verify --jobs $(JOBS) $(and $(ONCE),$(shell ls $(PASSED) 2>/dev/null),--passed $(PASSED))
+	$(BIN)/scansnap verify --jobs $(JOBS)
 	@$(MAKE) --no-print-directory site
 
 # The pages show the stored outputs, which were just verified. The old build goes first: a page that isn't read again can't warn again.
@@ -73,7 +68,7 @@ types: $(INSTALLED)
 
 tests: $(INSTALLED)
 	@mkdir -p reports
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --color=no --junitxml=$(PASSED) \
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --color=no --junitxml=reports/tests.xml \
 		--nbval --nbval-current-env --nbval-cell-timeout=300 tests chapters
 
 # As long as `make tests` for each row of portable/rows.yaml, at low priority, on a checkout of the last commit.
@@ -89,7 +84,8 @@ mutants: $(INSTALLED)
 	nice -n 10 $(BIN)/python -m mutants --jobs $(JOBS)
 
 gpu-check: $(INSTALLED)
-	$(BIN)/python -m benchmarks.gpu results/gpu.json
+	$(BIN)/python -m pytest -q -m gpu tests/engine tests/text
+	$(BIN)/python -m benchmarks.training --device cuda
 
 clean:
 	rm -rf _build reports

@@ -1,4 +1,4 @@
-"""The code pages: what a researcher imports, by task, and every module, so that none is forgotten."""
+"""The code pages: what a researcher imports, by task, which models it takes, and every module."""
 
 import inspect
 import pkgutil
@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from models_table import models_table
 from sphinx.application import Sphinx
 
 import scansnap_core
@@ -60,7 +61,7 @@ def modules() -> str:
 
 
 def fill(app: Sphinx, document: str, source: list[str]) -> None:
-    for placeholder, made in (("{front_door}", front_door), ("{modules}", modules)):
+    for placeholder, made in (("{front_door}", front_door), ("{models}", models_table), ("{modules}", modules)):
         if placeholder in source[0]:
             source[0] = source[0].replace(placeholder, made())
 

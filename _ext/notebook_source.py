@@ -12,6 +12,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from scansnap_core.ledger.entries import VERDICT_MIME
+from scansnap_core.ledger.pages import KEY
 
 _CARD = "```{verdict-card}\n```"
 _LAB = re.compile(r"^\[[^\]]+\]\([./]*lab\.md#([^)]+)\)$", re.MULTILINE)
@@ -22,6 +23,8 @@ _QUOTE = re.compile(r"^(?:>.*\n?)+", re.MULTILINE)
 
 def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
     """The notebook with the site's own elements in its text."""
+    page = notebook["metadata"].get(KEY, {})
+    links = f"\n\n```{{statement-links}} {page_id}\n```\n" if "number" in page and page["kind"] != "figure" else ""
     verdicts = [
         output["data"][VERDICT_MIME]
         for cell in notebook["cells"]
@@ -36,7 +39,7 @@ def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
         cell["source"] = _CITED.sub(r"{cite}`\1`", text)
     if texts:
         head, _, rest = texts[0]["source"].partition("\n\n")
-        texts[0]["source"] = _with_links(_with_card(head, rest, bool(verdicts and "card" in verdicts[0])), page_id)
+        texts[0]["source"] = _with_links(_with_card(head, rest, bool(verdicts and "card" in verdicts[0])), links)
     return notebook
 
 
@@ -45,11 +48,9 @@ def _with_card(head: str, rest: str, has_card: bool) -> str:
     return "\n\n".join(part for part in (head, sentence, _CARD if has_card else "", rest) if part)
 
 
-def _with_links(text: str, page_id: str) -> str:
+def _with_links(text: str, links: str) -> str:
     quote = next((q for q in _QUOTE.finditer(text) if ", as printed.**" in q[0]), None)
-    if quote is None or not re.match(r"(lemma|theorem|corollary)_\d+$", page_id):
-        return text
-    return f"{text[: quote.end()]}\n\n```{{statement-links}} {page_id}\n```\n{text[quote.end() :]}"
+    return text if quote is None else text[: quote.end()] + links + text[quote.end() :]
 
 
 def read(app: Sphinx, docname: str, source: list[str]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
-INLINE = {"a", "b", "code", "em", "i", "span", "strong", "sub", "sup"}
+INLINE = {"a", "b", "code", "data", "em", "i", "span", "strong", "sub", "sup"}
 UNREAD = {"script", "style", "svg", "noscript"}
 UNREAD_CLASSES = {
     "above-input",
@@ -21,7 +21,7 @@ _HIGHLIGHTED = re.compile(r'(<div class="highlight"><pre>).*?(?=</pre>)', re.DOT
 """Two thirds of all elements, each of them a word of code."""
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 TITLE_CLASS = "ss-what"
-"""The words of a check or refutation, which is a section without a heading."""
+"""The words of a check or refutation, which has no heading."""
 
 
 @dataclass
@@ -58,7 +58,7 @@ class PageText(HTMLParser):
         classes = set((attributes.get("class") or "").split())
         if tag in UNREAD or classes & UNREAD_CLASSES:
             self.unread_from = self.depth
-        elif tag in ("section", "tr", "dt") and (anchor := attributes.get("id")):
+        elif tag in ("section", "details", "tr", "dt") and (anchor := attributes.get("id")):
             self._begin(anchor, tag)
         if self.title_from is None and self._is_title(tag, classes):
             self.title_from = self.depth

@@ -32,6 +32,7 @@ from tqdm import tqdm
 
 from benchmarks import scale
 from benchmarks.training import BATCH, SEQ_LEN, one_hot_autograd
+from scansnap_core import files
 from scansnap_core.data.datasets import syn_large
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.supports import SupportRun
@@ -174,7 +175,7 @@ def main() -> None:
         "date": datetime.now(UTC).date().isoformat(),
         "load_average": os.getloadavg()[2],
     }
-    xr.Dataset(
+    result = xr.Dataset(
         {
             "cpu_seconds": ("point", np.array(seconds)),
             "operations": ("point", np.array(counts)),
@@ -182,7 +183,8 @@ def main() -> None:
         },
         coords={"program": ("point", list(program)), "axis": ("point", list(axis)), "size": ("point", list(size))},
         attrs=least | {f"opt_{name}": value for name, value in opt.items()} | {"sources": json.dumps([source])},
-    ).to_netcdf(file, engine="h5netcdf")
+    )
+    files.save(file, result.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

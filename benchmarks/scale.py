@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from scansnap_core import files
 from scansnap_core.data.datasets import syn_large
 from scansnap_core.engine.supports import SupportRun
 
@@ -86,7 +87,7 @@ def main() -> None:
     options = parser.parse_args()
     found = measure(options.steps, options.threads)
     if options.json:
-        options.json.write_text(json.dumps(found))
+        files.save(options.json, json.dumps(found))
     print(f"M = {VOCAB_SIZE:,}, K = {NUM_CLASSES:,}, {options.steps} steps of the true flow, float64")
     print(f"{options.threads} threads: {found['seconds']:.1f} s ({found['cpu_seconds']:.1f} s of CPU), ", end="")
     print(f"{options.steps / found['seconds']:.0f} steps/s, {found['gflop'] / found['seconds']:.1f} Gflop/s")

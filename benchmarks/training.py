@@ -1,7 +1,7 @@
 """Time ``train`` on Syn-Medium against the machine's matrix rate and against a plain autograd loop.
 
 Run ``python -m benchmarks.training``. Seconds depend on the machine; the ratios, measured in one process, much less.
-With ``--device cuda`` also with samples that the GPU draws, and with steps that are recorded once and replayed.
+With ``--device cuda`` also with samples that the GPU draws.
 With ``--against FOLDER``, another checkout of this repository, ``train`` here and there are timed by turns instead.
 """
 
@@ -76,8 +76,7 @@ def ways(device: str) -> dict[str, dict[str, Any]]:
     """What is timed, by name."""
     if device != "cuda":
         return {"train": {}}
-    counter = {"rng": "counter"}
-    return {"train": {}, "train by counter": counter, "the same, captured": counter | {"capture": True}}
+    return {"train": {}, "train by counter": {"rng": "counter"}}
 
 
 def one_hot_autograd(
@@ -164,10 +163,11 @@ def main(given: list[str] | None = None) -> None:
             **way,
         )  # fmt: skip
 
-    rate, found = matmul_rate(options.device), {}
+    found = {}
     for name, way in ways(options.device).items():
         core(2, **way)
         found[name] = seconds_and_memory(functools.partial(core, steps, **way), options.device)
+    rate = matmul_rate(options.device)
     trained, _ = found["train"]
     plain_steps = max(1, steps // 10)
     plain = seconds(lambda: one_hot_autograd(classes, LR_Y[0], LR_Z[0], plain_steps, seed=0)) * steps / plain_steps

@@ -12,6 +12,7 @@ from typing import Any
 
 from mutants.catalogue import MODULES, Mutant, module_path
 from mutants.judges import Outcome, Verdict, digest_of_judges
+from scansnap_core import files
 from scansnap_core.storage.provenance import provenance
 
 RECORD = Path("results", "mutants.json")
@@ -86,4 +87,4 @@ def write(root: Path, stored: Stored) -> None:
             parts.append(f'"{module}": {head}[\n  {rows}\n ]}}')
     path = root / RECORD
     path.parent.mkdir(exist_ok=True)
-    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf8")
+    files.save(path, "{\n" + ",\n".join(parts) + "\n}\n")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from playwright.sync_api import PdfMargins, sync_playwright
 
+from scansnap_core import files
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FOOTER = (
     '<div style="width: 100%; font: 8px sans-serif; text-align: center">'
@@ -29,8 +31,7 @@ def print_page(browser: str, page: Path, out: Path) -> None:
             tab.set_default_timeout(PATIENCE)
             tab.goto(page.as_uri(), wait_until="load")
             tab.evaluate("async () => { await window.MathJax?.startup?.promise; await document.fonts.ready; }")
-            tab.pdf(
-                path=out,
+            printed = tab.pdf(
                 format="A4",
                 margin=MARGIN,
                 print_background=True,
@@ -42,3 +43,4 @@ def print_page(browser: str, page: Path, out: Path) -> None:
             )
         finally:
             opened.close()
+    files.save(out, printed)

@@ -12,6 +12,7 @@ import torch
 import xarray as xr
 
 from recording.real_text import LEAST_NEXT, NUM_NEXT, QUERIES
+from scansnap_core import files
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.storage.store import read
 from scansnap_core.text import cooccurrence, gains
@@ -92,7 +93,7 @@ def record(stores: list[Path], folder: Path | None) -> None:
     labelled = [[int((words.label == name).sum()) for name in one.label.values] for words in described["text"]]
     result = xr.concat(rows, dim="run")
     result = result.assign(labelled=(("query", "label"), labelled)).assign_attrs(source=json.dumps(source))
-    result.to_netcdf(RESULTS / "content_scores.nc", engine="h5netcdf")
+    files.save(RESULTS / "content_scores.nc", result.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 
 from recording.real_text import RESULTS
-from scansnap_core import train
+from scansnap_core import files, train
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.theory.integrating import IntegrationFailed
@@ -95,7 +95,8 @@ def _write(found: dict[str, Any], stage: str, path: Path, **told: Any) -> None:
     source: dict[str, Any] = provenance(f"python -m recording.contest {stage}") | told
     source["written"] = datetime.now(UTC).isoformat(timespec="seconds")
     coords = {"ratio": list(RATIOS), "tau": TAUS, "token": list(contest.TOKENS)}
-    xr.Dataset(found, coords=coords, attrs={"source": json.dumps(source)}).to_netcdf(path, engine="h5netcdf")
+    result = xr.Dataset(found, coords=coords, attrs={"source": json.dumps(source)})
+    files.save(path, result.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from recording.real_text import RESULTS
-from scansnap_core import train
+from scansnap_core import files, train
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.theory.integrating import IntegrationFailed
@@ -110,7 +110,8 @@ def _write(found: dict[str, Any], stage: str, path: Path, **told: Any) -> None:
     source |= {"written": datetime.now(UTC).isoformat(timespec="seconds"), "seed": SEED}
     source |= {"lr_y": PACE, "batch_size": BATCH_SIZE, "seeds": SEEDS}
     coords = {"arm": list(ARMS), "ratio": list(RATIOS), "tau": list(TAUS), "token": list(contest.TOKENS)}
-    xr.Dataset(found, coords=coords, attrs={"source": json.dumps(source)}).to_netcdf(path, engine="h5netcdf")
+    result = xr.Dataset(found, coords=coords, attrs={"source": json.dumps(source)})
+    files.save(path, result.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

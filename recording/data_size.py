@@ -16,6 +16,7 @@ import torch
 import xarray as xr
 from tqdm import tqdm
 
+from scansnap_core import files
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.text import cooccurrence, yz
 from scansnap_core.text.corpus import Corpus, load_corpus
@@ -125,7 +126,8 @@ def record(folder: Path | None) -> None:
     source |= {"date": datetime.now(UTC).date().isoformat(), "corpus": corpus.name, "trained_on": corpus.trained_on}
     source |= {"sha256": dict(corpus.sha256), "vocab_size": corpus.vocab_size, **RECIPE, **TRAINING}
     result = xr.concat(rows, dim="case").assign_coords(index | {"step": TRAINING["record"]})
-    result.assign_attrs(source=json.dumps(source)).to_netcdf(RESULTS / "data_size.nc", engine="h5netcdf")
+    result = result.assign_attrs(source=json.dumps(source))
+    files.save(RESULTS / "data_size.nc", result.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from scansnap_core import files
 from scansnap_core.data.datasets import syn_medium
 from scansnap_core.storage.store import read
 from scansnap_core.theory import measures
@@ -59,7 +60,8 @@ def write(name: str, values: dict[str, xr.DataArray], stores: list[xr.Dataset]) 
         raise ValueError(f"{name}: a run diverged; the chapters show means over all seeds")
     sources = json.dumps([store.attrs | {"configuration": json.loads(store.configuration)} for store in stores])
     result = xr.Dataset(values).assign_attrs(sources=sources)
-    result.to_netcdf(RESULTS / name, engine="h5netcdf", encoding={key: {"zlib": True} for key in values})
+    coded = {key: {"zlib": True} for key in values}
+    files.save(RESULTS / name, result.to_netcdf(engine="h5netcdf", encoding=coded))
 
 
 def record(folder: Path) -> None:

@@ -13,6 +13,7 @@ import xarray as xr
 from scipy.integrate import solve_ivp
 
 from recording.real_text import LEAST_NEXT, NUM_NEXT, RESULTS
+from scansnap_core import files
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.text.corpus import Corpus, load_corpus
 from scansnap_core.text.samples import samples_after
@@ -74,7 +75,8 @@ def record(folder: Path | None) -> None:
         "trained_on": corpus.trained_on,
     }
     source |= {"sha256": dict(corpus.sha256), "vocab_size": corpus.vocab_size}
-    found.assign_attrs(source=json.dumps(source)).to_netcdf(RESULTS / "law_places.nc", engine="h5netcdf")
+    found = found.assign_attrs(source=json.dumps(source))
+    files.save(RESULTS / "law_places.nc", found.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import torch
 import xarray as xr
 from tqdm import tqdm
 
+from scansnap_core import files
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.text import cooccurrence, gains, rankings, yz
 from scansnap_core.text.corpus import Corpus, load_corpus
@@ -162,7 +163,7 @@ def record(folder: Path | None) -> None:
     coded = {
         name: {"zlib": True} for name, values in result.data_vars.items() if values.dtype.kind == "f" and values.ndim
     }
-    result.to_netcdf(RESULTS / "real_text.nc", engine="h5netcdf", encoding=coded)
+    files.save(RESULTS / "real_text.nc", result.to_netcdf(engine="h5netcdf", encoding=coded))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from scansnap_core import files
 from scansnap_core.storage.store import read
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -98,9 +99,8 @@ def record(folder: Path) -> None:
     maps = shown_maps([stores[f"layers-{layers}_lr-5_seed-0"] for layers in (1, 3)])
     sources = [store.attrs | {"configuration": json.loads(store.configuration)} for store in stores.values()]
     result = runs.assign(maps=maps.rename(step="shown_step")).assign_attrs(sources=json.dumps(sources))
-    result.to_netcdf(
-        RESULTS / "text.nc", engine="h5netcdf", encoding={name: {"zlib": True} for name in result.data_vars}
-    )
+    coded = {name: {"zlib": True} for name in result.data_vars}
+    files.save(RESULTS / "text.nc", result.to_netcdf(engine="h5netcdf", encoding=coded))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import torch
 import xarray as xr
 from tqdm import tqdm
 
+from scansnap_core import files
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.text.corpus import Corpus, load_corpus
 from scansnap_core.text.settings import Settings
@@ -62,7 +63,7 @@ def record(folder: Path | None) -> None:
     names = dict.fromkeys(itertools.chain(*CASES))
     labels = {name: ("run", [(default | case)[name] for case in CASES]) for name in names}
     result = runs.assign_coords(labels).assign_attrs(source=json.dumps(source))
-    result.to_netcdf(RESULTS / "text_dependence.nc", engine="h5netcdf")
+    files.save(RESULTS / "text_dependence.nc", result.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

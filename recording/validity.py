@@ -18,7 +18,7 @@ from scipy.special import gammaln
 from tqdm import tqdm
 
 from recording.real_text import RESULTS
-from scansnap_core import IntegrationFailed, PredictionOutOfRange, SequenceClasses, predict, train, with_overlap
+from scansnap_core import IntegrationFailed, PredictionOutOfRange, SequenceClasses, files, predict, train, with_overlap
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.theory.law import contest
 
@@ -146,4 +146,4 @@ if __name__ == "__main__":
     }
     source = provenance("python -m recording.validity") | {"seeds": SEEDS, "systems": COUNTS}
     found = xr.Dataset(values, attrs={"source": json.dumps(source)})
-    found.to_netcdf(RESULTS / "validity.nc", engine="h5netcdf")
+    files.save(RESULTS / "validity.nc", found.to_netcdf(engine="h5netcdf"))

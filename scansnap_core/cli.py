@@ -1,14 +1,14 @@
 """The command ``scansnap``: a function for each of its commands."""
 
 import argparse
-import atexit
-import gc
+import io
 import itertools
 import json
 import os
 import re
 import shlex
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -20,8 +20,6 @@ from scansnap_core.commands import audit, errata, predict, sweep, text, train
 VERIFIED, NOT_VERIFIED, REFUSED = 0, 1, 2
 INTERRUPTED, NOBODY_READS = 130, 141
 """128 and the signal's number, as of a program that SIGINT or SIGPIPE ends."""
-NEW_OBJECTS = 100_000
-"""How many make Python look for garbage in a command's own process."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,8 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0; 1 if something isn't verified; 2 on bad input; 130 if interrupted; 141 if whoever reads the
         output has gone, as ``head`` goes.
     """
-    if arguments is None:
-        _own_the_process()
+    if arguments is None and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # where Greek can't be written, question marks stand for it
     try:
         try:
             return _run(arguments)
@@ -51,15 +49,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return NOBODY_READS
         print(f"scansnap: error: {error.strerror}: {error.filename or 'output'}", file=sys.stderr)
         return REFUSED
-
-
-def _own_the_process() -> None:
-    """Look for garbage rarely: what imports make stays to the end. And not at the end, when all goes with the process.
-
-    Both together take a third of a short command's time.
-    """
-    gc.set_threshold(NEW_OBJECTS)
-    atexit.register(gc.freeze)
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -87,6 +76,11 @@ def _run(arguments: Sequence[str] | None) -> int:
         return command(options)
     except BadInput as error:
         print(f"scansnap: error: {_in_options(str(error), options)}", file=sys.stderr)
+        return REFUSED
+    except SystemExit as error:  # no command ends like this, but a function of the user's own may
+        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+        place = f"{frame.f_code.co_filename} ends the program in line {line}"
+        print(f"scansnap: error: {place}: a function of your own returns or raises; raise an error", file=sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
         print("scansnap: interrupted", file=sys.stderr)
@@ -125,13 +119,6 @@ def _add_verify(commands: "argparse._SubParsersAction[_Parser]") -> None:
         help="store the fresh outputs, if a second execution gives them too",
     )
     parser.add_argument(
-        "--passed",
-        type=Path,
-        metavar="REPORT",
-        help="pytest's JUnit report of the book's tests: what passed there isn't executed again, unless it, the "
-        "package, its pins or recorded results changed since",
-    )
-    parser.add_argument(
         "--book",
         type=Path,
         default=Path(),
@@ -145,7 +132,6 @@ def verify(options: argparse.Namespace) -> int:
     """Verify chapters, print a table, and name every failure."""
     # Jupyter's client takes longest to import; the other commands don't need it.
     from scansnap_core import files
-    from scansnap_core.book.passed import passed
     from scansnap_core.book.verify import cell_count, find_chapters
     from scansnap_core.book.verify import verify as verify_chapters
     from scansnap_core.progress import progress_bar
@@ -154,15 +140,11 @@ def verify(options: argparse.Namespace) -> int:
         raise BadInput(f"--jobs {options.jobs}", "at least one chapter is executed at a time", "pass e.g. --jobs 2")
     if options.json is not None and not options.json.resolve().parent.is_dir():
         raise BadInput(f"--json {options.json}", "its folder doesn't exist", "create it or name another file")
-    if options.passed is not None and options.store:
-        raise BadInput("--passed with --store", "storing needs fresh outputs", "leave one of them out")
     paths = find_chapters(options.book, options.ids)
-    done = passed(options.passed, options.book, paths) if options.passed is not None else set()
-    cells = cell_count([path for path in paths if path not in done])
-    cells *= 2 if options.store else 1  # at most: what is stored already isn't executed again
+    cells = cell_count(paths) * (2 if options.store else 1)  # at most: what is stored already isn't executed again
     with progress_bar(None, True, total=cells, unit="cell") as bar:
         reports, failures = verify_chapters(
-            options.book, paths, jobs=options.jobs, rewrite=options.store, on_cell=bar.update, passed=done
+            options.book, paths, jobs=options.jobs, rewrite=options.store, on_cell=bar.update
         )
 
     rows: list[tuple[str, ...]] = [("chapter", "title", "verdict", "checks", "seconds")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,6 @@ REMEDY = "To get it:"
 ROOT = Path(__file__).parents[1]
 LONG = ("tests/site/test_pages.py", "chapters/")
 """What begins first, so that processes that share the tests end together: it takes long in one piece."""
-
-gc.set_threshold(100_000)  # what is imported stays to the end: looking for garbage among it took a sixth of the time
 
 
 @pytest.hookimpl(trylast=True)

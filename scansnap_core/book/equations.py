@@ -7,12 +7,14 @@ counts and links are drawn from what the chapters store. A number that no claim 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.book.numbers import texts
 from scansnap_core.book.stored import Stored, read_stored
 from scansnap_core.ledger.display import anchor_of
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION
@@ -23,6 +25,7 @@ KINDS = ("definition", "claim", "step", "premise")
 DERIVED, CHECKED, REFUTED, DEFINED, UNTOUCHED = STATUSES = ("derived", "checked", "refuted", "definition", "untouched")
 """How an equation came out: by a symbolic check, by other checks, by a refutation, as a definition, not at all."""
 
+_TAGGED = re.compile(r"\$\$((?:(?!\$\$).)+?)\\tag\{(\d+)\}\s*\$\$", re.DOTALL)
 _KEYS = {"number": int, "kind": str, "at": str, "formula": str, "tries": dict}
 _MORE_KEYS = {"unsure": str, "test": str, "code": list}
 
@@ -142,6 +145,36 @@ def read_equations(book: Path) -> list[Equation]:
     return equations
 
 
+def formula_faults(book: Path) -> list[str]:
+    r"""Where a displayed formula that a chapter tags with an equation's number isn't that equation's.
+
+    ``$$ ... \tag{9} $$`` stands for (9) of the paper, and has to be the formula of `EQUATIONS_FILE`, white space aside.
+
+    Raises
+    ------
+    BadInput
+        If the file of equations is unreadable.
+    """
+    from scansnap_core import files
+
+    path = book / EQUATIONS_FILE
+    if not path.exists():
+        return []
+    parts = files.read(path, example="restore it")["sections"]
+    printed = {row["number"]: _packed(row["formula"]) for part in parts for row in part["equations"]}
+    return [
+        f"{page.relative_to(book)}: ({number}) isn't as {EQUATIONS_FILE} prints it: {formula.strip()}"
+        for page, text in texts(book)
+        for formula, number in _TAGGED.findall(text)
+        if _packed(formula) != printed.get(int(number))
+    ]
+
+
+def _packed(formula: str) -> str:
+    """A formula without the white space and the full stop or comma that a sentence around it asks for."""
+    return re.sub(r"\s+", "", formula).rstrip(".,")
+
+
 def _equation(book: Path, stored: Stored, section: str, row: Mapping[str, Any]) -> Equation:
     place = f"{EQUATIONS_FILE}, ({row.get('number')})"
     for key, kind in (_KEYS | _MORE_KEYS).items():
@@ -174,15 +207,11 @@ def _page(stored: Stored, place: str, page_id: str) -> Page:
     return stored.pages[page_id]
 
 
-def _trials(stored: Stored, place: str, tries: Mapping[str, list[str]]) -> Iterator[Trial]:
+def _trials(stored: Stored, place: str, tries: Mapping[str, Any]) -> Iterator[Trial]:
     for page_id, claim_ids in tries.items():
         page = _page(stored, place, page_id)
-        for claim_id in claim_ids:
-            try:
-                entry = stored.claim(page_id, claim_id)
-            except BadInput as error:
-                raise BadInput(f"{place}: {error.value}", error.rule, error.remedy) from None
-            yield Trial(page, anchor_of(claim_id), entry, "place" in entry)
+        for entry in stored.claims(place, page_id, claim_ids):
+            yield Trial(page, anchor_of(entry["id"]), entry, "place" in entry)
 
 
 def _check_test(book: Path, place: str, node: str) -> None:

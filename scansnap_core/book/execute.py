@@ -4,7 +4,6 @@ import asyncio
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -14,15 +13,14 @@ from time import perf_counter
 from typing import Any
 
 from scansnap_core import files
-from scansnap_core.book.forking import Zygote, forked, pays
 from scansnap_core.book.notebooks import code_cells, read_notebook
-from scansnap_core.extras import GRAMMAR, needs, without
+from scansnap_core.extras import needs
 
-with needs("book"), without(GRAMMAR):
+with needs("book"):
     import nbformat
     from ipykernel.kernelspec import get_kernel_dict
     from jupyter_client.kernelspec import KernelSpec
-    from jupyter_client.manager import AsyncKernelManager, KernelManager
+    from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from traitlets import default
@@ -30,14 +28,19 @@ with needs("book"), without(GRAMMAR):
 _CELL_TIMEOUT_SECONDS = 300
 _MOST_PRINTED = 10_000_000
 """Characters of text that a chapter may print."""
-KERNEL_START = Path(__file__).with_name("kernel_start.py")
-"""What a kernel runs before a chapter."""
-_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**28)}
-"""In bytes, for glibc, which else hands back arrays of some hundred kilobytes as soon as they're freed: to fetch them
-anew at each step took a twentieth of the time of chapters that train on them."""
+# As JupyterLab would write them on opening, so that looking at a chapter doesn't mark it as changed: with the oldest
+# Python that the book runs on, because they are to be the same wherever a chapter is stored.
 _METADATA = {
-    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-    "language_info": {"file_extension": ".py", "name": "python", "pygments_lexer": "ipython3"},
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {
+        "codemirror_mode": {"name": "ipython", "version": 3},
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "nbconvert_exporter": "python",
+        "pygments_lexer": "ipython3",
+        "version": "3.11.2",
+    },
 }
 
 
@@ -89,18 +92,16 @@ def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> 
     dict from Path to Execution
     """
     environment = kernel_environment()
-    with Zygote(environment) if pays(len(paths)) else nullcontext() as zygote:
-        managers = forked(_ThisPython, zygote) if zygote else _ThisPython
-        clients = {path: _client(path, managers, on_cell) for path in paths}
-        with ThreadPoolExecutor(jobs) as pool:
-            runs = {path: pool.submit(_execute, client, path.parent, environment) for path, client in clients.items()}
-            try:
-                return {path: run.result() for path, run in runs.items()}
-            except KeyboardInterrupt:
-                pool.shutdown(wait=False, cancel_futures=True)
-                for client in clients.values():
-                    _kill(client)
-                raise
+    clients = {path: _client(path, on_cell) for path in paths}
+    with ThreadPoolExecutor(jobs) as pool:
+        runs = {path: pool.submit(_execute, client, path.parent, environment) for path, client in clients.items()}
+        try:
+            return {path: run.result() for path, run in runs.items()}
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for client in clients.values():
+                _kill(client)
+            raise
 
 
 class _Client(NotebookClient):
@@ -138,19 +139,18 @@ def kernel_environment() -> dict[str, str]:
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "MATPLOTLIBRC": str(own_style),
         "IPYTHONDIR": _no_profile().name,
-        **_MEMORY,
-        "PYTHONSTARTUP": str(KERNEL_START),
+        "PYTHONSTARTUP": "",
     }
 
 
-def _client(path: Path, managers: type[KernelManager], on_cell: Callable[[], object]) -> _Client:
+def _client(path: Path, on_cell: Callable[[], object]) -> _Client:
     notebook = read_notebook(path)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     return _Client(
         notebook,
-        kernel_manager_class=managers,
+        kernel_manager_class=_ThisPython,
         timeout=_CELL_TIMEOUT_SECONDS,
         record_timing=False,
         skip_cells_with_tag="",

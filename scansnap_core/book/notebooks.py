@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.controls import literal_controls
-from scansnap_core.extras import GRAMMAR, needs, without
+from scansnap_core.book.controls import constant_controls
+from scansnap_core.extras import needs
 from scansnap_core.ledger.entries import VERDICT_MIME
 from scansnap_core.ledger.pages import Page
 from scansnap_core.ledger.registry import TABLE_OF_CONTENTS, entries, read_contents
@@ -28,7 +28,7 @@ def read_notebook(path: Path) -> "NotebookNode":
         If the file is no readable notebook.
     """
     # Every chapter imports the ledger, and only what reads chapters needs nbformat.
-    with needs("book"), without(GRAMMAR):
+    with needs("book"):
         import nbformat
 
     try:
@@ -121,7 +121,7 @@ def source_faults(notebook: "NotebookNode") -> list[str]:
         faults += [f"cell {number} has the marker {name}" for name in [*([marker[1]] if marker else []), *tags]]
         if re.search(r";[ \t]*$", cell.source, re.MULTILINE):
             faults.append(f"cell {number} has a line that ends in ';', which a comparison doesn't honour")
-    controls = literal_controls(cell.source for cell in code_cells(notebook))
+    controls = constant_controls(cell.source for cell in code_cells(notebook))
     return faults + [f"cell {number} has a control that nothing computes: {source}" for number, source in controls]
 
 

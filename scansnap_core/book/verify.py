@@ -1,6 +1,6 @@
 """Verifying chapters: execute them, compare what they store with what they give, and hold the book to its rules."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,10 @@ from typing import Any
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.cards import card_faults
 from scansnap_core.book.compare import differences
+from scansnap_core.book.equations import EQUATIONS_FILE, formula_faults, read_equations
+from scansnap_core.book.errata import ERRATA_FILE, errata_of
 from scansnap_core.book.execute import Execution, execute_all, store
+from scansnap_core.book.in_words import FILE, claims_in_words
 from scansnap_core.book.notebooks import (
     code_cells,
     contents,
@@ -21,6 +24,7 @@ from scansnap_core.book.notebooks import (
     verdicts_in,
 )
 from scansnap_core.book.numbers import number_faults, write_numbers
+from scansnap_core.book.stored import read_stored
 from scansnap_core.ledger.entries import WITNESSES
 from scansnap_core.ledger.pages import Page
 from scansnap_core.ledger.registry import (
@@ -121,7 +125,6 @@ def verify(
     jobs: int,
     rewrite: bool,
     on_cell: Callable[[], object],
-    passed: Collection[Path] = (),
 ) -> tuple[list[Report], list[str]]:
     """Verify chapters.
 
@@ -138,8 +141,6 @@ def verify(
         Outputs that aren't the stored ones are stored only if a second execution gives them too.
     on_cell : callable
         Called after each executed cell.
-    passed : collection of Path
-        Chapters whose stored outputs are known to be those of an execution. They aren't executed again.
 
     Returns
     -------
@@ -160,8 +161,7 @@ def verify(
     reports = {path: Report(path.stem, path, pages[path].title if path in pages else "") for path in paths}
     stored = {path: _readable(path) for path in paths}
     readable = [path for path in paths if stored[path] is not None]
-    executions = {path: Execution(stored[path], "", 0.0) for path in readable if path in passed}
-    executions |= execute_all([path for path in readable if path not in passed], jobs, on_cell)
+    executions = execute_all(readable, jobs, on_cell)
     again = execute_all([p for p, run in executions.items() if rewrite and _is_new(stored[p], run)], jobs, on_cell)
     for path, report in reports.items():
         if path.resolve() not in listed:
@@ -176,8 +176,29 @@ def verify(
             report.failures += naming_faults(stored[path], pages[path])
     if rewrite:
         write_numbers(book)
-    failures += number_faults(book)
+    failures += [*number_faults(book), *formula_faults(book), *_review_faults(book)]
     return list(reports.values()), failures
+
+
+def _review_faults(book: Path) -> list[str]:
+    """Where a reviewed file of the book names what no chapter stores, or lacks what one does."""
+    try:
+        stored = read_stored(book)
+    except BadInput:  # the chapter's own report says so, or that of all pages together
+        return []
+    readers: dict[Path, Callable[[], object]] = {
+        ERRATA_FILE: lambda: errata_of(stored, book),
+        EQUATIONS_FILE: lambda: read_equations(book),
+        Path("chapters", FILE): lambda: claims_in_words(book, stored),
+    }
+    faults = []
+    for file, read in readers.items():
+        if (book / file).exists():
+            try:
+                read()
+            except BadInput as error:
+                faults.append(str(error))
+    return faults
 
 
 def _registered(book: Path) -> tuple[dict[Path, Page], dict[Path, str]]:

@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from scansnap_core.extras import without
-
 SWEPT, DIVERGED = 0, 1
 
 
@@ -31,26 +29,8 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(command=run)
 
 
-UNUSED = ("dask", "charset_normalizer")
-"""What xarray imports with its first array, and SciPy by way of f2py, where it's there: for arrays in parts, and
-for sources in Fortran. The first takes half a second. Both look once, so they stay without."""
-
-
-def import_without_unused() -> None:
-    """Import what a sweep needs for a process that works without :data:`UNUSED`."""
-    with without(*UNUSED):
-        import xarray as xr
-
-        from scansnap_core.storage import store  # noqa: F401
-        from scansnap_core.sweeps import running  # noqa: F401
-
-        xr.Variable((), 0.0)
-
-
 def run(options: argparse.Namespace) -> int:
     """Sweep, and say what was found; 1 if runs diverged."""
-    if options.scheduler is None:
-        import_without_unused()
     from scansnap_core.storage.store import values
     from scansnap_core.sweeps.grid_files import load_grid
     from scansnap_core.sweeps.running import run as run_grid

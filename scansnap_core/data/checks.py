@@ -37,7 +37,7 @@ def check_places(what: str, places: int) -> None:
         raise BadInput(
             value=f"{what} of {places:.3g} numbers",
             rule=f"an array in memory holds {MOST_PLACES:.0e} of them at most",
-            remedy="use fewer classes or tokens, or the sparse form",
+            remedy="use fewer classes or tokens",
         )
 
 

@@ -181,8 +181,9 @@ def _by_class(what: str, by_class: Any, classes: tuple[str, ...]) -> list[str]:
 def _in_order(what: str, by_class: Any, classes: tuple[str, ...], rule: str) -> list[Any]:
     """The values of a mapping by class name, in the order of the classes."""
     values = _mapping(what, by_class)
+    known = set(classes)
     for name in values:
-        if name not in classes:
+        if name not in known:
             raise BadInput(
                 value=f"{what} of {shown(name)}",
                 rule=f"the classes are {', '.join(classes)}"[:120],

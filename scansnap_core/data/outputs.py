@@ -78,6 +78,7 @@ class Outputs:
     @property
     def targets(self) -> NDArray[np.float64]:
         """x_{T+1} of every class as one-hot rows, shape (K, O); an array of its own at every call."""
+        check_places("one-hot rows", len(self.columns) * len(self))
         return np.asarray(self.columns[:, None] == np.arange(len(self)), dtype=np.float64)
 
 

@@ -356,6 +356,7 @@ class SequenceClasses:
     @cached_property
     def E(self) -> Floats:
         """E = F^T F - I at Z = 0, shape (K, K): the overlaps f_n^T f_n' of the l2-normalised classes (Assumption 2)."""
+        check_places("E", self.num_classes**2)
         probs = self.sparse_probs
         norms = np.sqrt(probs.multiply(probs).sum(axis=1))
         F = sparse.csr_array(probs.multiply(1 / np.asarray(norms).reshape(-1, 1)))
@@ -374,6 +375,7 @@ class SequenceClasses:
     @cached_property
     def compact(self) -> Compact:
         """The same classes on the axes that can move; see :class:`~scansnap_core.data.compact.Compact`."""
+        check_places("P(l|n) of the tokens that classes hold", self.num_classes * len(self.tokens))
         queries, query_row = np.unique(self.query_of, return_inverse=True)
         return Compact(self.tokens, self.sparse_probs.toarray(), queries, query_row.astype(np.int64))
 

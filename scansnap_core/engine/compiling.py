@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scansnap_core.extras import COVERAGE, needs, without
+from scansnap_core.extras import needs
 
-with needs("sweeps"), without(COVERAGE):
+with needs("sweeps"):
     from numba import njit
 
 

@@ -24,8 +24,6 @@ from scansnap_core.engine.draws import Fresh
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from scansnap_core.engine.captured import Recorder
-
 WORD = 0xFFFFFFFF
 """The largest word."""
 TOKENS, CLASS = 0, 1
@@ -94,8 +92,6 @@ class Counter:
         As :class:`~scansnap_core.engine.draws.Fresh` takes them.
     device
         Where tensors lie.
-    recorder
-        What records the drawing of steps on the device, and replays it; without one it's told anew each time.
     """
 
     def __init__(
@@ -105,11 +101,8 @@ class Counter:
         batch_size: int,
         seq_len: float,
         device: str = "cpu",
-        recorder: Recorder | None = None,
     ) -> None:
         import torch  # a second, which a sweep on a CPU does without
-
-        from scansnap_core.engine.captured import Captured, told
 
         def placed(array: Any) -> Tensor:
             return torch.tensor(array, device=device)
@@ -121,8 +114,6 @@ class Counter:
         self._probs = placed(classes.compact.probs)
         self._places, self._cuts = map(placed, cuts_of(classes.compact))
         self._step = 0
-        self._next = torch.zeros((), dtype=torch.int64, device=device)
-        self._call = told if recorder is None else Captured(recorder)
         self._ahead: Iterator[tuple[Tensor, Tensor]] = iter(())
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
@@ -130,13 +121,10 @@ class Counter:
         return self._fresh.initial(tokens)
 
     def batch(self) -> tuple[Tensor, Tensor]:
-        """The next B samples of every seed, on the device.
-
-        With a recorder they're good until the next call, which may draw into the same place.
-        """
+        """The next B samples of every seed, on the device."""
         following = next(self._ahead, None)
         if following is None:
-            self._ahead = zip(*self._call(self._following), strict=True)
+            self._ahead = zip(*self._following(), strict=True)
             following = next(self._ahead)
         self._step += 1
         return following
@@ -148,7 +136,6 @@ class Counter:
     def resume(self, states: list[str]) -> None:
         """Go on after so many."""
         self._step, self._ahead = int(states[0]), iter(())
-        self._next.fill_(self._step)
 
     def _following(self) -> tuple[Tensor, Tensor]:
         """Classes (N, S, B) and token frequencies (N, S, B, L) of the next N steps."""
@@ -157,8 +144,7 @@ class Counter:
         num_context = self._seq_len - 1 if math.isfinite(self._seq_len) else 1
         blocks = torch.arange(math.ceil(num_context / 4), device=self._probs.device)
         num_steps = max(1, AHEAD // (4 * len(blocks) * self._seeds * len(self._samples)))
-        steps = (self._next + torch.arange(num_steps, device=blocks.device))[:, None, None]
-        self._next.add_(num_steps)
+        steps = torch.arange(self._step, self._step + num_steps, device=blocks.device)[:, None, None]
         chosen = philox(0, self._samples, steps, CLASS, *self._keys)[0]
         classes = torch.searchsorted(self._class_cuts, chosen, right=True)
         if math.isinf(self._seq_len):

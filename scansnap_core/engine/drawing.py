@@ -15,9 +15,9 @@ from scansnap_core.engine import counter
 from scansnap_core.engine.compiling import compiled_for_cpu
 from scansnap_core.engine.counter import CLASS, TOKENS, WORD, class_cuts_of, cuts_of, key_of
 from scansnap_core.engine.draws import Replay
-from scansnap_core.extras import COVERAGE, needs, without
+from scansnap_core.extras import needs
 
-with needs("sweeps"), without(COVERAGE):
+with needs("sweeps"):
     from numba import njit
 
 _philox = njit(nogil=True, inline="always")(counter.philox)

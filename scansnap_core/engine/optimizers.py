@@ -45,11 +45,10 @@ class Adam:
     Parameters
     ----------
     steps
-        How many updates the state has behind it: a number, or, where updates are to be recorded, a tensor of no axes in
-        float64 on the device, which counts on in place.
+        How many updates the state has behind it.
     """
 
-    def __init__(self, parameter: Tensor, lr: Tensor, steps: int | Tensor = 0) -> None:
+    def __init__(self, parameter: Tensor, lr: Tensor, steps: int = 0) -> None:
         self._parameter, self._lr, self._steps = parameter, lr, steps
         self._mean, self._square = torch.zeros_like(parameter), torch.zeros_like(parameter)
 

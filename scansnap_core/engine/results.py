@@ -45,6 +45,7 @@ def labelled(
     tokens, outputs
         What rows and columns of Y stand for.
     """
+    begun = settings.initial  # its own numbers of rates, if it has some, so that the two can be put together
     clock = {"units": f"updates of batch size {settings.batch_size or 'expectation'}"}
     runs = ("seed", "rate")
     of_whom = {"Y": {}, "Z": {ATTRIBUTE: checksum(classes)}}
@@ -62,6 +63,7 @@ def labelled(
             "step": ("step", np.arange(settings.start, settings.end), clock),
             "recorded": ("recorded", settings.recorded, clock),
             "seed": settings.seeds,
+            "rate": begun["rate"].values if isinstance(begun, xr.Dataset) else np.arange(len(settings.rates)),
             "lr_y": ("rate", [lr_y for lr_y, _ in settings.rates], {"units": "per step"}),
             "lr_z": ("rate", [lr_z for _, lr_z in settings.rates], {"units": "per step"}),
             "token": classes.labels(tokens),

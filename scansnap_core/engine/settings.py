@@ -56,7 +56,6 @@ class Settings:
     dtype: str
     model: Extension
     keep_state: bool
-    capture: bool
     start: int
     """How many updates the initial values have behind them."""
 
@@ -79,7 +78,6 @@ class Settings:
         dtype: str,
         model: Extension = PLAIN,
         keep_state: bool = False,
-        capture: bool = False,
     ) -> Settings:
         """Check every argument; raise :class:`~scansnap_core.BadInput` for the first that breaks its rule."""
         check_choice("rng", rng, RNGS)
@@ -90,7 +88,6 @@ class Settings:
         if batch_size is not None:
             check_count("batch_size", batch_size)
         check_flag("keep_state", keep_state)
-        check_flag("capture", capture)
         rates, seed_list = checked_rates(lr_y, lr_z), checked_seeds(seeds)
         # not counting Y and Z, and before they are: a list of recorded steps alone may be too long
         runs = len(rates) * len(seed_list)
@@ -100,7 +97,7 @@ class Settings:
         _check_keeps(keep_state, optimizer, recorded, start + int(steps))
         _check_heads(model, initial, rng, keep_state)
         _check_windows(model, optimizer)
-        made = cls(
+        return cls(
             rates=rates,
             steps=int(steps),
             seeds=seed_list,
@@ -115,11 +112,8 @@ class Settings:
             dtype=dtype,
             model=_checked_model(model),
             keep_state=keep_state,
-            capture=capture,
             start=start,
         )
-        made._check_captures()
-        return made
 
     @property
     def end(self) -> int:
@@ -130,20 +124,6 @@ class Settings:
     def in_closed_form(self) -> bool:
         """Whether nothing asks for autograd: models and optimisers with a name don't, a user's own may."""
         return isinstance(self.model, str) and isinstance(self.optimizer, str)
-
-    def _check_captures(self) -> None:
-        if self.capture and self.device != "cuda":
-            raise BadInput(
-                value=f"capture on the device {self.device}",
-                rule="a step is recorded and replayed by a CUDA GPU",
-                remedy="leave it out, or train on one",
-            )
-        if self.capture and not self.in_closed_form:
-            raise BadInput(
-                value=f"capture of the model {name_of(self.model)} with the optimizer {name_of(self.optimizer)}",
-                rule="what a user's own function does can't always be recorded",
-                remedy="leave it out, or use a model and an optimizer that have a name",
-            )
 
     @property
     def begins(self) -> str:

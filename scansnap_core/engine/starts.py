@@ -23,20 +23,16 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from scansnap_core.engine import optimizers
-    from scansnap_core.engine.captured import Recorder
 
 
-def draws_of(classes: SequenceClasses, settings: Settings, recorder: Recorder | None = None) -> draws.Draws:
-    """The source of the batches that the settings ask for; of a run that goes on, of those that follow.
-
-    A recorder records draws that are made on the device.
-    """
+def draws_of(classes: SequenceClasses, settings: Settings) -> draws.Draws:
+    """The source of the batches that the settings ask for; of a run that goes on, of those that follow."""
     if settings.batch_size is None:
         return draws.Expectation(classes, settings.seeds)
     given = classes, settings.seeds, settings.batch_size, settings.seq_len
     source: draws.Draws
     if settings.rng == "counter":
-        source = Counter(*given, settings.device, recorder)
+        source = Counter(*given, settings.device)
     else:
         source = draws.Replay(*given) if settings.rng == "replay" else draws.Fresh(*given)
     if isinstance(settings.initial, xr.Dataset):
@@ -102,12 +98,8 @@ def optimizer_of(
     Z: Tensor,
     tokens: Ints,
     outputs: Outputs,
-    recorder: Recorder | None = None,
 ) -> optimizers.BuiltIn | optimizers.OnePerRun:
-    """What moves Y (S, R, L, O) and Z (S, R, Q, L); of a run that goes on, as it stood at the end.
-
-    On a GPU, and where updates are recorded, Adam counts them on the device, so that both ways compute the same.
-    """
+    """What moves Y (S, R, L, O) and Z (S, R, Q, L); of a run that goes on, as it stood at the end."""
     import torch
 
     from scansnap_core.engine import optimizers
@@ -117,12 +109,12 @@ def optimizer_of(
 
     def climber(parameter: Tensor, rates: list[float]) -> optimizers.SGD | optimizers.Adam:
         lr = torch.tensor(rates, dtype=parameter.dtype, device=parameter.device).reshape(1, -1, 1, 1)
-        if settings.optimizer == "adam":
-            if recorder is None and settings.device == "cpu":
+        match settings.optimizer:
+            case "sgd" | "momentum":
+                return optimizers.SGD(parameter, lr, settings.momentum)
+            case "adam":
                 return optimizers.Adam(parameter, lr, settings.start)
-            counted = torch.full((), float(settings.start), dtype=torch.float64, device=parameter.device)
-            return optimizers.Adam(parameter, lr, counted)
-        return optimizers.SGD(parameter, lr, settings.momentum)
+        raise NotImplementedError(settings.optimizer)
 
     lr_y, lr_z = zip(*settings.rates, strict=True)
     both = optimizers.BuiltIn(climber(Y, list(lr_y)), climber(Z, list(lr_z)))

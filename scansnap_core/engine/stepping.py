@@ -11,7 +11,6 @@ from torch import Tensor
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import variants
 from scansnap_core.engine.architectures import variant_of
-from scansnap_core.engine.captured import Captured, Recorder, told
 from scansnap_core.engine.model import Gradients
 from scansnap_core.engine.results import tokens_of
 from scansnap_core.engine.settings import Settings
@@ -27,8 +26,6 @@ class Runs:
         The data.
     settings
         Checked arguments of :func:`scansnap_core.engine.training.train`.
-    recorder
-        What records a step on the device, and replays it; without one each step is told anew.
 
     Attributes
     ----------
@@ -40,10 +37,10 @@ class Runs:
         Where batches come from, and what moves Y and Z.
     """
 
-    def __init__(self, classes: SequenceClasses, settings: Settings, recorder: Recorder | None = None) -> None:
+    def __init__(self, classes: SequenceClasses, settings: Settings) -> None:
         self._device, self._dtype = torch.device(settings.device), getattr(torch, settings.dtype)
         compact, self._model = classes.compact, variant_of(settings.model) or settings.model
-        self.tokens, self.source = tokens_of(classes, settings.model), draws_of(classes, settings, recorder)
+        self.tokens, self.source = tokens_of(classes, settings.model), draws_of(classes, settings)
         held = np.searchsorted(self.tokens, compact.tokens)
         self._held = torch.tensor(held, device=self._device) if len(held) < len(self.tokens) else None
         Y, Z, self.outputs = initial_values(classes, settings, self.source, self.tokens)
@@ -56,25 +53,16 @@ class Runs:
         self._weight = self._tensor(1 / settings.batch_size if settings.batch_size else classes.frequencies.copy())
         named = self.tokens, compact.queries, self.outputs.labels
         self._labels = [torch.tensor(each, device=self._device) for each in named]
-        self.optimizer = optimizer_of(classes, settings, self.Y, self.Z, self.tokens, self.outputs, recorder)
-        self._call = told if recorder is None else Captured(recorder)
+        self.optimizer = optimizer_of(classes, settings, self.Y, self.Z, self.tokens, self.outputs)
 
     def _tensor(self, array: Any) -> Tensor:
         return torch.as_tensor(np.asarray(array), dtype=self._dtype, device=self._device)
 
     def step(self) -> Tensor:
-        """Make one update of all runs; the losses (S, R) before it, on the device.
-
-        Where steps are captured, the next step writes its losses in the same place.
-        """
+        """Make one update of all runs; the losses (S, R) before it, on the device."""
         drawn, frequencies = self.source.batch()
         classes = torch.as_tensor(drawn, device=self._device)
         q = torch.as_tensor(frequencies, dtype=self._dtype, device=self._device)
-        loss: Tensor = self._call(self._updated, classes, q)
-        return loss
-
-    def _updated(self, classes: Tensor, q: Tensor) -> Tensor:
-        """The losses (S, R) of a batch of classes (S, B) and token frequencies (S, B, L), by which all runs move."""
         # kept to the next step: freed at once, its memory would go back and be fetched anew
         self._batch = self._batch_of(classes, q)
         found = self._gradients(self._batch)

@@ -13,7 +13,6 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import optimizers, variants
 from scansnap_core.engine.arguments import checked_data
-from scansnap_core.engine.captured import CUDAGraphs
 from scansnap_core.engine.model_names import PLAIN
 from scansnap_core.engine.results import TrainingDiverged, labelled, with_divergence, with_state
 from scansnap_core.engine.settings import Settings
@@ -46,7 +45,6 @@ def train(
     device: str = "auto",
     dtype: str = "float64",
     keep_state: bool = False,
-    capture: bool = False,
     progress: bool = False,
 ) -> xr.Dataset:
     """Train the 1-layer transformer by Lemma 1's gradients, or a variant of it, all runs in one batch.
@@ -56,7 +54,7 @@ def train(
     classes
         The data, or several data sets by name (they get the dimension ``data``).
     lr_y, lr_z
-        eta_Y and eta_Z: numbers, or lists that are paired into the dimension ``rate``.
+        eta_Y and eta_Z: numbers, or lists that are paired into the dimension ``rate``, numbered from 0.
     steps
         Updates to make. **Clock**: one step is one update with a batch of ``batch_size``; per step a class is seen
         with probability P(n) in each sample (``classes.frequencies``, 1/K unless given). The paper's t (batch size 1)
@@ -98,11 +96,6 @@ def train(
         "float64" or "float32".
     keep_state
         Also return what a training goes on from: the states of "momentum" and "adam", and of random numbers.
-    capture
-        Record a step once, after a few, as a CUDA graph and replay it, which takes a few calls in place of hundreds
-        (:mod:`scansnap_core.engine.captured`). With ``rng="counter"`` nothing is brought to the GPU in a step. Needs
-        "cuda", and a model and an optimiser that have a name. While it records, no other thread may use the GPU.
-        No GPU has run this yet: ``make gpu-check`` will.
     progress
         Show a progress bar, where there is a terminal or a notebook to show it in.
 
@@ -152,7 +145,6 @@ def train(
         dtype=dtype,
         model=model,
         keep_state=keep_state,
-        capture=capture,
     )
     data_sets = checked_data(classes)
     each = {name: _of(settings, name) for name in data_sets}
@@ -176,7 +168,7 @@ def _of(settings: Settings, name: str) -> Settings:
 
 
 def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> xr.Dataset:
-    runs = Runs(classes, settings, CUDAGraphs() if settings.capture else None)
+    runs = Runs(classes, settings)
     per_run = len(settings.seeds), len(settings.rates)
     loss = torch.full((settings.steps, *per_run), torch.nan, dtype=runs.Y.dtype, device=runs.Y.device)
     last = last_loss(settings)

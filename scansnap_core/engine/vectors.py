@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from scansnap_core.extras import COVERAGE, needs, without
+from scansnap_core.extras import needs
 
-with needs("sweeps"), without(COVERAGE):
+with needs("sweeps"):
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils

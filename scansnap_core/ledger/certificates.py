@@ -117,6 +117,9 @@ class Proof:
     control_is: str
     sampled: str = ""
     """The part of the region that is left to a sweep; empty if none is."""
+    formula: str = ""
+    """The object that was certified, where it is a formula or a number."""
+    control_formula: str = ""
 
 
 @dataclass(frozen=True)

@@ -93,19 +93,20 @@ def show_check(check: Check, only_sampled: str = "") -> None:
     """Display a check that held, and why the claim that it stands for is only sampled, if it is."""
     values = [(f"control: {check.control_is}", check.control)]
     values += [("only sampled", only_sampled)] if only_sampled else []
-    show(_shown(check, "✓", f"{check.measured} (must be {check.required})", values))
+    show(_shown(check, "✓", _measured(check), values))
 
 
 def show_proof(proof: Proof) -> None:
     """Display a proof with what it covers, assumes and refuses."""
     values = [
+        *([("certified", proof.formula)] if proof.formula else []),
         ("proved for", proof.region),
         ("by", f"{KINDS[proof.kind]}: {proof.how}"),
         ("assumes", proof.assumptions),
         *([("left to a sweep", proof.sampled)] if proof.sampled else []),
-        (f"control: {proof.control_is}", f"refuted: {proof.control}"),
+        (f"control: {proof.control_is}", ", ".join(filter(None, [proof.control_formula, proof.control]))),
     ]
-    show(_shown(proof, "∎", "", values))
+    show(_shown(proof, "∎", ("", ""), values))
 
 
 def show_refutation(refutation: Refutation) -> None:
@@ -118,7 +119,7 @@ def show_refutation(refutation: Refutation) -> None:
         ("what fails", JUDGES[refutation.judges]),
         ("consequence", refutation.consequence),
     ]
-    show(_shown(refutation, "✗", f"{refutation.measured} (must be {refutation.required})", values))
+    show(_shown(refutation, "✗", _measured(refutation), values))
 
 
 def show_numbers(numbers: Mapping[str, str]) -> None:
@@ -137,8 +138,17 @@ def anchor_of(claim_id: str) -> str:
     return f"claim-{claim_id}"
 
 
-def _shown(entry: Check | Refutation | Proof, mark: str, number: str, values: list[tuple[str, str]]) -> Shown:
-    lines = [f"{mark} {entry.witness}: {entry.what}{': ' if number else ''}{number}"]
+def _measured(entry: Check | Refutation) -> tuple[str, str]:
+    """What was measured, and what was required where that doesn't read the same."""
+    if entry.required in (entry.measured, f"= {entry.measured}"):
+        return entry.required, ""
+    return entry.measured, f" (must be {entry.required})"
+
+
+def _shown(
+    entry: Check | Refutation | Proof, mark: str, number: tuple[str, str], values: list[tuple[str, str]]
+) -> Shown:
+    lines = [f"{mark} {entry.witness}: {entry.what}{': ' if number[0] else ''}{''.join(number)}"]
     plain = "\n".join([*lines, *(f"    {term}: {text}" for term, text in values)])
     css, says = _MARKS[mark]
     template = _TEMPLATES / ("refutation.html" if mark == "✗" else "entry.html")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Protocol
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.digits import digits
 from scansnap_core.ledger import display
 from scansnap_core.ledger.certificates import KINDS, PROVED, Certificate, Proof
 from scansnap_core.ledger.claims import Claim
@@ -88,9 +90,36 @@ class ProofWitness:
             f"stops at {refused.gap}",
             said.control,
             said.sampled,
+            formula_of(claim),
+            formula_of(control),
         )
         self._chapter._enter(proof)
         display.show_proof(proof)
+
+
+def formula_of(claim: Any) -> str:
+    """The very object that a procedure is given, as a formula; empty if it is none, or a long one.
+
+    Examples
+    --------
+    >>> formula_of(0.2335), formula_of(len)
+    ('0.234', '')
+    """
+    if isinstance(claim, bool):
+        return ""
+    if isinstance(claim, int | float | Fraction):
+        return digits(claim)
+    if isinstance(claim, tuple | list):
+        parts = [formula_of(part) for part in claim]
+        text = ", ".join(parts) if all(parts) else ""
+    else:
+        latex = claim._repr_latex_() if hasattr(claim, "_repr_latex_") and not isinstance(claim, type) else None
+        text = f"${latex.strip('$').removeprefix(_DISPLAY).strip()}$" if latex else ""
+    return text if len(text) <= _LONGEST else ""
+
+
+_DISPLAY = "\\displaystyle"
+_LONGEST = 300
 
 
 def _certificate(found: Any, place: str) -> Certificate:

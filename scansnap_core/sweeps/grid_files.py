@@ -128,7 +128,7 @@ def _parsed(path: Path) -> dict[str, Any]:
         )
     content = files.read(path, example=EXAMPLE)
     if not isinstance(content, dict):
-        raise BadInput(value=f"file {path}: {str(content)[:60]}", rule="a mapping of keys to values", remedy=EXAMPLE)
+        raise BadInput(value=f"file {path}: {shown(content)}", rule="a mapping of keys to values", remedy=EXAMPLE)
     return content
 
 
@@ -137,7 +137,7 @@ def _axis(content: dict[str, Any], key: str) -> list[Any]:
     for value in values:
         if isinstance(value, list | dict) or value is None:
             raise BadInput(
-                value=f"{key} = {value!r}"[:80], rule=f"{key} is a value or a list of values", remedy=EXAMPLE
+                value=f"{key} = {shown(value)}", rule=f"{key} is a value or a list of values", remedy=EXAMPLE
             )
     check_axis(key, values)
     return values
@@ -164,14 +164,14 @@ def _rates(content: Any) -> tuple[tuple[float, float], ...]:
         pairs = content["pairs"]
         if not isinstance(pairs, list) or any(not isinstance(pair, list) or len(pair) != 2 for pair in pairs):
             raise BadInput(
-                value=f"rates: pairs = {pairs!r}"[:80], rule="pairs is a list of [lr_y, lr_z]", remedy=EXAMPLE
+                value=f"rates: pairs = {shown(pairs)}", rule="pairs is a list of [lr_y, lr_z]", remedy=EXAMPLE
             )
         for pair in pairs:
             _check_rates(lr_y=pair[:1], lr_z=pair[1:])
         return tuple((float(lr_y), float(lr_z)) for lr_y, lr_z in pairs)
     if len(keys) != 2 or not keys < {"lr_y", "lr_z", "ratio"}:
         raise BadInput(
-            value=f"rates = {content!r}"[:80], rule="rates has two of lr_y, lr_z and ratio, or pairs", remedy=EXAMPLE
+            value=f"rates = {shown(content)}", rule="rates has two of lr_y, lr_z and ratio, or pairs", remedy=EXAMPLE
         )
     axes = {key: _axis(content, key) for key in content}
     _check_rates(**axes)

@@ -92,7 +92,7 @@ class Grid:
         checked_seeds(self.seeds)
         if self.initial not in ("zero", "random"):
             raise BadInput(
-                value=f"initial = {self.initial!r}", rule="the choices are zero, random", remedy="use one of them"
+                value=f"initial = {shown(self.initial)}", rule="the choices are zero, random", remedy="use one of them"
             )
         if len({heads_of(model) for model in self.models}) > 1:
             raise BadInput(

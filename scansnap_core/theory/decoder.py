@@ -9,9 +9,11 @@ column of multiplicity M - K stands for them.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import solve_ivp
 from scipy.special import log_softmax
 
 from scansnap_core.bad_input import BadInput
@@ -145,6 +147,33 @@ class Decoder:
         """dV/dt, flat, for ``solve_ivp``: the expected step, P(n) = 1/K, on the clock of steps of batch size 1."""
         K = self._shape[0]
         return np.asarray(self._lr_y / K * self._directions @ self.errors(state.reshape(self._shape))).ravel()
+
+
+    def path(self, times: ArrayLike, **solver: Any) -> Floats:
+        """V at increasing times of the flow from V = 0, in steps of batch size 1; shape (len(times), K, K + 1).
+
+        ``solver`` overrides settings of ``solve_ivp``: DOP853 with rtol 1e-9 and atol 1e-16.
+        """
+        settings = {"method": "DOP853", "rtol": 1e-9, "atol": 1e-16} | solver
+        times = np.asarray(times, dtype=float)
+        solved = solve_ivp(self.rhs, (0, times[-1]), self.initial().ravel(), t_eval=times, **settings)
+        return np.asarray(solved.y.T.reshape(len(times), *self._shape))
+
+
+def beta_over_iota(gradient: Floats) -> Floats:
+    """beta_nn'/iota_n of (9) with a zero diagonal, from the coefficients of :meth:`Decoder.gradient`; (..., K, K).
+
+    The speed gamma cancels. The push on attention over the same speed, xi_n/(gamma iota_n), is the sum over n' of this
+    times E_nn'.
+
+    Examples
+    --------
+    >>> beta_over_iota(np.array([[2.0, -0.5], [-0.4, 4.0]]))
+    array([[0.  , 0.25],
+           [0.1 , 0.  ]])
+    """
+    own = np.einsum("...ii->...i", gradient)
+    return np.asarray(np.eye(own.shape[-1]) - gradient / own[..., None])
 
 
 def _checked_overlaps(E: ArrayLike) -> Floats:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.optimize import brentq
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checks import check_generator, check_places, checked_numbers, checked_size
@@ -79,6 +80,39 @@ def random_classes(num_classes: int, rng: np.random.Generator) -> SequenceClasse
     return SequenceClasses(sparse.csr_array((probs, (rows, columns)), shape=shape), tokens + np.arange(num_classes) % 4)
 
 
+def tied_classes(num_classes: int, vocab_size: int, top: float, rng: np.random.Generator) -> SequenceClasses:
+    """Random classes with one query and |lambda_1(E)| = top: two tokens of their own each, two more a tied pair.
+
+    About 7 in 10 pairs of classes are tied, one at least; how much of a class its ties take gives ``top``.
+
+    Parameters
+    ----------
+    num_classes, vocab_size
+        K >= 2 and M, larger than 2K + K(K - 1)/2.
+    top
+        Positive, at most about 0.6 (K = 2: below 1).
+    """
+    check_generator(rng)
+    K = checked_size("num_classes", num_classes, least=2, most=MOST_CLASSES)
+    pairs = [(i, j) for i in range(K) for j in range(i)]
+    own, tied = rng.uniform(0.5, 1.5, (K, 2)), rng.exponential(1, (len(pairs), 2)) * (rng.random((len(pairs), 1)) < 0.7)
+    tied[0] += 0.1
+
+    def probs(scale: float) -> Floats:
+        rows = np.zeros((K, vocab_size))
+        rows[np.arange(K)[:, None], np.arange(2 * K).reshape(K, 2)] = own
+        for token, pair in enumerate(pairs, start=2 * K):
+            rows[pair, token] = scale * tied[token - 2 * K]
+        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+    def excess(log_scale: float) -> float:
+        F = probs(math.exp(log_scale))
+        F /= np.linalg.norm(F, axis=1, keepdims=True)
+        return float(np.max(np.abs(np.linalg.eigvalsh(spectrum.E(F)))) - top)
+
+    return SequenceClasses(probs(math.exp(brentq(excess, -12, 6))), np.full(K, vocab_size - 1))
+
+
 def attentions(
     num_classes: int, num_common: int, tops: Floats, rng: np.random.Generator, *, spread: float = 1.0
 ) -> Floats:
@@ -136,16 +170,35 @@ def compared() -> dict[str, SequenceClasses]:
     }
 
 
+def with_attention(F: Floats, num_queries: int) -> SequenceClasses:
+    """Classes that have a given attention at Z = 0, over the smallest vocabulary that Assumption 2 allows.
+
+    Parameters
+    ----------
+    F
+        f_n as rows, shape (K, L): not negative, of length 1, and no eigenvalue of their overlaps is zero.
+    num_queries
+        How many queries there are; the classes take them in turn.
+
+    Examples
+    --------
+    >>> with_attention(np.array([[0.6, 0.8, 0.0], [0.6, 0.0, 0.8]]), 1).vocab_size
+    278
+    """
+    num_classes, held = F.shape
+    smallest = np.abs(np.linalg.eigvalsh(spectrum.E(F))).min()
+    vocab_size = max(10 * num_classes**2, math.ceil((6 / smallest) ** 2), held + num_classes)
+    probs = np.zeros((num_classes, vocab_size))
+    probs[:, :held] = F / F.sum(axis=1, keepdims=True)
+    return SequenceClasses(probs, query_of=vocab_size - 1 - np.arange(num_classes) % num_queries)
+
+
 def uneven() -> SequenceClasses:
     """Two classes inside Assumption 2 that aren't alike: one distinct token each, and token 0 common to both.
 
     The first class gives the common token 0.9 of its attention's length, the second 0.2.
     """
-    attention = np.array([[0.9, math.sqrt(1 - 0.9**2), 0.0], [0.2, 0.0, math.sqrt(1 - 0.2**2)]])
-    vocab_size = math.ceil((6 / (0.9 * 0.2)) ** 2)  # the smallest that the assumption allows
-    probs = np.zeros((2, vocab_size))
-    probs[:, :3] = attention / attention.sum(axis=1, keepdims=True)
-    return SequenceClasses(probs, query_of=[vocab_size - 1] * 2)
+    return with_attention(np.array([[0.9, math.sqrt(1 - 0.9**2), 0.0], [0.2, 0.0, math.sqrt(1 - 0.2**2)]]), 1)
 
 
 def along_training(classes: SequenceClasses, marks: Sequence[int], *, lr_y: float, lr_z: float) -> Floats:

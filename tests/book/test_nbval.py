@@ -1,5 +1,6 @@
-"""What the book's test run compares: by nbval, and by the conftest of the chapters."""
+"""What the book's test run compares: by nbval, and by the conftest of the chapters; whatever the user's settings."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -12,13 +13,22 @@ import pytest
 
 from scansnap_core.cli import main
 from scansnap_core.ledger import VERDICT_MIME
-from tests.book.books import CHAPTER, GOOD_CELLS, replace_verdict, spoil, write_book
+from tests.book.books import (
+    CHAPTER,
+    GOOD_CELLS,
+    SETTINGS,
+    SETTINGS_PRINTED,
+    replace_verdict,
+    spoil,
+    users_settings,
+    write_book,
+)
 
 CONFTEST = Path(__file__).parents[2] / "chapters" / "conftest.py"
 PLOTS = (
     "import matplotlib.pyplot as plt\n\nfrom scansnap_core.plots import show, use_style\n\nuse_style()\n\n\n"
     "def draw(end):\n    figure, axes = plt.subplots()\n    axes.plot([0, 1, end])\n    axes.set_ylim(0, 4)\n"
-    "    show(figure, 'A line.')\n\n\nprint(1)\nprint(2)",
+    "    show(figure, 'A line.')\n\n\nprint(1)\nprint(2)\n" + SETTINGS,
     "draw(2.0)",
     "draw(3.0)",
 )
@@ -47,7 +57,9 @@ def drop_a_picture(cells: list[Any]) -> None:
 
 
 def split_a_stream(cells: list[Any]) -> None:
-    cells[2]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": [text]} for text in ("1\n", "2\n")]
+    cells[2]["outputs"] = [
+        {"output_type": "stream", "name": "stdout", "text": [text]} for text in ("1\n", "2\n", f"{SETTINGS_PRINTED}\n")
+    ]
 
 
 CASES: dict[str, tuple[Callable[[list[Any]], None], int, str]] = {
@@ -68,7 +80,8 @@ def cells(stored_illustrated: Path, tmp_path_factory: pytest.TempPathFactory) ->
         spoil(folder / str(number), change)
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-q", "--junitxml=said.xml"]
     options = ["-p", "no:cacheprovider", "--import-mode=importlib", "."]
-    subprocess.run([*command, *options], cwd=folder, capture_output=True, check=False)
+    environment = os.environ | users_settings(folder / "settings")
+    subprocess.run([*command, *options], cwd=folder, env=environment, capture_output=True, check=False)
     said: dict[str, list[str]] = {name: [] for name in CASES}
     for cell in ElementTree.parse(folder / "said.xml").iter("testcase"):
         said[list(CASES)[int(cell.attrib["classname"].partition(".")[0])]].append("".join(cell.itertext()))

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -74,3 +77,14 @@ def test_it_prints_what_predict_warns_of(capsys: pytest.CaptureFixture[str]) -> 
     assert printed.err == f"scansnap: {caught[0].message}\n"
     assert main(["predict", str(EXAMPLE), *RATES, "--until", "1000"]) == 0
     assert not capsys.readouterr().err
+
+
+def test_what_a_terminal_cannot_write_becomes_question_marks(tmp_path: Path) -> None:
+    classes = ss.SequenceClasses.from_dicts({"θ": {"και": 0.5, "a": 0.5}, "sky": {"και": 0.5, "b": 0.5}}, query_of="q")
+    classes.save(tmp_path / "greek.yaml")
+    program = [sys.executable, "-m", "scansnap_core.cli", "predict", str(tmp_path / "greek.yaml"), *RATES]
+    done = subprocess.run(
+        [*program, "--until", "10"], capture_output=True, text=True, env=os.environ | {"PYTHONIOENCODING": "ascii"}
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "class ?: z of its common token ???" in done.stdout

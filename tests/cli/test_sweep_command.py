@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ def test_diverged_runs_are_counted(grid: Path, tmp_path: Path, capsys: pytest.Ca
         ),
         (None, "", ["--seeds", "0"], "--seeds 0: how many seeds"),
         (None, "", ["--seeds", "many"], "argument --seeds: invalid int value: 'many'"),
-        (None, "", ["--rng", "lottery"], "--rng lottery: the choices are fresh, replay, counter"),
+        (None, "", ["--rng", "lottery"], "--rng lottery: the choices are fresh"),
         (None, "", ["--device", "tpu"], "--device tpu: a device is auto, cpu or cuda"),
     ],
 )
@@ -113,3 +114,25 @@ def test_bad_input(
     assert stderr.startswith(f"scansnap: error: {message.format(grid=grid)}")
     assert stderr.count("\n") == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["grid.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("sys.exit(3)", "measure = 'quits:one': SystemExit: 3: its module can be imported and holds it; correct"),
+        (
+            "def one(run, classes): sys.exit(3)",
+            "quits.py ends the program in line 2: a function of your own returns",
+        ),
+    ],
+)
+def test_a_module_that_ends_the_program(
+    body: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "quits", raising=False)
+    (tmp_path / "quits.py").write_text(f"import sys\n{body}\n")
+    (tmp_path / "grid.yaml").write_text(f"{GRID}measures: ['quits:one']\n")
+    assert main(["sweep", str(tmp_path / "grid.yaml"), "--out", str(tmp_path / "a.zarr")]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "a.zarr").exists()

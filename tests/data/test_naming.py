@@ -241,3 +241,24 @@ def test_what_is_no_count(counts: Any, more: dict[str, Any], message: str) -> No
     query = "the" if isinstance(counts, dict) else [0, 0]
     with pytest.raises(BadInput, match=message):
         SequenceClasses.from_counts(counts, query_of=query, **more)
+
+
+def test_names_are_looked_up_and_not_searched_for() -> None:
+    compared = 0
+
+    class Name(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+    K = 1000
+    queries: dict[str, str] = {Name(f"class {n}"): "the" for n in range(K)}
+    classes = SequenceClasses.from_dicts(
+        {f"class {n}": {"and": 0.5, f"own {n}": 0.5} for n in range(K)}, query_of=queries
+    )
+    assert classes.num_classes == K
+    assert compared < 10 * K

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from scansnap_core import BadInput
+from scansnap_core import BadInput, audit, predict
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.draws import Fresh, Replay
 from tests.engine.references import overlapping_classes, scattered_classes
@@ -242,3 +242,16 @@ def test_what_no_memory_holds_is_refused_before_it_is_made() -> None:
         _ = wide.probs
     with pytest.raises(BadInput, match=r"a batch of 1.2e\+08 numbers"):
         overlapping_classes().sample(20_000_000, 8, np.random.default_rng(0))
+
+
+def test_a_hundred_thousand_classes_that_share_a_token() -> None:
+    K = 100_000
+    places = (np.tile(np.arange(K), 2), np.append(np.arange(K), np.full(K, K)))
+    classes = SequenceClasses(sparse.csr_array((np.full(2 * K, 0.5), places)), np.zeros(K, int))
+    assert classes.distinct_tokens(7).tolist() == [7]
+    wide = "of 1e.10 numbers: an array in memory holds 1e.08 of them at most; use fewer classes or tokens"
+    for use in (lambda: classes.eigenvalues, lambda: audit(classes), lambda: predict(classes, 1, 0.1, 1)):
+        with pytest.raises(BadInput, match=wide):
+            use()
+    with pytest.raises(BadInput, match=wide):
+        _ = classes.outputs.targets

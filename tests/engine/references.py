@@ -11,25 +11,19 @@ import torch
 from numpy.typing import NDArray
 
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.model_names import MODELS, windows_of
-from scansnap_core.engine.settings import OPTIMIZERS
 
 Floats = NDArray[np.float64]
-
-NAMED = [  # models and optimisers by name; Adam doesn't move windows
-    (model.replace("H", "2").replace("W", "2"), optimizer)
-    for model in MODELS
-    for optimizer in OPTIMIZERS
-    if not (windows_of(model.replace("W", "2")) and optimizer == "adam")
-]
 
 DEVICES = [
     "cpu",
     pytest.param(
         "cuda",
-        marks=pytest.mark.skipif(
-            not torch.cuda.is_available(), reason="no CUDA GPU. To get it: run on a machine with an NVIDIA GPU"
-        ),
+        marks=[
+            pytest.mark.gpu,
+            pytest.mark.skipif(
+                not torch.cuda.is_available(), reason="no CUDA GPU. To get it: run on a machine with an NVIDIA GPU"
+            ),
+        ],
     ),
 ]
 

@@ -151,7 +151,7 @@ def test_names_are_those_of_the_table() -> None:
         ({"model": "heads"}, "model = 'heads': there are 1 to 1024 heads, and the name says how many; write e.g. 'he"),
         ({"model": "heads 0"}, "model = 'heads 0': there are 1 to 1024"),
         ({"model": "summed heads 5000"}, "write e.g. 'summed heads 4'"),
-        ({"model": "residual 2"}, "model = 'residual 2': the choices are plain, residual"),
+        ({"model": "residual 2"}, "model = 'residual 2': the choices are plain"),
         ({"model": "heads 2", "keep_state": True}, "model = 'heads 2' with keep_state, or an initial data set: a tra"),
         ({"model": "heads 2", "rng": "replay", "initial": "random"}, "with rng = 'replay' and initial = 'random': the"),
         (

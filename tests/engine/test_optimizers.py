@@ -1,55 +1,103 @@
-"""SGD, momentum and Adam against torch.optim, step by step, with a rate of its own for every run."""
+"""Built-in optimisers are torch's; of torch's own each run has one, so it moves as alone; others are refused."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from torch import Tensor
+import xarray as xr
 
 from scansnap_core import BadInput
 from scansnap_core.engine.optimizers import SGD, Adam, OnePerRun, check_optimizer
+from scansnap_core.engine.settings import OPTIMIZERS
+from scansnap_core.engine.training import train
+from tests.engine.references import overlapping_classes
+from tests.engine.variants import ADAMW
 
-RATES = torch.tensor([0.1, 3.0], dtype=torch.float64)
-STEPS = 30
-
-Stepper = SGD | Adam
-OPTIMIZERS: dict[str, tuple[Callable[[Tensor, Tensor], Stepper], Callable[[Tensor, float], torch.optim.Optimizer]]] = {
-    "sgd": (lambda x, lr: SGD(x, lr, 0.0), lambda x, lr: torch.optim.SGD([x], lr=lr)),
-    "momentum": (lambda x, lr: SGD(x, lr, 0.9), lambda x, lr: torch.optim.SGD([x], lr=lr, momentum=0.9)),
-    "adam": (lambda x, lr: Adam(x, lr), lambda x, lr: torch.optim.Adam([x], lr=lr)),
-}
+OPTIONS: dict[str, Any] = {"steps": 30, "batch_size": 8, "seq_len": 16, "initial": "random"}
+TORCHS = {name.lower(): made for name, made in vars(torch.optim).items() if isinstance(made, type)}
+NAMESAKE = {"momentum": functools.partial(torch.optim.SGD, momentum=0.9)}
+"""What a built-in optimiser is called in ``torch.optim``, where that isn't its name."""
 
 
-def worst_difference(
-    ours: Callable[[Tensor, Tensor], Stepper], theirs: Callable[[Tensor, float], torch.optim.Optimizer]
-) -> float:
-    draw = torch.Generator().manual_seed(0)
-    start = torch.randn(3, 4, dtype=torch.float64, generator=draw)
-    batch = start.repeat(len(RATES), 1, 1)
-    climber = ours(batch, RATES.reshape(-1, 1, 1))
-    singles = [start.clone().requires_grad_() for _ in RATES]
-    references = [theirs(single, float(lr)) for single, lr in zip(singles, RATES, strict=True)]
-    differences = []
-    for _ in range(STEPS):
-        gradient = torch.randn(3, 4, dtype=torch.float64, generator=draw)
-        climber.step(gradient.repeat(len(RATES), 1, 1))
-        for single, reference in zip(singles, references, strict=True):
-            single.grad = -gradient  # torch descends
-            reference.step()
-        differences.append((batch - torch.stack(singles).detach()).abs().max())
-    return float(torch.stack(differences).max())  # NaN if one of them is, which Python's max would lose
+def run(optimizer: Any, lr_y: Any = (0.3, 1.0), lr_z: Any = (0.1, 0.5), seeds: Any = (0, 7), **more: Any) -> xr.Dataset:
+    return train(overlapping_classes(), lr_y=lr_y, lr_z=lr_z, seeds=seeds, optimizer=optimizer, **{**OPTIONS, **more})
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_meets_torch_step_by_step(name: str) -> None:
-    ours, theirs = OPTIMIZERS[name]
-    assert worst_difference(ours, theirs) < 1e-12
-    # control: another momentum, another method
-    for other in OPTIMIZERS.keys() - {name}:
-        assert worst_difference(ours, OPTIMIZERS[other][1]) > 1e-2
+def test_a_built_in_optimizer_is_its_namesake_of_torchs(name: str) -> None:
+    theirs = run(NAMESAKE.get(name) or TORCHS[name])
+    assert differences(run(name), theirs) < 1e-11
+    assert all(differences(run(other), theirs) > 1e-2 for other in OPTIMIZERS if other != name)  # control
+
+
+def differences(one: xr.Dataset, other: xr.Dataset) -> float:
+    """The largest in the loss, Y and Z of two trainings."""
+    return float(np.max([np.abs(one[name].values - other[name].values).max() for name in ("loss", "Y", "Z")]))
+
+
+@pytest.mark.parametrize("make", [ADAMW, torch.optim.RMSprop, torch.optim.Adafactor])
+def test_a_run_is_what_it_would_be_alone(make: Any) -> None:
+    """Also for Adafactor, which looks at whole matrices."""
+    together, alone = run(make), run(make, lr_y=1.0, lr_z=0.5, seeds=[7])
+    inside = together.isel(seed=[1], rate=[1])
+    for variable in ("loss", "Y", "Z"):
+        assert alone[variable].values == pytest.approx(inside[variable].values, rel=1e-9, abs=1e-11)
+    assert np.abs(alone.Z.values - together.Z.isel(seed=[1], rate=[0]).values).max() > 1e-3
+    assert np.abs(alone.Z.values - together.Z.isel(seed=[0], rate=[1]).values).max() > 1e-3
+
+
+def test_weights_decay_as_adamw_says() -> None:
+    """One step of decoupled decay and of Adam, whose first step is the gradient's sign."""
+    before = run(ADAMW, steps=1, record=1).isel(recorded=0)
+    after = run(ADAMW, steps=1, record=1).isel(recorded=1)
+    for name, lr in (("Y", before.lr_y), ("Z", before.lr_z)):
+        moved = after[name] - (1 - 0.1 * lr) * before[name]
+        steps = np.abs((moved / lr).values)
+        assert ((steps < 1e-12) | (np.abs(steps - 1) < 1e-3)).all()
+        assert (steps > 0.5).any()
+    rising = run(ADAMW).loss
+    assert (rising.isel(step=-1) < rising.isel(step=0)).all()  # it climbs J
+
+
+def test_their_names_are_stored() -> None:
+    assert run("torch.optim:AdamW", steps=1).attrs["optimizer"] == "torch.optim.adamw:AdamW"
+    assert run(ADAMW, steps=1).attrs["optimizer"] == "torch.optim.adamw:AdamW(weight_decay=0.1)"
+    assert run("torch.optim:AdamW").equals(run(torch.optim.AdamW))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (torch.optim.LBFGS, "torch.optim.lbfgs:LBFGS: LBFGS doesn't support per-parameter options"),
+        (lambda groups: torch.optim.SGD([g["params"][0] for g in groups], lr=0.1), "it holds the rates"),
+        (lambda groups: None, "'NoneType' object has no attribute 'param_groups'"),
+        (lambda: None, "takes 0 positional arguments but 1 was given"),
+        (torch.optim.SparseAdam, "SparseAdam does not support dense gradients"),
+        ("torch.optim:NoSuch", "module 'torch.optim' has no attribute 'NoSuch'"),
+        (None, "optimizer = None: the choices are"),
+        (["sgd"], "optimizer = .'sgd'.: the choices are"),
+    ],
+)
+def test_what_cannot_serve_is_refused(make: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scansnap_core.engine.training._train_one", lambda *_: pytest.fail("work began"))
+    with pytest.raises(BadInput, match=message):
+        run(make)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", torch.optim.SGD])
+def test_momentum_is_momentums(optimizer: Any) -> None:
+    with pytest.raises(BadInput, match=r"momentum = 0.9 with the optimizer .*: only the optimizer momentum has it"):
+        run(optimizer, momentum=0.9)
+
+
+# -- Without a training -----------------------------------------------------------------------------------------------
+
+RATES = torch.tensor([0.1, 3.0], dtype=torch.float64)
 
 
 def test_what_the_next_update_depends_on() -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from scansnap_core import BadInput
 from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.settings import OPTIMIZERS
 from scansnap_core.engine.training import train
 from tests.engine.references import overlapping_classes
 from tests.engine.variants import ADAMW, residual
@@ -35,7 +36,7 @@ GOOD: dict[str, st.SearchStrategy[Any]] = {
     "seeds": st.lists(st.integers(0, 9), min_size=1, max_size=2),
     "batch_size": st.one_of(st.integers(1, 4), st.none()),
     "seq_len": st.one_of(st.integers(2, 9), st.just(math.inf), st.just(1e15)),
-    "optimizer": st.sampled_from(["sgd", "momentum", "adam", ADAMW, "torch.optim:RMSprop"]),
+    "optimizer": st.sampled_from([*OPTIMIZERS, ADAMW, "torch.optim:RMSprop"]),
     "momentum": st.one_of(st.none(), st.floats(-0.5, 1.5)),
     "model": st.sampled_from(["plain", residual, "tests.engine.variants:residual"]),
     "initial": st.sampled_from(["zero", "random", (np.eye(9), np.ones((9, 9))), (np.eye(9),), np.eye(9)]),

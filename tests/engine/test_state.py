@@ -13,6 +13,7 @@ import xarray as xr
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.settings import OPTIMIZERS
 from scansnap_core.engine.training import TrainingDiverged, train
 from tests.engine.references import overlapping_classes
 from tests.engine.variants import residual
@@ -43,7 +44,7 @@ def assert_continues(whole: xr.Dataset, begun: xr.Dataset, rest: xr.Dataset) -> 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("rng", ["fresh", "replay", "counter"])
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("initial", ["zero", "random"])
 def test_two_parts_are_the_whole(optimizer: str, initial: str, rng: str, dtype: str) -> None:
     assert_continues(*parts(syn_small(), 6, 4, optimizer=optimizer, initial=initial, rng=rng, dtype=dtype))
@@ -94,6 +95,18 @@ def test_a_seed_and_a_rate_of_several_go_on_alone() -> None:
     inside = rest.isel(seed=[1], rate=[0])
     assert alone.loss.values == pytest.approx(inside.loss.values, rel=1e-12, abs=0)
     assert alone.Y.values == pytest.approx(inside.Y.values, rel=0, abs=1e-12)
+
+
+def test_rates_are_numbered_and_keep_their_numbers() -> None:
+    _, begun, rest = parts(syn_small(), 6, 4)
+    assert rest.rate.values.tolist() == [0, 1]
+    assert float(rest.sel(rate=1).lr_y) == 2.0
+    one, chosen = OPTIONS | {"lr_y": 2.0, "lr_z": 0.1, "steps": 4, "record": 1}, begun.isel(rate=[1])
+    alone = train(syn_small(), **one, initial=chosen)
+    assert xr.concat([chosen.loss, alone.loss], "step").notnull().all()
+    unnumbered = begun.drop_vars("rate")  # as earlier versions stored it
+    again = train(syn_small(), **OPTIONS, steps=4, record=1, keep_state=True, initial=unnumbered)
+    xr.testing.assert_identical(again, rest)
 
 
 def test_a_diverged_run_stays_diverged() -> None:
@@ -161,7 +174,10 @@ def test_a_variant_does_not_go_on_as_the_plain_model() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"optimizer": torch.optim.AdamW}, "keep_state with torch.optim.adamw:AdamW: the state of sgd, momentum, adam"),
+        (
+            {"optimizer": torch.optim.AdamW},
+            f"keep_state with torch.optim.adamw:AdamW: the state of {OPTIMIZERS[0]}",
+        ),
         (
             {"record": [0, 2]},
             "keep_state with the last recorded step 2: a training goes on from its end",

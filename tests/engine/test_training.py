@@ -13,7 +13,7 @@ import xarray as xr
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.outputs import OTHERS
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.settings import Settings
+from scansnap_core.engine.settings import OPTIMIZERS, Settings
 from scansnap_core.engine.stepping import Runs
 from scansnap_core.engine.training import TrainingDiverged, train
 from scansnap_core.theory import spectrum
@@ -74,7 +74,7 @@ def test_seeds_fix_the_result_bit_for_bit(rng: str, initial: str) -> None:
     assert np.abs(other.loss.values - small(seeds=[3], rng=rng, initial=initial).loss.values).max() > 1e-3
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize(("initial", "rng"), [("zero", "fresh"), ("random", "fresh"), ("random", "replay")])
 def test_a_run_does_not_depend_on_its_neighbours(optimizer: str, initial: str, rng: str) -> None:
     # To rounding: the batched matrix product may sum in another order in a larger batch.

@@ -15,6 +15,7 @@ from scansnap_core.data.datasets import syn_medium
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import model
 from scansnap_core.engine.model import Gradients
+from scansnap_core.engine.model_names import MODELS
 from scansnap_core.engine.training import train
 from scansnap_core.engine.variants import Batch
 from tests.engine.references import overlapping_classes, scattered_classes
@@ -130,7 +131,7 @@ def test_a_variant_that_returns_something_else(found: Any, message: str) -> None
     [
         (
             "fancy",
-            "model = 'fancy': the choices are plain, residual, layernorm, heads H, summed heads H, positions W; of",
+            f"model = 'fancy': the choices are {', '.join(MODELS)}; of",
         ),
         ("no_such_module:f", "model = 'no_such_module:f': No module named 'no_such_module': its module can be imp"),
         ("math:nothing", "model = 'math:nothing': module 'math' has no attribute 'nothing'"),

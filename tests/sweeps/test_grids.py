@@ -15,6 +15,7 @@ from scansnap_core import BadInput
 from scansnap_core.data.checksum import checksum
 from scansnap_core.data.datasets import syn_medium
 from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.settings import OPTIMIZERS
 from scansnap_core.sweeps.grid_files import grid_of, load_grid
 from scansnap_core.sweeps.grids import Grid
 from tests.engine.variants import residual
@@ -134,7 +135,7 @@ BAD = [
     ({"seeds": [-1]}, "seeds = [-1]: a list of integers that are not negative"),
     (
         {"optimizer": "AdamW"},
-        "optimizer = 'AdamW': the choices are sgd, momentum, adam; of your own, a function or its name as "
+        f"optimizer = 'AdamW': the choices are {', '.join(OPTIMIZERS)}; of your own, a function or its name as "
         "module:function, such as torch.optim:AdamW; use one of them",
     ),
     ({"optimizer": []}, "optimizer = []: an axis"),
@@ -146,7 +147,7 @@ BAD = [
     ({"momentum": 0.9, "optimizer": "sgd"}, "momentum = 0.9 with the optimizer sgd: only the optimizer"),
     ({"initial": "one"}, "initial = 'one': the choices are zero, random"),
     ({"initial": [0, 0]}, "initial = [0, 0]: the choices are zero, random"),
-    ({"rng": "lottery"}, "rng = 'lottery': the choices are fresh, replay, counter"),
+    ({"rng": "lottery"}, "rng = 'lottery': the choices are fresh"),
     ({"rng": "replay", "seq_len": float("inf")}, "rng = 'replay' without a finite batch and T"),
     ({"dtype": "float16"}, "dtype = 'float16': the choices are float64, float32"),
 ]  # fmt: skip
@@ -209,3 +210,23 @@ def test_a_grid_from_python() -> None:
         Grid(data={"a": syn_medium(1)}, rates=(), steps=1, seeds=(0,))
     with pytest.raises(BadInput, match=r"data = \[\]: an axis"):
         Grid(data={}, rates=((1, 1),), steps=1, seeds=(0,))
+
+
+@pytest.mark.parametrize("key", ["seq_len", "rates", "pairs", "initial"])
+def test_what_aliases_make_large_is_not_written_out(key: str, tmp_path: Path) -> None:
+    written = 0
+
+    class Part:
+        def __repr__(self) -> str:
+            nonlocal written
+            written += 1
+            return "part"
+
+    nested: Any = Part()
+    for _ in range(7):
+        nested = [nested] * 9
+    grid = {"data": "syn_small", "rates": {"pairs": [[1, 1]]}, "steps": 1, "seeds": 1}
+    changed = {"rates": {"pairs": nested}} if key == "pairs" else {key: [nested]}
+    with pytest.raises(BadInput):
+        grid_of(grid | changed, tmp_path)
+    assert written < 9**7 / 10

@@ -19,7 +19,7 @@ from scansnap_core.storage.store import read
 from scansnap_core.sweeps import blocks
 from scansnap_core.sweeps.grid_files import grid_of, load_grid
 from scansnap_core.sweeps.grids import Grid
-from scansnap_core.sweeps.measures import Measure
+from scansnap_core.sweeps.measures import KNOWN, Measure
 from scansnap_core.sweeps.running import run
 from scansnap_core.theory import measures
 from scansnap_core.theory.quantities import theory_of
@@ -161,7 +161,7 @@ def own_labels(run: xr.Dataset, classes: Any) -> xr.DataArray:
 @pytest.mark.parametrize(
     ("kept", "message"),
     [
-        (("entropies",), "measure = 'entropies': the choices are entropy, final_loss, diverged_at, Z, recall; of your"),
+        (("entropies",), f"measure = 'entropies': the choices are {', '.join(KNOWN)}; of your"),
         (("my_module:f",), "measure = 'my_module:f': No module named 'my_module'"),
         (("entropy", "entropy"), "measures holds 'entropy' twice"),
         (({"threshold": 1},), "measures hold {'threshold': 1}: a measure has a name"),

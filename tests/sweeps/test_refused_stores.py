@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -165,6 +167,35 @@ def test_metadata_that_no_store_wrote(old: str, new: str, message: str, tmp_path
     rewrite(path, 0, lambda record: record["sha256"].update({".zmetadata": checksum}))
     with pytest.raises(BadInput, match=message):
         read(path)
+
+
+def test_a_pickle_in_place_of_labels_runs_nothing(tmp_path: Path) -> None:
+    """Its checksums agree. numcodecs 0.16.5 and older unpickle it."""
+    path, trace = tmp_path / "a.zarr", tmp_path / "trace"
+    fill(path)
+    consolidated = json.loads((path / ".zmetadata").read_text())
+    labels = consolidated["metadata"]["data/.zarray"]
+    labels |= {"dtype": "|O", "filters": [{"id": "vlen-utf8"}, {"id": "pickle"}], "compressor": None}
+    changed = {".zmetadata": json.dumps(consolidated).encode(), "data/0": pickle.dumps(Touch(trace))}
+    for name, content in changed.items():
+        (path / name).write_bytes(content)
+    checksums = {name: hashlib.sha256(content).hexdigest() for name, content in changed.items()}
+    rewrite(path, 0, lambda record: record["sha256"].update(checksums))
+    with pytest.raises(BadInput, match="its arrays can't be read"):
+        read(path)
+    assert not trace.exists()
+    pickle.loads(changed["data/0"])
+    assert trace.exists()
+
+
+class Touch:
+    """Unpickling it makes a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)
 
 
 def test_an_unfinished_store_is_not_read(tmp_path: Path) -> None:

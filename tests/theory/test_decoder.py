@@ -188,3 +188,22 @@ def test_overlaps_are_their_transpose_but_for_rounding() -> None:
 def test_zeta_is_of_one_vocabulary(vocab_size: Any) -> None:
     with pytest.raises(BadInput, match=r"vocab_size = .*: an integer"):
         decoder.zeta(3, vocab_size)
+
+
+def test_path_follows_the_solution_under_update_26() -> None:
+    E = spectrum.equal_overlaps(3, 0.2)
+    times = np.array([1.0, 30.0, 200.0])
+    path = Decoder(E, 50, LR, modified=True).path(times)
+    expected = [decoder.solution(E, 50, np.full(3, clocks.h(t / 3, 50, LR))) for t in times]
+    assert path == pytest.approx(np.stack(expected), abs=1e-7)
+
+
+def test_beta_over_iota_is_read_off_g() -> None:
+    E = spectrum.equal_overlaps(3, 0.2)
+    model = Decoder(E, 50, LR, modified=True)
+    (V,) = model.path([100.0])
+    found = decoder.beta_over_iota(np.stack([model.gradient(V)] * 2))
+    directions = np.eye(3) - spectrum.E_prime(E)
+    expected = -(directions @ (np.eye(3) - 1 / 50))  # of which the diagonal is -iota
+    assert found[1] == pytest.approx(expected / -expected.diagonal()[:, None] * (1 - np.eye(3)), abs=1e-6)
+    assert found.diagonal(axis1=1, axis2=2) == pytest.approx(np.zeros((2, 3)), abs=1e-15)

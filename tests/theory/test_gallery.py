@@ -83,6 +83,18 @@ def test_the_compared_systems_stand_on_both_sides_of_assumption_2() -> None:
     assert inside == {"K = 2": True, "K = 3": True, "Syn-Small": False}
 
 
+@pytest.mark.parametrize("num_queries", [1, 3])
+def test_classes_with_a_given_attention_have_it_on_the_smallest_vocabulary_allowed(num_queries: int) -> None:
+    F = gallery.attentions(3, 2, np.array([0.3]), np.random.default_rng(0))[0]
+    classes = gallery.with_attention(F, num_queries)
+    found = classes.compact.probs / np.linalg.norm(classes.compact.probs, axis=1, keepdims=True)
+    assert pytest.approx(F @ F.T - np.eye(3), abs=1e-14) == classes.E
+    assert pytest.approx(np.sort(F[F > 0]), abs=1e-14) == np.sort(found[found > 0])
+    assert len(set(classes.query_of)) == num_queries
+    smallest = np.abs(np.linalg.eigvalsh(classes.E)).min()
+    assert 6 / np.sqrt(classes.vocab_size - 1) > smallest >= 6 / np.sqrt(classes.vocab_size)
+
+
 def test_the_uneven_classes_satisfy_assumption_2_at_its_lower_edge() -> None:
     classes = gallery.uneven()
     assert all(condition.holds for condition in audit(classes) if condition.name.startswith("2"))
@@ -91,3 +103,11 @@ def test_the_uneven_classes_satisfy_assumption_2_at_its_lower_edge() -> None:
     assert 6 / np.sqrt(classes.vocab_size - 1) > 0.18 > 6 / np.sqrt(classes.vocab_size)
     lengths = [np.linalg.norm(row) for row in classes.compact.probs]
     assert classes.compact.probs[:, 0] / lengths == pytest.approx([0.9, 0.2], rel=1e-14, abs=0)
+
+
+def test_tied_classes_have_the_top_asked_for_and_tokens_of_their_own() -> None:
+    classes = gallery.tied_classes(4, 60, 0.3, np.random.default_rng(0))
+    assert np.abs(np.linalg.eigvalsh(classes.E)).max() == pytest.approx(0.3, abs=1e-9)
+    holders = (classes.probs > 0).sum(axis=0)
+    assert holders[:8].tolist() == [1] * 8
+    assert holders.max() == 2
