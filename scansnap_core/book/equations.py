@@ -24,7 +24,7 @@ from scansnap_core.ledger.pages import Page
 EQUATIONS_FILE = Path("chapters", "equations.yaml")
 KINDS = ("definition", "claim", "step", "premise")
 DERIVED, CHECKED, REFUTED, DEFINED, UNTOUCHED = STATUSES = ("derived", "checked", "refuted", "definition", "untouched")
-"""How an equation came out: by a symbolic check or a proof, by other checks, by a refutation, as a definition, not at all."""
+"""How an equation came out: by a symbolic check or a proof, other checks, a refutation, as a definition, not at all."""
 
 _TAGGED = re.compile(r"\$\$((?:(?!\$\$).)+?)\\tag\{(\d+)\}\s*\$\$", re.DOTALL)
 _DERIVING = ("symbolic", PROVED)
