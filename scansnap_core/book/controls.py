@@ -12,7 +12,6 @@ _MATHEMATICS = ("scansnap_core", "scipy", "sympy", "torch", "xarray")
 _WITHIN_NUMPY = ("arange", "geomspace", "linalg", "linspace", "logspace", "random")
 _NO_MATHEMATICS = ("scansnap_core.ledger", "scansnap_core.plots")
 _LITERALS = {"E", "Float", "I", "Integer", "Matrix", "Number", "One", "Rational", "S", "Zero", "oo", "pi", "sympify"}
-_CLAIMS = ("holds", "refutes")
 _PROVED = "proved"
 
 
@@ -53,8 +52,10 @@ def _parsed(source: str) -> ast.Module:
 
 def _claims_in(tree: ast.Module) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CLAIMS:
-            if ast.unparse(node.func.value) != _PROVED:
+        match node:
+            case ast.Call(func=ast.Attribute(value=witness, attr="holds" | "refutes")) if (
+                ast.unparse(witness) != _PROVED
+            ):
                 yield node
 
 

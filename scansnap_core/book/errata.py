@@ -145,8 +145,8 @@ def errata_of(stored: Stored, book: Path) -> list[Erratum]:
             places.append(place)
         found.append(Erratum(number, entry["rank"], entry["because"], tuple(places)))
     if waiting:
-        rule = f"{len(waiting)} refutations have no number"
-        raise _wrong(next(iter(waiting)), rule, "judge what follows from it, and add it with a new number")
+        rule = "a refutation has a number"
+        raise _wrong(", ".join(waiting), rule, "judge what follows from it, and add it with a new one")
     return sorted(found, key=lambda erratum: list(RANKS).index(erratum.rank))
 
 

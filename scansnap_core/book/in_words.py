@@ -134,8 +134,6 @@ def _found(source: str, pages: Mapping[str, Any], stored: Stored) -> list[Mappin
         if claim_ids is None:  # then the page is the claim's own, and decides as it does for itself
             checks, refuted = (stored.verdicts[page_id].get(kind, []) for kind in ("checks", "refutations"))
             found += [*checks, *(entry for entry in refuted if entry["judges"] == "claim")]
-        elif not isinstance(claim_ids, list) or len(set(claim_ids)) < len(claim_ids):
-            raise BadInput(f"{source}.{page_id}", "it lists ids of the page's claims, each once", "correct it")
         else:
-            found += [stored.claim(page_id, claim_id) for claim_id in claim_ids]
+            found += stored.claims(source, page_id, claim_ids)
     return found

@@ -17,7 +17,12 @@ from scansnap_core.book.notebooks import code_cells, read_notebook, verdicts_in
 from scansnap_core.ledger.entries import NUMBERS_MIME
 from scansnap_core.ledger.registry import chapter_paths
 
-_NUMBER = re.compile(r'(<data value="([^"]*)">)(.*?)(</data>)', re.DOTALL)
+_NUMBER = re.compile(r'(<data value="([^"]*)">)((?:(?!</?data).)*)(</data>)', re.DOTALL)
+_TAG = re.compile(r"<data\b[^>]*>?")
+
+Notebooks = Mapping[Path, nbformat.NotebookNode]
+Sources = Mapping[str, Mapping[str, str]]
+"""From a chapter's id to its numbers by name."""
 
 
 def numbers_in(notebook: nbformat.NotebookNode) -> dict[str, str]:
@@ -33,20 +38,32 @@ def numbers_in(notebook: nbformat.NotebookNode) -> dict[str, str]:
 
 
 def number_faults(book: Path) -> list[str]:
-    """Where a number in the book's text isn't the stored one, or has no source.
+    """Where a number in the book's text isn't the stored one, has no source, or is written so that nobody compares it.
 
     Raises
     ------
     BadInput
-        If a notebook can't be read.
+        If there are no chapters.
     """
-    sources = _sources(book)
-    return [
-        f"{path.relative_to(book)}: the text says {said!r} for {name}, and the chapter "
-        + (f"computes {computed!r}: run scansnap verify --store" if computed is not None else "gives no such number")
-        for path, name, said, computed in _quoted(book, sources)
-        if said != computed
-    ]
+    notebooks = _notebooks(book)
+    sources = _sources(notebooks)
+    faults = []
+    for path, text in _texts(book, notebooks):
+        place = path.relative_to(book)
+        for _, name, said, _ in _NUMBER.findall(text):
+            computed = _computed(name, path.stem, sources)
+            if computed is None:
+                faults.append(f"{place}: the text says {said!r} for {name}, and the chapter gives no such number")
+            elif computed != said:
+                remedy = "run scansnap verify --store"
+                faults.append(
+                    f"{place}: the text says {said!r} for {name}, and the chapter computes {computed!r}: {remedy}"
+                )
+        faults += [
+            f'{place}: {tag} is no number that is compared: write <data value="name">…</data>'
+            for tag in _TAG.findall(_NUMBER.sub("", text))
+        ]
+    return faults
 
 
 def write_numbers(book: Path) -> None:
@@ -55,51 +72,50 @@ def write_numbers(book: Path) -> None:
     Raises
     ------
     BadInput
-        If a notebook can't be read, or a file can't be written.
+        If there are no chapters, or a file can't be written.
     """
-    sources = _sources(book)
-    for path in sorted({path for path, _, said, computed in _quoted(book, sources) if computed not in (None, said)}):
-        if path.suffix == ".ipynb":
-            notebook = read_notebook(path)
-            for cell in notebook.cells:
-                if cell.cell_type == "markdown":
-                    cell.source = _filled(cell.source, path.stem, sources)
-            files.save(path, nbformat.writes(notebook).rstrip("\n") + "\n")
-        else:
-            files.save(path, _filled(path.read_text(encoding="utf-8"), path.stem, sources))
-
-
-Sources = Mapping[str, Mapping[str, str]]
-"""From a chapter's id to its numbers by name."""
-
-
-def _sources(book: Path) -> Sources:
-    return {path.stem: numbers_in(read_notebook(path)) for path in _readable(book)}
-
-
-def _readable(book: Path) -> Iterator[Path]:
-    for path in chapter_paths(book / "chapters"):
-        try:
-            read_notebook(path)
-        except BadInput:  # verifying the chapter itself says so
+    notebooks = _notebooks(book)
+    sources = _sources(notebooks)
+    for path, text in _texts(book, notebooks):
+        if _filled(text, path.stem, sources) == text:
             continue
-        yield path
+        if path in notebooks:
+            for cell in _prose(notebooks[path]):
+                cell.source = _filled(cell.source, path.stem, sources)
+            files.save(path, nbformat.writes(notebooks[path]).rstrip("\n") + "\n")
+        else:
+            files.save(path, _filled(text, path.stem, sources))
 
 
 def texts(book: Path) -> Iterator[tuple[Path, str]]:
     """The prose of every page of a book, with its file; none of a notebook that can't be read."""
-    for path in _readable(book):
-        cells = read_notebook(path).cells
-        yield path, "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    yield from _texts(book, _notebooks(book))
+
+
+def _notebooks(book: Path) -> Notebooks:
+    """Those that can be read; verifying another says that it can't."""
+    found = {}
+    for path in chapter_paths(book / "chapters"):
+        try:
+            found[path] = read_notebook(path)
+        except BadInput:
+            continue
+    return found
+
+
+def _sources(notebooks: Notebooks) -> Sources:
+    return {path.stem: numbers_in(notebook) for path, notebook in notebooks.items()}
+
+
+def _prose(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+
+
+def _texts(book: Path, notebooks: Notebooks) -> Iterator[tuple[Path, str]]:
+    for path, notebook in notebooks.items():
+        yield path, "\n\n".join(cell.source for cell in _prose(notebook))
     for path in sorted((book / "chapters").rglob("*.md")):
         yield path, path.read_text(encoding="utf-8")
-
-
-def _quoted(book: Path, sources: Sources) -> Iterator[tuple[Path, str, str, str | None]]:
-    """Every number in the text: its file, its name, what stands there, and what its chapter computes."""
-    for path, text in texts(book):
-        for _, name, said, _ in _NUMBER.findall(text):
-            yield path, name, said, _computed(name, path.stem, sources)
 
 
 def _computed(name: str, page_id: str, sources: Sources) -> str | None:

@@ -51,21 +51,22 @@ class Stored:
         graph.add_nodes_from(self.statements)
         return graph
 
-    def claim(self, page_id: str, claim_id: str) -> Mapping[str, Any]:
-        """A check or a refutation of a page, by its id.
+    def claims(self, place: str, page_id: str, claim_ids: Any) -> list[Mapping[str, Any]]:
+        """Checks, refutations and proofs of a page that a file of the book lists by their ids.
 
         Raises
         ------
         BadInput
-            If the book has no such page, or its notebook stores no such claim.
+            If it is no list of ids, each once, or the notebook stores no such claim; `place` says where that stands.
         """
-        if page_id not in self.pages:
-            raise BadInput(f"{page_id}", "the book has no such page", "correct its id")
+        if not (isinstance(claim_ids, list) and all(claim_ids.count(claim_id) == 1 for claim_id in claim_ids)):
+            raise BadInput(f"{place}: {page_id}", "it lists ids of the page's claims, each once", "correct it")
         verdict = self.verdicts.get(page_id, {})
-        for entry in (*verdict.get("checks", []), *verdict.get("refutations", [])):
-            if entry["id"] == claim_id:
-                return dict(entry)
-        raise BadInput(f"{page_id}: {claim_id}", "the chapter stores no such check or refutation", "correct its id")
+        found = {entry["id"]: entry for kind in ("checks", "refutations", "proofs") for entry in verdict.get(kind, [])}
+        if missing := [claim_id for claim_id in claim_ids if claim_id not in list(found)]:
+            rule = f"{page_id} stores no such claim"
+            raise BadInput(f"{place}: {page_id}:{missing[0]}", rule, "correct the id, or store the chapter")
+        return [found[claim_id] for claim_id in claim_ids]
 
     def verdict_of(self, page_id: str) -> str:
         """One page's verdict, ``"open"`` where nothing is stored."""

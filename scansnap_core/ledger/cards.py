@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.ledger.claims import text_of
 from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, REPRODUCED, Check, Refutation, Row
 from scansnap_core.ledger.values import NoEvidence
 
@@ -83,8 +84,8 @@ def rows_of(card: Mapping[str, Any], verdict: str, entries: Entries) -> list[Row
         If the verdict is that something has to be repaired, and the card has no repair.
     """
     keys = {*_ROWS, "figure"}
-    if wrong := sorted(({*card} ^ keys) - {"repaired"}):
-        raise BadInput(f"card: {wrong[0]}", f"a card has {', '.join(sorted(keys))}", "add or remove it")
+    if wrong := sorted(({*card} ^ keys) - {"repaired"}, key=str):
+        raise BadInput(f"card.{wrong[0]}", f"a card has {', '.join(sorted(keys))}", "add or remove it")
     said = {name: _texts(name, card[name]) for name in _ROWS if name in card}
     return [
         _printed(said["printed"], verdict, entries),
@@ -96,8 +97,8 @@ def rows_of(card: Mapping[str, Any], verdict: str, entries: Entries) -> list[Row
 
 def _texts(name: str, row: Any) -> dict[str, str]:
     if not isinstance(row, Mapping) or not {*row} <= _KEYS[name]:
-        raise BadInput(f"card: {name} = {row!r:.80}", f"it has {', '.join(sorted(_KEYS[name]))}", "correct its keys")
-    return {key: " ".join(str(value).split()) for key, value in row.items()}
+        raise BadInput(f"card.{name} = {row!r:.80}", f"it has {', '.join(sorted(_KEYS[name]))}", "correct its keys")
+    return {key: text_of(f"card.{name}.{key}", value) for key, value in row.items()}
 
 
 def _printed(row: Mapping[str, str], verdict: str, entries: Entries) -> Row:

@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger.cards import rows_of
 from scansnap_core.ledger.certificates import PROVED, Proof, Sampled
-from scansnap_core.ledger.claims import Claim, read_claims
+from scansnap_core.ledger.claims import Claim, read_claims, text_of
 from scansnap_core.ledger.display import show_check, show_conclusion, show_numbers, show_refutation
 from scansnap_core.ledger.entries import VOICES, WITNESSES, Check, Conclusion, Refutation
 from scansnap_core.ledger.pages import WITHOUT_CARD
@@ -96,13 +96,16 @@ class Chapter:
         Raises
         ------
         BadInput
-            If a number is no text, a name was given before, or the chapter is concluded.
+            If a number is no text or an empty one, a name was given before, is a claim's id or can't be quoted, or the
+            chapter is concluded.
         """
         given = {**(numbers or {}), **more}
         self._require_open("numbers")
         for name, text in given.items():
-            if not isinstance(text, str):
+            if not (isinstance(text, str) and text.strip()):
                 raise BadInput(f"{name} = {text!r}", "a number in prose is written by the chapter", 'pass f"{x:.2f}"')
+            if {*':"<>'} & {*name}:
+                raise BadInput(f"number {name!r}", "a text can't quote a name with one of :\"<>", "choose another name")
             if name in self._numbers or name in self.claims.claims:
                 raise BadInput(f"number {name!r}", "a chapter gives each name once", "choose another name")
         self._numbers |= set(given)
@@ -149,9 +152,12 @@ class Chapter:
             ),
         )
         if card:
-            conclusion = conclusion.with_card(
-                rows_of(card, conclusion.verdict, (*checks, *refutations)), card["figure"]
-            )
+            try:
+                rows = rows_of(card, conclusion.verdict, (*checks, *refutations))
+            except BadInput as error:
+                place = f"{self.claims.path.name}: {error.value}"
+                raise BadInput(place, error.rule, error.remedy) from None
+            conclusion = conclusion.with_card(rows, text_of("card.figure", card["figure"]))
         self._concluded = True
         show_conclusion(conclusion)
 

@@ -32,8 +32,9 @@ A check may say under ``only_sampled`` why a claim over all of its conditions is
 """
 
 import difflib
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -51,6 +52,7 @@ COMPUTED = "bound"
 _CHECK = ("says", "must", "control")
 _REFUTATION = (*_CHECK, "judges", "place", "printed", "consequence")
 _PROOF = ("says", "control", "region", "assumptions")
+_OPTIONAL = {_CHECK: ("only_sampled",), _REFUTATION: ("repair", "condition", "erratum"), _PROOF: ("sampled",)}
 _ID = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -133,50 +135,68 @@ def read_claims(path: Path) -> Claims:
     Raises
     ------
     BadInput
-        If the file is unreadable, a key is missing, unknown or empty, an id is there twice or isn't snake_case, two
-        claims say the same, or a refutation has both a repair and a condition, or neither.
+        If the file is unreadable, a key is missing, unknown, empty or no text, an id is there twice or isn't lower-case
+        letters, digits and _, two claims say the same, a bound is none that a value could fail, or a refutation has
+        both a repair and a condition, or neither.
     """
     from scansnap_core import files
 
     contents = files.read(path, example="write it as scansnap_core.ledger.claims says")
-    groups = contents if isinstance(contents, dict) else {}
-    if unknown := sorted(set(groups) - {*VOICES, CARD}, key=str) or [] if groups else ["no mapping"]:
-        raise BadInput(
-            f"{path.name}: {unknown[0]!r}", "it names witnesses and a card", f"use {', '.join(VOICES)}, {CARD}"
-        )
+    groups = _mapping(path.name, contents, (*VOICES, CARD))
     claims: dict[str, Claim] = {}
     said: dict[str, str] = {}
     for witness in VOICES:
-        for claim_id, entry in (groups.get(witness) or {}).items():
-            claim = _claim(f"{path.name}: {claim_id}", claim_id, witness, entry)
-            for same, where in ((claim_id, claims), (claim.says, said)):
-                if same in where:
-                    raise BadInput(f"{path.name}: {same!r}", "a chapter claims each thing once", "change one of them")
+        for claim_id, entry in _mapping(f"{path.name}: {witness}", groups.get(witness)).items():
+            place = f"{path.name}: {claim_id}"
+            if claim_id in claims:
+                rule = f"the {claims[claim_id].witness} witness has a claim of this id"
+                raise BadInput(f"{place} of the {witness} witness", rule, "rename one of them")
+            claim = _claim(place, claim_id, witness, entry)
+            if claim.says in said:
+                raise BadInput(f"{place}.says", f"{said[claim.says]} says the same", "reword one of them")
             claims[claim_id], said[claim.says] = claim, claim_id
-    return Claims(path, claims, groups.get(CARD) or {})
+    return Claims(path, claims, _mapping(f"{path.name}: {CARD}", groups.get(CARD)))
+
+
+def text_of(place: str, value: Any) -> str:
+    """A value of the file as text in one line; empty where there is none.
+
+    Raises
+    ------
+    BadInput
+        If it is something else, which YAML would print in its own way.
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise BadInput(f"{place} = {value!r:.80}", "it is a text", "put it in quotes")
+    return " ".join(value.split())
+
+
+def _mapping(place: str, value: Any, keys: Collection[str] = ()) -> Mapping[Any, Any]:
+    """A mapping of the file; empty where there is nothing."""
+    value = {} if value is None else value
+    if not isinstance(value, dict):
+        raise BadInput(f"{place} = {value!r:.80}", "it is a mapping", "write it as scansnap_core.ledger.claims says")
+    if unknown := [key for key in value if keys and key not in keys]:
+        raise BadInput(f"{place}: {unknown[0]}", "there is no such key", f"use {', '.join(keys)}")
+    return value
 
 
 def _claim(place: str, claim_id: Any, witness: str, entry: Any) -> Claim:
     if not (isinstance(claim_id, str) and _ID.fullmatch(claim_id)):
-        raise BadInput(place, "an id is lower-case letters, digits and _", "rename it")
-    if not isinstance(entry, dict):
-        raise BadInput(place, "a claim is a mapping", f"write {', '.join(_CHECK)}")
-    texts = {key: " ".join(str(value).split()) for key, value in entry.items()}
-    required = _PROOF if witness == PROVED else _REFUTATION if "judges" in entry else _CHECK
+        raise BadInput(place, "an id is lower-case letters, digits and _, a letter first", "rename it")
+    refutes = isinstance(entry, dict) and {*_REFUTATION, *_OPTIONAL[_REFUTATION]} - {*_CHECK} & {*entry}
+    required = _PROOF if witness == PROVED else _REFUTATION if refutes else _CHECK
+    entry = _mapping(place, entry, (*required, *_OPTIONAL[required]))
+    texts = {key: text_of(f"{place}.{key}", value) for key, value in entry.items()}
     if missing := [key for key in required if not texts.get(key)]:
         raise BadInput(f"{place}.{missing[0]}", "a reader must learn it", "say it in a few words")
-    optional = {
-        _PROOF: {"sampled"},
-        _REFUTATION: {"repair", "condition", "erratum"},
-        _CHECK: {"only_sampled"},
-    }[required]
-    if unknown := sorted(set(texts) - {*required, *optional}, key=str):
-        raise BadInput(f"{place}.{unknown[0]}", "there is no such key here", f"use {', '.join((*required, *optional))}")
     claim = Claim(claim_id, witness, **texts)
     if required != _PROOF:
         _check_must(place, claim.must)
     if required == _REFUTATION and bool(claim.repair) == bool(claim.condition):
-        raise BadInput(place, "a refutation names a repair or a missing condition", "give exactly one of them")
+        raise BadInput(f"{place}.repair and .condition", "a refutation names one remedy", "give exactly one of the two")
     if claim.judges and claim.judges not in JUDGES:
         raise BadInput(f"{place}.judges = {claim.judges!r}", "it hits one of four things", f"use {', '.join(JUDGES)}")
     return claim
@@ -185,11 +205,11 @@ def _claim(place: str, claim_id: Any, witness: str, entry: Any) -> Claim:
 def _check_must(place: str, must: str) -> None:
     sign, _, bound = must.partition(" ")
     try:
-        right = sign in RELATION_OF and (bound == COMPUTED or _bound(bound) is not None)
-    except ValueError:
+        right = sign in RELATION_OF and (bound == COMPUTED or math.isfinite(_bound(bound)))
+    except (ValueError, ArithmeticError):
         right = False
     if not right:
-        rule = f"it is one of {' '.join(RELATION_OF)} and a number, or the word {COMPUTED}"
+        rule = f"it is one of {' '.join(RELATION_OF)} and a finite number, or the word {COMPUTED}"
         raise BadInput(f"{place}.must = {must!r}", rule, "write e.g. ≤ 1e-9")
 
 

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import lambertw
+from scipy.special import expit, lambertw
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.rules import check_count, check_memory, check_numbers, check_rate, is_real, shown
@@ -90,6 +90,46 @@ def h_star(steps: int, vocab_size: float, lr_y: float) -> Floats:
     for s in range(steps):
         values[s + 1] = values[s] + _h_rate(values[s], M, rate)
     return values
+
+
+def lead(steps: int, vocab_size: ArrayLike, lr_y: ArrayLike) -> tuple[Floats, Floats]:
+    """How far the recursion of Eqn 33 is ahead of the flow of Eqn 44, in steps.
+
+    Parameters
+    ----------
+    steps
+        Steps of batch size 1 that show the class, 0 or more.
+    vocab_size, lr_y
+        M >= 2 and eta_Y > 0; they broadcast to some shape.
+
+    Returns
+    -------
+    heights, lead : numpy.ndarray, shape (steps + 1, ...)
+        M h*(s), and c(s) with h*(s) = h(s + c(s)), summed step by step so that nothing cancels (Lemma 7).
+
+    Raises
+    ------
+    BadInput
+        A number outside these ranges.
+
+    Examples
+    --------
+    >>> heights, ahead = lead(2, vocab_size=100, lr_y=1.0)
+    >>> heights.round(3), ahead.round(4)
+    (array([0.   , 1.   , 1.983]), array([0.    , 0.0072, 0.0259]))
+    """
+    check_count("steps", steps, least=0)
+    M, rate = np.broadcast_arrays(_vocabulary(vocab_size), _rate(lr_y))
+    check_memory(f"{steps} leads", 16.0 * steps * M.size)
+    heights, ahead = np.zeros((2, steps + 1, *M.shape))
+    for s in range(steps):
+        learned = expit(heights[s] - np.log(M - 1))  # alpha_nn
+        step = M * rate / (M - 1) * (1 - learned)
+        # a step adds alpha_nn (e^step - 1 - step)/step
+        with np.errstate(over="ignore", invalid="ignore"):
+            added = np.where(step < 1e-4, step / 2 + step**2 / 6, (np.expm1(step) - step) / np.maximum(step, 1e-300))
+        heights[s + 1], ahead[s + 1] = heights[s] + step, ahead[s] + learned * added
+    return heights, ahead
 
 
 def h_rhs(t: float, h: Floats, vocab_size: float, lr_y: float) -> Floats:

@@ -170,16 +170,35 @@ def compared() -> dict[str, SequenceClasses]:
     }
 
 
+def with_attention(F: Floats, num_queries: int) -> SequenceClasses:
+    """Classes that have a given attention at Z = 0, over the smallest vocabulary that Assumption 2 allows.
+
+    Parameters
+    ----------
+    F
+        f_n as rows, shape (K, L): not negative, of length 1, and no eigenvalue of their overlaps is zero.
+    num_queries
+        How many queries there are; the classes take them in turn.
+
+    Examples
+    --------
+    >>> with_attention(np.array([[0.6, 0.8, 0.0], [0.6, 0.0, 0.8]]), 1).vocab_size
+    278
+    """
+    num_classes, held = F.shape
+    smallest = np.abs(np.linalg.eigvalsh(spectrum.E(F))).min()
+    vocab_size = max(10 * num_classes**2, math.ceil((6 / smallest) ** 2), held + num_classes)
+    probs = np.zeros((num_classes, vocab_size))
+    probs[:, :held] = F / F.sum(axis=1, keepdims=True)
+    return SequenceClasses(probs, query_of=vocab_size - 1 - np.arange(num_classes) % num_queries)
+
+
 def uneven() -> SequenceClasses:
     """Two classes inside Assumption 2 that aren't alike: one distinct token each, and token 0 common to both.
 
     The first class gives the common token 0.9 of its attention's length, the second 0.2.
     """
-    attention = np.array([[0.9, math.sqrt(1 - 0.9**2), 0.0], [0.2, 0.0, math.sqrt(1 - 0.2**2)]])
-    vocab_size = math.ceil((6 / (0.9 * 0.2)) ** 2)  # the smallest that the assumption allows
-    probs = np.zeros((2, vocab_size))
-    probs[:, :3] = attention / attention.sum(axis=1, keepdims=True)
-    return SequenceClasses(probs, query_of=[vocab_size - 1] * 2)
+    return with_attention(np.array([[0.9, math.sqrt(1 - 0.9**2), 0.0], [0.2, 0.0, math.sqrt(1 - 0.2**2)]]), 1)
 
 
 def along_training(classes: SequenceClasses, marks: Sequence[int], *, lr_y: float, lr_z: float) -> Floats:

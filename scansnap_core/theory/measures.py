@@ -69,6 +69,32 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     return c.assign_attrs({**Z.attrs, "units": "attention"})
 
 
+def class_logits(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
+    """The logits Y^T f_n of each class's long sequence along a run: (..., class, output).
+
+    ``run.multiplicity`` says how many of the M outputs share a column.
+
+    Parameters
+    ----------
+    run
+        Recorded ``Y`` (..., token, output) and ``Z`` (..., query, token), as `train` and `solve` return them.
+    classes
+        Those of the run.
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> classes = ss.with_overlap(2, 1000, 0.3)
+    >>> path = ss.solve(ss.TrueFlow(classes, lr_y=1, lr_z=1), [0, 10])
+    >>> class_logits(path, classes).sel({"class": 0}).values.round(2)
+    array([[ 0.  ,  0.  ,  0.  ],
+           [ 4.87,  1.44, -0.01]])
+    """
+    c = attention(run.Z, classes)
+    f = c / np.sqrt((c**2).sum("token"))
+    return xr.dot(f, run.Y, dim="token").transpose(..., "class", "output")
+
+
 def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     """H_n = -sum c ln c over class n's distinct tokens, c renormalised over them (Fig. 6), in nats: (..., class).
 

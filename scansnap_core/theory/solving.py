@@ -100,6 +100,28 @@ def solve(
     return _dataset(flow, recorded, states, unit, attrs)
 
 
+def attention_rates(flow: Flow, path: xr.Dataset) -> Floats:
+    """dZ/dt at the recorded moments of a solved path, shape (recorded, Q, L).
+
+    Parameters
+    ----------
+    flow
+        A flow with a decoder, without heads; its right-hand side must not name the time.
+    path
+        What `solve` returned for it.
+
+    Examples
+    --------
+    >>> from scansnap_core.data.datasets import with_overlap
+    >>> from scansnap_core.theory.flows import TrueFlow
+    >>> flow = TrueFlow(with_overlap(2, 100, 0.3), lr_y=1.0, lr_z=0.1)
+    >>> attention_rates(flow, solve(flow, [0, 10]))[:, 0, 0].round(4)
+    array([ 0.    , -0.0019])
+    """
+    moments = zip(path.Z.values, path.Y.values, strict=True)
+    return np.array([flow.unpack(flow.rhs(0.0, flow.initial(Z, Y)))[list(flow.shapes).index("Z")] for Z, Y in moments])
+
+
 def _dataset(flow: Flow, recorded: Floats, states: Floats, unit: str, attrs: dict[str, Any]) -> xr.Dataset:
     classes = flow.classes
     variables: dict[str, Any] = {

@@ -48,6 +48,29 @@ def log_miss(draws: int, p: float, center: int, distances: Ints) -> Floats:
     return np.asarray(np.logaddexp(left, right))
 
 
+def log_deviations(draws: int, p: float) -> tuple[Floats, Floats]:
+    """Deviations d = |count/draws - p| for count = 0..draws, and ln P(|count/draws - p| >= d), each (draws + 1,).
+
+    Parameters
+    ----------
+    draws, p
+        As in :func:`log_tails`; at least one draw.
+
+    Examples
+    --------
+    >>> d, logs = log_deviations(2, 0.5)
+    >>> d, np.exp(logs).round(12)
+    (array([0.5, 0. , 0.5]), array([0.5, 1. , 0.5]))
+    """
+    check_count("draws", draws, least=1)
+    below, above = log_tails(draws, p)
+    d = np.abs(np.arange(draws + 1) / draws - p)
+    low, high = np.floor(draws * (p - d) + 1e-9).astype(int), np.ceil(draws * (p + d) - 1e-9).astype(int)
+    left = np.where(low >= 0, below[np.clip(low, 0, draws)], -np.inf)
+    right = np.where(high <= draws, above[np.clip(high, 0, draws)], -np.inf)
+    return d, np.minimum(np.logaddexp(left, right), 0.0)
+
+
 def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) -> float:
     """P(low_n <= N_n <= high_n for every n at once), for multinomial counts N_n of ``draws`` draws.
 

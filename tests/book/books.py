@@ -8,22 +8,44 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import yaml
 from PIL import Image
 
-from scansnap_core.book.cards import DIRECTIVE
-from scansnap_core.ledger import VERDICT_MIME
+from scansnap_core.ledger import VERDICT_MIME, WITNESSES
 
 GOOD_CELLS = (
-    "from PIL import Image\n\nfrom scansnap_core.ledger import Card, Chapter, Printed, Silent\n\n"
-    "another = 0.2.__add__\nlemma = Chapter('lemma_08')\nquiet = Silent('not concerned', 'It has no noise in it.')\n"
-    "card = Card(Printed('numeric half', 'It holds.'), quiet, quiet, figure='picture')",
+    "import numpy as np\nfrom PIL import Image\n\nfrom scansnap_core.ledger import Chapter\n\n"
+    "another = np.linspace(0, 0.2, 2)[1].__add__\nlemma = Chapter('lemma_08')",
     "for name in ('symbolic', 'numeric', 'empirical'):\n"
-    "    lemma.witness(name).check(f'{name} half', 0.5, '<=', 0.6, control=another(0.5), control_is='another half')",
+    "    lemma.witness(name).holds(f'{name}_half', 0.5, control=another(0.5))",
     "display(Image.new('RGBA', (64, 64), 'navy'))\n"
     "display({'text/markdown': 'Navy.', 'text/plain': 'Navy.'}, raw=True)",
     "print('a number:', 1 + 1)",
-    "lemma.conclude(card)",
+    "lemma.conclude()",
 )
+QUIET = {"word": "not concerned", "says": "It has no noise in it."}
+CLAIMS: dict[str, Any] = {
+    **{
+        name: {f"{name}_half": {"says": f"{name} half", "must": "≤ 0.6", "control": "another half"}}
+        for name in WITNESSES
+    },
+    "card": {
+        "printed": {"by": "numeric_half", "says": "It holds."},
+        "gradient": QUIET,
+        "sgd": QUIET,
+        "figure": "picture",
+    },
+}
+REFUTATION = {
+    "says": "a tenth",
+    "must": "≤ 0.6",
+    "control": "half of it",
+    "judges": "claim",
+    "place": "Lemma 8, Eqn 45",
+    "printed": "2",
+    "repair": "1",
+    "consequence": "none",
+}
 CHAPTER = Path("chapters", "statements", "lemma_08.ipynb")
 PAPERS = """\
 meta:
@@ -37,11 +59,6 @@ meta:
 SETTINGS = "import matplotlib, numpy\nprint(matplotlib.rcParams['axes.xmargin'], numpy.array([2 / 3]))"
 SETTINGS_PRINTED = "0.05 [0.66666667]"
 """What it prints where nobody changed a setting."""
-
-
-def heading(name: str) -> str:
-    """The first cell of a chapter: its name and its title, and its card."""
-    return f"# {name}: a heading\n\n{DIRECTIVE}\n```"
 
 
 def registered(page_id: str, **other: Any) -> dict[str, Any]:
@@ -62,14 +79,21 @@ def code_cell(source: str) -> nbformat.NotebookNode:
     return cell
 
 
-def write_book(book: Path, *chapters: tuple[Path, tuple[str, ...]]) -> None:
+def write_notebook(path: Path, sources: tuple[str, ...], claims: Any, heading: str = "", **registers: Any) -> None:
+    """A notebook that isn't executed yet, and its file of claims."""
+    metadata = registered(path.stem, **registers)
+    kind, number = metadata["scansnap"]["kind"], metadata["scansnap"].get("number")
+    first = heading or (f"{kind.capitalize()} {number}: a heading" if number else path.stem)
+    cells = [nbformat.v4.new_markdown_cell(f"# {first}\n\nWords."), *map(code_cell, sources)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), path)
+    path.with_suffix(".yaml").write_text(yaml.safe_dump(claims, allow_unicode=True, sort_keys=False))
+
+
+def write_book(book: Path, *chapters: tuple[Path, tuple[str, ...]], claims: Any = CLAIMS, **registers: Any) -> None:
     """A book whose chapters aren't executed yet."""
     for path, sources in chapters:
-        kind, _, number = path.stem.rpartition("_")
-        cells = [nbformat.v4.new_markdown_cell(heading(f"{kind.capitalize()} {int(number)}")), *map(code_cell, sources)]
-        notebook = nbformat.v4.new_notebook(cells=cells, metadata=registered(path.stem))
-        (book / path).parent.mkdir(parents=True, exist_ok=True)
-        nbformat.write(notebook, book / path)
+        write_notebook(book / path, sources, claims, **registers)
     (book / "chapters" / "index.md").write_text("# Home\n")
     entries = "".join(f"- file: {path.with_suffix('')}\n" for path, _ in chapters)
     (book / "_toc.yml").write_text(f"format: jb-book\nroot: chapters/index\n{PAPERS}chapters:\n{entries}")
@@ -116,12 +140,21 @@ def spoil(book: Path, change: Callable[[list[Any]], None]) -> None:
     path.write_text(json.dumps(notebook))
 
 
+def claim(book: Path, witness: str, claim_id: str, **changes: Any) -> None:
+    """Change or add a claim of the good chapter's file; None removes a key."""
+    path = (book / CHAPTER).with_suffix(".yaml")
+    claims = yaml.safe_load(path.read_text())
+    entry = claims[witness].get(claim_id, {}) | changes
+    claims[witness][claim_id] = {key: value for key, value in entry.items() if value is not None}
+    path.write_text(yaml.safe_dump(claims, allow_unicode=True, sort_keys=False))
+
+
 def change_code(cells: list[Any]) -> None:
     cells[3]["source"] = "print('a number:', 1 + 2)"
 
 
 def claim_falsely(cells: list[Any]) -> None:
-    cells[1]["source"][1] = cells[1]["source"][1].replace("0.5, '<=', 0.6", "0.61, '<=', 0.6")
+    cells[1]["source"][1] = cells[1]["source"][1].replace(", 0.5,", ", 0.61,")
 
 
 def write_to_stderr(cells: list[Any]) -> None:
@@ -131,7 +164,7 @@ def write_to_stderr(cells: list[Any]) -> None:
 
 def claim_another_statement(cells: list[Any]) -> None:
     cells[4]["source"] = (
-        "import dataclasses; lemma.page = dataclasses.replace(lemma.page, id='lemma_09'); lemma.conclude(card)"
+        "import dataclasses; lemma.page = dataclasses.replace(lemma.page, id='lemma_09'); lemma.conclude()"
     )
 
 

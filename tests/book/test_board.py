@@ -17,9 +17,21 @@ from scansnap_core.ledger.entries import VERDICT_MIME, Check, Conclusion, Refuta
 from tests.book.books import PAPERS, registered
 
 ROOT = Path(__file__).parents[2]
-CHECK = Check("numeric", "error", "0.1", "≤ 0.5", "0.7", "another exponent")
+CHECK = Check("error", "numeric", "error", "0.1", "≤ 0.5", "0.7", "another exponent")
 SLIP = Refutation(
-    "empirical", "rate <s>", "0.7", "≤ 0.5", "0.1", "with $1-\\rho$", "Lemma 3, Eqn 43", "1", "$1-\\rho$", "", "slower"
+    id="rate",
+    witness="empirical",
+    what="rate <s>",
+    measured="0.7",
+    required="≤ 0.5",
+    control="0.1",
+    control_is="with $1-\\rho$",
+    place="Lemma 3, Eqn 43",
+    printed="1",
+    repair="$1-\\rho$",
+    condition="",
+    consequence="slower",
+    erratum="E2",
 )
 ERRATA = """\
 retired: {}
@@ -27,7 +39,7 @@ errata:
   - number: E2
     rank: slip
     because: seen twice
-    places: [{page: lemma_03, what: rate <s>}, {page: one_path, what: rate <s>}]
+    places: [lemma_03:rate, one_path:rate]
 """
 CARD = (
     Row("as printed", "holds", "It holds."),
@@ -181,7 +193,7 @@ def test_the_board_shows_every_page(book: Path) -> None:
 
 def test_the_board_refuses_errata_that_are_not_the_chapters(book: Path) -> None:
     (book / ERRATA_FILE).unlink()
-    with pytest.raises(BadInput, match="2 refutations have no number"):
+    with pytest.raises(BadInput, match="lemma_03:rate, one_path:rate: a refutation has a number; judge"):
         board_html(book, url)
 
 

@@ -143,21 +143,20 @@ def test_a_changed_formula_is_seen(number: int, change: tuple[str, str], monkeyp
     assert [name for name, numbers in before.items() if compared()[name] != numbers]
 
 
-CHECK = {"witness": "numeric", "what": "(1): size", "condition": "", "repair": ""}
+CHECK = {"id": "size", "witness": "numeric", "condition": "", "repair": ""}
+REFUTATION = CHECK | {"place": "Eqn 2"}
 PAGES = {page_id: read_pages(ROOT)[page_id] for page_id in ("lemma_06", "theorem_4")}
 STORED = Stored(
     PAGES,
     {
-        "lemma_06": {
-            "checks": [CHECK | {"what": "other"}, CHECK, CHECK | {"what": "(1): shape", "witness": "symbolic"}]
-        },
+        "lemma_06": {"checks": [CHECK | {"id": "other"}, CHECK, CHECK | {"id": "shape", "witness": "symbolic"}]},
         "theorem_4": {
             "checks": [CHECK],
-            "refutations": [CHECK | {"what": "(2): a", "repair": "b"}, CHECK | {"what": "(2): b", "condition": "c"}],
+            "refutations": [REFUTATION | {"id": "a", "repair": "b"}, REFUTATION | {"id": "b", "condition": "c"}],
         },
     },
 )
-ONE = {"number": 1, "kind": "step", "at": "lemma_06", "formula": "x", "tries": {"lemma_06": ["(1): si"]}}
+ONE = {"number": 1, "kind": "step", "at": "lemma_06", "formula": "x", "tries": {"lemma_06": ["size"]}}
 TEST = "tests/test_a.py::test_a"
 
 
@@ -183,13 +182,13 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[
         ({}, "checked", "holds"),
         ({"kind": "claim"}, "checked", "holds"),
         ({"kind": "premise"}, "checked", "holds"),
-        ({"tries": {"lemma_06": ["(1): si", "(1): sh"]}}, "derived", "holds"),
+        ({"tries": {"lemma_06": ["size", "shape"]}}, "derived", "holds"),
         ({"tries": {}}, "untouched", "untouched"),
         ({"tries": {}, "kind": "definition"}, "untouched", "untouched"),
         ({"tries": {}, "kind": "definition", "test": TEST}, "definition", "definition"),
-        ({"tries": {"lemma_06": ["(1): sh"], "theorem_4": ["(2): a"]}}, "refuted", "fails as printed"),
-        ({"tries": {"theorem_4": ["(2): b"]}, "kind": "definition"}, "refuted", "holds under a condition"),
-        ({"tries": {"theorem_4": ["(2): a", "(2): b"]}}, "refuted", "fails as printed"),
+        ({"tries": {"lemma_06": ["shape"], "theorem_4": ["a"]}}, "refuted", "fails as printed"),
+        ({"tries": {"theorem_4": ["b"]}, "kind": "definition"}, "refuted", "holds under a condition"),
+        ({"tries": {"theorem_4": ["a", "b"]}}, "refuted", "fails as printed"),
     ],
 )
 def test_the_verdict_is_that_of_its_trials(read: Any, change: dict[str, Any], status: str, verdict: str) -> None:
@@ -203,19 +202,21 @@ def test_what_was_read_cannot_be_changed(kind: type) -> None:
 
 
 def test_a_trial_knows_its_place(read: Any) -> None:
-    (equation,) = read(ONE | {"tries": {"lemma_06": ["(1): si"], "theorem_4": ["(2): b"]}})
+    (equation,) = read(ONE | {"tries": {"lemma_06": ["size"], "theorem_4": ["b"]}})
     assert [(t.page.id, t.anchor, t.refutes) for t in equation.trials] == [
-        ("lemma_06", "check-2", False),
-        ("theorem_4", "refutation-2", True),
+        ("lemma_06", "claim-size", False),
+        ("theorem_4", "claim-b", True),
     ]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"tries": {"lemma_06": ["(2)"]}}, "0 stored claims of lemma_06 begin so"),
-        ({"tries": {"lemma_06": ["(1): s"]}}, "2 stored claims of lemma_06 begin so"),
-        ({"tries": {"lemma_60": ["(1)"]}}, "'lemma_60': the book has no such page"),
+        ({"tries": {"lemma_06": ["a"]}}, "yaml, (1): lemma_06:a: lemma_06 stores no such claim"),
+        ({"tries": {"lemma_06": ["size", "size"]}}, "yaml, (1): lemma_06: it lists ids of the page's claims"),
+        ({"tries": {"lemma_06": "size"}}, "yaml, (1): lemma_06: it lists ids of the page's claims"),
+        ({"tries": {"lemma_06": None}}, "yaml, (1): lemma_06: it lists ids of the page's claims"),
+        ({"tries": {"lemma_60": ["size"]}}, "'lemma_60': the book has no such page"),
         ({"at": "lemma_60"}, "'lemma_60': the book has no such page"),
         ({"test": "tests/test_a.py::test_b"}, "there is no such unit test"),
         ({"test": "tests/test_b.py::test_a"}, "there is no such unit test"),

@@ -2,6 +2,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,18 +14,17 @@ from scansnap_core import BadInput
 from scansnap_core.book.errata import ERRATA_FILE, RANKS, errata_html, errata_json, read_errata, retired_html
 from scansnap_core.book.stored import read_stored
 from scansnap_core.cli import main
-from scansnap_core.ledger.entries import JUDGES, Refutation
+from scansnap_core.ledger.entries import JUDGES
 from tests.book.test_board import ROOT, SLIP, url, write_chapter
 
-REPAIRED = SLIP.__dict__
-LACKING = Refutation(**REPAIRED | {"what": "size", "repair": "", "condition": "dominance", "judges": "proof"})
+LACKING = replace(SLIP, id="size", what="size", repair="", condition="dominance", judges="proof", erratum="E4")
 ENTRIES: list[dict[str, Any]] = [
-    {"number": "E2", "rank": "slip", "because": "none", "places": [{"page": "lemma_03", "what": "rate <s>"}]},
+    {"number": "E2", "rank": "slip", "because": "none", "places": ["lemma_03:rate"]},
     {
         "number": "E4",
         "rank": "conclusion",
         "because": "it falls & rises",
-        "places": [{"page": "theorem_3", "what": "size"}, {"page": "one_path", "what": "rate <s>"}],
+        "places": ["theorem_3:size", "one_path:rate"],
     },
 ]
 
@@ -41,15 +41,16 @@ def book(tmp_path: Path) -> Path:
     """Two errata: one of Lemma 3, one seen at Theorem 3 and at a page beyond."""
     write_chapter(tmp_path, "lemma_03", SLIP)
     write_chapter(tmp_path, "theorem_3", LACKING)
-    write_chapter(tmp_path, "one_path", SLIP)
+    write_chapter(tmp_path, "one_path", replace(SLIP, erratum="E4"))
     write_errata(tmp_path, ENTRIES, ("E1",))
     return tmp_path
 
 
 def test_errata_stand_by_rank_whatever_their_numbers(book: Path) -> None:
     assert [erratum.number for erratum in read_errata(book)] == ["E4", "E2"]
-    fifth = {"number": "E5", "rank": "conclusion", "because": "b", "places": ENTRIES[1]["places"][1:]}
-    write_errata(book, [ENTRIES[0], fifth, ENTRIES[1] | {"places": ENTRIES[1]["places"][:1]}])
+    write_chapter(book, "one_path", replace(SLIP, erratum="E5"))
+    fifth = {"number": "E5", "rank": "conclusion", "because": "b", "places": ["one_path:rate"]}
+    write_errata(book, [ENTRIES[0], fifth, ENTRIES[1] | {"places": ["theorem_3:size"]}])
     assert [erratum.number for erratum in read_errata(book)] == ["E5", "E4", "E2"]
 
 
@@ -59,8 +60,8 @@ def test_an_erratum_is_drawn_with_its_anchor_and_cells(book: Path) -> None:
     assert (section.get("id"), section.get("class")) == ("e4", "ss-erratum")
     assert [a.get("href") for a in section.iter("a")] == [
         "#e4",
-        "pages/theorem_3.html?a&b#refutation-1",
-        "pages/one_path.html?a&b#refutation-1",
+        "pages/theorem_3.html?a&b#claim-size",
+        "pages/one_path.html?a&b#claim-rate",
     ]
     assert "Lemma 3, Eqn 43" in drawn
     assert JUDGES["proof"] in drawn
@@ -92,19 +93,20 @@ def change(place: str, value: Any) -> Callable[[list[dict[str, Any]]], None]:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (change("number", "E4"), "number E4: it is another erratum's"),
+        (lambda entries: entries[1].update(number="E2"), "number E2: it is another erratum's, or was"),
         (change("number", "E1"), "number E1: it is another erratum's, or was"),
         (change("number", "E"), "number 'E'"),
         (change("number", 2), "number 2"),
         (change("rank", "grave"), "E2, rank 'grave'"),
         (change("because", " "), "E2, because"),
         (change("places", []), "E2, places"),
-        (change("places", [{"page": "lemma_03"}]), "E2, places"),
-        (change("places", [{"page": "lemma_03", "what": "rate"}]), "E2, lemma_03: 'rate': no chapter stores"),
-        (change("places", [{"page": "theorem_3", "what": "size"}]), "E4, theorem_3: 'size': no chapter stores"),
+        (change("places", [{"lemma_03": "rate"}]), "E2, places"),
+        (change("places", ["lemma_03:rat"]), "E2, 'lemma_03:rat': no chapter stores"),
+        (change("places", ["lemma_03:rate", "lemma_03:rate"]), "E2, 'lemma_03:rate': no chapter stores such"),
+        (change("places", ["theorem_3:size"]), "E2, 'theorem_3:size': its chapter says that it is E4; correct one"),
         (change("weight", 3), "an erratum has number, rank"),
-        (lambda entries: entries.pop(0), "lemma_03: 'rate <s>': 1 refutations have no number"),
-        (lambda entries: entries.clear(), "3 refutations have no number"),
+        (lambda entries: entries.pop(0), "lemma_03:rate: a refutation has a number; judge what follows"),
+        (lambda entries: entries.clear(), "lemma_03:rate, theorem_3:size, one_path:rate: a refutation has"),
     ],
 )
 def test_numbers_and_refutations_must_agree(
@@ -148,9 +150,9 @@ def test_a_book_without_refutations_needs_no_file(tmp_path: Path) -> None:
 
 def test_the_books_own_errata_are_all_numbered_and_ranked() -> None:
     errata = read_errata(ROOT)
-    seen = Counter((place.page.id, place.number) for erratum in errata for place in erratum.places)
+    seen = Counter((place.page.id, place.refutation["id"]) for erratum in errata for place in erratum.places)
     stored = read_stored(ROOT).verdicts
-    assert seen == Counter((p, n + 1) for p, v in stored.items() for n in range(len(v.get("refutations", []))))
+    assert seen == Counter((p, refutation["id"]) for p, v in stored.items() for refutation in v.get("refutations", []))
     assert {erratum.rank for erratum in errata} <= set(RANKS)
 
 
@@ -172,7 +174,7 @@ def test_scripts_get_what_the_page_shows(book: Path, capsys: pytest.CaptureFixtu
             "repaired": {"measured": "0.1", "what": "with $1-\\rho$"},
             "consequence": "slower",
             "page": "lemma_03",
-            "address": "chapters/some/lemma_03.html#refutation-1",
+            "address": "chapters/some/lemma_03.html#claim-rate",
         }
     ]
     assert main(["errata", "--book", str(book), "--json"]) == 0

@@ -1,96 +1,56 @@
 """The card at a chapter's head: nothing on it that the chapter's ledger doesn't hold."""
 
-from dataclasses import is_dataclass, replace
+from dataclasses import is_dataclass
 from importlib import import_module
 from typing import Any
 
 import pytest
 
 from scansnap_core import BadInput
-from scansnap_core.ledger import (
-    VERDICT_MIME,
-    WITNESSES,
-    Card,
-    Chapter,
-    Finding,
-    NoEvidence,
-    Printed,
-    Repair,
-    Silent,
-    display,
-)
+from scansnap_core.ledger import Chapter, NoEvidence
 from scansnap_core.ledger.cards import SCALE, SILENCE, rows_shown
+from tests.ledger.conftest import BROKEN, LACKING, REPAIRED, UPHELD, Opened, Outputs, all_three, check, concluded
 
-SILENT = Silent("not concerned", "It has no noise in it.")
-CARD = Card(
-    Printed("numeric error", "It solves it."),
-    Finding("in part", "symbolic", "One sign $<0$ is lost."),
-    SILENT,
-    "cell-03",
-)
-BROKEN = replace(
-    CARD,
-    printed=Printed("printed error", "It starts above zero."),
-    repaired=Repair("$e^{2Mh}$", "For all h.", "printed error"),
-)
+CARD = UPHELD | {
+    "printed": {"by": "numeric_error", "says": "It solves it."},
+    "gradient": {"word": "in part", "by": "symbolic_error", "says": "One sign $<0$ is lost."},
+    "figure": "cell-03",
+}
 
 
-@pytest.fixture
-def outputs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the ledger displays, in place of a notebook."""
-    shown: list[dict[str, Any]] = []
-    monkeypatch.setattr(display, "show", lambda output: shown.append(output._repr_mimebundle_()))
-    return shown
+def refuting(opened: Opened, card: Any = BROKEN, page_id: str = "lemma_06", **refutations: Any) -> Chapter:
+    """A chapter that has recorded a refutation, of the claim itself unless others are given."""
+    chapter = opened(page_id, card, numeric=refutations or {"printed_error": REPAIRED})
+    for claim_id in refutations or ["printed_error"]:
+        chapter.witness("numeric").refutes(claim_id, 0.7, control=0.2)
+    return chapter
 
 
-def chapter(page_id: str = "lemma_06", **refutation: str) -> Chapter:
-    """A chapter with an entry a witness, and a refutation where one is described."""
-    opened = Chapter(page_id)
-    for number, name in enumerate(WITNESSES):
-        opened.witness(name).check(
-            f"{name} error", 0.1 + number / 100, "<=", 0.5, control=0.7, control_is="another exponent"
-        )
-    if refutation:
-        opened.witness("numeric").refute(
-            "printed error",
-            0.7,
-            "<=",
-            0.5,
-            control=0.2,
-            control_is="with exp(2Mh)",
-            place="Eqn 45",
-            printed="$e^{Mh}$",
-            consequence="none",
-            **{"judges": "claim", **refutation},
-        )
-    return opened
-
-
-def concluded(outputs: list[dict[str, Any]], card: Card, page_id: str = "lemma_06", **refutation: str) -> Any:
-    chapter(page_id, **refutation).conclude(card)
-    return outputs[-1]
-
-
-def test_a_row_has_its_entrys_number_and_the_verdicts_word(outputs: list[dict[str, Any]]) -> None:
-    verdict = concluded(outputs, CARD)[VERDICT_MIME]
-    printed, repaired, true_gradient, sgd = verdict["card"]
-    assert (printed["of"], printed["word"], printed["number"], printed["what"]) == (
-        "as printed",
-        "holds",
-        "0.11",
-        "numeric error",
-    )
+def test_a_row_has_its_entrys_number_and_the_verdicts_word(opened: Opened, outputs: Outputs) -> None:
+    verdict = concluded(opened(card=CARD), outputs)
+    printed, repaired, gradient, sgd = verdict["card"]
+    assert printed == {
+        "of": "as printed",
+        "word": "holds",
+        "says": "It solves it.",
+        "formula": "",
+        "number": "0.11",
+        "required": "≤ 0.5",
+        "what": "numeric error",
+        "on": "",
+        "by": "numeric_error",
+    }
     assert (repaired["word"], repaired["number"]) == ("none needed", "")
-    assert (true_gradient["word"], true_gradient["number"], true_gradient["required"]) == ("in part", "0.1", "≤ 0.5")
-    assert (sgd["word"], sgd["says"], sgd["number"]) == ("not concerned", "It has no noise in it.", "")
+    assert (gradient["of"], gradient["word"], gradient["number"]) == ("under the true gradient", "in part", "0.1")
+    assert (sgd["of"], sgd["word"], sgd["number"]) == ("under SGD", "not concerned", "")
     assert verdict["figure"] == "cell-03"
 
 
-def test_a_card_is_shown_as_text_and_as_html(outputs: list[dict[str, Any]]) -> None:
-    shown = concluded(outputs, CARD)
-    assert (
-        "under the true gradient: in part; One sign $<0$ is lost.\n        0.1, required ≤ 0.5" in shown["text/plain"]
-    )
+def test_a_card_is_shown_as_text_and_as_html(opened: Opened, outputs: Outputs) -> None:
+    concluded(opened(card=CARD), outputs)
+    shown = outputs[-1]
+    text = "under the true gradient: in part; One sign $<0$ is lost.\n        0.1, required ≤ 0.5"
+    assert text in shown["text/plain"]
     assert r'<span class="math notranslate nohighlight">\(&lt;0\)</span>' in shown["text/html"]
     assert shown["text/html"].count("<dt>") == 4
     assert "<a " not in shown["text/html"]
@@ -100,16 +60,13 @@ def test_a_card_is_shown_as_text_and_as_html(outputs: list[dict[str, Any]]) -> N
     ("page_id", "name", "rows"),
     [("lemma_06", "as printed", 4), ("fig_04", "as printed", 4), ("one_path", "as stated here", 3)],
 )
-def test_what_wasnt_printed_isnt_called_so(outputs: list[dict[str, Any]], page_id: str, name: str, rows: int) -> None:
-    shown = concluded(outputs, CARD, page_id)
-    assert f"\n    {name}: " in shown["text/plain"]
-    assert shown["text/html"].count("<dt>") == rows
-    assert [row["of"] for row in shown[VERDICT_MIME]["card"]][:2] == ["as printed", "repaired"]
-
-
-def test_a_paper_prints_a_claim_in_words() -> None:
-    (row,) = rows_shown([{"of": "repaired", "word": "as printed", "says": "Where h is small."}], "claim")
-    assert row == {"of": "repaired", "word": "in the paper's words", "says": "Where h is small."}
+def test_what_wasnt_printed_isnt_called_so(
+    opened: Opened, outputs: Outputs, page_id: str, name: str, rows: int
+) -> None:
+    verdict = concluded(opened(page_id), outputs)
+    assert f"\n    {name}: " in outputs[-1]["text/plain"]
+    assert outputs[-1]["text/html"].count("<dt>") == rows
+    assert [row["of"] for row in verdict["card"]][:2] == ["as printed", "repaired"]
 
 
 @pytest.mark.parametrize(
@@ -131,123 +88,129 @@ def test_only_own_statements_were_not_printed_and_need_no_repair(kind: str, name
     assert rows_shown([*rows, none_needed], kind) == shown + [none_needed] * (kind not in ("law", "beyond"))
 
 
-def test_a_repair_stands_beside_what_bears_it_out(outputs: list[dict[str, Any]]) -> None:
-    printed, repaired, *_ = concluded(outputs, BROKEN, repair="the other")[VERDICT_MIME]["card"]
+def test_a_repair_stands_beside_what_bears_it_out(opened: Opened, outputs: Outputs) -> None:
+    printed, repaired, *_ = concluded(refuting(opened), outputs)["card"]
     assert (printed["word"], printed["number"]) == ("fails as printed", "0.7")
     assert (repaired["formula"], repaired["number"], repaired["on"]) == ("$e^{2Mh}$", "0.2", "with exp(2Mh)")
-    by_check = replace(BROKEN, repaired=Repair("$e^{2Mh}$", "For all h.", "empirical"))
-    assert concluded(outputs, by_check, repair="the other")[VERDICT_MIME]["card"][1]["number"] == "0.12"
+    by_check = BROKEN | {"repaired": BROKEN["repaired"] | {"by": "empirical_error"}}
+    assert concluded(refuting(opened, by_check), outputs)["card"][1]["number"] == "0.12"
 
 
-def test_under_a_missing_condition_the_statement_stands_as_printed(outputs: list[dict[str, Any]]) -> None:
-    card = replace(BROKEN, repaired=Repair("", "Where h is small.", "printed error"))
-    repaired = concluded(outputs, card, condition="h is small")[VERDICT_MIME]["card"][1]
+def test_under_a_missing_condition_the_statement_stands_as_printed(opened: Opened, outputs: Outputs) -> None:
+    card = BROKEN | {"repaired": {"where": "Where h is small.", "by": "printed_error"}}
+    repaired = concluded(refuting(opened, card, printed_error=LACKING), outputs)["card"][1]
     assert (repaired["word"], repaired["says"], repaired["number"]) == ("as printed", "Where h is small.", "0.2")
-    with pytest.raises(BadInput, match="repaired: formula = ''"):
-        concluded(outputs, card, repair="the other")
+    with pytest.raises(BadInput, match=r"lemma_06\.yaml: repaired: formula is empty"):
+        concluded(refuting(opened, card), outputs)
 
 
-def test_the_controls_number_says_what_it_belongs_to(outputs: list[dict[str, Any]]) -> None:
-    card = replace(CARD, sgd=Finding("fails", "empirical", "It jumps.", "control"))
-    sgd = concluded(outputs, card)[VERDICT_MIME]["card"][3]
+def test_the_controls_number_says_what_it_belongs_to(opened: Opened, outputs: Outputs) -> None:
+    row = {"word": "fails", "by": "empirical_error", "says": "It jumps.", "number": "control"}
+    sgd = concluded(opened(card=CARD | {"sgd": row}), outputs)["card"][3]
     assert (sgd["number"], sgd["on"]) == ("0.7", "another exponent")
     assert "(this number: another exponent)" in outputs[-1]["text/html"]
 
 
 @pytest.mark.parametrize("page_id", ["lemma_06", "fig_04", "one_path"])
-def test_a_chapter_without_a_card_is_refused_and_stays_open(outputs: list[dict[str, Any]], page_id: str) -> None:
-    opened = chapter(page_id)
-    with pytest.raises(BadInput, match="opens with its card; give conclude"):
-        opened.conclude()
-    opened.conclude(CARD)
+def test_a_chapter_without_a_card_is_refused(opened: Opened, page_id: str) -> None:
+    chapter = opened(page_id, card=None)
+    all_three(chapter)
+    with pytest.raises(BadInput, match=rf"^{page_id}\.yaml: no card: .* opens with its card; write it there"):
+        chapter.conclude()
 
 
-def test_a_page_of_notation_has_none(outputs: list[dict[str, Any]]) -> None:
-    chapter("notation").conclude()
-    assert "card" not in outputs[-1][VERDICT_MIME]
+def test_a_page_of_notation_has_none(opened: Opened, outputs: Outputs) -> None:
+    assert "card" not in concluded(opened("notation", card=None), outputs)
     assert "ss-card" not in outputs[-1]["text/html"]
 
 
-def test_a_number_that_is_its_own_requirement_is_written_once(outputs: list[dict[str, Any]]) -> None:
-    opened = chapter()
-    opened.witness("numeric").check("tiny", 1e-13, "<=", 1e-9, control=0.7, control_is="another exponent")
-    opened.conclude(replace(CARD, printed=Printed("tiny", "It solves it.")))
-    assert "        ≤ 1e-09, as required: tiny\n" in outputs[-1]["text/plain"]
-    assert "<strong>≤ 1e-09</strong>, as required: tiny" in outputs[-1]["text/html"]
+def test_a_number_that_is_its_own_requirement_is_written_once(opened: Opened, outputs: Outputs) -> None:
+    chapter = opened(card=UPHELD | {"printed": {"by": "tiny", "says": "So."}}, numeric={"tiny": check("a tiny one")})
+    chapter.witness("numeric").holds("tiny", 1e-13, control=0.7)
+    concluded(chapter, outputs)
+    assert "        ≤ 0.5, as required: a tiny one\n" in outputs[-1]["text/plain"]
+    assert "<strong>≤ 0.5</strong>, as required: a tiny one" in outputs[-1]["text/html"]
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("row", "change", "message"),
     [
-        ({"printed": Printed("numerical", "It solves it.")}, "0 checks and refutations of this chapter begin so"),
-        ({"printed": Printed("error", "It solves it.")}, "0 checks and refutations"),  # inside of a name
-        ({"printed": Printed(" ", "It solves it.")}, "0 checks and refutations"),
-        ({"printed": Printed("numeric error", " ")}, "as printed: says = ' '"),
-        ({"sgd": Finding("mostly", "empirical", "It jumps.")}, "use one of as stated, in kind, not in size, in part"),
-        ({"sgd": Finding("not measured", "empirical", "It jumps.")}, "the scale is closed"),
-        ({"sgd": Finding("fails", "", "It jumps.")}, "0 checks and refutations"),
-        ({"sgd": Finding("fails", "another page's error", "It jumps.")}, "0 checks and refutations"),
-        ({"sgd": Finding("fails", "empirical", "")}, "under SGD: says = ''"),
-        ({"sgd": Finding("fails", "empirical", "It jumps.", "bound")}, "use one of measured, control"),
-        ({"true_gradient": Silent("as stated", "It has no noise.")}, "use one of not concerned, not measured"),
-        ({"true_gradient": Silent("not concerned", " ")}, "under the true gradient: why = ' '"),
-        ({"repaired": Repair("1", "Everywhere.", "numeric")}, "the verdict is 'holds'; leave the repair out"),
+        ("printed", {"by": "error"}, "as printed: by = 'error': no check or refutation here has this id"),
+        ("printed", {"by": None}, "as printed: by = ''"),
+        ("printed", {"says": " "}, "as printed: says is empty: a reader must learn it"),
+        ("printed", {"says": 3}, "card.printed.says = 3: it is a text"),
+        (
+            "printed",
+            {"word": "holds"},
+            "card.printed = {'by': 'numeric_error', 'says': 'It solves it.', 'word': 'holds'}",
+        ),
+        ("sgd", {"word": "mostly", "by": "empirical_error"}, "use one of as stated, in kind, not in size, in part"),
+        (
+            "sgd",
+            {"word": "not measured", "by": "empirical_error"},
+            "under SGD: word = 'not measured': the scale is clos",
+        ),
+        ("sgd", {"word": "fails", "by": "another_error"}, "under SGD: by = 'another_error': no check"),
+        ("sgd", {"word": ""}, "under SGD: word is empty"),
+        ("gradient", {"says": ""}, "under the true gradient: says is empty"),
+        ("gradient", {"number": "bound"}, "number = 'bound': an entry has two numbers; use measured or control"),
+        ("sgd", {"word": "as stated"}, "use one of not concerned, not measured"),
+        (
+            "repaired",
+            {"where": "All.", "by": "numeric_error"},
+            "repaired: {'where': 'All.', 'by': 'numeric_error'}: the v",
+        ),
+        ("figur", {}, "card.figur: a card has figure, gradient, printed, repaired, sgd; add or remove it"),
     ],
 )
-def test_a_malformed_card_is_refused_and_leaves_the_chapter_open(
-    outputs: list[dict[str, Any]], change: dict[str, Any], message: str
-) -> None:
-    opened = chapter()
-    with pytest.raises(BadInput, match=message):
-        opened.conclude(replace(CARD, **change))
-    opened.conclude(CARD)
+def test_a_malformed_card_is_refused(opened: Opened, row: str, change: dict[str, Any], message: str) -> None:
+    chapter = opened(card=CARD | {row: CARD.get(row, {}) | change})
+    all_three(chapter)
+    with pytest.raises(BadInput) as refused:
+        chapter.conclude()
+    assert str(refused.value).startswith("lemma_06.yaml: ")
+    assert message in str(refused.value)
 
 
-def test_a_name_that_two_entries_begin_with_must_be_whole(outputs: list[dict[str, Any]]) -> None:
-    opened = chapter()
-    for what in ("numeric", "numeric error, later"):
-        opened.witness("numeric").check(what, 0.3, "<=", 0.5, control=0.7, control_is="another exponent")
-    with pytest.raises(BadInput, match="3 checks and refutations of this chapter begin so"):
-        opened.conclude(replace(CARD, printed=Printed("numer", "It solves it.")))
-    opened.conclude(replace(CARD, printed=Printed("numeric", "It solves it.")))
-    assert outputs[-1][VERDICT_MIME]["card"][0]["number"] == "0.3"
+@pytest.mark.parametrize(("row", "value"), [("sgd", []), ("printed", "numeric_error"), ("figure", 3)])
+def test_a_row_that_is_none_is_refused(opened: Opened, row: str, value: Any) -> None:
+    chapter = opened(card=CARD | {row: value})
+    all_three(chapter)
+    with pytest.raises(BadInput, match=rf"card\.{row} = "):
+        chapter.conclude()
 
 
-def test_what_is_refuted_can_be_called_upheld_by_no_card(outputs: list[dict[str, Any]]) -> None:
+@pytest.mark.parametrize("row", ["printed", "gradient", "sgd", "figure"])
+def test_a_missing_row_is_named(opened: Opened, row: str) -> None:
+    chapter = opened(card={key: value for key, value in CARD.items() if key != row})
+    all_three(chapter)
+    with pytest.raises(BadInput, match=rf"^lemma_06\.yaml: card\.{row}: a card has figure, gradient"):
+        chapter.conclude()
+
+
+def test_what_is_refuted_can_be_called_upheld_by_no_card(opened: Opened, outputs: Outputs) -> None:
+    unmended = {key: row for key, row in BROKEN.items() if key != "repaired"}
     with pytest.raises(NoEvidence, match="doesn't say what should be printed instead"):
-        concluded(outputs, replace(BROKEN, repaired=None), repair="the other")
+        concluded(refuting(opened, unmended), outputs)
     with pytest.raises(BadInput, match="the verdict is 'fails as printed'; name a refutation of the claim itself"):
-        concluded(outputs, replace(BROKEN, printed=CARD.printed), repair="the other")
+        concluded(refuting(opened, BROKEN | {"printed": UPHELD["printed"]}), outputs)
     with pytest.raises(BadInput, match="the verdict is 'holds'; name a check"):
-        concluded(outputs, replace(BROKEN, repaired=None), repair="the other", judges="remark")
+        concluded(refuting(opened, unmended, printed_error=REPAIRED | {"judges": "remark"}), outputs)
 
 
-def test_a_refuted_remark_is_not_what_the_verdict_rests_on(outputs: list[dict[str, Any]]) -> None:
-    opened = chapter(repair="the other")
-    opened.witness("numeric").refute(
-        "remark's error",
-        0.7,
-        "<=",
-        0.5,
-        control=0.2,
-        control_is="with exp(2Mh)",
-        place="Remark 1",
-        printed="$e^{Mh}$",
-        consequence="none",
-        repair="the other",
-        judges="remark",
-    )
+def test_a_refuted_remark_is_not_what_the_verdict_rests_on(opened: Opened, outputs: Outputs) -> None:
+    both = {"printed_error": REPAIRED, "remark": REPAIRED | {"says": "remark's error", "judges": "remark"}}
     with pytest.raises(BadInput, match="name a refutation of the claim itself"):
-        opened.conclude(replace(BROKEN, printed=Printed("remark's error", "It starts above zero.")))
-    opened.conclude(BROKEN)
+        concluded(refuting(opened, BROKEN | {"printed": {"by": "remark", "says": "So."}}, **both), outputs)
+    concluded(refuting(opened, **both), outputs)
 
 
 @pytest.mark.parametrize(("page_id", "word"), [("fig_04", "differs from the paper"), ("one_path", "fails as printed")])
-def test_figures_and_other_pages_have_cards_too(outputs: list[dict[str, Any]], page_id: str, word: str) -> None:
-    assert concluded(outputs, BROKEN, page_id, repair="the other")[VERDICT_MIME]["card"][0]["word"] == word
+def test_figures_and_other_pages_have_cards_too(opened: Opened, outputs: Outputs, page_id: str, word: str) -> None:
+    assert concluded(refuting(opened, page_id=page_id), outputs)["card"][0]["word"] == word
 
 
-@pytest.mark.parametrize("module", ["cards", "certificates", "entries", "pages"])
+@pytest.mark.parametrize("module", ["cards", "certificates", "claims", "entries", "pages"])
 def test_what_is_recorded_cannot_be_changed(module: str) -> None:
     members = vars(import_module(f"scansnap_core.ledger.{module}")).values()
     kinds = [kind for kind in members if isinstance(kind, type) and is_dataclass(kind)]

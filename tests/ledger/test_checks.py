@@ -6,53 +6,18 @@ import pytest
 import sympy as sp
 
 from scansnap_core import BadInput
-from scansnap_core.ledger import (
-    VERDICT_MIME,
-    WITNESSES,
-    Card,
-    Chapter,
-    CheckFailed,
-    ControlPassed,
-    NoEvidence,
-    Printed,
-    Repair,
-    Silent,
-    Witness,
-    display,
-)
-from scansnap_core.ledger.entries import JUDGES
-
-REFUTATION: dict[str, Any] = {
-    "control": 0.1,
-    "control_is": "with exp(2Mh)",
-    "place": "Lemma 6, Eqn 45",
-    "printed": "$e^{Mh}$",
-    "consequence": "none",
-}
-QUIET = Silent("not concerned", "It has no noise in it.")
-
-
-def upheld(what: str = "numeric error") -> Card:
-    """The card of a chapter whose verdict asks for no repair."""
-    return Card(Printed(what, "It holds."), QUIET, QUIET, figure="")
-
-
-def broken(what: str = "printed error") -> Card:
-    """The card of a chapter in which this refutation is one of those that decide."""
-    return Card(Printed(what, "It fails."), QUIET, QUIET, figure="", repaired=Repair("2", "Everywhere.", what))
+from scansnap_core.ledger import VERDICT_MIME, WITNESSES, Chapter, CheckFailed, ControlPassed, NoEvidence, Witness
+from scansnap_core.ledger.entries import JUDGES, NUMBERS_MIME
+from tests.ledger.conftest import BROKEN, LACKING, REPAIRED, Opened, Outputs, all_three, check, concluded
 
 
 @pytest.fixture
-def outputs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the ledger displays, in place of a notebook."""
-    shown: list[dict[str, Any]] = []
-    monkeypatch.setattr(display, "show", lambda output: shown.append(output._repr_mimebundle_()))
-    return shown
-
-
-@pytest.fixture
-def chapter(outputs: list[dict[str, Any]]) -> Chapter:
-    return Chapter("lemma_06")
+def chapter(opened: Opened) -> Chapter:
+    claims = {
+        "free": check("of a computed bound", must="≤ bound"),
+        "tiny": check("error of $e^h$ & h", control="a <b>"),
+    }
+    return opened(numeric={"printed_error": REPAIRED, **claims}, symbolic={"zero": check("rows", must="= bound")})
 
 
 @pytest.fixture
@@ -60,112 +25,124 @@ def numeric(chapter: Chapter) -> Witness:
     return chapter.witness("numeric")
 
 
-def check(witness: Witness, measured: Any = 0.1, *, what: str = "error", control: Any = 0.7) -> None:
-    witness.check(what, measured, "<=", 0.5, control=control, control_is="another exponent")
-
-
-def all_three(chapter: Chapter) -> None:
-    for name in WITNESSES:
-        check(chapter.witness(name), what=f"{name} error")
-
-
-def refute(witness: Witness, measured: Any = 0.7, *, what: str = "printed error", **rest: Any) -> None:
-    witness.refute(what, measured, "<=", 0.5, **{**REFUTATION, **rest})
-
-
-def test_a_check_shows_what_it_found(numeric: Witness, outputs: list[dict[str, Any]]) -> None:
-    numeric.check("error of $e^h$ & h", 3e-13, "<=", 1e-9, control=1 / 3, control_is="a <b>")
+def test_a_check_shows_what_it_found(numeric: Witness, outputs: Outputs) -> None:
+    numeric.holds("tiny", 1 / 3, control=2 / 3)
     assert outputs == [
         {
-            "text/plain": "✓ numeric: error of $e^h$ & h\n    measured: ≤ 1e-09\n    required: ≤ 1e-09\n"
-            "    control, which must fail: 0.333 (a <b>)",
+            "text/plain": "✓ numeric: error of $e^h$ & h: 0.333 (must be ≤ 0.5)\n    control: a <b>: 0.667",
             "text/html": outputs[0]["text/html"],
         }
     ]
     markup = outputs[0]["text/html"]
     assert r'error of <span class="math notranslate nohighlight">\(e^h\)</span> &amp; h' in markup
-    assert "0.333 (a &lt;b&gt;)" in markup
-    assert 'class="ss-check ss-numeric"' in markup
+    assert "<dt>control: a &lt;b&gt;</dt><dd>0.667</dd>" in markup
+    assert '<span class="ss-number"><strong>0.333</strong> (must be ≤ 0.5)</span>' in markup
+    assert 'class="ss-check ss-numeric" id="claim-tiny"' in markup
 
 
-def test_a_failed_check_raises(numeric: Witness, outputs: list[dict[str, Any]]) -> None:
-    with pytest.raises(CheckFailed, match=r"Lemma 6, numeric witness, 'error': measured 0.6.*required ≤ 0.5"):
-        check(numeric, 0.6)
+@pytest.mark.parametrize(("must", "measured", "shown"), [("≤ 1e-9", 3e-13, "≤ 10⁻⁹"), ("= 2", 2, "= 2")])
+def test_what_reads_like_its_requirement_is_written_once(
+    opened: Opened, outputs: Outputs, must: str, measured: float, shown: str
+) -> None:
+    opened(numeric={"size": check("size", must=must)}).witness("numeric").holds("size", measured, control=1 / 3)
+    assert outputs[0]["text/plain"] == f"✓ numeric: size: {shown}\n    control: another exponent: 0.333"
+    assert f'<span class="ss-number"><strong>{shown}</strong></span>' in outputs[0]["text/html"]
+
+
+def test_a_check_says_why_its_claim_is_only_sampled(opened: Opened, outputs: Outputs) -> None:
+    chapter = opened(numeric={"numeric_error": check("numeric error", only_sampled="no tail lemma yet")})
+    verdict = concluded(chapter, outputs)
+    assert "\n    only sampled: no tail lemma yet" in outputs[1]["text/plain"]
+    entry = {"id": "numeric_error", "witness": "sampled", "what": "numeric error", "why": "no tail lemma yet"}
+    assert verdict["sampled"] == [entry]
+
+
+def test_a_failed_check_raises(numeric: Witness, outputs: Outputs) -> None:
+    said = r"^Lemma 6, numeric witness, numeric_error \(numeric error\): measured 0.6, must be ≤ 0.5$"
+    with pytest.raises(CheckFailed, match=said):
+        numeric.holds("numeric_error", 0.6, control=0.7)
     assert not outputs
 
 
-def test_a_control_that_passes_raises(numeric: Witness, outputs: list[dict[str, Any]]) -> None:
-    with pytest.raises(ControlPassed, match=r"the control \(another exponent\) gives 0.4.*≤ 0.5"):
-        check(numeric, control=0.4)
+def test_a_control_that_passes_raises(numeric: Witness, outputs: Outputs) -> None:
+    with pytest.raises(ControlPassed, match=r"the control \(another exponent\) gives 0.4, which also is ≤ 0.5"):
+        numeric.holds("numeric_error", 0.1, control=0.4)
     assert not outputs
 
 
 @pytest.mark.parametrize(("measured", "control"), [(math.nan, 0.7), (0.1, math.nan)])
 def test_nan_is_no_evidence(numeric: Witness, measured: float, control: float) -> None:
     with pytest.raises(NoEvidence, match="NaN"):
-        check(numeric, measured, control=control)
+        numeric.holds("numeric_error", measured, control=control)
     with pytest.raises(NoEvidence, match="NaN"):
-        refute(numeric, measured + 1, control=control, repair="the other")
+        numeric.refutes("printed_error", measured + 1, control=control)
 
 
 def test_an_undecided_control_is_no_evidence(chapter: Chapter) -> None:
     x = sp.Symbol("x")
     with pytest.raises(NoEvidence, match="can't decide"):
-        chapter.witness("symbolic").check(
-            "zero", sp.Integer(0), "==", 0, control=sp.sin(x) ** 2 + sp.cos(x) ** 2 - 1, control_is="unsimplified"
-        )
+        chapter.witness("symbolic").holds("zero", sp.Integer(0), bound=0, control=sp.sin(x) ** 2 + sp.cos(x) ** 2 - 1)
 
 
-def test_symbolic_zero_matrices(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
-    zero = sp.zeros(2, 2)
-    chapter.witness("symbolic").check("rows", zero, "==", zero, control=sp.ones(2, 2), control_is="the sign changed")
-    assert "measured: = 0 (2×2)" in outputs[0]["text/plain"]
+@pytest.mark.parametrize("must", ["= 0", "= bound"])
+def test_a_matrix_that_must_be_zero_is_compared_with_its_zeros(opened: Opened, outputs: Outputs, must: str) -> None:
+    symbolic = opened(symbolic={"zero": check("rows", must=must)}).witness("symbolic")
+    symbolic.holds("zero", sp.zeros(2, 2), control=sp.ones(2, 2), bound=None if must == "= 0" else sp.zeros(2, 2))
+    assert outputs[0]["text/plain"].startswith("✓ symbolic: rows: = 0 (2×2)\n")
 
 
 @pytest.mark.parametrize("bound", [math.inf, -math.inf, sp.oo])
 def test_a_bound_that_nothing_could_fail_is_refused(numeric: Witness, bound: Any) -> None:
     with pytest.raises(BadInput, match="pass a finite bound"):
-        numeric.check("error", 1.0, "<=", bound, control=2.0, control_is="anything")
+        numeric.holds("free", 1.0, bound=bound, control=2.0)
 
 
-def test_the_same_thing_is_checked_once(chapter: Chapter, numeric: Witness) -> None:
-    check(numeric)
-    with pytest.raises(BadInput, match="a chapter checks each thing once"):
-        check(chapter.witness("empirical"))
-    with pytest.raises(BadInput, match="a chapter checks each thing once"):
-        refute(numeric, what="error", repair="the other")
+def test_a_bound_stands_in_one_place(numeric: Witness) -> None:
+    twice = r"^numeric_error: bound = 0.5: lemma_06\.yaml says that it must be ≤ 0.5; give the bound in one place"
+    with pytest.raises(BadInput, match=twice):
+        numeric.holds("numeric_error", 0.1, bound=0.5, control=0.7)
+    with pytest.raises(BadInput, match=r"^free: bound = None: lemma_06\.yaml says that it must be ≤ bound; give"):
+        numeric.holds("free", 0.1, control=0.7)
+    numeric.holds("free", 0.1, bound=0.3, control=0.4)
 
 
-def test_malformed_arguments_are_refused(chapter: Chapter, numeric: Witness) -> None:
-    with pytest.raises(BadInput, match="relation = '≤'"):
-        numeric.check("error", 0.1, "≤", 0.5, control=0.7, control_is="another exponent")
-    with pytest.raises(BadInput, match="control_is = ' '"):
-        numeric.check("error", 0.1, "<=", 0.5, control=0.7, control_is=" ")
+def test_each_claim_is_made_once_and_as_what_it_is(chapter: Chapter, numeric: Witness) -> None:
+    numeric.holds("numeric_error", 0.1, control=0.7)
+    with pytest.raises(BadInput, match="claim 'numeric_error': a chapter makes each claim once"):
+        numeric.holds("numeric_error", 0.1, control=0.7)
+    with pytest.raises(BadInput, match=r"'printed_error' as a check of the numeric witness: .* it is a refutation"):
+        numeric.holds("printed_error", 0.1, control=0.7)
+    with pytest.raises(BadInput, match=r"'free' as a refutation of the numeric witness: .* it is a check"):
+        numeric.refutes("free", 0.7, control=0.1)
+    with pytest.raises(BadInput, match="'free' as a check of the empirical witness"):
+        chapter.witness("empirical").holds("free", 0.1, control=0.7)
+
+
+def test_unknown_names_are_refused(chapter: Chapter, numeric: Witness) -> None:
+    with pytest.raises(BadInput, match=r"claim 'numeric_err': .* did you mean numeric_error?"):
+        numeric.holds("numeric_err", 0.1, control=0.7)
     with pytest.raises(BadInput, match="witness = 'visual'"):
         chapter.witness("visual")
     with pytest.raises(BadInput, match="did you mean lemma_06"):
         Chapter("Lemma 6")
-    for both_or_none in ({}, {"repair": "a", "condition": "b"}):
-        with pytest.raises(BadInput, match="exactly one"):
-            refute(numeric, **both_or_none)
 
 
 def test_a_counterexample_must_violate(numeric: Witness) -> None:
-    with pytest.raises(CheckFailed, match="no counterexample"):
-        refute(numeric, 0.3, repair="the other")
+    with pytest.raises(CheckFailed, match=r"measured 0.3 is ≤ 0.5, so it is no counterexample"):
+        numeric.refutes("printed_error", 0.3, control=0.1)
 
 
 def test_a_repair_must_repair(numeric: Witness) -> None:
-    with pytest.raises(ControlPassed, match="the repair"):
-        refute(numeric, control=0.8, repair="the other")
+    with pytest.raises(ControlPassed, match=r"the repair \(with exp\(2Mh\)\) gives 0.8, which isn't ≤ 0.5 either"):
+        numeric.refutes("printed_error", 0.7, control=0.8)
 
 
-def test_a_verdict_holds(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
-    all_three(chapter)
-    chapter.conclude(upheld())
-    verdict = outputs[-1][VERDICT_MIME]
+def test_a_verdict_holds(opened: Opened, outputs: Outputs) -> None:
+    chapter = opened()
+    verdict = concluded(chapter, outputs)
     assert verdict["verdict"] == "holds"
     assert verdict["witnesses"] == {name: {"checks": 1, "refutations": 0} for name in WITNESSES}
+    assert [check["id"] for check in verdict["checks"]] == [f"{name}_error" for name in WITNESSES]
     assert outputs[-1]["text/plain"].startswith("Verdict: holds\n")
     named = [text for text in outputs[-1].values() if chapter.page.title in str(text) or chapter.page.name in str(text)]
     assert named == [], "a page's name and title are its heading's, and no output has to be stored when they change"
@@ -173,27 +150,35 @@ def test_a_verdict_holds(chapter: Chapter, outputs: list[dict[str, Any]]) -> Non
     assert json.loads(json.dumps(verdict)) == verdict
 
 
+def test_a_claim_that_was_not_made_leaves_no_verdict(chapter: Chapter) -> None:
+    all_three(chapter)
+    with pytest.raises(
+        NoEvidence, match=r"^lemma_06\.yaml claims what the notebook doesn't compute: zero, printed_error"
+    ):
+        chapter.conclude()
+
+
 @pytest.mark.parametrize(
     ("refutations", "verdict", "css"),
     [
-        ([{"condition": "h is small"}], "holds under a condition", "ss-condition"),
-        ([{"condition": "h is small"}, {"condition": "M > 2"}], "holds under a condition", "ss-condition"),
-        ([{"repair": "the other"}], "fails as printed", "ss-fails"),
-        ([{"condition": "h is small"}, {"repair": "the other"}], "fails as printed", "ss-fails"),
+        ([LACKING], "holds under a condition", "ss-condition"),
+        ([LACKING, LACKING], "holds under a condition", "ss-condition"),
+        ([REPAIRED], "fails as printed", "ss-fails"),
+        ([LACKING, REPAIRED], "fails as printed", "ss-fails"),
     ],
 )
 def test_refutations_decide_the_verdict(
-    chapter: Chapter, outputs: list[dict[str, Any]], refutations: list[dict[str, str]], verdict: str, css: str
+    opened: Opened, outputs: Outputs, refutations: list[dict[str, str]], verdict: str, css: str
 ) -> None:
-    all_three(chapter)
-    for number, remedy in enumerate(refutations):
-        refute(chapter.witness("numeric"), what=f"printed error {number}", **remedy)
-    chapter.conclude(broken("printed error 0"))
-    assert outputs[-1][VERDICT_MIME]["verdict"] == verdict
+    claims = {f"printed_error{n or ''}": entry | {"says": f"error {n}"} for n, entry in enumerate(refutations)}
+    chapter = opened(card=BROKEN, numeric=claims)
+    for claim_id in claims:
+        chapter.witness("numeric").refutes(claim_id, 0.7, control=0.1)
+    found = concluded(chapter, outputs)
+    assert found["verdict"] == verdict
     assert css in outputs[-1]["text/html"]
-    stored = outputs[-1][VERDICT_MIME]["refutations"][0]
-    assert stored["place"] == "Lemma 6, Eqn 45"
-    assert stored["measured"] == "0.7"
+    stored = found["refutations"][0]
+    assert (stored["place"], stored["measured"], stored["erratum"]) == ("Lemma 6, Eqn 45", "0.7", "")
 
 
 @pytest.mark.parametrize(
@@ -201,101 +186,132 @@ def test_refutations_decide_the_verdict(
 )
 @pytest.mark.parametrize("judges", ["proof", "remark", "reading"])
 def test_only_what_a_page_itself_claims_decides_its_verdict(
-    outputs: list[dict[str, Any]], page_id: str, verdict: str, judges: str
+    opened: Opened, outputs: Outputs, page_id: str, verdict: str, judges: str
 ) -> None:
-    chapter = Chapter(page_id)
-    all_three(chapter)
-    refute(chapter.witness("numeric"), repair="the other", judges=judges)
-    assert f"    judges: {JUDGES[judges]}\n" in outputs[-1]["text/plain"]
-    refute(chapter.witness("numeric"), what="another", repair="the other", judges=judges)
-    chapter.conclude(upheld())
-    assert outputs[-1][VERDICT_MIME]["verdict"] == verdict
-    assert [refutation["judges"] for refutation in outputs[-1][VERDICT_MIME]["refutations"]] == [judges, judges]
+    beside = REPAIRED | {"judges": judges}
+    chapter = opened(page_id, numeric={"one": beside, "two": beside | {"says": "another"}})
+    for claim_id in ("one", "two"):
+        chapter.witness("numeric").refutes(claim_id, 0.7, control=0.1)
+    assert f"    what fails: {JUDGES[judges]}\n" in outputs[-1]["text/plain"]
+    found = concluded(chapter, outputs)
+    assert found["verdict"] == verdict
+    assert [refutation["judges"] for refutation in found["refutations"]] == [judges, judges]
     assert f"doesn't decide the verdict: 2 of {JUDGES[judges]}\n" in outputs[-1]["text/plain"]
     assert "ss-beside" in outputs[-1]["text/html"]
 
 
-def test_a_remark_beside_a_refuted_claim(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
-    all_three(chapter)
-    refute(chapter.witness("numeric"), condition="h is small")
-    assert f"    judges: {JUDGES['claim']}\n" in outputs[-1]["text/plain"]
-    refute(chapter.witness("numeric"), what="a remark's error", repair="the other", judges="remark")
-    chapter.conclude(broken())
-    assert outputs[-1][VERDICT_MIME]["verdict"] == "holds under a condition"
-
-
-def test_what_a_refutation_judges_has_a_name(numeric: Witness) -> None:
-    with pytest.raises(BadInput, match=r"judges = 'lemma'.*use one of claim, proof, remark, reading"):
-        refute(numeric, repair="the other", judges="lemma")
+def test_a_remark_beside_a_refuted_claim(opened: Opened, outputs: Outputs) -> None:
+    remark = REPAIRED | {"says": "a remark's error", "judges": "remark"}
+    chapter = opened(card=BROKEN, numeric={"printed_error": LACKING, "remark": remark})
+    for claim_id, fails in (("printed_error", "claim"), ("remark", "remark")):
+        chapter.witness("numeric").refutes(claim_id, 0.7, control=0.1)
+        assert f"    what fails: {JUDGES[fails]}\n" in outputs[-1]["text/plain"]
+    assert concluded(chapter, outputs)["verdict"] == "holds under a condition"
 
 
 @pytest.mark.parametrize("silent", WITNESSES)
-def test_a_statement_needs_all_three_witnesses(chapter: Chapter, silent: str) -> None:
+def test_a_statement_needs_all_three_witnesses(opened: Opened, silent: str) -> None:
+    chapter = opened(**{silent: {f"{silent}_error": REPAIRED}})
     for name in WITNESSES:
-        if name != silent:
-            check(chapter.witness(name), what=f"{name} error")
-    refute(chapter.witness(silent), repair="the other")
+        witness = chapter.witness(name)
+        if name == silent:
+            witness.refutes(f"{name}_error", 0.7, control=0.1)
+        else:
+            witness.holds(f"{name}_error", 0.1, control=0.7)
     with pytest.raises(NoEvidence, match=f"no check by the witness {silent}"):
-        chapter.conclude(upheld())
+        chapter.conclude()
 
 
 @pytest.mark.parametrize(
     ("page_id", "verdict"), [("fig_04", "reproduced"), ("notation", "holds"), ("one_path", "holds")]
 )
-def test_other_pages_need_any_check(outputs: list[dict[str, Any]], page_id: str, verdict: str) -> None:
-    chapter = Chapter(page_id)
+def test_other_pages_need_any_check(opened: Opened, outputs: Outputs, page_id: str, verdict: str) -> None:
+    path = opened(page_id).claims.path
+    text = path.read_text()
+    path.write_text("card:" + text.partition("card:")[2])
     with pytest.raises(NoEvidence, match="no check by any witness"):
-        chapter.conclude(upheld("error"))
-    check(chapter.witness("empirical"))
-    chapter.conclude(upheld("error"))
+        Chapter(page_id).conclude()
+    path.write_text(
+        "numeric:" + text.partition("numeric:")[2].partition("empirical:")[0] + "card:" + text.partition("card:")[2]
+    )
+    chapter = Chapter(page_id)
+    chapter.witness("numeric").holds("numeric_error", 0.1, control=0.7)
+    chapter.conclude()
     assert outputs[-1][VERDICT_MIME]["verdict"] == verdict
 
 
-def test_a_figure_can_differ(outputs: list[dict[str, Any]]) -> None:
-    figure = Chapter("fig_04")
-    refute(figure.witness("empirical"), repair="the curve ends at 3")
-    figure.conclude(broken())
-    assert outputs[-1][VERDICT_MIME]["verdict"] == "differs from the paper"
-
-
-def test_a_page_beyond_the_paper_can_refute_it(outputs: list[dict[str, Any]]) -> None:
-    beyond = Chapter("one_path")
-    refute(beyond.witness("numeric"), repair="one curve for each ratio of the rates")
-    beyond.conclude(broken())
-    assert outputs[-1][VERDICT_MIME]["verdict"] == "fails as printed"
-
-
-def test_nothing_follows_the_conclusion(chapter: Chapter) -> None:
-    all_three(chapter)
-    chapter.conclude(upheld())
-    with pytest.raises(BadInput, match="concluded already"):
-        check(chapter.witness("numeric"), what="afterthought")
-    with pytest.raises(BadInput, match="concluded already"):
-        chapter.conclude(upheld())
-
-
-def test_digits_that_read_like_the_bounds_say_on_which_side_they_lie(
-    chapter: Chapter, numeric: Witness, outputs: list[dict[str, Any]]
+@pytest.mark.parametrize(
+    ("page_id", "verdict"), [("fig_04", "differs from the paper"), ("one_path", "fails as printed")]
+)
+def test_a_figure_can_differ_and_a_page_beyond_the_paper_can_refute_it(
+    opened: Opened, outputs: Outputs, page_id: str, verdict: str
 ) -> None:
+    chapter = opened(page_id, BROKEN, numeric={"printed_error": REPAIRED})
+    chapter.witness("numeric").refutes("printed_error", 0.7, control=0.1)
+    assert concluded(chapter, outputs)["verdict"] == verdict
+
+
+def test_nothing_follows_the_conclusion(opened: Opened, outputs: Outputs) -> None:
+    chapter = opened()
+    concluded(chapter, outputs)
+    for afterthought in (
+        lambda: chapter.witness("numeric").holds("numeric_error", 0.1, control=0.7),
+        lambda: chapter.numbers(drop="1.2"),
+        chapter.conclude,
+    ):
+        with pytest.raises(BadInput, match="concluded already"):
+            afterthought()
+
+
+def test_digits_that_read_like_the_bounds_say_on_which_side_they_lie(opened: Opened, outputs: Outputs) -> None:
     above, below = 0.2 + 1e-6, 0.2 - 1e-6
-    numeric.check("numeric error", below, "<=", 0.2, control=above, control_is="with exp(2Mh)")
-    assert chapter.checked == {"numeric error"}
-    numeric.refute("printed error", above, "<=", 0.2, **REFUTATION | {"control": below}, repair="2")
-    check, refutation = (output["text/plain"] for output in outputs)
-    assert "measured: ≤ 0.2\n" in check
-    assert "control, which must fail: > 0.2 (" in check
-    assert "measured: > 0.2\n" in refutation
-    assert "with the repair: ≤ 0.2 (" in refutation
+    claims = {"numeric_error": check("numeric error", must="≤ 0.2"), "printed_error": REPAIRED | {"must": "≤ 0.2"}}
+    numeric = opened(numeric=claims).witness("numeric")
+    numeric.holds("numeric_error", below, control=above)
+    numeric.refutes("printed_error", above, control=below)
+    kept, refuted = (output["text/plain"] for output in outputs)
+    assert ": ≤ 0.2\n    control: another exponent: > 0.2" in kept
+    assert ": > 0.2 (must be ≤ 0.2)\n" in refuted
+    assert "with the repair: with exp(2Mh): ≤ 0.2\n" in refuted
 
 
 @pytest.mark.parametrize("remedy", ["repair", "condition"])
 def test_a_refutation_says_with_which_remedy_its_control_was_measured(
-    numeric: Witness, outputs: list[dict[str, Any]], remedy: str
+    opened: Opened, outputs: Outputs, remedy: str
 ) -> None:
-    refute(numeric, **{remedy: "h is small"})
+    entry = {"repair": REPAIRED, "condition": LACKING}[remedy]
+    opened(numeric={"printed_error": entry}).witness("numeric").refutes("printed_error", 0.7, control=0.1)
     (shown,) = outputs
     plain, markup = shown["text/plain"], shown["text/html"]
     assert plain.count("with the ") == markup.count("<dt>with the ") == 1
-    assert f"    with the {remedy}: 0.1 (with exp(2Mh))\n" in plain
-    assert f"    {remedy}: h is small\n" in plain
-    assert f"<dt>with the {remedy}</dt><dd>0.1 (with exp(2Mh))</dd>" in markup
+    assert f"    with the {remedy}: with exp(2Mh): 0.1\n" in plain
+    assert f"    {remedy}: {entry[remedy]}\n" in plain
+    assert f"<dt>with the {remedy}: with exp(2Mh)</dt><dd>0.1</dd>" in markup
+    assert 'id="claim-printed_error"' in markup
+
+
+def test_numbers_of_the_prose_are_stored_and_not_seen(opened: Opened, outputs: Outputs) -> None:
+    chapter = opened()
+    chapter.numbers({"way_0.1": "7 to 9"}, drop="1.2")
+    chapter.numbers(rise="1.3")
+    assert outputs == [{NUMBERS_MIME: {"way_0.1": "7 to 9", "drop": "1.2"}}, {NUMBERS_MIME: {"rise": "1.3"}}]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"drop": 1.2}, 'drop = 1.2: a number in prose is written by the chapter; pass f"{x:.2f}"'),
+        ({"drop": " "}, "drop = ' ': a number in prose"),
+        ({"rise": "1.2"}, "number 'rise': a chapter gives each name once; choose another name"),
+        ({"numeric_error": "1.2"}, "number 'numeric_error': a chapter gives each name once"),
+        ({"lemma_06:drop": "1.2"}, "number 'lemma_06:drop': a text can't quote a name with"),
+        ({'a"b': "1.2"}, "a text can't quote a name with"),
+    ],
+)
+def test_a_number_that_no_text_could_quote_is_refused(opened: Opened, outputs: Outputs, given: Any, said: str) -> None:
+    chapter = opened()
+    chapter.numbers(rise="1.3")
+    with pytest.raises(BadInput) as refused:
+        chapter.numbers(given)
+    assert said in str(refused.value)
+    assert len(outputs) == 1

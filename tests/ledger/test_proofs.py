@@ -3,41 +3,18 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from scansnap_core.book.claims import claims_of
 
 from scansnap_core import BadInput
-from scansnap_core.ledger import (
-    VERDICT_MIME,
-    WITNESSES,
-    Card,
-    Certificate,
-    Chapter,
-    FalseProved,
-    NotProved,
-    NotRefuted,
-    Printed,
-    Silent,
-    all_of,
-    display,
-)
+from scansnap_core.ledger import WITNESSES, Certificate, Chapter, FalseProved, NotProved, NotRefuted, all_of
+from scansnap_core.ledger.proofs import formula_of
+from tests.ledger.conftest import Opened, Outputs, concluded
 
-QUIET = Silent("not concerned", "It has no noise in it.")
-CARD = Card(Printed("symbolic error", "It holds."), QUIET, QUIET, figure="")
+PROOF = {"says": "x is below 2", "control": "a larger number", "region": "all $x > 0$", "assumptions": "none"}
 
 
 @pytest.fixture
-def outputs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    shown: list[dict[str, Any]] = []
-    monkeypatch.setattr(display, "show", lambda output: shown.append(output._repr_mimebundle_()))
-    return shown
-
-
-@pytest.fixture
-def chapter(outputs: list[dict[str, Any]]) -> Chapter:
-    chapter = Chapter("lemma_06")
-    for name in WITNESSES:
-        chapter.witness(name).check(f"{name} error", 0.1, "<=", 0.5, control=0.7, control_is="another exponent")
-    return chapter
+def chapter(opened: Opened) -> Chapter:
+    return opened(proved={"below": PROOF | {"sampled": "x above 100"}})
 
 
 def below_two(number: float) -> Certificate:
@@ -45,26 +22,41 @@ def below_two(number: float) -> Certificate:
     return Certificate("interval", not gap, "3 boxes", gap, false=number >= 2.5)
 
 
-def prove(chapter: Chapter, claim: float = 1.5, control: float = 2.5, **texts: Any) -> None:
-    said = {"control_is": "a larger number", "region": "all $x > 0$", **texts}
-    chapter.witness("proved").prove("x is below 2", below_two, claim, control=control, **said)
+def prove(chapter: Chapter, claim: float = 1.5, control: float = 2.5, procedure: Any = below_two) -> None:
+    chapter.witness("proved").holds("below", procedure, claim, control=control)
 
 
-def test_a_proof_says_region_kind_and_where_the_control_stops(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
+def test_a_proof_says_region_kind_and_where_the_control_stops(chapter: Chapter, outputs: Outputs) -> None:
     prove(chapter)
     assert outputs[-1]["text/plain"] == (
         "∎ proved: x is below 2\n"
-        "    region: all $x > 0$\n"
-        "    proved by: interval arithmetic, with a lemma where a region has no end\n"
+        "    certified: 1.5\n"
+        "    proved for: all $x > 0$\n"
+        "    by: interval arithmetic, with a lemma where a region has no end: 3 boxes\n"
         "    assumes: none\n"
-        "    what was done: 3 boxes\n"
-        "    control, which must be refused: stops at x in [1.9, 2.5] (a larger number)"
+        "    left to a sweep: x above 100\n"
+        "    control: a larger number: 2.5, stops at x in [1.9, 2.5]"
     )
-    assert 'class="ss-check ss-proved"' in outputs[-1]["text/html"]
+    assert 'class="ss-check ss-proved" id="claim-below"' in outputs[-1]["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "shown"),
+    [
+        (sp.Symbol("u") ** 2 / 2, r"$\frac{u^{2}}{2}$"),
+        ((sp.Symbol("u"), 0.25), "$u$, 0.25"),
+        (sp.Integer(2) ** sp.Symbol("u"), "$2^{u}$"),
+        *((silent, "") for silent in (True, len, sp.Symbol, (1, len), [], sum(sp.symbols("u:99")))),
+    ],
+)
+def test_what_is_certified_is_shown_as_a_formula(claim: Any, shown: str) -> None:
+    assert formula_of(claim) == shown
 
 
 def test_what_is_not_proved_names_the_box(chapter: Chapter) -> None:
-    with pytest.raises(NotProved, match=r"Lemma 6, proved, 'x is below 2': 3 boxes; it stops at x in \[1.9, 2.0\]"):
+    with pytest.raises(
+        NotProved, match=r"Lemma 6, proved, below \(x is below 2\): 3 boxes; it stops at x in \[1.9, 2.0"
+    ):
         prove(chapter, claim=2.0)
 
 
@@ -74,11 +66,8 @@ def test_a_control_that_is_proved_is_refused(chapter: Chapter) -> None:
 
 
 def test_a_control_that_is_proved_another_way_is_refused(chapter: Chapter) -> None:
-    def by_steps(number: float) -> Certificate:
-        return Certificate("interval", True, f"{number:g} boxes", "")
-
     with pytest.raises(FalseProved, match="is proved as well: 9 boxes"):
-        chapter.witness("proved").prove("x", by_steps, 3, control=9, control_is="larger", region="all $x$")
+        prove(chapter, 3, 9, lambda number: Certificate("interval", True, f"{number:g} boxes", ""))
 
 
 def test_a_control_that_is_undecided_is_refused(chapter: Chapter) -> None:
@@ -91,65 +80,37 @@ def test_a_control_is_another_claim(chapter: Chapter) -> None:
         prove(chapter, 1.5, 1.5)
 
 
-@pytest.mark.parametrize("empty", ["region", "assumptions", "control_is"])
-def test_every_text_says_something(chapter: Chapter, empty: str) -> None:
-    with pytest.raises(BadInput, match=f"{empty} = ''"):
-        prove(chapter, 1.5, 2.5, **{empty: ""})
-
-
 def test_a_proof_returns_a_certificate(chapter: Chapter) -> None:
-    with pytest.raises(BadInput, match="returns a certificate"):
-        chapter.witness("proved").prove(
-            "x",
-            lambda number: number < 2,
-            1,
-            control=3,
-            control_is="larger",
-            region="all",
-        )
+    with pytest.raises(BadInput, match=r"below \(x is below 2\): True: .* returns a certificate"):
+        prove(chapter, procedure=lambda number: number < 2)
 
 
-def test_each_thing_is_proved_once(chapter: Chapter) -> None:
+def test_each_claim_is_proved_once_and_stands_in_the_file(chapter: Chapter) -> None:
     prove(chapter)
-    with pytest.raises(BadInput, match="checks each thing once"):
+    with pytest.raises(BadInput, match="claim 'below': a chapter makes each claim once"):
         prove(chapter)
-    with pytest.raises(BadInput, match="checks each thing once"):
-        chapter.witness("proved").prove(
-            "x is below 2 ", below_two, 1.5, control=2.5, control_is="a larger number", region="all $x > 0$"
-        )
+    for claim_id, said in (
+        ("above", r"lemma_06\.yaml holds no such claim"),
+        ("numeric_error", "it is a check of the num"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            chapter.witness("proved").holds(claim_id, below_two, 1.5, control=2.5)
 
 
-def test_the_verdict_stores_proofs_and_what_is_left(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
-    prove(chapter, sampled="x above 100")
-    chapter.witness("proved").leave("numeric err", "no tail lemma yet")
-    chapter.conclude(CARD)
-    verdict = outputs[-1][VERDICT_MIME]
+def test_the_verdict_stores_proofs_and_what_is_left(chapter: Chapter, outputs: Outputs) -> None:
+    prove(chapter)
+    verdict = concluded(chapter, outputs)
     assert verdict["witnesses"]["proved"] == {"checks": 1, "refutations": 0}
-    assert verdict["proofs"][0]["kind"] == "interval"
-    assert verdict["proofs"][0]["sampled"] == "x above 100"
-    assert verdict["sampled"] == [{"witness": "sampled", "what": "numeric error", "why": "no tail lemma yet"}]
-    assert claims_of(verdict)["proved"] == [
-        "∎ x is below 2: all $x > 0$; assumptions: none; control: a larger number; sampled: x above 100",
-        "◌ only sampled: numeric error; why: no tail lemma yet",
-    ]
+    (proof,) = verdict["proofs"]
+    assert (proof["id"], proof["kind"], proof["sampled"]) == ("below", "interval", "x above 100")
     assert "proved: checks 1" in outputs[-1]["text/plain"]
 
 
-def test_without_proofs_the_verdict_has_no_word_of_them(chapter: Chapter, outputs: list[dict[str, Any]]) -> None:
-    chapter.conclude(CARD)
-    assert set(outputs[-1][VERDICT_MIME]["witnesses"]) == set(WITNESSES)
-    assert "proofs" not in outputs[-1][VERDICT_MIME]
+def test_without_proofs_the_verdict_has_no_word_of_them(opened: Opened, outputs: Outputs) -> None:
+    verdict = concluded(opened(), outputs)
+    assert set(verdict["witnesses"]) == set(WITNESSES)
+    assert "proofs" not in verdict
     assert "proved" not in outputs[-1]["text/plain"]
-
-
-def test_only_a_recorded_check_can_be_left_to_its_sweep(chapter: Chapter) -> None:
-    with pytest.raises(BadInput, match="0 checks of the chapter begin so"):
-        chapter.witness("proved").leave("another error", "too hard")
-    chapter.witness("numeric").check("numeric error too", 0.1, "<=", 0.5, control=0.7, control_is="another")
-    with pytest.raises(BadInput, match="2 checks of the chapter begin so"):
-        chapter.witness("proved").leave("numeric error", "too hard")
-    with pytest.raises(BadInput, match="why = ' '"):
-        chapter.witness("proved").leave("symbolic", " ")
 
 
 def test_steps_are_proved_together_or_name_the_first_gap() -> None:

@@ -6,10 +6,7 @@ import re
 from html import unescape
 from pathlib import Path
 
-import check_anchors
 import equations as extension
-from docutils import nodes
-from docutils.utils import new_document
 
 from scansnap_core.book.equations import Equation, Trial, read_equations
 from scansnap_core.book.errata import Erratum, read_errata
@@ -33,38 +30,24 @@ def drawn(*equations: Equation) -> str:
 
 
 def test_an_untouched_equation_is_red_and_counted() -> None:
-    page = drawn(equation(1, Trial(LEMMA, "check-1", ENTRY, False)), equation(2))
+    page = drawn(equation(1, Trial(LEMMA, "claim-size", ENTRY, False)), equation(2))
     assert "- **1** hold in numbers" in page
     assert "- **1** are tried nowhere" in page
     assert '<a class="ss-fails" href="#eq-2" title="untouched">2</a>' in page
     assert '<a class="ss-holds" href="#eq-1" title="holds">1</a>' in page
-    assert "tried nowhere" not in drawn(equation(1, Trial(LEMMA, "check-1", ENTRY, False)))
+    assert "tried nowhere" not in drawn(equation(1, Trial(LEMMA, "claim-size", ENTRY, False)))
 
 
 def test_an_equation_shows_its_formula_its_trials_and_what_is_unsure() -> None:
-    refutation = Trial(LEMMA, "refutation-3", ENTRY | {"repair": "twice"}, True)
-    page = drawn(equation(7, Trial(LEMMA, "check-2", ENTRY, False), refutation, unsure="a sign"))
+    refutation = Trial(LEMMA, "claim-wrong", ENTRY | {"repair": "twice"}, True)
+    page = drawn(equation(7, Trial(LEMMA, "claim-size", ENTRY, False), refutation, unsure="a sign"))
     assert "(eq-7)=\n### (7)\n\n$$\nx^2\n$$" in page
-    assert '<a href="lemma_06.html#check-2">Lemma 6</a>, numeric: size \\*of\\* $h^*$ &lt;b&gt;' in page
-    assert '<a href="lemma_06.html#refutation-3">' in page
+    assert '<a href="lemma_06.html#claim-size">Lemma 6</a>, numeric: size \\*of\\* $h^*$ &lt;b&gt;' in page
+    assert '<a href="lemma_06.html#claim-wrong">' in page
     assert "Repair: twice." in page
     assert "fails as printed" in page
     assert "a sign" in page
     assert 'fails as printed</span> · erratum <a class="ss-number" href="errata.html#e3">E3</a> · ' in page
-
-
-def test_checks_get_their_ids_in_their_order() -> None:
-    document = new_document("page")
-    for css in ("ss-check ss-numeric", "ss-refutation ss-numeric", "ss-check ss-symbolic"):
-        markup = f'<section class="{css}"><p>x</p></section>'
-        document += nodes.raw(markup, markup, format="html")
-    check_anchors.anchor_checks(None, document, "page")  # type: ignore[arg-type]
-    opened = [node.astext().partition(">")[0] for node in document.findall(nodes.raw)]
-    assert opened == [
-        '<section id="check-1" class="ss-check ss-numeric"',
-        '<section class="ss-refutation ss-numeric"',
-        '<section id="check-2" class="ss-check ss-symbolic"',
-    ]
 
 
 def text_of(markup: str) -> str:
@@ -80,12 +63,12 @@ def test_links_lead_to_the_cells_that_try_the_equations(site: Path) -> None:
         for name, folder in folders.items()
     }
     trials = [trial for equation in read_equations(ROOT) for trial in equation.trials]
-    links = re.findall(r'<a href="(?:\w+/)?(\w+)\.html#((?:check|refutation)-\d+)"', page)
+    links = re.findall(r'<a href="(?:\w+/)?(\w+)\.html#(claim-\w+)"', page)
     assert links == [(trial.page.id, trial.anchor) for trial in trials]
     for trial in trials:
         places = chapters[trial.page.id].split(f'id="{trial.anchor}"')
         assert len(places) == 2, (trial.page.id, trial.anchor)
-        head = re.search(r'<span class="ss-what">(.*?)</span></p>', places[1], re.DOTALL)
+        head = re.search(r'<span class="ss-what">(.*?)</span> <span class="ss-number">', places[1], re.DOTALL)
         assert head, (trial.page.id, trial.anchor)
         assert text_of(head[1]) == " ".join(trial.entry["what"].split())
 

@@ -53,16 +53,17 @@ def test_chapter_links_what_it_rests_on_and_what_rests_on_it(site: Path, stateme
     }
 
 
-def test_references_and_boxes_carry_the_papers_numbers(site: Path) -> None:
+def test_a_link_by_a_statements_name_leads_to_it_and_its_page_quotes_it(site: Path) -> None:
+    names = {page.name: page.id for page in STATEMENTS.values()}
     referred = set()
     for document in documents():
         page = read(site, document)
-        found = re.findall(r'<a [^>]*href="(?:[\w/]*/)?(\w+)\.html#\1"[^>]*>([^<]*)</a>', page)
-        found += re.findall(r'<a [^>]*href="#(\w+)"[^>]*>((?:Theorem|Lemma|Corollary)[^<]*)</a>', page)
-        assert [(target, text) for target, text in found if text.strip() != STATEMENTS[target].name] == []
-        referred |= {target for target, _ in found}
+        for address, text in re.findall(r'<a class="reference internal" href="([^"#]*)[^"]*"[^>]*>(.*?)</a>', page):
+            if (name := re.sub("<.*?>", "", text).strip()) in names:
+                assert address.endswith(f"{names[name]}.html"), (document, name)
+                referred.add(name)
         if (own := STATEMENTS.get(document.rpartition("/")[2])) is not None:
-            assert f'<span class="caption-number">{own.name} </span>' in page
+            assert re.search(rf"<blockquote>\s*<div><p><strong>{own.name}, as printed", page), document
     assert len(referred) > 10
 
 

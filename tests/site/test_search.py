@@ -119,7 +119,7 @@ def test_no_page_loads_an_index_but_the_search(site: Path) -> None:
 BODY = """<section id="a"><h1>Title <a class="headerlink" href="#a">#</a></h1><p>Some <em>text</em> on (3)–(5).</p>
 <details class="hide above-input"><div class="highlight"><pre><span class="n">code</span></pre></div></details>
 <img src="x" alt="a picture">
-<section id="refutation-1"><p><span class="ss-what">A claim</span></p><p>0.1</p></section>
+<section id="claim-wrong"><p><span class="ss-what">A claim</span></p><p>0.1</p></section>
 <table><tr id="symbol-E"><td>\\(E\\)</td><td>overlaps</td></tr></table>
 <dl><dt id="f">f(x)</dt><dd>first</dd><dt id="g">g(x)</dt><dd>second</dd></dl><p>End</p>
 <div class="highlight"><pre><span class="n">code</span></pre></div></section>"""
@@ -128,7 +128,7 @@ BODY = """<section id="a"><h1>Title <a class="headerlink" href="#a">#</a></h1><p
 def test_parts_of_a_page() -> None:
     assert parts_of(BODY) == [
         ("a", "Title", "Some text on (3)–(5). a picture End"),
-        ("refutation-1", "A claim", "0.1"),
+        ("claim-wrong", "A claim", "0.1"),
         ("symbol-E", "\\(E\\)", "overlaps"),
         ("f", "f(x)", "first"),
         ("g", "g(x)", "second"),
@@ -138,7 +138,7 @@ def test_parts_of_a_page() -> None:
 def test_records_carry_numbers_and_symbols() -> None:
     page, claim, row, *_ = documents_of("chapters/a", "A", BODY, "words", (7,))
     assert (page["url"], page["own"], page["named"], page["keywords"]) == ("chapters/a.html", "7", "3 4 5", "words ")
-    assert (claim["url"], claim["own"]) == ("chapters/a.html#refutation-1", "")
+    assert (claim["url"], claim["own"]) == ("chapters/a.html#claim-wrong", "")
     assert (row["keywords"], row["symbols"]) == (" e", "e")
     assert next(documents_of("chapters/api", "A", BODY, "", ()))["weight"] < page["weight"]
 

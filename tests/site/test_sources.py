@@ -8,9 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from scansnap_core.book.claims import book_faults
 
 from scansnap_core.book.cards import card_faults
+from scansnap_core.book.equations import formula_faults
 from scansnap_core.book.notebooks import (
     contents,
     naming_faults,
@@ -18,7 +18,8 @@ from scansnap_core.book.notebooks import (
     stored_faults,
     verdicts_in,
 )
-from scansnap_core.ledger import read_pages
+from scansnap_core.book.numbers import number_faults
+from scansnap_core.ledger import read_claims, read_pages
 from scansnap_core.ledger.pages import WITHOUT_CARD
 from scansnap_core.ledger.registry import chapter_paths
 from tests.site.book import ROOT, documents
@@ -41,8 +42,18 @@ def test_chapter_opens_with_its_card(path: Path) -> None:
     assert card_faults(notebook, verdict) == []
 
 
-def test_chapters_claim_what_was_reviewed() -> None:
-    assert book_faults(ROOT) == []
+def test_numbers_and_formulas_in_prose_are_those_of_the_chapters() -> None:
+    assert number_faults(ROOT) + formula_faults(ROOT) == []
+
+
+@pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
+def test_chapter_stores_the_claims_of_its_file(path: Path) -> None:
+    (verdict,) = verdicts_in(read_notebook(path))
+    stored = [entry for kind in ("checks", "refutations", "proofs") for entry in verdict.get(kind, [])]
+    said = read_claims(path.with_suffix(".yaml")).claims
+    assert {entry["id"]: (entry["witness"], entry["what"], entry["control_is"]) for entry in stored} == {
+        claim.id: (claim.witness, claim.says, claim.control) for claim in said.values()
+    }
 
 
 def test_every_chapter_is_in_the_contents_once() -> None:
@@ -54,12 +65,13 @@ def test_every_chapter_is_in_the_contents_once() -> None:
 def test_readme_commands_are_make_targets() -> None:
     fences = re.findall(r"```bash\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf8"), re.DOTALL)
     commands = set(re.findall(r"^make (\w+)", "\n".join(fences), re.MULTILINE))
-    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf8"), re.MULTILINE))
-    assert {"book", "test"} <= commands <= targets
+    commands |= set(re.findall(r"`make ([\w-]+)`", (CHAPTERS / "using.md").read_text(encoding="utf8")))
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf8"), re.MULTILINE))
+    assert {"book", "test", "pdf"} <= commands <= targets
 
 
 def test_build_on_github_links_to_its_own_repository(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = importlib.util.spec_from_file_location("repository", ROOT / "_ext" / "repository.py")
+    spec = importlib.util.spec_from_file_location("repository", ROOT / "site/ext" / "repository.py")
     assert spec is not None
     assert spec.loader is not None
     repository = importlib.util.module_from_spec(spec)

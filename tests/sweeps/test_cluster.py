@@ -50,9 +50,9 @@ def worker(scheduler: str) -> subprocess.Popen[str]:
 
 
 def test_nothing_listens_to_a_network(scheduler: str) -> None:
-    """Whoever reaches a scheduler or worker runs code, so the README's commands open them to this machine alone."""
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf8")
-    commands = [line for line in readme.splitlines() if line.startswith(("dask scheduler", "dask worker"))]
+    """Whoever reaches a scheduler or worker runs code, so the page's commands open them to this machine alone."""
+    page = (Path(__file__).parents[2] / "chapters" / "using.md").read_text(encoding="utf8")
+    commands = [line for line in page.splitlines() if line.startswith(("dask scheduler", "dask worker"))]
     assert len(commands) == 2
     assert all(" ".join(HERE_ALONE) in command for command in commands)
     process = worker(scheduler)

@@ -6,6 +6,7 @@ import math
 import os
 from typing import Any
 
+import numpy as np
 import pytest
 
 from scansnap_core.bad_input import BadInput
@@ -29,6 +30,16 @@ def test_two_tokens_are_a_vocabulary_and_less_is_not() -> None:
     assert clocks.h(0.0, 2, 1.0) == 0
     with pytest.raises(BadInput, match=r"vocab_size = 1\.99: M is finite and at least 2"):
         clocks.h(0.0, 1.99, 1.0)
+
+
+def test_the_recursion_is_ahead_by_its_lead() -> None:
+    sizes, rates = np.array([50.0, 1000.0]), np.array([[0.3], [2.0]])
+    heights, ahead = clocks.lead(50, sizes, rates)
+    steps = np.arange(51)[:, None, None]
+    assert heights[:, 0, 0] / 50 == pytest.approx(clocks.h_star(50, 50, 0.3), rel=1e-14, abs=0)
+    assert heights == pytest.approx(sizes * clocks.h(steps + ahead, sizes, rates), rel=1e-12, abs=0)
+    with pytest.raises(BadInput, match="steps = -1: an integer, at least 0"):
+        clocks.lead(-1, sizes, rates)
 
 
 def test_no_step_is_a_number_of_steps_and_less_is_not() -> None:

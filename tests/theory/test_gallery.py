@@ -83,6 +83,18 @@ def test_the_compared_systems_stand_on_both_sides_of_assumption_2() -> None:
     assert inside == {"K = 2": True, "K = 3": True, "Syn-Small": False}
 
 
+@pytest.mark.parametrize("num_queries", [1, 3])
+def test_classes_with_a_given_attention_have_it_on_the_smallest_vocabulary_allowed(num_queries: int) -> None:
+    F = gallery.attentions(3, 2, np.array([0.3]), np.random.default_rng(0))[0]
+    classes = gallery.with_attention(F, num_queries)
+    found = classes.compact.probs / np.linalg.norm(classes.compact.probs, axis=1, keepdims=True)
+    assert pytest.approx(F @ F.T - np.eye(3), abs=1e-14) == classes.E
+    assert pytest.approx(np.sort(F[F > 0]), abs=1e-14) == np.sort(found[found > 0])
+    assert len(set(classes.query_of)) == num_queries
+    smallest = np.abs(np.linalg.eigvalsh(classes.E)).min()
+    assert 6 / np.sqrt(classes.vocab_size - 1) > smallest >= 6 / np.sqrt(classes.vocab_size)
+
+
 def test_the_uneven_classes_satisfy_assumption_2_at_its_lower_edge() -> None:
     classes = gallery.uneven()
     assert all(condition.holds for condition in audit(classes) if condition.name.startswith("2"))

@@ -55,6 +55,17 @@ def test_attention_is_the_formula_c_to_the_last_bit(dtype: str) -> None:
     assert (measures.attention(Z, classes).values == c).all()
 
 
+def test_class_logits_are_those_of_lns_input() -> None:
+    classes = overlapping_classes()
+    path = solve(TrueFlow(classes, 1.0, 0.5), [0, 20])
+    found, row = measures.class_logits(path, classes), path.isel(recorded=1)
+    assert found.dims == ("recorded", "class", "output")
+    for n in range(classes.num_classes):
+        attended = classes.compact.probs[n] * np.exp(row.Z.values[classes.compact.query_row[n]])
+        expected = attended @ row.Y.values / np.linalg.norm(attended)
+        assert found.isel({"recorded": 1, "class": n}).values == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
 def test_attention_is_finite_where_another_class_of_the_query_wins() -> None:
     classes = overlapping_classes()
     Z = logits(classes)

@@ -16,7 +16,7 @@ from scansnap_core.engine.training import train
 from scansnap_core.theory import clocks, flows, integrating, spectrum
 from scansnap_core.theory.flow import Floats, Flow
 from scansnap_core.theory.integrating import IntegrationFailed
-from scansnap_core.theory.solving import solve
+from scansnap_core.theory.solving import attention_rates, solve
 from tests.engine.references import overlapping_classes
 
 LR_Y, LR_Z = 0.8, 0.5
@@ -62,6 +62,14 @@ def test_a_flow_goes_on_from_where_it_stood() -> None:
         )
     gained = whole.B.isel(recorded=2) - whole.B.isel(recorded=1)
     assert rest.B.isel(recorded=0).values == pytest.approx(gained.values, rel=1e-7, abs=1e-12)
+
+
+@pytest.mark.parametrize("make", [flows.TrueFlow, flows.ModifiedFlow])
+def test_the_rates_of_attention_are_the_slope_of_its_path(make: type[flows.TrueFlow]) -> None:
+    flow = make(with_overlap(3, 1_000, 0.1), 1.0, 0.1)
+    path = solve(flow, [19.99, 20.0, 20.01])
+    slope = (path.Z.values[2] - path.Z.values[0]) / 0.02
+    assert attention_rates(flow, path)[1] == pytest.approx(slope, rel=1e-4, abs=1e-12)
 
 
 def test_attention_alone_can_be_given() -> None:

@@ -127,6 +127,17 @@ def log_tau(at: Floats, num_classes: float, vocab_size: float, rho: float) -> Fl
         return np.asarray(np.logaddexp(learned, np.log(_a(at, *size))))
 
 
+def log_crossing(num_classes: float, vocab_size: float, rho: float) -> float:
+    """ln tau at the crossing, e^s = X, where the odds of another class's output reach half of their limit X.
+
+    Examples
+    --------
+    >>> round(log_crossing(2, 1000, 0.3), 2)
+    13.81
+    """
+    return float(log_tau(np.log(_X(num_classes, vocab_size, rho)), num_classes, vocab_size, rho))
+
+
 def _log_learned_rate(at: Floats, num_classes: float, vocab_size: float, rho: float) -> Floats:
     """ln of the second term of :data:`tau_rate`, which would overflow."""
     X, m = float(_X(num_classes, vocab_size, rho)), float(_m(num_classes, vocab_size, rho))

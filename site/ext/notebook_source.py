@@ -1,0 +1,63 @@
+"""What a notebook says in plain Markdown, for every reader alike, becomes what the site shows.
+
+Below a chapter's heading and its first paragraph stands the verdict's card, and below a statement as printed stand the
+links to what it rests on. A paragraph that is one link into the lab becomes the lab itself. A link to an erratum or to
+the references becomes one to the very entry.
+"""
+
+import json
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from scansnap_core.ledger.entries import VERDICT_MIME
+from scansnap_core.ledger.pages import KEY
+
+_CARD = "```{verdict-card}\n```"
+_LAB = re.compile(r"^\[[^\]]+\]\([./]*lab\.md#([^)]+)\)$", re.MULTILINE)
+_ERRATUM = re.compile(r"\[(E\d+)\]\([./]*errata\.md#e\d+\)")
+_CITED = re.compile(r"\[[^\]]+\]\([./]*references\.md#(\w+)\)")
+_QUOTE = re.compile(r"^(?:>.*\n?)+", re.MULTILINE)
+
+
+def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
+    """The notebook with the site's own elements in its text."""
+    page = notebook["metadata"].get(KEY, {})
+    links = f"\n\n```{{statement-links}} {page_id}\n```\n" if "number" in page and page["kind"] != "figure" else ""
+    verdicts = [
+        output["data"][VERDICT_MIME]
+        for cell in notebook["cells"]
+        for output in cell.get("outputs", [])
+        if VERDICT_MIME in output.get("data", {})
+    ]
+    texts = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    for cell in texts:
+        text = "".join(cell["source"])
+        text = _LAB.sub(r"```{lab} \1\n```", text)
+        text = _ERRATUM.sub(r"{erratum}`\1`", text)
+        cell["source"] = _CITED.sub(r"{cite}`\1`", text)
+    if texts:
+        head, _, rest = texts[0]["source"].partition("\n\n")
+        texts[0]["source"] = _with_links(_with_card(head, rest, bool(verdicts and "card" in verdicts[0])), links)
+    return notebook
+
+
+def _with_card(head: str, rest: str, has_card: bool) -> str:
+    sentence, _, rest = rest.partition("\n\n") if rest.startswith("**In one sentence") else ("", "", rest)
+    return "\n\n".join(part for part in (head, sentence, _CARD if has_card else "", rest) if part)
+
+
+def _with_links(text: str, links: str) -> str:
+    quote = next((q for q in _QUOTE.finditer(text) if ", as printed.**" in q[0]), None)
+    return text if quote is None else text[: quote.end()] + links + text[quote.end() :]
+
+
+def read(app: Sphinx, docname: str, source: list[str]) -> None:
+    if app.env.doc2path(docname).endswith(".ipynb"):
+        source[0] = json.dumps(for_the_site(json.loads(source[0]), docname.rpartition("/")[2]))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("source-read", read)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,72 @@
+"""A chapter of a small book, and what its ledger displays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scansnap_core.ledger import WITNESSES, Chapter, display
+from scansnap_core.ledger.entries import VERDICT_MIME
+from tests.book.books import QUIET, write_book
+
+Outputs = list[dict[str, Any]]
+Opened = Callable[..., Chapter]
+
+REFUTATION = {
+    "says": "printed error",
+    "must": "≤ 0.5",
+    "control": "with exp(2Mh)",
+    "judges": "claim",
+    "place": "Lemma 6, Eqn 45",
+    "printed": "$e^{Mh}$",
+    "consequence": "none",
+}
+REPAIRED, LACKING = REFUTATION | {"repair": "the other"}, REFUTATION | {"condition": "h is small"}
+UPHELD = {"printed": {"by": "numeric_error", "says": "It holds."}, "gradient": QUIET, "sgd": QUIET, "figure": ""}
+BROKEN = UPHELD | {
+    "printed": {"by": "printed_error", "says": "It fails."},
+    "repaired": {"formula": "$e^{2Mh}$", "where": "For all h.", "by": "printed_error"},
+}
+
+
+def check(says: str, **changes: str) -> dict[str, str]:
+    return {"says": says, "must": "≤ 0.5", "control": "another exponent"} | changes
+
+
+@pytest.fixture
+def outputs(monkeypatch: pytest.MonkeyPatch) -> Outputs:
+    """What the ledger displays, in place of a notebook."""
+    shown: Outputs = []
+    monkeypatch.setattr(display, "show", lambda output: shown.append(output._repr_mimebundle_()))
+    return shown
+
+
+@pytest.fixture
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outputs: Outputs) -> Opened:
+    """Open a chapter: its page, its card, and claims by witness beside one check of each."""
+
+    def open_chapter(page_id: str = "lemma_06", card: Any = UPHELD, **claims: dict[str, Any]) -> Chapter:
+        file = {name: {f"{name}_error": check(f"{name} error")} | claims.pop(name, {}) for name in WITNESSES}
+        kind = {"kind": page_id} if page_id == "notation" else {}
+        notebook = Path("chapters", f"{page_id}.ipynb")
+        write_book(tmp_path, (notebook, ()), claims=file | claims | ({"card": card} if card else {}), **kind)
+        monkeypatch.chdir(tmp_path)
+        return Chapter(page_id)
+
+    return open_chapter
+
+
+def all_three(chapter: Chapter) -> None:
+    """Record the check of every witness."""
+    for number, name in enumerate(WITNESSES):
+        chapter.witness(name).holds(f"{name}_error", 0.1 + number / 100, control=0.7)
+
+
+def concluded(chapter: Chapter, outputs: Outputs) -> Any:
+    """The verdict of a chapter whose other claims are recorded."""
+    all_three(chapter)
+    chapter.conclude()
+    return outputs[-1][VERDICT_MIME]
