@@ -63,12 +63,12 @@ def log_deviations(draws: int, p: float) -> tuple[Floats, Floats]:
     (array([0.5, 0. , 0.5]), array([0.5, 1. , 0.5]))
     """
     check_count("draws", draws, least=1)
-    below, above = log_tails(draws, p)
-    d = np.abs(np.arange(draws + 1) / draws - p)
-    low, high = np.floor(draws * (p - d) + 1e-9).astype(int), np.ceil(draws * (p + d) - 1e-9).astype(int)
-    left = np.where(low >= 0, below[np.clip(low, 0, draws)], -np.inf)
-    right = np.where(high <= draws, above[np.clip(high, 0, draws)], -np.inf)
-    return d, np.minimum(np.logaddexp(left, right), 0.0)
+    counts = np.arange(draws + 1)
+    d = np.abs(counts / draws - p)
+    far_first = np.argsort(-d)
+    summed = np.logaddexp.accumulate(binom.logpmf(counts, draws, p)[far_first])
+    as_far = np.searchsorted(-d[far_first], -d + 1e-12, side="right")  # how many deviate as much, up to rounding
+    return d, np.minimum(summed[as_far - 1], 0.0)
 
 
 def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) -> float:
