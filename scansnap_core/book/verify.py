@@ -11,7 +11,7 @@ from scansnap_core.book.compare import differences
 from scansnap_core.book.equations import EQUATIONS_FILE, formula_faults, read_equations
 from scansnap_core.book.errata import ERRATA_FILE, errata_of
 from scansnap_core.book.execute import Execution, execute_all, store
-from scansnap_core.book.in_words import FILE, claims_in_words
+from scansnap_core.book.in_words import claims_in_words
 from scansnap_core.book.notebooks import (
     code_cells,
     contents,
@@ -176,29 +176,30 @@ def verify(
             report.failures += naming_faults(stored[path], pages[path])
     if rewrite:
         write_numbers(book)
-    failures += [*number_faults(book), *formula_faults(book), *_review_faults(book)]
+    failures += [*number_faults(book), *_review_faults(book)]
     return list(reports.values()), failures
 
 
 def _review_faults(book: Path) -> list[str]:
-    """Where a reviewed file of the book names what no chapter stores, or lacks what one does."""
+    """Where a reviewed file of the book and its chapters disagree on claims, errata or formulas."""
     try:
         stored = read_stored(book)
     except BadInput:  # the chapter's own report says so, or that of all pages together
         return []
-    readers: dict[Path, Callable[[], object]] = {
-        ERRATA_FILE: lambda: errata_of(stored, book),
-        EQUATIONS_FILE: lambda: read_equations(book),
-        Path("chapters", FILE): lambda: claims_in_words(book, stored),
-    }
-    faults = []
-    for file, read in readers.items():
-        if (book / file).exists():
-            try:
-                read()
-            except BadInput as error:
-                faults.append(str(error))
+    faults = _refusal(lambda: claims_in_words(book, stored))
+    if (book / ERRATA_FILE).exists():
+        faults += _refusal(lambda: errata_of(stored, book))
+    if (book / EQUATIONS_FILE).exists():
+        faults += _refusal(lambda: read_equations(book)) or formula_faults(book)
     return faults
+
+
+def _refusal(read: Callable[[], object]) -> list[str]:
+    try:
+        read()
+    except BadInput as error:
+        return [str(error)]
+    return []
 
 
 def _registered(book: Path) -> tuple[dict[Path, Page], dict[Path, str]]:

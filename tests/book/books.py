@@ -14,8 +14,8 @@ from PIL import Image
 from scansnap_core.ledger import VERDICT_MIME, WITNESSES
 
 GOOD_CELLS = (
-    "from PIL import Image\n\nfrom scansnap_core.ledger import Chapter\n\n"
-    "another = 0.2.__add__\nlemma = Chapter('lemma_08')",
+    "import numpy as np\nfrom PIL import Image\n\nfrom scansnap_core.ledger import Chapter\n\n"
+    "another = np.linspace(0, 0.2, 2)[1].__add__\nlemma = Chapter('lemma_08')",
     "for name in ('symbolic', 'numeric', 'empirical'):\n"
     "    lemma.witness(name).holds(f'{name}_half', 0.5, control=another(0.5))",
     "display(Image.new('RGBA', (64, 64), 'navy'))\n"

@@ -11,7 +11,11 @@ from tests.book.books import CHAPTER, REFUTATION, claim, spoil
 from tests.book.conftest import Run
 
 JUDGED = REFUTATION | {"judges": "remark"}
-EQUATION = {"number": 1, "kind": "step", "at": "lemma_08", "formula": "x", "tries": {"lemma_08": ["numeric_third"]}}
+
+
+def equations(claim_id: str) -> dict[str, Any]:
+    one = {"number": 1, "kind": "step", "at": "lemma_08", "formula": "x = 1", "tries": {"lemma_08": [claim_id]}}
+    return {"count": 1, "sections": [{"section": "Sec. 1", "equations": [one]}]}
 
 
 @pytest.mark.parametrize(
@@ -124,7 +128,7 @@ def test_a_refutation_without_a_number_is_named(refuting: Path, verify: Run) -> 
     ("file", "contents"),
     [
         ("in_words", {"C1": {"place": "Sec. 1", "says": "it grows", "answers": {"lemma_08": ["numeric_third"]}}}),
-        ("equations", {"count": 1, "sections": [{"section": "Sec. 1", "equations": [EQUATION]}]}),
+        ("equations", equations("numeric_third")),
     ],
 )
 def test_a_claim_that_another_file_names_in_vain_is_named(book: Path, verify: Run, file: str, contents: Any) -> None:
@@ -132,4 +136,12 @@ def test_a_claim_that_another_file_names_in_vain_is_named(book: Path, verify: Ru
     code, _, errors = verify()
     assert (code, errors.count("\n")) == (1, 1)
     assert f"{file}.yaml" in errors
-    assert "lemma_08:numeric_third: lemma_08 stores no such check or refutation" in errors
+    assert "lemma_08:numeric_third: lemma_08 stores no such claim" in errors
+
+
+@pytest.mark.parametrize(("text", "faults"), [("x =\n1, ", 0), ("x = 2 ", 1), ("x ", 1)])
+def test_a_formula_with_the_papers_number_is_the_papers(book: Path, verify: Run, text: str, faults: int) -> None:
+    (book / "chapters" / "equations.yaml").write_text(yaml.safe_dump(equations("numeric_half")))
+    (book / "chapters" / "index.md").write_text(f"$$ y = 3 $$ and\n$$ {text}\\tag{{1}} $$\n")
+    said = f"scansnap: chapters/index.md: (1) isn't as chapters/equations.yaml prints it: {text.strip()}\n"
+    assert verify()[::2] == (faults, said * faults)

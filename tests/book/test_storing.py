@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from scansnap_core.book import execute
 from scansnap_core.book.execute import execute_all
 from tests.book.books import CHAPTER, change_code, claim_another_statement, claim_falsely, clear, spoil, write_to_stderr
 from tests.book.conftest import Run
@@ -23,7 +24,7 @@ def test_storing_refreshes_what_is_stale_and_cleans_it(book: Path, verify: Run) 
     stored = json.loads((book / CHAPTER).read_text())
     assert stored["cells"][4]["outputs"][0]["text"] == ["a number: 3\n"]
     assert stored["cells"][4]["metadata"] == {}
-    assert stored["metadata"]["language_info"].keys() == {"name", "file_extension", "pygments_lexer"}
+    assert {key: stored["metadata"][key] for key in execute._METADATA} == execute._METADATA
 
 
 def conclude_in_vain(cells: list[Any]) -> None:

@@ -139,7 +139,7 @@ def test_a_missing_file_is_named(path: Path) -> None:
         (("z", "numeric", "check"), "claim 'z': lemma_06.yaml holds no such claim; write it there"),
         (
             ("error", "numeric", "refutation"),
-            "claim 'error' as a refutation of the numeric witness: in lemma_06.yaml it is a check of the numeric witness",
+            "claim 'error' as a refutation of the numeric witness: in lemma_06.yaml it is a check of the num",
         ),
         (("printed_error", "numeric", "check"), "in lemma_06.yaml it is a refutation of the numeric witness"),
         (("error", "symbolic", "check"), "in lemma_06.yaml it is a check of the numeric witness; correct one of them"),

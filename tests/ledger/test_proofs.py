@@ -6,6 +6,7 @@ import sympy as sp
 
 from scansnap_core import BadInput
 from scansnap_core.ledger import WITNESSES, Certificate, Chapter, FalseProved, NotProved, NotRefuted, all_of
+from scansnap_core.ledger.proofs import formula_of
 from tests.ledger.conftest import Opened, Outputs, concluded
 
 PROOF = {"says": "x is below 2", "control": "a larger number", "region": "all $x > 0$", "assumptions": "none"}
@@ -29,13 +30,27 @@ def test_a_proof_says_region_kind_and_where_the_control_stops(chapter: Chapter, 
     prove(chapter)
     assert outputs[-1]["text/plain"] == (
         "∎ proved: x is below 2\n"
+        "    certified: 1.5\n"
         "    proved for: all $x > 0$\n"
         "    by: interval arithmetic, with a lemma where a region has no end: 3 boxes\n"
         "    assumes: none\n"
         "    left to a sweep: x above 100\n"
-        "    control: a larger number: refuted: stops at x in [1.9, 2.5]"
+        "    control: a larger number: 2.5, stops at x in [1.9, 2.5]"
     )
     assert 'class="ss-check ss-proved" id="claim-below"' in outputs[-1]["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "shown"),
+    [
+        (sp.Symbol("u") ** 2 / 2, r"$\frac{u^{2}}{2}$"),
+        ((sp.Symbol("u"), 0.25), "$u$, 0.25"),
+        (sp.Integer(2) ** sp.Symbol("u"), "$2^{u}$"),
+        *((silent, "") for silent in (True, len, sp.Symbol, (1, len), [], sum(sp.symbols("u:99")))),
+    ],
+)
+def test_what_is_certified_is_shown_as_a_formula(claim: Any, shown: str) -> None:
+    assert formula_of(claim) == shown
 
 
 def test_what_is_not_proved_names_the_box(chapter: Chapter) -> None:

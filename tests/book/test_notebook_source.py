@@ -1,0 +1,53 @@
+"""What a chapter says in plain Markdown, as the site shows it."""
+
+from typing import Any
+
+import pytest
+from notebook_source import for_the_site
+
+from scansnap_core.ledger import VERDICT_MIME
+from tests.book.books import registered
+
+SENTENCE = "**In one sentence.** It grows."
+QUOTE = "> **Lemma 8, as printed.** One\n> is one.\n"
+CARD = "```{verdict-card}\n```"
+LINKS = "```{statement-links} lemma_08\n```"
+
+
+def shown(text: str, page_id: str = "lemma_08", verdict: Any = None) -> str:
+    output = {"data": {VERDICT_MIME: verdict or {"card": []}}}
+    cells = [{"cell_type": "markdown", "source": text.splitlines(keepends=True)}]
+    cells.append({"cell_type": "code", "source": "[E7](errata.md#e7)", "outputs": [output]})
+    notebook = for_the_site({"cells": cells, "metadata": registered(page_id)}, page_id)
+    assert notebook["cells"][1] == cells[1]
+    return str(notebook["cells"][0]["source"])
+
+
+def test_the_card_stands_below_the_heading_and_its_sentence() -> None:
+    assert shown(f"# A\n\n{SENTENCE}\n\nMore.") == f"# A\n\n{SENTENCE}\n\n{CARD}\n\nMore."
+    assert shown("# A\n\nMore.") == f"# A\n\n{CARD}\n\nMore."
+    assert shown("# A") == f"# A\n\n{CARD}"
+    assert shown("# A\n\nMore.", verdict={"verdict": "holds"}) == "# A\n\nMore."
+
+
+@pytest.mark.parametrize(
+    ("page_id", "links"), [("lemma_08", LINKS), ("fig_04", ""), ("one_path", ""), ("li2023_lemma_08", LINKS)]
+)
+def test_a_statement_has_its_links_below_the_quotation(page_id: str, links: str) -> None:
+    text = shown(f"# A\n\nB.\n\n{QUOTE}\nMore.", page_id)
+    below = links.replace("lemma_08", page_id)
+    assert text == f"# A\n\n{CARD}\n\nB.\n\n{QUOTE}" + (f"\n\n{below}\n" if below else "") + "\nMore."
+
+
+@pytest.mark.parametrize(
+    ("text", "site"),
+    [
+        ("[Try it](../lab.md#preset-1)", "```{lab} preset-1\n```"),
+        ("[Try it](../lab.md#preset-1) now", "[Try it](../lab.md#preset-1) now"),
+        ("as [E7](../errata.md#e7) says", "as {erratum}`E7` says"),
+        ("as [errata](../errata.md) say", "as [errata](../errata.md) say"),
+        ("by [Tian et al. (2023)](../references.md#tian2023)", "by {cite}`tian2023`"),
+    ],
+)
+def test_links_become_the_sites_own(text: str, site: str) -> None:
+    assert shown(f"# A\n\n{text}") == f"# A\n\n{CARD}\n\n{site}"
