@@ -76,6 +76,11 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
         at = next((n for n, (name, _) in enumerate(sections) if name.startswith("Beyond")), len(sections))
         answered = Counter(page_id for claim in claims for page_id in claim.pages)
         rows = [_row_of_claim(stored, claim, page_url, errata, answered) for claim in claims]
+        rows += [  # such as the paper's remarks, each of which is a page's whole matter
+            _row(stored, page, page_url(page.id), numbers[page.id])
+            for page in stored.pages.values()
+            if page.kind == "claim" and page.id not in answered
+        ]
         sections.insert(at, ("Claims in words", rows))
     return render(
         _TEMPLATES / "board.html",

@@ -44,7 +44,7 @@ def test_every_yaml_file_of_the_book_is_among_them() -> None:
 
 @pytest.mark.parametrize("file", READERS, ids=str)
 def test_a_key_that_stands_there_twice_is_named_with_its_line(file: Path, tmp_path: Path) -> None:
-    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / file, tmp_path / file)
     text = (tmp_path / file).read_text("utf8")
     listed = re.search(r"^- (\w+):", text, re.MULTILINE)
