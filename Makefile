@@ -52,7 +52,7 @@ site: $(INSTALLED)
 
 # Minutes, in the machine's own Chromium. Folded code isn't printed.
 pdf: $(INSTALLED)
-	nice -n 10 $(BIN)/python -m printing _build/scan-and-snap.pdf
+	nice -n 10 env PYTHONPATH=site $(BIN)/python -m printing _build/scan-and-snap.pdf
 
 # Every part runs even when an earlier one failed; make's exit status tells of any failure.
 test: $(INSTALLED)
@@ -71,9 +71,9 @@ tests: $(INSTALLED)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --color=no --junitxml=reports/tests.xml \
 		--nbval --nbval-current-env --nbval-cell-timeout=300 tests chapters
 
-# As long as `make tests` for each row of portable/rows.yaml, at low priority, on a checkout of the last commit.
+# As long as `make tests` for each row of tools/portable/rows.yaml, at low priority, on a checkout of the last commit.
 portable: $(INSTALLED)
-	nice -n 10 $(BIN)/python -m portable
+	nice -n 10 $(BIN)/python -m tools.portable
 
 links: $(INSTALLED)
 	$(BIN)/jupyter-book build . --builder linkcheck --quiet
@@ -81,11 +81,11 @@ links: $(INSTALLED)
 # About an hour the first time, at low priority. An interrupted run goes on where it was; what was judged with the same
 # sources isn't judged again.
 mutants: $(INSTALLED)
-	nice -n 10 $(BIN)/python -m mutants --jobs $(JOBS)
+	nice -n 10 $(BIN)/python -m tools.mutants --jobs $(JOBS)
 
 gpu-check: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m gpu tests/engine tests/text
-	$(BIN)/python -m benchmarks.training --device cuda
+	$(BIN)/python -m tools.benchmarks.training --device cuda
 
 clean:
 	rm -rf _build reports

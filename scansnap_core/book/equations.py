@@ -16,6 +16,7 @@ from typing import Any
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.numbers import texts
 from scansnap_core.book.stored import Stored, read_stored
+from scansnap_core.ledger.certificates import PROVED
 from scansnap_core.ledger.display import anchor_of
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION
 from scansnap_core.ledger.pages import Page
@@ -23,9 +24,10 @@ from scansnap_core.ledger.pages import Page
 EQUATIONS_FILE = Path("chapters", "equations.yaml")
 KINDS = ("definition", "claim", "step", "premise")
 DERIVED, CHECKED, REFUTED, DEFINED, UNTOUCHED = STATUSES = ("derived", "checked", "refuted", "definition", "untouched")
-"""How an equation came out: by a symbolic check, by other checks, by a refutation, as a definition, not at all."""
+"""How an equation came out: by a symbolic check or a proof, other checks, a refutation, as a definition, not at all."""
 
 _TAGGED = re.compile(r"\$\$((?:(?!\$\$).)+?)\\tag\{(\d+)\}\s*\$\$", re.DOTALL)
+_DERIVING = ("symbolic", PROVED)
 _KEYS = {"number": int, "kind": str, "at": str, "formula": str, "tries": dict}
 _MORE_KEYS = {"unsure": str, "test": str, "code": list}
 
@@ -93,7 +95,7 @@ class Equation:
             return DEFINED
         if not self.trials:
             return UNTOUCHED
-        return DERIVED if any(trial.entry["witness"] == "symbolic" for trial in self.trials) else CHECKED
+        return DERIVED if any(trial.entry["witness"] in _DERIVING for trial in self.trials) else CHECKED
 
     @property
     def verdict(self) -> str:

@@ -52,7 +52,7 @@ class Stored:
         return graph
 
     def claims(self, place: str, page_id: str, claim_ids: Any) -> list[Mapping[str, Any]]:
-        """Checks and refutations of a page that a file of the book lists by their ids.
+        """Checks, refutations and proofs of a page that a file of the book lists by their ids.
 
         Raises
         ------
@@ -62,9 +62,9 @@ class Stored:
         if not (isinstance(claim_ids, list) and all(claim_ids.count(claim_id) == 1 for claim_id in claim_ids)):
             raise BadInput(f"{place}: {page_id}", "it lists ids of the page's claims, each once", "correct it")
         verdict = self.verdicts.get(page_id, {})
-        found = {entry["id"]: entry for kind in ("checks", "refutations") for entry in verdict.get(kind, [])}
+        found = {entry["id"]: entry for kind in ("checks", "refutations", "proofs") for entry in verdict.get(kind, [])}
         if missing := [claim_id for claim_id in claim_ids if claim_id not in list(found)]:
-            rule = f"{page_id} stores no such check or refutation"
+            rule = f"{page_id} stores no such claim"
             raise BadInput(f"{place}: {page_id}:{missing[0]}", rule, "correct the id, or store the chapter")
         return [found[claim_id] for claim_id in claim_ids]
 

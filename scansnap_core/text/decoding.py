@@ -16,8 +16,8 @@ WORDS = 384
 class Decoder(nn.Linear):
     """``torch.nn.Linear`` from d to M; on a CPU, :data:`WORDS` outputs at a time.
 
-    A product that writes 700 rows of 7,266 numbers is slower than its blocks are (``benchmarks/README.md``), and these
-    are parts of the same array.
+    A product that writes 700 rows of 7,266 numbers is slower than its blocks are (``tools/benchmarks/README.md``), and
+    these are parts of the same array.
 
     Examples
     --------

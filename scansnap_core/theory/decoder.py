@@ -148,7 +148,6 @@ class Decoder:
         K = self._shape[0]
         return np.asarray(self._lr_y / K * self._directions @ self.errors(state.reshape(self._shape))).ravel()
 
-
     def path(self, times: ArrayLike, **solver: Any) -> Floats:
         """V at increasing times of the flow from V = 0, in steps of batch size 1; shape (len(times), K, K + 1).
 

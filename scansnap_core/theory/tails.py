@@ -48,6 +48,29 @@ def log_miss(draws: int, p: float, center: int, distances: Ints) -> Floats:
     return np.asarray(np.logaddexp(left, right))
 
 
+def log_deviations(draws: int, p: float) -> tuple[Floats, Floats]:
+    """Deviations d = |count/draws - p| for count = 0..draws, and ln P(|count/draws - p| >= d), each (draws + 1,).
+
+    Parameters
+    ----------
+    draws, p
+        As in :func:`log_tails`; at least one draw.
+
+    Examples
+    --------
+    >>> d, logs = log_deviations(2, 0.5)
+    >>> d, np.exp(logs).round(12)
+    (array([0.5, 0. , 0.5]), array([0.5, 1. , 0.5]))
+    """
+    check_count("draws", draws, least=1)
+    counts = np.arange(draws + 1)
+    d = np.abs(counts / draws - p)
+    far_first = np.argsort(-d)
+    summed = np.logaddexp.accumulate(binom.logpmf(counts, draws, p)[far_first])
+    as_far = np.searchsorted(-d[far_first], -d + 1e-12, side="right")  # how many deviate as much, up to rounding
+    return d, np.minimum(summed[as_far - 1], 0.0)
+
+
 def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) -> float:
     """P(low_n <= N_n <= high_n for every n at once), for multinomial counts N_n of ``draws`` draws.
 

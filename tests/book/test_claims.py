@@ -136,7 +136,7 @@ def test_a_claim_that_another_file_names_in_vain_is_named(book: Path, verify: Ru
     code, _, errors = verify()
     assert (code, errors.count("\n")) == (1, 1)
     assert f"{file}.yaml" in errors
-    assert "lemma_08:numeric_third: lemma_08 stores no such check or refutation" in errors
+    assert "lemma_08:numeric_third: lemma_08 stores no such claim" in errors
 
 
 @pytest.mark.parametrize(("text", "faults"), [("x =\n1, ", 0), ("x = 2 ", 1), ("x ", 1)])

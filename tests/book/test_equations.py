@@ -212,7 +212,7 @@ def test_a_trial_knows_its_place(read: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"tries": {"lemma_06": ["a"]}}, "yaml, (1): lemma_06:a: lemma_06 stores no such check or refutation"),
+        ({"tries": {"lemma_06": ["a"]}}, "yaml, (1): lemma_06:a: lemma_06 stores no such claim"),
         ({"tries": {"lemma_06": ["size", "size"]}}, "yaml, (1): lemma_06: it lists ids of the page's claims"),
         ({"tries": {"lemma_06": "size"}}, "yaml, (1): lemma_06: it lists ids of the page's claims"),
         ({"tries": {"lemma_06": None}}, "yaml, (1): lemma_06: it lists ids of the page's claims"),

@@ -108,7 +108,7 @@ def test_what_speaks_against_a_claim_counts_for_its_witness_alone(tmp_path: Path
     ("answers", "changes", "message"),
     [
         ({"fig_05": None}, {}, "C1.answers.fig_05: it is no page of the book"),
-        ({"fig_04": ["speed"]}, {}, "in_words.yaml: C1: fig_04:speed: fig_04 stores no such check or refutation"),
+        ({"fig_04": ["speed"]}, {}, "in_words.yaml: C1: fig_04:speed: fig_04 stores no such claim"),
         ({"fig_04": ["size", "size"]}, {}, "in_words.yaml: C1: fig_04: it lists ids of the page's claims, each once"),
         ({"fig_04": "size"}, {}, "C1: fig_04: it lists ids"),
         ({"fig_04": [["size"]]}, {}, "C1: fig_04:['size']: fig_04 stores no such"),

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 import symbols
 
-from mutants.equivalent import EQUIVALENT, equivalent
-from portable.__main__ import ROWS_FILE, read_rows
 from scansnap_core import BadInput
 from scansnap_core.book.citation import CITATION_FILE, bibtex
 from scansnap_core.book.equations import EQUATIONS_FILE, read_equations
@@ -20,6 +18,8 @@ from scansnap_core.book.in_words import FILE, claims_in_words
 from scansnap_core.book.stored import Stored
 from scansnap_core.ledger import read_claims
 from scansnap_core.ledger.registry import TABLE_OF_CONTENTS, read_contents
+from tools.mutants.equivalent import EQUIVALENT, equivalent
+from tools.portable.__main__ import ROWS_FILE, read_rows
 
 ROOT = Path(__file__).parents[2]
 NOTHING = Stored({}, {})
@@ -37,7 +37,7 @@ READERS: dict[Path, Callable[[Path], Any]] = {
 
 
 def test_every_yaml_file_of_the_book_is_among_them() -> None:
-    rooms = [ROOT / room for room in ("chapters", "mutants", "portable")]
+    rooms = [ROOT / room for room in ("chapters", "tools")]
     kept = {path.relative_to(ROOT) for room in rooms for path in room.glob("*.yaml")}
     assert {path for path in kept if not (ROOT / path).with_suffix(".ipynb").exists()} <= set(READERS)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mutants.catalogue import mutants_of
+from tools.mutants.catalogue import mutants_of
 
 
 def changes(source: str) -> set[str]:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from mutants import command
-from mutants.judges import Outcome, UnitTests, Verdict
-from mutants.record import RECORD
 from scansnap_core import BadInput
 from tests.mutants.trees import TEST, mutants, name_equivalent, write_tree
+from tools.mutants import command
+from tools.mutants.judges import Outcome, UnitTests, Verdict
+from tools.mutants.record import RECORD
 
 WEAK = TEST.replace("flows.double(3) == 6", "flows.double(2) == 4")  # 2 + 2 = 2 ** 2 = 2 * 2
 ENTRY: dict[str, object] = {

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mutants.equivalent import equivalent
 from scansnap_core import BadInput
 from tests.mutants.trees import mutant, mutants, name_equivalent, write_tree
+from tools.mutants.equivalent import equivalent
 
 ENTRY: dict[str, object] = {
     "module": "theory.flows",

@@ -10,10 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from mutants import judges, pytest_in_copy
-from mutants.copies import planted
-from mutants.judges import Outcome, UnitTests, Verdict, digest_of_judges, imports, panels
 from tests.mutants.trees import MODULE, TEST, mutant, write_tree
+from tools.mutants import judges, pytest_in_copy
+from tools.mutants.copies import planted
+from tools.mutants.judges import Outcome, UnitTests, Verdict, digest_of_judges, imports, panels
 
 FILE = "tests/theory/test_flows.py"
 

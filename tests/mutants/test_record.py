@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mutants.judges import Outcome, Verdict, digest_of_judges
-from mutants.record import RECORD, hashes, origin, part, read, verdicts, write
 from tests.mutants.trees import mutants, write_tree
+from tools.mutants.judges import Outcome, Verdict, digest_of_judges
+from tools.mutants.record import RECORD, hashes, origin, part, read, verdicts, write
 
 FILE = "tests/theory/test_flows.py"
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from mutants.catalogue import Mutant
-from mutants.copies import copies
-from mutants.judges import Outcome, Verdict
-from mutants.session import judge_all, session
 from tests.mutants.trees import MODULE, mutants, write_tree
+from tools.mutants.catalogue import Mutant
+from tools.mutants.copies import copies
+from tools.mutants.judges import Outcome, Verdict
+from tools.mutants.session import judge_all, session
 
 SOURCE = "scansnap_core/theory/flows.py"
 

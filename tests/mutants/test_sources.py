@@ -7,12 +7,12 @@ import random
 import pytest
 import yaml
 
-from mutants.catalogue import MODULES, Mutant, catalogue, module_path
-from mutants.copies import ROOT, copies
-from mutants.equivalent import EQUIVALENT, equivalent
-from mutants.judges import Outcome, UnitTests, Verdict, panels
-from mutants.record import read, verdicts
-from mutants.session import judge_all
+from tools.mutants.catalogue import MODULES, Mutant, catalogue, module_path
+from tools.mutants.copies import ROOT, copies
+from tools.mutants.equivalent import EQUIVALENT, equivalent
+from tools.mutants.judges import Outcome, UnitTests, Verdict, panels
+from tools.mutants.record import read, verdicts
+from tools.mutants.session import judge_all
 
 SEED, DRAWN, JOBS = 26, 10, 2
 QUICK = ("theory.tails", "ledger.values")
@@ -61,7 +61,7 @@ def test_ten_mutants_die(mutants: list[Mutant], tests: UnitTests) -> None:
     with copies(ROOT, JOBS) as folders:
         results = judge_all(folders, drawn, lambda copy, m: tests.judge(copy, m.module, first=known[m].by))
         living = [str(m) for m, verdict in results if verdict.outcome is not Outcome.KILLED]
-    assert living == [], "kill them by a better test, or name them in mutants/equivalent.yaml with the reason"
+    assert living == [], "kill them by a better test, or name them in tools/mutants/equivalent.yaml with the reason"
 
 
 def test_the_sources_as_they_are_live(tests: UnitTests) -> None:

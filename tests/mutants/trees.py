@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from mutants.catalogue import MODULES, Mutant, module_path, mutants_of
+from tools.mutants.catalogue import MODULES, Mutant, module_path, mutants_of
 
 MODULE = "def double(x: int) -> int:\n    return 2 * x\n"
 TEST = "from scansnap_core.theory import flows\n\n\ndef test_double() -> None:\n    assert flows.double(3) == 6\n"
@@ -18,7 +18,7 @@ def write_tree(root: Path, test: str = TEST) -> Path:
         "scansnap_core/__init__.py": "",
         **{str(module_path(module)): "" for module in MODULES},
         "scansnap_core/theory/flows.py": MODULE,
-        "mutants/equivalent.yaml": "",
+        "tools/mutants/equivalent.yaml": "",
         "tests/theory/test_flows.py": test,
         "tests/theory/test_nothing.py": "def test_nothing() -> None:\n    pass\n",
     }.items():
@@ -28,7 +28,7 @@ def write_tree(root: Path, test: str = TEST) -> Path:
 
 
 def name_equivalent(root: Path, *entries: dict[str, object]) -> None:
-    (root / "mutants/equivalent.yaml").write_text(yaml.safe_dump(list(entries)))
+    (root / "tools/mutants/equivalent.yaml").write_text(yaml.safe_dump(list(entries)))
 
 
 def mutants() -> list[Mutant]:

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from portable.__main__ import NOTEBOOK, ROWS, Outcome, installed_locales, outcome, surroundings
+from tools.portable.__main__ import NOTEBOOK, ROWS, Outcome, installed_locales, outcome, surroundings
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pypdf import PdfReader
-
 from printing.chromium import print_page
 from printing.one_page import book_html, inward, parts_of_book
+from pypdf import PdfReader
+
 from tests.site.book import ROOT, documents
 from tests.site.browser import browser_or_skip
 

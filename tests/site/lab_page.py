@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 
 from tests.site.book import ROOT
 
-FIELDS = json.loads((ROOT / "_lab/fields.json").read_text(encoding="utf8"))
+FIELDS = json.loads((ROOT / "site/lab/fields.json").read_text(encoding="utf8"))
 PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf8"><title>Lab</title>
 <link rel="stylesheet" href="uPlot.min.css"><link rel="stylesheet" href="lab.css"><article>BODY</article>
 <script src="uPlot.iife.min.js" defer></script><script src="lab.js" defer></script>"""

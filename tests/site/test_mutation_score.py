@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from mutation_score import CATALOGUE, RECORD, score_html
 
-from mutants.catalogue import MODULES
 from scansnap_core import BadInput
 from tests.site.book import ROOT
+from tools.mutants.catalogue import MODULES
 
 COUNTS = {"mutants": 20003, "equivalent": 3, "killed": 19997, "timeouts": 2, "survived": 1}
 SOURCE = b"x = 1\n"

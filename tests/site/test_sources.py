@@ -71,7 +71,7 @@ def test_readme_commands_are_make_targets() -> None:
 
 
 def test_build_on_github_links_to_its_own_repository(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = importlib.util.spec_from_file_location("repository", ROOT / "_ext" / "repository.py")
+    spec = importlib.util.spec_from_file_location("repository", ROOT / "site/ext" / "repository.py")
     assert spec is not None
     assert spec.loader is not None
     repository = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""What recording/figures.py extracts from the sweep of Fig. 6, against trainings of the same runs, one by one."""
+"""What tools/recording/figures.py extracts from the sweep of Fig. 6, against trainings of the same runs, one by one."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from recording import figures
 from scansnap_core.data.datasets import syn_medium
 from scansnap_core.engine.training import train
 from scansnap_core.storage.store import read
 from scansnap_core.sweeps.grid_files import grid_of
 from scansnap_core.sweeps.running import run
 from scansnap_core.theory import measures
+from tools.recording import figures
 
 SIZES = [1, 3]
 LR_Z, RATIO, SEED = 2.0, 5.0, 8

@@ -1,4 +1,4 @@
-"""What recording/text.py extracts, on maps whose movement is known."""
+"""What tools/recording/text.py extracts, on maps whose movement is known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from recording import text
+from tools.recording import text
 
 STEPS = np.arange(0, 1501, 25)
 

@@ -12,7 +12,7 @@ from scipy.stats import poisson
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.theory import tails
-from scansnap_core.theory.tails import all_within, log_miss, log_tails
+from scansnap_core.theory.tails import all_within, log_deviations, log_miss, log_tails
 
 
 @pytest.mark.parametrize(("draws", "p"), [(1, 0.3), (40, 0.5), (2_000, 0.01), (2_000, 0.999)])
@@ -32,6 +32,16 @@ def test_tails_meet_mpmath(draws: int, p: float) -> None:
 
 def test_a_tail_below_the_smallest_float_keeps_its_digits() -> None:
     assert log_tails(2_000, 0.01)[1][2_000] == pytest.approx(2_000 * math.log(0.01), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("p", [0.4, 0.05, 0.999])
+def test_deviations_count_both_sides_from_every_jump_on(p: float) -> None:
+    draws = 7
+    pmf = np.array([math.comb(draws, k) * p**k * (1 - p) ** (draws - k) for k in range(draws + 1)])
+    d, logs = log_deviations(draws, p)
+    away = np.abs(np.arange(draws + 1) / draws - p)
+    assert d == pytest.approx(away, rel=1e-15, abs=0)
+    assert np.exp(logs) == pytest.approx([pmf[away >= each - 1e-12].sum() for each in away], rel=1e-12, abs=0)
 
 
 def test_miss_counts_both_sides_and_nothing_outside() -> None:

@@ -97,8 +97,8 @@ def predict(
         attention is nearest (0 at T = inf); and ``step``, eta_Z f_l^2 a (1 - alpha)/(K (1 + mu)), the largest so far,
         of any token. Training overshoots from about 4 on. The tables were set on the systems 0 to 7 of seed 601 (short
         sequences) and of seed 603 (large rates; those of up to 8 classes), and tried on 8 to 15 of both, held out
-        (``python -m recording.validity``; ``results/validity.nc``). Of 220 predictions there with an expected error of
-        at most 10 %, 218 were within it.
+        (``python -m tools.recording.validity``; ``results/validity.nc``). Of 220 predictions with an expected error
+        of at most 10 %, 218 were within it.
 
     Warns
     -----

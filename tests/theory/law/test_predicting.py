@@ -14,9 +14,9 @@ import pytest
 import xarray as xr
 
 import scansnap_core as ss
-from benchmarks.predict import unlike
 from scansnap_core.theory import integrating
 from scansnap_core.theory.law import Law, contest, types_of
+from tools.benchmarks.predict import unlike
 
 CLASSES = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
 

@@ -1,5 +1,0 @@
-"""Mutation testing: small changes to the modules that numbers and verdicts rest on, with their unit tests as judges.
-
-``python -m mutants`` (``make mutants``) plants each change in a copy of the tree, never in the tree itself. Cosmic Ray
-makes the changes and keeps the session, so an interrupted run goes on where it was.
-"""

@@ -1,0 +1,192 @@
+"""The judges of a mutant: the unit tests of its module, in a forked process."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from threading import Lock
+
+import psutil
+
+from tools.mutants import pytest_in_copy
+from tools.mutants.catalogue import module_path
+
+SECONDS = 900
+"""By the clock, for tests that wait for something. They are given `pytest_in_copy.CPU_SECONDS` of computing, however
+long that takes on a busy machine."""
+
+# Imported once, before the forks: they take longer than the tests. Nothing of ours may be among them.
+LIBRARIES = [
+    "PIL.Image",
+    "dask.array",
+    "matplotlib.pyplot",
+    "mpmath",
+    "nbformat",
+    "numba",
+    "pytest",
+    "scipy.integrate",
+    "scipy.optimize",
+    "scipy.stats",
+    "sympy",
+    "torch",
+    "xarray",
+    "zarr",
+]
+
+PROCESSES = {"subprocess", "tests.sweeps.processes"}
+BROWSER = Path("tests", "site")
+_PARSING = Lock()
+"""Python 3.11 mixes up syntax trees that threads build at once: "AST constructor recursion depth mismatch"."""
+
+
+class Outcome(StrEnum):
+    """What became of a mutant."""
+
+    KILLED = "killed"
+    TIMEOUT = "timeout"
+    SURVIVED = "survived"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An outcome, and the test that killed or ran on without end; empty where none did."""
+
+    outcome: Outcome
+    by: str = ""
+
+
+class UnitTests:
+    """The unit tests as judges of what is planted in a copy."""
+
+    def __init__(self) -> None:
+        # Before anything reads it: threads of their own would only make the forked processes wait for one another.
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(LIBRARIES)
+
+    def judge(self, copy: Path, module: str, first: str = "") -> Verdict:
+        """Ask the module's own test file, then the others that import it.
+
+        Parameters
+        ----------
+        first
+            A test file to ask before all others, if it is one of them.
+        """
+        for files in panels(copy, module, first):
+            verdict = self.ask(copy, files)
+            if verdict.outcome is not Outcome.SURVIVED:
+                return verdict
+        return Verdict(Outcome.SURVIVED)
+
+    def ask(self, copy: Path, files: list[str]) -> Verdict:
+        """Run these test files up to the first failure.
+
+        Raises
+        ------
+        RuntimeError
+            The tests don't import the copy, or pytest fails without a failed test.
+        """
+        receiver, sender = self._context.Pipe(duplex=False)
+        process = self._context.Process(target=pytest_in_copy.run, args=(copy, files, 2 * SECONDS, sender))
+        process.start()
+        sender.close()
+        try:
+            if not receiver.poll(SECONDS):
+                _end(process.pid)
+                return Verdict(Outcome.TIMEOUT, files[0])
+            answer = receiver.recv()
+        except EOFError:
+            process.join()
+            if process.exitcode == -signal.SIGXCPU:
+                return Verdict(Outcome.TIMEOUT, files[0])
+            return Verdict(Outcome.KILLED, f"{files[0]} (crash)")
+        finally:
+            process.join()
+        if isinstance(answer, Exception):
+            raise answer
+        return Verdict(Outcome.KILLED, answer) if answer else Verdict(Outcome.SURVIVED)
+
+
+def panels(root: Path, module: str, first: str = "") -> list[list[str]]:
+    """The test files that judge a module, in the order in which they are asked; a list for each start of pytest.
+
+    Those of the module's own room come before those of the rooms above it. Where no file names the module, those that
+    import its room are the judges. A file that starts processes and waits for them, or a browser, is none: on a busy
+    machine it may fail by itself.
+    """
+    room, _, name = module.rpartition(".")
+    home = root.joinpath("tests", *room.split("."))
+    own = str((home / f"test_{name}.py").relative_to(root))
+    imported = {
+        str(path.relative_to(root)): imports(path.read_text("utf8"))
+        for path in sorted((root / "tests").rglob("test_*.py"), key=lambda path: (path.parent != home, path))
+        if not path.is_relative_to(root / BROWSER)
+    }
+    able = {file: names for file, names in imported.items() if not names & PROCESSES}
+    judges = [file for file, names in able.items() if file == own or f"scansnap_core.{module}" in names]
+    judges = judges or [file for file, names in able.items() if f"scansnap_core.{room}" in names]
+    order = [[file for file in judges if file == wanted] for wanted in dict.fromkeys((first, own))]
+    order.append([file for file in judges if file not in (first, own)])
+    return [panel for panel in order if panel]
+
+
+def digest_of_judges(root: Path, module: str) -> str:
+    """A hash of all sources that decide the verdicts on a module: its own, its judges', and what these import."""
+    judges = [root / file for panel in panels(root, module) for file in panel]
+    around = [path for judge in judges for path in (judge.with_name("conftest.py"), root / "tests" / "conftest.py")]
+    hashed = hashlib.sha256()
+    for path in sorted(_reached(root, [root / module_path(module), *judges, *around])):
+        hashed.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
+    return hashed.hexdigest()
+
+
+@cache
+def imports(source: str) -> set[str]:
+    """What a source imports: "a.b" and "a.b.c" for ``from a.b import c``, whose c may be a module."""
+    found = set()
+    with _PARSING:
+        tree = ast.parse(source)
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module=str(module)):
+                found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+            case ast.Import():
+                found |= {alias.name for alias in node.names}
+    return found
+
+
+def _reached(root: Path, start: Iterable[Path]) -> set[Path]:
+    """These files of the tree, as far as they exist, and all that they import from it."""
+    found: set[Path] = set()
+    new = {path for path in start if path.is_file()}
+    while new:
+        found |= new
+        names = {name for path in new for name in imports(path.read_text("utf8"))}
+        new = {path for name in names for path in _files(root, name) if path.is_file()} - found
+    return found
+
+
+def _files(root: Path, name: str) -> Iterable[Path]:
+    """Where a module of the tree would lie, with the packages that it is in."""
+    path = root.joinpath(*name.split("."))
+    yield path.with_suffix(".py")
+    for package in (path, *path.parents):
+        if package.is_relative_to(root) and package != root:
+            yield package / "__init__.py"
+
+
+def _end(pid: int | None) -> None:
+    """End a process and everything that it started."""
+    family = psutil.Process(pid)
+    for process in [*family.children(recursive=True), family]:
+        with suppress(psutil.NoSuchProcess):  # it has ended by itself
+            process.kill()

@@ -1,0 +1,105 @@
+"""The contest: what the law and the paper's formulas foretell of random class systems, then what the true flow does.
+
+``foretell`` draws the systems and writes ``contest_foretold.nc``; only then does ``integrate`` write ``contest.nc``,
+with the true flow on all of them and SGD on a handful. It names the digest of the predictions that it found.
+"""
+
+import argparse
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from scansnap_core import files, train
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.storage.provenance import provenance
+from scansnap_core.theory.integrating import IntegrationFailed
+from scansnap_core.theory.law import contest
+from tools.recording.real_text import RESULTS
+
+SEED, COUNT = 2023, 64
+TAUS = np.logspace(0, 4, 5)
+RATIOS = (1e-3, 1e-2, 0.1, 1.0, 10.0)
+TRAINED, TRAINED_TAUS, TRAINED_RATIOS = 6, (10, 100, 1000), (0.01, 1.0)
+LR_Y, SEEDS = 0.5, 4
+AXES = ("system", "ratio", "tau", "token")
+PREDICTIONS = RESULTS / "contest_foretold.nc"
+
+
+def foretell() -> None:
+    """Draw the systems and write what is foretold of them."""
+    systems = contest.systems(SEED, COUNT)
+    found = {
+        "law": (AXES, _over(systems, contest.law)),
+        "quasi_static": (AXES, _over(systems, contest.quasi_static)),
+        "num_classes": ("system", [each.num_classes for each in systems]),
+        "vocab_size": ("system", [each.vocab_size for each in systems]),
+        "num_queries": ("system", [len(each.compact.queries) for each in systems]),
+        "lambda_1": ("system", [float(each.eigenvalues[0]) for each in systems]),
+    }
+    _write(found, "foretell", PREDICTIONS, seed=SEED)
+
+
+def integrate() -> None:
+    """Integrate the true flow, train a handful, and write both beside the digest of the predictions."""
+    digest = hashlib.sha256(PREDICTIONS.read_bytes()).hexdigest()
+    systems = contest.systems(SEED, COUNT)
+    small = sorted(range(COUNT), key=lambda number: systems[number].num_classes)[:TRAINED]
+    sgd = np.stack([np.stack([_trained(systems[number], ratio) for ratio in TRAINED_RATIOS]) for number in small])
+    found = {
+        "true_flow": (AXES, _over(systems, contest.true_flow)),
+        "sgd": (("trained", "trained_ratio", "seed", "trained_tau", "token"), sgd),
+        "trained": ("trained", small),
+        "trained_ratio": ("trained_ratio", list(TRAINED_RATIOS)),
+        "trained_tau": ("trained_tau", list(TRAINED_TAUS)),
+    }
+    _write(found, "integrate", RESULTS / "contest.nc", foretold_sha256=digest, lr_y=LR_Y, batch_size=128)
+
+
+def _over(systems: list[SequenceClasses], z_of: Callable[..., np.ndarray]) -> np.ndarray:
+    """z of all systems and ratios; NaN where the solver gave up."""
+    values = np.full((len(systems), len(RATIOS), len(TAUS), len(contest.TOKENS)), np.nan)
+    for number, classes in enumerate(systems):
+        for place, ratio in enumerate(RATIOS):
+            try:
+                values[number, place] = z_of(classes, ratio, TAUS)
+            except IntegrationFailed as error:
+                print(f"system {number}, eta_Z/eta_Y = {ratio:g}: {error}")
+    return values
+
+
+def _trained(classes: SequenceClasses, ratio: float) -> np.ndarray:
+    """z of SGD at T = infinity, shape (seeds, taus, tokens)."""
+    marks = [round(classes.num_classes * tau / LR_Y) for tau in TRAINED_TAUS]
+    Z = train(
+        classes,
+        lr_y=LR_Y,
+        lr_z=ratio * LR_Y,
+        steps=marks[-1],
+        seeds=range(SEEDS),
+        batch_size=128,
+        seq_len=np.inf,
+        record=marks,
+        device="cpu",
+    ).Z.isel(rate=0)
+    query, columns = contest.judged(classes)
+    return Z.isel(query=query).transpose("seed", "recorded", "token").values[..., columns]
+
+
+def _write(found: dict[str, Any], stage: str, path: Path, **told: Any) -> None:
+    source: dict[str, Any] = provenance(f"python -m tools.recording.contest {stage}") | told
+    source["written"] = datetime.now(UTC).isoformat(timespec="seconds")
+    coords = {"ratio": list(RATIOS), "tau": TAUS, "token": list(contest.TOKENS)}
+    result = xr.Dataset(found, coords=coords, attrs={"source": json.dumps(source)})
+    files.save(path, result.to_netcdf(engine="h5netcdf"))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("stage", choices=("foretell", "integrate"))
+    {"foretell": foretell, "integrate": integrate}[parser.parse_args().stage]()
