@@ -9,13 +9,15 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import nbformat
-
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.notebooks import code_cells, read_notebook, verdicts_in
+from scansnap_core.extras import needs
 from scansnap_core.ledger.entries import NUMBERS_MIME
 from scansnap_core.ledger.registry import chapter_paths
+
+with needs("book"):
+    import nbformat
 
 _NUMBER = re.compile(r'(<data value="([^"]*)">)((?:(?!</?data).)*)(</data>)', re.DOTALL)
 _TAG = re.compile(r"<data\b[^>]*>?")
@@ -30,7 +32,7 @@ def numbers_in(notebook: nbformat.NotebookNode) -> dict[str, str]:
     found: dict[str, str] = {}
     for verdict in verdicts_in(notebook):
         for entry in (*verdict.get("checks", []), *verdict.get("refutations", [])):
-            found |= {entry.get("id", ""): entry["measured"], f"{entry.get('id')}.control": entry["control"]}
+            found |= {entry["id"]: entry["measured"], f"{entry['id']}.control": entry["control"]}
     for cell in code_cells(notebook):
         for output in cell.outputs:
             found |= output.get("data", {}).get(NUMBERS_MIME, {})

@@ -16,7 +16,7 @@ LINKS = "```{statement-links} lemma_08\n```"
 
 def shown(text: str, page_id: str = "lemma_08", verdict: Any = None) -> str:
     output = {"data": {VERDICT_MIME: verdict or {"card": []}}}
-    cells = [{"cell_type": "markdown", "source": text.splitlines(keepends=True)}]
+    cells: list[dict[str, Any]] = [{"cell_type": "markdown", "source": text.splitlines(keepends=True)}]
     cells.append({"cell_type": "code", "source": "[E7](errata.md#e7)", "outputs": [output]})
     notebook = for_the_site({"cells": cells, "metadata": registered(page_id)}, page_id)
     assert notebook["cells"][1] == cells[1]

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from scansnap_core.book.board import board_html
@@ -40,7 +41,12 @@ def add_the_statement(book: Path) -> None:
         "numeric": CLAIMS["numeric"] | {"tenth": REFUTATION | {"place": "Lemma 8", "erratum": "E1"}},
         "card": CLAIMS["card"] | CARD,
     }
-    page = {"heading": "Lemma 8 of Li et al. (2023): a heading", "paper": "li2023", "kind": "lemma", "number": 8}
+    page: dict[str, Any] = {
+        "heading": "Lemma 8 of Li et al. (2023): a heading",
+        "paper": "li2023",
+        "kind": "lemma",
+        "number": 8,
+    }
     write_notebook(book / NOTEBOOK, (*sources[:-1], REFUTED, sources[-1]), claims, **page, uses=["lemma_08"])
     contents = (book / "_toc.yml").read_text()
     (book / "_toc.yml").write_text(contents.replace("chapters:\n", f"{PAPER}chapters:\n- file: {NOTEBOOK}\n"))

@@ -25,7 +25,12 @@ REFUTATION = {
     "consequence": "none",
 }
 REPAIRED, LACKING = REFUTATION | {"repair": "the other"}, REFUTATION | {"condition": "h is small"}
-UPHELD = {"printed": {"by": "numeric_error", "says": "It holds."}, "gradient": QUIET, "sgd": QUIET, "figure": ""}
+UPHELD: dict[str, Any] = {
+    "printed": {"by": "numeric_error", "says": "It holds."},
+    "gradient": QUIET,
+    "sgd": QUIET,
+    "figure": "",
+}
 BROKEN = UPHELD | {
     "printed": {"by": "printed_error", "says": "It fails."},
     "repaired": {"formula": "$e^{2Mh}$", "where": "For all h.", "by": "printed_error"},

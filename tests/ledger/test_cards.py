@@ -18,7 +18,7 @@ CARD = UPHELD | {
 }
 
 
-def refuting(opened: Opened, card: Any = BROKEN, page_id: str = "lemma_06", **refutations: Any) -> Chapter:
+def refuting(opened: Opened, card: Any = BROKEN, page_id: Any = "lemma_06", **refutations: Any) -> Chapter:
     """A chapter that has recorded a refutation, of the claim itself unless others are given."""
     chapter = opened(page_id, card, numeric=refutations or {"printed_error": REPAIRED})
     for claim_id in refutations or ["printed_error"]:
