@@ -65,13 +65,20 @@ class ProofWitness:
         NotRefuted
             If the control is undecided: the procedure found no counterexample.
         BadInput
-            If the file has no such proof, it was recorded before, claim and control are one, or the procedure returns
-            no certificate.
+            If the file has no such proof, it was recorded before, claim and control are one or assume different things
+            of one letter, or the procedure returns no certificate.
         """
         said = self._chapter._claim(claim_id, PROVED, "proof")
         place = f"{self._chapter.page.name}, {PROVED}, {claim_id} ({said.says})"
         if claim is control or (claim == control) is True:
             raise BadInput(f"control = {control!r:.80}", "a control is another claim than the one proved", "spoil it")
+        theirs = {str(letter): letter for letter in _letters(control)}
+        if other := sorted(str(letter) for letter in _letters(claim) if theirs.get(str(letter), letter) != letter):
+            raise BadInput(
+                f"{claim_id}: the letter {other[0]}",
+                "claim and control assume the same of it",
+                "use one symbol for both",
+            )
         found, refused = (_certificate(procedure(each), place) for each in (claim, control))
         if not found:
             raise NotProved(f"{place}: {found.how}; it stops at {found.gap}")
@@ -95,6 +102,13 @@ class ProofWitness:
         )
         self._chapter._enter(proof)
         display.show_proof(proof)
+
+
+def _letters(claim: Any) -> set[Any]:
+    """The symbols of an expression, or of several."""
+    if isinstance(claim, tuple | list):
+        return set().union(*map(_letters, claim))
+    return set(getattr(claim, "free_symbols", ()))
 
 
 def formula_of(claim: Any) -> str:

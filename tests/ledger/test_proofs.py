@@ -70,6 +70,12 @@ def test_a_control_that_is_proved_another_way_is_refused(chapter: Chapter) -> No
         prove(chapter, 3, 9, lambda number: Certificate("interval", True, f"{number:g} boxes", ""))
 
 
+def test_claim_and_control_assume_the_same_of_a_letter(chapter: Chapter) -> None:
+    anywhere, above = sp.Symbol("u"), sp.Symbol("u", positive=True)
+    with pytest.raises(BadInput, match="the letter u: claim and control assume the same of it"):
+        chapter.witness("proved").holds("below", bool, (anywhere > 5, 1), control=(above > 5, 2))  # type: ignore[arg-type]
+
+
 def test_a_control_that_is_undecided_is_refused(chapter: Chapter) -> None:
     with pytest.raises(NotRefuted, match=r"the control \(a larger number\) is undecided, not false: x in \[1.9, 2.2\]"):
         prove(chapter, control=2.2)
