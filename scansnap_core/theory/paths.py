@@ -18,7 +18,7 @@ def integrate(rhs: Callable[[float, Floats], Floats], start: Floats, at: Floats,
 
     ``first_step`` is needed because over a span of decades LSODA's own first step would be far too long.
     """
-    found = solve_ivp(rhs, (0, at[-1]), start, method="LSODA", rtol=1e-11, atol=1e-15, first_step=first_step, t_eval=at)
+    found = solve_ivp(rhs, (0, at[-1]), start, method="LSODA", rtol=1e-10, atol=1e-15, first_step=first_step, t_eval=at)
     return np.asarray(found.y.T)
 
 
