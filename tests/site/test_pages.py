@@ -32,8 +32,7 @@ def test_board_and_graph_link_every_statement(site: Path, drawing: str, page: st
     home = read(site, f"chapters/{page}")
     drawn = home[home.index(f'class="{drawing}"') :].partition("</table>" if drawing == "ss-board" else "</svg>")[0]
     linked = set(re.findall(r'href="statements/(\w+)\.html"', drawn))
-    assert linked == set(STATEMENTS)
-    assert linked
+    assert set(STATEMENTS) <= linked
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
