@@ -22,8 +22,8 @@ from scansnap_core import ledger
 CODE_PAGES = ("chapters/api", "chapters/modules")
 CODE_WEIGHT = 0.1
 """Of what the code's own description says, beside prose."""
-STATEMENT = "proof-content"
-"""The anchor of a statement's box."""
+CLAIM_WEIGHT = 0.3
+"""Of a single claim, beside the section that it stands in."""
 _FORMULA = re.compile(r"\\\((.*?)\\\)|\\\[(.*?)\\\]", re.DOTALL)
 _NUMBERS = re.compile(r"\((\d{1,3})(?:\)?\s*(?:-|–|to)\s*\(?(\d{1,3}))?\)")
 
@@ -42,11 +42,11 @@ def symbols_in(text: str) -> str:
 def documents_of(document: str, title: str, body: str, keywords: str, own: Iterable[int]) -> Iterator[dict[str, Any]]:
     """What is found on one page: a record for each of its parts.
 
-    ``keywords`` and the equations ``own`` are the page's. What a row of the notation tables explains, what a statement
-    speaks of, and an equation in a title are their part's own, and count for more than what its text mentions.
+    ``keywords`` and the equations ``own`` are the page's. What a row of the notation tables explains and
+    an equation in a title are their part's own, and count for more than what its text mentions.
     """
     for number, (anchor, heading, text) in enumerate(parts_of(body)):
-        spoken_of = symbols_in(heading if anchor.startswith(SYMBOL_ROW) else text if anchor == STATEMENT else "")
+        spoken_of = symbols_in(heading) if anchor.startswith(SYMBOL_ROW) else ""
         yield {
             "url": f"{document}.html" + (f"#{anchor}" if anchor and number else ""),
             "page": title,
@@ -56,7 +56,7 @@ def documents_of(document: str, title: str, body: str, keywords: str, own: Itera
             "symbols": symbols_in(f"{heading} {text}"),
             "own": " ".join(map(str, [*(own if number == 0 else ()), *equations_in(heading)])),
             "named": " ".join(map(str, equations_in(text))),
-            "weight": CODE_WEIGHT if document in CODE_PAGES else 1,
+            "weight": CODE_WEIGHT if document in CODE_PAGES else CLAIM_WEIGHT if anchor.startswith("claim-") else 1,
         }
 
 

@@ -66,7 +66,7 @@ def test_settings_take_effect(row: str) -> None:
     if missing:
         pytest.skip(f"{missing[0]}. To get it: apt-get install locales, and localedef")
     environment |= {"MKL_VERBOSE": "1", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "portable.probe"]
+    command = [sys.executable, "-m", "tools.portable.probe"]
     output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     found = json.loads(output.splitlines()[-1]) | {"mkl": re.search(r"CNR:(\w+)", output)[1]}  # type: ignore[index]
     assert {name: found[name] for name in ROWS[row]["shows"]} == ROWS[row]["shows"]

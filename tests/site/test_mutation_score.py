@@ -22,7 +22,7 @@ SURVIVOR = "flows.py: return x < 2 -> return x <= 2"
 
 def write_record(root: Path, **counts: int) -> None:
     for file in (RECORD, CATALOGUE):
-        (root / file).parent.mkdir()
+        (root / file).parent.mkdir(parents=True)
     (root / CATALOGUE).write_text('MODULES = ("flows", "sweeps.blocks")\n')
     (root / "scansnap_core/sweeps").mkdir(parents=True)
     for module in ("flows", "sweeps/blocks"):

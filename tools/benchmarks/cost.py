@@ -2,7 +2,7 @@
 
 Seconds are CPU seconds of one thread for an update of all runs, the least of some repeats, so that other programs on
 the machine matter little. Operations are those of matrix products in such an update, as torch's counter saw them, or
-``SupportRun.operations``. The run at OPT's vocabulary is :mod:`benchmarks.scale`'s, in a process of its own. What one
+``SupportRun.operations``. The run at OPT's vocabulary is :mod:`tools.benchmarks.scale`'s, in a process of its own. What one
 thread of the machine gives at most, the bounds that a program can meet, is measured before and after.
 """
 
@@ -163,7 +163,7 @@ def main() -> None:
     file = parser.parse_args().file
     torch.set_num_threads(1)
     with tempfile.NamedTemporaryFile(suffix=".json") as found:
-        subprocess.run([sys.executable, "-m", "benchmarks.scale", "--json", found.name], check=True)
+        subprocess.run([sys.executable, "-m", "tools.benchmarks.scale", "--json", found.name], check=True)
         opt = json.load(found)
     before = bounds()
     rows = [(point[:3], cpu_seconds(point), operations(point)) for point in tqdm(points(), disable=None)]

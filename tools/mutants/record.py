@@ -29,7 +29,7 @@ Stored = dict[str, dict[str, Any]]
 
 It holds the provenance of the run that judged the module; a hash of its source, and of all sources that decide the
 verdicts; the counts; the survivors; and the mutants in rows: line, what it becomes, number (see
-:class:`mutants.catalogue.Mutant`), outcome, and the test file that killed it.
+:class:`tools.mutants.catalogue.Mutant`), outcome, and the test file that killed it.
 """
 
 

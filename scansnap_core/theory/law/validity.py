@@ -3,7 +3,7 @@
 Two things do. Sequences too short for the evidence: samples are weighed by errors that differ by more than the first
 order in 1/T has. And updates too large: attention or the decoder overshoots, and training leaves the law for good.
 Each has a measure, and a table of the error of the whole z that some nine in ten predictions stayed below there;
-between its entries the error is interpolated. ``recording.validity`` draws the systems and measures the errors.
+between its entries the error is interpolated. ``tools.recording.validity`` draws the systems and measures the errors.
 
 Clock: tau = eta_Y t/K.
 """
