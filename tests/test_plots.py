@@ -30,11 +30,12 @@ def line(width: float = 6.0, end: float = 1.0) -> Figure:
 
 
 def test_figure_and_caption_are_outputs_and_the_figure_is_closed(displayed: list[dict[str, Any]]) -> None:
+    before = plt.get_fignums()
     plots.show(line(), "It rises to $1$.")
     picture, caption = displayed
     assert base64.b64decode(picture["image/png"]).startswith(b"\x89PNG")
     assert caption == {"text/markdown": "It rises to $1$.", "text/plain": "It rises to $1$."}
-    assert plt.get_fignums() == []
+    assert plt.get_fignums() == before
 
 
 def test_pictures_repeat_byte_for_byte_and_tell_no_version(displayed: list[dict[str, Any]]) -> None:
