@@ -11,6 +11,10 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.digits import digits as written
@@ -25,6 +29,8 @@ with needs("plots"):
 
 #: Widest figure in inches. A phone shows it 360 px wide, where 11 pt text is then still 9 px high.
 MAX_WIDTH = 6.4
+#: An axis with more labels than these gets none.
+MOST_LABELS = 40
 
 #: The card behind a figure: light in both of the site's colour modes, so that ink and colours keep their contrast.
 CARD = "#fcfcfa"
@@ -36,8 +42,7 @@ _GRID = "#dfe1e4"
 _BLACK, _ORANGE, _SKY, _GREEN, _YELLOW, _BLUE, _RED, _PINK = mpl.color_sequences["okabe_ito"]
 _CYCLE = [_BLUE, _RED, _GREEN, _PINK, _ORANGE, _BLACK]
 
-#: Matplotlib's settings of the house style.
-#: Matplotlib settings of every figure.
+#: Matplotlib's settings of every figure.
 STYLE = {
     "figure.figsize": (6.0, 3.7),
     "figure.dpi": 100,
@@ -104,6 +109,30 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]], digits:
 
     lines = ["| " + " | ".join(map(cell, row)) + " |" for row in (head, ["---"] * len(head), *rows)]
     display({"text/markdown": "\n".join(lines), "text/plain": "\n".join(lines)}, raw=True)
+
+
+def heat_map(values: NDArray[np.float64], rows: tuple[str, NDArray[Any]], columns: tuple[str, NDArray[Any]]) -> Figure:
+    """Draw a matrix of probabilities, white where one is 0.
+
+    Parameters
+    ----------
+    values
+        Shape (R, C).
+    rows, columns
+        What they are, such as ``"class"``, and their labels, shapes (R,) and (C,); more than 40 aren't written.
+    """
+    with plt.style.context(STYLE):
+        fig, ax = plt.subplots(figsize=(MAX_WIDTH, min(1.4 + 0.25 * len(values), 8.0)))
+        image = ax.imshow(np.ma.masked_equal(values, 0), aspect="auto", vmin=0)
+        for axis, (name, labels) in ((ax.yaxis, rows), (ax.xaxis, columns)):
+            axis.set_label_text(name)
+            if len(labels) <= MOST_LABELS:
+                axis.set_ticks(range(len(labels)), [str(label) for label in labels])
+        ax.tick_params(axis="x", rotation=90 if columns[1].dtype.kind == "U" else 0)
+        ax.grid(visible=False)
+        fig.colorbar(image, label="P(l|n)")
+        plt.close(fig)  # whoever asked for it shows it
+    return fig
 
 
 def show(fig: Figure, caption: str) -> None:

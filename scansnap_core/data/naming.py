@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.axes import OTHERS
 from scansnap_core.data.checks import checked_size
-from scansnap_core.data.outputs import OTHERS
 from scansnap_core.rules import is_real, shown
 
 OTHERS_NAME = "(others)"
-"""What :data:`~scansnap_core.data.outputs.OTHERS` is called among named tokens."""
+"""What :data:`~scansnap_core.data.axes.OTHERS` is called among named tokens."""
 
 RESERVED = re.compile(r"#\d+|\(others\)")
 

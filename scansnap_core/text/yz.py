@@ -16,7 +16,7 @@ from scipy import sparse
 from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.outputs import Outputs
+from scansnap_core.data.axes import Outputs
 from scansnap_core.engine import model
 from scansnap_core.rules import check_rate
 from scansnap_core.text.samples import Floats, Ints, Samples

@@ -10,10 +10,9 @@ import pytest
 from scipy import sparse
 
 from scansnap_core import BadInput
-from scansnap_core.data.checksum import checksum
 from scansnap_core.data.datasets import syn_small
 from scansnap_core.data.naming import OTHERS_NAME
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import SequenceClasses, checksum
 from scansnap_core.engine.training import train
 from scansnap_core.sweeps.blocks import blocks, layout_of, placed
 from scansnap_core.sweeps.grids import Grid

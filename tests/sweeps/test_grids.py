@@ -12,9 +12,8 @@ import pytest
 import yaml
 
 from scansnap_core import BadInput
-from scansnap_core.data.checksum import checksum
 from scansnap_core.data.datasets import syn_medium
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import SequenceClasses, checksum
 from scansnap_core.engine.settings import OPTIMIZERS
 from scansnap_core.sweeps.grid_files import grid_of, load_grid
 from scansnap_core.sweeps.grids import Grid
