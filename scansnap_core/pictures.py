@@ -94,39 +94,27 @@ def _checked(run: xr.Dataset, classes: SequenceClasses, n: int | str = 0) -> int
     """The number of class n, after a look at the rest."""
     check_classes(classes)
     if not isinstance(run, xr.Dataset) or "Z" not in run:
-        raise BadInput(
-            value=f"a run of type {type(run).__name__}",
-            rule="a run is a data set with Z",
-            remedy="pass train's or solve's",
-        )
+        raise BadInput(f"a run of type {type(run).__name__}", "a run is a data set with Z", "pass train's or solve's")
     return classes.number_of(n)
 
 
 def _averaged(values: xr.DataArray) -> xr.DataArray:
     """The mean over seeds of one rate and head."""
     if "recorded" not in values.dims:
-        raise BadInput(
-            value="a run at one moment", rule="a picture wants the dimension recorded", remedy="keep it, e.g. [[-1]]"
-        )
+        raise BadInput("a run at one moment", "a picture wants the dimension recorded", "keep it, e.g. [[-1]]")
     if not values.sizes["recorded"]:
         raise BadInput("a run without a recorded step", "a picture shows at least one", "select fewer of them away")
     chosen = [dim for dim in ("rate", "head") if dim in values.dims]
     for dim in chosen:
         if values.sizes[dim] > 1:
-            raise BadInput(
-                value=f"{values.sizes[dim]} {dim}s",
-                rule="a picture shows one",
-                remedy=f"choose it, e.g. run.isel({dim}=0)",
-            )
+            raise BadInput(f"{values.sizes[dim]} {dim}s", "a picture shows one", f"choose it, e.g. run.isel({dim}=0)")
     one = values.squeeze(chosen, drop=True)
     return one.mean("seed") if "seed" in one.dims else one
 
 
 def _on_a_log_clock(values: xr.DataArray) -> tuple[Figure, Axes]:
     if not (values.recorded > 0).any():
-        raise BadInput(
-            value="nothing recorded after the start", rule="time is logarithmic", remedy="record later steps too"
-        )
+        raise BadInput("nothing recorded after the start", "time is logarithmic", "record later steps too")
     with plt.style.context(plots.STYLE):
         fig, ax = plt.subplots()
     ax.set(xscale="log", xlabel=values.recorded.attrs.get("units", "time"))

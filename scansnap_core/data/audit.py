@@ -10,8 +10,8 @@ from typing import overload
 
 import numpy as np
 
-from scansnap_core.data.sequences import SequenceClasses, check_classes
-from scansnap_core.rules import check_rate, check_seq_len
+from scansnap_core.data.sequences import CLASSES, SequenceClasses
+from scansnap_core.rules import RATE, SEQ_LEN, optional, takes
 
 MUCH_GREATER = 10.0
 """The paper writes a >> b without a constant; the audit reads it as a >= 10 b and prints the ratio."""
@@ -76,6 +76,7 @@ class Audit(Sequence[Condition]):
         return f"<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>"
 
 
+@takes(classes=CLASSES, seq_len=SEQ_LEN, lr_y=optional(RATE), lr_z=optional(RATE))
 def audit(
     classes: SequenceClasses,
     *,
@@ -110,11 +111,6 @@ def audit(
     2 largest eigenvalue   |lambda_1(E)| < 1/K = 0.3333                 0.2           yes
     2 smallest eigenvalue  |lambda_i(E)| >= 6/sqrt(M) = 0.06 for all i  0.1           yes
     """
-    check_classes(classes)
-    check_seq_len(seq_len)
-    for name, rate in (("lr_y", lr_y), ("lr_z", lr_z)):
-        if rate is not None:
-            check_rate(name, rate)
     M, K = classes.vocab_size, classes.num_classes
     magnitudes = np.abs(classes.eigenvalues)
     largest, smallest = float(magnitudes[0]), float(magnitudes[-1])
@@ -150,12 +146,7 @@ def audit(
             f"M/K^2 = {M / K**2:.4g}",
             M >= MUCH_GREATER * K**2,
         ),
-        Condition(
-            "2 largest eigenvalue",
-            f"|lambda_1(E)| < 1/K = {1 / K:.4g}",
-            f"{largest:.4g}",
-            largest < 1 / K,
-        ),
+        Condition("2 largest eigenvalue", f"|lambda_1(E)| < 1/K = {1 / K:.4g}", f"{largest:.4g}", largest < 1 / K),
         Condition(
             "2 smallest eigenvalue",
             f"|lambda_i(E)| >= 6/sqrt(M) = {floor:.4g} for all i",

@@ -37,11 +37,11 @@ class Compact:
 
     @cached_property
     def drawn(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Places on the L tokens, and their probabilities, in which a class's counts are drawn, each of shape (K, W).
+        """Each class's own tokens, as places on the L tokens, and their probabilities, both of shape (K, W).
 
-        A multinomial draw takes outcome after outcome, spends nothing on one of probability 0 unless it is the last,
-        and gives the last what is left. So drawn here, from the same random numbers, counts are what they are on all
-        L places. W is one more than the largest support; zeros that fill up a row stand in front.
+        Counts drawn on these W places equal those drawn on all L from the same random numbers, because a multinomial
+        draw spends nothing on an outcome of probability 0 unless it is the last, which gets the rest. W is one more
+        than the largest support; shorter rows begin with zeros.
         """
         num_tokens = self.probs.shape[1]
         own = [np.flatnonzero(row) for row in self.probs]
@@ -55,10 +55,10 @@ class Compact:
         return places, probs
 
     def spread(self, classes: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What :attr:`drawn` has on W places of these classes' rows, (..., W) for classes (...), on the L tokens."""
+        """Spread values on the W places of :attr:`drawn`, (..., W) for classes (...), over the L tokens, (..., L)."""
         on_tokens = np.zeros((*classes.shape, self.probs.shape[1]))
         starts = np.arange(0, on_tokens.size, self.probs.shape[1]).reshape(*classes.shape, 1)
-        # of a place that stands twice the last one stays: what fills up a row stands in front
+        # a row that was filled up names its first place again, and the last value written there stays
         on_tokens.ravel()[self.drawn[0][classes] + starts] = values
         return on_tokens
 
@@ -72,7 +72,7 @@ class Outputs:
 
     Examples
     --------
-    >>> from scansnap_core.data.outputs import Outputs
+    >>> from scansnap_core.data.axes import Outputs
     >>> outputs = Outputs.lumped([5, 3], vocab_size=10)
     >>> outputs.labels.tolist(), outputs.multiplicity.tolist()
     ([5, 3, -1], [1.0, 1.0, 8.0])

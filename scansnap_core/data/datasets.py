@@ -14,11 +14,18 @@ from scipy import sparse
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checks import check_places, checked_numbers, checked_size
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.rules import is_real, is_whole, shown
+from scansnap_core.rules import number, takes, whole
 
 NUM_COMMON = 10
 DISTINCT_WEIGHTS = np.linspace(0.1, 1.0, 10)
 """The unnormalised weights of a class's ten distinct tokens in Syn-Small and Syn-Medium; a common token weighs 1."""
+
+OVERLAP = number(
+    least=0,
+    below=1,
+    says="probabilities are not negative, so an overlap lies in [0, 1)",
+    remedy="choose 0 <= rho < 1",
+)
 
 
 def syn_small() -> SequenceClasses:
@@ -35,6 +42,7 @@ def syn_small() -> SequenceClasses:
     return _shared_and_distinct(num_classes=2, classes_per_query=1)
 
 
+@takes(num_queries=whole(says="Syn-Medium has at least one query token", remedy="use 1, 3, 5 or 10 as in the paper"))
 def syn_medium(num_queries: int) -> SequenceClasses:
     """Syn-Medium (Sec. 8, Fig. 6, 11, 12): m query tokens with 2 next tokens each, M = 10 + 23 m.
 
@@ -48,12 +56,6 @@ def syn_medium(num_queries: int) -> SequenceClasses:
     >>> syn_medium(10)
     SequenceClasses(K=20, M=240, queries=10)
     """
-    if not is_whole(num_queries) or num_queries < 1:
-        raise BadInput(
-            value=f"num_queries = {shown(num_queries)}",
-            rule="Syn-Medium has at least one query token",
-            remedy="use 1, 3, 5 or 10 as in the paper",
-        )
     check_places("P(l|n)", 2 * num_queries * (NUM_COMMON + len(DISTINCT_WEIGHTS)))
     return _shared_and_distinct(num_classes=2 * num_queries, classes_per_query=2)
 
@@ -76,14 +78,15 @@ def syn_large(num_classes: int, vocab_size: int) -> SequenceClasses:
     needed = NUM_COMMON + (len(DISTINCT_WEIGHTS) + 1) * num_classes + -(-num_classes // 2)
     if num_classes < 1 or vocab_size < needed:
         raise BadInput(
-            value=f"K = {num_classes}, M = {vocab_size}",
-            rule=f"K >= 1, and M >= {needed} for the common, distinct, query and next tokens",
-            remedy="raise the vocabulary size or use fewer classes",
+            f"K = {num_classes}, M = {vocab_size}",
+            f"K >= 1, and M >= {needed} for the common, distinct, query and next tokens",
+            "raise the vocabulary size or use fewer classes",
         )
     check_places("P(l|n)", num_classes * (NUM_COMMON + len(DISTINCT_WEIGHTS)))
     return _shared_and_distinct(num_classes, classes_per_query=2, vocab_size=vocab_size)
 
 
+@takes(rho=OVERLAP)
 def with_overlap(
     num_classes: int,
     vocab_size: int,
@@ -113,18 +116,12 @@ def with_overlap(
     """
     num_classes, vocab_size = checked_size("num_classes", num_classes), checked_size("vocab_size", vocab_size)
     weights = checked_numbers("distinct_weights", distinct_weights, dims=1)
-    if not is_real(rho) or not 0 <= rho < 1:
-        raise BadInput(
-            value=f"rho = {shown(rho)}",
-            rule="probabilities are not negative, so an overlap lies in [0, 1)",
-            remedy="choose 0 <= rho < 1",
-        )
     needed = 2 + num_classes * weights.size
     if num_classes < 2 or vocab_size < needed:
         raise BadInput(
-            value=f"K = {num_classes}, M = {vocab_size}",
-            rule=f"K >= 2, and M >= {needed} for the common, distinct and query tokens",
-            remedy="raise the vocabulary size or use fewer distinct tokens",
+            f"K = {num_classes}, M = {vocab_size}",
+            f"K >= 2, and M >= {needed} for the common, distinct and query tokens",
+            "raise the vocabulary size or use fewer distinct tokens",
         )
     check_places("P(l|n)", num_classes * (1 + weights.size))
     # f_common^2 = rho needs p^2 / (p^2 + |w|^2) = rho

@@ -18,7 +18,7 @@ from scipy import sparse
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.axes import Compact, Outputs
 from scansnap_core.data.checks import (
-    check_generator,
+    GENERATOR,
     check_places,
     checked_frequencies,
     checked_probs,
@@ -161,7 +161,7 @@ class Probabilities:
 
     @cached_property
     def compact(self) -> Compact:
-        """The same classes on the axes that can move; see :class:`~scansnap_core.data.compact.Compact`."""
+        """The same classes on the axes that can move; see :class:`~scansnap_core.data.axes.Compact`."""
         check_places("P(l|n) of the tokens that classes hold", self.num_classes * len(self.tokens))
         queries, query_row = np.unique(self.query_of, return_inverse=True)
         return Compact(self.tokens, self.sparse_probs.toarray(), queries, query_row.astype(np.int64))
@@ -188,7 +188,7 @@ class Probabilities:
         checked_size("batch_size", batch_size)
         check_places("a batch", batch_size * len(self.tokens))
         check_seq_len(seq_len)
-        check_generator(rng)
+        GENERATOR("rng", rng)
         classes = self.draw(batch_size, rng)
         if math.isinf(seq_len):
             return classes, self.compact.probs[classes]

@@ -25,6 +25,7 @@ from scansnap_core.data.naming import (
 from scansnap_core.data.probabilities import Floats as Floats
 from scansnap_core.data.probabilities import Ints as Ints
 from scansnap_core.data.probabilities import Probabilities
+from scansnap_core.rules import Rule
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -274,14 +275,16 @@ class SequenceClasses(Probabilities):
         }
 
 
+CLASSES = Rule(
+    lambda value: isinstance(value, SequenceClasses),
+    "the data are SequenceClasses",
+    "make them of arrays, with SequenceClasses.from_dicts, or from a file with SequenceClasses.load",
+)
+
+
 def check_classes(classes: Any) -> None:
     """Raise :class:`~scansnap_core.BadInput` for anything but sequence classes."""
-    if not isinstance(classes, SequenceClasses):
-        raise BadInput(
-            value=f"classes of type {type(classes).__name__}",
-            rule="the data are SequenceClasses",
-            remedy="make them of arrays, with SequenceClasses.from_dicts, or from a file with SequenceClasses.load",
-        )
+    CLASSES("classes", classes)
 
 
 def checksum(classes: SequenceClasses) -> str:

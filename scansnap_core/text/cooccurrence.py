@@ -144,9 +144,7 @@ def describe(
     kept = table.sum(axis=1) >= least
     if not kept.any():
         raise BadInput(
-            value=f"least = {least}",
-            rule=f"no word is in so many of the {len(samples.target)} contexts",
-            remedy="pass a smaller `least`",
+            f"least = {least}", f"no word is in so many of the {len(samples.target)} contexts", "pass a smaller `least`"
         )
     table, totals = table[kept], np.bincount(samples.target, minlength=len(samples.next_words))
     sizes, observed = table.sum(axis=1), divergence(table, totals)

@@ -65,9 +65,9 @@ class Corpus:
         """
         if not 2 <= vocab_size <= self.vocab_size:
             raise BadInput(
-                value=f"vocab_size = {vocab_size}",
-                rule=f"it lies between 2 and the corpus' {self.vocab_size:,} words",
-                remedy="choose one of these",
+                f"vocab_size = {vocab_size}",
+                f"it lies between 2 and the corpus' {self.vocab_size:,} words",
+                "choose one of these",
             )
         counts = np.bincount(self.train, minlength=self.vocab_size)
         unknown = self.words.index(UNK)
@@ -108,9 +108,9 @@ def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> C
     if files := find(name, Path(folder)):
         return _read(name, files)
     raise BadInput(
-        value=f"folder {Path(folder)}: no text of {name}",
-        rule=f"it holds {_wanted()[0]}, or a folder {name} that does",
-        remedy="check the path, or name no folder so that the other places are tried",
+        f"folder {Path(folder)}: no text of {name}",
+        f"it holds {_wanted()[0]}, or a folder {name} that does",
+        "check the path, or name no folder so that the other places are tried",
     )
 
 
@@ -134,9 +134,7 @@ def local_corpus(name: str = "wikitext-2") -> Corpus | None:
 
 def _check_name(name: str) -> None:
     if name not in KNOWN:
-        raise BadInput(
-            value=f"corpus {name!r}", rule=f"the corpora are {' and '.join(KNOWN)}", remedy="use one of them"
-        )
+        raise BadInput(f"corpus {name!r}", f"the corpora are {' and '.join(KNOWN)}", "use one of them")
 
 
 def _read(name: str, files: Mapping[str, Path]) -> Corpus:
@@ -166,10 +164,10 @@ def _downloaded(name: str) -> dict[str, Path]:
     except Unavailable as reason:
         wanted, also = _wanted()
         raise BadInput(
-            value=f"corpus {name}: not in {VARIABLE} ({os.environ.get(VARIABLE) or 'not set'}), not in the cache "
+            f"corpus {name}: not in {VARIABLE} ({os.environ.get(VARIABLE) or 'not set'}), not in the cache "
             f"({cache() / name}), not from Hugging Face ({reason})",
-            rule=f"one of these holds {wanted}, or {also} (without train, test is trained on)",
-            remedy=f"put the files into a folder and name it with --data or {VARIABLE}, or put them into the cache, or "
+            f"one of these holds {wanted}, or {also} (without train, test is trained on)",
+            f"put the files into a folder and name it with --data or {VARIABLE}, or put them into the cache, or "
             "pip install datasets where there is a network",
         ) from None
     return find(name, cache())

@@ -62,9 +62,9 @@ def download(name: str) -> None:
                 shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
         raise BadInput(
-            value=f"cache {target}: {error.strerror or error}",
-            rule="a downloaded corpus is kept there",
-            remedy="make it writable, with room for the corpus, or name a folder that holds the corpus",
+            f"cache {target}: {error.strerror or error}",
+            "a downloaded corpus is kept there",
+            "make it writable, with room for the corpus, or name a folder that holds the corpus",
         ) from None
 
 

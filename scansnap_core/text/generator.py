@@ -93,16 +93,12 @@ def topic_text(
     _check_count("seed", seed, least=0)
     if not (_is_real(distinct_share) and 0 < distinct_share < 1):
         raise BadInput(
-            value=f"distinct_share = {distinct_share!r}",
-            rule="a share of the filler lies in (0, 1), so that both kinds occur",
-            remedy="pass e.g. 0.3",
+            f"distinct_share = {distinct_share!r}",
+            "a share of the filler lies in (0, 1), so that both kinds occur",
+            "pass e.g. 0.3",
         )
     if not (_is_real(exponent) and 0 <= exponent < math.inf):
-        raise BadInput(
-            value=f"exponent = {exponent!r}",
-            rule="Zipf's exponent is finite and not negative",
-            remedy="pass e.g. 1.0",
-        )
+        raise BadInput(f"exponent = {exponent!r}", "Zipf's exponent is finite and not negative", "pass e.g. 1.0")
     words = [UNK, EOS, "query", *(f"next-{n}" for n in range(num_topics)), *(f"common-{i}" for i in range(num_common))]
     words += [f"distinct-{n}-{i}" for n in range(num_topics) for i in range(num_distinct)]
     next_words = 3 + np.arange(num_topics)
@@ -155,9 +151,7 @@ def _zipf(count: int, exponent: float) -> NDArray[np.float64]:
 
 def _check_count(name: str, value: Any, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise BadInput(
-            value=f"{name} = {value!r}", rule=f"a whole number of at least {least}", remedy=f"pass e.g. {max(least, 4)}"
-        )
+        raise BadInput(f"{name} = {value!r}", f"a whole number of at least {least}", f"pass e.g. {max(least, 4)}")
 
 
 def _is_real(value: Any) -> bool:

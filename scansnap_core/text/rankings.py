@@ -66,9 +66,9 @@ def explain(
     for name, values in {"gains": z, **columns}.items():
         if values.shape != z.shape or z.ndim != 1 or len(z) < 4 or not np.isfinite(values).all():
             raise BadInput(
-                value=f"{name} of shape {values.shape}",
-                rule=f"one finite number for each of the {z.size} words, four words or more",
-                remedy="select the words on which all scores are known",
+                f"{name} of shape {values.shape}",
+                f"one finite number for each of the {z.size} words, four words or more",
+                "select the words on which all scores are known",
             )
     if given is not None and given not in columns:
         raise BadInput(f"given = {given!r}", f"the scores are {', '.join(columns)}", "name one of them")

@@ -103,11 +103,7 @@ def samples_after(
         T < 2, or fewer than two next words are left.
     """
     if seq_len < 2:
-        raise BadInput(
-            value=f"seq_len = {seq_len}",
-            rule="T counts the query and at least one contextual word",
-            remedy="pass e.g. 35",
-        )
+        raise BadInput(f"seq_len = {seq_len}", "T counts the query and at least one contextual word", "pass e.g. 35")
     places = np.flatnonzero(text[:-1] == query)
     places = places[places >= seq_len - 1]
     follower = text[places + 1]
@@ -117,9 +113,9 @@ def samples_after(
     next_words = candidates[np.argsort(-seen, kind="stable")][:num_next]
     if len(next_words) < 2:
         raise BadInput(
-            value=f"query word {query} with {len(next_words)} next words seen {least} times or more",
-            rule="common and distinct are told apart by two next words or more",
-            remedy="choose a more frequent query word, or a smaller `least`",
+            f"query word {query} with {len(next_words)} next words seen {least} times or more",
+            "common and distinct are told apart by two next words or more",
+            "choose a more frequent query word, or a smaller `least`",
         )
     kept = np.isin(follower, next_words)
     places, follower = places[kept], follower[kept]

@@ -79,9 +79,7 @@ def lines(path: Path) -> Iterator[list[str]]:
                 yield [*line.split(), EOS]
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
-        raise BadInput(
-            value=f"file {path}: {reason}", rule="a split is a file of UTF-8 text", remedy=_remedy(path.parent)
-        ) from None
+        raise BadInput(f"file {path}: {reason}", "a split is a file of UTF-8 text", _remedy(path.parent)) from None
 
 
 def find(name: str, folder: Path) -> dict[str, Path]:
@@ -96,9 +94,9 @@ def find(name: str, folder: Path) -> dict[str, Path]:
         return (_files(folder / name) if (folder / name).is_dir() else {}) or _files(folder)
     except OSError as error:
         raise BadInput(
-            value=f"folder {folder}: {error.strerror}",
-            rule="a folder that is named as a corpus' place can be read",
-            remedy="check the path that --data or SCANSNAP_DATA names",
+            f"folder {folder}: {error.strerror}",
+            "a folder that is named as a corpus' place can be read",
+            "check the path that --data or SCANSNAP_DATA names",
         ) from None
 
 
@@ -128,9 +126,9 @@ def read_verified(name: str, files: Mapping[str, Path]) -> tuple[str, Text, Text
         missing.append(f"{FILE_NAMES['train'][0]} or {FILE_NAMES['test'][0]}")
     if missing:
         raise BadInput(
-            value=f"folder {folder}: no {', '.join(missing)}",
-            rule="a corpus is a text to train on (train, or test in its place) and one to evaluate on (valid)",
-            remedy=_remedy(folder),
+            f"folder {folder}: no {', '.join(missing)}",
+            "a corpus is a text to train on (train, or test in its place) and one to evaluate on (valid)",
+            _remedy(folder),
         )
     trained_on = "train" if "train" in files else "test"
     texts = {}
@@ -145,15 +143,13 @@ def _check(name: str, split: str, text: Text, num_tokens: int, sha256: str | Non
     whose = f"{name}'s {split} split"
     if text.counts.total() != num_tokens:
         raise BadInput(
-            value=f"file {text.path}: {text.counts.total():,} tokens, counting the end of each line",
-            rule=f"{whose} has {num_tokens:,}",
-            remedy=_remedy(text.path.parent),
+            f"file {text.path}: {text.counts.total():,} tokens, counting the end of each line",
+            f"{whose} has {num_tokens:,}",
+            _remedy(text.path.parent),
         )
     if sha256 not in (None, text.sha256):
         raise BadInput(
-            value=f"file {text.path}: its sha256 is {text.sha256}",
-            rule=f"that of {whose} is {sha256}",
-            remedy=_remedy(text.path.parent),
+            f"file {text.path}: its sha256 is {text.sha256}", f"that of {whose} is {sha256}", _remedy(text.path.parent)
         )
 
 
@@ -168,9 +164,7 @@ def _recorded(folder: Path) -> dict[str, str]:
         return {}
     except (OSError, ValueError) as error:
         reason = error.strerror or str(error) if isinstance(error, OSError) else "it isn't valid JSON"
-    raise BadInput(
-        value=f"file {folder / CHECKSUMS}: {reason}", rule="it holds the files' checksums", remedy=_remedy(folder)
-    )
+    raise BadInput(f"file {folder / CHECKSUMS}: {reason}", "it holds the files' checksums", _remedy(folder))
 
 
 def _remedy(folder: Path) -> str:
