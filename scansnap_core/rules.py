@@ -136,8 +136,8 @@ def number(
     )
 
 
-def whole(least: int = 1, most: float = math.inf, *, says: str = "", remedy: str = "") -> Rule:
-    """One integer from ``least`` to ``most``, both included.
+def whole(least: int = 1, most: float = math.inf, *, says: str = "", remedy: str = "", example: int = 100) -> Rule:
+    """One integer from ``least`` to ``most``, both included; the remedy is the example if none is given.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def whole(least: int = 1, most: float = math.inf, *, says: str = "", remedy: str
         says = f"an integer in {least}..{most}"
     elif not says:
         says = "a positive integer" if least == 1 else f"an integer, at least {least}"
-    example = 100 if least <= 100 <= most else least
+    example = example if least <= example <= most else least
     return Rule(lambda value: is_whole(value) and least <= value <= most, says, remedy or f"pass e.g. {example}")
 
 

@@ -122,7 +122,7 @@ def test_a_command_names_the_extra_that_it_needs(
         ("engine.supports", "sweeps"),
         ("storage.store", "sweeps"),
         ("theory.certify", "proofs"),
-        ("text.downloads", "text"),
+        ("text.corpus", "text"),
         ("book.execute", "book"),
     ],
 )

@@ -220,14 +220,14 @@ def test_numpy_numbers_and_least_counts_are_good() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"num_tokens": 0}, "num_tokens = 0: a whole number of at least 1; pass e.g. 4"),
-        ({"num_validation_tokens": -1}, "num_validation_tokens = -1: a whole number of at least 1"),
-        ({"num_topics": 1}, "num_topics = 1: a whole number of at least 2"),
-        ({"num_topics": True}, "num_topics = True: a whole number"),
-        ({"num_common": 2.0}, "num_common = 2.0: a whole number"),
-        ({"num_distinct": "3"}, "num_distinct = '3': a whole number"),
-        ({"seed": -1}, "seed = -1: a whole number of at least 0"),
-        ({"seed": None}, "seed = None: a whole number"),
+        ({"num_tokens": 0}, "num_tokens = 0: a positive integer; pass e.g. 100"),
+        ({"num_validation_tokens": -1}, "num_validation_tokens = -1: a positive integer"),
+        ({"num_topics": 1}, "num_topics = 1: an integer, at least 2; pass e.g. 4"),
+        ({"num_topics": True}, "num_topics = True: an integer"),
+        ({"num_common": 2.0}, "num_common = 2.0: a positive integer"),
+        ({"num_distinct": "3"}, "num_distinct = '3': a positive integer"),
+        ({"seed": -1}, "seed = -1: an integer, at least 0; pass e.g. 0"),
+        ({"seed": None}, "seed = None: an integer"),
         (
             {"distinct_share": 0.0},
             "distinct_share = 0.0: a share of the filler lies in (0, 1), so that both kinds occur; p",

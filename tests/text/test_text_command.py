@@ -21,9 +21,9 @@ COMMAND = ["text", "train", "--corpus", "topics", "--steps", "1", "--device", "c
     ("arguments", "message"),
     [
         (["--lr", "-1"], "--lr -1.0: a learning rate is positive and finite; pass e.g. 1.0"),
-        (["--layers", "0"], "--layers 0: it is a whole number of at least 1; pass e.g. 1"),
+        (["--layers", "0"], "--layers 0: a positive integer; pass e.g. 1"),
         (["--vocab-size", "98"], "--vocab-size 98: it lies between 2 and the corpus' 97 words; choose one of these"),
-        (["--optimizer", "lion"], f"--optimizer lion: it is one of {', '.join(OPTIMIZERS)}; choose one of them"),
+        (["--optimizer", "lion"], f"--optimizer lion: the choices are {', '.join(OPTIMIZERS)}; use one of them"),
         (["--data", "somewhere"], "--data somewhere: the corpus topics is generated; leave --data out"),
         (["--corpus", "ptb"], "argument --corpus: invalid choice: 'ptb'"),
     ],
