@@ -29,8 +29,8 @@ with needs("plots"):
 
 #: Widest figure in inches. A phone shows it 360 px wide, where 11 pt text is then still 9 px high.
 MAX_WIDTH = 6.4
-#: An axis with more labels than these gets none.
-MOST_LABELS = 40
+#: An axis of a heat map with more named ticks names some of them.
+NAMED_TICKS = 40
 
 #: The card behind a figure: light in both of the site's colour modes, so that ink and colours keep their contrast.
 CARD = "#fcfcfa"
@@ -111,28 +111,46 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]], digits:
     display({"text/markdown": "\n".join(lines), "text/plain": "\n".join(lines)}, raw=True)
 
 
-def heat_map(values: NDArray[np.float64], rows: tuple[str, NDArray[Any]], columns: tuple[str, NDArray[Any]]) -> Figure:
-    """Draw a matrix of probabilities, white where one is 0.
+def heat_map(
+    values: NDArray[np.float64],
+    rows: tuple[str, NDArray[Any]],
+    columns: tuple[str, NDArray[Any]],
+    meaning: str,
+    *,
+    signed: bool = False,
+) -> Figure:
+    """Draw a matrix; masked values stay white.
 
     Parameters
     ----------
     values
-        Shape (R, C).
+        Shape (R, C), not negative unless ``signed``, which draws positive values red and negative ones blue.
     rows, columns
-        What they are, such as ``"class"``, and their labels, shapes (R,) and (C,); more than 40 aren't written.
+        The axes' names, such as ``"class"``, and labels, shapes (R,) and (C,). Up to :data:`NAMED_TICKS` names are
+        written along an axis, evenly spaced, but only eight numbers, because a reader knows the numbers between.
+    meaning
+        What the colours show.
     """
     with plt.style.context(STYLE):
-        fig, ax = plt.subplots(figsize=(MAX_WIDTH, min(1.4 + 0.25 * len(values), 8.0)))
-        image = ax.imshow(np.ma.masked_equal(values, 0), aspect="auto", vmin=0)
-        for axis, (name, labels) in ((ax.yaxis, rows), (ax.xaxis, columns)):
-            axis.set_label_text(name)
-            if len(labels) <= MOST_LABELS:
-                axis.set_ticks(range(len(labels)), [str(label) for label in labels])
-        ax.tick_params(axis="x", rotation=90 if columns[1].dtype.kind == "U" else 0)
-        ax.grid(visible=False)
-        fig.colorbar(image, label="P(l|n)")
-        plt.close(fig)  # whoever asked for it shows it
+        fig, ax = plt.subplots()
+    top = float(np.abs(values).max())
+    limits = {"cmap": "RdBu_r", "vmin": -top, "vmax": top} if signed else {"vmin": 0.0}
+    picture = ax.imshow(values, aspect="auto", **limits)
+    for axis, (name, labels) in ((ax.yaxis, rows), (ax.xaxis, columns)):
+        axis.set_label_text(name)
+        most = NAMED_TICKS if labels.dtype.kind == "U" else 8
+        at = np.unique(np.linspace(0, labels.size - 1, min(labels.size, most)).round().astype(int))
+        axis.set_ticks(at, [plain(str(label)) for label in labels[at]])
+    if columns[1].dtype.kind == "U":
+        ax.tick_params(axis="x", rotation=90)
+    ax.grid(False)
+    fig.colorbar(picture, label=meaning)
     return fig
+
+
+def plain(text: str) -> str:
+    """Escape a text so that Matplotlib doesn't read it as TeX."""
+    return text.replace("$", r"\$")
 
 
 def show(fig: Figure, caption: str) -> None:

@@ -25,6 +25,7 @@ from scansnap_core.data.naming import (
 from scansnap_core.data.probabilities import Floats as Floats
 from scansnap_core.data.probabilities import Ints as Ints
 from scansnap_core.data.probabilities import Probabilities
+from scansnap_core.extras import needs
 from scansnap_core.rules import Rule
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class SequenceClasses(Probabilities):
         vocab_size: int | None = None,
         frequencies: Mapping[str, float] | None = None,
     ) -> SequenceClasses:
-        """Classes by name, over tokens by name.
+        """Make classes by name, over tokens by name.
 
         Tokens are numbered in the order in which they are first mentioned: class by class, then query tokens, then
         next tokens. Names run through to the coordinates ``class``, ``token``, ``query`` and ``output`` of all results.
@@ -147,7 +148,7 @@ class SequenceClasses(Probabilities):
         class_names: Any = (),
         frequencies: Any = None,
     ) -> SequenceClasses:
-        """Classes from how often each token was counted in each: P(l|n) is the token's share of its class's counts.
+        """Make classes from counts: P(l|n) is the share of token l in the counts of class n.
 
         Parameters
         ----------
@@ -192,13 +193,13 @@ class SequenceClasses(Probabilities):
 
     @classmethod
     def load(cls, path: str | Path) -> SequenceClasses:
-        """The classes of a YAML or JSON file: :func:`scansnap_core.data.class_files.load_classes`."""
+        """Read the classes of a YAML or JSON file: :func:`scansnap_core.data.class_files.load_classes`."""
         from scansnap_core.data import class_files  # which imports this module
 
         return class_files.load_classes(path)
 
     def save(self, path: str | Path) -> None:
-        """Write a file of equal classes: :func:`scansnap_core.data.class_files.save_classes`."""
+        """Write a YAML or JSON file of these classes: :func:`scansnap_core.data.class_files.save_classes`."""
         from scansnap_core.data import class_files
 
         class_files.save_classes(self, path)
@@ -216,11 +217,17 @@ class SequenceClasses(Probabilities):
         return SequenceClasses(self.given_probs, self.query_of, self.next_of, **names, frequencies=frequencies)
 
     def plot(self) -> Figure:
-        """P(l|n) as a picture, a row for each class and a column for each token that some class holds."""
-        from scansnap_core import plots  # Matplotlib takes a second to import
-
+        """Draw P(l|n): a row for each class and a column for each token that some class holds."""
         check_places("a picture of P(l|n)", self.num_classes * len(self.tokens))
-        return plots.heat_map(self.compact.probs, ("class", self.coords["class"]), ("token", self.coords["token"]))
+        with needs("plots"):  # here, because Matplotlib takes a second to import
+            import matplotlib.pyplot as plt
+
+            from scansnap_core import plots
+
+        probs, coords = np.ma.masked_equal(self.compact.probs, 0), self.coords
+        fig = plots.heat_map(probs, ("class", coords["class"]), ("token", coords["token"]), "P(l|n)")
+        plt.close(fig)  # a notebook shows the figure that a cell returns, and would show an open one again
+        return fig
 
     def __repr__(self) -> str:
         size = f"K={self.num_classes}, M={self.vocab_size}, queries={len(np.unique(self.query_of))}"
@@ -244,7 +251,7 @@ class SequenceClasses(Probabilities):
         return *numbers, self.token_names, self.class_names, self.frequencies.tobytes()
 
     def labels(self, tokens: ArrayLike) -> NDArray[Any]:
-        """What coordinates call these tokens: their names, or their numbers where tokens have no names.
+        """Label tokens as coordinates do: by their names, or by their numbers if tokens have no names.
 
         Parameters
         ----------
