@@ -41,25 +41,6 @@ def first_force_from_base_rates(samples: Samples) -> Floats:
     return _force(samples, np.eye(len(P)) - P[:, None] - P + P @ P)
 
 
-def first_force_without_repeats(samples: Samples, seq_len: int, vocab_size: float) -> Floats:
-    """phi from alpha_0 = 1/M in the limit of contexts that hardly hold a word twice, drawn word by word from P(.|n).
-
-    It is (T - 2) sum_n P(n)P(l|n) [a_nl - sum_l' P(l'|n) a_nl'] with a_nl = P(n)P(l|n) - P(l)/M. For a large M a word
-    gains where P(l|n) is above sum_l P(l|n)^2, the chance that two positions of the class agree: the frequent words
-    gain, distinct or not. The other end, (T - 1)P(l|n) >> 1 for all l, is :mod:`scansnap_core.theory.sampling`'s.
-
-    Parameters
-    ----------
-    samples, vocab_size
-        As in :func:`first_force`; of the samples only P(l|n) and P(n) matter.
-    seq_len
-        T, at least 2.
-    """
-    joint = samples.next_probs[:, None] * samples.probs
-    a = joint - joint.sum(axis=0) / vocab_size
-    return (seq_len - 2) * (joint * (a - (samples.probs * a).sum(axis=1, keepdims=True))).sum(axis=0)
-
-
 def _force(samples: Samples, overlaps: Floats) -> Floats:
     """phi for the errors' overlaps (e_n - alpha_0)^T (e_n' - alpha_0), shape (K, K)."""
     q = samples.q

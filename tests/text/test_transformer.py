@@ -167,13 +167,6 @@ def test_without_dropout_it_is_pytorchs_layer(training: bool) -> None:
         torch.testing.assert_close(own, theirs, rtol=1e-10, atol=1e-10)
 
 
-def test_its_map_is_pytorchs() -> None:
-    own, theirs = pair(dropout=0.0)
-    x = inputs()
-    expected = theirs.self_attn(x, x, x, attn_mask=MASK)
-    torch.testing.assert_close(own.self_attn(x, x, x, attn_mask=MASK), expected)
-
-
 def test_dropout_takes_a_word_for_each_number_where_pytorchs_layer_drops() -> None:
     own, theirs = pair(dropout=0.3)
     dropping = [name for name, part in theirs.named_modules() if isinstance(part, nn.Dropout)]  # noqa: TID251
