@@ -25,7 +25,7 @@ def progress_bar(things: Iterable[Any] | None, show: bool, **more: Any) -> tqdm[
 
 
 def can_be_seen() -> bool:
-    """Whether standard error is a terminal, or a Jupyter kernel's, which shows it below the cell."""
+    """Tell whether standard error is a terminal, or a Jupyter kernel's, which shows it below the cell."""
     if sys.stderr is not None and sys.stderr.isatty():
         return True
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()

@@ -53,14 +53,14 @@ Check = Callable[[str, Any], None]
 
 
 def is_real(value: Any) -> bool:
-    """Whether a value is one real number that a float can hold; True and False aren't."""
+    """Tell whether a value is one real number that a float can hold; True and False aren't."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return False
     return not isinstance(value, int) or abs(value) <= sys.float_info.max
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is one integer, of Python's or NumPy's; True and False aren't."""
+    """Tell whether a value is one integer, of Python's or NumPy's; True and False aren't."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
@@ -73,7 +73,7 @@ def shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Rule:
-    """What one value must be.
+    """A rule that one value must keep.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def number(
     says: str = "",
     remedy: str,
 ) -> Rule:
-    """One finite real number within its ends: ``least`` and ``most`` belong to it, ``above`` and ``below`` don't.
+    """Ask for one finite real number; ``least`` and ``most`` are allowed, ``above`` and ``below`` are not.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def number(
 
 
 def whole(least: int = 1, most: float = math.inf, *, says: str = "", remedy: str = "", example: int = 100) -> Rule:
-    """One integer from ``least`` to ``most``, both included; the remedy is the example if none is given.
+    """Ask for one integer from ``least`` to ``most``, both included; the remedy names the example if none is given.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def whole(least: int = 1, most: float = math.inf, *, says: str = "", remedy: str
 
 
 def one_of(known: Iterable[str]) -> Rule:
-    """One of some names."""
+    """Ask for one of some names."""
     names = tuple(known)
     says = f"the choices are {', '.join(names)}"
     return Rule(lambda value: isinstance(value, str) and value in names, says, "use one of them")

@@ -1,4 +1,4 @@
-"""Does a class system satisfy Assumptions 1 and 2? Each condition with what it requires and what it finds."""
+"""Audit Assumptions 1 and 2 for a class system: what each condition requires, and what it finds."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Compact:
     queries: NDArray[np.int64]
     """The Q distinct query tokens, shape (Q,)."""
     query_row: NDArray[np.int64]
-    """Where each class's query stands in ``queries``, shape (K,)."""
+    """The place of each class's query in ``queries``, shape (K,)."""
 
     def __post_init__(self) -> None:
         fix(self.tokens, self.queries)  # the other two go to PyTorch, which warns of arrays that it may not write to
@@ -65,7 +65,7 @@ class Compact:
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """The O outputs of a model, each a column of Y: what they stand for, and which one each class's next token is.
+    """The O outputs of a model, each a column of Y that stands for one token or for several.
 
     From Y(0) = 0 the columns of the M - K tokens that are no next token stay equal, so one column with the multiplicity
     M - K holds them all exactly: :meth:`lumped`. From other starts every token has its own column: :meth:`separate`.
@@ -83,7 +83,7 @@ class Outputs:
     labels: NDArray[np.int64]
     """The token that each column stands for, or :data:`OTHERS`, shape (O,)."""
     multiplicity: NDArray[np.float64]
-    """How many tokens each column stands for, shape (O,)."""
+    """The number of tokens that each column stands for, shape (O,)."""
     columns: NDArray[np.int64]
     """The column of each class's next token, shape (K,)."""
 
@@ -92,7 +92,7 @@ class Outputs:
 
     @classmethod
     def lumped(cls, next_of: ArrayLike, vocab_size: float) -> Outputs:
-        """Next tokens in the order of their classes, then one column for all other tokens, if there are any.
+        """Make a column for each next token, in the order of their classes, and one for all other tokens, if any.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class Outputs:
 
     @classmethod
     def separate(cls, next_of: ArrayLike, vocab_size: float) -> Outputs:
-        """One column a token of the vocabulary. Parameters and errors as in :meth:`lumped`."""
+        """Make one column per token of the vocabulary. Parameters and errors as in :meth:`lumped`."""
         vocab_size = _checked(vocab_size)
         tokens = checked_tokens("next_of", next_of, vocab_size, distinct=True)
         check_places("one output for every token", vocab_size)
@@ -126,7 +126,7 @@ class Outputs:
 
     @property
     def targets(self) -> NDArray[np.float64]:
-        """x_{T+1} of every class as one-hot rows, shape (K, O); an array of its own at every call."""
+        """x_{T+1} of every class as one-hot rows, shape (K, O); every call makes a new array."""
         check_places("one-hot rows", len(self.columns) * len(self))
         return np.asarray(self.columns[:, None] == np.arange(len(self)), dtype=np.float64)
 

@@ -13,9 +13,9 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.rules import Rule, is_real, shown, whole
 
 SUM_TOLERANCE = 1e-6
-"""How far a class's probabilities may sum from 1 before they are refused (decimal fractions in files are rounded)."""
+"""A class's probabilities may sum to 1 within this, because decimal fractions in files are rounded."""
 SAME_FREQUENCY = 1e-12
-"""How far frequencies may differ from 1/K, relatively, and still count as uniform (they were divided by a sum)."""
+"""Frequencies within this of 1/K, relatively, count as uniform, because they were divided by a sum."""
 MOST_PLACES = 10**8
 """An array holds at most so many numbers, 0.8 GB."""
 MOST_TOKENS = 2**62

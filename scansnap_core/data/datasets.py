@@ -29,7 +29,7 @@ OVERLAP = number(
 
 
 def syn_small() -> SequenceClasses:
-    """Syn-Small (Sec. 8, Fig. 4 and 5): K = 2 classes, 10 common tokens, 10 distinct tokens a class.
+    """Make Syn-Small (Sec. 8, Fig. 4 and 5): K = 2 classes, 10 common tokens, 10 distinct tokens a class.
 
     The paper says M = 30; the authors' runs give each query and each next token an index of its own, so M = 34 here,
     as their first loss ln 34 shows. Each class has its own query token.
@@ -44,7 +44,7 @@ def syn_small() -> SequenceClasses:
 
 @takes(num_queries=whole(says="Syn-Medium has at least one query token", remedy="use 1, 3, 5 or 10 as in the paper"))
 def syn_medium(num_queries: int) -> SequenceClasses:
-    """Syn-Medium (Sec. 8, Fig. 6, 11, 12): m query tokens with 2 next tokens each, M = 10 + 23 m.
+    """Make Syn-Medium (Sec. 8, Fig. 6, 11, 12): m query tokens with 2 next tokens each, M = 10 + 23 m.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def syn_medium(num_queries: int) -> SequenceClasses:
 
 
 def syn_large(num_classes: int, vocab_size: int) -> SequenceClasses:
-    """Syn-Medium's classes, two to a query token, in any number and in any larger vocabulary.
+    """Make classes like Syn-Medium's, two per query token, in any number and in any larger vocabulary.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def with_overlap(
     *,
     distinct_weights: ArrayLike = DISTINCT_WEIGHTS,
 ) -> SequenceClasses:
-    """Classes with f_n^T f_n' = rho at Z = 0 for every pair n != n': Assumption 2 met or broken at will.
+    """Make classes with f_n^T f_n' = rho at Z = 0 for every pair n != n': Assumption 2 is met or broken at will.
 
     One common token (0), one query token for all classes, and a block of distinct tokens a class. E = rho (11^T - I),
     so lambda_1 = (K - 1) rho and every other eigenvalue is -rho: Assumption 2 holds exactly for

@@ -87,7 +87,7 @@ class Probabilities:
         return self._probs.toarray()
 
     def number_of(self, n: int | str) -> int:
-        """The number in 0..K-1 of a class that is given by its number or its name.
+        """Return the number in 0..K-1 of a class that is given by its number or its name.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Probabilities:
         return int(n)
 
     def support(self, n: int | str) -> Ints:
-        """The tokens l with P(l|n) > 0, ascending; n is a class's number in 0..K-1 or its name."""
+        """Return the tokens l with P(l|n) > 0, ascending; n is a class's number in 0..K-1 or its name."""
         n = self.number_of(n)
         return self._probs.indices[self._probs.indptr[n] : self._probs.indptr[n + 1]].astype(np.int64)
 
@@ -138,7 +138,7 @@ class Probabilities:
         return self.tokens[np.bincount(self.sparse_probs.indices) > 1]
 
     def distinct_tokens(self, n: int | str) -> Ints:
-        """G_DT(n): the tokens that occur in class n alone; n is a class's number in 0..K-1 or its name."""
+        """Return G_DT(n), the tokens that occur in class n alone; n is a class's number in 0..K-1 or its name."""
         support = self.support(n)
         return np.setdiff1d(support, self.common_tokens, assume_unique=True)
 
@@ -197,7 +197,7 @@ class Probabilities:
         return classes, self.compact.spread(classes, counts / num_context)
 
     def draw(self, size: int, rng: np.random.Generator) -> Ints:
-        """Classes i.i.d. from P(n), shape (size,)."""
+        """Draw classes i.i.d. from P(n), shape (size,)."""
         if self.is_uniform:
             return rng.integers(self.num_classes, size=size)
         return rng.choice(self.num_classes, size, p=self.frequencies)

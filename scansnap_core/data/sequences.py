@@ -205,7 +205,7 @@ class SequenceClasses(Probabilities):
         class_files.save_classes(self, path)
 
     def with_frequencies(self, frequencies: ArrayLike | None) -> SequenceClasses:
-        """The same classes, seen with other frequencies P(n): K positive numbers with the sum 1, or None for uniform.
+        """Copy the classes with other frequencies P(n): K positive numbers with the sum 1, or None for uniform ones.
 
         Examples
         --------

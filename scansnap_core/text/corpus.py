@@ -62,7 +62,7 @@ class Corpus:
         return len(self.words)
 
     def limited(self, vocab_size: int) -> Corpus:
-        """The same text with fewer words, for smaller runs: the most frequent in training; all others are ``<unk>``.
+        """Keep the most frequent words of the training text, for smaller runs; all others become ``<unk>``.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Corpus:
 
 
 def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> Corpus:
-    """WikiText, word by word, from the first place that holds it.
+    """Read WikiText, word by word, from the first place that holds it.
 
     These are the folder given here, and no other if one is; the folder that the environment variable ``SCANSNAP_DATA``
     names; the user's cache; a download through Hugging Face ``datasets``, which fills the cache. A folder holds
@@ -122,7 +122,7 @@ def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> C
 
 
 def local_corpus(name: str = "wikitext-2") -> Corpus | None:
-    """What :func:`load_corpus` gives without a download: from ``SCANSNAP_DATA`` or the cache; None if neither has it.
+    """Read a corpus without a download, from ``SCANSNAP_DATA`` or the cache; None if neither has it.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def _read(name: str, files: Mapping[str, Path]) -> Corpus:
 
 
 def _at_hand(name: str) -> dict[str, Path]:
-    """The files by split, in the first place on this machine that has any."""
+    """Find the files by split, in the first place on this machine that has any."""
     variable = os.environ.get(VARIABLE)
     if variable and (files := find(name, Path(variable))):
         return files
@@ -176,7 +176,7 @@ def _downloaded(name: str) -> dict[str, Path]:
 
 
 def _wanted() -> tuple[str, str]:
-    """The files' names, in either style."""
+    """List the files' names, in either style."""
     one, other = (", ".join(names) for names in zip(*FILE_NAMES.values(), strict=True))
     return one, other
 
@@ -188,7 +188,7 @@ def _vocabulary(counts: Counter[str]) -> tuple[str, ...]:
 
 
 def _numbered(text: Text, words: tuple[str, ...]) -> NDArray[np.int64]:
-    """Word numbers, filled line by line: a list of all words would take gigabytes on WikiText-103."""
+    """Number the words line by line: a list of all words would take gigabytes on WikiText-103."""
     numbers = {word: number for number, word in enumerate(words)}
     unknown = numbers[UNK]
     each = (numbers.get(word, unknown) for line in lines(text.path) for word in line)
@@ -196,7 +196,7 @@ def _numbered(text: Text, words: tuple[str, ...]) -> NDArray[np.int64]:
 
 
 class Unavailable(Exception):
-    """Why a corpus couldn't be downloaded, in one line."""
+    """A corpus couldn't be downloaded; the message says why, in one line."""
 
     def __init__(self, reason: str) -> None:
         line = " ".join(reason.split())
@@ -204,7 +204,7 @@ class Unavailable(Exception):
 
 
 def cache() -> Path:
-    """The folder that holds a folder for each downloaded corpus."""
+    """Return the folder that holds a folder for each downloaded corpus."""
     return platformdirs.user_cache_path("scansnap")
 
 

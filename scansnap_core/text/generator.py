@@ -12,7 +12,7 @@ from scansnap_core.text.corpus import Corpus
 from scansnap_core.text.splits import EOS, UNK
 
 SHORTEST_GAP, LONGEST_GAP = 35, 55
-"""How many filler words stand before each query: at least a context of the authors' length."""
+"""So many filler words stand before each query: at least a context of the authors' length."""
 QUERIES_A_PASSAGE = 5
 
 
@@ -70,7 +70,7 @@ def topic_text(
     exponent: float = 1.0,
     seed: int = 0,
 ) -> TopicText:
-    """Text whose sequence classes (Sec. 3) are known: one query word, and a next word for each of K topics.
+    """Generate text whose sequence classes (Sec. 3) are known: one query word, and a next word for each of K topics.
 
     A passage has one hidden topic n, equally likely each, and ends with ``<eos>``. It is five times 35 to 55 filler
     words, the query and the topic's next word. Each filler word is drawn from P(l|n) on its own: with probability

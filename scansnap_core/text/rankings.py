@@ -1,4 +1,4 @@
-"""What explains which words gain attention: rank correlations over words, with intervals and controls.
+"""Explain which words gain attention: rank correlations over words, with intervals and controls.
 
 They take arrays over words, so the gains can be z of the paper's model or the content scores of a standard
 Transformer.
@@ -26,12 +26,12 @@ CONFIDENCE = 0.95
 
 
 def spearman(x: ArrayLike, y: ArrayLike, axis: int = -1) -> Floats:
-    """Spearman's rank correlation along an axis; the other axes broadcast."""
+    """Compute Spearman's rank correlation along an axis; the other axes broadcast."""
     return _pearson(stats.rankdata(x, axis=axis), stats.rankdata(y, axis=axis), axis)
 
 
 def partial_spearman(x: ArrayLike, y: ArrayLike, given: ArrayLike, axis: int = -1) -> Floats:
-    """The rank correlation of x and y that is left when the ranks of ``given`` are taken out of both, linearly."""
+    """Compute the rank correlation of x and y after the ranks of ``given`` are taken out of both, linearly."""
     a, b, c = (stats.rankdata(values, axis=axis) for values in (x, y, given))
     ab, ac, bc = _pearson(a, b, axis), _pearson(a, c, axis), _pearson(b, c, axis)
     return (ab - ac * bc) / np.sqrt((1 - ac**2) * (1 - bc**2))
@@ -40,19 +40,19 @@ def partial_spearman(x: ArrayLike, y: ArrayLike, given: ArrayLike, axis: int = -
 def explain(
     gains: ArrayLike, scores: Mapping[str, ArrayLike], rng: np.random.Generator, given: str | None = None
 ) -> xr.Dataset:
-    """Rank correlations of gains with scores over the same words.
+    """Correlate the ranks of gains with those of scores over the same words.
 
-    The interval says how the correlation would scatter over other words like these; it doesn't hold what another
-    training or another text would change.
+    The interval says how the correlation would scatter over other words like these. It doesn't cover the scatter over
+    other trainings or texts.
 
     Parameters
     ----------
     gains
         z_l, or any score whose order matters, shape (words,).
     scores
-        What may explain them, by name; each of shape (words,).
+        Possible explanations by name, each of shape (words,).
     given
-        One of the names: what is taken out of the others (partial correlation). Its own row stays as it is.
+        The name of a score that is taken out of the others (partial correlation). Its own row stays as it is.
 
     Returns
     -------
@@ -89,12 +89,12 @@ def explain(
 
 
 def scores(samples: Samples, described: xr.Dataset, vocab_size: int) -> dict[str, Floats]:
-    """What may explain a word's gain, by the names of :data:`SCORES`, each over ``described.word``.
+    """Compute possible explanations of a word's gain, by the names of :data:`SCORES`, each over ``described.word``.
 
     Parameters
     ----------
     samples
-        What is trained on; the forecasts are of its contexts.
+        The training's samples; the forecasts are of their contexts.
     described
         From :func:`scansnap_core.text.cooccurrence.describe`, of the same samples or of others over the same words.
     vocab_size
@@ -107,7 +107,7 @@ def scores(samples: Samples, described: xr.Dataset, vocab_size: int) -> dict[str
 
 
 def follow(z: xr.DataArray, samples: Samples, described: xr.Dataset, vocab_size: int) -> xr.Dataset:
-    """How the gains rank at each moment of one run.
+    """Rank the gains at each moment of one run.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def follow(z: xr.DataArray, samples: Samples, described: xr.Dataset, vocab_size:
 
 
 def order_within(x: Floats, y: Floats, group: Ints) -> float:
-    """The rank correlation of x and y inside groups: ranks within each, less their mean, correlated over all of them.
+    """Correlate the ranks of x and y inside groups: ranks within each, less their mean, over all groups together.
 
     Equal values share their mean rank, so that the order in which they stand decides nothing. NaN if x or y differs
     within no group.

@@ -34,7 +34,7 @@ class Samples:
     q: sparse.csr_array
     """The contexts as token frequencies, SciPy sparse, shape (N, L); rows sum to 1."""
     target: Ints
-    """Which of the next words follows each sample, in 0..K-1, shape (N,)."""
+    """The next word of each sample, as its place among ``next_words``, in 0..K-1, shape (N,)."""
     weight: Floats
     """The share of each sample, shape (N,); it sums to 1."""
 

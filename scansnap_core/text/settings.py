@@ -28,7 +28,7 @@ EVEN = Rule(lambda width: width % 2 == 0, "positions come as pairs of sine and c
 
 @dataclass(frozen=True)
 class Settings:
-    """How a Transformer is trained on text.
+    """The settings with which a Transformer is trained on text.
 
     The paper prints three of the defaults, for Figure 7's upper row: one layer, SGD and the rate. The others are those
     of PyTorch's tutorial on language modelling, which has the same rate, with one head.

@@ -1,4 +1,4 @@
-"""The splits of WikiText as files: their names, what is known of each, and the refusal of whatever differs from it."""
+"""The splits of WikiText as files: their names, their known lengths and checksums, and the refusal of other files."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FILE_NAMES: Mapping[str, tuple[str, str]] = {
     "validation": ("valid.txt", "wiki.valid.tokens"),
     "test": ("test.txt", "wiki.test.tokens"),
 }
-"""What the file of a split may be called; the first name is the one that the cache uses."""
+"""The names that the file of a split may have; the cache uses the first."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What a split's file must be: its number of tokens, with <eos> at each line's end, and its checksum if known."""
+    """The number of tokens in a split's file, with <eos> at each line's end, and its checksum if known."""
 
     num_tokens: int
     sha256: str | None = None
@@ -66,7 +66,7 @@ class Text:
 
 
 def lines(path: Path) -> Iterator[list[str]]:
-    """The words of each line, <eos> the last.
+    """Yield the words of each line, <eos> the last.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def lines(path: Path) -> Iterator[list[str]]:
 
 
 def find(name: str, folder: Path) -> dict[str, Path]:
-    """The files of a corpus by split, in a folder of the corpus' name within this one, or else in this one.
+    """Find the files of a corpus by split, in a folder of the corpus' name within this one, or else in this one.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def _files(folder: Path) -> dict[str, Path]:
 
 
 def read_verified(name: str, files: Mapping[str, Path]) -> tuple[str, Text, Text]:
-    """The split to train on, its text and the validation text.
+    """Read the text to train on and the validation text, and check them; also return the split to train on.
 
     Training is on ``train``, or where there is none on ``test``.
 
@@ -154,7 +154,7 @@ def _check(name: str, split: str, text: Text, num_tokens: int, sha256: str | Non
 
 
 def _recorded(folder: Path) -> dict[str, str]:
-    """The checksums that were kept with a download."""
+    """Read the checksums that were kept with a download."""
     try:
         content = json.loads((folder / CHECKSUMS).read_bytes())
         if isinstance(content, dict) and content and all(isinstance(value, str) for value in content.values()):

@@ -1,4 +1,4 @@
-"""Train a Transformer on text, and see at every snapshot what its attention does on text that stays the same."""
+"""Train a Transformer on text, and measure its attention at every snapshot, always on the same text."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from scansnap_core.text.transformer import Transformer
 
 MOMENTUM = 0.9
 WATCHED = 100
-"""How many sequences of the validation text the snapshots look at: always the first ones."""
+"""Snapshots look at so many sequences of the validation text, always the first ones."""
 PREDICTED = 20
-"""How many of them the movement of predictions is measured on; each holds T times M probabilities."""
+"""The movement of predictions is measured on so many of them; each holds T times M probabilities."""
 SHOWN = 2
-"""How many of them a snapshot keeps the attention maps of."""
+"""A snapshot keeps the attention maps of so many of them."""
 
 
 class Training:
@@ -96,7 +96,7 @@ class Training:
             yield number, values
 
     def state(self) -> bytes:
-        """All that training goes on from: parameters, optimiser, how many snapshots were taken, a GPU's generator."""
+        """Pack all that training needs to go on: parameters, optimiser, number of snapshots, a GPU's generator."""
         kept = {
             "taken": self._taken,
             "model": self.model.state_dict(),
@@ -154,7 +154,7 @@ class Training:
 
     @torch.no_grad()
     def _see(self) -> tuple[Tensor, Tensor]:
-        """Attention and predictions on the watched text, each with its layers first."""
+        """Return attention and predictions on the watched text, each with its layers first."""
         model = self.model.eval()
         return model.attention(self._watched), model(self._watched[:PREDICTED]).softmax(-1)[None]
 
@@ -166,7 +166,7 @@ class Training:
 
     @contextmanager
     def _lent_generators(self) -> Iterator[None]:
-        """On a GPU dropout draws from PyTorch's global generator: lend it to this training, and put it back."""
+        """Lend PyTorch's global generator, from which dropout draws on a GPU, to this training, and put it back."""
         with torch.random.fork_rng(self._devices):
             for device, state in zip(self._devices, self._random_states, strict=True):
                 torch.cuda.set_rng_state(state, device)
@@ -175,12 +175,12 @@ class Training:
 
 
 def _cross_entropy(logits: Tensor, words: Tensor) -> Tensor:
-    """Mean cross entropy in nats of logits (batch, T, M) at words (batch, T)."""
+    """Compute the mean cross entropy, in nats, of logits (batch, T, M) at words (batch, T)."""
     return functional.cross_entropy(logits.flatten(0, 1).float(), words.flatten())
 
 
 def entropy(maps: Tensor) -> Tensor:
-    """The entropy of each row's probabilities, averaged over the rows, in nats.
+    """Average the entropy of each row's probabilities over the rows, in nats.
 
     A row that sees i keys has ln(i) at most, so with a causal mask and T places even attention has ln(T!)/T: 2.63 for
     T = 35.
@@ -199,7 +199,7 @@ def entropy(maps: Tensor) -> Tensor:
 
 
 def moved(before: Tensor, after: Tensor) -> Tensor:
-    """The share of a row's probability that went elsewhere, averaged over the rows: the total variation distance.
+    """Average over the rows the share of probability that moved: the total variation distance.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def moved(before: Tensor, after: Tensor) -> Tensor:
 
 
 def digest(state: bytes) -> str:
-    """The SHA-256 of a state."""
+    """Hash a state with SHA-256."""
     return hashlib.sha256(state).hexdigest()
 
 

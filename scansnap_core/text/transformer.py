@@ -59,7 +59,7 @@ class Dice:
 
 
 class Dropout(nn.Dropout):  # noqa: TID251
-    """``torch.nn.Dropout``; on a CPU, by the words of ``dice``.
+    """``torch.nn.Dropout``, which on a CPU uses the words of ``dice``.
 
     Parameters
     ----------
