@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import SupportsIndex, overload
 
 import numpy as np
 
@@ -27,32 +26,22 @@ class Condition:
     holds: bool
 
 
-class Audit(Sequence[Condition]):
+class Audit(tuple[Condition, ...]):
     """The conditions of an audit, in order. As text and in a notebook it is a table; a slice of it is an audit."""
 
-    def __init__(self, conditions: Iterable[Condition]) -> None:
-        self._conditions = tuple(conditions)
+    __slots__ = ()
 
     @property
     def holds(self) -> bool:
         """Whether all conditions hold."""
         return all(condition.holds for condition in self)
 
-    def __len__(self) -> int:
-        return len(self._conditions)
-
     @overload
-    def __getitem__(self, index: int) -> Condition: ...
+    def __getitem__(self, index: SupportsIndex) -> Condition: ...
     @overload
     def __getitem__(self, index: slice) -> Audit: ...
-    def __getitem__(self, index: int | slice) -> Condition | Audit:
-        return Audit(self._conditions[index]) if isinstance(index, slice) else self._conditions[index]
-
-    def __eq__(self, other: object) -> bool:
-        return self._conditions == other._conditions if isinstance(other, Audit) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._conditions)
+    def __getitem__(self, index: SupportsIndex | slice) -> Condition | Audit:
+        return Audit(super().__getitem__(index)) if isinstance(index, slice) else super().__getitem__(index)
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows = [(c.name, c.required, c.actual, "yes" if c.holds else "NO") for c in self]

@@ -89,15 +89,8 @@ def save_classes(classes: SequenceClasses, path: str | Path) -> None:
 
 
 def _numbered(keys: dict[str, Any], entries: list[dict[str, Any]]) -> SequenceClasses:
-    if "vocab_size" not in keys:
-        raise BadInput("no key 'vocab_size'", "vocab_size is required", EXAMPLE)
+    files.mapping(keys, "its content", {"vocab_size", "classes"}, example=EXAMPLE)
     VOCAB_SIZE("vocab_size", vocab_size := keys["vocab_size"])
-    if len(entries) > vocab_size:
-        raise BadInput(
-            f"K = {len(entries)} classes over M = {vocab_size} tokens",
-            "next tokens are tokens, so K <= M",
-            "raise vocab_size",
-        )
     places: list[tuple[int, int]] = []
     data: list[float] = []
     query_of, next_of = [], []

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import one_of, optional
 from scansnap_core.text import forecast
 from scansnap_core.text.cooccurrence import COMMON, DISTINCT, UNDECIDED
 from scansnap_core.text.samples import Floats, Ints, Samples
@@ -75,8 +76,7 @@ def explain(
                 f"one finite number for each of the {z.size} words, four words or more",
                 "select the words on which all scores are known",
             )
-    if given is not None and given not in columns:
-        raise BadInput(f"given = {given!r}", f"the scores are {', '.join(columns)}", "name one of them")
+    optional(one_of(columns))("given", given)
     rows = [
         _one(z, values, columns[given] if given not in (None, name) else None, rng) for name, values in columns.items()
     ]
