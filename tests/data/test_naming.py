@@ -77,6 +77,8 @@ def test_equal_if_numbers_and_names_are() -> None:
     assert classes not in others
     assert classes != "classes"
     assert len({checksum(each) for each in (classes, *others)}) == 8
+    four = SequenceClasses(np.eye(4), [0] * 4, class_names=list("abcd"))
+    assert repr(four) == "SequenceClasses(K=4, M=4, queries=1, classes=[a, b, c, d])"
     assert repr(classes) == "SequenceClasses(K=2, M=50, queries=1, classes=[sea, sky])"
     many = SequenceClasses(np.eye(6), [0] * 6, class_names=list("abcdef"))
     assert repr(many) == "SequenceClasses(K=6, M=6, queries=1, classes=[a, b, c, d, …])"

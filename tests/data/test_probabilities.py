@@ -92,12 +92,6 @@ def test_input_is_not_changed() -> None:
     assert classes.probs.sum() == pytest.approx(1, abs=1e-15)
 
 
-def test_every_token_may_be_a_next_token() -> None:
-    classes = SequenceClasses(np.eye(2), [0, 1])
-    assert (classes.num_classes, classes.vocab_size) == (2, 2)
-    assert classes.next_of.tolist() == [0, 1]
-
-
 def test_a_token_of_two_classes_is_common() -> None:
     classes = scattered_classes()
     assert classes.tokens.tolist() == [2, 5, 7, 9, 11, 13]
@@ -211,13 +205,6 @@ def test_counts_are_those_of_a_draw_over_all_tokens() -> None:
             assert (drawn == whole.integers(K, size=16)).all()
             assert (q == whole.multinomial(seq_len - 1, classes.compact.probs[drawn]) / (seq_len - 1)).all()
         assert ours.bit_generator.state == whole.bit_generator.state
-
-
-def test_four_names_are_shown() -> None:
-    names = ["one", "two", "three", "four", "five"]
-    for shown in (4, 5):
-        classes = SequenceClasses(np.eye(shown), [0] * shown, class_names=names[:shown])
-        assert repr(classes).endswith("classes=[one, two, three, four])" if shown == 4 else "three, four, …])")
 
 
 @pytest.mark.parametrize("n", [-1, 3])

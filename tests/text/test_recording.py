@@ -18,7 +18,7 @@ import xarray as xr
 
 from scansnap_core import BadInput
 from scansnap_core import files as files_module
-from scansnap_core.storage import provenance, store
+from scansnap_core.storage import provenance
 from scansnap_core.storage.store import Store, read
 from scansnap_core.text import recording
 from scansnap_core.text.recording import NotRepeated, check_repeated, record, train_text
@@ -73,6 +73,13 @@ def raising_after(calls: int, function: Callable[..., Any]) -> Callable[..., Any
         return function(*arguments)
 
     return wrapped
+
+
+def killed_after_two(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "write", raising_after(2, Store.write))
+        with pytest.raises(Killed):
+            record(CORPUS, SMALL, path, command="scansnap text train")
 
 
 @pytest.mark.parametrize("calls", [0, 1, 3, 4])
@@ -163,10 +170,7 @@ STATES: dict[str, Callable[[dict[str, Any]], Any]] = {
 def test_a_state_that_no_training_left(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its checksum agrees, and nothing in it is run."""
     path = tmp_path / "run.zarr"
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "write", raising_after(2, Store.write))
-        with pytest.raises(Killed):
-            record(CORPUS, SMALL, path)
+    killed_after_two(path, monkeypatch)
     state = path / "state-1.pt"
     kept = torch.load(state, weights_only=True)
     expected = digest(state.read_bytes())
@@ -180,10 +184,7 @@ def test_a_state_that_no_training_left(name: str, tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("damage", ["missing", "flipped", "truncated", "of another step"])
 def test_a_damaged_state_is_refused(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "run.zarr"
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "write", raising_after(2, Store.write))
-        with pytest.raises(Killed):
-            record(CORPUS, SMALL, path)
+    killed_after_two(path, monkeypatch)
     state, ahead = path / "state-1.pt", path / "state-2.pt"
     content = state.read_bytes()
     if damage == "missing":
@@ -221,19 +222,11 @@ def test_what_a_kill_left_goes_with_the_next_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Path
 ) -> None:
     path = tmp_path / "run.zarr"
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "write", raising_after(2, Store.write))
-        with pytest.raises(Killed):
-            record(CORPUS, SMALL, path, command="scansnap text train")
+    killed_after_two(path, monkeypatch)
     for name in ("state-0.pt", ".state-1.pt.17.partial"):
         (path / name).write_bytes(b"left behind")
     record(CORPUS, SMALL, path, command="scansnap text train")
     assert files(path) == files(undisturbed)
-
-
-def test_two_writers(undisturbed: Path) -> None:
-    with store._locked(undisturbed, undisturbed), pytest.raises(BadInput, match="one process writes a store at a time"):
-        record(CORPUS, SMALL, undisturbed)
 
 
 # -- the beginning of a record, again --------------------------------------------------------------------------------
