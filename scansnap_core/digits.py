@@ -1,4 +1,4 @@
-"""How the book writes a number: in significant digits that are the same on every machine, with a power of ten."""
+"""Write numbers in significant digits that are the same on every machine, with a power of ten."""
 
 import math
 from decimal import ROUND_HALF_EVEN, Context

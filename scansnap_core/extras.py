@@ -1,4 +1,4 @@
-"""What the package needs beyond its numerics, in the extras by which pip installs it."""
+"""Optional dependencies: an import that lacks one names the extra by which pip installs it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

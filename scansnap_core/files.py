@@ -1,9 +1,8 @@
-"""Files: YAML and JSON as they say it, and the one way in which this package writes a file.
+"""Files: strict YAML 1.2 and JSON, and the one way in which this package writes a file.
 
-YAML 1.2's numbers and truth values, no key twice, errors that name file and place.
-
-PyYAML reads YAML 1.1: ``1e-1`` as text, ``no`` and ``on`` as truth values, ``010`` as 8, and of two equal keys the last
-one. A file of classes may well speak of the words "no" and "on".
+A key that stands twice is refused, and errors name the file and the line. PyYAML alone reads YAML 1.1: ``1e-1`` as
+text, the words ``no`` and ``on`` as truth values, ``010`` as 8, and of two equal keys the last one. ruamel.yaml reads
+``1_000`` as a number and ``2001-01-01`` as a date, and takes twice as long; strictyaml refuses ``{0: 0.5}``.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,7 +19,9 @@ from typing import Any, ClassVar
 import yaml
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import shown
 
+KINDS = (".yaml", ".yml", ".json")
 _DIGITS = 100
 _SCALARS: dict[str, tuple[str, Callable[[str], Any]]] = {  # the core schema of YAML 1.2
     "null": (r"~|null|Null|NULL|", lambda text: None),
@@ -40,16 +41,16 @@ def _integer(text: str) -> int:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML 1.2's scalars, and keys that differ."""
+    """Reads YAML 1.2's scalars, and refuses a key that stands twice."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # type: ignore[misc]
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """The mapping, if its keys differ."""
+        """Build a mapping whose keys differ."""
         seen = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
-            if isinstance(key, Hashable):  # of others the base class complains
+            if isinstance(key, Hashable):  # the base class refuses other keys
                 if key in seen:
                     raise _Repeated(key, f" in line {key_node.start_mark.line + 1}")
                 seen.add(key)
@@ -57,7 +58,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Puts in quotes what YAML 1.1 or 1.2 would else read as a number or a truth value."""
+    """Quotes words that YAML 1.1 or 1.2 would read as a number or a truth value."""
 
     def ignore_aliases(self, data: Any) -> bool:
         """Write equal parts out."""
@@ -81,8 +82,13 @@ class _Repeated(ValueError):
         super().__init__(f"key {key!r} twice{place}")
 
 
-def read(path: Path, *, example: str, kinds: tuple[str, ...] = (".yaml", ".yml", ".json")) -> Any:
-    """What a YAML or JSON file says.
+def _check_ending(path: Path, kinds: tuple[str, ...]) -> None:
+    if path.suffix not in kinds:
+        raise BadInput(f"file {path}", f"its name ends in {', '.join(kinds)}", "rename or convert it")
+
+
+def read(path: Path, *, example: str, kinds: tuple[str, ...] = KINDS) -> Any:
+    """Read a YAML or JSON file.
 
     Parameters
     ----------
@@ -98,8 +104,7 @@ def read(path: Path, *, example: str, kinds: tuple[str, ...] = (".yaml", ".yml",
     BadInput
         The file can't be read, isn't valid, or names a key twice in one mapping.
     """
-    if path.suffix not in kinds:
-        raise BadInput(value=f"file {path}", rule=f"its name ends in {', '.join(kinds)}", remedy="rename or convert it")
+    _check_ending(path, kinds)
     try:
         text = path.read_text(encoding="utf8")
         if path.suffix == ".json":
@@ -107,20 +112,17 @@ def read(path: Path, *, example: str, kinds: tuple[str, ...] = (".yaml", ".yml",
         return yaml.load(text, _Loader)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
-        raise BadInput(
-            value=f"file {path}: {reason}", rule="the file must exist and be readable", remedy="check the path"
-        ) from None
+        raise BadInput(f"file {path}: {reason}", "the file must exist and be readable", "check the path") from None
     except _Repeated as error:
-        raise BadInput(
-            value=f"file {path}: {error}", rule="the keys of a mapping differ", remedy="remove or rename one"
-        ) from None
+        raise BadInput(f"file {path}: {error}", "the keys of a mapping differ", "remove or rename one") from None
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
         problem = " ".join(str(error).split())
-        raise BadInput(value=f"file {path}: {problem}", rule="the file is valid YAML or JSON", remedy=example) from None
+        raise BadInput(f"file {path}: {problem}", "the file is valid YAML or JSON", example) from None
 
 
 def write(path: Path, content: dict[str, Any]) -> None:
-    """Write what :func:`read` reads as the same, to the last bit of every number."""
+    """Write a mapping as YAML or JSON, so that :func:`read` gives the same, to the last bit of every number."""
+    _check_ending(path, KINDS)
     if path.suffix == ".json":
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     else:
@@ -131,9 +133,9 @@ def write(path: Path, content: dict[str, Any]) -> None:
 
 
 def save(path: Path, content: str | bytes | memoryview, *, new: bool = False) -> None:
-    """Write a file whole or not at all, whatever kills the process, fills the disk or writes there meanwhile.
+    """Write a file whole or not at all, even if the process is killed, the disk is full, or another process writes it.
 
-    The content goes to a temporary file beside it first. A device or a pipe is written to as it is.
+    The content goes to a temporary file in the same folder first. A device or a pipe is written to directly.
 
     Parameters
     ----------
@@ -142,12 +144,12 @@ def save(path: Path, content: str | bytes | memoryview, *, new: bool = False) ->
     content
         Text is written as UTF-8.
     new
-        Whether to refuse a name that is taken by now. The content then stays under the name that the error gives.
+        Refuse a name that is already taken. The content then stays under the name that the error gives.
 
     Raises
     ------
     BadInput
-        The file can't be written, or ``new`` and its name is taken. What stood there before still does.
+        The file can't be written, or ``new`` and its name is taken. An older file there is unchanged.
     """
     content = content.encode() if isinstance(content, str) else content
     target = path.resolve()
@@ -179,9 +181,41 @@ def save(path: Path, content: str | bytes | memoryview, *, new: bool = False) ->
         raise BadInput(value, "the file can be written", "make room or name another file") from None
 
 
+def mapping(
+    value: Any, where: str, required: Collection[str], optional: Collection[str] = (), *, example: str
+) -> dict[str, Any]:
+    """Return a part of a file that is a mapping with known keys.
+
+    Parameters
+    ----------
+    value, where
+        The part, and how messages call it.
+    required, optional
+        The keys that it has, and those that it may have.
+    example
+        Where to look how such a part is written.
+
+    Raises
+    ------
+    BadInput
+        It is no mapping, has an unknown key, or lacks a required one.
+    """
+    if not isinstance(value, dict):
+        raise BadInput(f"{where}: {shown(value)}", "a mapping of keys to values", example)
+    known = sorted({*required, *optional})
+    for key in value:
+        if key not in known:
+            rule = f"the known keys are {', '.join(known)}"
+            raise BadInput(f"{where}: key {shown(key)}", rule, "remove or correct it")
+    for key in sorted(required):
+        if key not in value:
+            raise BadInput(f"{where}: no key {key!r}", f"{key} is required", example)
+    return value
+
+
 @contextmanager
 def inside(path: Path) -> Iterator[None]:
-    """Let errors about what a file says name the file."""
+    """Put the file's name into every BadInput about its content."""
     try:
         yield
     except BadInput as error:

@@ -16,6 +16,7 @@ from scansnap_core import plots
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.extras import needs
+from scansnap_core.rules import Rule
 from scansnap_core.theory import measures
 
 with needs("plots"):
@@ -25,14 +26,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+RUN = Rule(
+    lambda run: isinstance(run, xr.Dataset) and "Z" in run, "a run is a data set with Z", "pass train's or solve's"
+)
 NAMED_TOKENS = 6
 """A class with more tokens shows the families of common and distinct ones, in one colour each."""
-NAMED_TICKS = 40
-"""A map with more named tokens or classes names some of them."""
 
 
 def attention_over_time(run: xr.Dataset, classes: SequenceClasses, n: int | str = 0) -> Figure:
-    """Attention c_n of class n on each of its tokens (Eqn 5), on a logarithmic clock.
+    """Draw attention c_n of class n on each of its tokens (Eqn 5), on a logarithmic clock.
 
     Parameters
     ----------
@@ -57,76 +59,65 @@ def attention_over_time(run: xr.Dataset, classes: SequenceClasses, n: int | str 
 
 
 def logits_over_time(run: xr.Dataset, classes: SequenceClasses, n: int | str = 0) -> Figure:
-    """The logits z_ml of class n's query m = psi(n) on the class's tokens; arguments as :func:`attention_over_time`."""
+    """Draw the logits z_ml of class n's query m = psi(n) on its tokens; arguments as :func:`attention_over_time`."""
     n = _checked(run, classes, n)
     Z = _averaged(measures.on_axes_of(run.Z, classes)).isel(query=classes.compact.query_row[n])
     return _by_token(Z, classes, n, ylabel=_of_class(f"$z_{{ml}}$ of class {n}'s query", "$z_{ml}$", classes, n))
 
 
 def entropy_over_time(run: xr.Dataset, classes: SequenceClasses) -> Figure:
-    """The entropy of attention on each class's distinct tokens, in nats, a line for each class that has some."""
+    """Draw the entropy of attention on distinct tokens, in nats: a line for each class that has distinct tokens."""
     _checked(run, classes)
     H = _averaged(measures.entropy(measures.attention(run.Z, classes), classes))
     fig, ax = _on_a_log_clock(H)
     for n in range(classes.num_classes):
         if len(classes.distinct_tokens(n)):
-            ax.plot(*_later(H.isel({"class": n})), label=f"class {_plain(str(classes.coords['class'][n]))}")
+            ax.plot(*_later(H.isel({"class": n})), label=f"class {plots.plain(str(classes.coords['class'][n]))}")
     ax.set(ylabel="entropy on distinct tokens, nats")
     ax.legend(ncols=2 if classes.num_classes > NAMED_TOKENS else 1)
     return fig
 
 
 def attention_map(run: xr.Dataset, classes: SequenceClasses) -> Figure:
-    """Attention c_n at the last recorded moment: a row for each class, a column for each token held."""
+    """Draw attention c_n at the last recorded moment: a row for each class, a column for each token held."""
     _checked(run, classes)
     c = _averaged(measures.attention(run.Z, classes)).isel(recorded=-1)
-    return _map(c.transpose("class", "token"), "class", "attention")
+    axes = ("class", c["class"].values), ("token", c.token.values)
+    return plots.heat_map(c.transpose("class", "token").values, *axes, "attention")
 
 
 def logit_map(run: xr.Dataset, classes: SequenceClasses) -> Figure:
-    """Z at the last recorded moment: a row for each query token; red rises, blue falls."""
+    """Draw Z at the last recorded moment: a row for each query token; red rises, blue falls."""
     _checked(run, classes)
     Z = _averaged(measures.on_axes_of(run.Z, classes)).isel(recorded=-1)
-    return _map(Z.transpose("query", "token"), "query token", "$z_{ml}$", signed=True)
+    axes = ("query token", Z["query"].values), ("token", Z.token.values)
+    return plots.heat_map(Z.transpose("query", "token").values, *axes, "$z_{ml}$", signed=True)
 
 
 def _checked(run: xr.Dataset, classes: SequenceClasses, n: int | str = 0) -> int:
-    """The number of class n, after a look at the rest."""
+    """Return the number of class n, after a check of the run and the classes."""
     check_classes(classes)
-    if not isinstance(run, xr.Dataset) or "Z" not in run:
-        raise BadInput(
-            value=f"a run of type {type(run).__name__}",
-            rule="a run is a data set with Z",
-            remedy="pass train's or solve's",
-        )
+    RUN("run", run)
     return classes.number_of(n)
 
 
 def _averaged(values: xr.DataArray) -> xr.DataArray:
-    """The mean over seeds of one rate and head."""
+    """Average over seeds; raise BadInput for several rates or heads."""
     if "recorded" not in values.dims:
-        raise BadInput(
-            value="a run at one moment", rule="a picture wants the dimension recorded", remedy="keep it, e.g. [[-1]]"
-        )
+        raise BadInput("a run at one moment", "a picture wants the dimension recorded", "keep it, e.g. [[-1]]")
     if not values.sizes["recorded"]:
         raise BadInput("a run without a recorded step", "a picture shows at least one", "select fewer of them away")
     chosen = [dim for dim in ("rate", "head") if dim in values.dims]
     for dim in chosen:
         if values.sizes[dim] > 1:
-            raise BadInput(
-                value=f"{values.sizes[dim]} {dim}s",
-                rule="a picture shows one",
-                remedy=f"choose it, e.g. run.isel({dim}=0)",
-            )
+            raise BadInput(f"{values.sizes[dim]} {dim}s", "a picture shows one", f"choose it, e.g. run.isel({dim}=0)")
     one = values.squeeze(chosen, drop=True)
     return one.mean("seed") if "seed" in one.dims else one
 
 
 def _on_a_log_clock(values: xr.DataArray) -> tuple[Figure, Axes]:
     if not (values.recorded > 0).any():
-        raise BadInput(
-            value="nothing recorded after the start", rule="time is logarithmic", remedy="record later steps too"
-        )
+        raise BadInput("nothing recorded after the start", "time is logarithmic", "record later steps too")
     with plt.style.context(plots.STYLE):
         fig, ax = plt.subplots()
     ax.set(xscale="log", xlabel=values.recorded.attrs.get("units", "time"))
@@ -134,7 +125,7 @@ def _on_a_log_clock(values: xr.DataArray) -> tuple[Figure, Axes]:
 
 
 def _later(values: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
-    """Times after the start, which has no place on a logarithmic clock, and the values there."""
+    """Return times after the start, which a logarithmic clock can't show, and the values there."""
     later = values.isel(recorded=np.flatnonzero(values.recorded > 0))
     return later.recorded.values, later.values
 
@@ -147,7 +138,7 @@ def _by_token(values: xr.DataArray, classes: SequenceClasses, n: int, ylabel: st
     for (family, tokens), colour in zip(families.items(), ("C1", "C0"), strict=True):
         places = np.searchsorted(classes.compact.tokens, tokens)
         for i, (place, token) in enumerate(zip(places, classes.labels(tokens), strict=True)):
-            label = f"token {_plain(str(token))}, {family}" if named else family if i + 1 == len(tokens) else None
+            label = f"token {plots.plain(str(token))}, {family}" if named else family if i + 1 == len(tokens) else None
             (line,) = ax.plot(*_later(values.isel(token=place)), "--" if family == "common" else "-", label=label)
             if not named:
                 line.set(color=colour, alpha=0.3 + 0.7 * (i + 1) / len(tokens))
@@ -157,32 +148,8 @@ def _by_token(values: xr.DataArray, classes: SequenceClasses, n: int, ylabel: st
 
 
 def _of_class(numbered: str, named: str, classes: SequenceClasses, n: int) -> str:
-    """A label of the class by number, or with its name, and its query token's where tokens have names too."""
+    """Label a class by its number, or by its name and, where tokens have names, its query token's."""
     if not classes.class_names:
         return numbered
     query = f", query {classes.labels(classes.query_of)[n]}" if classes.token_names else ""
-    return f"{named} of class {_plain(classes.class_names[n])}{_plain(query)}"
-
-
-def _plain(text: str) -> str:
-    """Text that Matplotlib doesn't take for TeX."""
-    return text.replace("$", r"\$")
-
-
-def _map(values: xr.DataArray, ylabel: str, meaning: str, signed: bool = False) -> Figure:
-    with plt.style.context(plots.STYLE):
-        fig, ax = plt.subplots()
-    top = float(np.abs(values).max())
-    limits = {"cmap": "RdBu_r", "vmin": -top, "vmax": top} if signed else {"vmin": 0.0}
-    picture = ax.imshow(values, aspect="auto", **limits)
-    for axis, dim in zip((ax.yaxis, ax.xaxis), values.dims, strict=True):
-        labels = values[dim].values
-        most = NAMED_TICKS if labels.dtype.kind == "U" else 8  # of numbers one knows those between
-        at = np.unique(np.linspace(0, labels.size - 1, min(labels.size, most)).round().astype(int))
-        axis.set_ticks(at, [_plain(str(label)) for label in labels[at]])
-    if values.token.dtype.kind == "U":
-        ax.tick_params(axis="x", rotation=90)
-    ax.set(xlabel="token", ylabel=ylabel)
-    ax.grid(False)
-    fig.colorbar(picture, label=meaning)
-    return fig
+    return f"{named} of class {plots.plain(classes.class_names[n])}{plots.plain(query)}"

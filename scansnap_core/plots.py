@@ -11,6 +11,10 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.digits import digits as written
@@ -25,6 +29,8 @@ with needs("plots"):
 
 #: Widest figure in inches. A phone shows it 360 px wide, where 11 pt text is then still 9 px high.
 MAX_WIDTH = 6.4
+#: An axis of a heat map with more named ticks names some of them.
+NAMED_TICKS = 40
 
 #: The card behind a figure: light in both of the site's colour modes, so that ink and colours keep their contrast.
 CARD = "#fcfcfa"
@@ -36,8 +42,7 @@ _GRID = "#dfe1e4"
 _BLACK, _ORANGE, _SKY, _GREEN, _YELLOW, _BLUE, _RED, _PINK = mpl.color_sequences["okabe_ito"]
 _CYCLE = [_BLUE, _RED, _GREEN, _PINK, _ORANGE, _BLACK]
 
-#: Matplotlib's settings of the house style.
-#: Matplotlib settings of every figure.
+#: Matplotlib's settings of every figure.
 STYLE = {
     "figure.figsize": (6.0, 3.7),
     "figure.dpi": 100,
@@ -104,6 +109,48 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]], digits:
 
     lines = ["| " + " | ".join(map(cell, row)) + " |" for row in (head, ["---"] * len(head), *rows)]
     display({"text/markdown": "\n".join(lines), "text/plain": "\n".join(lines)}, raw=True)
+
+
+def heat_map(
+    values: NDArray[np.float64],
+    rows: tuple[str, NDArray[Any]],
+    columns: tuple[str, NDArray[Any]],
+    meaning: str,
+    *,
+    signed: bool = False,
+) -> Figure:
+    """Draw a matrix; masked values stay white.
+
+    Parameters
+    ----------
+    values
+        Shape (R, C), not negative unless ``signed``, which draws positive values red and negative ones blue.
+    rows, columns
+        The axes' names, such as ``"class"``, and labels, shapes (R,) and (C,). Up to :data:`NAMED_TICKS` names are
+        written along an axis, evenly spaced, but only eight numbers, because a reader knows the numbers between.
+    meaning
+        What the colours show.
+    """
+    with plt.style.context(STYLE):
+        fig, ax = plt.subplots()
+    top = float(np.abs(values).max())
+    limits = {"cmap": "RdBu_r", "vmin": -top, "vmax": top} if signed else {"vmin": 0.0}
+    picture = ax.imshow(values, aspect="auto", **limits)
+    for axis, (name, labels) in ((ax.yaxis, rows), (ax.xaxis, columns)):
+        axis.set_label_text(name)
+        most = NAMED_TICKS if labels.dtype.kind == "U" else 8
+        at = np.unique(np.linspace(0, labels.size - 1, min(labels.size, most)).round().astype(int))
+        axis.set_ticks(at, [plain(str(label)) for label in labels[at]])
+    if columns[1].dtype.kind == "U":
+        ax.tick_params(axis="x", rotation=90)
+    ax.grid(False)
+    fig.colorbar(picture, label=meaning)
+    return fig
+
+
+def plain(text: str) -> str:
+    """Escape a text so that Matplotlib doesn't read it as TeX."""
+    return text.replace("$", r"\$")
 
 
 def show(fig: Figure, caption: str) -> None:

@@ -1,4 +1,4 @@
-"""Progress bars, where somebody can see them: in a terminal or a notebook."""
+"""Progress bars, shown only in a terminal or a notebook."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from tqdm import tqdm
 
 
 def progress_bar(things: Iterable[Any] | None, show: bool, **more: Any) -> tqdm[Any]:
-    """A bar that goes through things, if it is to be shown and can be seen.
+    """Make a bar that goes through things; it is hidden unless ``show`` is set and it can be seen.
 
     Parameters
     ----------
     things
-        What to go through; without it the bar is moved by its ``update``.
+        The bar goes through these; if None, its ``update`` moves it.
     show
-        Whether it was asked for.
+        Whether the user asked for a bar.
     more
-        Of ``tqdm.tqdm``, such as ``unit`` and ``total``.
+        Other arguments of ``tqdm.tqdm``, such as ``unit`` and ``total``.
     """
     return tqdm(things, disable=not (show and can_be_seen()), leave=False, **more)
 
 
 def can_be_seen() -> bool:
-    """Whether standard error is a terminal, or a Jupyter kernel's, which shows it below the cell."""
+    """Tell whether standard error is a terminal, or a Jupyter kernel's, which shows it below the cell."""
     if sys.stderr is not None and sys.stderr.isatty():
         return True
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()

@@ -1,15 +1,35 @@
-"""Rules that several modules hold their arguments to."""
+"""The rules of arguments: what a value must be, in words and as a test, with what to pass instead.
+
+A public function declares its rules in one table, which is checked before its first line::
+
+    @takes(lr_y=RATE, seq_len=SEQ_LEN, batch_size=optional(whole()), optimizer=one_of(OPTIMIZERS))
+    def train(classes, *, lr_y, seq_len, batch_size, optimizer): ...
+
+A dataclass calls :func:`check` in ``__post_init__``, and a single value is checked by calling its rule:
+``whole(2)("num_topics", value)``. A rule of your own is one line::
+
+    MOMENTUM = number(least=0, below=1, says="momentum lies in [0, 1)", remedy="pass e.g. 0.9")
+    TYPES = Rule(lambda value: isinstance(value, Types), "the law is one of types", "pass types_of(classes)")
+
+Rules about several arguments at once, or about what is inside of an array, raise
+:class:`~scansnap_core.bad_input.BadInput` by hand, because their message names what was found. Functions that also
+convert, such as :func:`check_numbers` and :func:`listed`, return what they made. (scikit-learn has its
+``_param_validation`` for itself alone, and its messages say no remedy.)
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import itertools
 import math
 import os
 import reprlib
 import sys
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,92 +39,226 @@ from scansnap_core.bad_input import BadInput
 LONGEST_SEQUENCE = 2**53
 """A sequence length is a floating-point number, so that it may be infinite; these count exactly up to here."""
 MOST_VALUES = 1_000_000
-"""In a list of seeds, rates or recorded steps: a million of them take a second to check."""
+"""A list of seeds, rates or recorded steps holds at most a million of them, which take a second to check."""
 LONGEST_SHOWN = 60
+# Limits keep the work small for lists that hold themselves many times over, as YAML's aliases can make them.
+_REPR = reprlib.Repr()
+_REPR.maxlevel, _REPR.maxstring, _REPR.maxlong, _REPR.maxother = 4, 200, 200, 200
+_REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = _REPR.maxset = _REPR.maxfrozenset = 20
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Check = Callable[[str, Any], None]
+"""A check takes an argument's name and value, and raises BadInput unless the value keeps its rule."""
 
 
 def is_real(value: Any) -> bool:
-    """Whether a value is one real number that a float can hold; True and False aren't."""
+    """Tell whether a value is one real number that a float can hold; True and False aren't."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return False
     return not isinstance(value, int) or abs(value) <= sys.float_info.max
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is one integer, of Python's or NumPy's; True and False aren't."""
+    """Tell whether a value is one integer, of Python's or NumPy's; True and False aren't."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def shown(value: Any) -> str:
-    """A value in one line of a message, its end cut off where it is long."""
+    """Write a value in one line of a message, and cut off its end where it is long."""
     value = value.item() if isinstance(value, np.generic) else value
-    text = " ".join((reprlib.repr(value) if _has_many_parts(value) else repr(value)).split())
+    text = " ".join(_REPR.repr(value).split())
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
 
 
-def _has_many_parts(value: Any) -> bool:
-    """Whether containers in it, counted as often as they are met, make a text too long to be written and then cut."""
-    waiting = [value]
-    for _ in range(10_000):
-        if not waiting:
-            return False
-        part = waiting.pop()
-        if isinstance(part, dict):
-            waiting += [*part, *part.values()]
-        elif isinstance(part, list | tuple | set | frozenset):
-            waiting += part
-    return True
+@dataclass(frozen=True)
+class Rule:
+    """A rule that one value must keep.
+
+    Parameters
+    ----------
+    holds
+        Whether a value keeps the rule; it must answer for a value of any type.
+    says
+        The rule in words, such as ``"a learning rate is positive and finite"``.
+    remedy
+        What to do instead, such as ``"pass e.g. 1.0"``.
+    of_text
+        What to do instead of passing text, where that differs.
+
+    Examples
+    --------
+    >>> even = Rule(lambda value: is_whole(value) and value % 2 == 0, "an even number", "pass e.g. 2")
+    >>> even("width", 2)
+    >>> even("width", 3)
+    Traceback (most recent call last):
+    scansnap_core.bad_input.BadInput: width = 3: an even number; pass e.g. 2
+    """
+
+    holds: Callable[[Any], bool]
+    says: str
+    remedy: str
+    of_text: str = ""
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Raise :class:`BadInput` unless the value of this name keeps the rule."""
+        if not self.holds(value):
+            remedy = self.of_text or self.remedy if isinstance(value, str) else self.remedy
+            raise BadInput(f"{name} = {shown(value)}", self.says, remedy)
 
 
-def check_rate(name: str, rate: Any) -> None:
-    """Raise :class:`BadInput` unless a learning rate is positive and finite."""
-    if not is_real(rate) or not (math.isfinite(rate) and rate > 0):
-        remedy = "pass e.g. 1.0" + ", a number without quotes" * isinstance(rate, str)
-        raise BadInput(f"{name} = {shown(rate)}", "a learning rate is positive and finite", remedy)
+def number(
+    *,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    below: float = math.inf,
+    most: float = math.inf,
+    says: str = "",
+    remedy: str,
+) -> Rule:
+    """Ask for one finite real number; ``least`` and ``most`` are allowed, ``above`` and ``below`` are not.
+
+    Examples
+    --------
+    >>> number(least=0, below=1, remedy="pass e.g. 0.1").says
+    'a number in [0, 1)'
+    """
+    if not says and min(below, most) < math.inf:
+        low, high = f"({above:g}" if above > least else f"[{least:g}", f"{below:g})" if below <= most else f"{most:g}]"
+        says = f"a number in {low}, {high}"
+    elif not says:
+        says = "a positive finite number" if above == 0 else f"a finite number, at least {least:g}"
+    return Rule(
+        lambda value: is_real(value) and math.isfinite(value) and least <= value <= most and above < value < below,
+        says,
+        remedy,
+        f"{remedy}, a number without quotes",
+    )
 
 
-def check_flow_rate(name: str, rate: Any) -> None:
-    """Raise :class:`BadInput` unless a flow's rate is finite and not negative; 0 holds its weights at rest."""
-    if not is_real(rate) or not (math.isfinite(rate) and rate >= 0):
-        raise BadInput(
-            value=f"{name} = {shown(rate)}", rule="a flow's rate is finite and not negative", remedy="pass e.g. 1.0"
-        )
+def whole(least: int = 1, most: float = math.inf, *, says: str = "", remedy: str = "", example: int = 100) -> Rule:
+    """Ask for one integer from ``least`` to ``most``, both included; the remedy names the example if none is given.
+
+    Examples
+    --------
+    >>> whole().says, whole(2).says, whole(2, 9).says
+    ('a positive integer', 'an integer, at least 2', 'an integer in 2..9')
+    """
+    if not says and most < math.inf:
+        says = f"an integer in {least}..{most}"
+    elif not says:
+        says = "a positive integer" if least == 1 else f"an integer, at least {least}"
+    example = example if least <= example <= most else least
+    return Rule(lambda value: is_whole(value) and least <= value <= most, says, remedy or f"pass e.g. {example}")
+
+
+def one_of(known: Iterable[str]) -> Rule:
+    """Ask for one of some names."""
+    names = tuple(known)
+    says = f"the choices are {', '.join(names)}"
+    return Rule(lambda value: isinstance(value, str) and value in names, says, "use one of them")
+
+
+RATE = number(above=0, says="a learning rate is positive and finite", remedy="pass e.g. 1.0")
+FLOW_RATE = number(least=0, says="a flow's rate is finite and not negative", remedy="pass e.g. 1.0")
+"""0 holds the weights at rest."""
+FLAG = Rule(lambda value: isinstance(value, bool | np.bool_), "it is True or False", "pass one of them")
+PATH = Rule(lambda value: isinstance(value, str | os.PathLike), "a path is text or a Path", "pass e.g. 'a.zarr'")
+
+
+def SEQ_LEN(name: str, value: Any) -> None:
+    """Raise :class:`BadInput` unless T is a whole number of at least 2, or inf."""
+    Rule(
+        lambda T: is_real(T) and T >= 2 and (math.isinf(T) or T % 1 == 0),
+        "T is a whole number of at least 2 (one contextual token and the query), or inf",
+        "pass e.g. 128",
+        "write a number; infinity is .inf in YAML, math.inf in Python",
+    )(name, value)
+    Rule(
+        lambda T: math.isinf(T) or T <= LONGEST_SEQUENCE,
+        f"token counts are exact up to T = 2^53 = {LONGEST_SEQUENCE:,}",
+        "pass inf for the limit of long sequences",
+    )(name, value)
+
+
+def optional(check: Check) -> Check:
+    """Let None pass, and hold any other value to a check."""
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def check(values: Mapping[str, Any], **checks: Check) -> None:
+    """Hold values to the checks of their names, in the order of the checks.
+
+    Examples
+    --------
+    >>> check({"lr": 1.0, "layers": 0}, lr=RATE, layers=whole())
+    Traceback (most recent call last):
+    scansnap_core.bad_input.BadInput: layers = 0: a positive integer; pass e.g. 100
+    """
+    for name, rule in checks.items():
+        rule(name, values[name])
+
+
+def takes(**checks: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Declare the rules of a function's arguments: they are checked before its first line, in the order given here.
+
+    Arguments that a call leaves out aren't checked, so a default needs no :func:`optional`.
+
+    Examples
+    --------
+    >>> @takes(lr=RATE, steps=whole())
+    ... def train(lr, steps=100):
+    ...     return lr * steps
+    >>> train(0.5)
+    50.0
+    >>> train(-1)
+    Traceback (most recent call last):
+    scansnap_core.bad_input.BadInput: lr = -1: a learning rate is positive and finite; pass e.g. 1.0
+    """
+
+    def declared(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+        if unknown := checks.keys() - signature.parameters.keys():
+            raise TypeError(f"{function.__name__}() has no argument {', '.join(sorted(unknown))}")
+
+        @functools.wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+            given = signature.bind(*args, **kwargs).arguments
+            check(given, **{name: rule for name, rule in checks.items() if name in given})
+            return function(*args, **kwargs)
+
+        return checked
+
+    return declared
+
+
+# -- one value by one call ---------------------------------------------------------------------------------------------
+
+check_rate, check_flow_rate, check_flag = RATE, FLOW_RATE, FLAG
 
 
 def check_seq_len(seq_len: Any) -> None:
     """Raise :class:`BadInput` unless T is a whole number of at least 2, or inf."""
-    # NaN and -inf are not >= 2
-    if not is_real(seq_len) or not seq_len >= 2 or (math.isfinite(seq_len) and seq_len % 1):
-        text = isinstance(seq_len, str)
-        raise BadInput(
-            value=f"seq_len = {seq_len if text else shown(seq_len)}",
-            rule="T is a whole number of at least 2 (one contextual token and the query), or inf",
-            remedy="write a number; infinity is .inf in YAML, math.inf in Python" if text else "pass e.g. 128",
-        )
-    if math.isfinite(seq_len) and seq_len > LONGEST_SEQUENCE:
-        raise BadInput(
-            value=f"seq_len = {seq_len:g}",
-            rule=f"token counts are exact up to T = 2^53 = {LONGEST_SEQUENCE:,}",
-            remedy="pass inf for the limit of long sequences",
-        )
-
-
-def check_flag(name: str, value: Any) -> None:
-    """Raise :class:`BadInput` unless a value is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise BadInput(value=f"{name} = {shown(value)}", rule="it is True or False", remedy="pass one of them")
+    SEQ_LEN("seq_len", seq_len)
 
 
 def check_choice(name: str, value: Any, known: Sequence[str]) -> None:
     """Raise :class:`BadInput` unless a value is one of some names."""
-    if not isinstance(value, str) or value not in known:
-        raise BadInput(
-            value=f"{name} = {shown(value)}", rule=f"the choices are {', '.join(known)}", remedy="use one of them"
-        )
+    one_of(known)(name, value)
+
+
+def check_count(name: str, count: Any, least: int = 1) -> None:
+    """Raise :class:`BadInput` unless a number of things is an integer and not too small."""
+    whole(least)(name, count)
+
+
+def check_within(name: str, value: Any, *, least: float, below: float = math.inf, remedy: str) -> None:
+    """Raise :class:`BadInput` unless a value is one real number, at least ``least`` and less than ``below``."""
+    number(least=least, below=below, remedy=remedy)(name, value)
 
 
 def listed(name: str, values: Any) -> list[Any]:
-    """The values of something that can be gone through, as a list.
+    """Make a list of something that can be gone through.
 
     Raises
     ------
@@ -116,13 +270,10 @@ def listed(name: str, values: Any) -> list[Any]:
             raise TypeError
         found = list(itertools.islice(iter(values), MOST_VALUES + 1))
     except TypeError:
-        raise BadInput(value=f"{name} = {shown(values)}", rule="a list of values", remedy="put it into [ ]") from None
+        raise BadInput(f"{name} = {shown(values)}", "a list of values", "put it into [ ]") from None
     if len(found) > MOST_VALUES:
-        raise BadInput(
-            value=f"{name} of more than {MOST_VALUES:,} values",
-            rule=f"a list holds at most {MOST_VALUES:,}",
-            remedy="split the work into parts",
-        )
+        more = f"{name} of more than {MOST_VALUES:,} values"
+        raise BadInput(more, f"a list holds at most {MOST_VALUES:,}", "split the work into parts")
     return found
 
 
@@ -133,14 +284,12 @@ def check_differ(name: str, values: Iterable[Any]) -> None:
         if not isinstance(value, Hashable):
             raise BadInput(f"{name} holds {shown(value)}", "each value is a number, a name or a pair", "correct it")
         if value in seen:
-            raise BadInput(
-                value=f"{name} holds {value!r} twice", rule="the values of an axis differ", remedy="remove one"
-            )
+            raise BadInput(f"{name} holds {value!r} twice", "the values of an axis differ", "remove one")
         seen.add(value)
 
 
 def memory() -> float:
-    """The bytes of memory that this machine has; infinite on Windows, which doesn't tell."""
+    """Count the bytes of memory that this machine has; infinite on Windows, which doesn't tell."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else math.inf
 
 
@@ -149,47 +298,32 @@ def check_memory(what: str, num_bytes: float) -> None:
     there = memory()
     if num_bytes > there:
         raise BadInput(
-            value=f"{what}, which take {num_bytes:,.0f} bytes",
-            rule=f"all is held in memory, here {there:,} bytes",
-            remedy="take fewer runs or steps, record fewer of them, or use several trainings",
+            f"{what}, which take {num_bytes:,.0f} bytes",
+            f"all is held in memory, here {there:,} bytes",
+            "take fewer runs or steps, record fewer of them, or use several trainings",
         )
 
 
 def as_path(name: str, path: Any) -> Path:
-    """A path given as text or as a path; anything else raises :class:`BadInput`."""
-    if not isinstance(path, str | os.PathLike):
-        raise BadInput(value=f"{name} = {shown(path)}", rule="a path is text or a Path", remedy="pass e.g. 'a.zarr'")
+    """Make a path of text or a path; anything else raises :class:`BadInput`."""
+    PATH(name, path)
     return Path(path)
 
 
-def check_count(name: str, count: Any, least: int = 1) -> None:
-    """Raise :class:`BadInput` unless a number of things is an integer and not too small."""
-    if not is_whole(count) or count < least:
-        rule = "a positive integer" if least == 1 else f"an integer, at least {least}"
-        raise BadInput(value=f"{name} = {shown(count)}", rule=rule, remedy=f"pass e.g. {max(least, 100)}")
-
-
-def check_within(name: str, value: Any, *, least: float, below: float = math.inf, remedy: str) -> None:
-    """Raise :class:`BadInput` unless a value is one real number, at least ``least`` and less than ``below``."""
-    if not is_real(value) or not least <= value < below:
-        rule = f"a number in [{least:g}, {below:g})" if math.isfinite(below) else f"a finite number, at least {least:g}"
-        raise BadInput(value=f"{name} = {shown(value)}", rule=rule, remedy=remedy)
-
-
 def checked_times(name: str, times: Any, remedy: str) -> NDArray[np.float64]:
-    """Ascending times from 0 on, shape (times,), of a list or one number; or :class:`BadInput`."""
+    """Make an array, shape (times,), of a list or one number; :class:`BadInput` unless times ascend from 0 on."""
     rule = "times are finite, not negative and ascending"
     array = np.atleast_1d(check_numbers(name, times, least=0, rule=rule, remedy=remedy))
     if array.ndim != 1 or not array.size:
-        raise BadInput(value=f"{name} of shape {array.shape}", rule=rule, remedy=remedy)
+        raise BadInput(f"{name} of shape {array.shape}", rule, remedy)
     if (falls := np.flatnonzero(np.diff(array) <= 0)).size:
         before, after = array[falls[0] : falls[0] + 2]
-        raise BadInput(value=f"{name} with {after:g} after {before:g}", rule=rule, remedy=remedy)
+        raise BadInput(f"{name} with {after:g} after {before:g}", rule, remedy)
     return array
 
 
 def not_finite(array: NDArray[Any]) -> str:
-    """Where a message names the first number that isn't finite, such as " with nan at (0, 2)"; empty without any."""
+    """Say where the first number is that isn't finite, such as " with nan at (0, 2)"; empty if all are."""
     at = np.argwhere(~np.isfinite(array))
     return f" with {array[tuple(at[0])]} at {tuple(at[0].tolist())}" if at.size else ""
 
@@ -197,7 +331,7 @@ def not_finite(array: NDArray[Any]) -> str:
 def check_numbers(
     name: str, values: Any, *, least: float, rule: str, remedy: str, dims: int | None = None
 ) -> NDArray[np.float64]:
-    """The values as an array of float64; :class:`BadInput` unless all are finite numbers and at least ``least``.
+    """Make an array of float64; :class:`BadInput` unless all values are finite numbers and at least ``least``.
 
     With ``dims`` the array has so many dimensions and isn't empty.
     """
@@ -206,10 +340,10 @@ def check_numbers(
             raise TypeError
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise BadInput(value=f"{name} = {shown(values)}", rule=rule, remedy=remedy) from None
+        raise BadInput(f"{name} = {shown(values)}", rule, remedy) from None
     bad = array[~(np.isfinite(array) & (array >= least))]
     if bad.size:
-        raise BadInput(value=f"{name} = {bad[0]:g}", rule=rule, remedy=remedy)
+        raise BadInput(f"{name} = {bad[0]:g}", rule, remedy)
     if dims is not None and (array.ndim != dims or not array.size):
-        raise BadInput(value=f"{name} of shape {array.shape}", rule=rule, remedy=remedy)
+        raise BadInput(f"{name} of shape {array.shape}", rule, remedy)
     return array

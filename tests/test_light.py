@@ -118,12 +118,11 @@ def test_a_command_names_the_extra_that_it_needs(
     [
         ("plots", "plots"),
         ("pictures", "plots"),
-        ("data.pictures", "plots"),
         ("engine.compiled", "sweeps"),
         ("engine.supports", "sweeps"),
         ("storage.store", "sweeps"),
         ("theory.certify", "proofs"),
-        ("text.downloads", "text"),
+        ("text.corpus", "text"),
         ("book.execute", "book"),
     ],
 )

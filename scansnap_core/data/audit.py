@@ -1,17 +1,16 @@
-"""Does a class system satisfy Assumptions 1 and 2? Each condition with what it requires and what it finds."""
+"""Audit Assumptions 1 and 2 for a class system: what each condition requires, and what it finds."""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import SupportsIndex, overload
 
 import numpy as np
 
-from scansnap_core.data.sequences import SequenceClasses, check_classes
-from scansnap_core.rules import check_rate, check_seq_len
+from scansnap_core.data.sequences import CLASSES, SequenceClasses
+from scansnap_core.rules import RATE, SEQ_LEN, optional, takes
 
 MUCH_GREATER = 10.0
 """The paper writes a >> b without a constant; the audit reads it as a >= 10 b and prints the ratio."""
@@ -27,32 +26,22 @@ class Condition:
     holds: bool
 
 
-class Audit(Sequence[Condition]):
+class Audit(tuple[Condition, ...]):
     """The conditions of an audit, in order. As text and in a notebook it is a table; a slice of it is an audit."""
 
-    def __init__(self, conditions: Iterable[Condition]) -> None:
-        self._conditions = tuple(conditions)
+    __slots__ = ()
 
     @property
     def holds(self) -> bool:
         """Whether all conditions hold."""
         return all(condition.holds for condition in self)
 
-    def __len__(self) -> int:
-        return len(self._conditions)
-
     @overload
-    def __getitem__(self, index: int) -> Condition: ...
+    def __getitem__(self, index: SupportsIndex) -> Condition: ...
     @overload
     def __getitem__(self, index: slice) -> Audit: ...
-    def __getitem__(self, index: int | slice) -> Condition | Audit:
-        return Audit(self._conditions[index]) if isinstance(index, slice) else self._conditions[index]
-
-    def __eq__(self, other: object) -> bool:
-        return self._conditions == other._conditions if isinstance(other, Audit) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._conditions)
+    def __getitem__(self, index: SupportsIndex | slice) -> Condition | Audit:
+        return Audit(super().__getitem__(index)) if isinstance(index, slice) else super().__getitem__(index)
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows = [(c.name, c.required, c.actual, "yes" if c.holds else "NO") for c in self]
@@ -76,6 +65,7 @@ class Audit(Sequence[Condition]):
         return f"<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>"
 
 
+@takes(classes=CLASSES, seq_len=SEQ_LEN, lr_y=optional(RATE), lr_z=optional(RATE))
 def audit(
     classes: SequenceClasses,
     *,
@@ -110,11 +100,6 @@ def audit(
     2 largest eigenvalue   |lambda_1(E)| < 1/K = 0.3333                 0.2           yes
     2 smallest eigenvalue  |lambda_i(E)| >= 6/sqrt(M) = 0.06 for all i  0.1           yes
     """
-    check_classes(classes)
-    check_seq_len(seq_len)
-    for name, rate in (("lr_y", lr_y), ("lr_z", lr_z)):
-        if rate is not None:
-            check_rate(name, rate)
     M, K = classes.vocab_size, classes.num_classes
     magnitudes = np.abs(classes.eigenvalues)
     largest, smallest = float(magnitudes[0]), float(magnitudes[-1])
@@ -150,12 +135,7 @@ def audit(
             f"M/K^2 = {M / K**2:.4g}",
             M >= MUCH_GREATER * K**2,
         ),
-        Condition(
-            "2 largest eigenvalue",
-            f"|lambda_1(E)| < 1/K = {1 / K:.4g}",
-            f"{largest:.4g}",
-            largest < 1 / K,
-        ),
+        Condition("2 largest eigenvalue", f"|lambda_1(E)| < 1/K = {1 / K:.4g}", f"{largest:.4g}", largest < 1 / K),
         Condition(
             "2 smallest eigenvalue",
             f"|lambda_i(E)| >= 6/sqrt(M) = {floor:.4g} for all i",

@@ -26,12 +26,14 @@ from scipy import sparse
 
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import MOST_TOKENS
+from scansnap_core.data.checks import MOST_TOKENS, PROBABILITY
 from scansnap_core.data.naming import checked_names, labels, named_classes
 from scansnap_core.data.sequences import SequenceClasses, check_classes
-from scansnap_core.rules import is_real, is_whole, shown
+from scansnap_core.rules import as_path, is_real, shown, whole
 
 EXAMPLE = "see the example that python -m pydoc scansnap_core.data.class_files shows"
+VOCAB_SIZE = whole(1, MOST_TOKENS, says="M is a positive integer, 2^62 at most", remedy="write e.g. vocab_size: 30")
+TOKEN = whole(-MOST_TOKENS, MOST_TOKENS, says="a token is an integer", remedy="write e.g. 20")
 
 
 def load_classes(path: str | Path) -> SequenceClasses:
@@ -49,17 +51,15 @@ def load_classes(path: str | Path) -> SequenceClasses:
         The file can't be read or parsed, holds an unknown, missing or repeated key, or describes impossible classes.
         It names the file and the class.
     """
-    path = _path(path)
+    path = as_path("path", path)
     content = files.read(path, example=EXAMPLE)
     with files.inside(path):
-        keys = _keys(content, "its content", required={"classes"}, optional={"vocab_size", "tokens"})
+        keys = files.mapping(content, "its content", {"classes"}, {"vocab_size", "tokens"}, example=EXAMPLE)
         listed = keys["classes"]
         if not isinstance(listed, list) or not listed:
-            raise BadInput(
-                value=f"classes = {shown(listed)}", rule="classes is a list with at least one entry", remedy=EXAMPLE
-            )
+            raise BadInput(f"classes = {shown(listed)}", "classes is a list with at least one entry", EXAMPLE)
         entries = [
-            _keys(entry, f"class {n}", required={"query", "probs"}, optional={"next", "name", "frequency"})
+            files.mapping(entry, f"class {n}", {"query", "probs"}, {"next", "name", "frequency"}, example=EXAMPLE)
             for n, entry in enumerate(listed)
         ]
         by_name = "tokens" in keys or isinstance(entries[0]["query"], str)
@@ -75,10 +75,7 @@ def save_classes(classes: SequenceClasses, path: str | Path) -> None:
         The file can't be written, or its name has another ending.
     """
     check_classes(classes)
-    path, rows = _path(path), classes.given_probs
-    if path.suffix not in {".yaml", ".yml", ".json"}:
-        raise BadInput(value=f"file {path}", rule="its name ends in .yaml, .yml or .json", remedy="rename it")
-    entries = []
+    path, rows, entries = as_path("path", path), classes.given_probs, []
     for n in range(classes.num_classes):
         at = slice(rows.indptr[n], rows.indptr[n + 1])
         tokens = labels(rows.indices[at], classes.token_names).tolist()
@@ -92,15 +89,8 @@ def save_classes(classes: SequenceClasses, path: str | Path) -> None:
 
 
 def _numbered(keys: dict[str, Any], entries: list[dict[str, Any]]) -> SequenceClasses:
-    if "vocab_size" not in keys:
-        raise BadInput(value="no key 'vocab_size'", rule="vocab_size is required", remedy=EXAMPLE)
-    vocab_size = _vocab_size(keys["vocab_size"])
-    if len(entries) > vocab_size:
-        raise BadInput(
-            value=f"K = {len(entries)} classes over M = {vocab_size} tokens",
-            rule="next tokens are tokens, so K <= M",
-            remedy="raise vocab_size",
-        )
+    files.mapping(keys, "its content", {"vocab_size", "classes"}, example=EXAMPLE)
+    VOCAB_SIZE("vocab_size", vocab_size := keys["vocab_size"])
     places: list[tuple[int, int]] = []
     data: list[float] = []
     query_of, next_of = [], []
@@ -109,8 +99,10 @@ def _numbered(keys: dict[str, Any], entries: list[dict[str, Any]]) -> SequenceCl
         row = _row(entry["probs"], where, vocab_size)
         places += [(n, token) for token in row]
         data += row.values()
-        query_of.append(_token(entry["query"], f"{where}: query"))
-        next_of.append(_token(entry.get("next", n), f"{where}: next"))
+        TOKEN(f"{where}: query", entry["query"])
+        TOKEN(f"{where}: next", entry.get("next", n))
+        query_of.append(entry["query"])
+        next_of.append(entry.get("next", n))
     rows_and_columns = np.array(places, dtype=np.int64).reshape(-1, 2).T
     return SequenceClasses(
         sparse.csr_array((data, tuple(rows_and_columns)), shape=(len(entries), vocab_size), dtype=np.float64),
@@ -124,10 +116,12 @@ def _numbered(keys: dict[str, Any], entries: list[dict[str, Any]]) -> SequenceCl
 def _named(keys: dict[str, Any], entries: list[dict[str, Any]]) -> SequenceClasses:
     for n, entry in enumerate(entries):
         if "name" not in entry and "next" not in entry:
-            raise BadInput(value=f"class {n}: neither name nor next", rule="a class has a next token", remedy=EXAMPLE)
+            raise BadInput(f"class {n}: neither name nor next", "a class has a next token", EXAMPLE)
         for key in ("query", "next"):
             if key in entry:
                 checked_names(f"class {n}: {key}", [entry[key]])
+    if "vocab_size" in keys:
+        VOCAB_SIZE("vocab_size", keys["vocab_size"])
     names = _names(entries) or checked_names("next", [entry["next"] for entry in entries])
     rows = dict(zip(names, entries, strict=True))
     return SequenceClasses(
@@ -136,7 +130,7 @@ def _named(keys: dict[str, Any], entries: list[dict[str, Any]]) -> SequenceClass
             query_of={name: entry["query"] for name, entry in rows.items()},
             next_of={name: entry.get("next", name) for name, entry in rows.items()},
             tokens=keys.get("tokens", ()),
-            vocab_size=_vocab_size(keys["vocab_size"]) if "vocab_size" in keys else None,
+            vocab_size=keys.get("vocab_size"),
         ),
         frequencies=_frequencies(entries),
     )
@@ -146,7 +140,7 @@ def _names(entries: list[dict[str, Any]]) -> tuple[str, ...]:
     names = [entry["name"] for entry in entries if "name" in entry]
     if names and len(names) < len(entries):
         missing = next(n for n, entry in enumerate(entries) if "name" not in entry)
-        raise BadInput(value=f"class {missing}: no name", rule="all classes have names, or none", remedy="name it")
+        raise BadInput(f"class {missing}: no name", "all classes have names, or none", "name it")
     return checked_names("name", names)
 
 
@@ -156,74 +150,33 @@ def _frequencies(entries: list[dict[str, Any]]) -> list[float] | None:
     for n, entry in enumerate(entries):
         if not is_real(entry.get("frequency")):
             raise BadInput(
-                value=f"class {n}: frequency = {shown(entry.get('frequency'))}",
-                rule="P(n) is a number, and all classes have theirs, or none",
-                remedy="write e.g. frequency: 0.5",
+                f"class {n}: frequency = {shown(entry.get('frequency'))}",
+                "P(n) is a number, and all classes have theirs, or none",
+                "write e.g. frequency: 0.5",
             )
     return [float(entry["frequency"]) for entry in entries]
-
-
-def _path(path: Any) -> Path:
-    if not isinstance(path, str | Path):
-        raise BadInput(value=f"file {shown(path)}", rule="a file is named by its path", remedy='pass e.g. "my.yaml"')
-    return Path(path)
-
-
-def _keys(value: Any, where: str, required: set[str], optional: set[str]) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise BadInput(value=f"{where}: {shown(value)}", rule="a mapping of keys to values", remedy=EXAMPLE)
-    for key in value:
-        if key not in required | optional:
-            known = ", ".join(sorted(required | optional))
-            raise BadInput(
-                value=f"{where}: key {shown(key)}", rule=f"the known keys are {known}", remedy="remove or correct it"
-            )
-    for key in sorted(required - set(value)):
-        raise BadInput(value=f"{where}: no key {key!r}", rule=f"{key} is required", remedy=EXAMPLE)
-    return value
 
 
 def _row(value: Any, where: str, vocab_size: int) -> dict[int, float]:
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
     if pairs is None or (isinstance(value, list) and len(value) != vocab_size):
         raise BadInput(
-            value=f"{where}: probs = {shown(value)}",
-            rule=f"probs maps tokens to probabilities, or lists all M = {vocab_size} of them",
-            remedy=EXAMPLE,
+            f"{where}: probs = {shown(value)}",
+            f"probs maps tokens to probabilities, or lists all M = {vocab_size} of them",
+            EXAMPLE,
         )
     row: dict[int, float] = {}
     for key, probability in pairs:
-        # the keys of JSON are text
-        token = int(key) if isinstance(key, str) and key.isdecimal() else _token(key, f"{where}: token")
+        token = int(key) if isinstance(key, str) and key.isdecimal() else key  # the keys of JSON are text
+        TOKEN(f"{where}: token", token)
         if not 0 <= token < vocab_size:
             raise BadInput(
-                value=f"{where}: token {shown(token)}",
-                rule=f"tokens are numbered 0..{vocab_size - 1} (M = {vocab_size})",
-                remedy="count tokens from 0, or raise vocab_size",
+                f"{where}: token {shown(token)}",
+                f"tokens are numbered 0..{vocab_size - 1} (M = {vocab_size})",
+                "count tokens from 0, or raise vocab_size",
             )
         if token in row:
-            raise BadInput(value=f"{where}: token {token} twice", rule="tokens differ", remedy="add the two up")
-        if not is_real(probability) or abs(probability) > 2:  # an integer may be too large for a float
-            raise BadInput(
-                value=f"{where}: token {token} has the probability {shown(probability)}",
-                rule="a probability is a number in [0, 1]",
-                remedy="write a decimal such as 0.25",
-            )
+            raise BadInput(f"{where}: token {token} twice", "tokens differ", "add the two up")
+        PROBABILITY(f"{where}: probability of {token}", probability)
         row[token] = probability
     return row
-
-
-def _vocab_size(value: Any) -> int:
-    if not is_whole(value) or not 1 <= value <= MOST_TOKENS:
-        raise BadInput(
-            value=f"vocab_size = {shown(value)}",
-            rule="M is a positive integer, 2^62 at most",
-            remedy="write e.g. vocab_size: 30",
-        )
-    return int(value)
-
-
-def _token(value: Any, where: str) -> int:
-    if not is_whole(value) or abs(value) > MOST_TOKENS:
-        raise BadInput(value=f"{where} = {shown(value)}", rule="a token is an integer", remedy="write e.g. 20")
-    return int(value)

@@ -14,15 +14,22 @@ from scipy import sparse
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checks import check_places, checked_numbers, checked_size
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.rules import is_real, is_whole, shown
+from scansnap_core.rules import number, takes, whole
 
 NUM_COMMON = 10
 DISTINCT_WEIGHTS = np.linspace(0.1, 1.0, 10)
 """The unnormalised weights of a class's ten distinct tokens in Syn-Small and Syn-Medium; a common token weighs 1."""
 
+OVERLAP = number(
+    least=0,
+    below=1,
+    says="probabilities are not negative, so an overlap lies in [0, 1)",
+    remedy="choose 0 <= rho < 1",
+)
+
 
 def syn_small() -> SequenceClasses:
-    """Syn-Small (Sec. 8, Fig. 4 and 5): K = 2 classes, 10 common tokens, 10 distinct tokens a class.
+    """Make Syn-Small (Sec. 8, Fig. 4 and 5): K = 2 classes, 10 common tokens, 10 distinct tokens a class.
 
     The paper says M = 30; the authors' runs give each query and each next token an index of its own, so M = 34 here,
     as their first loss ln 34 shows. Each class has its own query token.
@@ -35,8 +42,9 @@ def syn_small() -> SequenceClasses:
     return _shared_and_distinct(num_classes=2, classes_per_query=1)
 
 
+@takes(num_queries=whole(says="Syn-Medium has at least one query token", remedy="use 1, 3, 5 or 10 as in the paper"))
 def syn_medium(num_queries: int) -> SequenceClasses:
-    """Syn-Medium (Sec. 8, Fig. 6, 11, 12): m query tokens with 2 next tokens each, M = 10 + 23 m.
+    """Make Syn-Medium (Sec. 8, Fig. 6, 11, 12): m query tokens with 2 next tokens each, M = 10 + 23 m.
 
     Parameters
     ----------
@@ -48,18 +56,12 @@ def syn_medium(num_queries: int) -> SequenceClasses:
     >>> syn_medium(10)
     SequenceClasses(K=20, M=240, queries=10)
     """
-    if not is_whole(num_queries) or num_queries < 1:
-        raise BadInput(
-            value=f"num_queries = {shown(num_queries)}",
-            rule="Syn-Medium has at least one query token",
-            remedy="use 1, 3, 5 or 10 as in the paper",
-        )
     check_places("P(l|n)", 2 * num_queries * (NUM_COMMON + len(DISTINCT_WEIGHTS)))
     return _shared_and_distinct(num_classes=2 * num_queries, classes_per_query=2)
 
 
 def syn_large(num_classes: int, vocab_size: int) -> SequenceClasses:
-    """Syn-Medium's classes, two to a query token, in any number and in any larger vocabulary.
+    """Make classes like Syn-Medium's, two per query token, in any number and in any larger vocabulary.
 
     Parameters
     ----------
@@ -76,14 +78,15 @@ def syn_large(num_classes: int, vocab_size: int) -> SequenceClasses:
     needed = NUM_COMMON + (len(DISTINCT_WEIGHTS) + 1) * num_classes + -(-num_classes // 2)
     if num_classes < 1 or vocab_size < needed:
         raise BadInput(
-            value=f"K = {num_classes}, M = {vocab_size}",
-            rule=f"K >= 1, and M >= {needed} for the common, distinct, query and next tokens",
-            remedy="raise the vocabulary size or use fewer classes",
+            f"K = {num_classes}, M = {vocab_size}",
+            f"K >= 1, and M >= {needed} for the common, distinct, query and next tokens",
+            "raise the vocabulary size or use fewer classes",
         )
     check_places("P(l|n)", num_classes * (NUM_COMMON + len(DISTINCT_WEIGHTS)))
     return _shared_and_distinct(num_classes, classes_per_query=2, vocab_size=vocab_size)
 
 
+@takes(rho=OVERLAP)
 def with_overlap(
     num_classes: int,
     vocab_size: int,
@@ -91,7 +94,7 @@ def with_overlap(
     *,
     distinct_weights: ArrayLike = DISTINCT_WEIGHTS,
 ) -> SequenceClasses:
-    """Classes with f_n^T f_n' = rho at Z = 0 for every pair n != n': Assumption 2 met or broken at will.
+    """Make classes with f_n^T f_n' = rho at Z = 0 for every pair n != n': Assumption 2 is met or broken at will.
 
     One common token (0), one query token for all classes, and a block of distinct tokens a class. E = rho (11^T - I),
     so lambda_1 = (K - 1) rho and every other eigenvalue is -rho: Assumption 2 holds exactly for
@@ -113,18 +116,12 @@ def with_overlap(
     """
     num_classes, vocab_size = checked_size("num_classes", num_classes), checked_size("vocab_size", vocab_size)
     weights = checked_numbers("distinct_weights", distinct_weights, dims=1)
-    if not is_real(rho) or not 0 <= rho < 1:
-        raise BadInput(
-            value=f"rho = {shown(rho)}",
-            rule="probabilities are not negative, so an overlap lies in [0, 1)",
-            remedy="choose 0 <= rho < 1",
-        )
     needed = 2 + num_classes * weights.size
     if num_classes < 2 or vocab_size < needed:
         raise BadInput(
-            value=f"K = {num_classes}, M = {vocab_size}",
-            rule=f"K >= 2, and M >= {needed} for the common, distinct and query tokens",
-            remedy="raise the vocabulary size or use fewer distinct tokens",
+            f"K = {num_classes}, M = {vocab_size}",
+            f"K >= 2, and M >= {needed} for the common, distinct and query tokens",
+            "raise the vocabulary size or use fewer distinct tokens",
         )
     check_places("P(l|n)", num_classes * (1 + weights.size))
     # f_common^2 = rho needs p^2 / (p^2 + |w|^2) = rho

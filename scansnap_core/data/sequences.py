@@ -1,13 +1,9 @@
-"""Sequence classes (Sec. 3.2): P(l|n), psi, token kinds, overlaps, and samples of token counts.
-
-A sequence enters the model only through its token counts, because there is no positional encoding. So a sample of
-class n is its class and ``q = counts / (T - 1)``; as T grows, q becomes P(.|n), and T = infinity is the same code
-with q = P.
-"""
+"""Sequence classes with names: made of arrays, mappings, counts or files, and told apart by a checksum."""
 
 from __future__ import annotations
 
-import math
+import hashlib
+import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -15,21 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import (
-    check_generator,
-    check_places,
-    checked_frequencies,
-    checked_numbering,
-    checked_probs,
-    checked_size,
-    checked_tokens,
-    fix,
-    shares_of_rows,
-)
-from scansnap_core.data.compact import Compact
+from scansnap_core.data.checks import check_places, checked_numbering, shares_of_rows
 from scansnap_core.data.naming import (
     check_naming,
     checked_names,
@@ -38,19 +22,21 @@ from scansnap_core.data.naming import (
     named_classes,
     shares_by_name,
 )
-from scansnap_core.data.outputs import Outputs
-from scansnap_core.rules import check_seq_len, is_whole, shown
+from scansnap_core.data.probabilities import Floats as Floats
+from scansnap_core.data.probabilities import Ints as Ints
+from scansnap_core.data.probabilities import Probabilities
+from scansnap_core.extras import needs
+from scansnap_core.rules import Rule
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
+ATTRIBUTE = "classes"
+"""Recorded attention logits name the classes that they belong to by this attribute, which holds their checksum."""
 MOST_NAMES_SHOWN = 4
 
 
-class SequenceClasses:
+class SequenceClasses(Probabilities):
     """K sequence classes over a vocabulary of M tokens: equal if their numbers and names are, and unchangeable.
 
     Parameters
@@ -96,20 +82,13 @@ class SequenceClasses:
         class_names: Any = (),
         frequencies: ArrayLike | None = None,
     ) -> None:
-        self.class_names: tuple[str, ...] = checked_names("class_names", class_names)
-        # as given, and with each row divided by its sum
-        self.given_probs, self._probs = checked_probs(probs, self.class_names)
-        self.num_classes, self.vocab_size = K, M = self._probs.shape
-        self.query_of = checked_tokens("query_of", query_of, M, num_classes=K)
-        following = np.arange(K) if next_of is None else next_of
-        self.next_of = checked_tokens("next_of", following, M, num_classes=K, distinct=True)
+        super().__init__(probs, query_of, next_of, frequencies, checked_names("class_names", class_names))
         self.token_names: tuple[str, ...] = checked_names("token_names", token_names)
+        size = {"num_classes": self.num_classes, "vocab_size": self.vocab_size}
         used = max(self._probs.indices.max(), self.query_of.max(), self.next_of.max())
-        check_naming(self.token_names, self.class_names, num_classes=K, vocab_size=M, last_token=int(used))
+        check_naming(self.token_names, self.class_names, **size, last_token=int(used))
         if self.token_names and not self.class_names:
             self.class_names = tuple(self.token_names[token] for token in self.next_of)
-        # as given, and divided by their sum
-        self.given_frequencies, self.frequencies = checked_frequencies(frequencies, K)
 
     @classmethod
     def from_dicts(
@@ -121,7 +100,7 @@ class SequenceClasses:
         vocab_size: int | None = None,
         frequencies: Mapping[str, float] | None = None,
     ) -> SequenceClasses:
-        """Classes by name, over tokens by name.
+        """Make classes by name, over tokens by name.
 
         Tokens are numbered in the order in which they are first mentioned: class by class, then query tokens, then
         next tokens. Names run through to the coordinates ``class``, ``token``, ``query`` and ``output`` of all results.
@@ -169,7 +148,7 @@ class SequenceClasses:
         class_names: Any = (),
         frequencies: Any = None,
     ) -> SequenceClasses:
-        """Classes from how often each token was counted in each: P(l|n) is the token's share of its class's counts.
+        """Make classes from counts: P(l|n) is the share of token l in the counts of class n.
 
         Parameters
         ----------
@@ -214,19 +193,19 @@ class SequenceClasses:
 
     @classmethod
     def load(cls, path: str | Path) -> SequenceClasses:
-        """The classes of a YAML or JSON file: :func:`scansnap_core.data.class_files.load_classes`."""
+        """Read the classes of a YAML or JSON file: :func:`scansnap_core.data.class_files.load_classes`."""
         from scansnap_core.data import class_files  # which imports this module
 
         return class_files.load_classes(path)
 
     def save(self, path: str | Path) -> None:
-        """Write a file of equal classes: :func:`scansnap_core.data.class_files.save_classes`."""
+        """Write a YAML or JSON file of these classes: :func:`scansnap_core.data.class_files.save_classes`."""
         from scansnap_core.data import class_files
 
         class_files.save_classes(self, path)
 
     def with_frequencies(self, frequencies: ArrayLike | None) -> SequenceClasses:
-        """The same classes, seen with other frequencies P(n): K positive numbers with the sum 1, or None for uniform.
+        """Copy the classes with other frequencies P(n): K positive numbers with the sum 1, or None for uniform ones.
 
         Examples
         --------
@@ -238,10 +217,17 @@ class SequenceClasses:
         return SequenceClasses(self.given_probs, self.query_of, self.next_of, **names, frequencies=frequencies)
 
     def plot(self) -> Figure:
-        """P(l|n) as a picture, a row for each class and a column for each token that some class holds."""
-        from scansnap_core.data.pictures import picture_of  # Matplotlib takes a second
+        """Draw P(l|n): a row for each class and a column for each token that some class holds."""
+        check_places("a picture of P(l|n)", self.num_classes * len(self.tokens))
+        with needs("plots"):  # here, because Matplotlib takes a second to import
+            import matplotlib.pyplot as plt
 
-        return picture_of(self)
+            from scansnap_core import plots
+
+        probs, coords = np.ma.masked_equal(self.compact.probs, 0), self.coords
+        fig = plots.heat_map(probs, ("class", coords["class"]), ("token", coords["token"]), "P(l|n)")
+        plt.close(fig)  # a notebook shows the figure that a cell returns, and would show an open one again
+        return fig
 
     def __repr__(self) -> str:
         size = f"K={self.num_classes}, M={self.vocab_size}, queries={len(np.unique(self.query_of))}"
@@ -264,128 +250,8 @@ class SequenceClasses:
         numbers = (self.vocab_size, self._probs.data.tobytes(), *(array.astype(np.int64).tobytes() for array in arrays))
         return *numbers, self.token_names, self.class_names, self.frequencies.tobytes()
 
-    # -- frequencies -------------------------------------------------------------------------------------------
-
-    @cached_property
-    def is_uniform(self) -> bool:
-        """Whether all classes are equally frequent, P(n) = 1/K."""
-        return bool(np.ptp(self.frequencies) == 0)
-
-    @cached_property
-    def paces(self) -> Floats:
-        """K P(n), shape (K,): how often each class is seen, over how often if all were seen alike; all 1 if uniform."""
-        return fix(np.ones(self.num_classes) if self.is_uniform else self.num_classes * self.frequencies)
-
-    def check_uniform(self, what: str) -> None:
-        """Raise :class:`~scansnap_core.BadInput` unless classes are equally frequent, as ``what`` needs."""
-        if not self.is_uniform:
-            raise BadInput(
-                value=f"{what} of classes with P(n) from {self.frequencies.min():.3g} to {self.frequencies.max():.3g}",
-                rule=f"it's defined for uniform classes, P(n) = 1/K = {1 / self.num_classes:.3g}",
-                remedy="pass classes.with_frequencies(None)",
-            )
-
-    # -- tokens ------------------------------------------------------------------------------------------------
-
-    @property
-    def probs(self) -> Floats:
-        """P(l|n) as a dense array, shape (K, M)."""
-        check_places("P(l|n)", self.num_classes * self.vocab_size)
-        return self._probs.toarray()
-
-    def number_of(self, n: int | str) -> int:
-        """The number in 0..K-1 of a class that is given by its number or its name.
-
-        Raises
-        ------
-        BadInput
-            There is no such class.
-
-        Examples
-        --------
-        >>> import scansnap_core as ss
-        >>> ss.SequenceClasses.from_dicts({"ship": {"and": 1.0}}, query_of="the").number_of("ship")
-        0
-        """
-        if isinstance(n, str) and n in self.class_names:
-            return self.class_names.index(n)
-        if not is_whole(n) or not 0 <= int(n) < self.num_classes:
-            raise BadInput(
-                value=f"n = {shown(n)}",
-                rule=f"classes are numbered 0..{self.num_classes - 1}",
-                remedy="choose one of them, by number or by its name in classes.coords['class']",
-            )
-        return int(n)
-
-    def support(self, n: int | str) -> Ints:
-        """The tokens l with P(l|n) > 0, ascending; n is a class's number in 0..K-1 or its name."""
-        n = self.number_of(n)
-        return self._probs.indices[self._probs.indptr[n] : self._probs.indptr[n + 1]].astype(np.int64)
-
-    @cached_property
-    def tokens(self) -> Ints:
-        """The tokens that some class holds: the only rows of Y and columns of Z that ever move."""
-        return fix(np.unique(self._probs.indices).astype(np.int64))
-
-    @cached_property
-    def num_holders(self) -> Ints:
-        """|Omega(l)| for every token l, shape (M,): in how many classes it occurs."""
-        check_places("|Omega(l)| of every token", self.vocab_size)
-        return fix(np.bincount(self._probs.indices, minlength=self.vocab_size).astype(np.int64))
-
-    @cached_property
-    def sparse_probs(self) -> sparse.csr_array:
-        """P(l|n) over :attr:`tokens` alone, SciPy sparse, shape (K, L)."""
-        # slicing columns would allocate an array of size M
-        columns = fix(np.searchsorted(self.tokens, self._probs.indices))
-        shape = (self.num_classes, len(self.tokens))
-        return sparse.csr_array((self._probs.data, columns, self._probs.indptr), shape=shape)
-
-    @property
-    def common_tokens(self) -> Ints:
-        """G_CT: the tokens with |Omega(l)| > 1."""
-        return self.tokens[np.bincount(self.sparse_probs.indices) > 1]
-
-    def distinct_tokens(self, n: int | str) -> Ints:
-        """G_DT(n): the tokens that occur in class n alone; n is a class's number in 0..K-1 or its name."""
-        support = self.support(n)
-        return np.setdiff1d(support, self.common_tokens, assume_unique=True)
-
-    # -- overlaps ----------------------------------------------------------------------------------------------
-
-    @cached_property
-    def E(self) -> Floats:
-        """E = F^T F - I at Z = 0, shape (K, K): the overlaps f_n^T f_n' of the l2-normalised classes (Assumption 2)."""
-        check_places("E", self.num_classes**2)
-        probs = self.sparse_probs
-        norms = np.sqrt(probs.multiply(probs).sum(axis=1))
-        F = sparse.csr_array(probs.multiply(1 / np.asarray(norms).reshape(-1, 1)))
-        overlaps = (F @ F.T).toarray()
-        np.fill_diagonal(overlaps, 0.0)
-        return fix(overlaps)
-
-    @cached_property
-    def eigenvalues(self) -> Floats:
-        """The eigenvalues of E, ordered as in the paper: |lambda_1| >= |lambda_2| >= ..."""
-        values = np.linalg.eigvalsh(self.E)
-        return fix(np.asarray(values[np.argsort(-np.abs(values), kind="stable")], dtype=np.float64))
-
-    # -- axes --------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def compact(self) -> Compact:
-        """The same classes on the axes that can move; see :class:`~scansnap_core.data.compact.Compact`."""
-        check_places("P(l|n) of the tokens that classes hold", self.num_classes * len(self.tokens))
-        queries, query_row = np.unique(self.query_of, return_inverse=True)
-        return Compact(self.tokens, self.sparse_probs.toarray(), queries, query_row.astype(np.int64))
-
-    @cached_property
-    def outputs(self) -> Outputs:
-        """The outputs of a model that starts at Y(0) = 0: the K next tokens, and one for all other tokens."""
-        return Outputs.lumped(self.next_of, self.vocab_size)
-
     def labels(self, tokens: ArrayLike) -> NDArray[Any]:
-        """What coordinates call these tokens: their names, or their numbers where tokens have no names.
+        """Label tokens as coordinates do: by their names, or by their numbers if tokens have no names.
 
         Parameters
         ----------
@@ -415,45 +281,32 @@ class SequenceClasses:
             "query": self.labels(np.unique(self.query_of)),
         }
 
-    # -- samples -----------------------------------------------------------------------------------------------
 
-    def sample(self, batch_size: int, seq_len: float, rng: np.random.Generator) -> tuple[Ints, Floats]:
-        """Draw a batch: classes by P(n), then T - 1 contextual tokens i.i.d. from P(.|n).
-
-        Returns
-        -------
-        classes, q
-            The class of each sample, shape (B,), and its token frequencies over :attr:`tokens`, shape (B, L).
-            With ``seq_len = inf`` the frequencies are P itself.
-
-        Raises
-        ------
-        BadInput
-            No generator of NumPy's, a batch size that is no positive integer, T < 2.
-        """
-        checked_size("batch_size", batch_size)
-        check_places("a batch", batch_size * len(self.tokens))
-        check_seq_len(seq_len)
-        check_generator(rng)
-        classes = self.draw(batch_size, rng)
-        if math.isinf(seq_len):
-            return classes, self.compact.probs[classes]
-        num_context = int(seq_len) - 1
-        counts = rng.multinomial(num_context, self.compact.drawn[1][classes])
-        return classes, self.compact.spread(classes, counts / num_context)
-
-    def draw(self, size: int, rng: np.random.Generator) -> Ints:
-        """Classes i.i.d. from P(n), shape (size,)."""
-        if self.is_uniform:
-            return rng.integers(self.num_classes, size=size)
-        return rng.choice(self.num_classes, size, p=self.frequencies)
+CLASSES = Rule(
+    lambda value: isinstance(value, SequenceClasses),
+    "the data are SequenceClasses",
+    "make them of arrays, with SequenceClasses.from_dicts, or from a file with SequenceClasses.load",
+)
 
 
 def check_classes(classes: Any) -> None:
     """Raise :class:`~scansnap_core.BadInput` for anything but sequence classes."""
-    if not isinstance(classes, SequenceClasses):
-        raise BadInput(
-            value=f"classes of type {type(classes).__name__}",
-            rule="the data are SequenceClasses",
-            remedy="make them of arrays, with SequenceClasses.from_dicts, or from a file with SequenceClasses.load",
-        )
+    CLASSES("classes", classes)
+
+
+def checksum(classes: SequenceClasses) -> str:
+    """Digest a class system's numbers and names: two systems share a checksum only if they are equal.
+
+    Examples
+    --------
+    >>> from scansnap_core.data.sequences import checksum
+    >>> from scansnap_core.data.datasets import syn_medium, syn_small
+    >>> checksum(syn_small()) == checksum(syn_small()), checksum(syn_small()) == checksum(syn_medium(1))
+    (True, False)
+    """
+    compact = classes.compact
+    parts = (compact.tokens, compact.probs, classes.query_of, classes.next_of, [classes.vocab_size])
+    numbers = b"".join(np.asarray(part, dtype=np.float64).tobytes() for part in parts)
+    names = json.dumps([classes.token_names, classes.class_names]).encode() if classes.class_names else b""
+    frequencies = b"" if classes.is_uniform else classes.frequencies.tobytes()
+    return hashlib.sha256(numbers + names + frequencies).hexdigest()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scansnap_core.data.compact import Compact
+from scansnap_core.data.axes import Compact
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.engine.draws import Fresh
 

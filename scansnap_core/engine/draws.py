@@ -4,7 +4,7 @@ Those by counter, which a device draws itself, stand in :mod:`scansnap_core.engi
 
 A source serves all seeds of one class system at once. ``initial`` gives Y (S, L, O) and Z (S, Q, L) at random, and
 ``batch`` the next batch: classes (S, B) and token frequencies q (S, B, L), for S seeds on the axes of
-:class:`~scansnap_core.data.compact.Compact`. What a seed draws depends on that seed alone, never on its neighbours.
+:class:`~scansnap_core.data.axes.Compact`. What a seed draws depends on that seed alone, never on its neighbours.
 ``state`` and ``resume`` say where each seed's random numbers stand, as text, so that another source goes on from there.
 """
 
@@ -84,7 +84,7 @@ class Fresh:
 
     def counts(self, num_steps: int) -> tuple[Ints, Ints]:
         """What the next steps' batches are made of: classes (N, S, B), and token counts (N, S, B, W) on the places of
-        :attr:`~scansnap_core.data.compact.Compact.drawn`, for N steps of a finite T.
+        :attr:`~scansnap_core.data.axes.Compact.drawn`, for N steps of a finite T.
         """
         probs = self._classes.compact.drawn[1]
         drawn = np.empty((num_steps, len(self._rngs), self._batch_size), np.int64)

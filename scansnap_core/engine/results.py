@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from scansnap_core.data.checksum import ATTRIBUTE, checksum
-from scansnap_core.data.outputs import OTHERS, Outputs
-from scansnap_core.data.sequences import Ints, SequenceClasses
+from scansnap_core.data.axes import OTHERS, Outputs
+from scansnap_core.data.sequences import ATTRIBUTE, Ints, SequenceClasses, checksum
 from scansnap_core.engine.model_names import PLAIN, heads_of
 from scansnap_core.engine.settings import Settings, known_variant
 from scansnap_core.engine.state import CLASSES, RANDOM

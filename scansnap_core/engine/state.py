@@ -9,8 +9,7 @@ import numpy as np
 import xarray as xr
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checksum import checksum
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import SequenceClasses, checksum
 from scansnap_core.rules import shown
 
 RANDOM = "rng_state"

@@ -14,9 +14,8 @@ import numpy as np
 import xarray as xr
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checksum import ATTRIBUTE
 from scansnap_core.data.naming import union
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import ATTRIBUTE, SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.extensions import name_of
 from scansnap_core.engine.model_names import PLAIN

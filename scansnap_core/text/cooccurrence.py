@@ -22,14 +22,14 @@ COMMON, UNDECIDED, DISTINCT = "common", "undecided", "distinct"
 
 
 def contexts_with(samples: Samples) -> Ints:
-    """N[l, n]: how many contexts of next word n hold word l, shape (L, K)."""
+    """Count N[l, n], the contexts of next word n that hold word l, shape (L, K)."""
     present = sparse.csr_array((samples.q > 0).astype(np.int64))
     classes = sparse.csr_array(np.eye(len(samples.next_words), dtype=np.int64)[samples.target])
     return np.asarray((present.T @ classes).toarray())
 
 
 def divergence(table: Ints, totals: Ints) -> Floats:
-    """sum_n P(n|l) ln(P(n|l)/P(n)) of each row, the Kullback-Leibler divergence as counted, in nats; shape (...).
+    """Compute sum_n P(n|l) ln(P(n|l)/P(n)) of each row, the Kullback-Leibler divergence, in nats; shape (...).
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def divergence(table: Ints, totals: Ints) -> Floats:
 
 
 def chance_divergence(sizes: Ints, totals: Ints) -> Floats:
-    """The mean of :func:`divergence` under the null hypothesis, exactly; shape (words,).
+    """Compute the exact mean of :func:`divergence` under the null hypothesis; shape (words,).
 
     A word in s contexts shows next word n in k of them, and k is hypergeometric. For large s the mean is near
     (K - 1)/(2 s) (1 - s/N).
@@ -71,7 +71,7 @@ def _chance_divergence(s: int, of_next: tuple[int, ...]) -> float:
 
 
 def independence_pvalues(table: Ints, totals: Ints, rng: np.random.Generator, draws: int = 9999) -> Floats:
-    """P-values of the G-test that next words don't depend on a word, by Monte Carlo; shape (words,).
+    """Test by Monte Carlo that next words don't depend on a word: p-values of the G-test, shape (words,).
 
     Chi-squared's tail is far off for expected counts below 5, which most words have. A draw deals the next words to
     the contexts at random, and a word in s contexts gets the first s of them: each word's p-value is exact, and words
@@ -95,7 +95,7 @@ def independence_pvalues(table: Ints, totals: Ints, rng: np.random.Generator, dr
 
 
 def departure_pvalues(table: Ints, totals: Ints, tolerance: float) -> Floats:
-    """P-values against "next words depart from P(n) by ``tolerance`` nats or more"; shape (words,).
+    """Test that next words depart from P(n) by ``tolerance`` nats or more: p-values, shape (words,).
 
     G is then nearly noncentral chi-squared. Drawn without replacement it is smaller by the share of the samples that
     the word isn't in, and the more telling.
@@ -113,7 +113,7 @@ def departure_pvalues(table: Ints, totals: Ints, tolerance: float) -> Floats:
 def describe(
     samples: Samples, rng: np.random.Generator, *, least: int = 20, tolerance: float = 0.05, level: float = 0.05
 ) -> xr.Dataset:
-    """Frequency, distinctness and label of every word that occurs in enough contexts.
+    """Describe every word that occurs in enough contexts by its frequency, its distinctness and a label.
 
     Parameters
     ----------
@@ -144,9 +144,7 @@ def describe(
     kept = table.sum(axis=1) >= least
     if not kept.any():
         raise BadInput(
-            value=f"least = {least}",
-            rule=f"no word is in so many of the {len(samples.target)} contexts",
-            remedy="pass a smaller `least`",
+            f"least = {least}", f"no word is in so many of the {len(samples.target)} contexts", "pass a smaller `least`"
         )
     table, totals = table[kept], np.bincount(samples.target, minlength=len(samples.next_words))
     sizes, observed = table.sum(axis=1), divergence(table, totals)

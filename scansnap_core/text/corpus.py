@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.text.downloads import Unavailable, cache, download
-from scansnap_core.text.splits import FILE_NAMES, KNOWN, UNK, Text, find, lines, read_verified
+from scansnap_core.extras import needs
+from scansnap_core.rules import one_of, whole
+from scansnap_core.text.splits import CHECKSUMS, FILE_NAMES, KNOWN, UNK, Text, find, lines, read_verified
+
+with needs("text"):
+    import platformdirs
+    from filelock import FileLock
 
 VARIABLE = "SCANSNAP_DATA"
+REPOSITORY = "Salesforce/wikitext"
+BLANK = " \n"  # as in the distribution
+LONGEST_REASON = 200
 RAREST = 3
-"""How often a word occurs in the training text if it has a number of its own."""
+"""A word has a number of its own if it occurs so often in the training text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +62,7 @@ class Corpus:
         return len(self.words)
 
     def limited(self, vocab_size: int) -> Corpus:
-        """The same text with fewer words, for smaller runs: the most frequent in training; all others are ``<unk>``.
+        """Keep the most frequent words of the training text, for smaller runs; all others become ``<unk>``.
 
         Parameters
         ----------
@@ -63,12 +74,8 @@ class Corpus:
         BadInput
             The corpus hasn't that many, or fewer than 2 are asked for.
         """
-        if not 2 <= vocab_size <= self.vocab_size:
-            raise BadInput(
-                value=f"vocab_size = {vocab_size}",
-                rule=f"it lies between 2 and the corpus' {self.vocab_size:,} words",
-                remedy="choose one of these",
-            )
+        says = f"it lies between 2 and the corpus' {self.vocab_size:,} words"
+        whole(2, self.vocab_size, says=says, remedy="choose one of these")("vocab_size", vocab_size)
         counts = np.bincount(self.train, minlength=self.vocab_size)
         unknown = self.words.index(UNK)
         counts[unknown] = len(self.train)  # it stays in any case
@@ -80,7 +87,7 @@ class Corpus:
 
 
 def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> Corpus:
-    """WikiText, word by word, from the first place that holds it.
+    """Read WikiText, word by word, from the first place that holds it.
 
     These are the folder given here, and no other if one is; the folder that the environment variable ``SCANSNAP_DATA``
     names; the user's cache; a download through Hugging Face ``datasets``, which fills the cache. A folder holds
@@ -102,20 +109,20 @@ def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> C
     BadInput
         The name is unknown, no place holds the corpus, or a file is missing, can't be read or isn't the split's.
     """
-    _check_name(name)
+    one_of(KNOWN)("corpus", name)
     if folder is None:
         return _read(name, _at_hand(name) or _downloaded(name))
     if files := find(name, Path(folder)):
         return _read(name, files)
     raise BadInput(
-        value=f"folder {Path(folder)}: no text of {name}",
-        rule=f"it holds {_wanted()[0]}, or a folder {name} that does",
-        remedy="check the path, or name no folder so that the other places are tried",
+        f"folder {Path(folder)}: no text of {name}",
+        f"it holds {_wanted()[0]}, or a folder {name} that does",
+        "check the path, or name no folder so that the other places are tried",
     )
 
 
 def local_corpus(name: str = "wikitext-2") -> Corpus | None:
-    """What :func:`load_corpus` gives without a download: from ``SCANSNAP_DATA`` or the cache; None if neither has it.
+    """Read a corpus without a download, from ``SCANSNAP_DATA`` or the cache; None if neither has it.
 
     Parameters
     ----------
@@ -127,16 +134,9 @@ def local_corpus(name: str = "wikitext-2") -> Corpus | None:
     BadInput
         The name is unknown, or what is there is refused.
     """
-    _check_name(name)
+    one_of(KNOWN)("corpus", name)
     files = _at_hand(name)
     return _read(name, files) if files else None
-
-
-def _check_name(name: str) -> None:
-    if name not in KNOWN:
-        raise BadInput(
-            value=f"corpus {name!r}", rule=f"the corpora are {' and '.join(KNOWN)}", remedy="use one of them"
-        )
 
 
 def _read(name: str, files: Mapping[str, Path]) -> Corpus:
@@ -153,7 +153,7 @@ def _read(name: str, files: Mapping[str, Path]) -> Corpus:
 
 
 def _at_hand(name: str) -> dict[str, Path]:
-    """The files by split, in the first place on this machine that has any."""
+    """Find the files by split, in the first place on this machine that has any."""
     variable = os.environ.get(VARIABLE)
     if variable and (files := find(name, Path(variable))):
         return files
@@ -166,17 +166,17 @@ def _downloaded(name: str) -> dict[str, Path]:
     except Unavailable as reason:
         wanted, also = _wanted()
         raise BadInput(
-            value=f"corpus {name}: not in {VARIABLE} ({os.environ.get(VARIABLE) or 'not set'}), not in the cache "
+            f"corpus {name}: not in {VARIABLE} ({os.environ.get(VARIABLE) or 'not set'}), not in the cache "
             f"({cache() / name}), not from Hugging Face ({reason})",
-            rule=f"one of these holds {wanted}, or {also} (without train, test is trained on)",
-            remedy=f"put the files into a folder and name it with --data or {VARIABLE}, or put them into the cache, or "
+            f"one of these holds {wanted}, or {also} (without train, test is trained on)",
+            f"put the files into a folder and name it with --data or {VARIABLE}, or put them into the cache, or "
             "pip install datasets where there is a network",
         ) from None
     return find(name, cache())
 
 
 def _wanted() -> tuple[str, str]:
-    """The files' names, in either style."""
+    """List the files' names, in either style."""
     one, other = (", ".join(names) for names in zip(*FILE_NAMES.values(), strict=True))
     return one, other
 
@@ -188,8 +188,87 @@ def _vocabulary(counts: Counter[str]) -> tuple[str, ...]:
 
 
 def _numbered(text: Text, words: tuple[str, ...]) -> NDArray[np.int64]:
-    """Word numbers, filled line by line: a list of all words would take gigabytes on WikiText-103."""
+    """Number the words line by line: a list of all words would take gigabytes on WikiText-103."""
     numbers = {word: number for number, word in enumerate(words)}
     unknown = numbers[UNK]
     each = (numbers.get(word, unknown) for line in lines(text.path) for word in line)
     return np.fromiter(each, dtype=np.int64, count=text.counts.total())
+
+
+class Unavailable(Exception):
+    """A corpus couldn't be downloaded; the message says why, in one line."""
+
+    def __init__(self, reason: str) -> None:
+        line = " ".join(reason.split())
+        super().__init__(line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…")
+
+
+def cache() -> Path:
+    """Return the folder that holds a folder for each downloaded corpus."""
+    return platformdirs.user_cache_path("scansnap")
+
+
+def download(name: str) -> None:
+    """Download a corpus into the cache through Hugging Face ``datasets``.
+
+    The files are written and counted in a folder beside, which then takes the corpus' name. What a killed process left
+    there goes first. A second process waits for the first and takes what it left.
+
+    Raises
+    ------
+    Unavailable
+        ``datasets`` isn't installed, gave no text, or gave another one.
+    BadInput
+        The cache can't be written.
+    """
+    target, staging = cache() / name, cache() / f".{name}.new"
+    try:
+        cache().mkdir(parents=True, exist_ok=True)
+        with FileLock(cache() / f".{name}.lock"):
+            if find(name, cache()):
+                return
+            shutil.rmtree(staging, ignore_errors=True)
+            staging.mkdir()
+            try:
+                _fill(staging, name)
+                staging.rename(target)
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
+    except OSError as error:
+        raise BadInput(
+            f"cache {target}: {error.strerror or error}",
+            "a downloaded corpus is kept there",
+            "make it writable, with room for the corpus, or name a folder that holds the corpus",
+        ) from None
+
+
+def _fill(folder: Path, name: str) -> None:
+    splits = _load(name)
+    checksums = {}
+    for split, (file_name, _) in FILE_NAMES.items():
+        with (folder / file_name).open("w", encoding="utf8", newline="\n") as file:
+            file.writelines(_lines(splits, split))
+        text, expected = Text.read(folder / file_name), KNOWN[name][split].num_tokens
+        if text.counts.total() != expected:
+            raise Unavailable(f"its {split} split has {text.counts.total():,} tokens where {expected:,} are known")
+        checksums[file_name] = text.sha256
+    (folder / CHECKSUMS).write_text(json.dumps(checksums, indent=1), encoding="utf8")
+
+
+def _load(name: str) -> Any:
+    try:
+        import datasets
+
+        return datasets.load_dataset(REPOSITORY, f"{name}-v1")
+    except Exception as error:  # whatever a library makes of a missing network
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "datasets"
+        reason = "the package datasets isn't installed" if missing else f"{type(error).__name__}: {error}"
+        raise Unavailable(reason) from None
+
+
+def _lines(splits: Any, split: str) -> Iterator[str]:
+    try:
+        for row in splits[split]:
+            yield row["text"].rstrip("\n") + "\n" if row["text"] else BLANK
+    except Exception as error:
+        raise Unavailable(f"{type(error).__name__}: {error}") from None

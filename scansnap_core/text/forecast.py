@@ -1,4 +1,4 @@
-"""What the theory forecasts for each word before any training: the first force on attention, in closed form.
+"""The theory's forecast for each word before any training: the first force on attention, in closed form.
 
 Let the decoder give every next word its start alpha_0, at Y = Z = 0. The true gradient flow (Eqn 3) then begins with
 Y(t) = eta_Y t Y_1 and dz/dt = eta_Y eta_Z t phi, so z(t) = eta_Y eta_Z t^2 phi/2. With f_i = LN(q_i), F_n the mean of
@@ -19,7 +19,7 @@ from scansnap_core.text.samples import Floats, Samples
 
 
 def first_force(samples: Samples, vocab_size: float) -> Floats:
-    """phi from alpha_0 = 1/M, where the paper starts; shape (L,). **Clock**: t counts steps of any batch size.
+    """Compute phi from alpha_0 = 1/M, where the paper starts; shape (L,). **Clock**: t counts steps of any batch size.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def first_force(samples: Samples, vocab_size: float) -> Floats:
 
 
 def first_force_from_base_rates(samples: Samples) -> Floats:
-    """phi from alpha_0 = P(n): a decoder with a fixed bias ln P(n), which has only what contexts tell to learn.
+    """Compute phi from alpha_0 = P(n): a decoder with the fixed bias ln P(n) has only the contexts to learn from.
 
     Arguments, clock and shape as in :func:`first_force`; a next word that is no class has no chance.
     """
@@ -41,27 +41,8 @@ def first_force_from_base_rates(samples: Samples) -> Floats:
     return _force(samples, np.eye(len(P)) - P[:, None] - P + P @ P)
 
 
-def first_force_without_repeats(samples: Samples, seq_len: int, vocab_size: float) -> Floats:
-    """phi from alpha_0 = 1/M in the limit of contexts that hardly hold a word twice, drawn word by word from P(.|n).
-
-    It is (T - 2) sum_n P(n)P(l|n) [a_nl - sum_l' P(l'|n) a_nl'] with a_nl = P(n)P(l|n) - P(l)/M. For a large M a word
-    gains where P(l|n) is above sum_l P(l|n)^2, the chance that two positions of the class agree: the frequent words
-    gain, distinct or not. The other end, (T - 1)P(l|n) >> 1 for all l, is :mod:`scansnap_core.theory.sampling`'s.
-
-    Parameters
-    ----------
-    samples, vocab_size
-        As in :func:`first_force`; of the samples only P(l|n) and P(n) matter.
-    seq_len
-        T, at least 2.
-    """
-    joint = samples.next_probs[:, None] * samples.probs
-    a = joint - joint.sum(axis=0) / vocab_size
-    return (seq_len - 2) * (joint * (a - (samples.probs * a).sum(axis=1, keepdims=True))).sum(axis=0)
-
-
 def _force(samples: Samples, overlaps: Floats) -> Floats:
-    """phi for the errors' overlaps (e_n - alpha_0)^T (e_n' - alpha_0), shape (K, K)."""
+    """Compute phi for the errors' overlaps (e_n - alpha_0)^T (e_n' - alpha_0), shape (K, K)."""
     q = samples.q
     f = sparse.csr_array(q / np.sqrt(q.multiply(q).sum(axis=1))[:, None]).tocoo()
     F = samples.class_means @ f

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import number, takes, whole
 from scansnap_core.text.corpus import Corpus
 from scansnap_core.text.splits import EOS, UNK
 
 SHORTEST_GAP, LONGEST_GAP = 35, 55
-"""How many filler words stand before each query: at least a context of the authors' length."""
+"""So many filler words stand before each query: at least a context of the authors' length."""
 QUERIES_A_PASSAGE = 5
 
 
@@ -46,6 +44,21 @@ class TopicText:
     probs: NDArray[np.float64]
 
 
+@takes(
+    num_tokens=whole(),
+    num_validation_tokens=whole(),
+    num_topics=whole(2, example=4),
+    num_common=whole(),
+    num_distinct=whole(),
+    distinct_share=number(
+        above=0,
+        below=1,
+        says="a share of the filler lies in (0, 1), so that both kinds occur",
+        remedy="pass e.g. 0.3",
+    ),
+    exponent=number(least=0, says="Zipf's exponent is finite and not negative", remedy="pass e.g. 1.0"),
+    seed=whole(0, example=0),
+)
 def topic_text(
     num_tokens: int = 200_000,
     num_validation_tokens: int = 20_000,
@@ -57,7 +70,7 @@ def topic_text(
     exponent: float = 1.0,
     seed: int = 0,
 ) -> TopicText:
-    """Text whose sequence classes (Sec. 3) are known: one query word, and a next word for each of K topics.
+    """Generate text whose sequence classes (Sec. 3) are known: one query word, and a next word for each of K topics.
 
     A passage has one hidden topic n, equally likely each, and ends with ``<eos>``. It is five times 35 to 55 filler
     words, the query and the topic's next word. Each filler word is drawn from P(l|n) on its own: with probability
@@ -86,23 +99,6 @@ def topic_text(
     BadInput
         An argument breaks its rule.
     """
-    counts = {"num_tokens": num_tokens, "num_validation_tokens": num_validation_tokens, "num_common": num_common}
-    for name, value in {**counts, "num_distinct": num_distinct}.items():
-        _check_count(name, value, least=1)
-    _check_count("num_topics", num_topics, least=2)
-    _check_count("seed", seed, least=0)
-    if not (_is_real(distinct_share) and 0 < distinct_share < 1):
-        raise BadInput(
-            value=f"distinct_share = {distinct_share!r}",
-            rule="a share of the filler lies in (0, 1), so that both kinds occur",
-            remedy="pass e.g. 0.3",
-        )
-    if not (_is_real(exponent) and 0 <= exponent < math.inf):
-        raise BadInput(
-            value=f"exponent = {exponent!r}",
-            rule="Zipf's exponent is finite and not negative",
-            remedy="pass e.g. 1.0",
-        )
     words = [UNK, EOS, "query", *(f"next-{n}" for n in range(num_topics)), *(f"common-{i}" for i in range(num_common))]
     words += [f"distinct-{n}-{i}" for n in range(num_topics) for i in range(num_distinct)]
     next_words = 3 + np.arange(num_topics)
@@ -151,14 +147,3 @@ def _draw(
 def _zipf(count: int, exponent: float) -> NDArray[np.float64]:
     weights = np.arange(1, count + 1, dtype=float) ** -exponent
     return weights / weights.sum()
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise BadInput(
-            value=f"{name} = {value!r}", rule=f"a whole number of at least {least}", remedy=f"pass e.g. {max(least, 4)}"
-        )
-
-
-def _is_real(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float | np.integer | np.floating)

@@ -1,4 +1,4 @@
-"""What explains which words gain attention: rank correlations over words, with intervals and controls.
+"""Explain which words gain attention: rank correlations over words, with intervals and controls.
 
 They take arrays over words, so the gains can be z of the paper's model or the content scores of a standard
 Transformer.
@@ -14,19 +14,25 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.text.samples import Floats
+from scansnap_core.rules import one_of, optional
+from scansnap_core.text import forecast
+from scansnap_core.text.cooccurrence import COMMON, DISTINCT, UNDECIDED
+from scansnap_core.text.samples import Floats, Ints, Samples
+
+SCORES = ("frequency", "distinctness", "first force", "base-rate force")
+"""The names of what may explain a gain."""
 
 RESAMPLES = 1999
 CONFIDENCE = 0.95
 
 
 def spearman(x: ArrayLike, y: ArrayLike, axis: int = -1) -> Floats:
-    """Spearman's rank correlation along an axis; the other axes broadcast."""
+    """Compute Spearman's rank correlation along an axis; the other axes broadcast."""
     return _pearson(stats.rankdata(x, axis=axis), stats.rankdata(y, axis=axis), axis)
 
 
 def partial_spearman(x: ArrayLike, y: ArrayLike, given: ArrayLike, axis: int = -1) -> Floats:
-    """The rank correlation of x and y that is left when the ranks of ``given`` are taken out of both, linearly."""
+    """Compute the rank correlation of x and y after the ranks of ``given`` are taken out of both, linearly."""
     a, b, c = (stats.rankdata(values, axis=axis) for values in (x, y, given))
     ab, ac, bc = _pearson(a, b, axis), _pearson(a, c, axis), _pearson(b, c, axis)
     return (ab - ac * bc) / np.sqrt((1 - ac**2) * (1 - bc**2))
@@ -35,19 +41,19 @@ def partial_spearman(x: ArrayLike, y: ArrayLike, given: ArrayLike, axis: int = -
 def explain(
     gains: ArrayLike, scores: Mapping[str, ArrayLike], rng: np.random.Generator, given: str | None = None
 ) -> xr.Dataset:
-    """Rank correlations of gains with scores over the same words.
+    """Correlate the ranks of gains with those of scores over the same words.
 
-    The interval says how the correlation would scatter over other words like these; it doesn't hold what another
-    training or another text would change.
+    The interval says how the correlation would scatter over other words like these. It doesn't cover the scatter over
+    other trainings or texts.
 
     Parameters
     ----------
     gains
         z_l, or any score whose order matters, shape (words,).
     scores
-        What may explain them, by name; each of shape (words,).
+        Possible explanations by name, each of shape (words,).
     given
-        One of the names: what is taken out of the others (partial correlation). Its own row stays as it is.
+        The name of a score that is taken out of the others (partial correlation). Its own row stays as it is.
 
     Returns
     -------
@@ -66,12 +72,11 @@ def explain(
     for name, values in {"gains": z, **columns}.items():
         if values.shape != z.shape or z.ndim != 1 or len(z) < 4 or not np.isfinite(values).all():
             raise BadInput(
-                value=f"{name} of shape {values.shape}",
-                rule=f"one finite number for each of the {z.size} words, four words or more",
-                remedy="select the words on which all scores are known",
+                f"{name} of shape {values.shape}",
+                f"one finite number for each of the {z.size} words, four words or more",
+                "select the words on which all scores are known",
             )
-    if given is not None and given not in columns:
-        raise BadInput(f"given = {given!r}", f"the scores are {', '.join(columns)}", "name one of them")
+    optional(one_of(columns))("given", given)
     rows = [
         _one(z, values, columns[given] if given not in (None, name) else None, rng) for name, values in columns.items()
     ]
@@ -81,6 +86,85 @@ def explain(
         coords={"score": list(columns)},
         attrs={"words": z.size, "given": given or "", "resamples": RESAMPLES},
     )
+
+
+def scores(samples: Samples, described: xr.Dataset, vocab_size: int) -> dict[str, Floats]:
+    """Compute possible explanations of a word's gain, by the names of :data:`SCORES`, each over ``described.word``.
+
+    Parameters
+    ----------
+    samples
+        The training's samples; the forecasts are of their contexts.
+    described
+        From :func:`scansnap_core.text.cooccurrence.describe`, of the same samples or of others over the same words.
+    vocab_size
+        M.
+    """
+    at = np.searchsorted(samples.words, described.word)
+    forces = forecast.first_force(samples, vocab_size), forecast.first_force_from_base_rates(samples)
+    values = described.frequency.values, described.distinctness.values, *(force[at] for force in forces)
+    return dict(zip(SCORES, values, strict=True))
+
+
+def follow(z: xr.DataArray, samples: Samples, described: xr.Dataset, vocab_size: int) -> xr.Dataset:
+    """Rank the gains at each moment of one run.
+
+    Parameters
+    ----------
+    z
+        One run's attention logits (recorded, word), as :func:`scansnap_core.text.yz.train_on` returns them.
+    samples, described, vocab_size
+        As in :func:`scores`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``recorded``: ``rho`` (recorded, score), Spearman's rank correlation of z with each score;
+        ``distinct_beyond_frequency``, that with distinctness given frequency; ``rising`` and ``mean`` (recorded,
+        label), the share of a label's words with z > 0 and the mean of their z; ``order``, for distinct words: the
+        rank correlation of z with P(l|n) among the words that point to one next word. NaN without such words.
+    """
+    gains = z.sel(word=described.word).transpose("recorded", "word").values
+    known = scores(samples, described, vocab_size)
+    label, labels = described.label.values, (COMMON, UNDECIDED, DISTINCT)
+    rising, mean = np.full((2, len(gains), len(labels)), np.nan)
+    for place, name in enumerate(labels):
+        if (label == name).any():
+            rising[:, place] = (gains[:, label == name] > 0).mean(axis=1)
+            mean[:, place] = gains[:, label == name].mean(axis=1)
+    distinct = described.sel(word=described.word[label == DISTINCT])
+    rows = np.searchsorted(samples.words, distinct.word)
+    next_row = {int(word): row for row, word in enumerate(samples.next_words)}
+    group = np.array([next_row[int(word)] for word in distinct["next"].values], dtype=np.int64)
+    together = samples.probs[group, rows]
+    return xr.Dataset(
+        {
+            "rho": (("recorded", "score"), spearman(gains[:, None], np.stack(list(known.values())))),
+            "distinct_beyond_frequency": (
+                "recorded",
+                partial_spearman(gains, known["distinctness"], known["frequency"]),
+            ),
+            "rising": (("recorded", "label"), rising),
+            "mean": (("recorded", "label"), mean),
+            "order": ("recorded", [order_within(row[label == DISTINCT], together, group) for row in gains]),
+        },
+        coords={"recorded": z.recorded, "score": list(SCORES), "label": list(labels)},
+    )
+
+
+def order_within(x: Floats, y: Floats, group: Ints) -> float:
+    """Correlate the ranks of x and y inside groups: ranks within each, less their mean, over all groups together.
+
+    Equal values share their mean rank, so that the order in which they stand decides nothing. NaN if x or y differs
+    within no group.
+    """
+    ranks = np.empty((2, len(group)))
+    for members in (np.flatnonzero(group == name) for name in np.unique(group)):
+        inside = [stats.rankdata(values[members]) for values in (x, y)]
+        ranks[:, members] = np.array(inside) - (len(members) + 1) / 2
+    if not ranks.any(axis=1).all():
+        return float("nan")
+    return float(stats.pearsonr(*ranks).statistic)
 
 
 def _one(z: Floats, score: Floats, given: Floats | None, rng: np.random.Generator) -> tuple[float, ...]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import takes, whole
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,7 +34,7 @@ class Samples:
     q: sparse.csr_array
     """The contexts as token frequencies, SciPy sparse, shape (N, L); rows sum to 1."""
     target: Ints
-    """Which of the next words follows each sample, in 0..K-1, shape (N,)."""
+    """The next word of each sample, as its place among ``next_words``, in 0..K-1, shape (N,)."""
     weight: Floats
     """The share of each sample, shape (N,); it sums to 1."""
 
@@ -55,25 +56,26 @@ class Samples:
         return (self.class_means @ self.q).toarray()
 
     def shuffled(self, rng: np.random.Generator) -> Samples:
-        """The control: the same contexts and next words, dealt to one another at random."""
+        """Pair contexts and next words at random, as a control."""
         return replace(self, target=rng.permutation(self.target))
 
     def halves(self, rng: np.random.Generator) -> tuple[Samples, Samples]:
-        """Two halves at random, on the same words and next words, so that one can judge what the other has taught."""
+        """Split the samples into two random halves on the same words and next words, to train on and to test on."""
         order = rng.permutation(len(self.target))
         return self.only(order[::2]), self.only(order[1::2])
 
     def only(self, rows: Ints) -> Samples:
-        """These samples alone, by number, on the same words and next words."""
+        """Keep these samples alone, by number, on the same words and next words."""
         weight = self.weight[rows] / self.weight[rows].sum()
         return replace(self, q=self.q[rows], target=self.target[rows], weight=weight)
 
     def at_infinity(self) -> Samples:
-        """The same classes at T = infinity: one sample a class, its frequencies P(l|n) and its weight P(n)."""
+        """Take the same classes to T = infinity: one sample per class, with frequencies P(l|n) and weight P(n)."""
         classes = np.arange(len(self.next_words))
         return replace(self, q=sparse.csr_array(self.probs), target=classes, weight=self.next_probs)
 
 
+@takes(seq_len=whole(2, says="T counts the query and at least one contextual word", example=35))
 def samples_after(
     text: Ints, query: int, *, seq_len: int, num_next: int, least: int = 1, without: Collection[int] = ()
 ) -> Samples:
@@ -102,12 +104,6 @@ def samples_after(
     BadInput
         T < 2, or fewer than two next words are left.
     """
-    if seq_len < 2:
-        raise BadInput(
-            value=f"seq_len = {seq_len}",
-            rule="T counts the query and at least one contextual word",
-            remedy="pass e.g. 35",
-        )
     places = np.flatnonzero(text[:-1] == query)
     places = places[places >= seq_len - 1]
     follower = text[places + 1]
@@ -117,9 +113,9 @@ def samples_after(
     next_words = candidates[np.argsort(-seen, kind="stable")][:num_next]
     if len(next_words) < 2:
         raise BadInput(
-            value=f"query word {query} with {len(next_words)} next words seen {least} times or more",
-            rule="common and distinct are told apart by two next words or more",
-            remedy="choose a more frequent query word, or a smaller `least`",
+            f"query word {query} with {len(next_words)} next words seen {least} times or more",
+            "common and distinct are told apart by two next words or more",
+            "choose a more frequent query word, or a smaller `least`",
         )
     kept = np.isin(follower, next_words)
     places, follower = places[kept], follower[kept]

@@ -1,21 +1,37 @@
-"""What a training on text is asked to do, checked before any work starts."""
+"""The settings of a training on text, checked before any work starts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import check_rate
+from scansnap_core.rules import FLAG, RATE, Check, Rule, check, number, one_of, whole
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
+PROBABILITY = number(least=0, below=1, says="a probability in [0, 1)", remedy="pass e.g. 0.2")
+RULES: dict[str, Check] = {
+    "lr": RATE,
+    "clip": RATE,
+    "layers": whole(example=1),
+    "steps": whole(),
+    "every": whole(),
+    "seed": whole(0, 2**64 - 1, says="a whole number below 2^64", example=0),
+    "embedding": whole(2),
+    "hidden": whole(),
+    "context": whole(2),
+    "batch_size": whole(),
+    "dropout": PROBABILITY,
+    "positions": FLAG,
+    "optimizer": one_of(OPTIMIZERS),
+}
+EVEN = Rule(lambda width: width % 2 == 0, "positions come as pairs of sine and cosine", "pass an even width")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a Transformer is trained on text.
+    """The settings with which a Transformer is trained on text.
 
-    Of the defaults the paper prints, for Figure 7's upper row, one layer, SGD and the rate. The others are those of
-    PyTorch's tutorial on language modelling, which has the same rate, with one head.
+    The paper prints three of the defaults, for Figure 7's upper row: one layer, SGD and the rate. The others are those
+    of PyTorch's tutorial on language modelling, which has the same rate, with one head.
 
     Parameters
     ----------
@@ -28,7 +44,7 @@ class Settings:
     every
         How many updates lie between two snapshots. There is one at the start and one at the end too.
     seed
-        Of initial values and dropout. The text is read in order, so batches don't depend on it.
+        The seed of initial values and dropout. The text is read in order, so batches don't depend on it.
     dropout
         The probability, in [0, 1).
     positions
@@ -61,33 +77,8 @@ class Settings:
     clip: float = 0.5
 
     def __post_init__(self) -> None:
-        check_rate("lr", self.lr)
-        check_rate("clip", self.clip)
-        for name, least in (
-            ("layers", 1),
-            ("steps", 1),
-            ("every", 1),
-            ("seed", 0),
-            ("embedding", 2),
-            ("hidden", 1),
-            ("context", 2),
-            ("batch_size", 1),
-        ):
-            value = getattr(self, name)
-            if type(value) is not int or value < least:
-                raise BadInput(f"{name} = {value}", f"it is a whole number of at least {least}", f"pass e.g. {least}")
-        if self.seed >= 2**64:
-            raise BadInput(f"seed = {self.seed}", "it is a whole number below 2^64", "pass e.g. 0")
-        if self.embedding % 2:
-            raise BadInput(
-                f"embedding = {self.embedding}", "positions come as pairs of sine and cosine", "pass an even width"
-            )
-        if not 0 <= self.dropout < 1:
-            raise BadInput(f"dropout = {self.dropout}", "a probability in [0, 1)", "pass e.g. 0.2")
-        if self.optimizer not in OPTIMIZERS:
-            raise BadInput(
-                f"optimizer = {self.optimizer!r}", f"it is one of {', '.join(OPTIMIZERS)}", "choose one of them"
-            )
+        check(vars(self), **RULES)
+        EVEN("embedding", self.embedding)
 
     @property
     def snapshots(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""The splits of WikiText as files: their names, what is known of each, and the refusal of whatever differs from it."""
+"""The splits of WikiText as files: their names, their known lengths and checksums, and the refusal of other files."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FILE_NAMES: Mapping[str, tuple[str, str]] = {
     "validation": ("valid.txt", "wiki.valid.tokens"),
     "test": ("test.txt", "wiki.test.tokens"),
 }
-"""What the file of a split may be called; the first name is the one that the cache uses."""
+"""The names that the file of a split may have; the cache uses the first."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What a split's file must be: its number of tokens, with <eos> at each line's end, and its checksum if known."""
+    """The number of tokens in a split's file, with <eos> at each line's end, and its checksum if known."""
 
     num_tokens: int
     sha256: str | None = None
@@ -66,7 +66,7 @@ class Text:
 
 
 def lines(path: Path) -> Iterator[list[str]]:
-    """The words of each line, <eos> the last.
+    """Yield the words of each line, <eos> the last.
 
     Raises
     ------
@@ -79,13 +79,11 @@ def lines(path: Path) -> Iterator[list[str]]:
                 yield [*line.split(), EOS]
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
-        raise BadInput(
-            value=f"file {path}: {reason}", rule="a split is a file of UTF-8 text", remedy=_remedy(path.parent)
-        ) from None
+        raise BadInput(f"file {path}: {reason}", "a split is a file of UTF-8 text", _remedy(path.parent)) from None
 
 
 def find(name: str, folder: Path) -> dict[str, Path]:
-    """The files of a corpus by split, in a folder of the corpus' name within this one, or else in this one.
+    """Find the files of a corpus by split, in a folder of the corpus' name within this one, or else in this one.
 
     Raises
     ------
@@ -96,9 +94,9 @@ def find(name: str, folder: Path) -> dict[str, Path]:
         return (_files(folder / name) if (folder / name).is_dir() else {}) or _files(folder)
     except OSError as error:
         raise BadInput(
-            value=f"folder {folder}: {error.strerror}",
-            rule="a folder that is named as a corpus' place can be read",
-            remedy="check the path that --data or SCANSNAP_DATA names",
+            f"folder {folder}: {error.strerror}",
+            "a folder that is named as a corpus' place can be read",
+            "check the path that --data or SCANSNAP_DATA names",
         ) from None
 
 
@@ -110,7 +108,7 @@ def _files(folder: Path) -> dict[str, Path]:
 
 
 def read_verified(name: str, files: Mapping[str, Path]) -> tuple[str, Text, Text]:
-    """The split to train on, its text and the validation text.
+    """Read the text to train on and the validation text, and check them; also return the split to train on.
 
     Training is on ``train``, or where there is none on ``test``.
 
@@ -128,9 +126,9 @@ def read_verified(name: str, files: Mapping[str, Path]) -> tuple[str, Text, Text
         missing.append(f"{FILE_NAMES['train'][0]} or {FILE_NAMES['test'][0]}")
     if missing:
         raise BadInput(
-            value=f"folder {folder}: no {', '.join(missing)}",
-            rule="a corpus is a text to train on (train, or test in its place) and one to evaluate on (valid)",
-            remedy=_remedy(folder),
+            f"folder {folder}: no {', '.join(missing)}",
+            "a corpus is a text to train on (train, or test in its place) and one to evaluate on (valid)",
+            _remedy(folder),
         )
     trained_on = "train" if "train" in files else "test"
     texts = {}
@@ -145,20 +143,18 @@ def _check(name: str, split: str, text: Text, num_tokens: int, sha256: str | Non
     whose = f"{name}'s {split} split"
     if text.counts.total() != num_tokens:
         raise BadInput(
-            value=f"file {text.path}: {text.counts.total():,} tokens, counting the end of each line",
-            rule=f"{whose} has {num_tokens:,}",
-            remedy=_remedy(text.path.parent),
+            f"file {text.path}: {text.counts.total():,} tokens, counting the end of each line",
+            f"{whose} has {num_tokens:,}",
+            _remedy(text.path.parent),
         )
     if sha256 not in (None, text.sha256):
         raise BadInput(
-            value=f"file {text.path}: its sha256 is {text.sha256}",
-            rule=f"that of {whose} is {sha256}",
-            remedy=_remedy(text.path.parent),
+            f"file {text.path}: its sha256 is {text.sha256}", f"that of {whose} is {sha256}", _remedy(text.path.parent)
         )
 
 
 def _recorded(folder: Path) -> dict[str, str]:
-    """The checksums that were kept with a download."""
+    """Read the checksums that were kept with a download."""
     try:
         content = json.loads((folder / CHECKSUMS).read_bytes())
         if isinstance(content, dict) and content and all(isinstance(value, str) for value in content.values()):
@@ -168,9 +164,7 @@ def _recorded(folder: Path) -> dict[str, str]:
         return {}
     except (OSError, ValueError) as error:
         reason = error.strerror or str(error) if isinstance(error, OSError) else "it isn't valid JSON"
-    raise BadInput(
-        value=f"file {folder / CHECKSUMS}: {reason}", rule="it holds the files' checksums", remedy=_remedy(folder)
-    )
+    raise BadInput(f"file {folder / CHECKSUMS}: {reason}", "it holds the files' checksums", _remedy(folder))
 
 
 def _remedy(folder: Path) -> str:

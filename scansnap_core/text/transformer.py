@@ -1,21 +1,121 @@
-"""The standard Transformer of Section 7's experiments on real text: embedding, W_Q, W_K, W_V and a decoder."""
+"""The standard Transformer of Section 7's experiments on real text: embedding, W_Q, W_K, W_V and a decoder.
+
+Its attention can be read, and its dropout is by counter: what a step drops depends on the seed and the step alone, on
+every make of processor. PyTorch doesn't promise that: in some releases dropout drew from another generator on Intel's
+processors than on others, so that the same seed trained another model there. The random words come from NumPy's Philox,
+keyed by the seed and the step, in the order in which a step asks for them. So a training that goes on needs no
+generator's state.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
-
-from scansnap_core.text.attention import Layer
-from scansnap_core.text.decoding import Decoder
-from scansnap_core.text.dropout import Dice, Dropout
+from torch.nn import functional
 
 INITIAL = 0.1
 """Embedding and decoder start uniform in plus and minus this."""
 WAVELENGTH = 10_000.0
 """The longest of the sinusoidal positions' wavelengths, over 2 pi."""
+WORD = 2**32
+"""A random word has so many values."""
+
+
+class Dice:
+    """The random words of one step after another.
+
+    Parameters
+    ----------
+    seed
+        A whole number in [0, 2^64).
+
+    Examples
+    --------
+    >>> from scansnap_core.text.transformer import Dice
+    >>> dice = Dice(seed=0)
+    >>> dice.begin(step=3)
+    >>> first = dice.words(4)
+    >>> dice.begin(step=3)
+    >>> bool((dice.words(4) == first).all())
+    True
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self.begin(step=0)
+
+    def begin(self, step: int) -> None:
+        """Begin the words of a step."""
+        self._philox = np.random.Philox(key=np.array([self._seed, step], np.uint64))
+
+    def words(self, number: int) -> Tensor:
+        """Draw the next words of the step, uniform over all int32, shape (number,)."""
+        drawn = self._philox.random_raw(-(-number // 2))
+        return torch.from_numpy(drawn.view(np.int32)[:number])
+
+
+class Dropout(nn.Dropout):  # noqa: TID251
+    """``torch.nn.Dropout``, which on a CPU uses the words of ``dice``.
+
+    Parameters
+    ----------
+    p
+        The probability that a number is dropped, in [0, 1), to within 2^-32. The others are divided by 1 - p.
+    dice
+        It gives a word for each number, in training.
+    """
+
+    def __init__(self, p: float, dice: Dice) -> None:
+        super().__init__(p)
+        self._dice = dice
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Drop numbers of x in training; return x as it is otherwise."""
+        if not self.training or not self.p or x.device.type != "cpu":
+            return super().forward(x)
+        first_kept = min(round(self.p * WORD), WORD - 1) - WORD // 2  # one of int32, too
+        kept = self._dice.words(x.numel()) >= first_kept
+        return x * kept.view_as(x).to(x.dtype).div_(1 - self.p)
+
+
+class Attention(nn.MultiheadAttention):
+    """``torch.nn.MultiheadAttention`` of one head, of a sequence to itself; it always returns its map.
+
+    Parameters
+    ----------
+    embedding
+        The width d.
+    dropout, dice
+        The same as of :class:`Dropout`. Entries of the map are dropped.
+    """
+
+    def __init__(self, embedding: int, dropout: float, dice: Dice) -> None:
+        super().__init__(embedding, 1, batch_first=True)
+        self.drop = Dropout(dropout, dice)
+
+    def forward(  # type: ignore[override]
+        self, query: Tensor, key: Tensor, value: Tensor, *, attn_mask: Tensor, **_: object
+    ) -> tuple[Tensor, Tensor]:
+        """Return what each place takes from the others (batch, T, d), and the map before dropout (batch, T, T).
+
+        ``query``, ``key`` and ``value`` are the same x (batch, T, d), and ``attn_mask`` (T, T) is added to the scores.
+        """
+        q, k, v = functional.linear(query, self.in_proj_weight, self.in_proj_bias).chunk(3, dim=-1)
+        c = torch.baddbmm(attn_mask, q, k.mT, alpha=1 / math.sqrt(self.embed_dim)).softmax(-1)
+        return self.out_proj(self.drop(c) @ v), c
+
+
+class Layer(nn.TransformerEncoderLayer):
+    """``torch.nn.TransformerEncoderLayer`` with :class:`Attention` and :class:`Dropout`."""
+
+    def __init__(self, embedding: int, hidden: int, dropout: float, dice: Dice) -> None:
+        super().__init__(embedding, 1, hidden, batch_first=True)
+        self.self_attn = Attention(embedding, dropout, dice)
+        self.dropout, self.dropout1, self.dropout2 = (Dropout(dropout, dice) for _ in range(3))
 
 
 class Transformer(nn.Module):
@@ -40,12 +140,12 @@ class Transformer(nn.Module):
     positions
         Whether sinusoidal positions are added to the embedding. The paper's model has none.
     seed
-        Of dropout. Initial values come from PyTorch's global generator.
+        The seed of dropout. Initial values come from PyTorch's global generator.
 
     Attributes
     ----------
     dice
-        What dropout draws from on a CPU: :meth:`~scansnap_core.text.dropout.Dice.begin` a step before it is made.
+        Dropout draws from it on a CPU: call its :meth:`Dice.begin` before each step.
     """
 
     positions: Tensor
@@ -68,7 +168,7 @@ class Transformer(nn.Module):
         self.embedding = nn.Embedding(vocab_size, embedding)
         self.dropout = Dropout(dropout, self.dice)
         self.layers = nn.ModuleList(Layer(embedding, hidden, dropout, self.dice) for _ in range(layers))
-        self.decoder = Decoder(embedding, vocab_size)
+        self.decoder = nn.Linear(embedding, vocab_size)
         nn.init.uniform_(self.embedding.weight, -INITIAL, INITIAL)
         nn.init.uniform_(self.decoder.weight, -INITIAL, INITIAL)
         nn.init.zeros_(self.decoder.bias)
@@ -77,7 +177,7 @@ class Transformer(nn.Module):
         self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(context), persistent=False)
 
     def forward(self, words: Tensor) -> Tensor:
-        """The logits of each next word.
+        """Predict each next word.
 
         Parameters
         ----------
@@ -96,7 +196,7 @@ class Transformer(nn.Module):
         return self.decoder(x)
 
     def attention(self, words: Tensor) -> Tensor:
-        """The attention maps, without dropout; call it in evaluation mode.
+        """Return the attention maps, without dropout; call it in evaluation mode.
 
         Parameters
         ----------
@@ -116,7 +216,7 @@ class Transformer(nn.Module):
         return torch.stack(maps)
 
     def content_scores(self, query: int) -> Tensor:
-        """What the first layer's attention gives each word before the softmax for its content alone: a row of Z.
+        """Score each word by its content alone, before the first layer's softmax: a row of Z.
 
         Parameters
         ----------
@@ -139,7 +239,7 @@ class Transformer(nn.Module):
 
 
 def sinusoids(context: int, width: int) -> Tensor:
-    """Sines and cosines of the places in a sequence, by turns, at growing wavelengths: (context, width), width even."""
+    """Encode places as sines and cosines in turn, at growing wavelengths: (context, width), width even."""
     frequencies = torch.exp(-math.log(WAVELENGTH) / width * torch.arange(0, width, 2))
     angles = torch.arange(context)[:, None] * frequencies
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)

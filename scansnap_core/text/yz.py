@@ -16,12 +16,13 @@ from scipy import sparse
 from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.outputs import Outputs
+from scansnap_core.data.axes import Outputs
 from scansnap_core.engine import model
-from scansnap_core.rules import check_rate
+from scansnap_core.rules import RATE, takes
 from scansnap_core.text.samples import Floats, Ints, Samples
 
 
+@takes(lr_y=RATE, lr_z=RATE)
 def train_on(
     samples: Samples,
     *,
@@ -54,7 +55,7 @@ def train_on(
         One run each.
     base_rates
         Give the decoder a fixed bias ln P(n), so that training starts from alpha = P(n) in place of 1/M. Outputs that
-        are no class have no chance then, whatever M is.
+        are no class then have probability 0 for every M.
     held_out
         Other samples of the same words and next words, to see what is learnt beyond the samples themselves.
 
@@ -69,8 +70,6 @@ def train_on(
     BadInput
         A rate that is not positive and finite, M < K, or moments that don't ascend.
     """
-    check_rate("lr_y", lr_y)
-    check_rate("lr_z", lr_z)
     K = len(samples.next_words)
     if vocab_size < K:
         raise BadInput(f"vocab_size = {vocab_size}", f"there are {K} next words", "pass the corpus' vocab_size")
@@ -105,7 +104,7 @@ def train_on(
 
 
 class _Start:
-    """The outputs as training starts: their multiplicity in alpha, and by how much a unit gradient moves their Y."""
+    """The outputs at the start: their multiplicity in alpha, and how far a unit gradient moves their Y."""
 
     def __init__(self, samples: Samples, vocab_size: int | None, dtype: torch.dtype) -> None:
         K, self.dtype = len(samples.next_words), dtype
@@ -119,7 +118,7 @@ class _Start:
             self.scale = torch.ones_like(self.multiplicity)
 
     def targets(self, samples: Samples) -> Tensor:
-        """x_{T+1} of all samples as one-hot rows."""
+        """Encode x_{T+1} of all samples as one-hot rows."""
         outputs = len(self.multiplicity)
         return torch.eye(len(samples.next_words), outputs, dtype=self.dtype)[torch.from_numpy(samples.target)]
 
@@ -140,7 +139,7 @@ def _run(
     kept, loss, held_out_loss = np.empty((len(record), L)), np.empty(record[-1]), np.full(len(record), np.nan)
 
     def gradients(part: Samples, rows: Ints, share: Floats, target: Tensor) -> tuple[Tensor, model.Gradients]:
-        """Over the words that these samples hold, and which they are."""
+        """Return the words that these samples hold, and the gradients on them."""
         q, is_held = part.q[rows], np.zeros(L, dtype=np.bool_)
         is_held[q.indices] = True
         held, place = np.flatnonzero(is_held), is_held.cumsum() - 1

@@ -17,8 +17,8 @@ from scipy.integrate import solve_ivp
 from scipy.special import log_softmax
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.axes import Outputs
 from scansnap_core.data.checks import check_places, checked_size
-from scansnap_core.data.outputs import Outputs
 from scansnap_core.rules import check_numbers, check_rate, is_real, is_whole, shown
 from scansnap_core.theory import formulas, spectrum
 from scansnap_core.theory.functions import function_of

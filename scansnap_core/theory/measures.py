@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checksum import ATTRIBUTE, checksum
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import ATTRIBUTE, SequenceClasses, check_classes, checksum
 from scansnap_core.rules import check_numbers, shown
 
 

@@ -89,7 +89,7 @@ def test_classes_by_name(tmp_path: Path) -> None:
         ("name: sky", "name: ship", "name holds 'ship' twice"),
         ("[wave, no]", "[wave, wave]", "tokens holds 'wave' twice: names differ"),
         ("[wave, no]", "wave", "tokens = 'wave': a list of names"),
-        ("and: 0.4", "and: much", "class 'sky': token 'and' has the probability 'much'"),
+        ("and: 0.4", "and: much", "class 'sky': probability of 'and' = 'much'"),
         ("and: 0.4", "and: 0.5", "class 'sky' sums to 1.1"),
         ("tokens:", "vocab_size: 3\ntokens:", "7 names of tokens over M = 3 tokens"),
         ("{and: 0.4, no: 0.6}", "{and: 0.4, and: 0.6}", "key 'and' twice in line 5"),
@@ -112,7 +112,7 @@ def test_a_token_is_given_once(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
     classes = SequenceClasses([[1.0, 0.0]], [0])
-    for name, message in (("none/a.yaml", "No such file"), ("a.txt", r"its name ends in \.yaml, \.yml or \.json")):
+    for name, message in (("none/a.yaml", "No such file"), ("a.txt", r"its name ends in \.yaml, \.yml, \.json")):
         with pytest.raises(BadInput, match=message):
             classes.save(tmp_path / name)
 

@@ -13,8 +13,8 @@ from scipy import stats
 
 import scansnap_core as ss
 from scansnap_core import BadInput
-from scansnap_core.data.checksum import checksum
 from scansnap_core.data.class_files import load_classes
+from scansnap_core.data.sequences import checksum
 from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.draws import Fresh
 from scansnap_core.engine.settings import Settings

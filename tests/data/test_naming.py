@@ -10,10 +10,9 @@ import pytest
 from scipy import sparse
 
 from scansnap_core import BadInput
-from scansnap_core.data.checksum import checksum
 from scansnap_core.data.datasets import syn_small
 from scansnap_core.data.naming import OTHERS_NAME
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import SequenceClasses, checksum
 from scansnap_core.engine.training import train
 from scansnap_core.sweeps.blocks import blocks, layout_of, placed
 from scansnap_core.sweeps.grids import Grid
@@ -78,6 +77,8 @@ def test_equal_if_numbers_and_names_are() -> None:
     assert classes not in others
     assert classes != "classes"
     assert len({checksum(each) for each in (classes, *others)}) == 8
+    four = SequenceClasses(np.eye(4), [0] * 4, class_names=list("abcd"))
+    assert repr(four) == "SequenceClasses(K=4, M=4, queries=1, classes=[a, b, c, d])"
     assert repr(classes) == "SequenceClasses(K=2, M=50, queries=1, classes=[sea, sky])"
     many = SequenceClasses(np.eye(6), [0] * 6, class_names=list("abcdef"))
     assert repr(many) == "SequenceClasses(K=6, M=6, queries=1, classes=[a, b, c, d, …])"
@@ -147,7 +148,7 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     ({}, {}, "classes = {}: classes map names to the probabilities of tokens by name"),
     ({"sea": {"and": 0.5}}, {}, "class 'sea' sums to 0.5: the probabilities of a class sum to 1"),
     ({"sea": {}}, {}, "class 'sea' holds no token"),
-    ({"sea": {"and": "much"}}, {}, "class 'sea': token 'and' has the probability 'much': a probability is a number"),
+    ({"sea": {"and": "much"}}, {}, "class 'sea': probability of 'and' = 'much': a probability is a number"),
     ({"sea": {"and": -1.0, "wave": 2.0}}, {}, "class 'sea' has the probability -1.0: probabilities are finite"),
     ({"sea": {3: 1.0}}, {}, "class 'sea' holds 3: a name is printable text"),
     ({0: {"and": 1.0}}, {}, "classes holds 0: a name is printable text"),
@@ -229,8 +230,8 @@ def test_counts_give_the_shares_of_their_classes() -> None:
         ([1, 2], {}, r"counts of shape \(2,\): .* pass one row of M counts a class"),
         ("many", {}, "counts: could not convert string to float"),
         ([[1, 1], [1, 1]], {"vocab_size": 3}, "vocab_size beside an array"),
-        ({"sea": {"and": -1}}, {}, "class 'sea': token 'and' has the count -1: counts are finite and not negative"),
-        ({"sea": {"and": "1"}}, {}, "class 'sea': token 'and' has the count '1'"),
+        ({"sea": {"and": -1}}, {}, "class 'sea': count of 'and' = -1: counts are finite and not negative"),
+        ({"sea": {"and": "1"}}, {}, "class 'sea': count of 'and' = '1'"),
         ({"sea": {"and": 0}}, {}, "class 'sea' without a count"),
         ({"sea": [1]}, {}, r"class 'sea' = \[1\]: a mapping by name"),
         ({}, {}, "classes = {}: classes map names"),

@@ -12,9 +12,8 @@ import pytest
 import yaml
 
 from scansnap_core import BadInput
-from scansnap_core.data.checksum import checksum
 from scansnap_core.data.datasets import syn_medium
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import SequenceClasses, checksum
 from scansnap_core.engine.settings import OPTIMIZERS
 from scansnap_core.sweeps.grid_files import grid_of, load_grid
 from scansnap_core.sweeps.grids import Grid
@@ -112,7 +111,7 @@ BAD = [
     ({"data": {"syn_medium": 3}}, "data = {'syn_medium': 3}: data is a value or a list of values; see the example"),
     ({"data": "nowhere.yaml"}, "file nowhere.yaml: No such file or directory"),
     ({"rates": {"lr_y": 1}}, "rates = {'lr_y': 1}: rates has two of lr_y, lr_z and ratio, or pairs; see the example"),
-    ({"rates": {"lr_y": 1, "lr_x": 1}}, "rates = {'lr_y': 1, 'lr_x': 1}: rates has two of"),
+    ({"rates": {"lr_y": 1, "lr_x": 1}}, "rates = {'lr_x': 1, 'lr_y': 1}: rates has two of"),
     ({"rates": 1}, "rates = 1: rates has two of"),
     ({"rates": {"lr_y": [], "lr_z": 1}}, "lr_y = []: an axis of a grid has at least one value"),
     ({"rates": {"lr_y": [1, -1], "lr_z": 1}}, f"lr_y = -1: {RATE}"),

@@ -81,7 +81,7 @@ def test_the_table_of_the_real_corpora() -> None:
 
 
 def test_unknown_name() -> None:
-    with pytest.raises(BadInput, match="corpus 'ptb': the corpora are wikitext-2 and wikitext-103; use one of them"):
+    with pytest.raises(BadInput, match="corpus = 'ptb': the choices are wikitext-2, wikitext-103; use one of them"):
         load_corpus("ptb")
 
 
@@ -132,7 +132,7 @@ def test_without_a_download(tmp_path: Path, cache: Path, monkeypatch: pytest.Mon
     (variable / "valid.txt").unlink()
     with pytest.raises(BadInput, match="no valid"):
         local_corpus(NAME)
-    with pytest.raises(BadInput, match="corpus 'ptb'"):
+    with pytest.raises(BadInput, match="corpus = 'ptb'"):
         local_corpus("ptb")
 
 

@@ -1,15 +1,12 @@
-"""The first force against automatic differentiation along the true flow, and against exact sums over token counts."""
+"""The first force against automatic differentiation along the true flow, and against Eqn 97."""
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
 import pytest
 import torch
-from scipy import sparse
-from scipy.stats import multinomial
 
 from scansnap_core.engine import model
 from scansnap_core.text import forecast
@@ -75,38 +72,3 @@ def test_at_infinity_it_is_eqn_97_with_beta_of_the_next_words_over_m() -> None:
     assert np.abs(forecast.first_force(samples.at_infinity(), math.inf)).max() < 1e-15
     # control: in short contexts the class's own part is left, however large M is
     assert np.abs(forecast.first_force(samples, math.inf)).max() > 1e-3
-
-
-def independent_samples(probs: np.ndarray, P: np.ndarray, length: int) -> Samples:
-    """Every count vector of ``length`` independent words, each weighed by its chance in each class."""
-    L = probs.shape[1]
-    draws = itertools.combinations_with_replacement(range(L), length)
-    counts = [np.bincount(draw, minlength=L) for draw in draws]
-    chance = np.stack([multinomial.pmf(counts, length, row) for row in probs])
-    q = sparse.csr_array(np.tile(np.array(counts) / length, (len(P), 1)))
-    target = np.repeat(np.arange(len(P)), len(counts))
-    return Samples(0, np.arange(L), np.arange(len(P)), q, target, (P[:, None] * chance).ravel())
-
-
-def test_without_repeats_it_is_the_leading_term_of_many_words() -> None:
-    # the share of repeats falls like 1/L for even words; at T - 1 = 2 there are few
-    P, errors = np.array([0.6, 0.4]), []
-    for L in (10, 40):
-        probs = np.random.default_rng(1).dirichlet(np.full(L, 20.0), size=2)
-        samples = independent_samples(probs, P, 2)
-        exact = forecast.first_force(samples, 100)
-        found = forecast.first_force_without_repeats(samples, 3, 100)
-        errors.append(np.abs(found - exact).max() / np.abs(exact).max())
-        # control: one word a context has no other to compete with
-        assert np.abs(forecast.first_force_without_repeats(samples, 2, 100)).max() == 0
-    assert errors[1] < 0.1
-    assert errors[1] < errors[0] / 2
-
-
-def test_without_repeats_the_frequent_word_gains_though_it_tells_nothing() -> None:
-    # word 0 is common, words 1 and 2 are distinct
-    probs, P = np.array([[0.6, 0.4, 0.0], [0.6, 0.0, 0.4]]), np.array([0.5, 0.5])
-    samples = Samples(0, np.arange(3), np.arange(2), sparse.csr_array(probs), np.arange(2), P)
-    assert forecast.first_force_without_repeats(samples, 35, 1000)[0] > 0
-    limit = forecast.first_force(samples, 1000)
-    assert limit[0] < 0 < limit[1:].min()  # Theorem 2

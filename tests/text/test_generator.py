@@ -81,17 +81,10 @@ def test_every_passage_is_of_one_topic(made: TopicText) -> None:
     assert faults(topic_text(num_topics=7, num_distinct=3, seed=5)) == []
 
 
-def test_control_faults_are_found(made: TopicText) -> None:
+def test_control_a_next_word_of_another_topic_is_found(made: TopicText) -> None:
     train, next_words = made.corpus.train, made.next_words
-    other_next = np.where(train == next_words[0], next_words[1], train)
-    assert faults(replace(made, corpus=replace(made.corpus, train=other_next))) == ["filler"] * sum(
-        topic_of(made, passage) == 0 for passage in passages(made)
-    )
-    later = np.delete(train, np.flatnonzero(train == made.query)[2] + 1)
-    assert "next words" in faults(replace(made, corpus=replace(made.corpus, train=later)))
-    sooner = np.delete(train, np.s_[:30])
-    assert faults(replace(made, corpus=replace(made.corpus, train=sooner))) == ["gaps"]
-    assert "queries" in faults(replace(made, corpus=replace(made.corpus, train=train[train != made.common[0]][60:])))
+    other = np.where(train == next_words[0], next_words[1], train)
+    assert set(faults(replace(made, corpus=replace(made.corpus, train=other)))) == {"filler"}
 
 
 def test_the_words_are_each_of_one_kind(made: TopicText) -> None:
@@ -140,22 +133,12 @@ def test_filler_is_drawn_with_its_probabilities(seed: int) -> None:
     assert not any(fits(counts[n], nearby.probs[n]) for n in range(4))  # control
 
 
-@pytest.mark.parametrize("exponent", [0.0, 0.7, 1.0, 1.5])
-def test_zipf_slope(exponent: float) -> None:
-    made = topic_text(exponent=exponent)
-    counts = filler_counts(made)
-    assert slope(counts[:, made.common].sum(axis=0)) == pytest.approx(-exponent, abs=0.05)
-    for n, words in enumerate(made.distinct):
-        assert slope(counts[n, words]) == pytest.approx(-exponent, abs=0.15)
-    shuffled = np.random.default_rng(0).permutation(counts[:, made.common].sum(axis=0))
-    assert slope(shuffled) == pytest.approx(0, abs=0.5)
-    if exponent >= 0.7:
-        assert slope(shuffled) != pytest.approx(-exponent, abs=0.15)  # control
-
-
-def slope(counts: np.ndarray) -> float:
-    """Of the logarithm of counts against the logarithm of the rank by construction, for the ten most frequent."""
-    return float(np.polyfit(np.log(np.arange(1, 11)), np.log(counts[:10]), 1)[0])
+@pytest.mark.parametrize("exponent", [0.0, 0.7, 1.5])
+def test_probabilities_follow_zipfs_law(exponent: float) -> None:
+    made = topic_text(1, 1, num_common=20, num_distinct=5, exponent=exponent)
+    for words in (made.common, made.distinct[1]):
+        probs, rank = made.probs[1, words], np.arange(1, len(words) + 1)
+        np.testing.assert_allclose(probs, probs[0] * rank**-exponent, rtol=1e-12)
 
 
 def test_topics_and_gaps_are_equally_likely(made: TopicText) -> None:
@@ -220,14 +203,14 @@ def test_numpy_numbers_and_least_counts_are_good() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"num_tokens": 0}, "num_tokens = 0: a whole number of at least 1; pass e.g. 4"),
-        ({"num_validation_tokens": -1}, "num_validation_tokens = -1: a whole number of at least 1"),
-        ({"num_topics": 1}, "num_topics = 1: a whole number of at least 2"),
-        ({"num_topics": True}, "num_topics = True: a whole number"),
-        ({"num_common": 2.0}, "num_common = 2.0: a whole number"),
-        ({"num_distinct": "3"}, "num_distinct = '3': a whole number"),
-        ({"seed": -1}, "seed = -1: a whole number of at least 0"),
-        ({"seed": None}, "seed = None: a whole number"),
+        ({"num_tokens": 0}, "num_tokens = 0: a positive integer; pass e.g. 100"),
+        ({"num_validation_tokens": -1}, "num_validation_tokens = -1: a positive integer"),
+        ({"num_topics": 1}, "num_topics = 1: an integer, at least 2; pass e.g. 4"),
+        ({"num_topics": True}, "num_topics = True: an integer"),
+        ({"num_common": 2.0}, "num_common = 2.0: a positive integer"),
+        ({"num_distinct": "3"}, "num_distinct = '3': a positive integer"),
+        ({"seed": -1}, "seed = -1: an integer, at least 0; pass e.g. 0"),
+        ({"seed": None}, "seed = None: an integer"),
         (
             {"distinct_share": 0.0},
             "distinct_share = 0.0: a share of the filler lies in (0, 1), so that both kinds occur; p",

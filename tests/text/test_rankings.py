@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy import stats
 
 from scansnap_core import BadInput
-from scansnap_core.text import rankings
+from scansnap_core.text import cooccurrence, forecast, rankings, yz
+from scansnap_core.text.generator import topic_text
+from scansnap_core.text.samples import samples_after
 
 
 def correlated(rng: np.random.Generator, words: int, rho: float) -> tuple[np.ndarray, np.ndarray]:
@@ -100,3 +103,98 @@ def test_fewer_than_four_words_are_refused() -> None:
 def test_bad_input_is_refused(scores: dict, given: str | None, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         rankings.explain(np.arange(5), scores, np.random.default_rng(0), given=given)
+
+
+# -- gains ----------------------------------------------------------------------------------------------------------
+
+
+def test_theorems_2_and_3_hold_on_text_that_meets_their_terms() -> None:
+    made = topic_text(60_000, 1_000, num_topics=4, num_common=30, num_distinct=5, seed=1)
+    samples = samples_after(made.corpus.train, made.query, seq_len=35, num_next=10)
+    M, rng = made.corpus.vocab_size, np.random.default_rng(0)
+    described = cooccurrence.describe(samples, rng)
+    run = yz.train_on(samples.at_infinity(), vocab_size=M, lr_y=1, lr_z=0.1, record=[10, 100], batch_size=None)
+    found = rankings.follow(run.z.sel(seed=0), samples.at_infinity(), described, M)
+    assert (found.rising.sel(label="distinct") == 1).all()
+    assert (found.order > 0.9).all()
+    assert found.rho.sel(score="first force", recorded=10) > 0.95
+    common = run.z.sel(seed=0, word=np.intersect1d(described.word, made.common))
+    assert (common < 0).all()
+
+    # control: short contexts push the most frequent word up at first, common as it is
+    short = yz.train_on(samples, vocab_size=M, lr_y=1, lr_z=0.1, record=[10], batch_size=None)
+    assert float(short.z.sel(seed=0, recorded=10, word=made.common[0])) > 0
+    followed = rankings.follow(short.z.sel(seed=0), samples, described, M)
+    assert float(followed.rising.sel(label="distinct")[0]) < 0.5
+
+    # control: next words shuffled
+    shuffled = samples.shuffled(rng)
+    run = yz.train_on(shuffled.at_infinity(), vocab_size=M, lr_y=1, lr_z=0.1, record=[100], batch_size=None)
+    control = rankings.follow(run.z.sel(seed=0), shuffled.at_infinity(), described, M)
+    assert abs(float(control.rising.sel(label="distinct")[0]) - 0.5) < 0.4
+    assert float(control.rho.sel(score="distinctness")[0]) < 0.5 < float(found.rho.sel(score="distinctness")[1])
+
+
+def test_numbers_are_what_they_say() -> None:
+    made = topic_text(30_000, 1_000, num_topics=3, num_common=20, num_distinct=4, seed=2)
+    samples = samples_after(made.corpus.train, made.query, seq_len=20, num_next=3)
+    described = cooccurrence.describe(samples, np.random.default_rng(0), least=200)
+    assert 10 < described.sizes["word"] < len(samples.words)
+    z = np.random.default_rng(1).normal(size=(2, len(samples.words)))
+    run = xr.DataArray(z, dims=("recorded", "word"), coords={"recorded": [1, 2], "word": samples.words})
+    found = rankings.follow(run, samples, described, 100)
+    at = np.isin(samples.words, described.word)
+    expected = stats.spearmanr(z[1, at], forecast.first_force(samples, 100)[at]).statistic
+    assert float(found.rho.sel(recorded=2, score="first force")) == pytest.approx(expected, rel=1e-9, abs=0)
+    expected = stats.spearmanr(z[1, at], forecast.first_force_from_base_rates(samples)[at]).statistic
+    assert float(found.rho.sel(recorded=2, score="base-rate force")) == pytest.approx(expected, rel=1e-9, abs=0)
+    expected = stats.spearmanr(z[1, at], described.frequency).statistic
+    assert float(found.rho.sel(recorded=2, score="frequency")) == pytest.approx(expected, rel=1e-9, abs=0)
+    expected = stats.spearmanr(z[0, at], described.distinctness).statistic
+    assert float(found.rho.sel(recorded=1, score="distinctness")) == pytest.approx(expected, rel=1e-9, abs=0)
+    columns = [stats.rankdata(values) for values in (z[0, at], described.distinctness, described.frequency)]
+    left = [column - np.polyval(np.polyfit(columns[2], column, 1), columns[2]) for column in columns[:2]]
+    assert float(found.distinct_beyond_frequency[0]) == pytest.approx(stats.pearsonr(*left).statistic, rel=1e-9, abs=0)
+    common = z[0, at][described.label == "common"]
+    assert float(found.rising.sel(recorded=1, label="common")) == np.mean(common > 0)
+    assert float(found["mean"].sel(recorded=1, label="common")) == pytest.approx(common.mean(), rel=1e-9, abs=0)
+    assert dict(found.sizes) == {"recorded": 2, "score": 4, "label": 3}
+
+
+def test_a_word_that_stays_where_it_was_has_not_risen() -> None:
+    made = topic_text(30_000, 1_000, num_topics=3, num_common=20, num_distinct=4, seed=2)
+    samples = samples_after(made.corpus.train, made.query, seq_len=20, num_next=3)
+    described = cooccurrence.describe(samples, np.random.default_rng(0), least=200)
+    label = str(described.label.values[0])
+    of_label = np.isin(samples.words, described.word[described.label == label])
+    z = np.random.default_rng(1).normal(size=(3, len(samples.words)))
+    z[:, of_label] = 0
+    z[1:, np.flatnonzero(of_label)[0]] = 1e-9, -1e-9
+    run = xr.DataArray(z, dims=("recorded", "word"), coords={"recorded": [0, 1, 2], "word": samples.words})
+    rising = rankings.follow(run, samples, described, 100).rising.sel(label=label)
+    assert rising.values.tolist() == [0, 1 / of_label.sum(), 0]
+
+
+def test_order_is_taken_within_a_group() -> None:
+    x, y = np.array([1.0, 2, 3, 11, 12, 13]), np.array([13.0, 12, 11, 3, 2, 1])
+    group = np.array([0, 0, 0, 1, 1, 1])
+    assert rankings.order_within(x, x + 100 * group, group) == pytest.approx(1, rel=1e-9, abs=0)
+    assert rankings.order_within(x, y, group) == pytest.approx(-1, rel=1e-9, abs=0)
+    # control: between the groups the order is the other way round
+    assert rankings.order_within(x, np.where(group, x - 100, x), group) == pytest.approx(1, rel=1e-9, abs=0)
+    # groups of different sizes
+    uneven = np.array([0, 0, 1, 1, 1, 1])
+    assert rankings.order_within(np.arange(6.0), np.array([0, 1.0, 5, 4, 3, 2]), uneven) == pytest.approx(
+        -9 / 11, rel=1e-9, abs=0
+    )
+    assert np.isnan(rankings.order_within(x[:2], y[:2], np.array([0, 1])))
+
+
+def test_what_ties_in_a_group_has_no_order() -> None:
+    group = np.array([0, 0, 0, 1, 1])
+    x, tied = np.array([1.0, 2, 3, 4, 5]), np.array([1.0, 1, 2, 5, 4])
+    orders = [[0, 1, 2, 3, 4], [1, 0, 2, 3, 4], [4, 3, 2, 1, 0]]
+    found = [rankings.order_within(x[order], tied[order], group[order]) for order in orders]
+    # less their means: ranks -1, 0, 1, -1/2, 1/2 of x against -1/2, -1/2, 1, 1/2, -1/2
+    assert found == pytest.approx([1 / 5**0.5] * 3, rel=1e-9, abs=0)
+    assert np.isnan(rankings.order_within(x, np.zeros(5), group))

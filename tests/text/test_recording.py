@@ -18,15 +18,15 @@ import xarray as xr
 
 from scansnap_core import BadInput
 from scansnap_core import files as files_module
-from scansnap_core.storage import provenance, store
+from scansnap_core.storage import provenance
 from scansnap_core.storage.store import Store, read
 from scansnap_core.text import recording
-from scansnap_core.text.recording import record, train_text
+from scansnap_core.text.recording import NotRepeated, check_repeated, record, train_text
 from scansnap_core.text.settings import Settings
 from scansnap_core.text.training import digest
 from tests.sweeps.processes import finished_blocks, start, wait_for
 from tests.sweeps.stores import files
-from tests.text.texts import small_corpus
+from tests.text.tiny import small_corpus
 
 CORPUS = small_corpus()
 SMALL = Settings(steps=14, every=4, embedding=8, hidden=6, context=10, batch_size=5, lr=0.5, layers=2)
@@ -73,6 +73,13 @@ def raising_after(calls: int, function: Callable[..., Any]) -> Callable[..., Any
         return function(*arguments)
 
     return wrapped
+
+
+def killed_after_two(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "write", raising_after(2, Store.write))
+        with pytest.raises(Killed):
+            record(CORPUS, SMALL, path, command="scansnap text train")
 
 
 @pytest.mark.parametrize("calls", [0, 1, 3, 4])
@@ -163,10 +170,7 @@ STATES: dict[str, Callable[[dict[str, Any]], Any]] = {
 def test_a_state_that_no_training_left(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its checksum agrees, and nothing in it is run."""
     path = tmp_path / "run.zarr"
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "write", raising_after(2, Store.write))
-        with pytest.raises(Killed):
-            record(CORPUS, SMALL, path)
+    killed_after_two(path, monkeypatch)
     state = path / "state-1.pt"
     kept = torch.load(state, weights_only=True)
     expected = digest(state.read_bytes())
@@ -180,10 +184,7 @@ def test_a_state_that_no_training_left(name: str, tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("damage", ["missing", "flipped", "truncated", "of another step"])
 def test_a_damaged_state_is_refused(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "run.zarr"
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "write", raising_after(2, Store.write))
-        with pytest.raises(Killed):
-            record(CORPUS, SMALL, path)
+    killed_after_two(path, monkeypatch)
     state, ahead = path / "state-1.pt", path / "state-2.pt"
     content = state.read_bytes()
     if damage == "missing":
@@ -221,16 +222,49 @@ def test_what_a_kill_left_goes_with_the_next_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Path
 ) -> None:
     path = tmp_path / "run.zarr"
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "write", raising_after(2, Store.write))
-        with pytest.raises(Killed):
-            record(CORPUS, SMALL, path, command="scansnap text train")
+    killed_after_two(path, monkeypatch)
     for name in ("state-0.pt", ".state-1.pt.17.partial"):
         (path / name).write_bytes(b"left behind")
     record(CORPUS, SMALL, path, command="scansnap text train")
     assert files(path) == files(undisturbed)
 
 
-def test_two_writers(undisturbed: Path) -> None:
-    with store._locked(undisturbed, undisturbed), pytest.raises(BadInput, match="one process writes a store at a time"):
-        record(CORPUS, SMALL, undisturbed)
+# -- the beginning of a record, again --------------------------------------------------------------------------------
+
+REPEATED = Settings(steps=12, every=3, embedding=8, hidden=6, context=10, batch_size=5, lr=0.5, layers=2)
+BEGINNING = dataclasses.replace(REPEATED, steps=6)
+
+
+@pytest.fixture(scope="module")
+def recorded() -> xr.Dataset:
+    """As the results hold it: with a layer more, which this training doesn't have."""
+    run = train_text(CORPUS, REPEATED)[0].swap_dims(snapshot="step")
+    return run[["loss", "entropy"]].reindex(layer=[1, 2, 3])
+
+
+def test_the_same_training(recorded: xr.Dataset) -> None:
+    check_repeated(recorded, CORPUS, BEGINNING, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("change", [{"seed": 1}, {"lr": 0.6}, {"dropout": 0.1}, {"positions": False}])
+def test_another_training(change: dict[str, Any], recorded: xr.Dataset) -> None:
+    with pytest.raises(NotRepeated, match=r"loss differs from the record by .* within 6 steps, where 0.0001 is"):
+        check_repeated(recorded, CORPUS, dataclasses.replace(BEGINNING, **change), tolerance=1e-4)
+
+
+@pytest.mark.parametrize("name", ["loss", "entropy"])
+@pytest.mark.parametrize("by", [2e-4, float("nan")])
+def test_each_snapshot_and_layer_counts(name: str, by: float, recorded: xr.Dataset) -> None:
+    at = recorded.step == 3
+    if name == "entropy":
+        at = at & (recorded.layer == 2)
+    changed = recorded.assign({name: recorded[name].where(~at, recorded[name] + by)})
+    with pytest.raises(NotRepeated, match=f"{name} differs"):
+        check_repeated(changed, CORPUS, BEGINNING, tolerance=1e-4)
+    after = recorded.assign({name: recorded[name].where(recorded.step <= 6)})
+    check_repeated(after, CORPUS, BEGINNING, tolerance=1e-4)
+
+
+def test_snapshots_that_the_record_lacks(recorded: xr.Dataset) -> None:
+    with pytest.raises(BadInput, match=r"they lack \[4\], where a training of these settings is seen"):
+        check_repeated(recorded, CORPUS, dataclasses.replace(REPEATED, steps=4), tolerance=1e-4)

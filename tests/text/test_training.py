@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from torch.nn import functional
 
 from scansnap_core import BadInput
-from scansnap_core.text.dropout import Dice
-from scansnap_core.text.settings import Settings
-from scansnap_core.text.training import Training
+from scansnap_core.text.settings import OPTIMIZERS, Settings
+from scansnap_core.text.training import Training, entropy, moved
+from scansnap_core.text.transformer import Dice
 from tests.engine.references import DEVICES
-from tests.text.texts import small_corpus
+from tests.text.tiny import small_corpus
 
 CPU = torch.device("cpu")
 SMALL = Settings(steps=14, every=4, embedding=8, hidden=6, context=10, batch_size=5, lr=0.5, clip=0.1)
@@ -176,3 +178,62 @@ def test_devices(device: str) -> None:
     here = values(list(Training(corpus, settings, CPU).snapshots()))
     there = values(list(Training(corpus, settings, torch.device(device)).snapshots()))
     np.testing.assert_allclose(there["loss"], here["loss"], rtol=5e-3)
+
+
+# -- maps ----------------------------------------------------------------------------------------------------------
+
+
+def test_even_causal_attention() -> None:
+    even = torch.tril(torch.ones(35, 35)) / torch.arange(1, 36)[:, None]
+    assert float(entropy(even[None])) == pytest.approx(math.log(math.factorial(35)) / 35, rel=1e-6, abs=0)
+
+
+def test_entropy_meets_scipy_by_layer() -> None:
+    rows = torch.rand(2, 3, 4, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    rows /= rows.sum(-1, keepdim=True)
+    assert entropy(rows).tolist() == pytest.approx(
+        stats.entropy(rows.numpy(), axis=-1).mean((1, 2)).tolist(), rel=1e-12, abs=0
+    )
+    assert entropy(torch.eye(35)[None]).tolist() == [0]
+
+
+def test_movement() -> None:
+    still, other = torch.eye(4)[None], torch.eye(4)[None].roll(1, dims=-1)
+    assert moved(still, still).tolist() == [0]
+    assert moved(still, other).tolist() == [1]
+    half = (still + other) / 2
+    layers = moved(torch.cat([still, still]), torch.cat([half, other]))
+    assert layers.tolist() == [0.5, 1]
+
+
+# -- settings ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"lr": 0}, "lr = 0: a learning rate is positive and finite"),
+        ({"lr": float("nan")}, "lr = nan"),
+        ({"clip": -1.0}, "clip = -1.0"),
+        ({"layers": 0}, "layers = 0: a positive integer; pass e.g. 1"),
+        ({"steps": 1.5}, "steps = 1.5"),
+        ({"every": 0}, "every = 0"),
+        ({"seed": -1}, "seed = -1"),
+        ({"seed": 2**64}, r"seed = 18446744073709551616: a whole number below 2\^64; pass e.g. 0"),
+        ({"context": 1}, "context = 1"),
+        ({"batch_size": True}, "batch_size = True"),
+        ({"embedding": 7}, "embedding = 7: .* pass an even width"),
+        ({"dropout": 1.0}, "dropout = 1.0"),
+        ({"dropout": float("nan")}, "dropout = nan"),
+        ({"optimizer": "lion"}, f"optimizer = 'lion': the choices are {', '.join(OPTIMIZERS)}"),
+    ],
+)
+def test_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        Settings(**changed)
+
+
+def test_snapshots() -> None:
+    assert Settings(steps=50, every=25).snapshots == [0, 25, 50]
+    assert Settings(steps=51, every=25).snapshots == [0, 25, 50, 51]
+    assert Settings(steps=3, every=25).snapshots == [0, 3]

@@ -1,17 +1,22 @@
-"""The Transformer against its formula written out, and what causality and positions mean for it."""
+"""The Transformer against its formula written out and PyTorch's layer; dropout's words against their generator."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import cast
 
+import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from scipy import stats
+from torch import Tensor, nn
 
-from scansnap_core.text.transformer import Transformer, sinusoids
+from scansnap_core.text.transformer import Attention, Dice, Dropout, Layer, Transformer, sinusoids
 
 M, D, T = 50, 8, 6
+MASK = nn.Transformer.generate_square_subsequent_mask(T, dtype=torch.float64)
+LOWER = 2**64 - 1
 
 
 @pytest.fixture(autouse=True)
@@ -130,3 +135,111 @@ def test_initial_values() -> None:
     for weight in (model.embedding.weight, model.decoder.weight):
         assert 0.09 < float(weight.detach().abs().max()) <= 0.1
     assert not model.decoder.bias.any()
+
+
+# -- a layer ----------------------------------------------------------------------------------------------------------
+
+
+def pair(dropout: float) -> tuple[Layer, nn.TransformerEncoderLayer]:
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        own = Layer(D, 12, dropout, Dice(0)).double()
+        for parameter in own.parameters():
+            nn.init.normal_(parameter, std=0.5)
+    theirs = nn.TransformerEncoderLayer(D, 1, 12, dropout, batch_first=True).double()
+    theirs.load_state_dict(own.state_dict())
+    return own, theirs
+
+
+def inputs() -> torch.Tensor:
+    return torch.randn(3, T, D, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).requires_grad_()
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_without_dropout_it_is_pytorchs_layer(training: bool) -> None:
+    results = []
+    for layer in pair(dropout=0.0):
+        x = inputs()
+        out = layer.train(training)(x, src_mask=MASK, is_causal=True)
+        slopes = torch.autograd.grad(out.square().sum(), [x, *layer.parameters()])
+        results.append([out, *slopes])
+    for own, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(own, theirs, rtol=1e-10, atol=1e-10)
+
+
+def test_dropout_takes_a_word_for_each_number_where_pytorchs_layer_drops() -> None:
+    own, theirs = pair(dropout=0.3)
+    dropping = [name for name, part in theirs.named_modules() if isinstance(part, nn.Dropout)]  # noqa: TID251
+    assert dropping == ["dropout", "dropout1", "dropout2"]  # and the map, inside its attention
+    taken: list[tuple[int, ...]] = []
+    for part in (cast(Attention, own.self_attn).drop, own.dropout, own.dropout1, own.dropout2):
+        part.register_forward_hook(lambda part, given, out: taken.append(tuple(given[0].shape)))
+    x = inputs()
+    out = own(x, src_mask=MASK, is_causal=True)
+    assert taken == [(3, T, T), (3, T, D), (3, T, 12), (3, T, D)]
+    # the map that is shown is the one before dropout
+    maps = own.self_attn(x, x, x, attn_mask=MASK)[1]
+    torch.testing.assert_close(maps.sum(-1), torch.ones(3, T, dtype=torch.float64))
+    assert not torch.equal(out, own(x, src_mask=MASK, is_causal=True))
+
+
+# -- dropout ----------------------------------------------------------------------------------------------------------
+
+
+def philox(counter: list[int], key: list[int]) -> list[int]:
+    """Philox-4x64-10 in whole numbers, by its definition (Salmon et al., SC11)."""
+    for _ in range(10):
+        first, second = 0xD2E7470EE14C6C93 * counter[0], 0xCA5A826395121157 * counter[2]
+        counter = [second >> 64 ^ counter[1] ^ key[0], second & LOWER, first >> 64 ^ counter[3] ^ key[1], first & LOWER]
+        key = [key[0] + 0x9E3779B97F4A7C15 & LOWER, key[1] + 0xBB67AE8584CAA73B & LOWER]
+    return counter
+
+
+@pytest.mark.parametrize(("seed", "step"), [(0, 0), (5, 7), (2**64 - 1, 3)])
+def test_words_are_philoxs_by_seed_and_step(seed: int, step: int) -> None:
+    dice = Dice(seed)
+    dice.begin(step)
+    found = torch.cat([dice.words(5), dice.words(3), dice.words(8)]).numpy()
+    blocks = np.array([philox([1 + block, 0, 0, 0], [seed, step]) for block in range(3)], np.uint64).ravel()
+    lower_first = np.stack([blocks & 0xFFFFFFFF, blocks >> 32], axis=1).ravel().astype(np.uint32).view(np.int32)
+    # five words take three numbers of 64 bits, and the half that is left isn't used
+    assert found.tolist() == [*lower_first[:5], *lower_first[6:9], *lower_first[10:18]]
+
+
+@pytest.mark.parametrize("p", [0.1, 0.2, 0.75])
+def test_as_many_are_dropped_as_it_says_and_the_mean_stays(p: float) -> None:
+    x = torch.arange(1.0, 10_001, dtype=torch.float64).requires_grad_()
+    left = Dropout(p, Dice(1))(x)
+    dropped = left == 0
+    assert stats.binomtest(int(dropped.sum()), len(x), p).pvalue > 1e-3
+    torch.testing.assert_close(left[~dropped], x[~dropped] / (1 - p))
+    left.sum().backward()
+    assert x.grad is not None
+    torch.testing.assert_close(x.grad, torch.where(dropped, 0.0, 1 / (1 - p)).double())
+
+
+def test_nearly_all_are_dropped_where_p_is_nearly_1() -> None:
+    x = torch.ones(10_000, dtype=torch.float64)
+    assert not Dropout(1 - 1e-12, Dice(1))(x).any()
+    assert Dropout(1e-12, Dice(1))(x).all()
+
+
+def test_each_call_takes_words_of_its_own_and_a_step_can_be_made_again() -> None:
+    dice = Dice(2)
+    drop, x = Dropout(0.5, dice), torch.ones(8, 8)
+    one, two = drop(x), drop(x)
+    assert not torch.equal(one, two)
+    dice.begin(step=0)
+    assert torch.equal(drop(x), one)
+    dice.begin(step=1)
+    assert not torch.equal(drop(x), one)
+    assert not torch.equal(Dropout(0.5, Dice(3))(x), one)
+
+
+def test_without_dropout_nothing_is_drawn() -> None:
+    dice = Dice(4)
+    first, x = dice.words(2), torch.ones(4)
+    dice.begin(step=0)
+    assert torch.equal(Dropout(0.0, dice)(x), x)
+    assert torch.equal(Dropout(0.5, dice).eval()(x), x)
+    assert torch.equal(dice.words(2), first)

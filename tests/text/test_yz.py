@@ -8,7 +8,6 @@ import torch
 from scipy.special import logsumexp
 
 from scansnap_core import BadInput
-from scansnap_core.engine import model
 from scansnap_core.text import forecast, yz
 from scansnap_core.text.samples import Samples, samples_after
 
@@ -122,19 +121,6 @@ def test_words_outside_a_batch_stay() -> None:
     one = yz.train_on(samples, vocab_size=20, lr_y=1.0, lr_z=1.0, record=[2], batch_size=2, seeds=[0])
     moved = np.count_nonzero(one.z.values)
     assert 0 < moved < len(samples.words)
-
-
-def test_gradients_are_the_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    real = model.gradients
-
-    def spy(*args: torch.Tensor) -> model.Gradients:
-        calls.append(args)
-        return real(*args)
-
-    monkeypatch.setattr(model, "gradients", spy)
-    yz.train_on(some_samples(), vocab_size=20, lr_y=1.0, lr_z=1.0, record=[3])
-    assert len(calls) == 3
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A corpus of a few lines under WikiText-2's name, and a Hugging Face that serves it; run as a program, it downloads.
+"""Small texts: one under WikiText-2's name, with a Hugging Face that serves it; run as a program, it downloads.
 
 ::
 
@@ -17,10 +17,11 @@ from pathlib import Path
 from types import ModuleType
 from unittest import mock
 
+import numpy as np
 import platformdirs
 
 from scansnap_core.text import splits
-from scansnap_core.text.corpus import load_corpus
+from scansnap_core.text.corpus import Corpus, load_corpus
 
 NAME = "wikitext-2"
 TRAIN = " = Cats = \n \n the cat , the cat and a cat sat on the dog , the <unk> dog , a dog \n"
@@ -64,6 +65,20 @@ def hugging_face(load: Callable[[], object]) -> ModuleType:
     module = ModuleType("datasets")
     vars(module)["load_dataset"] = load_dataset
     return module
+
+
+def small_corpus(train: int = 900, validation: int = 200, vocab_size: int = 30) -> Corpus:
+    """Words that follow one another in a circle, now and then by chance."""
+    rng = np.random.default_rng(7)
+    text = (np.arange(train + validation) + (rng.random(train + validation) < 0.2).cumsum()) % vocab_size
+    return Corpus(
+        name="topics",
+        words=tuple(f"w{i}" for i in range(vocab_size)),
+        train=text[:train],
+        validation=text[train:],
+        trained_on="generated",
+        sha256={},
+    )
 
 
 def _main(cache: Path, log: Path, disturbance: str = "") -> None:

@@ -18,6 +18,7 @@ MODULES = (
     "book.compare",
     "book.equations",
     "book.in_words",
+    "data.probabilities",
     "data.sequences",
     "engine.architectures",
     "engine.counter",

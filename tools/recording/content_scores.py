@@ -14,7 +14,7 @@ import xarray as xr
 from scansnap_core import files
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.storage.store import read
-from scansnap_core.text import cooccurrence, gains
+from scansnap_core.text import cooccurrence, rankings
 from scansnap_core.text.corpus import Corpus, load_corpus
 from scansnap_core.text.samples import Samples, samples_after
 from scansnap_core.text.settings import Settings
@@ -50,12 +50,12 @@ def content_scores(store: Path, corpus: Corpus, settings: Settings, queries: lis
 
 
 def ranked(z: np.ndarray, samples: Samples, described: xr.Dataset, vocab_size: int) -> xr.Dataset:
-    """:func:`gains.follow` of (3, M) scores less their mean over contexts: a softmax doesn't feel a constant."""
+    """:func:`rankings.follow` of (3, M) scores less their mean over contexts: a softmax doesn't feel a constant."""
     words = np.arange(vocab_size)
     at_described = z[:, described.word.values]
     centred = z - (at_described @ described.frequency.values / described.frequency.values.sum())[:, None]
     rows = xr.DataArray(centred, dims=("recorded", "word"), coords={"recorded": list(MOMENTS), "word": words})
-    return gains.follow(rows, samples, described, vocab_size)
+    return rankings.follow(rows, samples, described, vocab_size)
 
 
 def record(stores: list[Path], folder: Path | None) -> None:

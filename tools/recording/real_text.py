@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from scansnap_core import files
 from scansnap_core.storage.provenance import provenance
-from scansnap_core.text import cooccurrence, gains, rankings, yz
+from scansnap_core.text import cooccurrence, rankings, yz
 from scansnap_core.text.corpus import Corpus, load_corpus
 from scansnap_core.text.samples import Samples, samples_after
 from scansnap_core.text.splits import UNK
@@ -92,7 +92,7 @@ def measure(case: Case, corpus: Corpus) -> tuple[xr.Dataset, xr.Dataset, xr.Data
         base_rates=case.variant == "base rates",
         held_out=judge if "half" in case.variant else None,
     ).isel(seed=0)
-    found = gains.follow(run.z, taught, described, corpus.vocab_size)
+    found = rankings.follow(run.z, taught, described, corpus.vocab_size)
     # the mean over a hundred steps, or as many as there are
     found["loss"] = "recorded", [float(run.loss[max(0, step - 100) : step].mean()) for step in RECORD]
     found["held_out_loss"] = run.get("held_out_loss", xr.full_like(found.loss, np.nan)).drop_vars(
@@ -106,7 +106,7 @@ def measure(case: Case, corpus: Corpus) -> tuple[xr.Dataset, xr.Dataset, xr.Data
     z = run.z.sel(word=described.word)
     found["intervals"] = ("moment", "explains", "number"), np.full((2, 5, len(NUMBERS)), np.nan)
     if case.seed == 0 and case == Case(case.query, case.variant):
-        known = gains.scores(taught, described, corpus.vocab_size)
+        known = rankings.scores(taught, described, corpus.vocab_size)
         found["intervals"] = (
             ("moment", "explains", "number"),
             [intervals(z.sel(recorded=t), known) for t in (EARLY, LATE)],
@@ -155,7 +155,7 @@ def record(folder: Path | None) -> None:
     source |= {"date": datetime.now(UTC).date().isoformat(), "corpus": corpus.name, "trained_on": corpus.trained_on}
     source |= {"sha256": dict(corpus.sha256), "vocab_size": corpus.vocab_size, "batch_size": BATCH_SIZE}
     source |= {"num_next": NUM_NEXT, "least_next": LEAST_NEXT}
-    names = [*gains.SCORES, "distinctness given frequency"]
+    names = [*rankings.SCORES, "distinctness given frequency"]
     result = runs.assign({f"the_{name}": values for name, values in extra.items()}).assign_coords(
         explains=names, number=list(NUMBERS), moment=[EARLY, LATE]
     )

@@ -1,4 +1,4 @@
-"""Classes: token kinds, overlaps, dense and sparse, what is refused, and what sampling draws."""
+"""Classes by number: token kinds, overlaps, outputs, dense and sparse input, refusals, and what sampling draws."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse, stats
 
 from scansnap_core import BadInput, audit, predict
+from scansnap_core.data.axes import OTHERS, Outputs
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.draws import Fresh, Replay
 from tests.engine.references import overlapping_classes, scattered_classes
@@ -91,12 +92,6 @@ def test_input_is_not_changed() -> None:
     assert classes.probs.sum() == pytest.approx(1, abs=1e-15)
 
 
-def test_every_token_may_be_a_next_token() -> None:
-    classes = SequenceClasses(np.eye(2), [0, 1])
-    assert (classes.num_classes, classes.vocab_size) == (2, 2)
-    assert classes.next_of.tolist() == [0, 1]
-
-
 def test_a_token_of_two_classes_is_common() -> None:
     classes = scattered_classes()
     assert classes.tokens.tolist() == [2, 5, 7, 9, 11, 13]
@@ -128,10 +123,16 @@ BAD: list[tuple[Any, Any, Any, str]] = [
     (TWO, [0.0, 1.0], None, "query_of of shape (2,) and type float64: one integer token a class"),
     (TWO, [0, 0], [1, 3], "next_of holds 3: tokens are numbered 0..2"),
     (TWO, [0, 0], [1, 1], "next_of = [1, 1]: a class is named by its next token, so next tokens are distinct; merge"),
+    (TWO, [0, 0, 0], None, "query_of of shape (3,) and type int64: one integer token a class, K = 2"),
+    (TWO, [[0], [0]], None, "query_of of shape (2, 1) and type int64: one integer token a class, K = 2"),
+    (TWO, [5, -2], None, "query_of holds 5: tokens are numbered 0..2"),
+    (TWO, [-2, 5], None, "query_of holds -2: tokens are numbered 0..2"),
+    ([[1.5, -0.25, -0.25]], [0], None, "class 0 has the probability -0.25: probabilities are finite and not negative"),
+    ([[2.5, -0.5, -1.0]], [0], None, "class 0 has the probability -0.5: probabilities are finite and not negative"),
 ]
 
 
-@pytest.mark.parametrize(("probs", "query_of", "next_of", "message"), BAD, ids=[row[3].split(":")[0] for row in BAD])
+@pytest.mark.parametrize(("probs", "query_of", "next_of", "message"), BAD)
 def test_bad_classes(probs: Any, query_of: Any, next_of: Any, message: str) -> None:
     with pytest.raises(BadInput) as caught:
         SequenceClasses(probs, query_of, next_of)
@@ -178,23 +179,6 @@ def test_the_next_batch_is_another_one() -> None:
     assert (first[1][0] != first[1][1]).any()
 
 
-MORE_BAD: list[tuple[Any, Any, Any, str]] = [
-    (TWO, [0, 0, 0], None, "query_of of shape (3,) and type int64: one integer token a class, K = 2"),
-    (TWO, [[0], [0]], None, "query_of of shape (2, 1) and type int64: one integer token a class, K = 2"),
-    (TWO, [5, -2], None, "query_of holds 5: tokens are numbered 0..2"),
-    (TWO, [-2, 5], None, "query_of holds -2: tokens are numbered 0..2"),
-    ([[1.5, -0.25, -0.25]], [0], None, "class 0 has the probability -0.25: probabilities are finite and not negative"),
-    ([[2.5, -0.5, -1.0]], [0], None, "class 0 has the probability -0.5: probabilities are finite and not negative"),
-]
-
-
-@pytest.mark.parametrize(("probs", "query_of", "next_of", "message"), MORE_BAD)
-def test_more_bad_classes(probs: Any, query_of: Any, next_of: Any, message: str) -> None:
-    with pytest.raises(BadInput) as caught:
-        SequenceClasses(probs, query_of, next_of)
-    assert str(caught.value).startswith(message)
-
-
 def test_as_many_classes_as_tokens_and_one_token_a_class() -> None:
     classes = SequenceClasses([[1.0, 0.0], [0.0, 1.0]], [1, 0])
     assert classes.next_of.tolist() == [0, 1]
@@ -223,13 +207,6 @@ def test_counts_are_those_of_a_draw_over_all_tokens() -> None:
         assert ours.bit_generator.state == whole.bit_generator.state
 
 
-def test_four_names_are_shown() -> None:
-    names = ["one", "two", "three", "four", "five"]
-    for shown in (4, 5):
-        classes = SequenceClasses(np.eye(shown), [0] * shown, class_names=names[:shown])
-        assert repr(classes).endswith("classes=[one, two, three, four])" if shown == 4 else "three, four, …])")
-
-
 @pytest.mark.parametrize("n", [-1, 3])
 def test_a_class_that_is_not_there(n: int) -> None:
     with pytest.raises(BadInput, match=rf"n = {n}: .*0\.\.2"):
@@ -255,3 +232,56 @@ def test_a_hundred_thousand_classes_that_share_a_token() -> None:
             use()
     with pytest.raises(BadInput, match=wide):
         _ = classes.outputs.targets
+
+
+def test_next_tokens_and_all_others() -> None:
+    outputs = overlapping_classes().outputs
+    assert outputs.labels.tolist() == [8, 2, 5, OTHERS]
+    assert outputs.multiplicity.tolist() == [1, 1, 1, 6]
+    assert outputs.columns.tolist() == [0, 1, 2]
+    assert (outputs.targets == np.eye(3, 4)).all()
+    assert len(outputs) == 4
+
+
+def test_no_output_stands_for_no_token() -> None:
+    outputs = Outputs.lumped([1, 2, 0], 3)
+    assert outputs.labels.tolist() == [1, 2, 0]
+    assert outputs.multiplicity.tolist() == [1, 1, 1]
+    assert (outputs.targets == np.eye(3)).all()
+
+
+def test_one_output_a_token() -> None:
+    outputs = Outputs.separate([3, 1], 4)
+    assert outputs.labels.tolist() == [0, 1, 2, 3]
+    assert outputs.multiplicity.tolist() == [1, 1, 1, 1]
+    assert outputs.targets.tolist() == [[0, 0, 0, 1], [0, 1, 0, 0]]
+
+
+@pytest.mark.parametrize("make", [Outputs.lumped, Outputs.separate])
+def test_the_outputs_stay_what_they_are(make: Any) -> None:
+    outputs = make([3, 1], 4)
+    assert (outputs.labels[outputs.columns] == [3, 1]).all()
+    assert outputs.multiplicity.sum() == 4
+    for array in (outputs.labels, outputs.multiplicity, outputs.columns):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7
+    outputs.targets[:] = 7
+    assert outputs.targets.max() == 1
+
+
+@pytest.mark.parametrize(
+    ("next_of", "message"),
+    [
+        ([0, 4], "next_of holds 4: tokens are numbered 0..3 (M = 4)"),
+        ([-1], "next_of holds -1: tokens are numbered 0..3"),
+        ([1, 1], "next_of = [1, 1]: a class is named by its next token, so next tokens are distinct"),
+        ([1.0], "next_of of shape (1,) and type float64: one integer token a class; pass a list"),
+        (2, "next_of of shape () and type int64: one integer token a class"),
+        ([[1]], "next_of of shape (1, 1) and type int64: one integer token a class"),
+    ],
+)
+@pytest.mark.parametrize("make", [Outputs.lumped, Outputs.separate])
+def test_bad_next_tokens(make: Any, next_of: Any, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        make(next_of, 4)
+    assert str(caught.value).startswith(message)
