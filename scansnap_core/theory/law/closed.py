@@ -6,12 +6,17 @@ elementary functions of one parameter s = (1 + rho (M - 1)) c, which grows from 
 sum of K powers of e^s beside them (:func:`log_tau`). What pushes attention, kappa = -<y_k, e_n - alpha_n> for
 k != n, is half the growth of -<y_k, y_n>; hence Lambda = ∫ kappa dtau needs no further integral.
 
-Clock: tau = eta_Y t/K with t in steps of batch size 1.
+Before other classes' outputs matter one formula says all, with its error (:func:`early_drift`). In the evidence a the
+odds of another class's output are e^(rho a), but for what the others already took. So b ≈ (e^(rho a) - 1)/(rho M) and
+Lambda ≈ a (b - a/2M), from the first step on, as long as (K - 1) e^(rho a) << M and
+(1 + (K - 2) rho) (e^(rho a) - 1) << rho M, which ends before the crossing.
+
+Clock: tau = eta_Y t/K with t in steps of batch size 1; evidence a = ∫ (1 - alpha_nn) dtau.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
@@ -49,6 +54,8 @@ _a_rate = function_of(a.diff(s), (s, *SIZE))
 
 STILL = 1e-13
 LATEST = 1e280
+LEAST_EVIDENCE, MOST_EVIDENCE = 1e-100, 700.0
+"""The evidence for which :func:`early_drift` has a value."""
 
 
 def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, steps: int = 50) -> Floats:
@@ -166,3 +173,94 @@ def drift(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> 
     """
     _, b, c = evidence(tau, num_classes, vocab_size, rho)
     return np.asarray(_Lambda(b, c, num_classes, vocab_size))
+
+
+def early_evidence(tau: ArrayLike, vocab_size: float) -> Floats:
+    """a = ln M + ln omega(tau - ln M) with Wright's omega, the solution of a + e^a/M = tau; for tau > 1/M.
+
+    Examples
+    --------
+    >>> early_evidence([1.0, 1e4], 10**6).round(3)
+    array([ 1.   , 23.024])
+    """
+    check_within("vocab_size", vocab_size, least=2, remedy="pass e.g. 1000")
+    rule = "tau is above 1/M, where one unit of evidence is"
+    times = check_numbers("tau", tau, least=2 / vocab_size, rule=rule, remedy="pass e.g. 10.0")
+    return np.asarray(np.log(vocab_size) + np.log(special.wrightomega(times - np.log(vocab_size)).real))
+
+
+def early_drift(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tuple[Floats, Floats]:
+    """Lambda by the one formula, and how far it can be from the exact one, relatively.
+
+    Parameters
+    ----------
+    a
+        The evidence, above 0 and at most 700.
+    num_classes, vocab_size, rho
+        K >= 2, M > K and 0 < rho < 1.
+
+    Examples
+    --------
+    >>> value, error = early_drift(20.0, 2, 10**6, 0.1)
+    >>> float(value.round(5)), bool(error < 1e-3)
+    (0.00108, True)
+    """
+    found = _near(a, num_classes, vocab_size, rho)
+    return found.drift, found.error
+
+
+def early_turning_length(
+    tilt: ArrayLike, a: ArrayLike, num_classes: float, vocab_size: float, rho: float
+) -> tuple[Floats, Floats]:
+    """T* of :func:`scansnap_core.theory.law.phases.turning_length` by the one formula, and the error of T* - 1.
+
+    T* - 1 = |tilt| M a/(2 (K - 1) (e^(rho a) - 1 - rho a/2)), as long as Lambda is the formula's.
+
+    Parameters
+    ----------
+    tilt
+        Of :func:`scansnap_core.theory.law.phases.tilt`.
+    a, num_classes, vocab_size, rho
+        As ``early_drift`` takes them.
+
+    Examples
+    --------
+    >>> length, error = early_turning_length(-10.0, early_evidence(100.0, 10**6), 2, 10**6, 0.3)
+    >>> float(length.round(-3)), bool(error < 0.02)
+    (391000.0, True)
+    """
+    found, values = _near(a, num_classes, vocab_size, rho), np.asarray(a, dtype=np.float64)
+    tilt = check_numbers("tilt", tilt, least=-np.inf, rule="a tilt is finite", remedy="pass e.g. -10.0")
+    with np.errstate(over="ignore"):
+        over = found.error + (num_classes - 1) * found.b_share**2 + 1 / (vocab_size - num_classes)
+    return np.asarray(1 + np.abs(tilt) * values**2 / (2 * (num_classes - 1) * rho * found.drift)), np.asarray(over)
+
+
+class _Near(NamedTuple):
+    """Lambda by the formula, and at most its relative error and b/a."""
+
+    drift: Floats
+    error: Floats
+    b_share: Floats
+
+
+def _near(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> _Near:
+    rule = f"evidence is above 0, and at most {MOST_EVIDENCE:g}"
+    a = check_numbers("a", a, least=LEAST_EVIDENCE, rule=rule, remedy="pass e.g. 10.0")
+    if (a > MOST_EVIDENCE).any():
+        raise BadInput(f"a = {a.max():g}", rule, "ask for earlier times")
+    check_within("num_classes", num_classes, least=2, remedy="pass e.g. 2")
+    check_within("vocab_size", vocab_size, least=num_classes + 1, remedy="pass more outputs than classes")
+    check_within("rho", rho, least=1e-12, below=1, remedy="pass e.g. 0.1")
+    others, rest = num_classes - 1, vocab_size - num_classes
+    b, c = np.expm1(rho * a) / (rho * vocab_size), a / vocab_size
+    faster = rho * (1 + 1 / rest)
+    with np.errstate(over="ignore"):
+        share = others * np.exp(faster * a) / rest
+        taken = (1 + (others - 1) * rho) * (np.expm1(faster * a) / faster - a) / rest  # from ln of the odds
+        off = np.log1p(num_classes / rest) + np.maximum(rho * a / rest, taken + np.log1p(share))  # ln of b over its own
+        factor = np.exp(off)
+        weight, b_share = b / (b - c / 2), factor * b / a
+        error = weight * np.expm1(off) + (weight - 1) * (num_classes + others * vocab_size * b_share) / rest
+        error += weight * factor * ((others - 1) * b_share + others / rest) / 2
+    return _Near(np.asarray(a * (b - c / 2)), np.asarray(error), np.asarray(b_share))

@@ -231,8 +231,8 @@ class Law:
         return self.num_values > MOST_STIFF
 
     @property
-    def takes_turns(self) -> bool:
-        """Whether :mod:`~scansnap_core.theory.law.turns` integrate it: attention is small beside the decoder."""
+    def is_split(self) -> bool:
+        """Whether ``many_classes`` integrates it: the state is large, and attention is small beside the decoder."""
         return self.is_large and self.types.common.shape[1] < len(self.types.size)
 
     def failed(self, log_tau: float) -> str:

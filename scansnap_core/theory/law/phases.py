@@ -29,10 +29,10 @@ from scansnap_core.rules import (
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed
-from scansnap_core.theory.law.first_order import FirstOrder
 from scansnap_core.theory.law.inertia import mass_of
 from scansnap_core.theory.law.memory import Floats, Law, State
-from scansnap_core.theory.law.sampling import SampledLaw, checked_rows
+from scansnap_core.theory.law.sample_means import FirstOrder, checked_rows
+from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import types_of
 
 AT_REST = 1e-9
@@ -70,7 +70,7 @@ def turning_length(tilt: ArrayLike, tau: ArrayLike, num_classes: float, vocab_si
     """T* at which sampling pushes a distinct token as hard as the drift: below it sampling decides, above it overlaps.
 
     T* - 1 is the tilt's modulus times (M - 1)/((K - 1) rho) at first, then about M a/(2 (K - 1) (e^(rho a) - 1 - rho
-    a/2)) in the evidence a (:mod:`scansnap_core.theory.law.before_crossing`), and in the end, for M -> infinity, (A^2
+    a/2)) in the evidence a (:mod:`scansnap_core.theory.law.closed`), and in the end, for M -> infinity, (A^2
     + K - 1)/((K - 1) (2 + (K - 2) rho)) with A = (1 + (K - 2) rho)/rho.
 
     Parameters

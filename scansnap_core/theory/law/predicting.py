@@ -20,10 +20,10 @@ from scansnap_core.rules import check_choice, check_flow_rate, check_memory, che
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.integrating import IntegrationFailed
-from scansnap_core.theory.law import closed, turns, validity
+from scansnap_core.theory.law import closed, many_classes, validity
 from scansnap_core.theory.law.inertia import InertialLaw
 from scansnap_core.theory.law.memory import Floats, Law, State
-from scansnap_core.theory.law.sampling import SampledLaw
+from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import Types, types_of
 
 OPTIMIZERS = ("sgd", "momentum", "flow")
@@ -77,7 +77,7 @@ def predict(
     optimizer
         "sgd"; "momentum", with which ``t`` counts its updates; or "flow", the gradient flow, to which SGD comes as the
         rates go to 0 at the same eta_Y t. For Adam there is a flow,
-        :class:`scansnap_core.theory.law.adam.AdamFlow`, and no law.
+        :class:`scansnap_core.theory.law.inertia.AdamFlow`, and no law.
     momentum
         mu of "momentum" alone, in [0, 1); 0.9 if not given. As it goes to 0 the forecast goes to that of "sgd".
 
@@ -158,7 +158,7 @@ def predict(
         )
     path: Callable[[Floats], Iterable[State]] = InertialLaw(law, mu, pace).path
     if optimizer == "flow":
-        path = partial(turns.path, law) if law.takes_turns else law.path
+        path = partial(many_classes.path, law) if law.is_split else law.path
     attrs = {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len, "optimizer": optimizer, "momentum": mu}
     began = int(np.count_nonzero(taus < UNSEEN))
     moments = taus[began:] if optimizer == "flow" else _with_looks_between(taus[began:], pace / (1 - mu))

@@ -15,7 +15,7 @@ import xarray as xr
 
 import scansnap_core as ss
 from scansnap_core.theory import integrating
-from scansnap_core.theory.law import Law, contest, types_of
+from scansnap_core.theory.law import Law, trials, types_of
 from tools.benchmarks.predict import unlike
 
 CLASSES = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
@@ -168,8 +168,8 @@ def test_it_is_continuous_in_momentum() -> None:
 
 
 def test_many_unlike_classes_make_finite_steps_too() -> None:
-    classes = contest.systems(3, 32)[21]
-    assert Law(types_of(classes), 1.0).takes_turns
+    classes = trials.systems(3, 32)[21]
+    assert Law(types_of(classes), 1.0).is_split
     recipe: dict[str, Any] = {"steps": 100, "record": [3, 10, 30, 100], "batch_size": None, "seq_len": math.inf}
     Z = ss.train(classes, lr_y=2, lr_z=1, **recipe).Z.isel(seed=0, rate=0).values
     assert off(ss.predict(classes, 2, 1, [3, 10, 30, 100]).Z.values, Z).max() < 0.01

@@ -1,4 +1,4 @@
-"""A contest: class systems drawn once, and what the law, the paper and the true flow say of three of their tokens.
+"""Trial systems, drawn once, and what our law, the paper's law (10) and the true flow say of three of their tokens.
 
 Half of the systems have equal overlaps, half have none alike: up to three common tokens and three queries. The tokens
 are chosen before anything is integrated: of the first class its most frequent common token, and its most and its least
@@ -22,7 +22,7 @@ from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.law.memory import Law
 from scansnap_core.theory.law.predicting import predict
-from scansnap_core.theory.law.sampling import SampledLaw
+from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import solve
 
