@@ -16,8 +16,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine.model_names import PLAIN
 from scansnap_core.theory import clocks, formulas, measures, spectrum
-from scansnap_core.theory.flow import Floats
-from scansnap_core.theory.flows import IdealisedFlow
+from scansnap_core.theory.flows import Floats, IdealisedFlow
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.solving import solve
 

@@ -17,8 +17,7 @@ from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import model
 from scansnap_core.rules import check_seq_len
 from scansnap_core.theory.expectation import Forward
-from scansnap_core.theory.flow import Floats
-from scansnap_core.theory.flows import TrueFlow
+from scansnap_core.theory.flows import Floats, TrueFlow
 
 
 def _over(values: Tensor, probs: Tensor) -> Tensor:

@@ -19,11 +19,9 @@ from scansnap_core.theory.formulas import (
     SYMBOLS,
     attention,
     correlations,
-    counts,
     decoder,
     find,
     registry,
-    speed,
     symbols,
 )
 
@@ -124,7 +122,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "B_shared": lambda K, rho, Gamma_: log(1 + 4 * K * (K - 1) * rho**2 * Gamma_) / (4 * K),
     "momentum_clock": lambda i, mu: i / (1 - mu) - mu * (1 - mu**i) / (1 - mu) ** 2,
 }
-TOPICS = (attention, correlations, counts, decoder, speed)
+TOPICS = (attention, correlations, decoder)
 SUMS = {"c", "f", "xi"}
 MATRICES = {"E_prime", "E_prime_printed", "Y"}
 

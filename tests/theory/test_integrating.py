@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from scansnap_core.theory.errors import order_of
-from scansnap_core.theory.integrating import runge_kutta
+from scansnap_core.theory.solving import runge_kutta
 
 
 def test_a_rotation_of_two_parts_is_followed_to_fourth_order() -> None:

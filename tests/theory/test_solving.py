@@ -13,10 +13,9 @@ from scipy.integrate import LSODA
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.engine.training import train
-from scansnap_core.theory import clocks, flows, integrating, spectrum
-from scansnap_core.theory.flow import Floats, Flow
-from scansnap_core.theory.integrating import IntegrationFailed
-from scansnap_core.theory.solving import attention_rates, solve
+from scansnap_core.theory import clocks, flows, solving, spectrum
+from scansnap_core.theory.flows import Floats, Flow
+from scansnap_core.theory.solving import IntegrationFailed, attention_rates, solve
 from tests.engine.references import overlapping_classes
 
 LR_Y, LR_Z = 0.8, 0.5
@@ -158,7 +157,7 @@ def test_a_time_too_small_to_move_anything_is_the_start() -> None:
 
 
 def test_a_solver_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integrating, "MOST_RATES", 10)
+    monkeypatch.setattr(solving, "MOST_RATES", 10)
     with pytest.raises(IntegrationFailed, match="the solver asked for its rate of change 10 times; ask"):
         solve(flows.TrueFlow(CLASSES, LR_Y, LR_Z), [100.0])
 

@@ -18,8 +18,8 @@ import xarray as xr
 from scansnap_core import files, train
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.storage.provenance import provenance
-from scansnap_core.theory.integrating import IntegrationFailed
 from scansnap_core.theory.law import trials
+from scansnap_core.theory.solving import IntegrationFailed
 from tools.recording.real_text import RESULTS
 
 SEED, COUNT = 2023, 64

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.rules import check_count, check_flow_rate, check_numbers, check_within, shown
-from scansnap_core.theory.integrating import integrated
+from scansnap_core.theory.solving import integrated
 
 Floats = NDArray[np.float64]
 

@@ -31,13 +31,12 @@ from scansnap_core.engine import variants
 from scansnap_core.engine.arguments import checked_momentum
 from scansnap_core.engine.optimizers import ADAM_BETAS, ADAM_EPS
 from scansnap_core.rules import check_numbers, is_real, listed, shown
-from scansnap_core.theory.flow import Floats, Flow
-from scansnap_core.theory.flows import TrueFlow
+from scansnap_core.theory.flows import Floats, Flow, TrueFlow
 from scansnap_core.theory.formulas import mu
 from scansnap_core.theory.functions import function_of
-from scansnap_core.theory.integrating import IntegrationFailed
 from scansnap_core.theory.law import many_classes
 from scansnap_core.theory.law.memory import Law, State
+from scansnap_core.theory.solving import IntegrationFailed
 
 mass = (1 + mu) / (2 * (1 - mu) ** 2)
 """m, in steps of batch size 1 without momentum."""
@@ -59,7 +58,7 @@ class InertialFlow(Flow):
     Parameters
     ----------
     classes, lr_y, lr_z
-        As in :class:`~scansnap_core.theory.flow.Flow`; the rates are those of the updates.
+        As in :class:`~scansnap_core.theory.flows.Flow`; the rates are those of the updates.
     momentum
         mu, in [0, 1).
 
@@ -86,7 +85,7 @@ class InertialFlow(Flow):
         super().__init__(classes, lr_y, lr_z, (*names, *moving), self._true.class_weight)
 
     def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
-        """The state at t = 0, as :meth:`scansnap_core.theory.flow.Flow.initial` has it, set in motion."""
+        """The state at t = 0, as :meth:`scansnap_core.theory.flows.Flow.initial` has it, set in motion."""
         state = super().initial(Z, Y)
         place, velocity = np.split(state, 2)
         velocity[:] = _share_of(self.momentum) * self._true.rhs(0.0, place)
@@ -252,7 +251,7 @@ class AdamFlow(Flow):
     Parameters
     ----------
     classes, lr_y, lr_z
-        As in :class:`~scansnap_core.theory.flow.Flow`; the rates are those of the updates.
+        As in :class:`~scansnap_core.theory.flows.Flow`; the rates are those of the updates.
     betas
         Adam's, each in (0, 1).
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scansnap_core.theory.integrating import IntegrationFailed, integrated
 from scansnap_core.theory.law.memory import Law, State, first_tau
+from scansnap_core.theory.solving import IntegrationFailed, integrated
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]

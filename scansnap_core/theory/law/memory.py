@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.rules import check_flow_rate, shown
-from scansnap_core.theory.integrating import IntegrationFailed, integrated
 from scansnap_core.theory.law.types import Types
+from scansnap_core.theory.solving import IntegrationFailed, integrated
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
@@ -208,7 +208,7 @@ class Law:
         Raises
         ------
         ~scansnap_core.IntegrationFailed
-            As :func:`~scansnap_core.theory.integrating.integrated` has it; its ``reached`` are states.
+            As :func:`~scansnap_core.theory.solving.integrated` has it; its ``reached`` are states.
         """
         N = self.num_values
         how: dict[str, Any] = {"method": "LSODA" if stiff or not self.is_large else "RK45", "rtol": RTOL, "atol": ATOL}

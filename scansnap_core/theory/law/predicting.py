@@ -19,12 +19,12 @@ from scansnap_core.engine.arguments import checked_momentum
 from scansnap_core.rules import check_choice, check_flow_rate, check_memory, check_rate, check_seq_len, checked_times
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
-from scansnap_core.theory.integrating import IntegrationFailed
 from scansnap_core.theory.law import closed, many_classes, validity
 from scansnap_core.theory.law.inertia import InertialLaw
 from scansnap_core.theory.law.memory import Floats, Law, State
 from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import Types, types_of
+from scansnap_core.theory.solving import IntegrationFailed
 
 OPTIMIZERS = ("sgd", "momentum", "flow")
 """SGD in steps of finite size, with momentum or without; and the gradient flow, its limit of small steps."""

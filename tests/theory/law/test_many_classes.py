@@ -9,10 +9,10 @@ import pytest
 
 import scansnap_core as ss
 from scansnap_core.theory import gallery
-from scansnap_core.theory.integrating import IntegrationFailed
 from scansnap_core.theory.law import Law, State, many_classes, memory, predicting, trials, types_of
 from scansnap_core.theory.law.memory import Pair
 from scansnap_core.theory.law.sampled_law import SampledLaw
+from scansnap_core.theory.solving import IntegrationFailed
 
 TAUS = np.array([0.01, 2.0, 30.0, 31.0, 500.0])
 SYSTEMS = {

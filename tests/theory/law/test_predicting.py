@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 import scansnap_core as ss
-from scansnap_core.theory import integrating
+from scansnap_core.theory import solving
 from scansnap_core.theory.law import Law, trials, types_of
 from tools.benchmarks.predict import unlike
 
@@ -237,7 +237,7 @@ def test_what_it_expects_of_systems_held_out_is_what_was_measured() -> None:
 
 def test_a_failure_gives_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9])
-    monkeypatch.setattr(integrating, "MOST_RATES", 150)
+    monkeypatch.setattr(solving, "MOST_RATES", 150)
     with pytest.raises(ss.IntegrationFailed, match="could be integrated up to") as caught:
         ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9])
     error = caught.value
