@@ -47,10 +47,13 @@ def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
     time = check_numbers("t", t, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")
     M, rate = _vocabulary(vocab_size), _rate(lr_y)
     try:
-        np.broadcast_shapes(time.shape, M.shape, rate.shape)
+        with np.errstate(over="ignore"):
+            learned = M * rate * time
     except ValueError:
         shapes = f"{time.shape}, {M.shape} and {rate.shape}"
         raise BadInput(f"t, vocab_size and lr_y of shapes {shapes}", "they broadcast", "pass e.g. one M") from None
+    if np.isinf(learned).any():
+        raise BadInput("M lr_y t = inf", "a clock runs up to the largest float", "use smaller rates or earlier times")
     return height(time, M, rate)
 
 
