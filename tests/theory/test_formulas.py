@@ -38,6 +38,18 @@ POINT = {
 }  # fmt: skip
 """One value for every symbol, in general position."""
 
+
+def h_by_newton(time: mpf, vocab_size: mpf, rate: mpf) -> mpf:
+    """The root of Eqn 45 for h. The left side is convex and grows, so Newton from the right comes down to it."""
+    v = min(vocab_size * rate * time / (vocab_size - 1), mpmath.log1p(vocab_size * rate * time))
+    for _ in range(200):
+        step = (mpmath.expm1(v) + (vocab_size - 1) * v - vocab_size * rate * time) / (mpmath.exp(v) + vocab_size - 1)
+        v -= step
+        if abs(step) <= abs(v) * mpf(10) ** -45:
+            break
+    return v / vocab_size
+
+
 REFERENCES: dict[str, Callable[..., Any]] = {
     "z_force": lambda f_l, overlap, f_other: f_l * (overlap * f_l - f_other),
     "z_rate_distinct": lambda eta_Z, f_l, xi_: eta_Z * f_l**2 * xi_,
@@ -77,7 +89,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "h_rate": lambda eta_Y, M, h_: eta_Y / (M - 1 + exp(M * h_)),
     "h_step": lambda eta_Y, M, h_: h_ + eta_Y / (M - 1 + exp(M * h_)),
     "h_implicit": lambda M, h_, eta_Y, t: exp(M * h_) + (M - 1) * M * h_ - M * eta_Y * t - 1,
-    "h": lambda M, eta_Y, t: mpmath.findroot(lambda v: exp(M * v) + (M - 1) * M * v - M * eta_Y * t - 1, mpf("0.3")),
+    "h": lambda M, eta_Y, t: h_by_newton(t, M, eta_Y),
     "time_of_h": lambda M, h_, eta_Y: (exp(M * h_) + (M - 1) * M * h_ - 1) / (M * eta_Y),
     "h_gap": lambda M, eta_Y: 2 * eta_Y / M,
     "alpha_target": lambda M, h_: exp(M * h_) / (M - 1 + exp(M * h_)),
@@ -266,3 +278,30 @@ def test_lemma_9s_forms_are_exact_where_their_deltas_are() -> None:
         speed = float(formulas.gamma.subs(at))
         for form in (formulas.gamma_early, formulas.gamma_late):
             assert float(form.subs(at)) == pytest.approx(speed, rel=1e-14, abs=0)
+
+
+MAY_BE_0 = ("mu", "Delta_", "e_", "f_other", "overlap", "E_n", "t", "i", "h_", "gamma_", "Gamma_", "B_")
+MAY_BE_NEGATIVE = (
+    "z", "z_0", "z_m", "r_0", "x", "Ep_own", "Ep_other", "Ep_rest", "sigma", "theta", "theta_other", "beta_n", "xi_",
+)  # fmt: skip
+RANGES: dict[str, tuple[Any, Any]] = {
+    **dict.fromkeys(MAY_BE_0, (0, -1)),
+    **dict.fromkeys(MAY_BE_NEGATIVE, (-1, sp.I)),
+    **dict.fromkeys(("l", "k"), (1, sp.Rational(3, 2))),
+    "q_0_": (-1, 0),
+}
+"""The end of what a quantity takes, and a value outside; all others are positive."""
+
+
+@pytest.mark.parametrize("name", [name for name, symbol in SYMBOLS.items() if not symbol.expression.is_Matrix])
+def test_what_sympy_may_assume_of_a_symbol_admits_its_quantity(name: str) -> None:
+    symbol = SYMBOLS[name].expression
+    entry = symbol[0] if isinstance(symbol, sp.IndexedBase) else symbol
+    admitted = [
+        all(
+            getattr(entry, f"is_{of}") in (None, getattr(sp.S(value), f"is_{of}"))
+            for of in ("real", "positive", "nonnegative", "integer")
+        )
+        for value in RANGES.get(name, (sp.Rational(1, 10**9), 0))
+    ]
+    assert admitted == [True, False]
