@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, lambertw
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import check_count, check_memory, check_numbers, check_rate, is_real, shown
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
-
-Floats = NDArray[np.float64]
 
 _h = function_of(formulas.h, (formulas.t, formulas.M, formulas.eta_Y))
 _h_rate = function_of(formulas.h_rate, (formulas.h_, formulas.M, formulas.eta_Y))
@@ -188,7 +187,7 @@ def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[floa
     """
     for name, value in (("num_classes", num_classes), ("vocab_size", vocab_size)):
         if not is_real(value) or not (math.isfinite(value) and value > 0):
-            raise BadInput(value=f"{name} = {shown(value)}", rule="a positive finite number", remedy="pass e.g. 10")
+            raise BadInput(f"{name} = {shown(value)}", "a positive finite number", "pass e.g. 10")
     check_rate("lr_y", lr_y)
     size = (num_classes, vocab_size, lr_y)
     return float(_t_0_prime(*size)), float(_t_0(*size, omega(vocab_size)[1]))

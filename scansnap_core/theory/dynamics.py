@@ -105,13 +105,3 @@ def compare(
             **classes.coords,
         },
     )
-
-
-def table(z: xr.DataArray, rows: Sequence[str]) -> str:
-    """z (dynamics, t) of one token as text: a row for each time, named by ``rows``; last idealised/true."""
-    lines = [f"{'t':>8}" + "".join(f"{name:>13}" for name in [*z.dynamics.values, "ideal/true"])]
-    for name, t in zip(rows, z.t.values, strict=True):
-        at = z.sel(t=t)
-        ratio = float(at.sel(dynamics="idealised") / at.sel(dynamics="true flow"))
-        lines.append(f"{name:>8}" + "".join(f"{value:13.3g}" for value in [*at.values, ratio]))
-    return "\n".join(lines)

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
 from scansnap_core.engine import variants
 from scansnap_core.engine.architectures import variant_of
 from scansnap_core.engine.extensions import name_of
@@ -28,8 +28,6 @@ from scansnap_core.rules import check_choice, check_flow_rate, check_rate, not_f
 from scansnap_core.theory import clocks, formulas, spectrum
 from scansnap_core.theory.expectation import Expectation, Forward
 from scansnap_core.theory.functions import function_of
-
-Floats = NDArray[np.float64]
 
 _gamma = function_of(formulas.gamma, (formulas.h_, formulas.M))
 

@@ -10,18 +10,15 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import brentq
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checks import check_generator, check_places, checked_numbers, checked_size
 from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.rules import is_real, is_whole, shown
 from scansnap_core.theory import spectrum
-
-Floats = NDArray[np.float64]
 
 MOST_CLASSES = 10_000
 """A matrix of their overlaps takes 0.8 GB."""

@@ -13,10 +13,10 @@ from scipy.special import log_softmax
 from sympy import diff
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
 from scansnap_core.engine.model_names import PLAIN
 from scansnap_core.theory import clocks, formulas, measures, spectrum
-from scansnap_core.theory.flows import Floats, IdealisedFlow
+from scansnap_core.theory.flows import IdealisedFlow
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.solving import solve
 
@@ -122,18 +122,10 @@ def theory_of(
     check_classes(classes)
     if run is None:
         if lr_y is None or lr_z is None or times is None:
-            raise BadInput(
-                value="classes alone",
-                rule="the idealised flow needs lr_y, lr_z and times",
-                remedy="pass them, or a run",
-            )
+            raise BadInput("classes alone", "the idealised flow needs lr_y, lr_z and times", "pass them, or a run")
         run = solve(IdealisedFlow(classes, lr_y, lr_z), times)
     elif not (lr_y is lr_z is times is None):
-        raise BadInput(
-            value="lr_y, lr_z or times beside a run",
-            rule="a run brings its own rates and times",
-            remedy="leave them out",
-        )
+        raise BadInput("lr_y, lr_z or times beside a run", "a run brings its own rates and times", "leave them out")
     run = _checked(run, classes)
     K, M = classes.num_classes, classes.vocab_size
     period: Any = K  # the steps between two that show a class
@@ -179,11 +171,7 @@ def theory_of(
 def _checked(run: xr.Dataset, classes: SequenceClasses) -> xr.Dataset:
     """The run on the axes of its classes."""
     if not isinstance(run, xr.Dataset) or "Z" not in run:
-        raise BadInput(
-            value=f"a run of type {type(run).__name__}",
-            rule="a run is a data set with Z",
-            remedy="pass train's or solve's",
-        )
+        raise BadInput(f"a run of type {type(run).__name__}", "a run is a data set with Z", "pass train's or solve's")
     if run.attrs.get("model", PLAIN) != PLAIN:
         raise BadInput(
             value=f"a run of the model {run.attrs['model']}",

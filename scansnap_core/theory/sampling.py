@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine import model
 from scansnap_core.rules import check_seq_len
 from scansnap_core.theory.expectation import Forward
-from scansnap_core.theory.flows import Floats, TrueFlow
+from scansnap_core.theory.flows import TrueFlow
 
 
 def _over(values: Tensor, probs: Tensor) -> Tensor:

@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checksum import ATTRIBUTE, checksum
+from scansnap_core.data.sequences import Floats
 from scansnap_core.engine.extensions import name_of
 from scansnap_core.engine.model_names import heads_of
 from scansnap_core.rules import check_choice, checked_times, is_real, shown
 from scansnap_core.theory.flows import Flow
-
-Floats = NDArray[np.float64]
 
 SOLVERS = {"LSODA": LSODA, "DOP853": DOP853, "RK45": RK45, "RK23": RK23, "Radau": Radau, "BDF": BDF}
 MOST_RATES = 200_000
@@ -104,14 +103,12 @@ def solve(
     'steps of batch size 1'
     """
     if not isinstance(flow, Flow):
-        raise BadInput(value=f"flow = {shown(flow)}", rule="a flow is integrated", remedy="pass e.g. a TrueFlow")
+        raise BadInput(f"flow = {shown(flow)}", "a flow is integrated", "pass e.g. a TrueFlow")
     check_choice("unit", unit, list(UNITS))
     check_choice("method", method, list(SOLVERS))
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if not is_real(tolerance) or not 0 < tolerance < 1:
-            raise BadInput(
-                value=f"{name} = {shown(tolerance)}", rule="a tolerance lies between 0 and 1", remedy="pass e.g. 1e-10"
-            )
+            raise BadInput(f"{name} = {shown(tolerance)}", "a tolerance lies between 0 and 1", "pass e.g. 1e-10")
     classes = flow.classes
     steps_of = {"step": 1.0, "round": classes.num_classes, "tau": classes.num_classes / flow.lr_y}[unit]
     recorded = checked_times("times", times, "pass e.g. [0, 10, 100]")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import sympy as sp
-from numpy.typing import NDArray
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import Floats
 from scansnap_core.theory import formulas
 from scansnap_core.theory.formulas import (
     Ep_other,
@@ -28,8 +28,6 @@ from scansnap_core.theory.formulas import (
     z_m,
 )
 from scansnap_core.theory.functions import function_of
-
-Floats = NDArray[np.float64]
 
 LARGEST_E_PRIME = 1 / np.finfo(np.float64).eps
 """About the condition number of I + E at which nothing of E' is left but rounding."""

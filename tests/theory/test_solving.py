@@ -13,10 +13,11 @@ from scipy.integrate import LSODA
 
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
+from scansnap_core.data.sequences import Floats
 from scansnap_core.engine.training import train
 from scansnap_core.theory import clocks, flows, solving, spectrum
 from scansnap_core.theory.errors import order_of
-from scansnap_core.theory.flows import Floats, Flow
+from scansnap_core.theory.flows import Flow
 from scansnap_core.theory.solving import IntegrationFailed, attention_rates, runge_kutta, solve
 from tests.engine.references import overlapping_classes
 

@@ -130,7 +130,7 @@ def _step(expression: sp.Expr, parts: list[int]) -> Compiled:
         case sp.LambertW(args=(_, *branch)), [part]:
             return lambda known: lambert(known[part], *map(int, branch))
     rule = "a ball is known for sums, products, powers, exp, log, Lambert's W and numbers"
-    raise BadInput(value=f"{expression}", rule=rule, remedy="rewrite it, or give its symbols values")
+    raise BadInput(f"{expression}", rule, "rewrite it, or give its symbols values")
 
 
 def _product(factors: list[arb]) -> arb:
@@ -182,7 +182,7 @@ def lambert(argument: arb, branch: int = 0) -> arb:
     True
     """
     if branch not in (0, -1):
-        raise BadInput(value=f"branch = {branch}", rule="W has two real branches", remedy="pass 0 or -1")
+        raise BadInput(f"branch = {branch}", "W has two real branches", "pass 0 or -1")
     if not argument.is_finite() or not argument >= -(arb(-1).exp()) or (branch == -1 and not argument < 0):
         return arb.nan()
     first, last = _lambert_at(argument.lower(), branch), _lambert_at(argument.upper(), branch)

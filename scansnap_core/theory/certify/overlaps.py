@@ -63,14 +63,14 @@ def _word(expression: sp.MatrixExpr, one: sp.Symbol, ones: sp.Symbol) -> sp.Expr
             return _word(expression.base, one, ones) ** _natural(expression.exp)
     if getattr(expression, "is_Matrix", False):
         rule = "matrices here are sums and products of I and J of size K"
-        raise BadInput(value=f"{expression}", rule=rule, remedy="use Identity(K) and OneMatrix(K, K)")
+        raise BadInput(f"{expression}", rule, "use Identity(K) and OneMatrix(K, K)")
     return expression
 
 
 def _natural(power: sp.Expr) -> int:
     if not (power.is_Integer and power >= 0):
         rule = "these are polynomials, so that powers are natural numbers"
-        raise BadInput(value=f"power {power}", rule=rule, remedy="multiply the inverse away first")
+        raise BadInput(f"power {power}", rule, "multiply the inverse away first")
     return int(power)
 
 

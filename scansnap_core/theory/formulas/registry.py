@@ -154,7 +154,7 @@ def find(word: str = "", *, equation: int | None = None, symbol: str | None = No
     for name, asked, kind in (("word", word, str), ("equation", equation, int), ("symbol", symbol, str)):
         if not isinstance(asked, kind) and not (asked is None and name != "word"):
             rule, remedy = "words and symbols are text, an equation is a number", 'pass e.g. find("speed", equation=85)'
-            raise BadInput(value=f"{name} = {shown(asked)}", rule=rule, remedy=remedy)
+            raise BadInput(f"{name} = {shown(asked)}", rule, remedy)
     return [
         formula
         for formula in FORMULAS.values()

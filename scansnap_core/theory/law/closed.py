@@ -20,15 +20,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import check_memory, check_numbers, check_within
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
-
-Floats = NDArray[np.float64]
 
 s = sp.Symbol("s", nonnegative=True)
 a_, b_, c_ = sp.symbols("a b c", nonnegative=True)

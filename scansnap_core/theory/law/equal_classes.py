@@ -21,13 +21,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import check_count, check_flow_rate, check_numbers, check_within, shown
 from scansnap_core.theory.solving import integrated
-
-Floats = NDArray[np.float64]
 
 RTOL, ATOL = 1e-9, 1e-24
 START = 1e-5

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scansnap_core.data.sequences import Floats
 from scansnap_core.theory.law.memory import Law, State, first_tau
 from scansnap_core.theory.solving import IntegrationFailed, integrated
 
-Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 NODES = 4

@@ -19,14 +19,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import check_flow_rate, shown
 from scansnap_core.theory.law.types import Types
 from scansnap_core.theory.solving import IntegrationFailed, integrated
 
-Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 """Values on common and on distinct tokens, (T, C) and (T, D)."""
 

@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
 from scansnap_core.engine.arguments import checked_momentum
 from scansnap_core.rules import (
     check_count,
@@ -30,7 +30,7 @@ from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed
 from scansnap_core.theory.law.inertia import mass_of
-from scansnap_core.theory.law.memory import Floats, Law, State
+from scansnap_core.theory.law.memory import Law, State
 from scansnap_core.theory.law.sample_means import FirstOrder, checked_rows
 from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import types_of

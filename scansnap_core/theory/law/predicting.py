@@ -14,14 +14,14 @@ from scipy import special
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checksum import ATTRIBUTE, checksum
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
 from scansnap_core.engine.arguments import checked_momentum
 from scansnap_core.rules import check_choice, check_flow_rate, check_memory, check_rate, check_seq_len, checked_times
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed, many_classes, validity
 from scansnap_core.theory.law.inertia import InertialLaw
-from scansnap_core.theory.law.memory import Floats, Law, State
+from scansnap_core.theory.law.memory import Law, State
 from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import Types, types_of
 from scansnap_core.theory.solving import IntegrationFailed
@@ -130,9 +130,9 @@ def predict(
     check_seq_len(seq_len)
     if seq_len == 2:
         raise BadInput(
-            "seq_len = 2",
-            "a forecast takes T of at least 3: with one contextual token a sequence, Z stays 0",
-            "pass 3 or more; at 2 there is nothing to foretell",
+            value="seq_len = 2",
+            rule="a forecast takes T of at least 3: with one contextual token a sequence, Z stays 0",
+            remedy="pass 3 or more; at 2 there is nothing to foretell",
         )
     check_choice("optimizer", optimizer, OPTIMIZERS)
     mu = checked_momentum(momentum, optimizer)
@@ -152,9 +152,9 @@ def predict(
     law = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
     if mu and law.num_values > MOST_WITH_MOMENTUM:
         raise BadInput(
-            f"{len(types.size)} unlike classes with momentum",
-            f"with momentum the law has at most {MOST_WITH_MOMENTUM:,} numbers, of some 50 unlike classes",
-            'ask for optimizer="sgd", or for fewer classes',
+            value=f"{len(types.size)} unlike classes with momentum",
+            rule=f"with momentum the law has at most {MOST_WITH_MOMENTUM:,} numbers, of some 50 unlike classes",
+            remedy='ask for optimizer="sgd", or for fewer classes',
         )
     path: Callable[[Floats], Iterable[State]] = InertialLaw(law, mu, pace).path
     if optimizer == "flow":

@@ -33,9 +33,8 @@ from scipy.stats import poisson
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checks import SUM_TOLERANCE
+from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import check_numbers, check_seq_len, shown
-
-Floats = NDArray[np.float64]
 
 EXACT_UP_TO = 257
 """The T up to which means are exact; beyond, they go on with three powers of 1/(T - 1), the first one known."""

@@ -13,14 +13,12 @@ any T: :mod:`scansnap_core.theory.law.sample_means`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from scansnap_core.data.sequences import Floats
 from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State
 from scansnap_core.theory.law.sample_means import FirstOrder, means
 from scansnap_core.theory.law.types import Types
-
-Floats = NDArray[np.float64]
 
 WIDEST = 0.95
 """The largest tilt, of the one at which a sample's errors no longer fall off; and the scatter of ln error is at most 1.

@@ -13,20 +13,18 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from scansnap_core.data.checks import checked_size
 from scansnap_core.data.datasets import with_overlap
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.law.memory import Law
 from scansnap_core.theory.law.predicting import predict
 from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import solve
-
-Floats = NDArray[np.float64]
 
 TOKENS = ("common", "winner", "last")
 """Of the first class: the most frequent common token, the most and the least frequent distinct one."""

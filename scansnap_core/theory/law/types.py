@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scansnap_core.data.checks import check_places
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 DIGITS = 12

@@ -13,11 +13,9 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scansnap_core.data.sequences import Floats
 from scansnap_core.theory.law.memory import Law, State
-
-Floats = NDArray[np.float64]
 
 LIKELY = 0.1
 """The error of the whole z above which a prediction warns."""
