@@ -1,4 +1,4 @@
-"""How far learning has come: h and h* of one class seen again and again, the omegas of Lemma 8, and t_0' and t_0.
+"""Clocks tell how far learning has come: h and h* of one class, the omegas of Lemma 8, and t_0' and t_0.
 
 Time counts steps of batch size 1 that show the class: of t steps, t P(n) in the mean show class n, t/K if P(n) = 1/K.
 """
@@ -95,7 +95,7 @@ def h_star(steps: int, vocab_size: float, lr_y: float) -> Floats:
 
 
 def lead(steps: int, vocab_size: ArrayLike, lr_y: ArrayLike) -> tuple[Floats, Floats]:
-    """How far the recursion of Eqn 33 is ahead of the flow of Eqn 44, in steps.
+    """Count the steps by which the recursion of Eqn 33 is ahead of the flow of Eqn 44.
 
     Parameters
     ----------

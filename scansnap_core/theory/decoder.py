@@ -55,7 +55,7 @@ def solution(E: Floats, vocab_size: int, heights: ArrayLike) -> Floats:
 
 
 SYMMETRY_TOLERANCE = 1e-12
-"""How far overlaps may differ from their transpose, for rounding."""
+"""Overlaps may differ from their transpose by so much, for rounding."""
 
 
 class Decoder:

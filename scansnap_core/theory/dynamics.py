@@ -19,7 +19,7 @@ from scansnap_core.theory.solving import solve
 
 FLOWS = (flows.IdealisedFlow, flows.ModifiedFlow, flows.TrueFlow)
 MOMENTS = ("t_0'/2", "t_0'", "t_0", "4 t_0", "40 t_0")
-"""The moments of :func:`moments`: while attention scans, the two ends of the transition, and long after it."""
+"""Names of :func:`moments`: one while attention scans, the two ends of the transition, and two long after it."""
 
 
 def moments(classes: SequenceClasses, lr_y: float) -> list[int]:

@@ -33,7 +33,7 @@ _gamma = function_of(formulas.gamma, (formulas.h_, formulas.M))
 
 
 class Flow(ABC):
-    """What :func:`scansnap_core.theory.solving.solve` integrates: a right-hand side over a packed state.
+    """A right-hand side over a packed state, which :func:`scansnap_core.theory.solving.solve` integrates.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Flow(ABC):
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
-        """What the axes of its arrays are called, beside ``head``."""
+        """The labels of the axes of its arrays, beside ``head``."""
         labels = self.classes.labels
         named = {"token": labels(self.tokens), "output": labels(self.classes.outputs.labels)}
         return self.classes.coords | named
@@ -99,7 +99,7 @@ class Flow(ABC):
         return {name: named[name[-1]] for name in self.shapes}
 
     def inputs(self, Z: Floats) -> Floats:
-        """What the decoder reads of every class, f_n or a variant's u_n, as rows: shape (K, D)."""
+        """The decoder's input for every class, f_n or a variant's u_n, as rows: shape (K, D)."""
         if self.variant is None:
             return self._expectation.f(Z)
         return self.variant.inputs(self._batch, torch.from_numpy(Z)).numpy()

@@ -1,4 +1,4 @@
-"""From a SymPy formula to a function of NumPy or Torch arrays that stays finite where exp overflows.
+"""Make a SymPy formula a function of NumPy or Torch arrays that stays finite where exp overflows.
 
 Four rewritings keep it finite and exact; each is an identity, so the formula stays the one that was derived:
 
@@ -27,7 +27,7 @@ _sigmoid, _omega, _log1p, _total = map(sp.Function, ("sigmoid", "omega", "log1p"
 _top = sp.Function("top", real=True)  # so that sqrt(e^(2 top)) is e^top
 
 OMEGA_STEPS = 8
-"""Newton steps for Wright's omega in Torch. They converge quadratically from the right; 6 reach float64 everywhere."""
+"""Torch takes so many Newton steps for Wright's omega. They converge quadratically; 6 reach float64 everywhere."""
 
 
 def function_of(

@@ -21,7 +21,7 @@ from scansnap_core.rules import is_real, is_whole, shown
 from scansnap_core.theory import spectrum
 
 MOST_CLASSES = 10_000
-"""A matrix of their overlaps takes 0.8 GB."""
+"""The overlaps of so many classes take 0.8 GB."""
 
 
 def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str, Floats]:
@@ -191,7 +191,7 @@ def with_attention(F: Floats, num_queries: int) -> SequenceClasses:
 
 
 def uneven() -> SequenceClasses:
-    """Two classes inside Assumption 2 that aren't alike: one distinct token each, and token 0 common to both.
+    """Two classes inside Assumption 2 that differ: one distinct token each, and token 0 common to both.
 
     The first class gives the common token 0.9 of its attention's length, the second 0.2.
     """

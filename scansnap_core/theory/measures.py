@@ -1,4 +1,4 @@
-"""What is read off a training: attention, its entropy and recall on distinct tokens, relative gain, growth factor."""
+"""Measures of a training: attention, its entropy and recall on distinct tokens, relative gain, growth factor."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _ABOUT = {
     "B_printed": ("B as printed", "logits", "Eqn 124"),
     "B_shared": ("B with the K classes sharing one logarithm", "logits", "Eqn 124, repaired"),
 }
-"""What each variable of :func:`theory_of` is, its unit and its place in the paper."""
+"""Each variable of :func:`theory_of` has a meaning, a unit and a place in the paper."""
 
 _gamma = function_of(formulas.gamma, (formulas.h_, formulas.M))
 _Gamma = function_of(formulas.Gamma, (formulas.h_, formulas.M, formulas.K, formulas.eta_Y, formulas.eta_Z))

@@ -25,11 +25,11 @@ from scansnap_core.theory.flows import Flow
 
 SOLVERS = {"LSODA": LSODA, "DOP853": DOP853, "RK45": RK45, "RK23": RK23, "Radau": Radau, "BDF": BDF}
 MOST_RATES = 200_000
-"""How often a solver asks for the rate of change before it is stopped; most need a few thousand."""
+"""A solver is stopped after asking for the rate of change so often; most need a few thousand."""
 UNITS = {"step": "steps of batch size 1", "round": "rounds t/K of K steps", "tau": "tau = eta_Y t/K"}
-"""What times can count."""
+"""Times can count in these units."""
 EARLIEST = 1e-200
-"""A step before which nothing has moved that a float could tell; LSODA never ends where its step underflows."""
+"""Before this step nothing has moved that a float could tell; LSODA never ends where its step underflows."""
 
 
 class IntegrationFailed(RuntimeError):

@@ -12,7 +12,7 @@ from flint import arb, arb_poly, ctx, fmpq
 from scansnap_core.bad_input import BadInput
 
 PRECISION = 80
-"""Bits of the midpoints by default; radii come on top, so that a lack of bits widens a ball and never falsifies it."""
+"""A midpoint has so many bits by default. The radius comes on top: a lack of bits widens a ball, never falsifies it."""
 
 Compiled = Callable[[Sequence[arb]], arb]
 
@@ -98,7 +98,7 @@ def compiled(expression: sp.Expr, symbols: Sequence[sp.Symbol]) -> Compiled:
 
 
 def _arguments(expression: sp.Expr) -> Sequence[sp.Expr]:
-    """Those of an expression's arguments that are balls, not a power or a branch by number."""
+    """The arguments of an expression that are balls, and not a power or a branch by number."""
     by_number = expression.is_Pow and (expression.exp.is_Integer or expression.exp == sp.S.Half)
     return expression.args[:1] if by_number or isinstance(expression, sp.LambertW) else expression.args
 

@@ -17,7 +17,7 @@ from scansnap_core.theory.certify.balls import PRECISION, Compiled, ball, betwee
 Ends = list[tuple[arb, arb]]
 
 _GRID = 12
-"""Into so many parts each side of a box is divided when a counterexample is looked for."""
+"""The search for a counterexample divides each side of a box into so many parts."""
 _FAR = 4
 """A positive interval whose ends are further apart than this factor is halved on the logarithmic scale."""
 

@@ -15,11 +15,11 @@ from scansnap_core.ledger import Certificate
 from scansnap_core.theory.certify.balls import enclose, written
 
 EFFORT = 20_000_000
-"""z3's own count of its steps, which no machine's load changes; what it hasn't decided by then isn't proved."""
+"""z3 stops after so many steps of its own count, on any machine. What it hasn't decided by then isn't proved."""
 _PROBES = tuple(sp.Rational(x) for x in ("0", "1/8", "1/3", "1/2", "1", "2", "5", "100"))
-"""Where a counterexample is looked for."""
+"""A counterexample is looked for at these points."""
 LENGTHS = 42
-"""How many lengths of an interval are tried, each half as long as the one before."""
+"""So many lengths of an interval are tried, each half as long as the one before."""
 
 _RELATIONS: dict[type, Any] = {
     sp.StrictGreaterThan: lambda a, b: a > b,
@@ -115,7 +115,7 @@ def cleared(quotient: sp.Expr) -> sp.Expr:
 
 
 def _signs(symbol: sp.Symbol) -> list[Any]:
-    """What SymPy knows of a symbol's sign, and would take out of an assumption as true."""
+    """The signs that SymPy knows of a symbol; it would drop them from an assumption as true."""
     letter = _term(symbol)
     known = {"positive": letter > 0, "negative": letter < 0, "nonnegative": letter >= 0, "nonpositive": letter <= 0}
     return [relation for name, relation in known.items() if getattr(symbol, f"is_{name}")]

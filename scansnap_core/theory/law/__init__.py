@@ -1,4 +1,4 @@
-"""What the true gradient does: the drift that overlaps make, and the memory that holds attention back.
+"""Our law says what the true gradient does: overlaps make attention drift, and memory holds it back.
 
 ``types`` groups classes that learn alike, ``memory`` has the law for any classes, ``many_classes`` integrates it for
 many, and ``predicting`` says what it means for a class system: :func:`scansnap_core.predict`. ``validity`` tells how

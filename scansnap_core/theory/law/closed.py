@@ -33,16 +33,16 @@ s = sp.Symbol("s", nonnegative=True)
 a_, b_, c_ = sp.symbols("a b c", nonnegative=True)
 
 X = (1 + rho * (M - 1)) / (1 - rho)
-"""What e^(v - w) grows to: the odds of another class's output against one that is no class."""
+"""e^(v - w) grows to X: the odds of another class's output against one that is no class."""
 m = (M - K) / X
 b = sp.log(1 + (sp.exp(s) - 1) / X) / (1 - rho)
 c = s / (1 + rho * (M - 1))
 a = (K - 1) * b + (M - K) * c
-"""The evidence: what the class's own output gained."""
+"""The evidence a is what the logit of the class's own output gained."""
 tau_rate = a.diff(s) + sp.exp((m + 1) * s) * (1 + (sp.exp(s) - 1) / X) ** (K - 1) / ((1 - rho) * X)
-"""dtau/ds."""
+"""This is dtau/ds."""
 Lambda = K * b_**2 / 2 + (M - K) * (b_ * c_ - c_**2 / 2)
-"""∫ kappa dtau at b and c: the drift, over eta_Z/eta_Y."""
+"""Lambda = ∫ kappa dtau at b and c is the drift over eta_Z/eta_Y."""
 kappa = (a_ + b_) * sp.Symbol("alpha_other") + (M - K) * (b_ - c_) * sp.Symbol("alpha_rest")
 
 SIZE = (K, M, rho)
@@ -54,7 +54,7 @@ _a_rate = function_of(a.diff(s), (s, *SIZE))
 STILL = 1e-13
 LATEST = 1e280
 LEAST_EVIDENCE, MOST_EVIDENCE = 1e-100, 700.0
-"""The evidence for which :func:`early_drift` has a value."""
+""":func:`early_drift` has a value for evidence between these."""
 
 
 def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, steps: int = 50) -> Floats:

@@ -30,7 +30,7 @@ from scansnap_core.theory.solving import integrated
 
 RTOL, ATOL = 1e-9, 1e-24
 START = 1e-5
-"""The tau at which integration begins: before it, errors are 1 - 1/M to that order."""
+"""Integration begins at this tau; before it, errors are 1 - 1/M to that order."""
 
 
 class Rest:
@@ -187,7 +187,7 @@ MARGIN = 1 + 1e-6
 
 
 class Reached(NamedTuple):
-    """Where the decoder and the linear law are: a, b, c, ``share``, ``response`` and ``length`` of :class:`Path`."""
+    """One moment of a :class:`Path`: a, b, c and ``share`` of the decoder, ``response`` and ``length`` of the law."""
 
     a: float
     b: float

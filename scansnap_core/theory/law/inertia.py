@@ -39,13 +39,13 @@ from scansnap_core.theory.law.memory import Law, State
 from scansnap_core.theory.solving import IntegrationFailed
 
 mass = (1 + mu) / (2 * (1 - mu) ** 2)
-"""m, in steps of batch size 1 without momentum."""
+"""The mass m counts in steps of batch size 1 without momentum."""
 share = (1 - mu) / (1 + mu)
-"""The velocity at the start, over that of the flow."""
+"""The motion starts at this share of the flow's velocity."""
 ONE_BY_ONE = 8
-"""Updates after which a sum over them is near an integral."""
+"""After so many updates a sum over them is near an integral."""
 HEAVIEST = 1e12
-"""A mass at which :func:`plateau` still has ten digits."""
+""":func:`plateau` still has ten digits at this mass."""
 mass_of, _share_of = (function_of(expression, (mu,)) for expression in (mass, share))
 
 
@@ -148,7 +148,7 @@ class InertialLaw:
     def __init__(self, law: Law, momentum: float, pace: float) -> None:
         self.law, self.momentum, self.pace = law, checked_momentum(momentum, "momentum"), pace
         self.update = pace / (1 - momentum)
-        """The tau of one update."""
+        """One update takes so much tau."""
 
     def path(self, taus: Floats) -> Iterator[State]:
         """The states at ascending taus > 0; s updates take tau = pace s/(1 - mu)."""

@@ -1,4 +1,4 @@
-"""Which force moves attention: the boundaries between them, in sequence length, batch size and inertia.
+"""Boundaries between the forces that move attention, in sequence length, batch size and inertia.
 
 At rest with equal overlaps rho the decoder's rows are y_n = ∫ (e_n - alpha_n) dtau, and both forces are entries of one
 Gram matrix: sampling's push is s_n |y_n|²/2, the drift is that of Lambda = -<y_k, y_n>/2. So the length at which they
@@ -36,15 +36,15 @@ from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import types_of
 
 AT_REST = 1e-9
-"""An eta_Z/eta_Y at which attention stays at rest, so that z is linear in it."""
+"""At this eta_Z/eta_Y attention stays at rest, so that z is linear in it."""
 TINY, EARLIEST = 1e-300, 1e-100
 GRID = 400
-"""Moments over which the noise of batches is summed up."""
+"""The noise of batches is summed over so many moments."""
 
 strength = (closed.a_**2 + (K - 1) * closed.b_**2 + (M - K) * closed.c_**2) / 2
-"""|y_n|²/2, the integral of <y_n, e_n - alpha_n>: what the push of sampling has in place of Lambda."""
+"""|y_n|²/2 is the integral of <y_n, e_n - alpha_n>, which the push of sampling has in place of Lambda."""
 balance = strength / ((K - 1) * rho * closed.Lambda)
-"""T - 1 at which push and drift of a token with tilt 1 are equal."""
+"""At this T - 1 push and drift of a token with tilt 1 are equal."""
 _balance = function_of(sp.simplify(balance), (closed.a_, closed.b_, closed.c_, K, M, rho))
 
 
@@ -158,7 +158,7 @@ def place(
     batch_size: int,
     momentum: float = 0.0,
 ) -> xr.Dataset:
-    """Where a training lies: how large each force is against the next, as pure numbers, for attention near its start.
+    """Place a training among the forces: their ratios, as pure numbers, for attention near its start.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What SGD does to given classes, foretold by the law: attention, its entropy, and the regime of every token."""
+"""Our law predicts what SGD does to given classes: attention, its entropy, and the regime of every token."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from scansnap_core.theory.law.types import Types, types_of
 from scansnap_core.theory.solving import IntegrationFailed
 
 OPTIMIZERS = ("sgd", "momentum", "flow")
-"""SGD in steps of finite size, with momentum or without; and the gradient flow, its limit of small steps."""
+"""The first two are SGD in steps of finite size; the last is the gradient flow, its limit of small steps."""
 REGIMES = ("rest", "free", "slaved")
-"""Of a token under a query: held by no class; not caught by memory yet, lambda a^2/2 < 1; or caught."""
+"""A token under a query is held by no class, not caught by memory yet (lambda a^2/2 < 1), or caught."""
 PHASES = ("start", "scan", "drift", "late")
-"""Of a class: nothing seen; tau < ln M; its next token learned; its errors favour other classes as they ever will."""
+"""A class hasn't been seen; tau < ln M; has learned its next token; or its errors favour other classes in full."""
 
 MOST_WITH_MOMENTUM = 3_000
-"""Numbers in the law's state with which momentum, that takes as many again, is integrated: minutes at the most."""
+"""Up to so many numbers in the law's state momentum, which takes as many again, is integrated in minutes."""
 LOOKS = 24
-"""How often the size of updates is looked at, between the first one and the last time."""
+"""The size of updates is looked at so often between the first one and the last time."""
 UNSEEN = 1e-290
-"""A tau so small that squares of what was learned underflow: nothing moved yet."""
+"""Before this tau squares of what was learned underflow: nothing has moved."""
 
 _chi = function_of(formulas.chi, (formulas.z, formulas.z_0))
 _limit = function_of(closed.X, (formulas.M, formulas.rho))
@@ -54,7 +54,7 @@ def predict(
     optimizer: str = "sgd",
     momentum: float | None = None,
 ) -> xr.Dataset:
-    """What SGD does to these classes from Y(0) = Z(0) = 0, by the law of one memory per class, without training.
+    """Predict by our law what SGD does to these classes from Y(0) = Z(0) = 0, without training.
 
     It is the mean over samples: batches scatter around it. Where an error of z above 10 % isn't unlikely, it warns.
 
@@ -92,13 +92,11 @@ def predict(
         ``scan`` (before t_0'), ``drift`` or ``late``.
 
         Over (recorded), how far it can be trusted. ``expected_error``: the error of the whole Z, as a share of its
-        norm, that some nine in ten of such predictions stayed below; 3 % at least. It is read off tables, of two
-        measures: ``shortness``, the largest evidence over T - 1, over the root of 1 - rho of the two classes whose
-        attention is nearest (0 at T = inf); and ``step``, eta_Z f_l^2 a (1 - alpha)/(K (1 + mu)), the largest so far,
-        of any token. Training overshoots from about 4 on. The tables were set on the systems 0 to 7 of seed 601 (short
-        sequences) and of seed 603 (large rates; those of up to 8 classes), and tried on 8 to 15 of both, held out
-        (``python -m tools.recording.validity``; ``results/validity.nc``). Of 220 predictions with an expected error
-        of at most 10 %, 218 were within it.
+        norm, that some nine in ten of such predictions stayed below; 3 % at least. It comes from the tables of
+        :mod:`scansnap_core.theory.law.validity`, of two measures: ``shortness``, the largest evidence over T - 1, over
+        the root of 1 - rho of the two classes whose attention is nearest (0 at T = inf); and ``step``,
+        eta_Z f_l^2 a (1 - alpha)/(K (1 + mu)), the largest so far, of any token. Training overshoots from about 4 on.
+        Of 220 predictions with an expected error of at most 10 %, 218 were within it.
 
     Warns
     -----
@@ -132,7 +130,7 @@ def predict(
         raise BadInput(
             value="seq_len = 2",
             rule="a forecast takes T of at least 3: with one contextual token a sequence, Z stays 0",
-            remedy="pass 3 or more; at 2 there is nothing to foretell",
+            remedy="pass 3 or more; at 2 there is nothing to predict",
         )
     check_choice("optimizer", optimizer, OPTIMIZERS)
     mu = checked_momentum(momentum, optimizer)
@@ -251,7 +249,7 @@ def _dataset(
 
 
 def _regime(law: Law, state: State) -> Floats:
-    """Of each query and token, shape (Q, L): lambda a^2/2 with lambda = eta_Z/eta_Y times the sum of f_nl^2."""
+    """The regime by query and token, shape (Q, L), from lambda a^2/2 with lambda = eta_Z/eta_Y sum_n f_nl^2."""
     types = law.types
     f = law.attention(state)
     common, distinct = (law.ratio / 2 * state.a[:, None] ** 2 * each**2 for each in f)

@@ -37,9 +37,10 @@ from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import check_numbers, check_seq_len, shown
 
 EXACT_UP_TO = 257
-"""The T up to which means are exact; beyond, they go on with three powers of 1/(T - 1), the first one known."""
+"""Up to this T means are exact; beyond, they go on with three powers of 1/(T - 1), the first one known."""
 SPACING, REACH = 0.5, 6.5
-"""The x-nodes' distance times the largest |w∘k|, and the last one times the smallest: errors of exp(-(π/0.5)²)."""
+"""These are the distance of the x-nodes times the largest |w∘k|, and the last node times the smallest. The error is
+exp(-(π/0.5)²)."""
 
 
 class Counts:
@@ -100,7 +101,7 @@ class Counts:
         return self._spread((F * v - cube)[:, which]).reshape(rows.shape)
 
     def _kinds(self, *more: Floats) -> tuple[Floats, NDArray[np.intp], Floats]:
-        """Tokens alike count once: their columns, where each token finds its own, and how many are of each kind."""
+        """Equal tokens count once: their columns, the column of each token, and how many are of each kind."""
         columns = np.stack([self._probs, self._weights, *more])
         kinds, which, size = np.unique(columns, axis=1, return_inverse=True, return_counts=True)
         return kinds, which.ravel(), size.astype(np.float64)
@@ -137,7 +138,7 @@ class Counts:
 
     @cached_property
     def _chance(self) -> float:
-        """That independent Poisson counts sum to T - 1."""
+        """The probability that independent Poisson counts sum to T - 1."""
         return float(poisson.pmf(self._n, self._n))
 
     def _fixed(self, values: Floats) -> Floats:
@@ -172,7 +173,7 @@ class FirstOrder:
         self._Sf = self._S(f)
         self._along = _dot(f, self._Sf)
         self.variance = diagonal - 2 * f * self._Sf + f**2 * self._along
-        """Of f_l."""
+        """The coefficient of the variance of f_l."""
         across = self.variance.sum(axis=-1, keepdims=True)
         cubic = np.where(held, (self._sum * diagonal / np.where(held, f, 1.0) - 1) / np.where(held, 2 * f, 1.0), 0.0)
         cubic = cubic - kappa * (f * across + 2 * (self._Sf - f * self._along))
@@ -180,15 +181,15 @@ class FirstOrder:
         self._bias = m - f * _dot(f, m) - self._Sf + f * (self._along - across / 2)
 
     def mean_f(self) -> Floats:
-        """Of E f - f."""
+        """The coefficient of E f - f."""
         return np.asarray(self._bias)
 
     def own(self) -> Floats:
-        """Of s, the pull of E f itself."""
+        """The coefficient of s, the pull of E f itself."""
         return np.asarray(self.pull(self._f) + self._f * self._bias - self._f**2 * _dot(self._f, self._bias))
 
     def pull(self, g: Floats) -> Floats:
-        """Of E[f∘(g - f f·g)], for one g of shape (..., L) a class."""
+        """The coefficient of E[f∘(g - f f·g)], for one g of shape (..., L) per class."""
         f, b = self._f, self._bias
         along = _dot(f, g)
         beside = g - f * along
@@ -209,7 +210,7 @@ def _dot(one: Floats, other: Floats) -> Floats:
 
 
 class Means(NamedTuple):
-    """Of the samples of one class: F = E f, its own pull s, and the pull of another row; all of shape (L,)."""
+    """Means over the samples of one class: F = E f, its own pull s, and the pull of another row; all of shape (L,)."""
 
     f: Floats
     push: Floats

@@ -21,9 +21,9 @@ from scansnap_core.theory.law.sample_means import FirstOrder, means
 from scansnap_core.theory.law.types import Types
 
 WIDEST = 0.95
-"""The largest tilt, of the one at which a sample's errors no longer fall off; and the scatter of ln error is at most 1.
+"""A tilt is at most this share of the one at which errors no longer fall off, and the scatter of ln error at most 1.
 
-Beyond, at a T of a few times the evidence, the first order ends: errors then come of single rare samples.
+Beyond, at a T of a few times the evidence, the first order fails: errors then come from single rare samples.
 """
 TINY, HUGE = 1e-300, 700.0
 

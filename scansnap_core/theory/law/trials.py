@@ -27,12 +27,12 @@ from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import solve
 
 TOKENS = ("common", "winner", "last")
-"""Of the first class: the most frequent common token, the most and the least frequent distinct one."""
+"""They are the first class's most frequent common token, and its most and least frequent distinct tokens."""
 MOST_CLASSES, MOST_COMMON, MOST_QUERIES = 20, 3, 3
 SMALLEST, LARGEST = 1e2, 1e6
-"""M, where K classes need no larger one."""
+"""M lies between these, where K classes need no larger one."""
 LEAST_SHARE, LARGEST_SHARE = 0.02, 0.6
-"""Of the common tokens in |f_n|² = 1; with equal overlaps, the overlap."""
+"""The common tokens' share of |f_n|² = 1 lies between these; with equal overlaps it is the overlap."""
 
 
 def systems(seed: int, count: int) -> list[SequenceClasses]:
@@ -63,7 +63,7 @@ def law(
 ) -> Floats:
     """z of :data:`TOKENS` by the law at eta_Z/eta_Y = ``ratio``, shape (taus, 3).
 
-    With ``lr_y`` :func:`scansnap_core.predict` has it, of SGD at that eta_Y; without, the gradient flow's law.
+    With ``lr_y`` it is :func:`scansnap_core.predict` for SGD at that eta_Y; without, the law of the gradient flow.
     """
     if lr_y is None:
         types = types_of(classes)
@@ -76,7 +76,7 @@ def law(
 
 
 def steps(classes: SequenceClasses, taus: ArrayLike, *, lr_y: float, momentum: float = 0.0) -> Floats:
-    """How many updates take so long; tau = eta_Y t/K, where one update with momentum counts 1/(1 - mu) times."""
+    """The number of updates up to tau = eta_Y t/K, where one update with momentum counts 1/(1 - mu) times."""
     return np.asarray(taus) * classes.num_classes * (1 - momentum) / lr_y
 
 
@@ -95,7 +95,7 @@ def true_flow(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats
 
 
 def judged(classes: SequenceClasses) -> tuple[int, list[int]]:
-    """Where Z has :data:`TOKENS`: the row of the first class's query, and three columns."""
+    """The places of :data:`TOKENS` in Z: the row of the first class's query, and three columns."""
     probs = classes.compact.probs
     held = (probs > 0).sum(axis=0)
     common = np.where(held > 1, probs[0], 0.0)

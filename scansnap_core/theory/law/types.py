@@ -21,7 +21,7 @@ from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
 Ints = NDArray[np.int64]
 
 DIGITS = 12
-"""Probabilities that agree to so many decimals count as equal: beyond, a row's sum has rounded them."""
+"""Probabilities that agree to so many decimals count as equal; further digits are rounding of a row's sum."""
 
 
 @dataclass(frozen=True, eq=False)
