@@ -15,7 +15,7 @@ from scansnap_core.data.sequences import Floats, SequenceClasses
 
 
 class Forward(NamedTuple):
-    """Per class: the decoder's input u (..., K, D), the error x_{T+1} - α (..., K, O) and g (..., K, D) of Theorem 1."""
+    """For each class u (..., K, D), which the decoder reads, x_{T+1} - α (..., K, O), and Theorem 1's g (..., K, D)."""
 
     u: Floats
     error: Floats

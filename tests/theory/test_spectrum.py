@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from scansnap_core.theory import flows, gallery, spectrum
+from scansnap_core.theory import gallery, spectrum
 from scansnap_core.theory.decoder import Decoder, solution
 from tests.engine.references import overlapping_classes
 
@@ -131,16 +131,6 @@ def test_force_is_eqn_97_written_out() -> None:
                     bracket = (F[n] @ F[other]) * F[n, token] - F[other, token]
                     expected[n, token] += F[n, token] * beta[n, other] * bracket
     assert spectrum.force(F, beta) == pytest.approx(expected, abs=1e-14)
-
-
-def test_force_is_what_the_idealised_flow_sums() -> None:
-    classes = overlapping_classes()
-    flow = flows.IdealisedFlow(classes, 1.0, 1.0)
-    Z = np.random.default_rng(2).normal(size=(2, len(classes.tokens)))
-    F = spectrum.F(classes.compact.probs, Z[classes.compact.query_row])
-    forces = spectrum.force(F, spectrum.beta(spectrum.E(F), math.inf))
-    for row in range(2):
-        assert forces[classes.compact.query_row == row].sum(axis=0) == pytest.approx(flow.phi(Z)[0][row], abs=1e-14)
 
 
 def test_a_batch_is_its_systems_one_by_one() -> None:

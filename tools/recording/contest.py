@@ -87,7 +87,7 @@ def _trained(classes: SequenceClasses, ratio: float) -> np.ndarray:
         record=marks,
         device="cpu",
     ).Z.isel(rate=0)
-    query, columns = trials.judged(classes)
+    query, columns = trials.positions(classes)
     return Z.isel(query=query).transpose("seed", "recorded", "token").values[..., columns]
 
 

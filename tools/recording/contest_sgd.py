@@ -101,7 +101,7 @@ def sgd(classes: SequenceClasses, how: dict[str, float], num_seeds: int = SEEDS)
         device="cpu",
         **options,
     )
-    query, columns = trials.judged(classes)
+    query, columns = trials.positions(classes)
     return found.Z.isel(query=query).transpose("seed", "rate", "recorded", "token").values[..., columns]
 
 

@@ -16,7 +16,7 @@ Clock: tau = eta_Y t/K with t in steps of batch size 1; evidence a = ∫ (1 - al
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -204,8 +204,7 @@ def early_drift(a: ArrayLike, num_classes: float, vocab_size: float, rho: float)
     >>> float(value.round(5)), bool(error < 1e-3)
     (0.00108, True)
     """
-    found = _near(a, num_classes, vocab_size, rho)
-    return found.drift, found.error
+    return _near(a, num_classes, vocab_size, rho)[:2]
 
 
 def early_turning_length(
@@ -228,22 +227,16 @@ def early_turning_length(
     >>> float(length.round(-3)), bool(error < 0.02)
     (391000.0, True)
     """
-    found, values = _near(a, num_classes, vocab_size, rho), np.asarray(a, dtype=np.float64)
+    value, error, b_share = _near(a, num_classes, vocab_size, rho)
     tilt = check_numbers("tilt", tilt, least=-np.inf, rule="a tilt is finite", remedy="pass e.g. -10.0")
     with np.errstate(over="ignore"):
-        over = found.error + (num_classes - 1) * found.b_share**2 + 1 / (vocab_size - num_classes)
-    return np.asarray(1 + np.abs(tilt) * values**2 / (2 * (num_classes - 1) * rho * found.drift)), np.asarray(over)
+        error = error + (num_classes - 1) * b_share**2 + 1 / (vocab_size - num_classes)
+    square = np.square(np.asarray(a, dtype=np.float64))
+    return np.asarray(1 + np.abs(tilt) * square / (2 * (num_classes - 1) * rho * value)), np.asarray(error)
 
 
-class _Near(NamedTuple):
+def _near(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tuple[Floats, Floats, Floats]:
     """Lambda by the formula, and at most its relative error and b/a."""
-
-    drift: Floats
-    error: Floats
-    b_share: Floats
-
-
-def _near(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> _Near:
     rule = f"evidence is above 0, and at most {MOST_EVIDENCE:g}"
     a = check_numbers("a", a, least=LEAST_EVIDENCE, rule=rule, remedy="pass e.g. 10.0")
     if (a > MOST_EVIDENCE).any():
@@ -262,4 +255,4 @@ def _near(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> _N
         weight, b_share = b / (b - c / 2), factor * b / a
         error = weight * np.expm1(off) + (weight - 1) * (num_classes + others * vocab_size * b_share) / rest
         error += weight * factor * ((others - 1) * b_share + others / rest) / 2
-    return _Near(np.asarray(a * (b - c / 2)), np.asarray(error), np.asarray(b_share))
+    return np.asarray(a * (b - c / 2)), np.asarray(error), np.asarray(b_share)

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import check_count, check_flow_rate, check_numbers, check_within, shown
+from scansnap_core.rules import check_count, check_flow_rate, check_numbers, check_within, checked_times, shown
 from scansnap_core.theory.solving import integrated
 
 RTOL, ATOL = 1e-9, 1e-24
@@ -122,10 +122,9 @@ class EqualClassesFlow:
 
     def path(self, taus: ArrayLike) -> Path:
         """The path at ascending taus above 1e-5."""
-        rule = f"moments are ascending and above {START:g}"
-        times = np.atleast_1d(check_numbers("tau", taus, least=2 * START, rule=rule, remedy="pass e.g. [10.0]"))
-        if times.ndim > 1 or not times.size or (np.diff(times) <= 0).any():
-            raise BadInput(f"tau = {shown(taus)}", rule, "sort them")
+        times = checked_times("tau", taus, "pass e.g. [10.0]")
+        if times[0] < 2 * START:
+            raise BadInput(f"tau = {times[0]:g}", f"moments are above {START:g}", "pass e.g. [10.0]")
         (common, *own), D, begun = self.rest.f, len(self.rest.rates), START / self.M
         learned = begun * np.concatenate([[common], own, own, [1.0, 1.0]])
         start = np.concatenate([np.zeros(1 + D), learned, np.zeros(2 * D + 2)])

@@ -24,7 +24,7 @@ from scansnap_core.rules import (
     check_rate,
     check_seq_len,
     check_within,
-    shown,
+    checked_times,
 )
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
@@ -124,17 +124,14 @@ def spread(classes: SequenceClasses, *, tau: ArrayLike, lr_y: float, seq_len: fl
     check_rate("lr_y", lr_y)
     check_count("batch_size", batch_size)
     check_seq_len(seq_len)
-    rule = "moments are positive and ascending"
-    ends = np.atleast_1d(check_numbers("tau", tau, least=TINY, rule=rule, remedy="pass e.g. [10.0]"))
-    if ends.ndim > 1 or not ends.size or (np.diff(ends) <= 0).any():
-        raise BadInput(f"tau = {shown(tau)}", rule, "sort them")
+    ends = checked_times("tau", tau, "pass e.g. [10.0]")
+    if ends[0] < TINY:
+        raise BadInput(f"tau = {ends[0]:g}", "moments are positive", "pass e.g. [10.0]")
     types = types_of(classes)
     law = Law(types, 0.0)
     probs, cut = np.hstack([types.common, types.distinct]), types.common.shape[1]
     f = probs / np.linalg.norm(probs, axis=1, keepdims=True)
-    w = f**2 / np.where(probs > 0, probs, np.inf)
-    variance = w * (1 - 2 * f**2) + f**2 * (f**2 * w).sum(axis=1, keepdims=True)
-    per_class = types.paces[:, None] * f**2 * variance / (seq_len - 1) * lr_y / batch_size
+    per_class = types.paces[:, None] * f**2 * FirstOrder(probs, f).variance / (seq_len - 1) * lr_y / batch_size
     early = np.geomspace(1e-3 * min(1.0, ends[0]), ends[-1], GRID)
     grid = np.unique(np.concatenate([early, ends]))
     gathered, errors, count = _outputs(law, law.path(grid))

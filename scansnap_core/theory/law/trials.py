@@ -69,10 +69,10 @@ def law(
         types = types_of(classes)
         of_types = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
         path = of_types.path(np.asarray(taus, dtype=np.float64))
-        return _judged(classes, np.stack([types.per_query(at.z_common, at.z_distinct) for at in path]))
+        return _at_tokens(classes, np.stack([types.per_query(at.z_common, at.z_distinct) for at in path]))
     t = steps(classes, taus, lr_y=lr_y, momentum=momentum)
     how: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
-    return _judged(classes, predict(classes, lr_y, ratio * lr_y, t, seq_len=seq_len, **how).Z.values)
+    return _at_tokens(classes, predict(classes, lr_y, ratio * lr_y, t, seq_len=seq_len, **how).Z.values)
 
 
 def steps(classes: SequenceClasses, taus: ArrayLike, *, lr_y: float, momentum: float = 0.0) -> Floats:
@@ -82,7 +82,7 @@ def steps(classes: SequenceClasses, taus: ArrayLike, *, lr_y: float, momentum: f
 
 def quasi_static(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:
     """The same by Eqn 10 as repaired, integrated: gamma at h(t/K), every class weighing 1/K, E' of the present F."""
-    return _judged(classes, solve(IdealisedFlow(classes, 1.0, ratio), taus, unit="tau", rtol=1e-8).Z.values)
+    return _at_tokens(classes, solve(IdealisedFlow(classes, 1.0, ratio), taus, unit="tau", rtol=1e-8).Z.values)
 
 
 def true_flow(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:
@@ -91,10 +91,10 @@ def true_flow(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats
     An explicit method, since the Jacobian of all of Y costs more than the many steps that fast attention asks for.
     """
     path = solve(TrueFlow(classes, 1.0, ratio), taus, unit="tau", method="DOP853", rtol=1e-8, atol=1e-16)
-    return _judged(classes, path.Z.values)
+    return _at_tokens(classes, path.Z.values)
 
 
-def judged(classes: SequenceClasses) -> tuple[int, list[int]]:
+def positions(classes: SequenceClasses) -> tuple[int, list[int]]:
     """The places of :data:`TOKENS` in Z: the row of the first class's query, and three columns."""
     probs = classes.compact.probs
     held = (probs > 0).sum(axis=0)
@@ -104,8 +104,8 @@ def judged(classes: SequenceClasses) -> tuple[int, list[int]]:
     return int(classes.compact.query_row[0]), columns
 
 
-def _judged(classes: SequenceClasses, Z: Floats) -> Floats:
-    query, columns = judged(classes)
+def _at_tokens(classes: SequenceClasses, Z: Floats) -> Floats:
+    query, columns = positions(classes)
     return Z[:, query, columns]
 
 

@@ -46,7 +46,7 @@ def test_even_ones_have_equal_overlaps_and_odd_ones_unequal() -> None:
 
 def test_the_tokens_are_those_of_the_first_class() -> None:
     classes = SequenceClasses([[0.1, 0.2, 0.1, 0.2, 0.4, 0, 0], [0.1, 0.4, 0, 0, 0, 0.5, 0]], query_of=[6, 3])
-    query, columns = trials.judged(classes)
+    query, columns = trials.positions(classes)
     assert classes.coords["query"][query] == 6
     assert classes.tokens[columns].tolist() == [1, 4, 2]
 
@@ -57,7 +57,7 @@ def test_all_that_take_part_speak_of_the_same_tokens_and_times() -> None:
         z = trials.true_flow(classes, 0.1, taus)
         assert trials.law(classes, 0.1, taus) == pytest.approx(z, rel=0.05, abs=0)
         idealised = solve(IdealisedFlow(classes, 1.0, 0.1), np.array(taus) * classes.num_classes).Z.values
-        query, columns = trials.judged(classes)
+        query, columns = trials.positions(classes)
         assert trials.quasi_static(classes, 0.1, taus) == pytest.approx(idealised[:, query, columns], rel=1e-5, abs=0)
         assert np.abs(idealised[:, query, columns] / z - 1).min() > 0.5
 
