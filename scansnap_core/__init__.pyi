@@ -18,7 +18,7 @@ from .theory.flows import IdealisedFlow as IdealisedFlow
 from .theory.flows import ModifiedFlow as ModifiedFlow
 from .theory.flows import TrueFlow as TrueFlow
 from .theory.sampling import FiniteLengthFlow as FiniteLengthFlow
-from .theory.integrating import IntegrationFailed as IntegrationFailed
+from .theory.solving import IntegrationFailed as IntegrationFailed
 
 # -- The law that the gradient obeys
 from .theory.law.predicting import predict as predict

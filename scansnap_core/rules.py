@@ -336,7 +336,7 @@ def check_numbers(
     With ``dims`` the array has so many dimensions and isn't empty.
     """
     try:
-        if np.iscomplexobj(values):  # whose imaginary parts NumPy would drop
+        if np.asarray(values).dtype.kind in "cSU":  # NumPy would drop imaginary parts, and read text
             raise TypeError
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

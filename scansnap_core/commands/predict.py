@@ -45,9 +45,9 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the forecast and draw it."""
     from scansnap_core.data.class_files import load_classes
-    from scansnap_core.theory.integrating import IntegrationFailed
     from scansnap_core.theory.law.predicting import predict
     from scansnap_core.theory.law.validity import PredictionOutOfRange
+    from scansnap_core.theory.solving import IntegrationFailed
 
     classes = load_classes(options.file)
     if not (math.isfinite(options.until) and options.until >= 1):

@@ -1,4 +1,4 @@
-"""What the paper says: closed forms, the linear algebra of overlaps, flows, and what is read off a training."""
+"""The paper's closed forms, overlaps, flows and measures stand here, and the law of the true gradient."""
 
 import lazy_loader
 

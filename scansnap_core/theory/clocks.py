@@ -1,4 +1,4 @@
-"""How far learning has come: h and h* of one class seen again and again, the omegas of Lemma 8, and t_0' and t_0.
+"""Clocks tell how far learning has come: h and h* of one class, the omegas of Lemma 8, and t_0' and t_0.
 
 Time counts steps of batch size 1 that show the class: of t steps, t P(n) in the mean show class n, t/K if P(n) = 1/K.
 """
@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, lambertw
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import check_count, check_memory, check_numbers, check_rate, is_real, shown
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
-
-Floats = NDArray[np.float64]
 
 _h = function_of(formulas.h, (formulas.t, formulas.M, formulas.eta_Y))
 _h_rate = function_of(formulas.h_rate, (formulas.h_, formulas.M, formulas.eta_Y))
@@ -47,10 +46,13 @@ def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
     time = check_numbers("t", t, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")
     M, rate = _vocabulary(vocab_size), _rate(lr_y)
     try:
-        np.broadcast_shapes(time.shape, M.shape, rate.shape)
+        with np.errstate(over="ignore"):
+            learned = M * rate * time
     except ValueError:
         shapes = f"{time.shape}, {M.shape} and {rate.shape}"
         raise BadInput(f"t, vocab_size and lr_y of shapes {shapes}", "they broadcast", "pass e.g. one M") from None
+    if np.isinf(learned).any():
+        raise BadInput("M lr_y t = inf", "a clock runs up to the largest float", "use smaller rates or earlier times")
     return height(time, M, rate)
 
 
@@ -93,7 +95,7 @@ def h_star(steps: int, vocab_size: float, lr_y: float) -> Floats:
 
 
 def lead(steps: int, vocab_size: ArrayLike, lr_y: ArrayLike) -> tuple[Floats, Floats]:
-    """How far the recursion of Eqn 33 is ahead of the flow of Eqn 44, in steps.
+    """Count the steps by which the recursion of Eqn 33 is ahead of the flow of Eqn 44.
 
     Parameters
     ----------
@@ -185,7 +187,7 @@ def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[floa
     """
     for name, value in (("num_classes", num_classes), ("vocab_size", vocab_size)):
         if not is_real(value) or not (math.isfinite(value) and value > 0):
-            raise BadInput(value=f"{name} = {shown(value)}", rule="a positive finite number", remedy="pass e.g. 10")
+            raise BadInput(f"{name} = {shown(value)}", "a positive finite number", "pass e.g. 10")
     check_rate("lr_y", lr_y)
     size = (num_classes, vocab_size, lr_y)
     return float(_t_0_prime(*size)), float(_t_0(*size, omega(vocab_size)[1]))

@@ -12,18 +12,17 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 from scipy.special import log_softmax
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.axes import Outputs
 from scansnap_core.data.checks import check_places, checked_size
+from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import check_numbers, check_rate, is_real, is_whole, shown
 from scansnap_core.theory import formulas, spectrum
 from scansnap_core.theory.functions import function_of
-
-Floats = NDArray[np.float64]
 
 _zeta = function_of(formulas.zeta, (formulas.e_, formulas.M))
 
@@ -49,14 +48,14 @@ def solution(E: Floats, vocab_size: int, heights: ArrayLike) -> Floats:
     rule, remedy = "one finite height a class, not negative", "pass e.g. h_star of each class's steps"
     at = check_numbers("heights", heights, least=0, rule=rule, remedy=remedy, dims=1)
     if len(at) != len(E):
-        raise BadInput(value=f"{len(at)} heights with K = {len(E)}", rule=rule, remedy=remedy)
+        raise BadInput(f"{len(at)} heights with K = {len(E)}", rule, remedy)
     unit = zeta(len(E), vocab_size)
     W = (vocab_size - 1) * at[:, None] * unit
     return np.asarray((np.eye(len(E)) - spectrum.E_prime(E)) @ W)
 
 
 SYMMETRY_TOLERANCE = 1e-12
-"""How far overlaps may differ from their transpose, for rounding."""
+"""Overlaps may differ from their transpose by so much, for rounding."""
 
 
 class Decoder:
@@ -136,11 +135,7 @@ class Decoder:
             There is no class n; they are numbered from 0.
         """
         if not is_whole(n) or not 0 <= n < self._shape[0]:
-            raise BadInput(
-                value=f"n = {shown(n)}",
-                rule=f"classes are numbered 0..{self._shape[0] - 1}",
-                remedy="choose one of them",
-            )
+            raise BadInput(f"n = {shown(n)}", f"classes are numbered 0..{self._shape[0] - 1}", "choose one of them")
         return np.asarray(V + self._lr_y * np.outer(self._directions[:, n], self.errors(V)[n]))
 
     def rhs(self, t: float, state: Floats) -> Floats:
@@ -179,7 +174,7 @@ def _checked_overlaps(E: ArrayLike) -> Floats:
     rule, remedy = "E holds one overlap for each pair of classes, f_n^T f_n' = f_n'^T f_n", "pass e.g. classes.E"
     array = check_numbers("E", E, least=-np.inf, rule=rule, remedy=remedy, dims=2)
     if array.shape[0] != array.shape[1]:
-        raise BadInput(value=f"E of shape {array.shape}", rule=rule, remedy=remedy)
+        raise BadInput(f"E of shape {array.shape}", rule, remedy)
     if np.abs(array - array.T).max() > SYMMETRY_TOLERANCE:
-        raise BadInput(value="E, which isn't its transpose", rule=rule, remedy=remedy)
+        raise BadInput("E, which isn't its transpose", rule, remedy)
     return array

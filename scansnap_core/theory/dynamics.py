@@ -19,7 +19,7 @@ from scansnap_core.theory.solving import solve
 
 FLOWS = (flows.IdealisedFlow, flows.ModifiedFlow, flows.TrueFlow)
 MOMENTS = ("t_0'/2", "t_0'", "t_0", "4 t_0", "40 t_0")
-"""The moments of :func:`moments`: while attention scans, the two ends of the transition, and long after it."""
+"""Names of :func:`moments`: one while attention scans, the two ends of the transition, and two long after it."""
 
 
 def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
@@ -105,13 +105,3 @@ def compare(
             **classes.coords,
         },
     )
-
-
-def table(z: xr.DataArray, rows: Sequence[str]) -> str:
-    """z (dynamics, t) of one token as text: a row for each time, named by ``rows``; last idealised/true."""
-    lines = [f"{'t':>8}" + "".join(f"{name:>13}" for name in [*z.dynamics.values, "ideal/true"])]
-    for name, t in zip(rows, z.t.values, strict=True):
-        at = z.sel(t=t)
-        ratio = float(at.sel(dynamics="idealised") / at.sel(dynamics="true flow"))
-        lines.append(f"{name:>8}" + "".join(f"{value:13.3g}" for value in [*at.values, ratio]))
-    return "\n".join(lines)

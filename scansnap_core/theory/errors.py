@@ -1,4 +1,4 @@
-"""How far apart two results are, how fast an error vanishes, and how well a mean over seeds is known."""
+"""Errors: the distance of two results, the order at which an error vanishes, the error of a mean over seeds."""
 
 import numpy as np
 from numpy.typing import ArrayLike

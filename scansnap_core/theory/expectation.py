@@ -1,8 +1,8 @@
 """The model at T = infinity in NumPy: every class once, with q = P(.|n) and the weight P(n).
 
-What right-hand sides ask for, tens of thousands of times. It is what :mod:`scansnap_core.engine.model` says of such a
-batch, in a third of the time: with a dozen tokens a call takes longer than its arithmetic, and NumPy's calls are the
-shorter ones. Leading axes ("...") batch over states.
+Right-hand sides ask for it tens of thousands of times. It gives what :mod:`scansnap_core.engine.model` gives for such a
+batch in a third of the time, because with a dozen tokens a call takes longer than its arithmetic, and NumPy's calls are
+shorter than Torch's. Leading axes ("...") batch over states.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scansnap_core.data.sequences import Floats, SequenceClasses
 
 
 class Forward(NamedTuple):
-    """What the decoder reads of every class, u (..., K, D); x_{T+1} - α (..., K, O); g (..., K, D) of Theorem 1."""
+    """For each class u (..., K, D), which the decoder reads, x_{T+1} - α (..., K, O), and Theorem 1's g (..., K, D)."""
 
     u: Floats
     error: Floats

@@ -1,4 +1,4 @@
-"""From a SymPy formula to a function of NumPy or Torch arrays that stays finite where exp overflows.
+"""Make a SymPy formula a function of NumPy or Torch arrays that stays finite where exp overflows.
 
 Four rewritings keep it finite and exact; each is an identity, so the formula stays the one that was derived:
 
@@ -27,7 +27,7 @@ _sigmoid, _omega, _log1p, _total = map(sp.Function, ("sigmoid", "omega", "log1p"
 _top = sp.Function("top", real=True)  # so that sqrt(e^(2 top)) is e^top
 
 OMEGA_STEPS = 8
-"""Newton steps for Wright's omega in Torch. They converge quadratically from the right; 6 reach float64 everywhere."""
+"""Torch takes so many Newton steps for Wright's omega. They converge quadratically; 6 reach float64 everywhere."""
 
 
 def function_of(
@@ -129,12 +129,10 @@ def stable_form(
     sigmoid(M*h - log(M - 1))
     """
     if not isinstance(expression, sp.Expr):
-        raise BadInput(value=f"expression = {shown(expression)}", rule="a formula is SymPy's", remedy="pass e.g. gamma")
+        raise BadInput(f"expression = {shown(expression)}", "a formula is SymPy's", "pass e.g. gamma")
     given = listed("arguments", arguments)
     if wrong := [a for a in given if not isinstance(a, sp.Symbol | sp.IndexedBase)]:
-        raise BadInput(
-            value=f"the argument {shown(wrong[0])}", rule="arguments are symbols", remedy="pass e.g. (h_, M)"
-        )
+        raise BadInput(f"the argument {shown(wrong[0])}", "arguments are symbols", "pass e.g. (h_, M)")
     arrays = [sp.Symbol(a.name, **a.assumptions0) if isinstance(a, sp.IndexedBase) else a for a in given]
     whole = _without_indices(expression.replace(sp.Sum, _stable_sum), {array.name: array for array in arrays})
     if twice := [a for i, a in enumerate(arrays) if a in arrays[:i]]:
@@ -142,9 +140,7 @@ def stable_form(
     missing = whole.free_symbols - set(arrays)
     if missing:
         names = ", ".join(sorted(map(str, missing)))
-        raise BadInput(
-            value=f"no argument for {names}", rule="every symbol of a formula is an argument", remedy=f"add {names}"
-        )
+        raise BadInput(f"no argument for {names}", "every symbol of a formula is an argument", f"add {names}")
     merged = sp.powsimp(whole, deep=True, combine="exp")
     return arrays, _stable_quotients(merged.replace(sp.LambertW, _stable_lambert)).replace(sp.log, _stable_log)
 
@@ -173,7 +169,7 @@ def of_matrices(formula: sp.MatrixExpr, values: Mapping[sp.MatrixSymbol, sp.Matr
     [ 2/3, -1/3]])
     """
     if missing := ", ".join(sorted(letter.name for letter in formula.atoms(sp.MatrixSymbol) - set(values))):
-        raise BadInput(value=f"no matrix for {missing}", rule="every letter gets a matrix", remedy=f"add {missing}")
+        raise BadInput(f"no matrix for {missing}", "every letter gets a matrix", f"add {missing}")
     sizes: dict[sp.Basic, int] = {}
     for letter, matrix in values.items():
         for symbol, size in zip(letter.shape, matrix.shape, strict=True):

@@ -10,21 +10,18 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import brentq
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checks import check_generator, check_places, checked_numbers, checked_size
 from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.rules import is_real, is_whole, shown
 from scansnap_core.theory import spectrum
 
-Floats = NDArray[np.float64]
-
 MOST_CLASSES = 10_000
-"""A matrix of their overlaps takes 0.8 GB."""
+"""The overlaps of so many classes take 0.8 GB."""
 
 
 def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str, Floats]:
@@ -194,7 +191,7 @@ def with_attention(F: Floats, num_queries: int) -> SequenceClasses:
 
 
 def uneven() -> SequenceClasses:
-    """Two classes inside Assumption 2 that aren't alike: one distinct token each, and token 0 common to both.
+    """Two classes inside Assumption 2 that differ: one distinct token each, and token 0 common to both.
 
     The first class gives the common token 0.9 of its attention's length, the second 0.2.
     """

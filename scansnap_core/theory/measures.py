@@ -1,4 +1,4 @@
-"""What is read off a training: attention, its entropy and recall on distinct tokens, relative gain, growth factor."""
+"""Measures of a training: attention, its entropy and recall on distinct tokens, relative gain, growth factor."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
     rule, remedy = "thresholds are a number that isn't negative, or a list of them", "pass e.g. [0.01, 0.02]"
     thresholds = np.atleast_1d(check_numbers("thresholds", thresholds, least=0, rule=rule, remedy=remedy))
     if thresholds.ndim > 1:
-        raise BadInput(value=f"thresholds of shape {thresholds.shape}", rule=rule, remedy=remedy)
+        raise BadInput(f"thresholds of shape {thresholds.shape}", rule, remedy)
     logits = Z.transpose(..., "query", "token")
     frozen = np.zeros((*logits.shape[:-1], classes.vocab_size - len(classes.compact.tokens)))
     softmax = special.softmax(np.concatenate([logits.values, frozen], axis=-1), axis=-1)
@@ -208,7 +208,7 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
             or not isinstance(each, str | int | np.integer)
             or each not in c.token.values.tolist()
         ):
-            raise BadInput(value=f"{name} = {shown(each)}", rule="a token that c holds", remedy="choose from c.token")
+            raise BadInput(f"{name} = {shown(each)}", "a token that c holds", "choose from c.token")
     r = _formula("r", "c_l", "c_other")
     with np.errstate(divide="ignore", invalid="ignore"):
         return c.isel(token=0, drop=True).copy(data=r(c.sel(token=token), c.sel(token=other)))

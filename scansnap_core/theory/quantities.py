@@ -13,10 +13,9 @@ from scipy.special import log_softmax
 from sympy import diff
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
 from scansnap_core.engine.model_names import PLAIN
 from scansnap_core.theory import clocks, formulas, measures, spectrum
-from scansnap_core.theory.flow import Floats
 from scansnap_core.theory.flows import IdealisedFlow
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.solving import solve
@@ -50,7 +49,7 @@ _ABOUT = {
     "B_printed": ("B as printed", "logits", "Eqn 124"),
     "B_shared": ("B with the K classes sharing one logarithm", "logits", "Eqn 124, repaired"),
 }
-"""What each variable of :func:`theory_of` is, its unit and its place in the paper."""
+"""Each variable of :func:`theory_of` has a meaning, a unit and a place in the paper."""
 
 _gamma = function_of(formulas.gamma, (formulas.h_, formulas.M))
 _Gamma = function_of(formulas.Gamma, (formulas.h_, formulas.M, formulas.K, formulas.eta_Y, formulas.eta_Z))
@@ -123,18 +122,10 @@ def theory_of(
     check_classes(classes)
     if run is None:
         if lr_y is None or lr_z is None or times is None:
-            raise BadInput(
-                value="classes alone",
-                rule="the idealised flow needs lr_y, lr_z and times",
-                remedy="pass them, or a run",
-            )
+            raise BadInput("classes alone", "the idealised flow needs lr_y, lr_z and times", "pass them, or a run")
         run = solve(IdealisedFlow(classes, lr_y, lr_z), times)
     elif not (lr_y is lr_z is times is None):
-        raise BadInput(
-            value="lr_y, lr_z or times beside a run",
-            rule="a run brings its own rates and times",
-            remedy="leave them out",
-        )
+        raise BadInput("lr_y, lr_z or times beside a run", "a run brings its own rates and times", "leave them out")
     run = _checked(run, classes)
     K, M = classes.num_classes, classes.vocab_size
     period: Any = K  # the steps between two that show a class
@@ -180,11 +171,7 @@ def theory_of(
 def _checked(run: xr.Dataset, classes: SequenceClasses) -> xr.Dataset:
     """The run on the axes of its classes."""
     if not isinstance(run, xr.Dataset) or "Z" not in run:
-        raise BadInput(
-            value=f"a run of type {type(run).__name__}",
-            rule="a run is a data set with Z",
-            remedy="pass train's or solve's",
-        )
+        raise BadInput(f"a run of type {type(run).__name__}", "a run is a data set with Z", "pass train's or solve's")
     if run.attrs.get("model", PLAIN) != PLAIN:
         raise BadInput(
             value=f"a run of the model {run.attrs['model']}",

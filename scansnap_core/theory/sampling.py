@@ -1,4 +1,4 @@
-"""What a finite sequence length adds: the leading terms, in 1/(T - 1), of means over sampled frequencies q.
+"""A finite sequence length adds terms in 1/(T - 1) to means over sampled frequencies q; here are the leading ones.
 
 T - 1 independent contextual tokens have q = P on average and the covariance (diag P - P P^T)/(T - 1). Every function
 here gives the *coefficient* of 1/(T - 1). The expansion needs (T - 1) P(l|n) >> 1 for each token of the class that has
@@ -13,11 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine import model
 from scansnap_core.rules import check_seq_len
 from scansnap_core.theory.expectation import Forward
-from scansnap_core.theory.flow import Floats
 from scansnap_core.theory.flows import TrueFlow
 
 

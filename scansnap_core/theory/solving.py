@@ -1,27 +1,52 @@
-"""One way to integrate any flow, with the labels of a training's data set."""
+"""One way to integrate any flow, with the labels of a training's data set: :func:`solve`.
+
+Right-hand sides may run away. :func:`integrated` gives states at the times asked for, or an error that says why not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
+from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import ATTRIBUTE, checksum
+from scansnap_core.data.sequences import ATTRIBUTE, Floats, checksum
 from scansnap_core.engine.extensions import name_of
 from scansnap_core.engine.model_names import heads_of
 from scansnap_core.rules import check_choice, checked_times, is_real, shown
-from scansnap_core.theory.flow import Floats, Flow
-from scansnap_core.theory.integrating import SOLVERS, IntegrationFailed, integrated
+from scansnap_core.theory.flows import Flow
 
-METHODS = tuple(SOLVERS)
+SOLVERS = {"LSODA": LSODA, "DOP853": DOP853, "RK45": RK45, "RK23": RK23, "Radau": Radau, "BDF": BDF}
+MOST_RATES = 200_000
+"""A solver is stopped after asking for the rate of change so often; most need a few thousand."""
 UNITS = {"step": "steps of batch size 1", "round": "rounds t/K of K steps", "tau": "tau = eta_Y t/K"}
-"""What times can count."""
+"""Times can count in these units."""
 EARLIEST = 1e-200
-"""A step before which nothing has moved that a float could tell; LSODA never ends where its step underflows."""
+"""Before this step nothing has moved that a float could tell; LSODA never ends where its step underflows."""
+
+
+class IntegrationFailed(RuntimeError):
+    """The solver gave up before the last time; the message says where, why and what to try.
+
+    Attributes
+    ----------
+    last
+        The last time that was reached, on the clock of the times asked for; None if it isn't known.
+    reached
+        What was found at those of the times asked for that were reached: a data set from
+        :func:`scansnap_core.predict` and :func:`scansnap_core.solve`, states from what they call. None if there is
+        no such time.
+    """
+
+    def __init__(self, message: str, last: float | None = None, reached: Any = None) -> None:
+        super().__init__(message)
+        self.last, self.reached = last, reached
 
 
 def solve(
@@ -39,7 +64,7 @@ def solve(
     Parameters
     ----------
     flow
-        One of :mod:`scansnap_core.theory.flows`, or any other :class:`~scansnap_core.theory.flow.Flow`.
+        One of :mod:`scansnap_core.theory.flows`, or any other :class:`~scansnap_core.theory.flows.Flow`.
     times
         When the state is kept: ascending, finite, not negative.
     initial
@@ -77,14 +102,12 @@ def solve(
     'steps of batch size 1'
     """
     if not isinstance(flow, Flow):
-        raise BadInput(value=f"flow = {shown(flow)}", rule="a flow is integrated", remedy="pass e.g. a TrueFlow")
+        raise BadInput(f"flow = {shown(flow)}", "a flow is integrated", "pass e.g. a TrueFlow")
     check_choice("unit", unit, list(UNITS))
-    check_choice("method", method, METHODS)
+    check_choice("method", method, list(SOLVERS))
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if not is_real(tolerance) or not 0 < tolerance < 1:
-            raise BadInput(
-                value=f"{name} = {shown(tolerance)}", rule="a tolerance lies between 0 and 1", remedy="pass e.g. 1e-10"
-            )
+            raise BadInput(f"{name} = {shown(tolerance)}", "a tolerance lies between 0 and 1", "pass e.g. 1e-10")
     classes = flow.classes
     steps_of = {"step": 1.0, "round": classes.num_classes, "tau": classes.num_classes / flow.lr_y}[unit]
     recorded = checked_times("times", times, "pass e.g. [0, 10, 100]")
@@ -210,3 +233,102 @@ def _integrate(flow: Flow, t: Floats, start: Floats, **solver: Any) -> Floats:
         error.reached = reached if len(reached) else None
         raise
     return np.vstack([still, states])
+
+
+def integrated(
+    rhs: Callable[[float, Floats], Floats],
+    begin: float,
+    times: Floats,
+    start: Floats,
+    *,
+    failed: Callable[[float], str],
+    method: str,
+    **solver: Any,
+) -> Floats:
+    """The states at ascending times after ``begin``, shape (times, N).
+
+    Parameters
+    ----------
+    rhs, begin, start
+        d(state)/dt, and the state (N,) at the time ``begin``.
+    failed
+        Says up to where it went, given the time of the last state.
+    solver
+        ``method``, one of ``SOLVERS``, and its tolerances as ``scipy.integrate.solve_ivp`` takes them.
+
+    Raises
+    ------
+    IntegrationFailed
+        The solver gave up or asked more than :data:`MOST_RATES` times, or numbers aren't finite. Its ``reached`` are
+        the states at the first of the times, shape (times reached, N).
+
+    Examples
+    --------
+    >>> ask = {"failed": "up to {}".format, "method": "RK45"}
+    >>> integrated(lambda t, x: -x, 0.0, np.array([1.0, 2.0]), np.ones(1), **ask).round(3)
+    array([[0.368],
+           [0.135]])
+    """
+    states: list[Floats] = []
+
+    def failure(when: float, why: str) -> IntegrationFailed:
+        text = f"{failed(when)} only: {why}; ask for earlier times or a smaller rate"
+        return IntegrationFailed(text, float(when), np.array(states) if states else None)
+
+    asked = itertools.count()
+
+    def checked(time: float, state: Floats) -> Floats:
+        if next(asked) == MOST_RATES:
+            raise failure(time, f"the solver asked for its rate of change {MOST_RATES:,} times")
+        change = rhs(time, state)
+        if not np.isfinite(change).all():  # LSODA would try ever again
+            raise failure(time, "its rate of change isn't finite there")
+        return change
+
+    with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "lsoda: ", UserWarning)  # the failure below says it
+        path = SOLVERS[method](checked, begin, start, times[-1], **solver)
+        while len(states) < len(times):
+            message = path.step()
+            if path.status == "failed":
+                why = "LSODA doesn't converge there" if "istate" in str(message) else str(message).rstrip(".")
+                raise failure(path.t, why)
+            passed = times[len(states) : np.searchsorted(times, path.t, side="right")]
+            if not passed.size:
+                continue
+            for when, state in zip(passed, path.dense_output()(passed).T, strict=True):
+                if not np.isfinite(state).all():
+                    raise failure(when, "its state isn't finite there")
+                states.append(state)
+    return np.array(states)
+
+
+def runge_kutta(
+    rate: Callable[[list[Any]], Sequence[Any]], state: Sequence[Any], length: float, steps: int
+) -> list[Any]:
+    """Follow an equation of motion over a length of time, by Runge-Kutta of order four in equal steps.
+
+    It serves states of Torch tensors, whose rate of change may come from autograd.
+
+    Parameters
+    ----------
+    rate
+        The parts' rates of change, from their list.
+    state
+        The parts at the start: tensors or arrays of any shapes.
+
+    Examples
+    --------
+    >>> [end] = runge_kutta(lambda parts: [-parts[0]], [1.0], 1.0, 10)
+    >>> round(end, 5)
+    0.36788
+    """
+    h, parts = length / steps, list(state)
+    for _ in range(steps):
+        k1 = rate(parts)
+        k2 = rate([x + h / 2 * k for x, k in zip(parts, k1, strict=True)])
+        k3 = rate([x + h / 2 * k for x, k in zip(parts, k2, strict=True)])
+        k4 = rate([x + h * k for x, k in zip(parts, k3, strict=True)])
+        slopes = zip(k1, k2, k3, k4, strict=True)
+        parts = [x + h / 6 * (a + 2 * b + 2 * c + d) for x, (a, b, c, d) in zip(parts, slopes, strict=True)]
+    return parts

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import sympy as sp
-from numpy.typing import NDArray
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import Floats
 from scansnap_core.theory import formulas
 from scansnap_core.theory.formulas import (
     Ep_other,
@@ -29,12 +29,10 @@ from scansnap_core.theory.formulas import (
 )
 from scansnap_core.theory.functions import function_of
 
-Floats = NDArray[np.float64]
-
 LARGEST_E_PRIME = 1 / np.finfo(np.float64).eps
-"""About the condition number of I + E at which nothing of E' is left but rounding."""
+"""At about this condition number of I + E nothing of E' is left but rounding."""
 SMALLEST = 1e-15
-"""Of the largest singular value: a smaller one counts as zero."""
+"""A singular value below this share of the largest counts as zero."""
 
 _f = function_of(f, (P, z_m))
 _inverse = sp.Symbol("1/(M-1)", nonnegative=True)  # in which M may be infinite

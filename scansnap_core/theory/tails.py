@@ -8,9 +8,9 @@ from scipy.special import gammaln, xlogy
 from scipy.stats import binom
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import check_count, check_numbers, is_real, shown
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
@@ -26,7 +26,7 @@ def log_tails(draws: int, p: float) -> tuple[Floats, Floats]:
     """
     check_count("draws", draws, least=0)
     if not is_real(p) or not 0 <= p <= 1:
-        raise BadInput(value=f"p = {shown(p)}", rule="a probability lies in [0, 1]", remedy="pass e.g. 0.5")
+        raise BadInput(f"p = {shown(p)}", "a probability lies in [0, 1]", "pass e.g. 0.5")
     log_pmf = binom.logpmf(np.arange(draws + 1), draws, p)
     return np.logaddexp.accumulate(log_pmf), np.logaddexp.accumulate(log_pmf[::-1])[::-1]
 

@@ -40,7 +40,7 @@ MEANING = {
 }
 CSS = {DEFINED: "ss-open", UNTOUCHED: VERDICT_CLASS[FAILS_AS_PRINTED]}
 KINDS = {"definition": "for", "claim": "part of", "step": "step of the proof of", "premise": "premise of"}
-TOPICS = [formulas.attention, formulas.correlations, formulas.counts, formulas.decoder, formulas.speed]
+TOPICS = [formulas.attention, formulas.correlations, formulas.decoder]
 
 
 def page(equations: list[Equation], errata: Mapping[int, list[Erratum]], page_url: Callable[[str], str]) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 import scansnap_core as ss
 from scansnap_core.cli import main
-from scansnap_core.theory import integrating
+from scansnap_core.theory import solving
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two_topics.yaml"
 RATES = ["--lr-y", "1", "--lr-z", "0.1"]
@@ -63,7 +63,7 @@ def test_predict_refuses(arguments: list[str], message: str, capsys: pytest.Capt
 def test_what_cannot_be_integrated_is_said_in_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(integrating, "MOST_RATES", 10)
+    monkeypatch.setattr(solving, "MOST_RATES", 10)
     arguments = [*RATES, "--until", "1000"]
     assert main(["predict", str(EXAMPLE), *arguments]) == 1
     assert capsys.readouterr().err.startswith("scansnap: the law with lr_z/lr_y = 0.1 could be integrated up to")

@@ -1,4 +1,4 @@
-"""What the clocks refuse, and the ends of what they take. Their values are compared in test_flows and test_omega."""
+"""h and h* in 50 digits, the omegas of Lemma 8, and what the clocks refuse."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.theory import clocks
+from scansnap_core.theory import clocks, formulas
+from scansnap_core.theory.functions import function_of
+from tests.theory.test_formulas import h_by_newton
 
 
 @pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf, "10", None, [10]])
@@ -53,3 +58,121 @@ def test_more_steps_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(clocks.h_star(1000, 100, 1.0)) == 1001
     with pytest.raises(BadInput, match=r"1001 values of h\*, which take 8,008 bytes"):
         clocks.h_star(1001, 100, 1.0)
+
+
+VOCABULARIES = [4, 5, 12, 100, 50_272, 1e6, 1e12, 1e32]
+
+
+@pytest.mark.parametrize("vocab_size", VOCABULARIES)
+def test_omegas_are_the_zeros_that_they_name(vocab_size: float) -> None:
+    omega_0, omega_1 = clocks.omega(vocab_size)
+    log_m = np.log(vocab_size)
+    for log_u in ((omega_0 - 1) * log_m, np.log((1 + omega_1) * log_m)):
+        # e^u = (M - 1) u in logarithms
+        assert np.exp(log_u) == pytest.approx(np.log(vocab_size - 1) + log_u, rel=1e-12, abs=1e-13)
+
+
+def test_arrays_broadcast() -> None:
+    omega_0, omega_1 = clocks.omega(np.array(VOCABULARIES))
+    assert omega_0.shape == omega_1.shape == (len(VOCABULARIES),)
+    assert omega_1[3] == clocks.omega(100)[1]
+
+
+def test_where_the_zeros_merge() -> None:
+    merged = 1 + math.e
+    omega_0, omega_1 = clocks.omega(np.nextafter(merged, 4))
+    assert merged ** (omega_0 - 1) == pytest.approx(1, abs=1e-6)
+    assert (1 + omega_1) * np.log(merged) == pytest.approx(1, abs=1e-6)
+    # the float itself is just outside: 1 + e is no float
+    with mp.workdps(50):
+        assert mpf(merged) < 1 + mp.e < mpf(np.nextafter(merged, 4))
+
+
+@pytest.mark.parametrize("vocab_size", [1, 2, 3, 3.7, 1 + math.e, [100, 3], float("nan")])
+def test_no_omegas_below(vocab_size: object) -> None:
+    with pytest.raises(BadInput, match="use 4 tokens or more"):
+        clocks.omega(vocab_size)  # type: ignore[arg-type]
+
+
+NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(t=NUMBERS, vocab_size=NUMBERS, lr_y=NUMBERS)
+def test_any_number_gives_a_finite_h_that_grows_or_a_refusal(t: float, vocab_size: float, lr_y: float) -> None:
+    good = 0 <= t < math.inf and 2 <= vocab_size < math.inf and 0 < lr_y < math.inf
+    if not good:
+        with pytest.raises(BadInput):
+            clocks.h(t, vocab_size, lr_y)
+    elif vocab_size < 1e12 and lr_y > 1e-200 and vocab_size * lr_y * max(t, 1) < 1e200:
+        now, later = clocks.h([t, 2 * t + 1], vocab_size, lr_y)
+        assert 0 <= now < later < math.inf
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(steps=st.one_of(st.integers(-3, 30), st.floats(), st.none()), vocab_size=NUMBERS, lr_y=NUMBERS)
+def test_any_number_gives_h_star_or_a_refusal(steps: Any, vocab_size: float, lr_y: float) -> None:
+    good = isinstance(steps, int) and steps >= 0 and 2 <= vocab_size < math.inf and 0 < lr_y < math.inf
+    if not good:
+        with pytest.raises(BadInput):
+            clocks.h_star(steps, vocab_size, lr_y)
+    elif vocab_size * lr_y < 1e200:
+        path = clocks.h_star(steps, vocab_size, lr_y)
+        assert path.shape == (steps + 1,)
+        assert (np.diff(path) >= 0).all()
+
+
+@pytest.mark.parametrize("vocab_size", [2, 34, 1e6, 1e12])
+@pytest.mark.parametrize("rate", [1e-3, 1.0, 1e3])
+def test_h_solves_eqn_45_to_full_relative_precision(vocab_size: float, rate: float) -> None:
+    times = np.logspace(-12, 15, 28)
+    with mp.workdps(50):
+        exact = [h_by_newton(mpf(time), mpf(vocab_size), mpf(rate)) for time in times]
+        got = clocks.h(times, vocab_size, rate)
+        assert max(abs(mpf(value) / root - 1) for value, root in zip(got, exact, strict=True)) < 1e-13
+    assert clocks.h(0.0, vocab_size, rate) == pytest.approx(0.0, abs=1e-25)
+
+
+def test_lambert_alone_would_lose_digits_where_h_is_small() -> None:
+    alone = function_of(formulas.h, (formulas.t, formulas.M, formulas.eta_Y))(1e-6, 1e6, 1.0)
+    with mp.workdps(50):
+        exact = float(h_by_newton(mpf(1e-6), mpf(1e6), mpf(1)))
+    assert abs(alone / exact - 1) > 1e-12
+
+
+def test_h_star_follows_the_recursion() -> None:
+    for vocab_size, rate in ((2, 0.1), (50, 2.0), (10**6, 1e3)):
+        got = clocks.h_star(60, vocab_size, rate)
+        with mp.workdps(50):
+            exact = [mpf(0)]
+            for _ in range(60):
+                exact.append(exact[-1] + mpf(rate) / (vocab_size - 1 + mp.exp(vocab_size * exact[-1])))
+            assert got[0] == 0
+            assert max(abs(mpf(a) / b - 1) for a, b in zip(got[1:], exact[1:], strict=True)) < 1e-13
+        # control: the recursion is not the flow
+        assert np.abs(got[1:] / clocks.h(np.arange(1, 61), vocab_size, rate) - 1).max() > 1e-6
+
+
+def test_h_rhs_is_eqn_44() -> None:
+    assert clocks.h_rhs(0.0, np.array([0.0, 0.5]), 10, 2.0) == pytest.approx(
+        [2 / 10, 2 / (9 + np.exp(5))], rel=1e-14, abs=0
+    )
+
+
+@pytest.mark.parametrize("vocab_size", [4, 34, 10**6, 10**12])
+def test_the_zeros_of_lemma_8(vocab_size: int) -> None:
+    with mp.workdps(50):
+        M = mpf(vocab_size)
+        # u - ln u - ln(M - 1) falls up to u = 1 and rises after it
+        zeros = [
+            mp.findroot(lambda u: u - mp.log(u) - mp.log(M - 1), bracket, solver="bisect", tol=1e-45, maxsteps=400)
+            for bracket in ((mpf("1e-20"), mpf(1)), (mpf(1), mpf(100)))
+        ]
+        exact = [2 + mp.log(zeros[0] / M) / mp.log(M), zeros[1] / mp.log(M) - 1]
+        for name, zero in zip(("J_lower", "J_upper"), zeros, strict=True):
+            formula = getattr(formulas, name).subs(formulas.M, vocab_size)
+            assert abs(M * mpf(str(formula.evalf(40))) / zero - 1) < mpf(10) ** -30
+        for name, value, got in zip(("omega_0", "omega_1"), exact, clocks.omega(vocab_size), strict=True):
+            formula = getattr(formulas, name).subs(formulas.M, vocab_size)
+            assert abs(mpf(str(formula.evalf(60))) / value - 1) < mpf(10) ** -20
+            assert abs(mpf(float(got)) / value - 1) < 1e-13

@@ -82,18 +82,3 @@ def test_one_run_has_no_standard_error(classes: SequenceClasses, seeds: list[int
     seen = seen.sel(dynamics="SGD T=8")
     assert np.isnan(seen.error).all() == (len(seeds) == 1)
     assert np.isfinite(seen.Z).all()
-
-
-def test_a_table_has_as_many_names_as_times(classes: SequenceClasses) -> None:
-    seen = dynamics.compare(classes, lr_y=1.0, lr_z=0.1, marks=[5, 10], seeds=[0], seq_lens=())
-    with pytest.raises(ValueError, match="longer"):
-        dynamics.table(seen.Z.sel(token=0).isel(query=0), ["early"])
-
-
-def test_the_table_names_its_rows_and_ends_with_the_ratio(classes: SequenceClasses) -> None:
-    seen = dynamics.compare(classes, lr_y=1.0, lr_z=0.1, marks=[5, 10], seeds=[0], seq_lens=())
-    lines = dynamics.table(seen.Z.sel(token=0).isel(query=0), ["early", "late"]).splitlines()
-    assert len(lines) == 3
-    assert lines[1].split()[0] == "early"
-    idealised, _, true, ratio = map(float, lines[2].split()[1:])
-    assert ratio == pytest.approx(idealised / true, rel=1e-2, abs=0)

@@ -1,87 +1,20 @@
-"""h, h*, and the true, the modified and the idealised flow against definitions, autograd, loops and training."""
+"""The true, the modified and the idealised flow against definitions, autograd, loops and training."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import torch
-from mpmath import mp, mpf
 from scipy.integrate import quad, solve_ivp
 
-from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.theory import clocks, flows, formulas, spectrum
 from scansnap_core.theory.functions import function_of
 from tests.engine.references import expected_loss, frequent_classes, overlapping_classes
-from tests.theory.test_functions import h_by_newton
 
 LR_Y, LR_Z = 0.8, 0.5
-
-
-# -- h ---------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("vocab_size", [2, 34, 1e6, 1e12])
-@pytest.mark.parametrize("rate", [1e-3, 1.0, 1e3])
-def test_h_solves_eqn_45_to_full_relative_precision(vocab_size: float, rate: float) -> None:
-    times = np.logspace(-12, 15, 28)
-    with mp.workdps(50):
-        exact = [h_by_newton(mpf(time), mpf(vocab_size), mpf(rate)) for time in times]
-        got = clocks.h(times, vocab_size, rate)
-        assert max(abs(mpf(value) / root - 1) for value, root in zip(got, exact, strict=True)) < 1e-13
-    assert clocks.h(0.0, vocab_size, rate) == pytest.approx(0.0, abs=1e-25)
-
-
-def test_lambert_alone_would_lose_digits_where_h_is_small() -> None:
-    alone = function_of(formulas.h, (formulas.t, formulas.M, formulas.eta_Y))(1e-6, 1e6, 1.0)
-    with mp.workdps(50):
-        exact = float(h_by_newton(mpf(1e-6), mpf(1e6), mpf(1)))
-    assert abs(alone / exact - 1) > 1e-12
-
-
-def test_h_star_follows_the_recursion() -> None:
-    for vocab_size, rate in ((2, 0.1), (50, 2.0), (10**6, 1e3)):
-        got = clocks.h_star(60, vocab_size, rate)
-        with mp.workdps(50):
-            exact = [mpf(0)]
-            for _ in range(60):
-                exact.append(exact[-1] + mpf(rate) / (vocab_size - 1 + mp.exp(vocab_size * exact[-1])))
-            assert got[0] == 0
-            assert max(abs(mpf(a) / b - 1) for a, b in zip(got[1:], exact[1:], strict=True)) < 1e-13
-        # control: the recursion is not the flow
-        assert np.abs(got[1:] / clocks.h(np.arange(1, 61), vocab_size, rate) - 1).max() > 1e-6
-
-
-def test_h_rhs_is_eqn_44() -> None:
-    assert clocks.h_rhs(0.0, np.array([0.0, 0.5]), 10, 2.0) == pytest.approx(
-        [2 / 10, 2 / (9 + np.exp(5))], rel=1e-14, abs=0
-    )
-
-
-@pytest.mark.parametrize("vocab_size", [4, 34, 10**6, 10**12])
-def test_the_zeros_of_lemma_8(vocab_size: int) -> None:
-    with mp.workdps(50):
-        M = mpf(vocab_size)
-        # u - ln u - ln(M - 1) falls up to u = 1 and rises after it
-        zeros = [
-            mp.findroot(lambda u: u - mp.log(u) - mp.log(M - 1), bracket, solver="bisect", tol=1e-45, maxsteps=400)
-            for bracket in ((mpf("1e-20"), mpf(1)), (mpf(1), mpf(100)))
-        ]
-        exact = [2 + mp.log(zeros[0] / M) / mp.log(M), zeros[1] / mp.log(M) - 1]
-        for name, zero in zip(("J_lower", "J_upper"), zeros, strict=True):
-            formula = getattr(formulas, name).subs(formulas.M, vocab_size)
-            assert abs(M * mpf(str(formula.evalf(40))) / zero - 1) < mpf(10) ** -30
-        for name, value, got in zip(("omega_0", "omega_1"), exact, clocks.omega(vocab_size), strict=True):
-            formula = getattr(formulas, name).subs(formulas.M, vocab_size)
-            assert abs(mpf(str(formula.evalf(60))) / value - 1) < mpf(10) ** -20
-            assert abs(mpf(float(got)) / value - 1) < 1e-13
-
-
-def test_lemma_8_has_no_zeros_below_four_tokens() -> None:
-    with pytest.raises(BadInput, match=r"vocab_size = 3: .* from M = 1 \+ e on \(Lemma 8\); use 4 tokens or more"):
-        clocks.omega(3)
 
 
 # -- the true flow ---------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from scansnap_core import BadInput
 from scansnap_core.engine.architectures import variant_of
 from scansnap_core.engine.variants import Variant, plain_inputs
 from scansnap_core.theory import decoder, flows, spectrum
-from scansnap_core.theory.flow import Flow
+from scansnap_core.theory.flows import Flow
 from tests.engine.references import overlapping_classes
 from tests.engine.variants import residual
 

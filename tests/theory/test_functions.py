@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from inspect import signature
 from typing import Any
 
 import mpmath
@@ -17,24 +18,15 @@ from mpmath import mp, mpf
 from scansnap_core import BadInput
 from scansnap_core.theory import formulas
 from scansnap_core.theory.formulas import (
-    Gamma_,
     K,
     M,
     P,
-    c_l,
-    c_other,
-    chi_,
     eta_Y,
-    eta_Z,
-    f_0,
     h_,
-    r_0,
-    t,
-    z,
-    z_0,
     z_m,
 )
 from scansnap_core.theory.functions import function_of, of_matrices
+from tests.theory.test_formulas import REFERENCES
 
 BACKENDS = ["numpy", "torch"]
 VOCABULARIES = [2.0, 3.0, 34.0, 1000.0, 1e6, 1e9, 1e12]
@@ -50,23 +42,12 @@ def _fifty_digits() -> Iterator[None]:
         yield
 
 
-def h_by_newton(time: mpf, vocab_size: mpf, rate: mpf) -> mpf:
-    """The root of Eqn 45 for h. The left side is convex and grows, so Newton from the right comes down to it."""
-    v = min(vocab_size * rate * time / (vocab_size - 1), mpmath.log1p(vocab_size * rate * time))
-    for _ in range(200):
-        step = (mpmath.expm1(v) + (vocab_size - 1) * v - vocab_size * rate * time) / (mpmath.exp(v) + vocab_size - 1)
-        v -= step
-        if abs(step) <= abs(v) * mpf(10) ** -45:
-            break
-    return v / vocab_size
-
-
 def decoder_points() -> Iterator[dict[str, float]]:
     for vocab_size in VOCABULARIES:
         for growth in GROWTHS:
             yield {
-                "M": vocab_size, "h": growth / vocab_size, "eta_Y": 0.7, "t": 11.0, "K": 5.0, "eta_Z": 0.3,
-                "omega_1": 0.3,
+                "M": vocab_size, "h_": growth / vocab_size, "eta_Y": 0.7, "t": 11.0, "K": 5.0, "eta_Z": 0.3,
+                "omega_1_": 0.3,
             }  # fmt: skip
 
 
@@ -80,51 +61,36 @@ def time_points() -> Iterator[dict[str, float]]:
 def attention_points() -> Iterator[dict[str, float]]:
     for exponent in (-300.0, -1.0, 0.0, 1e-9, 5.0, 300.0):
         yield {
-            "z": 7 + exponent, "z_0": 7.0, "r_0": 0.4, "chi": math.exp(exponent), "ctilde_l": math.exp(exponent / 3),
-            "ctilde_l'": 0.8, "f_0": 0.6, "B_n": abs(exponent), "Gamma": abs(exponent), "C_0": 0.1, "gamma": 0.3,
+            "z": 7 + exponent, "z_0": 7.0, "r_0": 0.4, "chi_": math.exp(exponent), "c_l": math.exp(exponent / 3),
+            "c_other": 0.8, "f_0": 0.6, "B_": abs(exponent), "Gamma_": abs(exponent), "C_0": 0.1, "gamma_": 0.3,
             "K": 5.0, "rho": 0.02,
         }  # fmt: skip
 
 
-Reference = tuple[Callable[..., Any], tuple[Any, ...], Callable[[], Iterator[dict[str, float]]]]
-REFERENCES: dict[str, Reference] = {
-    "h_rate": (lambda h, M, y: y / ((M - 1) + mpmath.exp(M * h)), (h_, M, eta_Y), decoder_points),
-    "h_step": (lambda h, M, y: h + y / ((M - 1) + mpmath.exp(M * h)), (h_, M, eta_Y), decoder_points),
-    "h_implicit": (
-        lambda h, M, y, t: mpmath.exp(M * h) + (M - 1) * M * h - (M * y * t + 1), (h_, M, eta_Y, t), decoder_points,
+GRIDS = {
+    decoder_points: (
+        "h_rate", "h_step", "h_implicit", "alpha_target", "alpha_other", "gamma", "Gamma", "t_0_prime", "t_0",
     ),
-    "h": (h_by_newton, (t, M, eta_Y), time_points),
-    "alpha_target": (lambda h, M: mpmath.exp(M * h) / ((M - 1) + mpmath.exp(M * h)), (h_, M), decoder_points),
-    "alpha_other": (lambda h, M: 1 / ((M - 1) + mpmath.exp(M * h)), (h_, M), decoder_points),
-    "gamma": (lambda h, M: (M - 1) ** 2 * h / ((M - 1) + mpmath.exp(M * h)), (h_, M), decoder_points),
-    "Gamma": (
-        lambda h, M, K, y, z: z / y * K * (M - 1) ** 2 * h**2 / 2, (h_, M, K, eta_Y, eta_Z), decoder_points,
+    time_points: ("h",),
+    attention_points: (
+        "B", "B_shared", "z_snap", "xi_snap", "r", "chi", "r_grown", "chi_lower", "chi_upper",
     ),
-    "B": (lambda G, C: mpmath.log(C + 4 * G) / 4, (Gamma_, formulas.C_0), attention_points),
-    "B_shared": (
-        lambda G, K, r: mpmath.log1p(4 * K * (K - 1) * r**2 * G) / (4 * K), (Gamma_, K, formulas.rho), attention_points,
-    ),
-    "z_snap": (lambda G, C: -mpmath.log1p(4 * G / C) / 4, (Gamma_, formulas.C_0), attention_points),
-    "xi_snap": (lambda g, G, C: g / (C + 4 * G), (formulas.gamma_, Gamma_, formulas.C_0), attention_points),
-    "t_0_prime": (lambda K, M, y: K * mpmath.log(M) / y, (K, M, eta_Y), decoder_points),
-    "t_0": (
-        lambda K, M, y, w: 2 * (1 + w) * K * mpmath.log(M) / y, (K, M, eta_Y, formulas.omega_1_), decoder_points,
-    ),
-    "r": (lambda c, other: (c / other) ** 2 - 1, (c_l, c_other), attention_points),
-    "chi": (lambda z, z_0: mpmath.exp(2 * (z - z_0)), (z, z_0), attention_points),
-    "r_grown": (lambda r, chi: r * chi, (r_0, chi_), attention_points),
-    "chi_lower": (lambda f, B: mpmath.exp(2 * f**2 * B), (f_0, formulas.B_), attention_points),
-    "chi_upper": (lambda B: mpmath.exp(2 * B), (formulas.B_,), attention_points),
 }  # fmt: skip
+POINTS = {name: points for points, names in GRIDS.items() for name in names}
+
+
+def arguments_of(name: str) -> tuple[str, ...]:
+    """What the reference takes, by the names of the registry."""
+    return tuple(signature(REFERENCES[name]).parameters)
 
 
 def worst_error(name: str, expression: sp.Expr, backend: str) -> float:
     """The largest relative error over the grid; of a sum, relative to its largest term."""
-    reference, arguments, points = REFERENCES[name]
-    function, worst = function_of(expression, arguments, backend), 0.0
-    for point in points():
-        values = [point[argument.name] for argument in arguments]
-        exact = reference(*map(mpf, values))
+    arguments = arguments_of(name)
+    function, worst = function_of(expression, [getattr(formulas, each) for each in arguments], backend), 0.0
+    for point in POINTS[name]():
+        values = [point[argument] for argument in arguments]
+        exact = REFERENCES[name](*map(mpf, values))
         if abs(exact) > LARGEST:
             continue
         scale = abs(exact) + abs(mpf(point["t"] * point["M"]) if name == "h_implicit" else 0) + (name == "r")
@@ -134,13 +100,13 @@ def worst_error(name: str, expression: sp.Expr, backend: str) -> float:
         assert math.isfinite(got)
         # e^x is as exact as x, which x makes relative; below 1e-300 a value loses digits, then vanishes
         exponent = abs(mpmath.log(abs(exact) + mpf("1e-300")))
-        bound = scale * (1 + point.get("M", 0) * point.get("h", 0) + exponent) + mpf("1e-290")
+        bound = scale * (1 + point.get("M", 0) * point.get("h_", 0) + exponent) + mpf("1e-290")
         worst = max(worst, float(abs(mpf(got) - exact) / bound))
     return worst
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", REFERENCES)
+@pytest.mark.parametrize("name", POINTS)
 def test_formula_is_finite_and_exact(name: str, backend: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -158,20 +124,26 @@ def test_a_wrong_exponent_is_caught(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["h_rate", "h", "alpha_target", "alpha_other", "gamma", "Gamma", "B", "chi_upper"])
 def test_torch_differentiates_the_formula(name: str) -> None:
-    reference, arguments, points = REFERENCES[name]
-    function = function_of(getattr(formulas, name), arguments, "torch")
-    for point in points():
-        first, *others = (point[argument.name] for argument in arguments)
-        scale = point["M"] if "h" in point else 1.0  # M h is what varies by about one
+    arguments = arguments_of(name)
+    function = function_of(getattr(formulas, name), [getattr(formulas, each) for each in arguments], "torch")
+    moving = next(arguments.index(each) for each in ("h_", "t", "Gamma_", "B_") if each in arguments)
+    for point in POINTS[name]():
+        values: list[Any] = [point[argument] for argument in arguments]
+        first, scale = values[moving], point["M"] if "h_" in point else 1.0  # M h is what varies by about one
         if scale * first > 500 or (name == "h" and first == 0):
             continue
-        x = torch.tensor(first, dtype=torch.float64, requires_grad=True)
-        (got,) = torch.autograd.grad(function(x, *others), x)
+        values[moving] = x = torch.tensor(first, dtype=torch.float64, requires_grad=True)
+        (got,) = torch.autograd.grad(function(*values), x)
+        exactly = {each: mpf(point[each]) for each in arguments}
         if name == "h":  # Eqn 44 at the root of Eqn 45
-            vocab_size, rate = (mpf(other) for other in others)
-            exact = rate / (vocab_size - 1 + mpmath.exp(vocab_size * reference(mpf(first), vocab_size, rate)))
+            vocab_size = exactly["M"]
+            exact = exactly["eta_Y"] / (vocab_size - 1 + mpmath.exp(vocab_size * REFERENCES[name](**exactly)))
         else:
-            exact = mp.diff(lambda v, rest=others: reference(v, *map(mpf, rest)), mpf(first), h=mpf(10) ** -25 / scale)
+            letter = arguments[moving]
+            exact = mp.diff(
+                lambda v, rest=exactly, letter=letter: REFERENCES[name](**(rest | {letter: v})),
+                mpf(first), h=mpf(10) ** -25 / scale,
+            )  # fmt: skip
         assert float(abs(mpf(float(got)) - exact)) <= 1e-11 * float(abs(exact)) + 1e-250, point
 
 

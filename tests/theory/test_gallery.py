@@ -8,7 +8,7 @@ import pytest
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.audit import audit
 from scansnap_core.engine.training import train
-from scansnap_core.theory import gallery
+from scansnap_core.theory import gallery, spectrum
 
 
 @pytest.mark.parametrize("num_classes", [2, 3, 8, 41])
@@ -111,3 +111,24 @@ def test_tied_classes_have_the_top_asked_for_and_tokens_of_their_own() -> None:
     holders = (classes.probs > 0).sum(axis=0)
     assert holders[:8].tolist() == [1] * 8
     assert holders.max() == 2
+
+
+@pytest.mark.parametrize("num_common", [1, 3])
+@pytest.mark.parametrize("num_classes", [2, 7])
+def test_attentions_are_unit_vectors_with_the_top_asked_for(num_common: int, num_classes: int) -> None:
+    tops = np.array([0.01, 0.1, 0.9 / num_classes])
+    F = gallery.attentions(num_classes, num_common, tops, np.random.default_rng(3))
+    assert F.shape == (3, num_classes, num_common + 2 * num_classes)
+    assert F.min() >= 0
+    assert np.linalg.norm(F, axis=-1) == pytest.approx(1, abs=1e-14)
+    holders = (F > 0).sum(axis=1)
+    assert (holders[:, :num_common] == num_classes).all()
+    assert (holders[:, num_common:] == 1).all()
+    assert np.abs(np.linalg.eigvalsh(spectrum.E(F))).max(axis=-1) == pytest.approx(tops, rel=1e-10, abs=0)
+
+
+def test_attention_stays_possible_where_the_top_is_out_of_reach() -> None:
+    F = gallery.attentions(2, 1, np.array([5.0]), np.random.default_rng(4))
+    assert np.linalg.norm(F, axis=-1) == pytest.approx(1, abs=1e-14)
+    assert (F[:, :, 0] <= 0.9999 + 1e-12).all()
+    assert np.linalg.eigvalsh(spectrum.E(F))[0, -1] < 1

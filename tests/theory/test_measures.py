@@ -141,12 +141,9 @@ def test_the_only_query_may_be_squeezed_out(dynamics: str) -> None:
             measure(run.Z.isel(token=0))
     with pytest.raises(BadInput, match="Z without the dimension query: classes of 2 queries need all of them"):
         measures.attention(logits(syn_small()).isel(query=0), syn_small())
-
-
-def test_a_single_class_with_a_single_token_may_be_squeezed() -> None:
-    classes = SequenceClasses([[1.0, 0.0]], [1])
-    path = solve(IdealisedFlow(classes, 1, 1), [0, 1])
-    xr.testing.assert_identical(theory_of(classes, path.squeeze()).B, theory_of(classes, path).B)
+    one = SequenceClasses([[1.0, 0.0]], [1])  # the only class and token may be squeezed out too
+    path = solve(IdealisedFlow(one, 1, 1), [0, 1])
+    xr.testing.assert_identical(theory_of(one, path.squeeze()).B, theory_of(one, path).B)
 
 
 def test_entropy_of_tokens_anywhere_in_the_vocabulary() -> None:
@@ -156,13 +153,6 @@ def test_entropy_of_tokens_anywhere_in_the_vocabulary() -> None:
     H = measures.entropy(measures.attention(0 * logits(classes), classes), classes)
     p = np.array([0.75, 0.25])  # of tokens 5 and 8
     assert H.isel(recorded=0).values == pytest.approx([-(p * np.log(p)).sum(), 0.0], abs=1e-14)
-
-
-def test_entropy_of_uniform_attention_is_the_log_of_the_number_of_tokens() -> None:
-    probs = np.array([[0.4, 0.2, 0.2, 0.2, 0.0], [0.6, 0.0, 0.0, 0.0, 0.4]])
-    classes = SequenceClasses(probs, [0, 0])
-    H = measures.entropy(measures.attention(0 * logits(classes), classes), classes)
-    assert H.isel(recorded=0).values == pytest.approx([np.log(3), 0.0], abs=1e-14)
 
 
 def test_entropy_of_the_tokens_that_are_given() -> None:
@@ -181,6 +171,8 @@ def test_entropy_of_no_tokens_is_undefined() -> None:
         H = measures.entropy(measures.attention(logits(classes), classes), classes)
     assert np.isnan(H.isel({"class": 0})).all()
     assert (H.isel({"class": 1}) == 0).all()
+    one = SequenceClasses([[0.0, 1.0]], [0])
+    assert (measures.entropy(measures.attention(logits(one), one), one) == 0).all()
 
 
 @pytest.mark.parametrize("classes", SYSTEMS)
@@ -216,12 +208,9 @@ def test_recall_falls_from_one_to_none_at_one_over_M() -> None:
     assert measures.recall(0 * logits(four), four, 1 / 4).max() == 0
 
 
-def test_recall_of_no_distinct_tokens_is_undefined() -> None:
+def test_recall_of_no_distinct_tokens_and_of_a_diverged_run_is_undefined() -> None:
     classes = SequenceClasses([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]], [0, 1])
     assert np.isnan(measures.recall(logits(classes), classes, 0.1)).all()
-
-
-def test_recall_of_a_diverged_run_is_undefined() -> None:
     Z = logits(syn_small())
     Z[0] = np.nan
     assert np.isnan(measures.recall(Z, syn_small(), 0.1).values).tolist() == [[True], [False]]
@@ -268,25 +257,6 @@ def test_only_the_labels_of_what_is_left_are_left() -> None:
     assert set(measures.entropy(c, classes).coords) == {"class", "query"}
     assert set(measures.relative_gain(c.isel({"class": 1}), 3, 4).coords) == {"class", "query"}
     assert set(measures.recall(Z, classes, 0.1).coords) == {"threshold"}
-
-
-def test_a_system_of_one_token() -> None:
-    classes = SequenceClasses([[0.0, 1.0]], [0])
-    Z = logits(classes)
-    assert (measures.entropy(measures.attention(Z, classes), classes) == 0).all()
-    assert measures.recall(0 * Z, classes, 0.4).values.tolist() == [[1.0], [1.0]]
-
-
-def test_attention_at_the_threshold_isnt_above_it() -> None:
-    classes = SequenceClasses([[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]], [0, 1])
-    assert measures.recall(0 * logits(classes), classes, [0.2, 0.25]).isel(recorded=0).values.tolist() == [1, 0]
-
-
-@pytest.mark.parametrize(("left_out", "rest"), [("query", "2 queries"), ("token", "6 tokens")])
-def test_logits_without_an_axis_are_refused(left_out: str, rest: str) -> None:
-    classes = overlapping_classes()
-    with pytest.raises(BadInput, match=f"Z without the dimension {left_out}: classes of {rest} need all of them"):
-        measures.attention(logits(classes).isel({left_out: 0}, drop=True), classes)
 
 
 def test_other_classes_on_the_same_tokens_are_refused() -> None:
@@ -342,12 +312,6 @@ def test_a_gain_is_of_two_tokens_that_are_there(token: Any) -> None:
     assert measures.relative_gain(c, c.token.values[1], 1).sel({"class": 0}).values == pytest.approx(0, abs=0)
 
 
-def test_a_table_of_thresholds_is_refused() -> None:
-    classes = overlapping_classes()
-    with pytest.raises(BadInput, match=r"thresholds of shape \(1, 2\)"):
-        measures.recall(logits(classes), classes, [[0.1, 0.2]])
-
-
 @pytest.mark.parametrize("of_others", ["!", "~"])  # before and after all checksums in the alphabet
 @pytest.mark.parametrize("name", [None, "Z"])
 def test_what_tells_of_other_classes_is_refused_by_name(of_others: str, name: str | None) -> None:
@@ -365,13 +329,6 @@ def test_padding_is_left_out_and_what_isnt_padding_refused() -> None:
         measures.on_axes_of(padded.fillna(0.0), classes)
 
 
-def test_the_first_of_several_data_sets_is_proposed() -> None:
-    classes = overlapping_classes()
-    both = xr.concat([logits(classes)] * 2, dim="data").assign_coords(data=["one", "two"])
-    with pytest.raises(BadInput, match=r"of 2 data sets: .*run\.sel\(data='one'\)"):
-        measures.attention(both, classes)
-
-
 def test_coordinates_keep_what_they_tell_of_themselves() -> None:
     classes = overlapping_classes()
     Z = logits(classes).assign_coords(recorded=("recorded", [0, 5], {"units": "steps"}))
@@ -387,3 +344,5 @@ def test_relative_gain_of_logits_and_negative_thresholds_are_refused() -> None:
             measures.relative_gain(given, 1, 2)
     with pytest.raises(BadInput, match="thresholds = -1: thresholds are a number that isn't negative"):
         measures.recall(Z, syn_small(), -1)
+    with pytest.raises(BadInput, match=r"thresholds of shape \(1, 2\)"):
+        measures.recall(Z, syn_small(), [[0.1, 0.2]])

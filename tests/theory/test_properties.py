@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scansnap_core as ss
-from scansnap_core.theory import integrating
+from scansnap_core.theory import solving
 from scansnap_core.theory.decoder import Decoder
-from scansnap_core.theory.law import inertia, phases, sampling
+from scansnap_core.theory.law import inertia, phases, sample_means
 from tests.data.properties import FEW, WRONG, class_systems, result_or_refusal
 
 FEWER = settings(FEW, max_examples=8)
@@ -37,7 +37,7 @@ FLOWS: dict[str, Callable[..., Any]] = {
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes a solver long is given up early; most of what is tried takes it some hundred rates of change."""
-    monkeypatch.setattr(integrating, "MOST_RATES", 1000)
+    monkeypatch.setattr(solving, "MOST_RATES", 1000)
 
 
 def result_or_failure(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
@@ -54,6 +54,9 @@ def all_finite(values: xr.Dataset | xr.DataArray) -> bool:
 
 
 RUN = ss.predict(SMALL, 1, 0.1, [1])
+FLOW = ss.TrueFlow(SMALL, 1, 0.1)
+PATH = ss.solve(FLOW, [0, 1])
+C = ss.attention(PATH.Z, SMALL)
 
 
 def check_measures(classes: ss.SequenceClasses, run: xr.Dataset, threshold: Any) -> None:
@@ -178,8 +181,8 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "types_of": lambda x: ss.law.types_of(x),
     "Law, types": lambda x: ss.law.Law(x, 0.1),
     "Law, ratio": lambda x: ss.law.Law(ss.law.types_of(SMALL), x),
-    "means, P": lambda x: sampling.means(x, 8),
-    "means, T": lambda x: sampling.means(P, x if not isinstance(x, int) else min(x, 300)),
+    "means, P": lambda x: sample_means.means(x, 8),
+    "means, T": lambda x: sample_means.means(P, x if not isinstance(x, int) else min(x, 300)),
     "tilt": phases.tilt,
     "turning_length, tilt": lambda x: phases.turning_length(x, [1.0], 2, 1000, 0.3),
     "turning_length, tau": lambda x: phases.turning_length(-1.0, x, 2, 1000, 0.3),
@@ -196,6 +199,41 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "omega": ss.omega,
     "FiniteLengthFlow, T": lambda x: ss.FiniteLengthFlow(SMALL, 1, 0.1, seq_len=x),
     "predict, momentum": lambda x: ss.predict(SMALL, 1, 0.1, [1], optimizer="momentum", momentum=x),
+    "attention, Z": lambda x: ss.attention(x, SMALL),
+    "attention, classes": lambda x: ss.attention(PATH.Z, x),
+    "entropy, c": lambda x: ss.entropy(x, SMALL),
+    "entropy, classes": lambda x: ss.entropy(C, x),
+    "recall, Z": lambda x: ss.recall(x, SMALL, 0.1),
+    "recall, thresholds": lambda x: ss.recall(PATH.Z, SMALL, x),
+    "relative_gain, c": lambda x: ss.relative_gain(x, 1, 2),
+    "relative_gain, token": lambda x: ss.relative_gain(C, x, 2),
+    "TrueFlow, classes": lambda x: ss.TrueFlow(x, 1, 0.1),
+    "TrueFlow, lr_y": lambda x: ss.TrueFlow(SMALL, x, 0.1),
+    "ModifiedFlow, lr_z": lambda x: ss.ModifiedFlow(SMALL, 1, x),
+    "IdealisedFlow, classes": lambda x: ss.IdealisedFlow(x, 1, 0.1),
+    "IdealisedFlow, clock": lambda x: ss.IdealisedFlow(SMALL, 1, 0.1, clock=x),
+    "solve, flow": lambda x: ss.solve(x, [0, 1]),
+    "solve, times": lambda x: ss.solve(FLOW, x),
+    "solve, unit": lambda x: ss.solve(FLOW, [1], unit=x),
+    "solve, initial": lambda x: ss.solve(FLOW, [1], initial=x),
+    "solve, method": lambda x: ss.solve(FLOW, [1], method=x),
+    "solve, rtol": lambda x: ss.solve(FLOW, [1], rtol=x),
+    "theory_of, classes": lambda x: ss.theory_of(x, PATH),
+    "theory_of, run": lambda x: ss.theory_of(SMALL, x),
+    "h, t": lambda x: ss.h(x, 100, 1),
+    "h_star, steps": lambda x: ss.h_star(x, 100, 1),
+    "transition, K": lambda x: ss.transition(x, 100, 1),
+    "transition, lr_y": lambda x: ss.transition(2, 100, x),
+    "function_of, expression": lambda x: ss.function_of(x, ()),
+    "function_of, arguments": lambda x: ss.function_of(ss.formulas.gamma, x),
+    "predict, classes": lambda x: ss.predict(x, 1, 0.1, [1]),
+    "predict, lr_y": lambda x: ss.predict(SMALL, x, 0.1, [1]),
+    "predict, lr_z": lambda x: ss.predict(SMALL, 1, x, [1]),
+    "predict, t": lambda x: ss.predict(SMALL, 1, 0.1, x),
+    "predict, seq_len": lambda x: ss.predict(SMALL, 1, 0.1, [1], seq_len=x),
+    "predict, optimizer": lambda x: ss.predict(SMALL, 1, 0.1, [1], optimizer=x),
+    "formulas.find, word": lambda x: ss.formulas.find(x),
+    "formulas.find, equation": lambda x: ss.formulas.find(equation=x),
     "pictures, run": lambda x: ss.pictures.attention_map(x, SMALL),
     "pictures, classes": lambda x: ss.pictures.entropy_over_time(RUN, x),
     "pictures, class": lambda x: ss.pictures.logits_over_time(RUN, SMALL, x),
@@ -204,13 +242,21 @@ CALLS: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 @FEW
-@given(numbers)
-def test_numbers_of_a_wrong_kind(name: str, value: Any) -> None:
-    found = result_or_refusal(CALLS[name], value)
+@given(numbers | st.sampled_from([ss, PATH, PATH.Z, SMALL, FLOW]))
+def test_values_of_a_wrong_kind(name: str, value: Any) -> None:
+    found = result_or_failure(CALLS[name], value)
     for part in found if isinstance(found, tuple) else (found,):
         if isinstance(part, np.ndarray):
             assert not np.isnan(part).any()
-    assert found is None or not isinstance(value, str | bytes | dict)
+    assert found is None or name == "formulas.find, word" or not isinstance(value, str | bytes | dict)
+
+
+def test_every_public_function_of_the_theory_is_tried() -> None:
+    elsewhere = {"audit", "train", "SequenceClasses"}  # property tests of their rooms
+    values = {name: getattr(ss, name) for name in ss.__all__}
+    errors = {name for name, value in values.items() if isinstance(value, type) and issubclass(value, Exception)}
+    public = {name for name, value in values.items() if callable(value) and not name.startswith(("syn_", "with_"))}
+    assert public - errors - elsewhere <= {name.partition(",")[0] for name in CALLS}
 
 
 def test_most_of_the_right_kind_are_taken() -> None:

@@ -109,21 +109,6 @@ def test_what_a_finite_length_adds_is_the_gradient_of_the_mean_gain(classes: Seq
     np.testing.assert_allclose(dZ, expected_Z, rtol=1e-10, atol=1e-14)
 
 
-def test_each_rate_moves_its_own_parameter() -> None:
-    classes = with_overlap(2, 100, 0.3, distinct_weights=[1, 0.5])
-    state = np.random.default_rng(0).normal(size=flows.TrueFlow(classes, 1.0, 1.0).initial().size)
-
-    def change(lr_y: float, lr_z: float) -> tuple[np.ndarray, np.ndarray]:
-        finite, limit = (sampling.FiniteLengthFlow(classes, lr_y, lr_z, seq_len=seq_len) for seq_len in (11, math.inf))
-        dY, dZ, _ = finite.unpack(finite.rhs(0.0, state) - limit.rhs(0.0, state))
-        return dY, dZ
-
-    (dY, dZ), (one_Y, one_Z) = change(2.0, 0.3), change(1.0, 1.0)
-    assert np.allclose(dY, 2.0 * one_Y, rtol=1e-9, atol=1e-12)
-    assert np.allclose(dZ, 0.3 * one_Z, rtol=1e-9, atol=1e-12)
-    assert min(np.abs(one_Y).max(), np.abs(one_Z).max()) > 1e-3
-
-
 def test_flow_follows_the_mean_gradient_over_samples() -> None:
     classes = with_overlap(2, 100, 0.3, distinct_weights=[1.0])  # two tokens a class
     flow = sampling.FiniteLengthFlow(classes, 1.0, 1.0, seq_len=2_001)

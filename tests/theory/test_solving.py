@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
 from scipy.integrate import LSODA
 
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
+from scansnap_core.data.sequences import Floats
 from scansnap_core.engine.training import train
-from scansnap_core.theory import clocks, flows, integrating, spectrum
-from scansnap_core.theory.flow import Floats, Flow
-from scansnap_core.theory.integrating import IntegrationFailed
-from scansnap_core.theory.solving import attention_rates, solve
+from scansnap_core.theory import clocks, flows, solving, spectrum
+from scansnap_core.theory.errors import order_of
+from scansnap_core.theory.flows import Flow
+from scansnap_core.theory.solving import IntegrationFailed, attention_rates, runge_kutta, solve
 from tests.engine.references import overlapping_classes
 
 LR_Y, LR_Z = 0.8, 0.5
@@ -158,7 +160,7 @@ def test_a_time_too_small_to_move_anything_is_the_start() -> None:
 
 
 def test_a_solver_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integrating, "MOST_RATES", 10)
+    monkeypatch.setattr(solving, "MOST_RATES", 10)
     with pytest.raises(IntegrationFailed, match="the solver asked for its rate of change 10 times; ask"):
         solve(flows.TrueFlow(CLASSES, LR_Y, LR_Z), [100.0])
 
@@ -174,3 +176,12 @@ def test_what_lsoda_warns_of_is_said_by_the_failure_alone(monkeypatch: pytest.Mo
         warnings.simplefilter("error")
         with pytest.raises(IntegrationFailed, match="up to step 2 only: LSODA doesn't converge there; ask for earlier"):
             solve(flows.TrueFlow(CLASSES, LR_Y, LR_Z), [100.0])
+
+
+def test_a_rotation_of_two_parts_is_followed_to_fourth_order() -> None:
+    start = [torch.tensor([1.0, 2.0]).double(), torch.tensor([0.5, 0.0]).double()]
+    exact = np.cos(2.0) * start[0] - np.sin(2.0) * start[1]
+    steps = (10, 20, 40)
+    ends = [runge_kutta(lambda parts: [-parts[1], parts[0]], start, 2.0, count)[0] for count in steps]
+    errors = [float((end - exact).abs().max()) for end in ends]
+    assert order_of([1 / count for count in steps], errors) == pytest.approx(4, abs=0.1)

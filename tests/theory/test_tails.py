@@ -8,10 +8,12 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.stats import poisson
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.theory import tails
+from scansnap_core.theory.errors import half_interval
 from scansnap_core.theory.tails import all_within, log_deviations, log_miss, log_tails
 
 
@@ -88,15 +90,8 @@ def test_windows_of_one_count_are_the_multinomial_law() -> None:
 def test_probabilities_that_do_not_sum_to_one_are_refused(probs: list[float]) -> None:
     with pytest.raises(BadInput, match=rf"probs sum to {sum(probs):.9g}: .*divide"):
         all_within(3, probs, 0, 3)
-
-
-def test_all_within_of_windows_that_hold_one_count_or_none() -> None:
-    probs = [0.2, 0.3, 0.5]
-    exactly = math.factorial(5) / math.factorial(3) * 0.2 * 0.3 * 0.5**3
-    assert all_within(5, probs, [1, 1, 3], [1, 1, 3]) == pytest.approx(exactly, rel=1e-12, abs=0)
-    assert all_within(5, probs, [-4, -1, -9], [1, 1, 3]) == pytest.approx(exactly, rel=1e-12, abs=0)
-    assert all_within(5, probs, [1, 1, 3], 9) == pytest.approx(exactly, rel=1e-12, abs=0)
-    assert all_within(5, probs, [2, 0, 0], [1, 9, 9]) == 0
+    with pytest.raises(BadInput, match="not negative"):
+        all_within(3, [1.5, -0.5], 0, 3)
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.1, -1, 2, math.nan, "0.5", None])
@@ -121,12 +116,14 @@ def test_no_draws_count_nothing() -> None:
             refused()
 
 
-def test_a_negative_probability_is_refused() -> None:
-    with pytest.raises(BadInput, match="not negative"):
-        all_within(3, [1.5, -0.5], 0, 3)
-
-
 @pytest.mark.parametrize("mean", [0.0, 1e-9, 0.3, 7.0, 55.5, 1_000.0])
 def test_poisson_is_scipys_to_the_last_bit(mean: float) -> None:
     counts = np.arange(200)
     assert np.array_equal(tails._poisson(counts, mean), poisson.pmf(counts, mean))
+
+
+def test_half_an_interval_is_half_of_students() -> None:
+    values = np.random.default_rng(0).normal(size=(5, 3))
+    low, high = stats.t.interval(0.95, 4, values.mean(axis=0), stats.sem(values, axis=0))
+    assert half_interval(values) == pytest.approx((high - low) / 2, rel=1e-12, abs=0)
+    assert half_interval(values.T, axis=1) == pytest.approx((high - low) / 2, rel=1e-12, abs=0)

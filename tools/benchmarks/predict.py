@@ -78,11 +78,11 @@ def main() -> None:
     parser.add_argument("--against", type=Path, metavar="FOLDER", help="another checkout, its law taken whole")
     parser.add_argument("--turns-only", action="store_true", help="leave out what takes minutes at 1,000 classes")
     options = parser.parse_args()
-    from scansnap_core.theory.law import turns  # another checkout may not have it
+    from scansnap_core.theory.law import many_classes  # another checkout may not have it
 
     for num_classes in options.classes:
         for ratio in options.ratios:
-            seconds, found = timed(turns.path(Law(types_of(unlike(num_classes)), ratio), TAUS))
+            seconds, found = timed(many_classes.path(Law(types_of(unlike(num_classes)), ratio), TAUS))
             line = f"K = {num_classes}, lr_z/lr_y = {ratio:g}: in turns {seconds:.2f} s"
             if not options.turns_only:
                 taken, exact = whole(num_classes, ratio)

@@ -18,8 +18,8 @@ import xarray as xr
 from scansnap_core import files, train
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.storage.provenance import provenance
-from scansnap_core.theory.integrating import IntegrationFailed
-from scansnap_core.theory.law import contest
+from scansnap_core.theory.law import trials
+from scansnap_core.theory.solving import IntegrationFailed
 from tools.recording.real_text import RESULTS
 
 SEED, COUNT = 2023, 64
@@ -33,10 +33,10 @@ PREDICTIONS = RESULTS / "contest_foretold.nc"
 
 def foretell() -> None:
     """Draw the systems and write what is foretold of them."""
-    systems = contest.systems(SEED, COUNT)
+    systems = trials.systems(SEED, COUNT)
     found = {
-        "law": (AXES, _over(systems, contest.law)),
-        "quasi_static": (AXES, _over(systems, contest.quasi_static)),
+        "law": (AXES, _over(systems, trials.law)),
+        "quasi_static": (AXES, _over(systems, trials.quasi_static)),
         "num_classes": ("system", [each.num_classes for each in systems]),
         "vocab_size": ("system", [each.vocab_size for each in systems]),
         "num_queries": ("system", [len(each.compact.queries) for each in systems]),
@@ -48,11 +48,11 @@ def foretell() -> None:
 def integrate() -> None:
     """Integrate the true flow, train a handful, and write both beside the digest of the predictions."""
     digest = hashlib.sha256(PREDICTIONS.read_bytes()).hexdigest()
-    systems = contest.systems(SEED, COUNT)
+    systems = trials.systems(SEED, COUNT)
     small = sorted(range(COUNT), key=lambda number: systems[number].num_classes)[:TRAINED]
     sgd = np.stack([np.stack([_trained(systems[number], ratio) for ratio in TRAINED_RATIOS]) for number in small])
     found = {
-        "true_flow": (AXES, _over(systems, contest.true_flow)),
+        "true_flow": (AXES, _over(systems, trials.true_flow)),
         "sgd": (("trained", "trained_ratio", "seed", "trained_tau", "token"), sgd),
         "trained": ("trained", small),
         "trained_ratio": ("trained_ratio", list(TRAINED_RATIOS)),
@@ -63,7 +63,7 @@ def integrate() -> None:
 
 def _over(systems: list[SequenceClasses], z_of: Callable[..., np.ndarray]) -> np.ndarray:
     """z of all systems and ratios; NaN where the solver gave up."""
-    values = np.full((len(systems), len(RATIOS), len(TAUS), len(contest.TOKENS)), np.nan)
+    values = np.full((len(systems), len(RATIOS), len(TAUS), len(trials.TOKENS)), np.nan)
     for number, classes in enumerate(systems):
         for place, ratio in enumerate(RATIOS):
             try:
@@ -87,14 +87,14 @@ def _trained(classes: SequenceClasses, ratio: float) -> np.ndarray:
         record=marks,
         device="cpu",
     ).Z.isel(rate=0)
-    query, columns = contest.judged(classes)
+    query, columns = trials.positions(classes)
     return Z.isel(query=query).transpose("seed", "recorded", "token").values[..., columns]
 
 
 def _write(found: dict[str, Any], stage: str, path: Path, **told: Any) -> None:
     source: dict[str, Any] = provenance(f"python -m tools.recording.contest {stage}") | told
     source["written"] = datetime.now(UTC).isoformat(timespec="seconds")
-    coords = {"ratio": list(RATIOS), "tau": TAUS, "token": list(contest.TOKENS)}
+    coords = {"ratio": list(RATIOS), "tau": TAUS, "token": list(trials.TOKENS)}
     result = xr.Dataset(found, coords=coords, attrs={"source": json.dumps(source)})
     files.save(path, result.to_netcdf(engine="h5netcdf"))
 

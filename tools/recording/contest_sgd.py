@@ -18,8 +18,8 @@ from tqdm import tqdm
 from scansnap_core import files, train
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.storage.provenance import provenance
-from scansnap_core.theory.integrating import IntegrationFailed
-from scansnap_core.theory.law import contest
+from scansnap_core.theory.law import trials
+from scansnap_core.theory.solving import IntegrationFailed
 from tools.recording.real_text import RESULTS
 
 SEED, COUNT = 2024, 12
@@ -41,18 +41,18 @@ PREDICTIONS = RESULTS / "contest_sgd_foretold.nc"
 
 def foretell() -> None:
     """Draw the systems and write what is foretold of them."""
-    systems = contest.systems(SEED, COUNT)
-    law = np.full((len(ARMS), COUNT, len(RATIOS), len(TAUS), len(contest.TOKENS)), np.nan)
+    systems = trials.systems(SEED, COUNT)
+    law = np.full((len(ARMS), COUNT, len(RATIOS), len(TAUS), len(trials.TOKENS)), np.nan)
     quasi_static = np.full(law.shape[1:], np.nan)
     for number, classes in enumerate(tqdm(systems, disable=None)):
         for place, ratio in enumerate(RATIOS):
             for arm, how in enumerate(ARMS.values()):
                 if takes_part(classes, how):
                     try:
-                        law[arm, number, place] = contest.law(classes, ratio, TAUS, lr_y=lr_y(how), **how)
+                        law[arm, number, place] = trials.law(classes, ratio, TAUS, lr_y=lr_y(how), **how)
                     except IntegrationFailed as error:
                         print(f"system {number}, {how}, eta_Z/eta_Y = {ratio:g}: {error}")
-            quasi_static[number, place] = contest.quasi_static(classes, ratio, TAUS)
+            quasi_static[number, place] = trials.quasi_static(classes, ratio, TAUS)
     sizes = {
         "num_classes": ("system", [each.num_classes for each in systems]),
         "vocab_size": ("system", [each.vocab_size for each in systems]),
@@ -63,8 +63,8 @@ def foretell() -> None:
 def trained() -> None:
     """Train all of them, and write the mean of z over seeds and its standard error."""
     digest = hashlib.sha256(PREDICTIONS.read_bytes()).hexdigest()
-    z = np.full((2, len(ARMS), COUNT, len(RATIOS), len(TAUS), len(contest.TOKENS)), np.nan)
-    for number, classes in enumerate(tqdm(contest.systems(SEED, COUNT), disable=None)):
+    z = np.full((2, len(ARMS), COUNT, len(RATIOS), len(TAUS), len(trials.TOKENS)), np.nan)
+    for number, classes in enumerate(tqdm(trials.systems(SEED, COUNT), disable=None)):
         for arm, how in enumerate(ARMS.values()):
             if takes_part(classes, how):
                 each = sgd(classes, how)
@@ -87,7 +87,7 @@ def lr_y(how: dict[str, float]) -> float:
 def sgd(classes: SequenceClasses, how: dict[str, float], num_seeds: int = SEEDS) -> np.ndarray:
     """z of SGD, shape (seeds, ratios, taus, tokens)."""
     rate, momentum = lr_y(how), how.get("momentum", 0.0)
-    marks = np.round(contest.steps(classes, TAUS, lr_y=rate, momentum=momentum)).astype(int).tolist()
+    marks = np.round(trials.steps(classes, TAUS, lr_y=rate, momentum=momentum)).astype(int).tolist()
     options: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
     found = train(
         classes,
@@ -101,7 +101,7 @@ def sgd(classes: SequenceClasses, how: dict[str, float], num_seeds: int = SEEDS)
         device="cpu",
         **options,
     )
-    query, columns = contest.judged(classes)
+    query, columns = trials.positions(classes)
     return found.Z.isel(query=query).transpose("seed", "rate", "recorded", "token").values[..., columns]
 
 
@@ -109,7 +109,7 @@ def _write(found: dict[str, Any], stage: str, path: Path, **told: Any) -> None:
     source: dict[str, Any] = provenance(f"python -m tools.recording.contest_sgd {stage}") | told
     source |= {"written": datetime.now(UTC).isoformat(timespec="seconds"), "seed": SEED}
     source |= {"lr_y": PACE, "batch_size": BATCH_SIZE, "seeds": SEEDS}
-    coords = {"arm": list(ARMS), "ratio": list(RATIOS), "tau": list(TAUS), "token": list(contest.TOKENS)}
+    coords = {"arm": list(ARMS), "ratio": list(RATIOS), "tau": list(TAUS), "token": list(trials.TOKENS)}
     result = xr.Dataset(found, coords=coords, attrs={"source": json.dumps(source)})
     files.save(path, result.to_netcdf(engine="h5netcdf"))
 

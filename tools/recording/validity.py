@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from scansnap_core import IntegrationFailed, PredictionOutOfRange, SequenceClasses, files, predict, train, with_overlap
 from scansnap_core.storage.provenance import provenance
-from scansnap_core.theory.law import contest
+from scansnap_core.theory.law import trials
 from tools.recording.real_text import RESULTS
 
 SEEDS, COUNTS = {"short": 601, "steps": 603}, {"short": 16, "steps": 16}
@@ -119,7 +119,7 @@ def short() -> list[tuple[float, ...]]:
 def steps() -> list[tuple[float, ...]]:
     """The same."""
     rows: list[tuple[float, ...]] = []
-    for number, classes in enumerate(tqdm(contest.systems(SEEDS["steps"], COUNTS["steps"]), disable=None)):
+    for number, classes in enumerate(tqdm(trials.systems(SEEDS["steps"], COUNTS["steps"]), disable=None)):
         if classes.num_classes > MOST_CLASSES:
             continue
         for lr_y, momentum in ((rate, mu) for mu in (0.0, 0.9) for rate in RATES):

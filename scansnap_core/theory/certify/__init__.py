@@ -9,9 +9,8 @@ exact.
 from scansnap_core.extras import needs
 
 with needs("proofs"):
-    from scansnap_core.theory.certify.balls import enclose
+    from scansnap_core.theory.certify.balls import enclose, lambert
     from scansnap_core.theory.certify.boxes import at, positive, positive_from_zero
-    from scansnap_core.theory.certify.branches import lambert
     from scansnap_core.theory.certify.overlaps import as_pair, normal_form, vanishes
     from scansnap_core.theory.certify.polynomials import (
         cleared,

@@ -10,10 +10,9 @@ import sympy as sp
 from flint import arb, arb_poly, ctx, fmpq
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.theory.certify.branches import lambert
 
 PRECISION = 80
-"""Bits of the midpoints by default; radii come on top, so that a lack of bits widens a ball and never falsifies it."""
+"""A midpoint has so many bits by default. The radius comes on top: a lack of bits widens a ball, never falsifies it."""
 
 Compiled = Callable[[Sequence[arb]], arb]
 
@@ -99,7 +98,7 @@ def compiled(expression: sp.Expr, symbols: Sequence[sp.Symbol]) -> Compiled:
 
 
 def _arguments(expression: sp.Expr) -> Sequence[sp.Expr]:
-    """Those of an expression's arguments that are balls, not a power or a branch by number."""
+    """The arguments of an expression that are balls, and not a power or a branch by number."""
     by_number = expression.is_Pow and (expression.exp.is_Integer or expression.exp == sp.S.Half)
     return expression.args[:1] if by_number or isinstance(expression, sp.LambertW) else expression.args
 
@@ -131,7 +130,7 @@ def _step(expression: sp.Expr, parts: list[int]) -> Compiled:
         case sp.LambertW(args=(_, *branch)), [part]:
             return lambda known: lambert(known[part], *map(int, branch))
     rule = "a ball is known for sums, products, powers, exp, log, Lambert's W and numbers"
-    raise BadInput(value=f"{expression}", rule=rule, remedy="rewrite it, or give its symbols values")
+    raise BadInput(f"{expression}", rule, "rewrite it, or give its symbols values")
 
 
 def _product(factors: list[arb]) -> arb:
@@ -151,3 +150,52 @@ def written(number: arb) -> str:
     """Six digits of a ball's midpoint, for messages; fewer where it is a round number."""
     text = str(number.mid().str(6, radius=False))
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def lambert(argument: arb, branch: int = 0) -> arb:
+    """A ball of Lambert's W on a real branch.
+
+    W is monotone on either branch, so that a ball's ends give it. Near the branch point -1/e, where Arb's ball grows
+    without bound, -1 and Chatzigeorgiou's bound -1 - sqrt(2 v) - v < W_-1(-e^(-v - 1)), v > 0, take over, and for W_0
+    the bound -1 + sqrt(2 (1 + e x)).
+
+    Parameters
+    ----------
+    argument
+        At least -1/e; below 0 for the branch -1.
+    branch
+        0 (W >= -1) or -1 (W <= -1).
+
+    Returns
+    -------
+    flint.arb
+        Not finite for a ball that reaches outside: below -1/e, or on the branch -1 to 0.
+
+    Raises
+    ------
+    BadInput
+        For any other branch.
+
+    Examples
+    --------
+    >>> lambert(arb(-0.25), -1).overlaps(arb("-2.153292364110349649"))
+    True
+    """
+    if branch not in (0, -1):
+        raise BadInput(f"branch = {branch}", "W has two real branches", "pass 0 or -1")
+    if not argument.is_finite() or not argument >= -(arb(-1).exp()) or (branch == -1 and not argument < 0):
+        return arb.nan()
+    first, last = _lambert_at(argument.lower(), branch), _lambert_at(argument.upper(), branch)
+    return first.union(last)
+
+
+def _lambert_at(point: arb, branch: int) -> arb:
+    """W at an exact number, by Arb or by the bounds near the branch point, whichever is narrower."""
+    found = point.lambertw(branch)
+    if branch == 0:
+        over = (1 + point * arb.const_e()).upper().max(arb(0))
+        bounds = arb(-1).union(-1 + (2 * over).sqrt())
+    else:
+        v = (-1 - (-point).log()).upper().max(arb(0))
+        bounds = arb(-1).union(-1 - (2 * v).sqrt() - v)
+    return found if found.is_finite() and found.rad() < bounds.rad() else bounds

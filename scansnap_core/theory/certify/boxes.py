@@ -17,7 +17,7 @@ from scansnap_core.theory.certify.balls import PRECISION, Compiled, ball, betwee
 Ends = list[tuple[arb, arb]]
 
 _GRID = 12
-"""Into so many parts each side of a box is divided when a counterexample is looked for."""
+"""The search for a counterexample divides each side of a box into so many parts."""
 _FAR = 4
 """A positive interval whose ends are further apart than this factor is halved on the logarithmic scale."""
 
@@ -123,14 +123,14 @@ def _ends(symbol: sp.Symbol, low: Any, high: Any) -> tuple[arb, arb]:
     first, last = ball(low).lower(), ball(high).upper()
     if not (first.is_finite() and last.is_finite() and first <= last):
         rule = "a box has finite ends, the smaller one first"
-        raise BadInput(value=f"{symbol} from {low} to {high}", rule=rule, remedy="substitute for an infinite end")
+        raise BadInput(f"{symbol} from {low} to {high}", rule, "substitute for an infinite end")
     for end in (low, high):
         if isinstance(end, float | sp.Float) and Fraction(str(end)) != Fraction(float(end)):
             rule = "an end is exact, and no floating-point number is that decimal"
-            raise BadInput(value=f"{symbol} to {end}", rule=rule, remedy="write e.g. Rational(1, 10)")
+            raise BadInput(f"{symbol} to {end}", rule, "write e.g. Rational(1, 10)")
     if (symbol.is_nonnegative and first < 0) or (symbol.is_nonpositive and last > 0):
         rule = "SymPy has simplified the expression by the sign that the symbol was made with"
-        raise BadInput(value=f"{symbol} from {low} to {high}", rule=rule, remedy="make the symbol with real=True alone")
+        raise BadInput(f"{symbol} from {low} to {high}", rule, "make the symbol with real=True alone")
     return first, last
 
 

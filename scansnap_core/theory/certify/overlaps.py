@@ -8,7 +8,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.theory.formulas import K
 
 ONES = sp.OneMatrix(K, K)
-"""The matrix of ones."""
+"""J, the matrix of ones."""
 
 E_word, E_prime_word = sp.symbols("E Eprime", commutative=False)
 """E and E' as letters that don't commute; E E' = E' E = E - E' is all that (I + E)(I - E') = I says of them."""
@@ -49,7 +49,7 @@ def as_pair(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
 
 
 def _word(expression: sp.MatrixExpr, one: sp.Symbol, ones: sp.Symbol) -> sp.Expr:
-    """As a polynomial in two letters that commute, as I and J do."""
+    """Rewrite the expression as a polynomial in two letters, which commute as I and J do."""
     match expression:
         case sp.Identity() if expression.shape == (K, K):
             return one
@@ -63,14 +63,14 @@ def _word(expression: sp.MatrixExpr, one: sp.Symbol, ones: sp.Symbol) -> sp.Expr
             return _word(expression.base, one, ones) ** _natural(expression.exp)
     if getattr(expression, "is_Matrix", False):
         rule = "matrices here are sums and products of I and J of size K"
-        raise BadInput(value=f"{expression}", rule=rule, remedy="use Identity(K) and OneMatrix(K, K)")
+        raise BadInput(f"{expression}", rule, "use Identity(K) and OneMatrix(K, K)")
     return expression
 
 
 def _natural(power: sp.Expr) -> int:
     if not (power.is_Integer and power >= 0):
         rule = "these are polynomials, so that powers are natural numbers"
-        raise BadInput(value=f"power {power}", rule=rule, remedy="multiply the inverse away first")
+        raise BadInput(f"power {power}", rule, "multiply the inverse away first")
     return int(power)
 
 
@@ -114,5 +114,5 @@ def _repeated(letter: sp.Expr) -> list[sp.Expr]:
 
 
 def vanishes(word: sp.Expr) -> bool:
-    """Whether a polynomial in E and E' is 0 for every E with an E'."""
+    """Tell whether a polynomial in E and E' is 0 for every E with an E'."""
     return bool(normal_form(word) == 0)

@@ -15,11 +15,11 @@ from scansnap_core.ledger import Certificate
 from scansnap_core.theory.certify.balls import enclose, written
 
 EFFORT = 20_000_000
-"""z3's own count of its steps, which no machine's load changes; what it hasn't decided by then isn't proved."""
+"""z3 stops after so many steps of its own count, on any machine. What it hasn't decided by then isn't proved."""
 _PROBES = tuple(sp.Rational(x) for x in ("0", "1/8", "1/3", "1/2", "1", "2", "5", "100"))
-"""Where a counterexample is looked for."""
+"""A counterexample is looked for at these points."""
 LENGTHS = 42
-"""How many lengths of an interval are tried, each half as long as the one before."""
+"""So many lengths of an interval are tried, each half as long as the one before."""
 
 _RELATIONS: dict[type, Any] = {
     sp.StrictGreaterThan: lambda a, b: a > b,
@@ -68,17 +68,17 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     for given in (claim, *assumptions):
         if not isinstance(given, sp.logic.boolalg.Boolean):
             rule = "z3 decides relations of SymPy's"
-            raise BadInput(value=f"{given!r}", rule=rule, remedy="pass e.g. x >= 0, or Ne(u, v) for u != v")
+            raise BadInput(f"{given!r}", rule, "pass e.g. x >= 0, or Ne(u, v) for u != v")
     symbols = sorted(set[sp.Symbol]().union(*(given.free_symbols for given in (claim, *assumptions))), key=str)
     for one, other in itertools.pairwise(symbols):
         if one.name == other.name:
             rule = "two symbols of one name are two variables, which z3 and a reader would take for one"
-            raise BadInput(value=f"symbol {one}", rule=rule, remedy="use one symbol, or another name")
+            raise BadInput(f"symbol {one}", rule, "use one symbol, or another name")
     assumed = [sign for symbol in symbols for sign in _signs(symbol)] + [_formula(given) for given in assumptions]
     conceivable, solver = _solved(assumed)
     if conceivable == z3.unsat:
         value = ", ".join(map(str, assumptions))
-        raise BadInput(value=value, rule="assumptions can all be true", remedy="mend what contradicts the others")
+        raise BadInput(value, "assumptions can all be true", "mend what contradicts the others")
     answer = conceivable
     if conceivable == z3.sat:
         answer, solver = _solved([*assumed, z3.Not(_formula(claim))])
@@ -115,7 +115,7 @@ def cleared(quotient: sp.Expr) -> sp.Expr:
 
 
 def _signs(symbol: sp.Symbol) -> list[Any]:
-    """What SymPy knows of a symbol's sign, and would take out of an assumption as true."""
+    """The signs that SymPy knows of a symbol; it would drop them from an assumption as true."""
     letter = _term(symbol)
     known = {"positive": letter > 0, "negative": letter < 0, "nonnegative": letter >= 0, "nonpositive": letter <= 0}
     return [relation for name, relation in known.items() if getattr(symbol, f"is_{name}")]
@@ -129,7 +129,7 @@ def _formula(relation: Any) -> Any:
         parts = [_formula(part) for part in relation.args]
         return {sp.And: z3.And, sp.Or: z3.Or, sp.Not: z3.Not}[relation.func](*parts)
     if type(relation) not in _RELATIONS:
-        raise BadInput(value=f"{relation}", rule="z3 decides relations", remedy="pass e.g. x >= 0")
+        raise BadInput(f"{relation}", "z3 decides relations", "pass e.g. x >= 0")
     return _RELATIONS[type(relation)](_term(relation.lhs), _term(relation.rhs))
 
 
@@ -146,7 +146,7 @@ def _term(expression: sp.Expr) -> Any:
         case sp.Pow(exp=power) if power.is_Integer:
             base = z3.Product(*[_term(expression.base)] * abs(int(power)))
             return 1 / base if power.is_negative else base
-    raise BadInput(value=f"{expression}", rule="z3 decides polynomials", remedy="give what isn't one a symbol")
+    raise BadInput(f"{expression}", "z3 decides polynomials", "give what isn't one a symbol")
 
 
 def nonnegative_coefficients(expression: sp.Expr, *variables: sp.Symbol) -> Certificate:
@@ -226,7 +226,7 @@ def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Cer
     polynomial = fmpq_poly([_rational(number) for number in coefficients])
     waiting, parts = [(_rational(low), _rational(high))], 0
     if not waiting[0][0] < waiting[0][1]:
-        raise BadInput(value=f"from {low} to {high}", rule="an interval's smaller end comes first", remedy="swap them")
+        raise BadInput(f"from {low} to {high}", "an interval's smaller end comes first", "swap them")
     for _ in range(LENGTHS):
         undecided = []
         for first, last in waiting:
@@ -249,7 +249,7 @@ def _rational(number: Any) -> fmpq:
     exact = sp.sympify(number)
     if not exact.is_Rational:
         rule = "a proof takes rational numbers, no floating-point ones"
-        raise BadInput(value=f"{number}", rule=rule, remedy="write e.g. Rational(1, 10)")
+        raise BadInput(f"{number}", rule, "write e.g. Rational(1, 10)")
     return fmpq(int(exact.p), int(exact.q))
 
 
@@ -327,7 +327,7 @@ def _exponentials(expression: sp.Expr, variable: sp.Symbol) -> dict[int, sp.Poly
     rational = all(part.get_domain() in (sp.QQ, sp.ZZ) for part in found.values())
     if not rational:
         rule = "polynomials with rational coefficients times exponentials of the one variable"
-        raise BadInput(value=f"{expression}", rule=rule, remedy="give its other symbols values")
+        raise BadInput(f"{expression}", rule, "give its other symbols values")
     return found
 
 

@@ -15,12 +15,12 @@ Origin = Literal["printed", "repaired", "ours"]
 
 STEPS = "steps of batch size 1"
 OWN_STEPS = "steps of batch size 1 that show the class"
-"""Where K classes are seen in turn, that is the K-th part of all steps."""
+"""If K classes are equally frequent, 1 in K of all steps shows the class."""
 
 SYMBOLS: dict[str, Symbol] = {}
-"""Every symbol of the formulas, by the name under which it is imported."""
+"""This holds every symbol of the formulas, by the name under which it is imported."""
 FORMULAS: dict[str, Formula] = {}
-"""Every closed form, by the name under which it is imported."""
+"""This holds every closed form, by the name under which it is imported."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def find(word: str = "", *, equation: int | None = None, symbol: str | None = No
     for name, asked, kind in (("word", word, str), ("equation", equation, int), ("symbol", symbol, str)):
         if not isinstance(asked, kind) and not (asked is None and name != "word"):
             rule, remedy = "words and symbols are text, an equation is a number", 'pass e.g. find("speed", equation=85)'
-            raise BadInput(value=f"{name} = {shown(asked)}", rule=rule, remedy=remedy)
+            raise BadInput(f"{name} = {shown(asked)}", rule, remedy)
     return [
         formula
         for formula in FORMULAS.values()

@@ -1,10 +1,11 @@
-"""What the true gradient does: the drift that overlaps make, and the memory that holds attention back.
+"""Our law says what the true gradient does: overlaps make attention drift, and memory holds it back.
 
-``closed`` has the decoder at rest in closed form, ``before_crossing`` one formula of it with its error, ``memory`` the
-law for any classes, ``bounds`` how far its linear form can be off for those of ``alike``, and ``predicting`` what it
-says of a class system: :func:`scansnap_core.predict`. ``sampling`` is the law at finite T, on the exact means of
-``counts`` and the weighed ones of ``first_order``, ``inertia`` that of momentum, ``adam`` Adam's flow, and ``phases``
-says which force is the largest where. Clock: tau = eta_Y t/K, how often a class was seen, times eta_Y.
+``types`` groups classes that learn alike, ``memory`` has the law for any classes, ``many_classes`` integrates it for
+many, and ``predicting`` says what it means for a class system: :func:`scansnap_core.predict`. ``validity`` tells how
+far a prediction can be trusted, and ``trials`` has the systems on which that was measured. ``closed`` has the decoder
+at rest in closed form, and ``equal_classes`` a bound on the error of the linear law. ``sampled_law`` is the law at
+finite T, on the means over samples of ``sample_means``; ``inertia`` has momentum and Adam; ``phases`` says which force
+is the largest where. Clock: tau = eta_Y t/K, how often a class was seen, times eta_Y.
 """
 
 from scansnap_core.theory.law.closed import drift, evidence

@@ -6,7 +6,12 @@ elementary functions of one parameter s = (1 + rho (M - 1)) c, which grows from 
 sum of K powers of e^s beside them (:func:`log_tau`). What pushes attention, kappa = -<y_k, e_n - alpha_n> for
 k != n, is half the growth of -<y_k, y_n>; hence Lambda = ∫ kappa dtau needs no further integral.
 
-Clock: tau = eta_Y t/K with t in steps of batch size 1.
+Before other classes' outputs matter one formula says all, with its error (:func:`early_drift`). In the evidence a the
+odds of another class's output are e^(rho a), but for what the others already took. So b ≈ (e^(rho a) - 1)/(rho M) and
+Lambda ≈ a (b - a/2M), from the first step on, as long as (K - 1) e^(rho a) << M and
+(1 + (K - 2) rho) (e^(rho a) - 1) << rho M, which ends before the crossing.
+
+Clock: tau = eta_Y t/K with t in steps of batch size 1; evidence a = ∫ (1 - alpha_nn) dtau.
 """
 
 from __future__ import annotations
@@ -15,30 +20,29 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import check_memory, check_numbers, check_within
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
-
-Floats = NDArray[np.float64]
 
 s = sp.Symbol("s", nonnegative=True)
 a_, b_, c_ = sp.symbols("a b c", nonnegative=True)
 
 X = (1 + rho * (M - 1)) / (1 - rho)
-"""What e^(v - w) grows to: the odds of another class's output against one that is no class."""
+"""e^(v - w) grows to X: the odds of another class's output against one that is no class."""
 m = (M - K) / X
 b = sp.log(1 + (sp.exp(s) - 1) / X) / (1 - rho)
 c = s / (1 + rho * (M - 1))
 a = (K - 1) * b + (M - K) * c
-"""The evidence: what the class's own output gained."""
+"""The evidence a is what the logit of the class's own output gained."""
 tau_rate = a.diff(s) + sp.exp((m + 1) * s) * (1 + (sp.exp(s) - 1) / X) ** (K - 1) / ((1 - rho) * X)
-"""dtau/ds."""
+"""This is dtau/ds."""
 Lambda = K * b_**2 / 2 + (M - K) * (b_ * c_ - c_**2 / 2)
-"""∫ kappa dtau at b and c: the drift, over eta_Z/eta_Y."""
+"""Lambda = ∫ kappa dtau at b and c is the drift over eta_Z/eta_Y."""
 kappa = (a_ + b_) * sp.Symbol("alpha_other") + (M - K) * (b_ - c_) * sp.Symbol("alpha_rest")
 
 SIZE = (K, M, rho)
@@ -49,6 +53,8 @@ _a_rate = function_of(a.diff(s), (s, *SIZE))
 
 STILL = 1e-13
 LATEST = 1e280
+LEAST_EVIDENCE, MOST_EVIDENCE = 1e-100, 700.0
+""":func:`early_drift` has a value for evidence between these."""
 
 
 def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, steps: int = 50) -> Floats:
@@ -166,3 +172,87 @@ def drift(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> 
     """
     _, b, c = evidence(tau, num_classes, vocab_size, rho)
     return np.asarray(_Lambda(b, c, num_classes, vocab_size))
+
+
+def early_evidence(tau: ArrayLike, vocab_size: float) -> Floats:
+    """a = ln M + ln omega(tau - ln M) with Wright's omega, the solution of a + e^a/M = tau; for tau > 1/M.
+
+    Examples
+    --------
+    >>> early_evidence([1.0, 1e4], 10**6).round(3)
+    array([ 1.   , 23.024])
+    """
+    check_within("vocab_size", vocab_size, least=2, remedy="pass e.g. 1000")
+    rule = "tau is above 1/M, where one unit of evidence is"
+    times = check_numbers("tau", tau, least=2 / vocab_size, rule=rule, remedy="pass e.g. 10.0")
+    return np.asarray(np.log(vocab_size) + np.log(special.wrightomega(times - np.log(vocab_size)).real))
+
+
+def early_drift(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tuple[Floats, Floats]:
+    """Lambda by the one formula, and how far it can be from the exact one, relatively.
+
+    Parameters
+    ----------
+    a
+        The evidence, above 0 and at most 700.
+    num_classes, vocab_size, rho
+        K >= 2, M > K and 0 < rho < 1.
+
+    Examples
+    --------
+    >>> value, error = early_drift(20.0, 2, 10**6, 0.1)
+    >>> float(value.round(5)), bool(error < 1e-3)
+    (0.00108, True)
+    """
+    return _near(a, num_classes, vocab_size, rho)[:2]
+
+
+def early_turning_length(
+    tilt: ArrayLike, a: ArrayLike, num_classes: float, vocab_size: float, rho: float
+) -> tuple[Floats, Floats]:
+    """T* of :func:`scansnap_core.theory.law.phases.turning_length` by the one formula, and the error of T* - 1.
+
+    T* - 1 = |tilt| M a/(2 (K - 1) (e^(rho a) - 1 - rho a/2)), as long as Lambda is the formula's.
+
+    Parameters
+    ----------
+    tilt
+        Of :func:`scansnap_core.theory.law.phases.tilt`.
+    a, num_classes, vocab_size, rho
+        As ``early_drift`` takes them.
+
+    Examples
+    --------
+    >>> length, error = early_turning_length(-10.0, early_evidence(100.0, 10**6), 2, 10**6, 0.3)
+    >>> float(length.round(-3)), bool(error < 0.02)
+    (391000.0, True)
+    """
+    value, error, b_share = _near(a, num_classes, vocab_size, rho)
+    tilt = check_numbers("tilt", tilt, least=-np.inf, rule="a tilt is finite", remedy="pass e.g. -10.0")
+    with np.errstate(over="ignore"):
+        error = error + (num_classes - 1) * b_share**2 + 1 / (vocab_size - num_classes)
+    square = np.square(np.asarray(a, dtype=np.float64))
+    return np.asarray(1 + np.abs(tilt) * square / (2 * (num_classes - 1) * rho * value)), np.asarray(error)
+
+
+def _near(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tuple[Floats, Floats, Floats]:
+    """Lambda by the formula, and at most its relative error and b/a."""
+    rule = f"evidence is above 0, and at most {MOST_EVIDENCE:g}"
+    a = check_numbers("a", a, least=LEAST_EVIDENCE, rule=rule, remedy="pass e.g. 10.0")
+    if (a > MOST_EVIDENCE).any():
+        raise BadInput(f"a = {a.max():g}", rule, "ask for earlier times")
+    check_within("num_classes", num_classes, least=2, remedy="pass e.g. 2")
+    check_within("vocab_size", vocab_size, least=num_classes + 1, remedy="pass more outputs than classes")
+    check_within("rho", rho, least=1e-12, below=1, remedy="pass e.g. 0.1")
+    others, rest = num_classes - 1, vocab_size - num_classes
+    b, c = np.expm1(rho * a) / (rho * vocab_size), a / vocab_size
+    faster = rho * (1 + 1 / rest)
+    with np.errstate(over="ignore"):
+        share = others * np.exp(faster * a) / rest
+        taken = (1 + (others - 1) * rho) * (np.expm1(faster * a) / faster - a) / rest  # from ln of the odds
+        off = np.log1p(num_classes / rest) + np.maximum(rho * a / rest, taken + np.log1p(share))  # ln of b over its own
+        factor = np.exp(off)
+        weight, b_share = b / (b - c / 2), factor * b / a
+        error = weight * np.expm1(off) + (weight - 1) * (num_classes + others * vocab_size * b_share) / rest
+        error += weight * factor * ((others - 1) * b_share + others / rest) / 2
+    return np.asarray(a * (b - c / 2)), np.asarray(error), np.asarray(b_share)

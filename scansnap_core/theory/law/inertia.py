@@ -2,13 +2,15 @@
 
 One update v <- mu v + g, θ <- θ + eta v is exactly one step h = 1/(1 - mu) of the central differences
 
-    m (θ_+ - 2 θ + θ_-)/h² + (θ_+ - θ_-)/(2 h) = eta g,    m = (1 + mu)/(2 (1 - mu)²),
+    m (θ_+ - 2 θ + θ_-)/h² + (θ_+ - θ_-)/(2 h) = eta g,    m = (1 + mu)/(2 (1 - mu)²).
 
-so beside the mass there is no term of first order in the equation; and none in the start, if it begins at the share
-(1 - mu)/(1 + mu) of the flow's velocity, at which the lag m (1 - share) is that of momentum's clock, mu/(1 - mu)².
+So the equation has no term of first order beside the mass. Nor has its start, if the motion begins at the share
+(1 - mu)/(1 + mu) of the flow's velocity: there the lag m (1 - share) is that of momentum's clock, mu/(1 - mu)².
 
 Where m is short against the time in which g changes, the motion shrinks to the modified equation
 θ' = eta g - m D(eta g) eta g; with mu = 0, so m = 1/2, that is plain SGD's.
+
+Adam has a flow of its own, :class:`AdamFlow`, and no law.
 
 Clock: t in steps of batch size 1 without momentum; s updates with momentum take t = s/(1 - mu).
 """
@@ -24,26 +26,26 @@ from scipy.optimize import elementwise
 from scipy.special import expm1
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine import variants
 from scansnap_core.engine.arguments import checked_momentum
-from scansnap_core.rules import check_numbers
-from scansnap_core.theory.flow import Floats, Flow
-from scansnap_core.theory.flows import TrueFlow
+from scansnap_core.engine.optimizers import ADAM_BETAS, ADAM_EPS
+from scansnap_core.rules import check_numbers, is_real, listed, shown
+from scansnap_core.theory.flows import Flow, TrueFlow
 from scansnap_core.theory.formulas import mu
 from scansnap_core.theory.functions import function_of
-from scansnap_core.theory.integrating import IntegrationFailed
-from scansnap_core.theory.law import turns
+from scansnap_core.theory.law import many_classes
 from scansnap_core.theory.law.memory import Law, State
+from scansnap_core.theory.solving import IntegrationFailed
 
 mass = (1 + mu) / (2 * (1 - mu) ** 2)
-"""m, in steps of batch size 1 without momentum."""
+"""The mass m counts in steps of batch size 1 without momentum."""
 share = (1 - mu) / (1 + mu)
-"""The velocity at the start, over that of the flow."""
+"""The motion starts at this share of the flow's velocity."""
 ONE_BY_ONE = 8
-"""Updates after which a sum over them is near an integral."""
+"""After so many updates a sum over them is near an integral."""
 HEAVIEST = 1e12
-"""A mass at which :func:`plateau` still has ten digits."""
+""":func:`plateau` still has ten digits at this mass."""
 mass_of, _share_of = (function_of(expression, (mu,)) for expression in (mass, share))
 
 
@@ -56,7 +58,7 @@ class InertialFlow(Flow):
     Parameters
     ----------
     classes, lr_y, lr_z
-        As in :class:`~scansnap_core.theory.flow.Flow`; the rates are those of the updates.
+        As in :class:`~scansnap_core.theory.flows.Flow`; the rates are those of the updates.
     momentum
         mu, in [0, 1).
 
@@ -83,7 +85,7 @@ class InertialFlow(Flow):
         super().__init__(classes, lr_y, lr_z, (*names, *moving), self._true.class_weight)
 
     def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
-        """The state at t = 0, as :meth:`scansnap_core.theory.flow.Flow.initial` has it, set in motion."""
+        """The state at t = 0, as :meth:`scansnap_core.theory.flows.Flow.initial` has it, set in motion."""
         state = super().initial(Z, Y)
         place, velocity = np.split(state, 2)
         velocity[:] = _share_of(self.momentum) * self._true.rhs(0.0, place)
@@ -146,7 +148,7 @@ class InertialLaw:
     def __init__(self, law: Law, momentum: float, pace: float) -> None:
         self.law, self.momentum, self.pace = law, checked_momentum(momentum, "momentum"), pace
         self.update = pace / (1 - momentum)
-        """The tau of one update."""
+        """One update takes so much tau."""
 
     def path(self, taus: Floats) -> Iterator[State]:
         """The states at ascending taus > 0; s updates take tau = pace s/(1 - mu)."""
@@ -164,8 +166,8 @@ class InertialLaw:
         if mu:
             coasting = self._lagging * (1 - mu) * speed
             yield from law.along(self._rhs, begin, later, np.concatenate([places[-1], coasting]), stiff=True)
-        elif law.takes_turns:
-            yield from turns.path(law, later, law.unpack(places[-1]), begin, self.update)
+        elif law.is_split:
+            yield from many_classes.path(law, later, law.unpack(places[-1]), begin, self.update)
         else:
             yield from law.along(self._plain, begin, later, places[-1])
 
@@ -238,3 +240,56 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
 
     found = elementwise.find_root(missing, (goal, goal + 2 * np.sqrt(2 * m * goal) + 2 * goal), args=(m, goal))
     return np.asarray(found.x)
+
+
+class AdamFlow(Flow):
+    """θ' = eta m/(sqrt(v) + eps) of the true gradient at T = infinity, with both means' biases put right.
+
+    m and v are the running means of the gradient and of its square over -1/ln(beta) updates. The state packs Y and Z,
+    then their m, then their v.
+
+    Parameters
+    ----------
+    classes, lr_y, lr_z
+        As in :class:`~scansnap_core.theory.flows.Flow`; the rates are those of the updates.
+    betas
+        Adam's, each in (0, 1).
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> classes = ss.syn_small()
+    >>> flow = AdamFlow(classes, lr_y=0.001, lr_z=0.001)
+    >>> after = ss.solve(flow, [200], method="RK45", rtol=1e-5, atol=1e-9).Z.values.ravel()
+    >>> recipe = {"lr_y": 0.001, "lr_z": 0.001, "steps": 200, "optimizer": "adam", "batch_size": None}
+    >>> trained = ss.train(classes, seq_len=float("inf"), **recipe).Z.isel(recorded=-1).values.ravel()
+    >>> bool(abs(after - trained).max() < 0.003)
+    True
+    """
+
+    name = "Adam's flow"
+
+    def __init__(
+        self, classes: SequenceClasses, lr_y: float, lr_z: float, *, betas: tuple[float, float] = ADAM_BETAS
+    ) -> None:
+        pair = listed("betas", betas)
+        if len(pair) != 2 or not all(is_real(beta) and 0 < beta < 1 for beta in pair):
+            raise BadInput(f"betas = {shown(betas)}", "two numbers between 0 and 1", "pass e.g. (0.9, 0.999)")
+        self._true = TrueFlow(classes, 1.0, 1.0)
+        memories = tuple(f"{kind}_{name}" for kind in ("mean", "square") for name in "YZ")
+        super().__init__(classes, lr_y, lr_z, ("Y", "Z", *memories), self._true.class_weight)
+        self._lengths = [-1 / np.log(beta) for beta in pair]
+        self._rates = np.repeat([lr_y, lr_z], [int(np.prod(self.shapes[name])) for name in "YZ"])
+        self._b = np.zeros(classes.num_classes)
+
+    def rhs(self, t: float, state: Floats) -> Floats:
+        """d(state)/dt."""
+        place, mean, square = np.split(state, 3)
+        g = self._true.rhs(t, np.concatenate([place, self._b]))[: len(place)]
+        first, second = self._lengths
+        if t == 0:
+            ahead = np.sign(g)
+        else:
+            root = np.sqrt(np.maximum(square, 0) / -np.expm1(-t / second))
+            ahead = mean / -np.expm1(-t / first) / (root + ADAM_EPS)
+        return np.concatenate([self._rates * ahead, (g - mean) / first, (g**2 - square) / second])

@@ -1,4 +1,4 @@
-"""The law of one memory a class: what the true gradient flow does, on K(K + 1) numbers and one remembered f a class.
+"""Our law has one memory per class: the true gradient flow on K(K + 1) numbers and one remembered f per class.
 
 The flow adds up what it saw, Y = sum_k ∫ f_k (e_k - alpha_k)^T dtau, and so remembers every past f_k. The law keeps of
 each class one mean of them, weighed by evidence: with a_k = ∫ (1 - alpha_kk) dtau,
@@ -19,22 +19,21 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import check_flow_rate, shown
-from scansnap_core.theory.integrating import IntegrationFailed, integrated
 from scansnap_core.theory.law.types import Types
+from scansnap_core.theory.solving import IntegrationFailed, integrated
 
-Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
-"""Values on common and on distinct tokens, (T, C) and (T, D)."""
+"""A pair has values on common and on distinct tokens, (T, C) and (T, D)."""
 
 MOST_STIFF = 500
-"""Numbers in a state, of some ten unlike classes, up to which an implicit step takes some ten milliseconds."""
+"""Up to so many numbers in a state, of some ten unlike classes, an implicit step takes some ten milliseconds."""
 RTOL, ATOL = 1e-7, 1e-16
 START = 1e-4
-"""The tau at which integration begins, or that share of the first one asked for: before it, errors are 1 - 1/M."""
+"""Integration begins at this tau, or at this share of the first one asked for; before it, errors are 1 - 1/M."""
 
 
 class State(NamedTuple):
@@ -164,12 +163,12 @@ class Law:
         return own, (common, own[:, None] * rows.distinct)
 
     def moves(self, state: State, f: Pair, own: Floats, g: Pair) -> tuple[Pair, Pair]:
-        """What H gathers, f, and what g does to z, f∘(g - f f·g) of Eqn 4; on common and distinct tokens."""
+        """H gathers f, and g moves z by f∘(g - f f·g) of Eqn 4; both on common and distinct tokens."""
         along = (f[0] * g[0]).sum(axis=1, keepdims=True) + (f[1] * g[1]).sum(axis=1, keepdims=True)
         return f, (f[0] * (g[0] - f[0] * along), f[1] * (g[1] - f[1] * along))
 
     def pulls(self, state: State, f: Pair) -> tuple[Errors, Floats, Pair]:
-        """Under attention f: the errors, <y_n, e_n - alpha_n> of shape (T,), and g on common and distinct tokens."""
+        """The errors under attention f, <y_n, e_n - alpha_n> of shape (T,), and g on common and distinct tokens."""
         rows = self.rows(state, f)
         errors = self.errors(state, f, rows)
         return errors, *self.gradient(state, errors, rows)
@@ -208,7 +207,7 @@ class Law:
         Raises
         ------
         ~scansnap_core.IntegrationFailed
-            As :func:`~scansnap_core.theory.integrating.integrated` has it; its ``reached`` are states.
+            As :func:`~scansnap_core.theory.solving.integrated` has it; its ``reached`` are states.
         """
         N = self.num_values
         how: dict[str, Any] = {"method": "LSODA" if stiff or not self.is_large else "RK45", "rtol": RTOL, "atol": ATOL}
@@ -222,21 +221,21 @@ class Law:
 
     @property
     def num_values(self) -> int:
-        """How many numbers a state has."""
+        """The number of values in a state."""
         return int(self._cuts[-1])
 
     @property
     def is_large(self) -> bool:
-        """Whether the state has more than ``MOST_STIFF`` numbers."""
+        """True if the state has more than ``MOST_STIFF`` numbers."""
         return self.num_values > MOST_STIFF
 
     @property
-    def takes_turns(self) -> bool:
-        """Whether :mod:`~scansnap_core.theory.law.turns` integrate it: attention is small beside the decoder."""
+    def is_split(self) -> bool:
+        """True if ``many_classes`` integrates it: the state is large, and attention is small beside the decoder."""
         return self.is_large and self.types.common.shape[1] < len(self.types.size)
 
     def failed(self, log_tau: float) -> str:
-        """Up to where it could be integrated."""
+        """The message that says how far the law could be integrated."""
         return f"the law with lr_z/lr_y = {self.ratio:g} could be integrated up to lr_y t/K = {np.exp(log_tau):.3g}"
 
     def _rest_of(self, state: State) -> Floats:

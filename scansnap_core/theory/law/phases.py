@@ -1,4 +1,4 @@
-"""Which force moves attention: the boundaries between them, in sequence length, batch size and inertia.
+"""Boundaries between the forces that move attention, in sequence length, batch size and inertia.
 
 At rest with equal overlaps rho the decoder's rows are y_n = ∫ (e_n - alpha_n) dtau, and both forces are entries of one
 Gram matrix: sampling's push is s_n |y_n|²/2, the drift is that of Lambda = -<y_k, y_n>/2. So the length at which they
@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
 from scansnap_core.engine.arguments import checked_momentum
 from scansnap_core.rules import (
     check_count,
@@ -24,27 +24,27 @@ from scansnap_core.rules import (
     check_rate,
     check_seq_len,
     check_within,
-    shown,
+    checked_times,
 )
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed
-from scansnap_core.theory.law.first_order import FirstOrder
 from scansnap_core.theory.law.inertia import mass_of
-from scansnap_core.theory.law.memory import Floats, Law, State
-from scansnap_core.theory.law.sampling import SampledLaw, checked_rows
+from scansnap_core.theory.law.memory import Law, State
+from scansnap_core.theory.law.sample_means import FirstOrder, checked_rows
+from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import types_of
 
 AT_REST = 1e-9
-"""An eta_Z/eta_Y at which attention stays at rest, so that z is linear in it."""
+"""At this eta_Z/eta_Y attention stays at rest, so that z is linear in it."""
 TINY, EARLIEST = 1e-300, 1e-100
 GRID = 400
-"""Moments over which the noise of batches is summed up."""
+"""The noise of batches is summed over so many moments."""
 
 strength = (closed.a_**2 + (K - 1) * closed.b_**2 + (M - K) * closed.c_**2) / 2
-"""|y_n|²/2, the integral of <y_n, e_n - alpha_n>: what the push of sampling has in place of Lambda."""
+"""|y_n|²/2 is the integral of <y_n, e_n - alpha_n>, which the push of sampling has in place of Lambda."""
 balance = strength / ((K - 1) * rho * closed.Lambda)
-"""T - 1 at which push and drift of a token with tilt 1 are equal."""
+"""At this T - 1 push and drift of a token with tilt 1 are equal."""
 _balance = function_of(sp.simplify(balance), (closed.a_, closed.b_, closed.c_, K, M, rho))
 
 
@@ -70,7 +70,7 @@ def turning_length(tilt: ArrayLike, tau: ArrayLike, num_classes: float, vocab_si
     """T* at which sampling pushes a distinct token as hard as the drift: below it sampling decides, above it overlaps.
 
     T* - 1 is the tilt's modulus times (M - 1)/((K - 1) rho) at first, then about M a/(2 (K - 1) (e^(rho a) - 1 - rho
-    a/2)) in the evidence a (:mod:`scansnap_core.theory.law.before_crossing`), and in the end, for M -> infinity, (A^2
+    a/2)) in the evidence a (:mod:`scansnap_core.theory.law.closed`), and in the end, for M -> infinity, (A^2
     + K - 1)/((K - 1) (2 + (K - 2) rho)) with A = (1 + (K - 2) rho)/rho.
 
     Parameters
@@ -124,17 +124,14 @@ def spread(classes: SequenceClasses, *, tau: ArrayLike, lr_y: float, seq_len: fl
     check_rate("lr_y", lr_y)
     check_count("batch_size", batch_size)
     check_seq_len(seq_len)
-    rule = "moments are positive and ascending"
-    ends = np.atleast_1d(check_numbers("tau", tau, least=TINY, rule=rule, remedy="pass e.g. [10.0]"))
-    if ends.ndim > 1 or not ends.size or (np.diff(ends) <= 0).any():
-        raise BadInput(f"tau = {shown(tau)}", rule, "sort them")
+    ends = checked_times("tau", tau, "pass e.g. [10.0]")
+    if ends[0] < TINY:
+        raise BadInput(f"tau = {ends[0]:g}", "moments are positive", "pass e.g. [10.0]")
     types = types_of(classes)
     law = Law(types, 0.0)
     probs, cut = np.hstack([types.common, types.distinct]), types.common.shape[1]
     f = probs / np.linalg.norm(probs, axis=1, keepdims=True)
-    w = f**2 / np.where(probs > 0, probs, np.inf)
-    variance = w * (1 - 2 * f**2) + f**2 * (f**2 * w).sum(axis=1, keepdims=True)
-    per_class = types.paces[:, None] * f**2 * variance / (seq_len - 1) * lr_y / batch_size
+    per_class = types.paces[:, None] * f**2 * FirstOrder(probs, f).variance / (seq_len - 1) * lr_y / batch_size
     early = np.geomspace(1e-3 * min(1.0, ends[0]), ends[-1], GRID)
     grid = np.unique(np.concatenate([early, ends]))
     gathered, errors, count = _outputs(law, law.path(grid))
@@ -158,7 +155,7 @@ def place(
     batch_size: int,
     momentum: float = 0.0,
 ) -> xr.Dataset:
-    """Where a training lies: how large each force is against the next, as pure numbers, for attention near its start.
+    """Place a training among the forces: their ratios, as pure numbers, for attention near its start.
 
     Parameters
     ----------

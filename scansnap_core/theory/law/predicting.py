@@ -1,4 +1,4 @@
-"""What SGD does to given classes, foretold by the law: attention, its entropy, and the regime of every token."""
+"""Our law predicts what SGD does to given classes: attention, its entropy, and the regime of every token."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import ATTRIBUTE, SequenceClasses, check_classes, checksum
+from scansnap_core.data.sequences import ATTRIBUTE, Floats, SequenceClasses, check_classes, checksum
 from scansnap_core.engine.arguments import checked_momentum
 from scansnap_core.rules import check_choice, check_flow_rate, check_memory, check_rate, check_seq_len, checked_times
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
-from scansnap_core.theory.integrating import IntegrationFailed
-from scansnap_core.theory.law import closed, turns, validity
+from scansnap_core.theory.law import closed, many_classes, validity
 from scansnap_core.theory.law.inertia import InertialLaw
-from scansnap_core.theory.law.memory import Floats, Law, State
-from scansnap_core.theory.law.sampling import SampledLaw
+from scansnap_core.theory.law.memory import Law, State
+from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import Types, types_of
+from scansnap_core.theory.solving import IntegrationFailed
 
 OPTIMIZERS = ("sgd", "momentum", "flow")
-"""SGD in steps of finite size, with momentum or without; and the gradient flow, its limit of small steps."""
+"""The first two are SGD in steps of finite size; the last is the gradient flow, its limit of small steps."""
 REGIMES = ("rest", "free", "slaved")
-"""Of a token under a query: held by no class; not caught by memory yet, lambda a^2/2 < 1; or caught."""
+"""A token under a query is held by no class, not caught by memory yet (lambda a^2/2 < 1), or caught."""
 PHASES = ("start", "scan", "drift", "late")
-"""Of a class: nothing seen; tau < ln M; its next token learned; its errors favour other classes as they ever will."""
+"""A class hasn't been seen; tau < ln M; has learned its next token; or its errors favour other classes in full."""
 
 MOST_WITH_MOMENTUM = 3_000
-"""Numbers in the law's state with which momentum, that takes as many again, is integrated: minutes at the most."""
+"""Up to so many numbers in the law's state momentum, which takes as many again, is integrated in minutes."""
 LOOKS = 24
-"""How often the size of updates is looked at, between the first one and the last time."""
+"""The size of updates is looked at so often between the first one and the last time."""
 UNSEEN = 1e-290
-"""A tau so small that squares of what was learned underflow: nothing moved yet."""
+"""Before this tau squares of what was learned underflow: nothing has moved."""
 
 _chi = function_of(formulas.chi, (formulas.z, formulas.z_0))
 _limit = function_of(closed.X, (formulas.M, formulas.rho))
@@ -53,7 +53,7 @@ def predict(
     optimizer: str = "sgd",
     momentum: float | None = None,
 ) -> xr.Dataset:
-    """What SGD does to these classes from Y(0) = Z(0) = 0, by the law of one memory per class, without training.
+    """Predict by our law what SGD does to these classes from Y(0) = Z(0) = 0, without training.
 
     It is the mean over samples: batches scatter around it. Where an error of z above 10 % isn't unlikely, it warns.
 
@@ -76,7 +76,7 @@ def predict(
     optimizer
         "sgd"; "momentum", with which ``t`` counts its updates; or "flow", the gradient flow, to which SGD comes as the
         rates go to 0 at the same eta_Y t. For Adam there is a flow,
-        :class:`scansnap_core.theory.law.adam.AdamFlow`, and no law.
+        :class:`scansnap_core.theory.law.inertia.AdamFlow`, and no law.
     momentum
         mu of "momentum" alone, in [0, 1); 0.9 if not given. As it goes to 0 the forecast goes to that of "sgd".
 
@@ -91,13 +91,11 @@ def predict(
         ``scan`` (before t_0'), ``drift`` or ``late``.
 
         Over (recorded), how far it can be trusted. ``expected_error``: the error of the whole Z, as a share of its
-        norm, that some nine in ten of such predictions stayed below; 3 % at least. It is read off tables, of two
-        measures: ``shortness``, the largest evidence over T - 1, over the root of 1 - rho of the two classes whose
-        attention is nearest (0 at T = inf); and ``step``, eta_Z f_l^2 a (1 - alpha)/(K (1 + mu)), the largest so far,
-        of any token. Training overshoots from about 4 on. The tables were set on the systems 0 to 7 of seed 601 (short
-        sequences) and of seed 603 (large rates; those of up to 8 classes), and tried on 8 to 15 of both, held out
-        (``python -m tools.recording.validity``; ``results/validity.nc``). Of 220 predictions with an expected error
-        of at most 10 %, 218 were within it.
+        norm, that some nine in ten of such predictions stayed below; 3 % at least. It comes from the tables of
+        :mod:`scansnap_core.theory.law.validity`, of two measures: ``shortness``, the largest evidence over T - 1, over
+        the root of 1 - rho of the two classes whose attention is nearest (0 at T = inf); and ``step``,
+        eta_Z f_l^2 a (1 - alpha)/(K (1 + mu)), the largest so far, of any token. Training overshoots from about 4 on.
+        Of 220 predictions with an expected error of at most 10 %, 218 were within it.
 
     Warns
     -----
@@ -129,9 +127,9 @@ def predict(
     check_seq_len(seq_len)
     if seq_len == 2:
         raise BadInput(
-            "seq_len = 2",
-            "a forecast takes T of at least 3: with one contextual token a sequence, Z stays 0",
-            "pass 3 or more; at 2 there is nothing to foretell",
+            value="seq_len = 2",
+            rule="a forecast takes T of at least 3: with one contextual token a sequence, Z stays 0",
+            remedy="pass 3 or more; at 2 there is nothing to predict",
         )
     check_choice("optimizer", optimizer, OPTIMIZERS)
     mu = checked_momentum(momentum, optimizer)
@@ -151,13 +149,13 @@ def predict(
     law = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
     if mu and law.num_values > MOST_WITH_MOMENTUM:
         raise BadInput(
-            f"{len(types.size)} unlike classes with momentum",
-            f"with momentum the law has at most {MOST_WITH_MOMENTUM:,} numbers, of some 50 unlike classes",
-            'ask for optimizer="sgd", or for fewer classes',
+            value=f"{len(types.size)} unlike classes with momentum",
+            rule=f"with momentum the law has at most {MOST_WITH_MOMENTUM:,} numbers, of some 50 unlike classes",
+            remedy='ask for optimizer="sgd", or for fewer classes',
         )
     path: Callable[[Floats], Iterable[State]] = InertialLaw(law, mu, pace).path
     if optimizer == "flow":
-        path = partial(turns.path, law) if law.takes_turns else law.path
+        path = partial(many_classes.path, law) if law.is_split else law.path
     attrs = {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len, "optimizer": optimizer, "momentum": mu}
     began = int(np.count_nonzero(taus < UNSEEN))
     moments = taus[began:] if optimizer == "flow" else _with_looks_between(taus[began:], pace / (1 - mu))
@@ -250,7 +248,7 @@ def _dataset(
 
 
 def _regime(law: Law, state: State) -> Floats:
-    """Of each query and token, shape (Q, L): lambda a^2/2 with lambda = eta_Z/eta_Y times the sum of f_nl^2."""
+    """The regime by query and token, shape (Q, L), from lambda a^2/2 with lambda = eta_Z/eta_Y sum_n f_nl^2."""
     types = law.types
     f = law.attention(state)
     common, distinct = (law.ratio / 2 * state.a[:, None] ** 2 * each**2 for each in f)

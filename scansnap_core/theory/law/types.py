@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scansnap_core.data.checks import check_places
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 DIGITS = 12
-"""Probabilities that agree to so many decimals count as equal: beyond, a row's sum has rounded them."""
+"""Probabilities that agree to so many decimals count as equal; further digits are rounding of a row's sum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,17 +94,17 @@ def types_of(classes: SequenceClasses) -> Types:
     distinct, places = _distinct(probs, ~is_common)
 
     rows = np.round(np.hstack([common, distinct, classes.paces[:, None]]), DIGITS)
-    _, alike = np.unique(rows, axis=0, return_inverse=True)
+    _, kind = np.unique(rows, axis=0, return_inverse=True)
     _, query_row = np.unique(classes.query_of, return_inverse=True)
-    asked = sparse.csr_array((np.ones(K), (query_row, alike)))
+    asked = sparse.csr_array((np.ones(K), (query_row, kind)))
     _, of_query = np.unique(_rows_as_text(asked), return_inverse=True)
     pairs, first, of_class = np.unique(
-        np.column_stack([of_query[query_row], alike]), axis=0, return_index=True, return_inverse=True
+        np.column_stack([of_query[query_row], kind]), axis=0, return_index=True, return_inverse=True
     )
     _, example = np.unique(of_query, return_index=True)  # one query of each kind
     asking = np.zeros((len(example), len(pairs)))
-    for kind, query in enumerate(example):
-        np.add.at(asking[kind], of_class[query_row == query], 1)
+    for row, query in enumerate(example):
+        np.add.at(asking[row], of_class[query_row == query], 1)
     size = np.bincount(of_class).astype(np.float64)
     return Types(
         of_class=of_class.astype(np.int64),

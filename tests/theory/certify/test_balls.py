@@ -8,8 +8,11 @@ import mpmath
 import pytest
 import sympy as sp
 from flint import arb, ctx, fmpq
+from hypothesis import given
+from hypothesis import strategies as st
 
-from scansnap_core.theory.certify import enclose
+from scansnap_core import BadInput
+from scansnap_core.theory.certify import balls, enclose, lambert
 from scansnap_core.theory.certify.balls import written
 
 u, v = sp.symbols("u v", real=True)
@@ -82,3 +85,52 @@ def test_functions_against_another_library(expression: sp.Expr, first: float, se
 )
 def test_a_message_has_six_digits_of_the_middle(number: arb, text: str) -> None:
     assert written(number) == text
+
+
+def test_what_stands_several_times_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def noted(base: arb, power: int) -> arb:
+        asked.append(power)
+        return base**power
+
+    monkeypatch.setattr(balls, "_power", noted)
+    assert enclose((u**3 + 1) * sp.exp(u**3) / (u**3 + 2), {u: 1}).overlaps(2 * arb.const_e() / 3)
+    assert asked == [3, -1]
+
+
+@given(st.floats(-5, 5), st.floats(0, 1))
+def test_a_ball_holds_the_values_of_its_points(middle: float, radius: float) -> None:
+    expression = sp.exp(u) * (u - 2) ** 3 / (1 + u**2) + sp.sqrt(2) * u
+    ball = enclose(expression, {u: arb(middle, radius)})
+    for shift in (-1, 0, 1):  # in balls: rounded to floats, an end may lie outside
+        assert ball.overlaps(enclose(expression, {u: arb(middle) + shift * arb(radius)}))
+
+
+@pytest.mark.parametrize("expression", [sp.sin(u), u + v, sp.Float(0.99) * u])
+def test_what_a_ball_cannot_hold_is_refused(expression: sp.Expr) -> None:
+    with pytest.raises(BadInput, match="a ball is known for"):
+        enclose(expression, {u: 1})
+
+
+@pytest.mark.parametrize("branch", [0, -1])
+@pytest.mark.parametrize("x", [-0.3678, -0.367879, -0.36787944117144, -0.2, -1e-6])
+def test_lambert_solves_its_equation_on_either_branch(x: float, branch: int) -> None:
+    w = lambert(arb(x), branch)
+    assert w.is_finite()
+    assert (w * w.exp()).overlaps(arb(x))
+    assert w.rad() < 1e-3
+    assert (w >= -1 if branch == 0 else w <= -1) or w.overlaps(arb(-1))
+
+
+def test_lambert_at_its_branch_point_and_outside() -> None:
+    at_minus_one_over_e = -1 / arb.const_e()
+    for branch in (0, -1):
+        assert not lambert(at_minus_one_over_e, branch).is_finite()  # the ball reaches below -1/e
+        inside = lambert(at_minus_one_over_e.upper(), branch)
+        assert abs(inside + 1) < 1e-6
+        assert not lambert(arb(-0.4), branch).is_finite()
+    assert not lambert(arb(0.5), -1).is_finite()
+    assert lambert(arb(-0.2, 0.05), -1).contains(lambert(arb(-0.22), -1))
+    with pytest.raises(BadInput, match="branch = 1"):
+        lambert(arb(1), 1)

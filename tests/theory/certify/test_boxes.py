@@ -178,3 +178,17 @@ def test_a_small_derivative_at_0_is_not_taken_for_0() -> None:
     found = positive_from_zero(u**2 - u / 10**10, u, 1, order=2)
     assert (found.proved, found.false) == (False, True)
     assert "derivative 1" in found.gap
+
+
+def test_boxes_decide_in_several_variables() -> None:
+    square = u**2 + v**2 - sp.Rational(199, 100) * u * v
+    assert positive(square, {u: (1, 100), v: (1, 100)}).proved
+    found = positive(square - u * v / 50, {u: (1, 100), v: (1, 100)})
+    assert not found.proved
+    assert ": -" in found.gap
+
+
+def test_a_zero_at_the_left_end() -> None:
+    assert positive_from_zero(sp.exp(u) - 1 - u - u**2 / 2, u, 5, order=3).proved
+    assert not positive_from_zero(sp.exp(u) - 1 - u - u**2, u, 5, order=3).proved
+    assert not positive_from_zero(sp.exp(u) - 1 - u - u**2 / 2 - u**3 / 5, u, 5, order=3).proved

@@ -116,6 +116,7 @@ def test_a_symbols_sign_is_assumed_and_no_more(sign: str) -> None:
         (sp.And(x > 0, x < 2), [sp.Eq(x, 1)], True),
         (sp.And(x > 0, x < 2), [sp.Eq(x, 3)], False),
         (sp.Not(sp.And(x > 1, x < 1)), [], True),
+        (sp.Or(x < y, x >= y), [], True),
     ],
 )
 def test_what_follows_is_proved_and_what_does_not_is_not(claim: sp.Expr, assumptions: list, holds: bool) -> None:
@@ -177,6 +178,8 @@ def test_a_negative_coefficient_is_named() -> None:
         (sp.exp(3 * x) - sp.exp(2 * x) - sp.exp(x) - x, 0, False),
         (-sp.exp(x), 0, False),
         (x * sp.exp(x) - sp.exp(x) + 1, 0, True),
+        (sp.exp(x) - x**3, 5, True),
+        (sp.exp(x) - x**3, 4, False),
     ],
 )
 def test_on_a_ray(expression: sp.Expr, start: sp.Expr, holds: bool) -> None:
@@ -193,39 +196,10 @@ def test_derivatives_are_counted_and_the_negative_one_is_named() -> None:
     assert positive_on_ray(x - 3, x, 1).gap == "-2 at x = 1"
 
 
-def test_on_a_ray_with_exponentials() -> None:
-    assert positive_on_ray(sp.exp(u) - u**3, u, 5).proved
-    assert not positive_on_ray(sp.exp(u) - u**3, u, 4).proved
-    assert positive_on_ray(u * sp.exp(2 * u) - 2 * sp.exp(u) + 2 - u, u, 1).proved
-    assert positive_on_ray(u**2 + 1, u, 0).proved
-    assert not positive_on_ray(u**2 - 2, u, 1).proved
+def test_what_is_no_polynomial_is_refused() -> None:
     with pytest.raises(BadInput, match="rational coefficients"):
         positive_on_ray(sp.exp(u) - v, u, 1)
-
-
-def test_decisions() -> None:
-    assert decide(u * v <= (u + v) ** 2 / 4).proved
-    assert decide(sp.Or(u < v, u >= v)).proved
-    found = decide(u**2 > v, v > 0, u > v)
-    assert found.gap.startswith("a counterexample: u = ")
     with pytest.raises(BadInput, match="z3 decides polynomials"):
         decide(sp.exp(u) > 2)
     with pytest.raises(BadInput, match="z3 decides relations"):
         decide(u + v)
-
-
-def test_coefficients() -> None:
-    assert nonnegative_coefficients((u + v) ** 2 - 2 * u * v, u, v).proved
-    assert nonnegative_coefficients((u - v) ** 2, u, v).gap == "the coefficient of u*v is -2"
-
-
-def test_a_polynomial_between_two_numbers() -> None:
-    square = [1, -4, 4]
-    assert nonnegative_between(square, 0, 1)
-    assert nonnegative_between([-3, 1], 3, 4)
-    assert not nonnegative_between([-3, 1], 2, 4)
-    below = [Fraction(1, 4) - Fraction(1, 10**6), -1, 1]
-    assert nonnegative_between(below, 0, Fraction(499, 1000))
-    assert not nonnegative_between(below, 0, 1)
-    irrational = nonnegative_between([4, 0, -4, 0, 1], 0, 2)  # (x^2 - 2)^2, whose zero no halving meets
-    assert irrational.gap.startswith("undecided from")

@@ -7,11 +7,14 @@ import pytest
 import sympy as sp
 from scipy.integrate import solve_ivp
 
+from scansnap_core.bad_input import BadInput
 from scansnap_core.theory.decoder import Decoder
 from scansnap_core.theory.formulas import K, M, rho
-from scansnap_core.theory.law import closed, drift, evidence
+from scansnap_core.theory.law import closed, drift, evidence, phases
 
 SIZES = [(2, 900, 0.294), (2, 1000, 0.0), (3, 3, 0.2), (5, 40_000, 0.04), (20, 500, 0.6)]
+EARLY = [(2, 300, 0.4), (2, 10_000, 0.1), (3, 10**6, 0.16), (10, 1_000, 0.01), (40, 10**9, 0.0005)]
+TAUS = np.logspace(-1, 8, 25)
 
 
 def integrated(num_classes: int, vocab_size: int, overlap: float, taus: np.ndarray) -> np.ndarray:
@@ -85,3 +88,57 @@ def test_time_is_the_integral_of_its_rate() -> None:
     for at in (0.5, 3.0, 8.0):
         ends = np.exp(closed.log_tau(np.array([at - step, at + step]), *size))
         assert (ends[1] - ends[0]) / (2 * step) == pytest.approx(rate(at), rel=1e-6, abs=0)
+
+
+@pytest.mark.parametrize("size", EARLY)
+def test_every_error_is_kept(size: tuple[int, float, float]) -> None:
+    a, _, _ = closed.evidence(TAUS, *size)
+    rounding = 1e-9
+    value, error = closed.early_drift(a, *size)
+    assert (np.abs(closed.drift(TAUS, *size) / value - 1) <= error + rounding).all()
+    length, error = closed.early_turning_length(-3.0, a, *size)
+    assert (np.abs((length - 1) / (phases.turning_length(-3.0, TAUS, *size) - 1) - 1) <= error + rounding).all()
+
+
+def test_the_numerator_of_the_turning_length_has_its_own_error() -> None:
+    """T* - 1 is a sum of squares over Lambda, of which the formula keeps a²: at M = 300 each term left out is seen."""
+    size, taus = EARLY[0], np.logspace(-1, 2, 13)
+    a, _, _ = closed.evidence(taus, *size)
+    (value, by_drift), (length, error) = closed.early_drift(a, *size), closed.early_turning_length(-3.0, a, *size)
+    exact = (phases.turning_length(-3.0, taus, *size) - 1) * closed.drift(taus, *size)
+    off = np.abs((length - 1) * value / exact - 1)
+    assert (off <= error - by_drift).all()
+    assert off.min() > 0.99 / (300 - 2)
+    assert off.max() > 1.02 / (300 - 2)
+
+
+def test_errors_are_small_before_the_crossing_and_not_after_it() -> None:
+    early, late = closed.evidence([100.0, 1e8], 2, 10_000, 0.3)[0]
+    assert closed.early_drift(early, 2, 10_000, 0.3)[1] < 0.05
+    assert closed.early_drift(late, 2, 10_000, 0.3)[1] > 1
+
+
+def test_first_moments_keep_their_digits() -> None:
+    value, _ = closed.early_drift(1e-9, 2, 1_000, 0.2)
+    assert value == pytest.approx(1e-18 / 2_000, rel=1e-8, abs=0)
+    length, _ = closed.early_turning_length(2.0, 1e-9, 3, 1_000, 0.2)
+    assert length - 1 == pytest.approx(2 * 1_000 / (2 * 0.2), rel=1e-8, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("a", "size"),
+    [(0.0, EARLY[0]), (1e3, EARLY[0]), (1.0, (1, 100, 0.1)), (1.0, (5, 5, 0.1)), (1.0, (2, 100, 0.0))],
+)
+def test_refuses_what_it_has_no_formula_for(a: float, size: tuple[int, float, float]) -> None:
+    with pytest.raises(BadInput):
+        closed.early_drift(a, *size)
+    with pytest.raises(BadInput):
+        closed.early_turning_length(1.0, a, *size)
+
+
+def test_early_evidence_leaves_out_what_other_classes_take() -> None:
+    a, _, _ = closed.evidence([1.0, 1e2, 1e4, 1e8], 2, 10_000, 0.1)
+    off = np.abs(closed.early_evidence([1.0, 1e2, 1e4, 1e8], 10_000) - a)
+    assert off[:3].max() < 0.01
+    with pytest.raises(BadInput):
+        closed.early_evidence(1e-4, 1_000)

@@ -1,12 +1,14 @@
-"""Momentum as a mass: orders in the rates, and the law with a mass against training."""
+"""Momentum as a mass: orders in the rates, and the law with a mass against training; Adam's flow against Adam."""
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import scansnap_core as ss
 from scansnap_core.theory.law import Law, inertia, types_of
@@ -98,3 +100,28 @@ def test_the_law_with_a_mass_foretells_momentum() -> None:
     assert np.linalg.norm(found - Z) < 0.01 * np.linalg.norm(Z)
     light = law.path(np.array([500.0]))[0]
     assert np.linalg.norm(types.per_query(light.z_common, light.z_distinct) - Z[1]) > 0.1 * np.linalg.norm(Z[1])
+
+
+SMALL = ss.syn_small()
+
+
+def adam_apart(rate: float, betas: tuple[float, float], lr_z: float) -> float:
+    steps = round(0.8 / rate)
+    made = functools.partial(torch.optim.Adam, betas=betas)
+    recipe: dict[str, Any] = {"lr_y": rate, "lr_z": lr_z * rate, "steps": steps, "record": [steps], "batch_size": None}
+    Z = ss.train(SMALL, optimizer=made, seq_len=math.inf, **recipe).Z.values.ravel()
+    flow = inertia.AdamFlow(SMALL, rate, lr_z * rate, betas=betas)
+    return float(np.abs(ss.solve(flow, [steps], method="RK45", rtol=1e-5, atol=1e-9).Z.values.ravel() - Z).max())
+
+
+@pytest.mark.parametrize(("betas", "lr_z"), [((0.9, 0.999), 1.0), ((0.5, 0.99), 0.3)])
+def test_adams_flow_is_of_first_order(betas: tuple[float, float], lr_z: float) -> None:
+    far, near = adam_apart(0.01, betas, lr_z), adam_apart(0.0025, betas, lr_z)
+    assert near < 0.01
+    assert far > 2.5 * near
+
+
+@pytest.mark.parametrize("betas", [(0.0, 0.9), (0.9, 1.0), ("0.9", 0.9)])
+def test_adams_memories_have_a_length(betas: tuple[float, float]) -> None:
+    with pytest.raises(ss.BadInput, match="beta"):
+        inertia.AdamFlow(SMALL, 0.1, 0.1, betas=betas)

@@ -9,8 +9,8 @@ from scipy.special import log_softmax
 
 import scansnap_core as ss
 from scansnap_core.theory import gallery, spectrum
-from scansnap_core.theory.integrating import IntegrationFailed
 from scansnap_core.theory.law import Law, types_of
+from scansnap_core.theory.solving import IntegrationFailed
 
 SYSTEMS = {
     "equal": ss.with_overlap(3, 1000, 0.2, distinct_weights=[1, 2]),

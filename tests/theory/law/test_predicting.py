@@ -14,8 +14,8 @@ import pytest
 import xarray as xr
 
 import scansnap_core as ss
-from scansnap_core.theory import integrating
-from scansnap_core.theory.law import Law, contest, types_of
+from scansnap_core.theory import solving
+from scansnap_core.theory.law import Law, trials, types_of
 from tools.benchmarks.predict import unlike
 
 CLASSES = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
@@ -168,8 +168,8 @@ def test_it_is_continuous_in_momentum() -> None:
 
 
 def test_many_unlike_classes_make_finite_steps_too() -> None:
-    classes = contest.systems(3, 32)[21]
-    assert Law(types_of(classes), 1.0).takes_turns
+    classes = trials.systems(3, 32)[21]
+    assert Law(types_of(classes), 1.0).is_split
     recipe: dict[str, Any] = {"steps": 100, "record": [3, 10, 30, 100], "batch_size": None, "seq_len": math.inf}
     Z = ss.train(classes, lr_y=2, lr_z=1, **recipe).Z.isel(seed=0, rate=0).values
     assert off(ss.predict(classes, 2, 1, [3, 10, 30, 100]).Z.values, Z).max() < 0.01
@@ -237,7 +237,7 @@ def test_what_it_expects_of_systems_held_out_is_what_was_measured() -> None:
 
 def test_a_failure_gives_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9])
-    monkeypatch.setattr(integrating, "MOST_RATES", 150)
+    monkeypatch.setattr(solving, "MOST_RATES", 150)
     with pytest.raises(ss.IntegrationFailed, match="could be integrated up to") as caught:
         ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9])
     error = caught.value

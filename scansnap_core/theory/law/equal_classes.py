@@ -1,10 +1,15 @@
-"""Classes that are alike, with one query and one common token: the true gradient flow on few numbers, exactly.
+"""Equal classes with one query and one common token: the true gradient flow on few numbers, and a bound for our law.
 
 With K such classes of D distinct tokens each, Y is 2D + 1 numbers whatever Z does: a distinct token's row holds
 ∫ f_l (e_n - alpha_n) dtau, and the common token's row is one number R = ∫ f_c alpha_rest dtau, because the errors of
 all classes together are M - K at each class's output and -K at the others, times alpha_rest. Beside the flow runs the
-linear law of memory, driven by the flow's own decoder: what is left between the two is what
-``linear_error`` of :mod:`scansnap_core.theory.law.bounds` bounds.
+linear law of memory, driven by the flow's own decoder.
+
+:func:`linear_error` bounds the difference of the two, with its constants. The flow obeys the linear law but for a
+residual P: the drift and J at the present f, memory's second order, and the errors on other outputs that the law leaves
+out of a class's memory. Each is a product of f's, whose logarithms change by no more than the way ∫ (max dz - min dz)
+that attention has gone. And memory passes a residual on without growth: what enters at the evidence a' weighs
+∫_a'^a e^(-lambda (s² - a'²)/2) ds <= min(a - a', 1/(lambda a')) later.
 
 Clock: tau = eta_Y t/K with t in steps of batch size 1; evidence a = ∫ (1 - alpha_nn) dtau.
 """
@@ -12,20 +17,20 @@ Clock: tau = eta_Y t/K with t in steps of batch size 1; evidence a = ∫ (1 - al
 from __future__ import annotations
 
 import itertools
+import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import check_count, check_flow_rate, check_numbers, check_within, shown
-from scansnap_core.theory.integrating import integrated
-
-Floats = NDArray[np.float64]
+from scansnap_core.data.sequences import Floats
+from scansnap_core.rules import check_count, check_flow_rate, check_numbers, check_within, checked_times, shown
+from scansnap_core.theory.solving import integrated
 
 RTOL, ATOL = 1e-9, 1e-24
 START = 1e-5
-"""The tau at which integration begins: before it, errors are 1 - 1/M to that order."""
+"""Integration begins at this tau; before it, errors are 1 - 1/M to that order."""
 
 
 class Rest:
@@ -67,7 +72,7 @@ class Rest:
 
 
 class Path(NamedTuple):
-    """The flow at ascending tau, the linear law beside it, and what its error is bounded by; first axis tau.
+    """The flow at ascending tau, the linear law beside it, and what bounds the law's error; first axis tau.
 
     ``z`` and ``linear`` (tau, 1 + D) on the common and the distinct tokens. ``a``, ``b``, ``c`` as in
     :mod:`~scansnap_core.theory.law.closed`, along the flow. ``share`` is the part of the errors that lies on other
@@ -87,7 +92,7 @@ class Path(NamedTuple):
     length: Floats
 
 
-class AlikeFlow:
+class EqualClassesFlow:
     """The flow as a system of differential equations in ln tau.
 
     Parameters
@@ -101,7 +106,7 @@ class AlikeFlow:
 
     Examples
     --------
-    >>> flow = AlikeFlow(Rest(2, 0.1, [1, 2]), vocab_size=10_000, ratio=0.01)
+    >>> flow = EqualClassesFlow(Rest(2, 0.1, [1, 2]), vocab_size=10_000, ratio=0.01)
     >>> at = flow.path([1e4])
     >>> (1e5 * at.z).round(2), (1e5 * at.linear).round(2)
     (array([[-12.97,   1.55,   4.94]]), array([[-12.97,   1.55,   4.94]]))
@@ -117,10 +122,9 @@ class AlikeFlow:
 
     def path(self, taus: ArrayLike) -> Path:
         """The path at ascending taus above 1e-5."""
-        rule = f"moments are ascending and above {START:g}"
-        times = np.atleast_1d(check_numbers("tau", taus, least=2 * START, rule=rule, remedy="pass e.g. [10.0]"))
-        if times.ndim > 1 or not times.size or (np.diff(times) <= 0).any():
-            raise BadInput(f"tau = {shown(taus)}", rule, "sort them")
+        times = checked_times("tau", taus, "pass e.g. [10.0]")
+        if times[0] < 2 * START:
+            raise BadInput(f"tau = {times[0]:g}", f"moments are above {START:g}", "pass e.g. [10.0]")
         (common, *own), D, begun = self.rest.f, len(self.rest.rates), START / self.M
         learned = begun * np.concatenate([[common], own, own, [1.0, 1.0]])
         start = np.concatenate([np.zeros(1 + D), learned, np.zeros(2 * D + 2)])
@@ -174,4 +178,95 @@ class AlikeFlow:
         return np.exp(log_tau) * np.concatenate([dz, learned, self.rest.rates * a * law, law, ways])
 
     def _failed(self, log_tau: float) -> str:
-        return f"classes that are alike, lr_z/lr_y = {self.ratio:g}: integrated up to lr_y t/K = {np.exp(log_tau):.3g}"
+        return f"equal classes, lr_z/lr_y = {self.ratio:g}: integrated up to lr_y t/K = {np.exp(log_tau):.3g}"
+
+
+MOST_STEPS = 200
+MARGIN = 1 + 1e-6
+
+
+class Reached(NamedTuple):
+    """One moment of a :class:`Path`: a, b, c and ``share`` of the decoder, ``response`` and ``length`` of the law."""
+
+    a: float
+    b: float
+    c: float
+    share: float
+    response: float
+    length: float
+
+
+class Bound(NamedTuple):
+    """At most ``error`` between flow and law, |z - z_L| = (sum_l (z_l - z_L,l)²/N_l)^(1/2), and at most ``way`` gone.
+
+    Both infinite where the conditions end.
+    """
+
+    error: float
+    way: float
+
+
+def linear_error(rest: Rest, vocab_size: float, ratio: float, at: Reached) -> Bound:
+    """The bound at one evidence; it holds up to there if the odds alpha_other/alpha_rest haven't fallen.
+
+    Parameters
+    ----------
+    rest
+        The classes.
+    vocab_size
+        M, above K.
+    ratio
+        eta_Z/eta_Y.
+    at
+        What the decoder gathered, and the linear law driven by it.
+
+    Examples
+    --------
+    >>> rest = Rest(2, 0.1, [1, 2])
+    >>> path = EqualClassesFlow(rest, vocab_size=10_000, ratio=0.01).path([100.0])
+    >>> at = Reached(*(float(getattr(path, name)[0]) for name in Reached._fields))
+    >>> linear_error(rest, 10_000, 0.01, at).error < 0.01 * at.length
+    True
+    """
+    check_flow_rate("ratio", ratio)
+    check_within("vocab_size", vocab_size, least=rest.num_classes + 1, remedy="pass more outputs than classes")
+    if not all(math.isfinite(value) and value >= 0 for value in at) or not at.a > 0:
+        raise BadInput(f"at = {at}", "what was gathered is finite and not negative", "pass an EqualClassesFlow's path")
+    widest = math.sqrt(rest.num_classes + 1)  # max dz - min dz over |dy|
+    way = widest * at.length
+    for _ in range(MOST_STEPS):
+        gone = MARGIN * way
+        error = _error(rest, float(vocab_size), ratio, at, gone)
+        further = widest * (at.length + error)
+        if further < gone:
+            return Bound(error, gone)
+        way = max(further, gone)
+        if not math.isfinite(way):
+            break
+    return Bound(math.inf, math.inf)
+
+
+def _error(rest: Rest, M: float, ratio: float, at: Reached, way: float) -> float:
+    """The bound for attention that has gone no further than ``way``."""
+    if way > 1:
+        return math.inf
+    K, p, root = rest.num_classes, rest.f**2, np.sqrt(rest.count)
+    size = np.abs(rest.J) * root
+    squared = float(np.linalg.norm(size, 2) ** 2)  # of N^(1/2) |J|^T |J| N^(1/2)
+    turned = math.sqrt(K + 1) * float(np.linalg.norm(root * 2 * p * (1 - p)))  # of N^(1/2) |J|^T f, per |dy|
+    pushed = float(np.linalg.norm(rest.drive))
+    apart = (at.b - at.c) / at.a
+    left_out = 1 / (M - K) + (K - 1) * apart + at.share * M / (M - K)  # of a class's memory, per unit of it
+    drift = at.share * (1 + at.b / at.a) / (K - 1) + apart  # at least kappa/(epsilon a)
+    per_length = (
+        (math.expm1(6 * way) + left_out * math.exp(6 * way)) * squared
+        + 3 * (1 + left_out) * way * math.exp(4 * way) * turned
+        + 4 * math.sqrt(K + 1) * math.exp(4 * way) * pushed * drift
+        + math.exp(6 * way) * squared * at.share * M / (M - K)
+    )
+    reach = min(1 / float(rest.rates[0]), ratio * at.a**2 / 4)
+    grown = reach * per_length
+    if not grown < 1:
+        return math.inf
+    first = math.expm1(4 * way) * pushed * at.response
+    return (grown * at.length + first) / (1 - grown)

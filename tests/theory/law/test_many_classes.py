@@ -1,4 +1,4 @@
-"""The law in turns: against the law integrated as it is, and how seldom it asks the decoder."""
+"""The law of many classes in split steps: against the law integrated as it is, and how seldom it asks the decoder."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import pytest
 
 import scansnap_core as ss
 from scansnap_core.theory import gallery
-from scansnap_core.theory.integrating import IntegrationFailed
-from scansnap_core.theory.law import Law, State, contest, memory, predicting, turns, types_of
+from scansnap_core.theory.law import Law, State, many_classes, memory, predicting, trials, types_of
 from scansnap_core.theory.law.memory import Pair
-from scansnap_core.theory.law.sampling import SampledLaw
+from scansnap_core.theory.law.sampled_law import SampledLaw
+from scansnap_core.theory.solving import IntegrationFailed
 
 TAUS = np.array([0.01, 2.0, 30.0, 31.0, 500.0])
 SYSTEMS = {
-    "as in the contest": contest.systems(11, 1)[0],
-    "unequal": contest.systems(11, 2)[1],
+    "equal overlaps": trials.systems(11, 1)[0],
+    "unequal": trials.systems(11, 2)[1],
     "random": gallery.random_classes(10, np.random.default_rng(4)),
     "some alike": ss.syn_medium(3),
     "unlike frequencies": ss.syn_medium(3).with_frequencies([0.02, 0.08, 0.1, 0.1, 0.3, 0.4]),
@@ -28,7 +28,7 @@ SYSTEMS = {
 def distance(law: Law) -> float:
     """Of z at any of the times, over its largest value then; common and distinct tokens each."""
     found = 0.0
-    for turned, exact in zip(turns.path(law, TAUS), law.path(TAUS), strict=True):
+    for turned, exact in zip(many_classes.path(law, TAUS), law.path(TAUS), strict=True):
         for name in ("z_common", "z_distinct"):
             one, other = getattr(turned, name), getattr(exact, name)
             if other.any():
@@ -48,7 +48,7 @@ def test_so_they_do_at_a_finite_length() -> None:
 
 
 def test_steps_as_long_as_they_like_lead_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "FORETOLD", 0.3)
+    monkeypatch.setattr(many_classes, "TOLERANCE", 0.3)
     assert distance(Law(types_of(SYSTEMS["unequal"]), 1.0)) > 2e-3
 
 
@@ -62,14 +62,14 @@ def test_the_decoder_is_asked_seldom_where_attention_is_stiff(monkeypatch: pytes
 
     monkeypatch.setattr(Law, "pulls", counted)
     law = Law(types_of(SYSTEMS["unequal"]), 10.0)
-    list(turns.path(law, TAUS[-1:]))
+    list(many_classes.path(law, TAUS[-1:]))
     few = len(asked)
     law.path(TAUS[-1:])
     assert 4 * few < len(asked) - few
 
 
-def test_predict_takes_turns_where_there_are_many_unlike_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    classes = contest.systems(11, 2)[1]
+def test_predict_splits_steps_where_there_are_many_unlike_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    classes = trials.systems(11, 2)[1]
     exact = ss.predict(classes, 1, 0.1, [1e3]).Z.values
     monkeypatch.setattr(memory, "MOST_STIFF", 10)
     turned = ss.predict(classes, 1, 0.1, [0.0, 1e3]).Z.values[1]
@@ -82,4 +82,4 @@ def test_predict_takes_turns_where_there_are_many_unlike_classes(monkeypatch: py
 
 def test_too_fast_is_an_error_that_says_how_far_it_went() -> None:
     with pytest.raises(IntegrationFailed, match=r"could be integrated up to lr_y t/K = .* only: "):
-        list(turns.path(Law(types_of(SYSTEMS["unequal"]), 1e300), TAUS))
+        list(many_classes.path(Law(types_of(SYSTEMS["unequal"]), 1e300), TAUS))

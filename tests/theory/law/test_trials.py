@@ -1,4 +1,4 @@
-"""The contest's systems and the tokens on which it is decided."""
+"""The trial systems and the tokens on which forecasts are compared."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import pytest
 import xarray as xr
 
 from scansnap_core import BadInput, IdealisedFlow, SequenceClasses, solve
-from scansnap_core.theory.law import contest
+from scansnap_core.theory.law import trials
 
-SYSTEMS = contest.systems(5, 40)
+SYSTEMS = trials.systems(5, 40)
 RECORDS = [Path(__file__).parents[3] / "results" / name for name in ("contest_foretold.nc", "contest.nc")]
 
 
 def test_the_same_seed_draws_the_same_systems() -> None:
-    assert contest.systems(5, 4) == SYSTEMS[:4]
-    assert contest.systems(6, 4) != SYSTEMS[:4]
+    assert trials.systems(5, 4) == SYSTEMS[:4]
+    assert trials.systems(6, 4) != SYSTEMS[:4]
     with pytest.raises(BadInput):
-        contest.systems(5, 0)
+        trials.systems(5, 0)
 
 
 def test_they_are_of_the_sizes_that_it_promises() -> None:
@@ -41,12 +41,12 @@ def test_even_ones_have_equal_overlaps_and_odd_ones_unequal() -> None:
         off = classes.E[~np.eye(classes.num_classes, dtype=bool)]
         assert off.max() > 0
         assert (np.ptp(off) < 1e-9) == (number % 2 == 0 or classes.num_classes == 2)
-        assert off.max() <= contest.LARGEST_SHARE + 1e-9
+        assert off.max() <= trials.LARGEST_SHARE + 1e-9
 
 
 def test_the_tokens_are_those_of_the_first_class() -> None:
     classes = SequenceClasses([[0.1, 0.2, 0.1, 0.2, 0.4, 0, 0], [0.1, 0.4, 0, 0, 0, 0.5, 0]], query_of=[6, 3])
-    query, columns = contest.judged(classes)
+    query, columns = trials.positions(classes)
     assert classes.coords["query"][query] == 6
     assert classes.tokens[columns].tolist() == [1, 4, 2]
 
@@ -54,11 +54,11 @@ def test_the_tokens_are_those_of_the_first_class() -> None:
 def test_all_that_take_part_speak_of_the_same_tokens_and_times() -> None:
     taus = [1.0, 30.0]
     for classes in SYSTEMS[:2]:
-        z = contest.true_flow(classes, 0.1, taus)
-        assert contest.law(classes, 0.1, taus) == pytest.approx(z, rel=0.05, abs=0)
+        z = trials.true_flow(classes, 0.1, taus)
+        assert trials.law(classes, 0.1, taus) == pytest.approx(z, rel=0.05, abs=0)
         idealised = solve(IdealisedFlow(classes, 1.0, 0.1), np.array(taus) * classes.num_classes).Z.values
-        query, columns = contest.judged(classes)
-        assert contest.quasi_static(classes, 0.1, taus) == pytest.approx(idealised[:, query, columns], rel=1e-5, abs=0)
+        query, columns = trials.positions(classes)
+        assert trials.quasi_static(classes, 0.1, taus) == pytest.approx(idealised[:, query, columns], rel=1e-5, abs=0)
         assert np.abs(idealised[:, query, columns] / z - 1).min() > 0.5
 
 
@@ -72,7 +72,7 @@ def test_the_record_rests_on_predictions_that_nobody_touched_since(name: str) ->
 
 def test_the_record_is_about_the_systems_of_its_seed() -> None:
     foretold = xr.load_dataset(RECORDS[0], engine="h5netcdf")
-    systems = contest.systems(json.loads(foretold.source)["seed"], foretold.sizes["system"])
+    systems = trials.systems(json.loads(foretold.source)["seed"], foretold.sizes["system"])
     assert foretold.num_classes.values.tolist() == [each.num_classes for each in systems]
     assert foretold.vocab_size.values.tolist() == [each.vocab_size for each in systems]
     assert foretold.num_queries.values.tolist() == [len(each.compact.queries) for each in systems]
@@ -80,23 +80,23 @@ def test_the_record_is_about_the_systems_of_its_seed() -> None:
 
 
 def test_a_finite_length_and_momentum_are_asked_on_the_same_clock() -> None:
-    classes = contest.systems(5, 4)[3]
+    classes = trials.systems(5, 4)[3]
     plain, short, heavy = (
-        contest.law(classes, 0.1, [3.0, 30.0], lr_y=lr_y, **how)
+        trials.law(classes, 0.1, [3.0, 30.0], lr_y=lr_y, **how)
         for lr_y, how in ((1e-4, {}), (1e-4, {"seq_len": 64}), (1e-4, {"momentum": 0.9}))
     )
-    assert contest.law(classes, 0.1, [3.0, 30.0]) == pytest.approx(plain, rel=1e-3, abs=0)  # the gradient flow
+    assert trials.law(classes, 0.1, [3.0, 30.0]) == pytest.approx(plain, rel=1e-3, abs=0)  # the gradient flow
     assert np.abs(short / plain - 1).min() > 0.02
     assert heavy == pytest.approx(plain, rel=0.01, abs=0)  # so small a rate has no inertia
-    steps = contest.steps(classes, [3.0], lr_y=0.05, momentum=0.9)
+    steps = trials.steps(classes, [3.0], lr_y=0.05, momentum=0.9)
     assert steps == pytest.approx([6 * classes.num_classes], rel=1e-6, abs=0)
 
 
 def test_what_was_foretold_of_sgd_is_what_the_law_says() -> None:
     foretold = xr.load_dataset(RECORDS[0].with_name("contest_sgd_foretold.nc"), engine="h5netcdf")
     source = json.loads(foretold.source)
-    classes = contest.systems(source["seed"], foretold.sizes["system"])[1]
-    again = contest.law(classes, 0.1, foretold.tau.values, seq_len=64)  # of vanishing steps
+    classes = trials.systems(source["seed"], foretold.sizes["system"])[1]
+    again = trials.law(classes, 0.1, foretold.tau.values, seq_len=64)  # of vanishing steps
     kept = foretold.law.sel(arm="T = 64", ratio=0.1)
     assert again == pytest.approx(kept.isel(system=1).values, rel=1e-4, abs=0)
     assert np.abs(again / kept.isel(system=2).values - 1).min() > 1e-3

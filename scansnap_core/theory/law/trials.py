@@ -1,4 +1,4 @@
-"""A contest: class systems drawn once, and what the law, the paper and the true flow say of three of their tokens.
+"""Trial systems, drawn once, and what our law, the paper's law (10) and the true flow say of three of their tokens.
 
 Half of the systems have equal overlaps, half have none alike: up to three common tokens and three queries. The tokens
 are chosen before anything is integrated: of the first class its most frequent common token, and its most and its least
@@ -13,28 +13,26 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from scansnap_core.data.checks import checked_size
 from scansnap_core.data.datasets import with_overlap
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.law.memory import Law
 from scansnap_core.theory.law.predicting import predict
-from scansnap_core.theory.law.sampling import SampledLaw
+from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import solve
 
-Floats = NDArray[np.float64]
-
 TOKENS = ("common", "winner", "last")
-"""Of the first class: the most frequent common token, the most and the least frequent distinct one."""
+"""They are the first class's most frequent common token, and its most and least frequent distinct tokens."""
 MOST_CLASSES, MOST_COMMON, MOST_QUERIES = 20, 3, 3
 SMALLEST, LARGEST = 1e2, 1e6
-"""M, where K classes need no larger one."""
+"""M lies between these, where K classes need no larger one."""
 LEAST_SHARE, LARGEST_SHARE = 0.02, 0.6
-"""Of the common tokens in |f_n|² = 1; with equal overlaps, the overlap."""
+"""The common tokens' share of |f_n|² = 1 lies between these; with equal overlaps it is the overlap."""
 
 
 def systems(seed: int, count: int) -> list[SequenceClasses]:
@@ -65,26 +63,26 @@ def law(
 ) -> Floats:
     """z of :data:`TOKENS` by the law at eta_Z/eta_Y = ``ratio``, shape (taus, 3).
 
-    With ``lr_y`` :func:`scansnap_core.predict` has it, of SGD at that eta_Y; without, the gradient flow's law.
+    With ``lr_y`` it is :func:`scansnap_core.predict` for SGD at that eta_Y; without, the law of the gradient flow.
     """
     if lr_y is None:
         types = types_of(classes)
         of_types = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
         path = of_types.path(np.asarray(taus, dtype=np.float64))
-        return _judged(classes, np.stack([types.per_query(at.z_common, at.z_distinct) for at in path]))
+        return _at_tokens(classes, np.stack([types.per_query(at.z_common, at.z_distinct) for at in path]))
     t = steps(classes, taus, lr_y=lr_y, momentum=momentum)
     how: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
-    return _judged(classes, predict(classes, lr_y, ratio * lr_y, t, seq_len=seq_len, **how).Z.values)
+    return _at_tokens(classes, predict(classes, lr_y, ratio * lr_y, t, seq_len=seq_len, **how).Z.values)
 
 
 def steps(classes: SequenceClasses, taus: ArrayLike, *, lr_y: float, momentum: float = 0.0) -> Floats:
-    """How many updates take so long; tau = eta_Y t/K, where one update with momentum counts 1/(1 - mu) times."""
+    """The number of updates up to tau = eta_Y t/K, where one update with momentum counts 1/(1 - mu) times."""
     return np.asarray(taus) * classes.num_classes * (1 - momentum) / lr_y
 
 
 def quasi_static(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:
     """The same by Eqn 10 as repaired, integrated: gamma at h(t/K), every class weighing 1/K, E' of the present F."""
-    return _judged(classes, solve(IdealisedFlow(classes, 1.0, ratio), taus, unit="tau", rtol=1e-8).Z.values)
+    return _at_tokens(classes, solve(IdealisedFlow(classes, 1.0, ratio), taus, unit="tau", rtol=1e-8).Z.values)
 
 
 def true_flow(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:
@@ -93,11 +91,11 @@ def true_flow(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats
     An explicit method, since the Jacobian of all of Y costs more than the many steps that fast attention asks for.
     """
     path = solve(TrueFlow(classes, 1.0, ratio), taus, unit="tau", method="DOP853", rtol=1e-8, atol=1e-16)
-    return _judged(classes, path.Z.values)
+    return _at_tokens(classes, path.Z.values)
 
 
-def judged(classes: SequenceClasses) -> tuple[int, list[int]]:
-    """Where Z has :data:`TOKENS`: the row of the first class's query, and three columns."""
+def positions(classes: SequenceClasses) -> tuple[int, list[int]]:
+    """The places of :data:`TOKENS` in Z: the row of the first class's query, and three columns."""
     probs = classes.compact.probs
     held = (probs > 0).sum(axis=0)
     common = np.where(held > 1, probs[0], 0.0)
@@ -106,8 +104,8 @@ def judged(classes: SequenceClasses) -> tuple[int, list[int]]:
     return int(classes.compact.query_row[0]), columns
 
 
-def _judged(classes: SequenceClasses, Z: Floats) -> Floats:
-    query, columns = judged(classes)
+def _at_tokens(classes: SequenceClasses, Z: Floats) -> Floats:
+    query, columns = positions(classes)
     return Z[:, query, columns]
 
 

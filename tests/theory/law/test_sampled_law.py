@@ -11,9 +11,8 @@ from scipy.stats import multinomial
 
 import scansnap_core as ss
 from scansnap_core.theory.law import Law, types_of
-from scansnap_core.theory.law.counts import Counts
-from scansnap_core.theory.law.first_order import FirstOrder
-from scansnap_core.theory.law.sampling import EXACT_UP_TO, SampledLaw, means
+from scansnap_core.theory.law.sample_means import EXACT_UP_TO, Counts, FirstOrder, means
+from scansnap_core.theory.law.sampled_law import SampledLaw
 
 NO_TILT = np.ones(1)
 """Of a class that is still wrong on every sample alike."""

@@ -1,4 +1,4 @@
-"""Classes that are alike: the flow on few numbers against all of Y and Z, and the linear law inside its bound."""
+"""Equal classes: the flow on few numbers against all of Y and Z, and the linear law inside its bound."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 import scansnap_core as ss
 from scansnap_core.bad_input import BadInput
 from scansnap_core.theory.law import closed
-from scansnap_core.theory.law.alike import AlikeFlow, Path, Rest
-from scansnap_core.theory.law.bounds import Reached, linear_error
+from scansnap_core.theory.law.equal_classes import EqualClassesFlow, Path, Reached, Rest, linear_error
 
 TAUS = np.array([1.0, 20.0, 500.0])
 
@@ -24,12 +23,12 @@ def reached(path: Path, moment: int = -1) -> Reached:
 def test_flow_is_that_of_all_of_Y_and_Z(size: tuple[int, int, float], weights: list[int]) -> None:
     flow = ss.TrueFlow(ss.with_overlap(*size, distinct_weights=weights), 1.0, 1.0)
     whole = ss.solve(flow, TAUS, unit="tau", rtol=1e-9).Z.values[:, 0, : 1 + len(weights)]
-    path = AlikeFlow(Rest(size[0], size[2], weights), vocab_size=size[1], ratio=1.0).path(TAUS)
+    path = EqualClassesFlow(Rest(size[0], size[2], weights), vocab_size=size[1], ratio=1.0).path(TAUS)
     np.testing.assert_allclose(path.z, whole, rtol=1e-6)
 
 
 def test_at_rest_evidence_is_the_closed_form() -> None:
-    path = AlikeFlow(Rest(3, 0.1, [1, 2]), vocab_size=10_000, ratio=0.0).path(TAUS)
+    path = EqualClassesFlow(Rest(3, 0.1, [1, 2]), vocab_size=10_000, ratio=0.0).path(TAUS)
     for mine, known in zip((path.a, path.b, path.c), closed.evidence(TAUS, 3, 10_000, 0.1), strict=True):
         np.testing.assert_allclose(mine, known, rtol=1e-6)
     assert not path.z.any()
@@ -38,7 +37,7 @@ def test_at_rest_evidence_is_the_closed_form() -> None:
 
 def test_linear_law_without_memory_is_the_drift() -> None:
     rest = Rest(2, 0.2, [1, 2])
-    path = AlikeFlow(rest, vocab_size=10_000, ratio=1e-9).path(TAUS)
+    path = EqualClassesFlow(rest, vocab_size=10_000, ratio=1e-9).path(TAUS)
     drift = closed.drift(TAUS, 2, 10_000, 0.2)[:, None]
     np.testing.assert_allclose(path.linear, 1e-9 * np.sqrt(rest.count) * rest.drive * drift, rtol=1e-5)
 
@@ -56,7 +55,7 @@ def test_rest_is_the_derivative_of_attention() -> None:
 @pytest.mark.parametrize("size", [(2, 10_000, 0.1), (5, 40_000, 0.01)])
 def test_error_and_way_stay_below_their_bounds(size: tuple[int, int, float], ratio: float) -> None:
     rest = Rest(size[0], size[2], [1, 2])
-    path = AlikeFlow(rest, vocab_size=size[1], ratio=ratio).path(TAUS)
+    path = EqualClassesFlow(rest, vocab_size=size[1], ratio=ratio).path(TAUS)
     assert (np.diff(path.odds) > 0).all()
     off = np.linalg.norm((path.z - path.linear) / np.sqrt(rest.count), axis=1)
     bounds = [linear_error(rest, size[1], ratio, reached(path, i)) for i in range(len(TAUS))]
@@ -101,19 +100,19 @@ def test_no_bound_on_a_way_longer_than_1(length: float) -> None:
 @pytest.mark.parametrize("ratio", [0.0, 3.0])
 def test_the_share_of_errors_on_other_classes_is_that_of_their_integrals(ratio: float) -> None:
     """(K - 1) db/da: with M = 20 and K = 5 it tells M outputs from the M - K that no class has."""
-    path = AlikeFlow(Rest(5, 0.3, [1, 2]), vocab_size=20, ratio=ratio).path([10.0, 10.01, 10.02])
+    path = EqualClassesFlow(Rest(5, 0.3, [1, 2]), vocab_size=20, ratio=ratio).path([10.0, 10.01, 10.02])
     np.testing.assert_allclose(path.share[1], 4 * (path.b[2] - path.b[0]) / (path.a[2] - path.a[0]), rtol=1e-4)
 
 
 def test_no_bound_where_attention_goes_far() -> None:
     rest = Rest(2, 0.3, [1, 2])
-    path = AlikeFlow(rest, vocab_size=1_000, ratio=1.0).path(TAUS)
+    path = EqualClassesFlow(rest, vocab_size=1_000, ratio=1.0).path(TAUS)
     assert linear_error(rest, 1_000, 1.0, reached(path)) == (np.inf, np.inf)
 
 
 def test_bound_grows_with_what_is_left_out() -> None:
     rest = Rest(2, 0.1, [1, 2])
-    at = reached(AlikeFlow(rest, vocab_size=10_000, ratio=0.1).path(TAUS))
+    at = reached(EqualClassesFlow(rest, vocab_size=10_000, ratio=0.1).path(TAUS))
     least = linear_error(rest, 10_000, 0.1, at).error
     for worse in (at._replace(b=2 * at.b), at._replace(share=2 * at.share), at._replace(length=1.1 * at.length)):
         assert linear_error(rest, 10_000, 0.1, worse).error > least
@@ -130,11 +129,11 @@ def test_rest_refuses(K: int, rho: float, weights: list[int]) -> None:
 def test_flow_and_bound_refuse() -> None:
     rest = Rest(2, 0.1, [1, 2])
     with pytest.raises(BadInput):
-        AlikeFlow(rest, vocab_size=2, ratio=0.1)
+        EqualClassesFlow(rest, vocab_size=2, ratio=0.1)
     with pytest.raises(BadInput):
-        AlikeFlow(rest, vocab_size=100, ratio=-1.0)
+        EqualClassesFlow(rest, vocab_size=100, ratio=-1.0)
     with pytest.raises(BadInput):
-        AlikeFlow(rest, vocab_size=100, ratio=1.0).path([2.0, 1.0])
+        EqualClassesFlow(rest, vocab_size=100, ratio=1.0).path([2.0, 1.0])
     with pytest.raises(BadInput):
         linear_error(rest, 100, 0.1, Reached(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     with pytest.raises(BadInput):

@@ -7,97 +7,25 @@ the mean F_n of its class, and along F_n it is pushed: on average by
 
 for a unit of ``own`` = <y_n, e_n - alpha_n>, whose integral at rest is |y_n|²/2. To first order in 1/(T - 1) that is
 s_nl = f_l² (S_2 - 2 S_4 - (1 - 2 f_l²)/P_l)/(T - 1) with S_j = sum_l f_l^j/P_l; at
-any T: :mod:`scansnap_core.theory.law.counts`.
+any T: :mod:`scansnap_core.theory.law.sample_means`.
 """
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import SUM_TOLERANCE
-from scansnap_core.rules import check_numbers, check_seq_len, shown
-from scansnap_core.theory.law.counts import Counts
-from scansnap_core.theory.law.first_order import FirstOrder
+from scansnap_core.data.sequences import Floats
 from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State
+from scansnap_core.theory.law.sample_means import FirstOrder, means
 from scansnap_core.theory.law.types import Types
 
-Floats = NDArray[np.float64]
-
-EXACT_UP_TO = 257
-"""The T up to which means are exact; beyond, they go on with three powers of 1/(T - 1), the first one known."""
 WIDEST = 0.95
-"""The largest tilt, of the one at which a sample's errors no longer fall off; and the scatter of ln error is at most 1.
+"""A tilt is at most this share of the one at which errors no longer fall off, and the scatter of ln error at most 1.
 
-Beyond, at a T of a few times the evidence, the first order ends: errors then come of single rare samples.
+Beyond, at a T of a few times the evidence, the first order fails: errors then come from single rare samples.
 """
 TINY, HUGE = 1e-300, 700.0
-
-
-class Means(NamedTuple):
-    """Of the samples of one class: F = E f, its own pull s, and the pull of another row; all of shape (L,)."""
-
-    f: Floats
-    push: Floats
-    other: Floats
-
-
-def means(probs: Floats, seq_len: float, row: Floats | None = None) -> Means:
-    """F and s of one class at z = 0, for any T up to infinity.
-
-    Parameters
-    ----------
-    probs
-        P(.|n), shape (L,).
-    seq_len
-        T, the query included: 2 or more, or ``inf``.
-    row
-        The other row v, shape (L,), whose pull is E[f∘(v - f f·v)]; default 0.
-
-    Examples
-    --------
-    >>> means(np.array([0.5, 0.3, 0.2]), 128).push.round(5)
-    array([ 0.00507, -0.00229, -0.00279])
-    """
-    check_seq_len(seq_len)
-    probs = checked_rows(probs)
-    if probs.ndim > 1:
-        raise BadInput(f"probs of shape {probs.shape}", "one class at a time", "pass its row")
-    f = probs / np.linalg.norm(probs)
-    v = np.zeros_like(f) if row is None else row
-    limit = np.stack([f, np.zeros_like(f), f * (v - f * (f @ v))])
-    if math.isinf(seq_len):
-        return Means(*limit)
-    if seq_len <= EXACT_UP_TO:
-        return _exact(probs, seq_len, v)
-    first = FirstOrder(probs, f)
-    slope = np.stack([first.mean_f(), first.own(), first.pull(v)])
-    shares = np.array([2.0, 1.0]) / (EXACT_UP_TO - 1)
-    left = np.stack([_exact(probs, 1 + round(1 / share), v) - limit - slope * share for share in shares])
-    powers = np.stack([shares**2, shares**3], axis=1)
-    square, cube = np.linalg.solve(powers, left.reshape(2, -1)).reshape(left.shape)
-    share = 1 / (seq_len - 1)
-    return Means(*(limit + slope * share + square * share**2 + cube * share**3))
-
-
-def checked_rows(probs: ArrayLike) -> Floats:
-    """Rows of probabilities, shape (..., L), or BadInput."""
-    rule, remedy = "probabilities are not negative and sum to 1", "pass e.g. [0.5, 0.3, 0.2]"
-    rows = check_numbers("probs", probs, least=0, rule=rule, remedy=remedy)
-    if not rows.size or not rows.ndim or (np.abs(rows.sum(axis=-1) - 1) > SUM_TOLERANCE).any():
-        raise BadInput(f"probs = {shown(probs)}", rule, remedy)
-    return rows
-
-
-def _exact(probs: Floats, seq_len: float, v: Floats) -> Means:
-    counts = Counts(probs, seq_len)
-    F = counts.mean_f()
-    return Means(F, *counts.pull(np.stack([F, v])))
 
 
 class SampledLaw(Law):

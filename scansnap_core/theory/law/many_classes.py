@@ -1,9 +1,9 @@
-"""The law of many unlike classes, in turns: long steps of the decoder, and attention's own short ones inside them.
+"""The law of many unlike classes: the decoder takes long steps, and attention takes short steps inside them.
 
-The decoder's errors are as many as pairs of classes, and change slowly. Attention and what was learned with it are few
-numbers, but stiff where memory holds many classes of one query. So over a long step the rates that errors set are
-polynomials: through the nodes behind it to foretell its end, as Adams and Bashforth do, and through its end too to
-correct that, as Adams and Moulton do. Under them attention and memory are integrated as they are.
+The decoder has an error for each pair of classes, and they change slowly. Attention and what was learned with it are
+few numbers, but stiff where memory holds many classes of one query. So over a long step the rates that errors set are
+polynomials. A polynomial through the last nodes predicts the end of the step, as Adams and Bashforth do; one through
+the end too corrects that, as Adams and Moulton do. Under these rates attention and memory are integrated as they are.
 
 Clock: x = ln(1 + tau), in which powers of tau at first and of ln tau later are smooth alike.
 """
@@ -16,18 +16,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scansnap_core.theory.integrating import IntegrationFailed, integrated
+from scansnap_core.data.sequences import Floats
 from scansnap_core.theory.law.memory import Law, State, first_tau
+from scansnap_core.theory.solving import IntegrationFailed, integrated
 
-Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 NODES = 4
-"""Behind a step, its begin included."""
-FORETOLD = 3e-3
-"""How far foretold and corrected may be apart, of the largest value each. A corrected one errs some ten times less."""
+"""A step's rates are taken through so many moments, of which the last is its start."""
+TOLERANCE = 3e-3
+"""A step is kept if predicted and corrected values differ by less, relative to the largest; the corrected one errs some
+ten times less."""
 RTOL, ATOL = 1e-5, 1e-14
-"""Of attention's short steps."""
+"""These are the tolerances of attention's short steps."""
 GENTLE, SHRINK, GROW = 0.8, 0.3, 2.0
 SHORTEST = 1e-9
 
@@ -66,9 +67,9 @@ def path(
         through = [*nodes, _node(law, end, guess, update)]
         corrected = _moved(law, state, through, x, end)
         apart = _apart(guess, corrected)
-        fits = GENTLE * (FORETOLD / max(apart, 1e-99)) ** (1 / len(through))
+        fits = GENTLE * (TOLERANCE / max(apart, 1e-99)) ** (1 / len(through))
         step = (end - x) * min(GROW, max(SHRINK, fits))
-        if apart <= FORETOLD:
+        if apart <= TOLERANCE:
             while goals and goals[0] < end:
                 yield _moved(law, state, through, x, goals.pop(0))
             if goals and goals[0] == end:
