@@ -120,7 +120,6 @@ def test_a_command_names_the_extra_that_it_needs(
         ("pictures", "plots"),
         ("data.pictures", "plots"),
         ("engine.compiled", "sweeps"),
-        ("engine.supports", "sweeps"),
         ("storage.store", "sweeps"),
         ("theory.certify", "proofs"),
         ("text.downloads", "text"),

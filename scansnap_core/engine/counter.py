@@ -4,7 +4,7 @@ Philox-4x32-10 turns a counter of four words and a key of two into four random w
 "Parallel random numbers: as easy as 1, 2, 3", SC11). Here a seed is a key, and a counter is (block, sample, step,
 :data:`TOKENS` or :data:`CLASS`). A sample takes one word for its class and one for each of its T - 1 tokens.
 
-All is done in integers, so :class:`Counter`, in PyTorch on any device, and :mod:`scansnap_core.engine.drawing`,
+All is done in integers, so :class:`Counter`, in PyTorch on any device, and :mod:`scansnap_core.engine.kernel`,
 compiled for a CPU, give the same counts. A token's probability is P(l|n) to within 2^-31, so that one of less may never
 be drawn; a class's is P(n) to within 2^-32. A sample takes time in proportion to T.
 """

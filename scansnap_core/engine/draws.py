@@ -10,11 +10,10 @@ A source serves all seeds of one class system at once. ``initial`` gives Y (S, L
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -71,31 +70,12 @@ class Fresh:
     def batch(self) -> tuple[Ints, Floats]:
         """The next B samples of every seed."""
         compact = self._classes.compact
+        drawn = np.stack([self._classes.draw(self._batch_size, rng) for rng in self._rngs])
         if math.isinf(self._seq_len):
-            drawn = np.stack([self._drawn(rng) for rng in self._rngs])
             return drawn, compact.probs[drawn]
-        (drawn,), (counts,) = self.counts(1)
-        return drawn, compact.spread(drawn, counts / self.num_context)
-
-    @property
-    def num_context(self) -> int:
-        """T - 1, of a finite T."""
-        return int(self._seq_len) - 1
-
-    def counts(self, num_steps: int) -> tuple[Ints, Ints]:
-        """What the next steps' batches are made of: classes (N, S, B), and token counts (N, S, B, W) on the places of
-        :attr:`~scansnap_core.data.compact.Compact.drawn`, for N steps of a finite T.
-        """
-        probs = self._classes.compact.drawn[1]
-        drawn = np.empty((num_steps, len(self._rngs), self._batch_size), np.int64)
-        counts = np.empty((*drawn.shape, probs.shape[1]), np.int64)
-        for step, (seed, rng) in itertools.product(range(num_steps), enumerate(self._rngs)):
-            drawn[step, seed] = n = self._drawn(rng)
-            counts[step, seed] = rng.multinomial(self.num_context, probs[n])
-        return drawn, counts
-
-    def _drawn(self, rng: np.random.Generator) -> Ints:
-        return self._classes.draw(self._batch_size, rng)
+        num_context, probs = int(self._seq_len) - 1, compact.drawn[1]
+        counts = np.stack([rng.multinomial(num_context, probs[n]) for rng, n in zip(self._rngs, drawn, strict=True)])
+        return drawn, compact.spread(drawn, counts / num_context)
 
     def state(self) -> list[str]:
         """The states of NumPy's bit generators, as JSON."""
@@ -188,19 +168,6 @@ class Replay:
             (version, numbers, gauss), held = json.loads(state)
             python.setstate((version, tuple(numbers), gauss))
             generator.set_state(torch.tensor(held, dtype=torch.uint8))
-
-    def uniforms(self) -> Iterator[tuple[Ints, Floats]]:
-        """The next batch of the first seed before its tokens are looked up, for T > 2, in parts of N samples.
-
-        Yields classes (N,), and numbers in [0, 1) of shape (N, T - 1). Each means the first token of its class at which
-        the sum of P(l|n), in float32, isn't below it. So ``torch.multinomial`` draws more than one token.
-        """
-        import torch
-
-        n = self._chosen(self._pythons[0])
-        for part in self._parts:
-            numbers = torch.empty(len(n[part]), self._num_context, dtype=torch.float64)
-            yield n[part], numbers.uniform_(generator=self._torches[0]).numpy()
 
     def _one(self, python: random.Random, generator: torch.Generator) -> tuple[Ints, Floats]:
         n, L = self._chosen(python), len(self._classes.compact.tokens)

@@ -6,7 +6,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,40 +64,38 @@ class Block:
         """How many runs it holds."""
         return len(self.arguments["lr_y"])
 
-    def start(self) -> SharedRuns | None:
-        """Draw the first samples for the compiled program, where it serves.
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the compiled engine serves: it gives the losses, the last Z and where runs diverged.
 
-        That is on a CPU, for the plain model with SGD or momentum, and for known measures at the end: it gives the
-        losses, the last Z and where runs diverged. All else is trained by
-        :func:`~scansnap_core.engine.training.train`, several times as slowly.
+        That is on a CPU, for the plain model with SGD or momentum, and for known measures at the end. All else is
+        trained by :func:`~scansnap_core.engine.training.train`, several times as slowly.
         """
         given = self.arguments
         known = all(measure.is_known for measure in self.measures)
         compiled = given["device"] == "cpu" and given["model"] == PLAIN and given["optimizer"] in ("sgd", "momentum")
         compiled &= self.classes.is_uniform or given["batch_size"] is not None  # its samples weigh alike
-        if self.in_time or not known or not compiled:
-            return None
-        return SharedRuns(self.classes, Settings.checked(**given, seeds=[self.seed]))
+        return compiled and known and not self.in_time
 
-    def train(self, started: SharedRuns | None, threads: ThreadPoolExecutor | None = None) -> xr.Dataset:
-        """Train what :meth:`start` returned."""
-        return self._train() if started is None else self._labelled(started.finish(threads))
+    def train(self, threads: Executor | None = None) -> xr.Dataset:
+        """Make the runs; the compiled engine shares their rates out among threads."""
+        if not self.is_compiled:
+            return self._by_torch()
+        runs = SharedRuns(self.classes, Settings.checked(**self.arguments, seeds=[self.seed]))
+        return self._labelled(runs.finish(threads))
 
-    def measure(self, run: xr.Dataset) -> dict[str, xr.DataArray]:
-        """What is kept of what was trained.
+    def compute(self, threads: Executor | None = None) -> dict[str, xr.DataArray]:
+        """What is kept of the runs.
 
         Returns
         -------
         dict
             By measure, (rate, ...) on the labels of the classes' own; see :func:`layout_of`.
         """
+        run = self.train(threads)
         return {measure.name: measure(run, self.classes) for measure in self.measures}
 
-    def compute(self) -> dict[str, xr.DataArray]:
-        """All of it, in this thread."""
-        return self.measure(self.train(self.start()))
-
-    def _train(self) -> xr.Dataset:
+    def _by_torch(self) -> xr.Dataset:
         from scansnap_core.engine.training import train  # brings torch, a second
 
         with warnings.catch_warnings():

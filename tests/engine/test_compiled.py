@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import pickle
 import subprocess
 import sys
@@ -13,9 +14,8 @@ import pytest
 
 from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine import compiled, drawing, draws, kernel
+from scansnap_core.engine import compiled, kernel
 from scansnap_core.engine.compiled import SharedRuns
-from scansnap_core.engine.draws import Fresh, Replay
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.training import train
 from tests.engine.references import frequent_classes, overlapping_classes
@@ -110,48 +110,33 @@ def test_neither_chunks_nor_threads_nor_other_rates_change_a_bit(rng: str, monke
     assert not np.array_equal(alone["Z"][0], whole["Z"][0])
 
 
-@pytest.mark.parametrize(
-    "classes",
-    [
-        overlapping_classes(),
-        syn_medium(3),
-        SequenceClasses(np.eye(4), [0, 0, 1, 1]),
-        SequenceClasses([[0.5, 0.3, 0.2, 0], [0, 0, 0, 1], [0.1, 0.2, 0.3, 0.4]], [0, 0, 1]),
-    ],
-    ids=["overlapping", "syn_medium", "one token a class", "the last place held and not"],
-)
-@pytest.mark.parametrize("initial", ["zero", "random"])
-@pytest.mark.parametrize(("rng", "seq_len"), [("fresh", 64), ("replay", 64), ("replay", 3), ("replay", 2)])
-def test_samples_are_those_of_its_source_to_the_last_bit(
-    classes: SequenceClasses, initial: str, rng: str, seq_len: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options = OPTIONS | {"initial": initial, "rng": rng, "seq_len": seq_len, "steps": 4, "record": [4]}
-    source = (Fresh if rng == "fresh" else Replay)(classes, [3], options["batch_size"], seq_len)
-    monkeypatch.setattr(draws, "AT_ONCE", 1000)  # several parts a batch
-    samples, q = SharedRuns(classes, Settings.checked(**options, seeds=[3]))._batch
-    if initial == "random":
-        source.initial(classes.tokens)
-    for step in range(options["steps"]):
-        (drawn,), (whole,) = source.batch()
-        order = np.argsort(drawn, kind="stable")
-        np.testing.assert_array_equal(samples[step], drawn[order])
-        for ours, b in zip(q[step], order, strict=True):
-            held = np.flatnonzero(classes.compact.probs[drawn[b]])
-            np.testing.assert_array_equal(ours[: len(held)], whole[b, held])
-            assert not ours[len(held) :].any()
+def test_a_training_is_the_same_under_heap_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before each step malloc's free list is stirred, so that the step's arrays lie elsewhere each time."""
+    options = Settings.checked(
+        lr_y=[0.1, 0.3], lr_z=[0.05, 0.2], steps=300, seeds=[3], batch_size=8, seq_len=64, optimizer="momentum",
+        momentum=0.9, initial="random", record=[300], rng="fresh", device="cpu", dtype="float32",
+    )  # fmt: skip
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    rng, sample, stirred = np.random.default_rng(0), SharedRuns._sample, []
 
+    def stir_and_sample(runs: SharedRuns, first: int) -> Any:
+        rooms = [libc.malloc(size) for size in rng.integers(16, 600, 100).tolist()]
+        for room in rng.permutation(rooms):
+            libc.free(int(room))
+        stirred.append(first)
+        return sample(runs, first)
 
-def test_a_number_at_the_end_of_a_tokens_share_means_that_token() -> None:
-    """And the next one after it means the next token: so Torch's search ends."""
-    classes = SequenceClasses([[0.25, 0.25, 0.5, 0.0], [0.125, 0.0, 0.0, 0.875]], [0, 1])
-    numbers = [0.0, 0.25, np.nextafter(0.25, 1), 0.5, np.nextafter(0.5, 1), np.nextafter(1.0, 0)]
-    source = Replay(classes, [0], 3, len(numbers) + 1)
-    source.uniforms = lambda: iter([(np.array([1, 0]), np.array([numbers] * 2)), (np.array([1]), np.zeros((1, 6)))])  # type: ignore[method-assign]
-    q = np.zeros((1, 3, 16))
-    drawn = drawing.CompiledReplay(classes, source, len(numbers) + 1).steps(q)
-    assert drawn.tolist() == [[0, 1, 1]]
-    counts = np.rint(q[0, :, :4] * len(numbers)).astype(int)
-    assert counts.tolist() == [[2, 2, 2, 0], [1, 5, 0, 0], [6, 0, 0, 0]]
+    for distinct in (6, 7, 23):  # supports of 7 and 8 places, which 8 hold, and of 24
+        classes = with_overlap(3, 3 * (distinct + 1) + 20, 0.3, distinct_weights=np.arange(1.0, distinct + 1))
+        quiet = SharedRuns(classes, options).finish()
+        with monkeypatch.context() as patch:
+            patch.setattr(compiled, "CHUNK", 1)
+            patch.setattr(SharedRuns, "_sample", stir_and_sample)
+            noisy = SharedRuns(classes, options).finish()
+        for name in ("loss", "Z"):
+            np.testing.assert_array_equal(noisy[name], quiet[name])
+    assert len(stirred) == 3 * 300
 
 
 def test_all_trainings_share_two_compiled_programs() -> None:
@@ -161,15 +146,14 @@ def test_all_trainings_share_two_compiled_programs() -> None:
         classes.compact.query_row.flags.writeable = False
         for rng in ("fresh", "replay", "counter"):
             SharedRuns(classes, Settings.checked(**OPTIONS | {"dtype": dtype, "seeds": [3], "rng": rng})).finish()
-    assert len(drawing._draw.signatures) == len(drawing._tally.signatures) == 1
+    assert len(kernel.draw.signatures) == 1
     assert [str(signature[4]) for signature in kernel.climb.signatures] == ["float32", "float64"]
 
 
 NOWHERE = """
 from numba.core import caching
 caching.CacheImpl._locator_classes = []
-from scansnap_core.engine import drawing, kernel, supports
-from scansnap_core.engine.compiling import compiled_for_cpu
+from scansnap_core.engine.kernel import compiled_for_cpu
 print(compiled_for_cpu(lambda x: 1 / x)(0.0))
 """
 

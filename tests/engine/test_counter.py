@@ -14,8 +14,8 @@ from scipy import stats
 from scansnap_core.data.datasets import syn_medium
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import counter
+from scansnap_core.engine.compiled import ByCounter
 from scansnap_core.engine.counter import TOKENS, WORD, Counter, class_cuts_of, cuts_of, key_of, philox
-from scansnap_core.engine.drawing import CompiledCounter
 from scansnap_core.engine.draws import Fresh
 from tests.engine.references import DEVICES, frequent_classes, overlapping_classes, scattered_classes
 
@@ -54,7 +54,7 @@ def test_both_programs_draw_the_same_counts(classes: SequenceClasses, length: fl
     size, steps, first = 9, 4, 1
     places, compact = cuts_of(classes.compact)[0], classes.compact
     compiled = np.zeros((steps - first, size, places.shape[1] + 3))
-    ours = CompiledCounter(classes, SEED, size, length).steps(first, compiled)
+    ours = ByCounter(classes, SEED, length).steps(first, compiled)
     drawn, q = batches(classes, length, size, steps, device=device)
     for step in range(steps - first):
         order = np.argsort(drawn[step + first], kind="stable")
@@ -149,7 +149,7 @@ def test_a_word_on_a_cut_means_the_next_token(beyond: int, token: int) -> None:
     cut = philox(0, 0, 0, TOKENS, *key_of(SEED))[0] + beyond
     classes = SequenceClasses([[cut / 2**32, 1 - cut / 2**32]], [0])
     compiled = np.zeros((1, 1, 2))
-    CompiledCounter(classes, SEED, 1, 2).steps(0, compiled)
+    ByCounter(classes, SEED, 2).steps(0, compiled)
     assert compiled[0, 0].tolist() == batches(classes, 2, 1, 1)[1][0, 0].tolist() == np.eye(2)[token].tolist()
 
 

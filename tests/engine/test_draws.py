@@ -57,18 +57,6 @@ def test_a_seed_draws_what_it_draws_alone(source: type[Fresh] | type[Replay]) ->
             assert (together[0] != single[0]).any()  # control: the other seed
 
 
-def test_uniforms_are_those_of_the_first_seed() -> None:
-    both, alone = (
-        [
-            np.concatenate(parts)
-            for parts in zip(*Replay(uneven_classes(), seeds, BATCH, LENGTH).uniforms(), strict=True)
-        ]
-        for seeds in (SEEDS, SEEDS[:1])
-    )
-    assert [part.shape for part in both] == [(BATCH,), (BATCH, LENGTH - 1)]
-    assert all((ours == theirs).all() for ours, theirs in zip(both, alone, strict=True))
-
-
 def test_the_expectation_is_every_class_once() -> None:
     source = Expectation(overlapping_classes(), SEEDS)
     for _ in range(2):
@@ -131,19 +119,3 @@ def test_the_expectation_stands_nowhere() -> None:
     assert source.state() == ["", ""]
     source.resume(["", ""])
     assert source.batch()[0].tolist() == [[0, 1, 2]] * 2
-
-
-def test_counts_are_what_batches_are_made_of() -> None:
-    classes = overlapping_classes()
-    steps = 3
-    drawn, counts = Fresh(classes, SEEDS, BATCH, LENGTH).counts(steps)
-    assert (counts.sum(axis=-1) == LENGTH - 1).all()
-    source, places = Fresh(classes, SEEDS, BATCH, LENGTH), classes.compact.drawn[0]
-    for step in range(steps):
-        n, q = source.batch()
-        np.testing.assert_array_equal(drawn[step], n)
-        ours = np.zeros(q.shape)
-        for seed, b in np.ndindex(n.shape):
-            np.add.at(ours[seed, b], places[n[seed, b]], counts[step, seed, b] / (LENGTH - 1))
-        np.testing.assert_array_equal(ours, q)
-    assert (drawn[0] != drawn[1]).any()

@@ -13,8 +13,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_large, syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine import supports
-from scansnap_core.engine.supports import SupportRun
+from scansnap_core.engine import kernel
+from scansnap_core.engine.compiled import SupportRun
 from scansnap_core.engine.training import TrainingDiverged, train
 from scansnap_core.theory import gallery
 from tests.engine.references import overlapping_classes
@@ -163,4 +163,4 @@ def test_all_runs_share_one_compiled_program() -> None:
     """Processes that compile at once must compile the same types; see ``kernel.prepare``."""
     for classes in (overlapping_classes(), syn_small()):
         SupportRun(classes, LR_Y, 1).advance(1)
-    assert len(supports._climb_classes.signatures) == len(supports._climb_common.signatures) == 1
+    assert len(kernel.climb_classes.signatures) == len(kernel.climb_common.signatures) == 1

@@ -13,7 +13,6 @@ import xarray as xr
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_small
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.settings import OPTIMIZERS
 from scansnap_core.engine.training import train
 from scansnap_core.sweeps import blocks
@@ -75,14 +74,12 @@ def test_a_diverged_run_is_marked_without_a_warning(optimizer: str) -> None:
 
 
 def test_the_compiled_program_serves_on_a_cpu_without_adam() -> None:
-    started = {optimizer: block(optimizers=(optimizer,)).start() for optimizer in OPTIMIZERS}
-    assert [name for name, start in started.items() if isinstance(start, SharedRuns)] == ["sgd", "momentum"]
-    assert started["adam"] is None
-    assert next(blocks.blocks(GRID, "cuda")).start() is None
+    assert [name for name in OPTIMIZERS if block(optimizers=(name,)).is_compiled] == ["sgd", "momentum"]
+    assert not next(blocks.blocks(GRID, "cuda")).is_compiled
     expected: dict[str, Any] = {"seq_lens": (np.inf,), "batch_sizes": (None,)}
-    assert isinstance(block(**expected).start(), SharedRuns)
+    assert block(**expected).is_compiled
     unlike = block(data={"unlike": frequent_classes()}, **expected)
-    assert unlike.start() is None  # its samples weigh unlike
+    assert not unlike.is_compiled  # its samples weigh unlike
     whole = train(unlike.classes, seeds=[unlike.seed], **unlike.arguments).isel(seed=0, recorded=-1)
     assert np.array_equal(unlike.compute()["Z"], whole.Z)
 
