@@ -7,7 +7,7 @@
 - ``positions W``: a learned bias for each of W windows of positions is added to the attention logits (Sec. 7). Token l
   in window w is w M/W + l, so Z holds z_l + b_w, query by query; the decoder reads tokens alone, f of the windows' sum.
 
-All have ‖u‖_2 = 1, as the paper's f has. :mod:`scansnap_core.engine.model_names` lists them.
+All have ‖u‖_2 = 1, as the paper's f has. :mod:`scansnap_core.engine.names` lists them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from scansnap_core.engine.model import attend
-from scansnap_core.engine.model_names import NUMBERED, checked_model_name
+from scansnap_core.engine.names import NUMBERED, checked_model_name
 from scansnap_core.engine.variants import Batch, Pull, Variant, plain_inputs
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checksum import checksum
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.extensions import name_of
+from scansnap_core.engine.names import name_of
 from scansnap_core.rules import (
     MOST_VALUES,
     check_count,
@@ -31,6 +33,14 @@ MOMENTUM = 0.9
 """That of "momentum" where none is given."""
 LARGEST_SEED = 2**63 - 3
 """The authors' order of random numbers adds 2, and that is stored in 64 bits."""
+RANDOM = "rng_state"
+"""The variable with the state of each seed's random numbers, as text."""
+CLASSES = "checksum"
+"""The variable that tells the classes."""
+RATES = ("lr_y", "lr_z")
+SETTINGS = ("seeds", *RATES, "model", "optimizer", "momentum", "batch_size", "seq_len", "rng", "device", "dtype")
+"""All that a run's numbers depend on, beside the classes, the initial values and the steps."""
+KEEP = "train with keep_state=True, and take all of its variables, seeds and rates"
 
 
 def checked_device(device: Any) -> str:
@@ -181,6 +191,70 @@ def check_given(initial: Any, vocab_size: int, heads: int = 0) -> None:
                 rule=f"Y and Z are finite M x M arrays, M = {vocab_size}" + f", or {heads} of them" * bool(heads),
                 remedy="pass both in full, rows first",
             )
+
+
+def start_of(initial: Any) -> int:
+    """How many updates initial values have behind them.
+
+    Raises
+    ------
+    BadInput
+        A data set that doesn't hold what a training goes on from.
+    """
+    if not isinstance(initial, xr.Dataset):
+        return 0
+    held = {name: set(array.dims) for name, array in initial.variables.items()}
+    needed = {name: {"seed", "rate", "recorded"} for name in "YZ"} | {RANDOM: {"seed"}, CLASSES: set()}
+    if any(name not in held or not held[name] >= dims for name, dims in needed.items()):
+        raise BadInput(
+            value=f"initial with the variables {', '.join(map(str, initial.data_vars)) or 'none'}",
+            rule="a training goes on from the data set of one that kept its state",
+            remedy=KEEP,
+        )
+    end = int(initial["recorded"][-1])
+    if end != initial.attrs.get("end"):
+        raise BadInput(
+            value=f"initial that ends at step {end} of {initial.attrs.get('end')}",
+            rule="a training goes on from the end of another",
+            remedy="take all of its recorded steps, or pass (Y, Z) to start anew from there",
+        )
+    return end
+
+
+def check_continues(
+    run: xr.Dataset,
+    classes: SequenceClasses,
+    asked: Mapping[str, Any],
+    seeds: Sequence[int],
+    rates: Sequence[tuple[float, float]],
+) -> None:
+    """Raise :class:`~scansnap_core.BadInput` unless a run goes on as it began: the classes and all settings but steps.
+
+    Parameters
+    ----------
+    run
+        The data set of the run so far.
+    classes
+        Those of what follows.
+    asked
+        The attributes that the data set of what follows is to have.
+    seeds, rates
+        Of what follows.
+    """
+    held = {"model": "plain", **run.attrs, "seeds": run["seed"].values.tolist()}
+    held |= {name: run[name].values.tolist() for name in RATES}
+    lr_y, lr_z = (list(each) for each in zip(*rates, strict=True))
+    wanted = {"model": "plain", **asked, "seeds": list(seeds), "lr_y": lr_y, "lr_z": lr_z}
+    different = [name for name, value in wanted.items() if name in SETTINGS and held.get(name) != value]
+    values = [f"{name} = {shown(wanted[name])} after {name} = {shown(held.get(name))}" for name in different]
+    if str(run[CLASSES].values) != checksum(classes):
+        values.insert(0, f"classes = {shown(classes)} after others")
+    if values:
+        raise BadInput(
+            value=values[0],
+            rule="a training goes on with the classes and settings that it began with",
+            remedy="pass the same, or start anew from (Y, Z)",
+        )
 
 
 def checked_data(classes: Any) -> dict[str, SequenceClasses]:

@@ -17,8 +17,7 @@ from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
-from scansnap_core.engine.counter import WORD, class_cuts_of, cuts_of, key_of
-from scansnap_core.engine.draws import Draws, Fresh
+from scansnap_core.engine.draws import WORD, Draws, Fresh, class_cuts_of, cuts_of, key_of
 from scansnap_core.engine.kernel import climb, climb_classes, climb_common, draw, prepare
 from scansnap_core.engine.results import TrainingDiverged
 from scansnap_core.engine.settings import Settings
@@ -133,7 +132,7 @@ def _supports(starts: Ints, rows: Ints) -> tuple[Ints, np.ndarray]:
 
 
 class ByCounter:
-    """Samples of one seed as :class:`~scansnap_core.engine.counter.Counter` draws them, each step's sorted by class."""
+    """Samples of one seed as :class:`~scansnap_core.engine.draws.Counter` draws them, each step's sorted by class."""
 
     def __init__(self, classes: SequenceClasses, seed: int, seq_len: float) -> None:
         self._classes, self._key, self._seq_len = classes, key_of(seed), seq_len

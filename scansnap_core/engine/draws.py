@@ -1,6 +1,4 @@
-"""Where a training's random numbers come from: fresh, replayed in the authors' order, or none (the expectation).
-
-Those by counter, which a device draws itself, stand in :mod:`scansnap_core.engine.counter`.
+"""Where a training's random numbers come from: fresh, in the authors' order, by counter, or none (the expectation).
 
 A source serves all seeds of one class system at once. ``initial`` gives Y (S, L, O) and Z (S, Q, L) at random, and
 ``batch`` the next batch: classes (S, B) and token frequencies q (S, B, L), for S seeds on the axes of
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from scansnap_core.data.compact import Compact
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 
 if TYPE_CHECKING:
@@ -25,6 +24,10 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2**16
 """How many numbers are replayed at a time, if a sample takes less."""
+WORD = 0xFFFFFFFF
+"""The largest word."""
+TOKENS, CLASS = 0, 1
+"""The last word of a counter: what a sample's random words are for."""
 
 
 class Draws(Protocol):
@@ -194,3 +197,120 @@ class Replay:
             return drawn(self._weights[torch.from_numpy(n)])
         # a single token takes a random number for each weight, those of 0 too
         return np.stack([drawn(self._weights[each, : self._sizes[each]]) for each in n])
+
+
+# -- By counter: sample b of step t depends on the seed, t and b alone, wherever and whenever it's drawn ---------------
+#
+# Philox-4x32-10 turns a counter of four words and a key of two into four random words, all of 32 bits (Salmon et al.,
+# "Parallel random numbers: as easy as 1, 2, 3", SC11). A seed is a key, and a counter is (block, sample, step, TOKENS
+# or CLASS). A sample takes one word for its class and one for each of its T - 1 tokens. All is done in integers, so
+# Counter, in PyTorch on any device, and the compiled scansnap_core.engine.kernel give the same counts. A token's
+# probability is P(l|n) to within 2^-31, so that one of less may never be drawn; a class's is P(n) to within 2^-32.
+
+
+def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:
+    """The four random words of a counter and a key: of int64 numbers, or int64 tensors that broadcast.
+
+    A product of two words takes 64 bits. In int64 it wraps around, and its shifted upper half keeps the sign, which the
+    mask takes off; so the same lines serve Python's integers, Numba and PyTorch.
+
+    Examples
+    --------
+    >>> [f"{word:08x}" for word in philox(0, 0, 0, 0, 0, 0)]
+    ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
+    """
+    for _ in range(10):
+        first, second = c0 * 0xD2511F53, c2 * 0xCD9E8D57
+        c0, c2 = ((second >> 32) & WORD) ^ c1 ^ k0, ((first >> 32) & WORD) ^ c3 ^ k1
+        c1, c3 = second & WORD, first & WORD
+        k0, k1 = (k0 + 0x9E3779B9) & WORD, (k1 + 0xBB67AE85) & WORD
+    return c0, c1, c2, c3
+
+
+def key_of(seed: int) -> tuple[int, int]:
+    """A seed's two words, the lower one first."""
+    return seed & WORD, seed >> 32
+
+
+def cuts_of(compact: Compact) -> tuple[Ints, Ints]:
+    """Where a random word turns from one token of a class to the next.
+
+    Returns
+    -------
+    places, cuts
+        Each class's tokens, ascending, as places on the L, shape (K, S), and the S - 1 words from which on the next of
+        them is meant, ascending, shape (K, S - 1). A class of fewer tokens has 2^32 in place of cuts, which no word
+        reaches.
+    """
+    own = [np.flatnonzero(row) for row in compact.probs]
+    size = max(map(len, own))
+    places, cuts = np.zeros((len(own), size), np.int64), np.full((len(own), size - 1), WORD + 1)
+    for n, held in enumerate(own):
+        places[n, : len(held)] = held
+        below = np.cumsum(compact.probs[n, held])[:-1]
+        cuts[n, : len(below)] = np.clip(np.rint(below * (WORD + 1)), 1, WORD)
+    return places, cuts
+
+
+def class_cuts_of(classes: SequenceClasses) -> Ints:
+    """The K - 1 words from which on a random word means the next class, ascending: of 1/K and of any other P(n)."""
+    if classes.is_uniform:  # the word times K, over 2^32
+        return -(-np.arange(1, classes.num_classes) * (WORD + 1) // classes.num_classes)
+    return np.rint(classes.frequencies.cumsum()[:-1] * (WORD + 1)).astype(np.int64)
+
+
+class Counter:
+    """Samples by counter, in PyTorch, drawn on the device where they're used.
+
+    Parameters
+    ----------
+    classes, seeds, batch_size, seq_len
+        As :class:`Fresh` takes them.
+    device
+        Where tensors lie.
+    """
+
+    def __init__(
+        self, classes: SequenceClasses, seeds: list[int], batch_size: int, seq_len: float, device: str = "cpu"
+    ) -> None:
+        import torch  # a second, which a sweep on a CPU does without
+
+        def placed(array: Any) -> torch.Tensor:
+            return torch.tensor(array, device=device)
+
+        self._fresh = Fresh(classes, seeds, batch_size=0, seq_len=math.inf)
+        self._seeds, self._seq_len, self._class_cuts = len(seeds), seq_len, placed(class_cuts_of(classes))
+        self._keys = placed([key_of(seed) for seed in seeds]).reshape(-1, 1, 2).unbind(-1)
+        self._samples, self._probs = torch.arange(batch_size, device=device), placed(classes.compact.probs)
+        self._places, self._cuts = map(placed, cuts_of(classes.compact))
+        self._step = 0
+
+    def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
+        """Y and Z as :class:`Fresh` draws them."""
+        return self._fresh.initial(tokens)
+
+    def batch(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The next B samples of every seed, on the device."""
+        import torch
+
+        step, self._step = self._step, self._step + 1
+        chosen = philox(0, self._samples, step, CLASS, *self._keys)[0]
+        classes = torch.searchsorted(self._class_cuts, chosen, right=True)
+        if math.isinf(self._seq_len):
+            return classes, self._probs[classes]
+        num_context = int(self._seq_len) - 1
+        blocks = torch.arange(math.ceil(num_context / 4), device=self._probs.device)
+        sample, k0, k1 = (each.unsqueeze(-1) for each in (self._samples, *self._keys))
+        words = torch.stack(philox(blocks, sample, step, TOKENS, k0, k1), dim=-1).flatten(-2)
+        words = words[..., :num_context].contiguous()
+        drawn = self._places[classes].gather(-1, torch.searchsorted(self._cuts[classes], words, right=True))
+        counts = self._probs.new_zeros(*classes.shape, self._probs.shape[1])
+        return classes, counts.scatter_add_(-1, drawn, counts.new_ones(()).expand(drawn.shape)) / num_context
+
+    def state(self) -> list[str]:
+        """How many steps were drawn."""
+        return [str(self._step)] * self._seeds
+
+    def resume(self, states: list[str]) -> None:
+        """Go on after so many."""
+        self._step = int(states[0])

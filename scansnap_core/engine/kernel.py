@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from scansnap_core.engine import counter
-from scansnap_core.engine.counter import CLASS, TOKENS
+from scansnap_core.engine import draws
+from scansnap_core.engine.draws import CLASS, TOKENS
 from scansnap_core.extras import needs
 
 with needs("sweeps"):
@@ -55,7 +55,7 @@ def _part(fastmath: set[str]) -> Callable[[Callable[..., Any]], Any]:
     return njit(nogil=True, error_model="numpy", fastmath=fastmath)
 
 
-_philox = njit(nogil=True, inline="always")(counter.philox)
+_philox = njit(nogil=True, inline="always")(draws.philox)
 
 
 # -- Rows of Y, and exponentials: each loop is one that LLVM turns into vectors ----------------------------------------

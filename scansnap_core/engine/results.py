@@ -12,9 +12,9 @@ import xarray as xr
 from scansnap_core.data.checksum import ATTRIBUTE, checksum
 from scansnap_core.data.outputs import OTHERS, Outputs
 from scansnap_core.data.sequences import Ints, SequenceClasses
-from scansnap_core.engine.model_names import PLAIN, heads_of
+from scansnap_core.engine.arguments import CLASSES, RANDOM
+from scansnap_core.engine.names import PLAIN, heads_of
 from scansnap_core.engine.settings import Settings, known_variant
-from scansnap_core.engine.state import CLASSES, RANDOM
 
 if TYPE_CHECKING:
     from torch import Tensor

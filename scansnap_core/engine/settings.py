@@ -13,6 +13,7 @@ import xarray as xr
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.arguments import (
+    check_continues,
     check_given,
     checked_device,
     checked_length,
@@ -20,10 +21,19 @@ from scansnap_core.engine.arguments import (
     checked_rates,
     checked_record,
     checked_seeds,
+    start_of,
 )
-from scansnap_core.engine.extensions import check_takes, name_of, resolved
-from scansnap_core.engine.model_names import MODELS, PLAIN, check_windows, checked_model_name, heads_of, windows_of
-from scansnap_core.engine.state import check_continues, start_of
+from scansnap_core.engine.names import (
+    MODELS,
+    PLAIN,
+    check_takes,
+    check_windows,
+    checked_model_name,
+    heads_of,
+    name_of,
+    resolved,
+    windows_of,
+)
 from scansnap_core.rules import check_choice, check_count, check_flag, check_memory
 
 if TYPE_CHECKING:

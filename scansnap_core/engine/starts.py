@@ -5,6 +5,7 @@ Torch is imported only where it is needed: it takes a second, and the compiled p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,11 +14,10 @@ import xarray as xr
 from scansnap_core.data.outputs import OTHERS, Outputs
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.engine import draws
-from scansnap_core.engine.counter import Counter
-from scansnap_core.engine.model_names import heads_of
+from scansnap_core.engine.arguments import RANDOM
+from scansnap_core.engine.names import heads_of
 from scansnap_core.engine.results import outputs_of
 from scansnap_core.engine.settings import Settings, known_variant
-from scansnap_core.engine.state import RANDOM, final
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,7 +32,7 @@ def draws_of(classes: SequenceClasses, settings: Settings) -> draws.Draws:
     given = classes, settings.seeds, settings.batch_size, settings.seq_len
     source: draws.Draws
     if settings.rng == "counter":
-        source = Counter(*given, settings.device)
+        source = draws.Counter(*given, settings.device)
     else:
         source = draws.Replay(*given) if settings.rng == "replay" else draws.Fresh(*given)
     if isinstance(settings.initial, xr.Dataset):
@@ -142,3 +142,10 @@ def last_loss(settings: Settings) -> Tensor:
     if isinstance(settings.initial, xr.Dataset):
         return torch.tensor(settings.initial["loss"].isel(step=-1).transpose("seed", "rate").values)
     return torch.zeros(len(settings.seeds), len(settings.rates))
+
+
+def final(run: xr.Dataset, name: str, labels: Mapping[str, np.ndarray]) -> np.ndarray:
+    """A variable of the run at its end: (seed, rate, ...), with the axes and labels that are named, in their order."""
+    end = run[name].isel(recorded=-1) if "recorded" in run[name].dims else run[name]
+    chosen = {dim: values for dim, values in labels.items() if dim in end.dims}
+    return np.asarray(end.sel(chosen).transpose("seed", "rate", *chosen).values)

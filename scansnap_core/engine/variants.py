@@ -17,7 +17,6 @@ from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Ints, SequenceClasses
-from scansnap_core.engine.extensions import name_of
 from scansnap_core.engine.model import (
     Gradients,
     attend,
@@ -27,6 +26,7 @@ from scansnap_core.engine.model import (
     gradients,
     normalise,
 )
+from scansnap_core.engine.names import name_of
 
 
 class Batch(NamedTuple):

@@ -18,8 +18,7 @@ from scansnap_core.data.checksum import ATTRIBUTE
 from scansnap_core.data.naming import union
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
-from scansnap_core.engine.extensions import name_of
-from scansnap_core.engine.model_names import PLAIN
+from scansnap_core.engine.names import PLAIN, name_of
 from scansnap_core.engine.results import TrainingDiverged, blank
 from scansnap_core.engine.settings import Settings
 from scansnap_core.storage.store import Layout, Variable

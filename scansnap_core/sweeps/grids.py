@@ -13,8 +13,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checksum import checksum
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.arguments import MOMENTUM, checked_data, checked_momentum, checked_rates, checked_seeds
-from scansnap_core.engine.extensions import name_of, resolved, source_digest
-from scansnap_core.engine.model_names import PLAIN, check_windows, heads_of
+from scansnap_core.engine.names import PLAIN, check_windows, heads_of, name_of, resolved, source_digest
 from scansnap_core.engine.settings import Extension, Settings
 from scansnap_core.rules import check_differ, listed, shown
 from scansnap_core.sweeps.measures import DEFAULT, Measure

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.engine import variants
-from scansnap_core.engine.model_names import PLAIN
+from scansnap_core.engine.names import PLAIN
 from scansnap_core.rules import check_choice
 from scansnap_core.theory import clocks, formulas, spectrum
 from scansnap_core.theory.expectation import Forward

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checksum import ATTRIBUTE, checksum
-from scansnap_core.engine.extensions import name_of
-from scansnap_core.engine.model_names import heads_of
+from scansnap_core.engine.names import heads_of, name_of
 from scansnap_core.rules import check_choice, checked_times, is_real, shown
 from scansnap_core.theory.flow import Floats, Flow
 from scansnap_core.theory.integrating import SOLVERS, IntegrationFailed, integrated

@@ -12,10 +12,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from scansnap_core.data.datasets import syn_small
-from scansnap_core.engine import counter
-from scansnap_core.engine.model_names import MODELS
+from scansnap_core.engine.names import MODELS
 from scansnap_core.engine.settings import OPTIMIZERS, Settings
-from scansnap_core.engine.stepping import Runs
+from scansnap_core.engine.training import Runs
 from scansnap_core.engine.variants import Batch, plain
 
 
@@ -64,10 +63,7 @@ def test_nothing_but_the_batch_crosses_in_a_step(options: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("options", [{}, {"seq_len": math.inf}, {"model": "residual"}], ids=str)
-def test_nothing_crosses_where_the_device_draws_by_counter(
-    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(counter, "AHEAD", 2 * 2 * 8 * 16)  # two steps at a time, the third anew
+def test_nothing_crosses_where_the_device_draws_by_counter(options: dict[str, Any]) -> None:
     runs = runs_of(rng="counter", **options)
     with Crossings() as crossings:
         losses = [runs.step() for _ in range(3)]

@@ -14,8 +14,7 @@ from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.outputs import OTHERS
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.settings import OPTIMIZERS, Settings
-from scansnap_core.engine.stepping import Runs
-from scansnap_core.engine.training import TrainingDiverged, train
+from scansnap_core.engine.training import Runs, TrainingDiverged, train
 from scansnap_core.theory import spectrum
 from tests.engine.references import (
     DEVICES,

@@ -15,7 +15,7 @@ from scansnap_core.data.datasets import syn_medium
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import model
 from scansnap_core.engine.model import Gradients
-from scansnap_core.engine.model_names import MODELS
+from scansnap_core.engine.names import MODELS
 from scansnap_core.engine.training import train
 from scansnap_core.engine.variants import Batch
 from tests.engine.references import overlapping_classes, scattered_classes

@@ -20,7 +20,6 @@ MODULES = (
     "book.in_words",
     "data.sequences",
     "engine.architectures",
-    "engine.counter",
     "engine.draws",
     "engine.model",
     "engine.optimizers",
