@@ -1,4 +1,4 @@
-"""Single arguments of a training, each checked for itself."""
+"""A training's arguments are checked here, each for itself."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from scansnap_core.rules import (
 )
 
 MOMENTUM = 0.9
-"""That of "momentum" where none is given."""
+"""The optimiser "momentum" uses it where none is given."""
 LARGEST_SEED = 2**63 - 3
 """The authors' order of random numbers adds 2, and that is stored in 64 bits."""
 RANDOM = "rng_state"
 """The variable with the state of each seed's random numbers, as text."""
 CLASSES = "checksum"
-"""The variable that tells the classes."""
+"""The variable that tells which classes a run was trained on."""
 RATES = ("lr_y", "lr_z")
 SETTINGS = ("seeds", *RATES, "model", "optimizer", "momentum", "batch_size", "seq_len", "rng", "device", "dtype")
-"""All that a run's numbers depend on, beside the classes, the initial values and the steps."""
+"""A run's numbers depend on these, the classes, the initial values and the steps, and on nothing else."""
 KEEP = "train with keep_state=True, and take all of its variables, seeds and rates"
 
 
 def checked_device(device: Any) -> str:
-    """The name of the device, "auto" being "cuda" where there is a GPU, and "cpu" elsewhere.
+    """Return the device's name; "auto" becomes "cuda" where there is a GPU, and "cpu" elsewhere.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def checked_device(device: Any) -> str:
 
 
 def _has_driver() -> bool:
-    """Whether a GPU's driver is there: without one PyTorch, which takes a second to import, finds no GPU."""
+    """Tell whether a GPU has a driver here. Without one PyTorch, which takes a second to import, finds no GPU."""
     for nvidia in ("libcuda.so.1", "nvcuda.dll"):
         with contextlib.suppress(OSError):
             ctypes.CDLL(nvidia)
@@ -77,7 +77,7 @@ def _has_driver() -> bool:
 
 
 def checked_rates(lr_y: Any, lr_z: Any) -> list[tuple[float, float]]:
-    """The pairs (eta_Y, eta_Z): numbers, or lists that are paired."""
+    """Return the pairs (eta_Y, eta_Z) of two numbers, or of lists, which are paired."""
     lists = {"lr_y": _numbers("lr_y", lr_y), "lr_z": _numbers("lr_z", lr_z)}
     for name, rates in lists.items():
         for rate in rates:
@@ -102,7 +102,7 @@ def _numbers(name: str, given: Any) -> list[Any]:
 
 
 def checked_seeds(seeds: Any) -> list[int]:
-    """Different integers that are not negative, at least one."""
+    """Return the seeds: one or more different integers that are not negative."""
     checked = listed("seeds", seeds) if isinstance(seeds, Iterable) and not isinstance(seeds, str) else []
     if not checked or any(not is_whole(seed) or not 0 <= seed <= LARGEST_SEED for seed in checked):
         raise BadInput(
@@ -115,7 +115,7 @@ def checked_seeds(seeds: Any) -> list[int]:
 
 
 def checked_record(record: Any, start: int, end: int) -> list[int]:
-    """The recorded steps, ascending: every that many, or those of a list, or the first and the last."""
+    """Return the recorded steps, ascending: every ``record`` steps, those of a list, or by default first and last."""
     if record is None:
         return [start, end]
     if not isinstance(record, Iterable):
@@ -134,7 +134,7 @@ def checked_record(record: Any, start: int, end: int) -> list[int]:
 
 
 def checked_length(seq_len: float, batch_size: int | None, rng: str) -> float:
-    """T, with which batch size and order of random numbers must agree."""
+    """Return T; batch size and order of random numbers must agree with it."""
     check_seq_len(seq_len)
     if batch_size is None and not math.isinf(seq_len):
         raise BadInput(
@@ -152,7 +152,7 @@ def checked_length(seq_len: float, batch_size: int | None, rng: str) -> float:
 
 
 def checked_momentum(momentum: Any, optimizer: Any) -> float:
-    """In [0, 1), and given with the optimiser momentum alone; 0 for the others."""
+    """Return the momentum, in [0, 1). Only the optimiser "momentum" takes one; it is 0 for the others."""
     if momentum is None:
         return MOMENTUM if optimizer == "momentum" else 0.0
     if not is_real(momentum) or not 0 <= momentum < 1:
@@ -194,7 +194,7 @@ def check_given(initial: Any, vocab_size: int, heads: int = 0) -> None:
 
 
 def start_of(initial: Any) -> int:
-    """How many updates initial values have behind them.
+    """Count the updates that initial values have behind them.
 
     Raises
     ------
@@ -258,7 +258,7 @@ def check_continues(
 
 
 def checked_data(classes: Any) -> dict[str, SequenceClasses]:
-    """Class systems by name; one alone has the empty name."""
+    """Return class systems by name; a single one has the empty name."""
     data_sets = {"": classes} if isinstance(classes, SequenceClasses) else classes
     if not isinstance(data_sets, Mapping) or not data_sets:
         raise BadInput(f"classes = {shown(classes)}", "classes are SequenceClasses, or several by name", "pass these")

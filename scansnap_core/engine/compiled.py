@@ -25,15 +25,15 @@ from scansnap_core.engine.starts import draws_of, initial_values
 from scansnap_core.rules import check_rate
 
 CHUNK = 128
-"""Steps whose samples are drawn at a time: they take CHUNK x B x S numbers."""
+"""So many steps' samples are drawn at a time, and take CHUNK x B x S numbers."""
 PARTS = 8
 """A step of a large system is cut into so many pieces for an executor."""
 COLUMNS = 64
-"""Outputs that common rows are moved in together: their parts of all classes' moves stay in a fast cache."""
+"""Common rows are moved in so many outputs at a time, whose part of all classes' moves stays in a fast cache."""
 
 
 def num_threads() -> int:
-    """What OMP_NUM_THREADS says, as for NumPy and PyTorch, or else the cores that this process may use."""
+    """Return OMP_NUM_THREADS, which NumPy and PyTorch obey too, or else how many cores this process may use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or cores or 1)
 
@@ -78,7 +78,7 @@ class SharedRuns:
         self._loss = np.empty((len(settings.rates), settings.steps), self._dtype)
 
     def _sample(self, first: int) -> tuple[Ints, Floats]:
-        """Samples of the steps from the first on, sorted by class in each: classes (steps, B) and q (steps, B, S)."""
+        """Draw steps from ``first`` on: classes (steps, B), ascending in each step, and q (steps, B, S)."""
         num_steps, S = min(CHUNK, self._settings.steps - first), self._supports.shape[1]
         if self._counter is not None:
             q = np.zeros((num_steps, self._settings.batch_size or 0, S), self._dtype)
@@ -123,7 +123,7 @@ class SharedRuns:
 
 
 def _supports(starts: Ints, rows: Ints) -> tuple[Ints, np.ndarray]:
-    """Each class's rows, shape (K, S) with the largest class's S; and where there are such, not what fills up."""
+    """Return each class's rows, filled up to the largest class's S with 0, and a mask of what is no filling: (K, S)."""
     sizes = np.diff(starts)
     held = np.arange(sizes.max()) < sizes[:, None]
     supports = np.zeros(held.shape, np.int64)
@@ -216,12 +216,12 @@ class SupportRun:
 
     @property
     def Z(self) -> sparse.csr_array:
-        """Shape (Q, L): the entries that move, at the distinct query tokens and ``classes.tokens``, ascending."""
+        """The entries of Z that move, at the distinct query tokens and ``classes.tokens``, ascending: shape (Q, L)."""
         return sparse.csr_array((self._z.copy(), np.divmod(self._cells, self._shape_Z[1])), shape=self._shape_Z)
 
     @property
     def operations(self) -> int:
-        """Multiplications and additions in a step's products with Y: 6 for every place and output."""
+        """Count the multiplications and additions in a step's products with Y: 6 for every place and output."""
         return 6 * len(self._q) * self.Y.shape[1]
 
     def advance(self, steps: int, threads: Executor | None = None) -> Floats:
@@ -284,6 +284,6 @@ class SupportRun:
 
 
 def _share(work: Callable[[int, int], None], size: int, threads: Executor | None) -> None:
-    """Do all of 0..size-1: in one piece, or in parts among threads."""
+    """Do the work for 0..size-1 in one piece, or in parts among threads."""
     cuts = np.linspace(0, size, 2 if threads is None else PARTS + 1).astype(int).tolist()
     list((map if threads is None else threads.map)(work, cuts[:-1], cuts[1:]))  # the maps are lazy

@@ -23,34 +23,34 @@ if TYPE_CHECKING:
     import torch
 
 AT_ONCE = 2**16
-"""How many numbers are replayed at a time, if a sample takes less."""
+"""A replay draws so many numbers at a time, or those of one sample if it takes more."""
 WORD = 0xFFFFFFFF
 """The largest word."""
 TOKENS, CLASS = 0, 1
-"""The last word of a counter: what a sample's random words are for."""
+"""A counter's last word says what a sample's random words are for."""
 
 
 class Draws(Protocol):
-    """A source of initial parameters and batches."""
+    """A source draws initial parameters and batches."""
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """Y (S, L, M) and Z (S, Q, L), each entry uniform in ±1/sqrt(M): a linear layer's default.
+        """Draw Y (S, L, M) and Z (S, Q, L), each entry uniform in ±1/sqrt(M), which is a linear layer's default.
 
         The L tokens, ascending, are those that some class holds, or these and the query tokens.
         """
 
     def batch(self) -> tuple[Any, Any]:
-        """Classes (S, B) and token frequencies (S, B, L): arrays of NumPy, or tensors on the training's device."""
+        """Draw classes (S, B) and token frequencies (S, B, L): arrays of NumPy, or tensors on the training's device."""
 
     def state(self) -> list[str]:
-        """Where each seed's random numbers stand."""
+        """Say where each seed's random numbers stand."""
 
     def resume(self, states: list[str]) -> None:
         """Go on where other random numbers stood."""
 
 
 class Fresh:
-    """NumPy's generators, one a seed: classes by P(n), then multinomial token counts."""
+    """Each seed has a generator of NumPy's, which draws classes by P(n), then multinomial token counts."""
 
     def __init__(
         self, classes: SequenceClasses, seeds: Sequence[int | list[int]], batch_size: int, seq_len: float
@@ -59,7 +59,7 @@ class Fresh:
         self._rngs = [np.random.default_rng(seed) for seed in seeds]
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """Drawn from each seed's generator, Y first; other tokens' values from one that is spawned off it."""
+        """Draw from each seed's generator, Y first; tokens that no class holds take one that is spawned off it."""
         compact, M = self._classes.compact, self._classes.vocab_size
         Q, bound = len(compact.queries), 1 / math.sqrt(M)
         held = np.isin(tokens, compact.tokens)
@@ -71,7 +71,7 @@ class Fresh:
         return Y, Z
 
     def batch(self) -> tuple[Ints, Floats]:
-        """The next B samples of every seed."""
+        """Draw the next B samples of every seed."""
         compact = self._classes.compact
         drawn = np.stack([self._classes.draw(self._batch_size, rng) for rng in self._rngs])
         if math.isinf(self._seq_len):
@@ -81,17 +81,17 @@ class Fresh:
         return drawn, compact.spread(drawn, counts / num_context)
 
     def state(self) -> list[str]:
-        """The states of NumPy's bit generators, as JSON."""
+        """Return the states of NumPy's bit generators, as JSON."""
         return [json.dumps(rng.bit_generator.state) for rng in self._rngs]
 
     def resume(self, states: list[str]) -> None:
-        """Take over such states."""
+        """Take over states that :meth:`state` returned."""
         for rng, state in zip(self._rngs, states, strict=True):
             rng.bit_generator.state = json.loads(state)
 
 
 class Expectation:
-    """Every class once with its exact token frequencies, to be weighed by P(n): what's expected at T = infinity."""
+    """A batch is every class once with its exact token frequencies, to be weighed by P(n): the mean at T = infinity."""
 
     def __init__(self, classes: SequenceClasses, seeds: list[int]) -> None:
         self._fresh = Fresh(classes, seeds, batch_size=0, seq_len=math.inf)
@@ -99,11 +99,11 @@ class Expectation:
         self._q = np.tile(classes.compact.probs, (len(seeds), 1, 1))
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """As :class:`Fresh` draws them."""
+        """Draw Y and Z as :class:`Fresh` does."""
         return self._fresh.initial(tokens)
 
     def batch(self) -> tuple[Ints, Floats]:
-        """The K classes, one sample each."""
+        """Return the K classes, one sample each."""
         return self._classes, self._q
 
     def state(self) -> list[str]:
@@ -115,7 +115,7 @@ class Expectation:
 
 
 class Replay:
-    """The order in which the authors' runs draw: a run with seed s uses random.seed(s) and torch.manual_seed(s + 2).
+    """Samples come in the authors' order: their run with seed s calls random.seed(s) and torch.manual_seed(s + 2).
 
     First the decoder's and then the attention's M x M layer with its default initialisation; then, sample by sample,
     a class by ``random.choice`` and its T - 1 contextual tokens by ``torch.multinomial`` over the class's support.
@@ -147,24 +147,24 @@ class Replay:
         return weight.numpy()
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """The two layers' default initialisation, on the rows and columns that can move."""
+        """Return the two layers' default initialisation, on the rows and columns that can move."""
         # weight[out, in] of the decoder is Y[in, out]; weight[m, l] of the attention is Z[m, l]
         Y = np.stack([decoder.T[tokens] for decoder, _ in self._layers])
         rows = np.ix_(self._classes.compact.queries, tokens)
         return Y.astype(np.float64), np.stack([attention[rows] for _, attention in self._layers]).astype(np.float64)
 
     def batch(self) -> tuple[Ints, Floats]:
-        """The next B samples of every seed."""
+        """Draw the next B samples of every seed."""
         samples = [self._one(*generators) for generators in zip(self._pythons, self._torches, strict=True)]
         return np.stack([classes for classes, _ in samples]), np.stack([q for _, q in samples])
 
     def state(self) -> list[str]:
-        """The states of Python's and torch's generators, as JSON."""
+        """Return the states of Python's and torch's generators, as JSON."""
         pairs = zip(self._pythons, self._torches, strict=True)
         return [json.dumps([python.getstate(), generator.get_state().tolist()]) for python, generator in pairs]
 
     def resume(self, states: list[str]) -> None:
-        """Take over such states."""
+        """Take over states that :meth:`state` returned."""
         import torch
 
         for python, generator, state in zip(self._pythons, self._torches, states, strict=True):
@@ -186,7 +186,7 @@ class Replay:
         return np.array([python.choice(classes) for _ in range(self._batch_size)], dtype=np.int64)
 
     def _drawn(self, n: Ints, generator: torch.Generator) -> Ints:
-        """Places on the supports of the classes n, shape (N, T - 1)."""
+        """Draw places on the supports of the classes n, shape (N, T - 1)."""
         import torch
 
         def drawn(weights: torch.Tensor) -> Ints:
@@ -209,7 +209,7 @@ class Replay:
 
 
 def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:
-    """The four random words of a counter and a key: of int64 numbers, or int64 tensors that broadcast.
+    """Turn a counter and a key into four random words; they are int64 numbers, or int64 tensors that broadcast.
 
     A product of two words takes 64 bits. In int64 it wraps around, and its shifted upper half keeps the sign, which the
     mask takes off; so the same lines serve Python's integers, Numba and PyTorch.
@@ -228,12 +228,12 @@ def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, A
 
 
 def key_of(seed: int) -> tuple[int, int]:
-    """A seed's two words, the lower one first."""
+    """Split a seed into two words, the lower one first."""
     return seed & WORD, seed >> 32
 
 
 def cuts_of(compact: Compact) -> tuple[Ints, Ints]:
-    """Where a random word turns from one token of a class to the next.
+    """Find where a random word turns from one token of a class to the next.
 
     Returns
     -------
@@ -253,14 +253,14 @@ def cuts_of(compact: Compact) -> tuple[Ints, Ints]:
 
 
 def class_cuts_of(classes: SequenceClasses) -> Ints:
-    """The K - 1 words from which on a random word means the next class, ascending: of 1/K and of any other P(n)."""
+    """Find the K - 1 words from which on a random word means the next class, ascending."""
     if classes.is_uniform:  # the word times K, over 2^32
         return -(-np.arange(1, classes.num_classes) * (WORD + 1) // classes.num_classes)
     return np.rint(classes.frequencies.cumsum()[:-1] * (WORD + 1)).astype(np.int64)
 
 
 class Counter:
-    """Samples by counter, in PyTorch, drawn on the device where they're used.
+    """PyTorch draws samples by counter, on the device where they're used.
 
     Parameters
     ----------
@@ -286,11 +286,11 @@ class Counter:
         self._step = 0
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """Y and Z as :class:`Fresh` draws them."""
+        """Draw Y and Z as :class:`Fresh` does."""
         return self._fresh.initial(tokens)
 
     def batch(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """The next B samples of every seed, on the device."""
+        """Draw the next B samples of every seed, on the device."""
         import torch
 
         step, self._step = self._step, self._step + 1
@@ -308,9 +308,9 @@ class Counter:
         return classes, counts.scatter_add_(-1, drawn, counts.new_ones(()).expand(drawn.shape)) / num_context
 
     def state(self) -> list[str]:
-        """How many steps were drawn."""
+        """Return how many steps were drawn, for each seed."""
         return [str(self._step)] * self._seeds
 
     def resume(self, states: list[str]) -> None:
-        """Go on after so many."""
+        """Go on after so many steps."""
         self._step = int(states[0])

@@ -98,7 +98,7 @@ def _dots(rows: Any, places: Any, vector: Any, out: Any) -> None:  # pragma: no 
 
 @_part(ANY_ORDER)
 def _dot(a: Any, b: Any) -> Any:  # pragma: no cover
-    """a . b."""
+    """Return a . b."""
     dot = a.dtype.type(0)
     for i in range(a.size):
         dot += a[i] * b[i]
@@ -107,7 +107,7 @@ def _dot(a: Any, b: Any) -> Any:  # pragma: no cover
 
 @_part(ANY_ORDER)
 def _sum(a: Any) -> Any:  # pragma: no cover
-    """The sum of a: NumPy's own goes number by number."""
+    """Return the sum of a; NumPy's own goes number by number."""
     total = a.dtype.type(0)
     for i in range(a.size):
         total += a[i]
@@ -116,7 +116,7 @@ def _sum(a: Any) -> Any:  # pragma: no cover
 
 @_part(IN_ORDER)
 def _exponentiate(x: Any, top: Any) -> None:  # pragma: no cover
-    """exp(x - top) in place of x <= top. Without SVML np.exp goes number by number, at more than twice the price."""
+    """Replace x <= top by exp(x - top). Without SVML np.exp goes number by number, at more than twice the price."""
     number = x.dtype.type
     for i in range(x.size):
         below = x[i] - top
@@ -134,7 +134,7 @@ def _exponentiate(x: Any, top: Any) -> None:  # pragma: no cover
 
 @_part(IN_ORDER)
 def _attend(q: Any, z: Any, f: Any) -> None:  # pragma: no cover
-    """f of one sample: LN(q∘exp(z)) on its class's support."""
+    """Fill f = LN(q∘exp(z)) of one sample, on its class's support."""
     number = f.dtype.type
     top = number(-np.inf)
     for s in range(f.size):
@@ -244,7 +244,7 @@ def climb_classes(
     first: Any, last: Any, Y: Any, z: Any, starts: Any, q: Any, rows: Any, is_own: Any, target: Any,
     log_multiplicity: Any, scale: Any, f: Any, moves: Any, dz: Any, loss: Any,
 ) -> None:  # fmt: skip # pragma: no cover
-    """One step of the true flow for the classes first..last-1, of which each is one sample with q = P(.|n).
+    """Make a step of the true flow for the classes first..last-1; each is one sample with q = P(.|n).
 
     Fills f and dz at their places and ``moves`` (K, O), the classes' ``scale`` (x_{T+1} - alpha). Rows of Y that one
     class alone holds move at once, while they are in the cache; :func:`climb_common` moves the others.
@@ -300,7 +300,7 @@ def prepare() -> None:
 def draw(
     k0: Any, k1: Any, first: Any, num_context: Any, class_cuts: Any, cuts: Any, num_cuts: Any, drawn: Any, counts: Any
 ) -> None:  # pragma: no cover
-    """The classes, ascending in each step, and the token counts of as many steps and samples as there's room for.
+    """Draw classes, ascending in each step, and token counts, for as many steps and samples as there's room for.
 
     Parameters
     ----------
@@ -342,7 +342,7 @@ def draw(
 
 @_part(IN_ORDER)
 def _above(words: Any, cut: Any) -> Any:  # pragma: no cover
-    """How many words aren't below a cut: as many at a time as a vector holds."""
+    """Count the words that aren't below a cut, as many at a time as a vector holds."""
     found = 0
     for place in range(words.size):  # by places: Numba's loop over values is no vector's
         found += words[place] >= cut

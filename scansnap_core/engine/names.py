@@ -1,4 +1,4 @@
-"""What a user names: models that are known, and functions and classes of their own as ``module:function``.
+"""Users name things: known models by a word, and functions and classes of their own as ``module:function``.
 
 Nothing here imports PyTorch.
 """
@@ -32,7 +32,7 @@ Function = Callable[..., Any]
 
 
 def checked_model_name(model: Any) -> str | None:
-    """The name of a known model as it's written in results; None for what is no such name.
+    """Return a known model's name as results write it; None for anything else.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def checked_model_name(model: Any) -> str | None:
 
 
 def heads_of(model: Any) -> int:
-    """How many heads a model with a name has, each with its own rows of Z; 0 for one without that axis.
+    """Count a model's heads, each with its own rows of Z; 0 if it has no such axis.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def heads_of(model: Any) -> int:
 
 
 def windows_of(model: Any) -> int:
-    """How many windows of positions a model with a name tells apart; 0 for one that has none.
+    """Count the windows of positions that a model tells apart; 0 if it has none.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def windows_of(model: Any) -> int:
 
 
 def check_windows(model: Any, vocab_size: int) -> None:
-    """A model with windows is for vocabularies of as many equal blocks.
+    """Raise unless the vocabulary has one block of tokens for each window of the model, of equal size.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def _number(model: Any, kinds: tuple[str, ...]) -> int:
 
 
 def resolved(kind: str, given: str | Function, known: Mapping[str, Function], *, such_as: str = "") -> Function:
-    """The function that is meant by a known name, by ``module:function``, or that is given itself.
+    """Find a function by a known name or by ``module:function``; a function itself is returned as it is.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def check_takes(
 
 
 def name_of(given: str | Function) -> str:
-    """The name that stands for a function in results: as it was given, or ``module:function``.
+    """Return the name that stands for a function in results: as it was given, or ``module:function``.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def name_of(given: str | Function) -> str:
 
 
 def source_digest(function: Function) -> str:
-    """What two functions share only if the files that define them are equal; empty where there is no file."""
+    """Digest the file that defines a function; the digest is empty where there is no file."""
     whole = function.func if isinstance(function, functools.partial) else function
     try:
         file = inspect.getsourcefile(whole)

@@ -161,7 +161,7 @@ def train(
 
 
 def _of(settings: Settings, name: str) -> Settings:
-    """The settings of one of several data sets: it goes on from its own part."""
+    """Return the settings of one of several data sets, which goes on from its own part of ``initial``."""
     initial = settings.initial
     if not isinstance(initial, xr.Dataset) or "data" not in initial.dims:
         return settings
@@ -236,7 +236,7 @@ class Runs:
         return torch.as_tensor(np.asarray(array), dtype=self._dtype, device=self._device)
 
     def step(self) -> Tensor:
-        """Make one update of all runs; the losses (S, R) before it, on the device."""
+        """Make one update of all runs; return the losses (S, R) before it, on the device."""
         drawn, frequencies = self.source.batch()
         classes = torch.as_tensor(drawn, device=self._device)
         q = torch.as_tensor(frequencies, dtype=self._dtype, device=self._device)

@@ -1,4 +1,4 @@
-"""What a sweep computes at a time and keeps: a block, and how blocks make one labelled data set."""
+"""A sweep computes and keeps a block at a time; together blocks make one labelled data set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RATES_PER_BLOCK = 64
 BY_SYSTEM = ("class", "query", "token", "output")
 """Dimensions whose labels differ from one class system to another."""
 FILE_SYSTEM_BLOCK = 4096
-"""Bytes: what a file takes at least."""
+"""A file takes at least so many bytes."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ class Block:
 
     @property
     def num_runs(self) -> int:
-        """How many runs it holds."""
+        """Count the runs."""
         return len(self.arguments["lr_y"])
 
     @property
     def is_compiled(self) -> bool:
-        """Whether the compiled engine serves: it gives the losses, the last Z and where runs diverged.
+        """Tell whether the compiled engine serves, which gives the losses, the last Z and where runs diverged.
 
         That is on a CPU, for the plain model with SGD or momentum, and for known measures at the end. All else is
         trained by :func:`~scansnap_core.engine.training.train`, several times as slowly.
@@ -84,7 +84,7 @@ class Block:
         return self._labelled(runs.finish(threads))
 
     def compute(self, threads: Executor | None = None) -> dict[str, xr.DataArray]:
-        """What is kept of the runs.
+        """Make the runs, and return what is kept of them.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class Block:
 
 
 def layout_of(grid: Grid) -> Layout:
-    """The labelled arrays that a grid's results fill, NaN where a class system has no such class, query or token.
+    """Lay out the arrays that a grid's results fill; NaN stands where a class system lacks a class, query or token.
 
     Every measure is tried on a run of each class system that stays where it begins, so that what it returns is known
     before anything is trained.
@@ -184,7 +184,7 @@ def _tried(grid: Grid, classes: SequenceClasses) -> dict[str, xr.DataArray]:
 
 
 def blocks(grid: Grid, device: str) -> Iterator[Block]:
-    """The blocks of a grid in the order of their numbers, to be trained on a device."""
+    """Yield the blocks of a grid in the order of their numbers, to be trained on a device."""
     chunks = [slice(first, first + RATES_PER_BLOCK) for first in range(0, len(grid.rates), RATES_PER_BLOCK)]
     axes = (grid.data.values(), grid.models, grid.optimizers, grid.seq_lens, grid.batch_sizes, grid.seeds, chunks)
     for number, (classes, model, optimizer, seq_len, batch_size, seed, chunk) in enumerate(itertools.product(*axes)):
@@ -194,7 +194,7 @@ def blocks(grid: Grid, device: str) -> Iterator[Block]:
 
 
 def placed(values: Mapping[str, xr.DataArray], layout: Layout) -> dict[str, np.ndarray]:
-    """A block's values on the axes of the store, those that blocks divide first."""
+    """Put a block's values on the axes of the store, those that blocks divide first."""
     arrays = {}
     for name, array in values.items():
         own = [dim for dim in array.dims[1:] if dim in BY_SYSTEM]
@@ -211,7 +211,7 @@ def placed(values: Mapping[str, xr.DataArray], layout: Layout) -> dict[str, np.n
 
 
 def num_bytes(grid: Grid, layout: Layout) -> int:
-    """What a grid's results take on a disk, at most: their numbers, which barely compress, and their files."""
+    """Bound the bytes that a grid's results take on a disk: numbers barely compress, and files have a least size."""
     numbers = 0
     for classes in grid.data.values():
         sizes = {"class": classes.num_classes, "query": len(classes.compact.queries), "token": len(classes.tokens)}

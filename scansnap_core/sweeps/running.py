@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import sys
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,9 +24,9 @@ from scansnap_core.sweeps.blocks import Block, blocks, layout_of, num_bytes, pla
 from scansnap_core.sweeps.grids import Grid
 
 AHEAD = 1000
-"""How many blocks a cluster is given before the first of them comes back."""
+"""A cluster is given so many blocks before the first of them comes back."""
 AT_ONCE = 3
-"""How many blocks are computed at a time here."""
+"""So many blocks are computed at a time here."""
 CONNECT_SECONDS = 20
 
 Results = Iterator[tuple[Block, dict[str, xr.DataArray]]]
@@ -69,6 +70,8 @@ def run(
     check_flag("progress", progress)
     if scheduler is not None and device == "auto":
         device = "cpu"
+    if scheduler is not None and progress:
+        print(f"scansnap: waiting up to {CONNECT_SECONDS} s for a Dask scheduler at {scheduler}", file=sys.stderr)
     if scheduler is None or device != "cuda":  # whether workers have a GPU, they say
         device = checked_device(device)
     layout = layout_of(grid)
@@ -99,7 +102,7 @@ def _check_room(out: Path, grid: Grid, layout: Layout, share: float) -> None:
 
 
 def _here(blocks: Iterator[Block]) -> Results:
-    """Some blocks at a time: while one is trained, another draws or is measured. Their rates share the threads."""
+    """Compute some blocks at a time: while one trains, another is measured. Their rates share the threads."""
     with ThreadPoolExecutor(AT_ONCE) as conductors, ThreadPoolExecutor(num_threads()) as threads:
         begun: deque[tuple[Block, Future[dict[str, xr.DataArray]] | None]] = deque()
         try:
