@@ -6,7 +6,6 @@ import ast
 import functools
 import hashlib
 import platform
-import re
 import subprocess
 from importlib import metadata
 from importlib.util import find_spec
@@ -14,7 +13,6 @@ from pathlib import Path
 
 PACKAGES = ("scansnap_core", "torch", "numpy", "numba", "scipy", "sympy")
 PACKAGE = Path(__file__).parents[1]
-_IMPORTS = re.compile(rf"^[ \t]*(?:from|import) {PACKAGE.name}\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)
 
 
 def provenance(command: str) -> dict[str, str]:
@@ -64,12 +62,9 @@ def _digest(module: str) -> str:
 
 
 def _imported(text: str) -> set[str]:
-    """Find what a module imports from this package: ``from a.b import c`` gives a, a.b, and a.b.c, if it's a module.
-
-    Statements are found by how they begin: to parse all of a module takes twenty times as long.
-    """
+    """Find what a module imports from this package: ``from a.b import c`` gives a, a.b, and a.b.c, if it's a module."""
     names = set()
-    for node in ast.parse("\n".join(map(str.strip, _IMPORTS.findall(text)))).body:
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -84,10 +84,6 @@ def test_the_compiled_program_serves_on_a_cpu_without_adam() -> None:
     assert np.array_equal(unlike.compute()["Z"], whole.Z)
 
 
-def test_the_number_of_runs_is_that_of_the_rates() -> None:
-    assert block().num_runs == 3
-
-
 def test_a_block_stands_where_its_labels_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "RATES_PER_BLOCK", 3)
     rates = tuple((float(i), 0.1 * i) for i in range(1, 8))
@@ -192,11 +188,6 @@ def test_the_room_that_a_grid_takes() -> None:
     compact = syn_small().compact
     small = 2 + 1 + len(compact.queries) * len(compact.tokens)
     assert blocks.num_bytes(single, blocks.layout_of(single)) == 18 * small * 4 + 18 * 8 + 6 * 5 * 4096
-
-
-def test_a_block_is_what_it_was_made() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        block().seed = 2  # type: ignore[misc]
 
 
 def first_token(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:

@@ -319,15 +319,6 @@ class Staged:
         time.sleep(0.01)
 
 
-def test_a_block_is_stored_while_the_next_one_is_trained() -> None:
-    blocks = [Staged(number) for number in range(4)]
-    results: Any = running._here(iter(blocks))  # type: ignore[arg-type]
-    for following, (block, values) in zip(blocks[1:], results, strict=False):
-        assert values == block.number == following.number - 1
-        assert following.began.wait(PATIENCE)
-    assert [values for _, values in results] == [3]
-
-
 def test_whoever_stops_a_sweep_does_not_wait_for_what_is_left_of_a_block() -> None:
     blocks = [Staged(0), Staged(1, tasks=5000)]
     results: Any = running._here(iter(blocks))  # type: ignore[arg-type]
