@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from scansnap_core.engine import draws
-from scansnap_core.engine.draws import CLASS, TOKENS
+from scansnap_core.engine.draws import CLASS, TOKENS, philox
 from scansnap_core.extras import needs
 
 with needs("sweeps"):
@@ -30,38 +29,33 @@ ANY_ORDER = {"contract", "reassoc"}
 """A sum may also be taken in parts, as many as a register holds: in one order on one processor."""
 LOWEST = -80.0
 """The exponential of a smaller number is taken to be e^-80, which is nothing beside the e^0 of the largest."""
+SMALLEST = 1e-20
+"""A sample's squared attention, in units of its class's largest exp(z), above which no digit is lost."""
 EXP = tuple(1 / math.factorial(power) for power in range(12, -1, -1))
 """Taylor's coefficients of e^r: the rest is below 1e-15 for |r| <= ln(2)/2."""
 HALVES = 0.5 ** np.arange(256)
 LOG2_E, LN_2_HIGH, LN_2_LOW = 1 / math.log(2), 0.693359375, -2.12194440054690583e-4
 """ln 2 in two parts, so that a product of the first with a small integer is exact."""
+_part = functools.partial(njit, nogil=True, error_model="numpy")
+"""It makes a function a part of the compiled ones that call it: without the interpreter's lock, with NumPy's 1/0."""
+_philox = _part(inline="always")(philox)
 
 
 def compiled_for_cpu(function: Callable[..., Any]) -> Any:
-    """Compile a function at its first call, without the interpreter's lock; NumPy's rules hold for 1/0.
+    """Compile a function at its first call, and store the machine code beside the source or in the user's cache.
 
-    Numba stores the machine code beside the source or in the user's cache. If neither can be written, as on a
-    read-only file system without a home, every process compiles the function again.
+    If neither can be written, as on a read-only file system without a home, every process compiles it again.
     """
-    compile_once = functools.partial(njit, nogil=True, error_model="numpy", fastmath=IN_ORDER)
     try:
-        return compile_once(cache=True)(function)
+        return _part(fastmath=IN_ORDER, cache=True)(function)
     except RuntimeError:  # Numba finds no place for its cache
-        return compile_once()(function)
-
-
-def _part(fastmath: set[str]) -> Callable[[Callable[..., Any]], Any]:
-    """Make a function a part of the compiled ones that call it."""
-    return njit(nogil=True, error_model="numpy", fastmath=fastmath)
-
-
-_philox = njit(nogil=True, inline="always")(draws.philox)
+        return _part(fastmath=IN_ORDER)(function)
 
 
 # -- Rows of Y, and exponentials: each loop is one that LLVM turns into vectors ----------------------------------------
 
 
-@_part(IN_ORDER)
+@_part(fastmath=IN_ORDER)
 def _add_rows(out: Any, weights: Any, rows: Any, places: Any, first: Any, last: Any) -> None:  # pragma: no cover
     """out += sum_i weights[i] rows[places[i]] on the columns first..last-1, four rows at a time."""
     in_fours = places.size - places.size % 4
@@ -76,7 +70,7 @@ def _add_rows(out: Any, weights: Any, rows: Any, places: Any, first: Any, last: 
             out[o] += weight * row[o]
 
 
-@_part(ANY_ORDER)
+@_part(fastmath=ANY_ORDER)
 def _dots(rows: Any, places: Any, vector: Any, out: Any) -> None:  # pragma: no cover
     """out[i] = rows[places[i]] . vector, four rows at a time."""
     in_fours, zero = places.size - places.size % 4, vector.dtype.type(0)
@@ -96,7 +90,7 @@ def _dots(rows: Any, places: Any, vector: Any, out: Any) -> None:  # pragma: no 
         out[i] = dot
 
 
-@_part(ANY_ORDER)
+@_part(fastmath=ANY_ORDER)
 def _dot(a: Any, b: Any) -> Any:  # pragma: no cover
     """Return a . b."""
     dot = a.dtype.type(0)
@@ -105,7 +99,7 @@ def _dot(a: Any, b: Any) -> Any:  # pragma: no cover
     return dot
 
 
-@_part(ANY_ORDER)
+@_part(fastmath=ANY_ORDER)
 def _sum(a: Any) -> Any:  # pragma: no cover
     """Return the sum of a; NumPy's own goes number by number."""
     total = a.dtype.type(0)
@@ -114,7 +108,7 @@ def _sum(a: Any) -> Any:  # pragma: no cover
     return total
 
 
-@_part(IN_ORDER)
+@_part(fastmath=IN_ORDER)
 def _exponentiate(x: Any, top: Any) -> None:  # pragma: no cover
     """Replace x <= top by exp(x - top). Without SVML np.exp goes number by number, at more than twice the price."""
     number = x.dtype.type
@@ -132,24 +126,32 @@ def _exponentiate(x: Any, top: Any) -> None:  # pragma: no cover
 # -- Lemma 1 -----------------------------------------------------------------------------------------------------------
 
 
-@_part(IN_ORDER)
-def _attend(q: Any, z: Any, f: Any) -> None:  # pragma: no cover
-    """Fill f = LN(q∘exp(z)) of one sample, on its class's support."""
+@_part(fastmath=IN_ORDER)
+def _attend(q: Any, z: Any, growth: Any, f: Any) -> None:  # pragma: no cover
+    """Fill f = LN(q∘exp(z)) of one sample, from the exp(z - max z) that its class's samples share.
+
+    Where the sample lacks the tokens with attention that is left almost nothing, and exponentials of its own are taken.
+    """
     number = f.dtype.type
-    top = number(-np.inf)
     for s in range(f.size):
-        top = z[s] if q[s] > 0 and not z[s] <= top else top
+        f[s] = q[s] * growth[s]
+    squares = _dot(f, f)
+    if not squares > number(SMALLEST):
+        top = number(-np.inf)
+        for s in range(f.size):
+            top = z[s] if q[s] > 0 and not z[s] <= top else top
+        for s in range(f.size):
+            f[s] = z[s] if q[s] > 0 else top
+        _exponentiate(f, top)
+        for s in range(f.size):
+            f[s] *= q[s]
+        squares = _dot(f, f)
+    per_norm = number(1) / np.sqrt(squares)
     for s in range(f.size):
-        f[s] = z[s] if q[s] > 0 else top
-    _exponentiate(f, top)
-    for s in range(f.size):
-        f[s] *= q[s]
-    norm = np.sqrt(_dot(f, f))
-    for s in range(f.size):
-        f[s] /= norm
+        f[s] *= per_norm
 
 
-@_part(IN_ORDER)
+@_part(fastmath=IN_ORDER)
 def _lemma_1(
     q: Any, z: Any, Y: Any, held: Any, target: Any, log_multiplicity: Any, scale: Any, F: Any, errors: Any, dz: Any
 ) -> Any:  # pragma: no cover
@@ -159,9 +161,11 @@ def _lemma_1(
     loss.
     """
     number, loss = Y.dtype.type, Y.dtype.type(0)
+    growth = z[: held.size].copy()
+    _exponentiate(growth, growth.max())
     for b in range(len(F)):
         f, error, g = F[b], errors[b], dz[b]
-        _attend(q[b], z, f)
+        _attend(q[b], z, growth, f)
         error[:] = log_multiplicity
         _add_rows(error, f, Y, held, 0, error.size)
         top = error.max()
@@ -279,11 +283,7 @@ def climb_common(
 
 @functools.cache
 def prepare() -> None:
-    """Compile :func:`climb` for float32 and then for float64, or load what was compiled before.
-
-    Numba numbers what it keeps on the disk in the order in which types come, and processes that begin at once don't
-    see each other's numbers. So all of them keep to one order.
-    """
+    """Compile :func:`climb` for float32 and then float64, the order in which Numba numbers what all processes store."""
     one, ends = np.zeros(1, np.int64), np.arange(2)
     for dtype in (np.float32, np.float64):
         Y, few, nothing = np.zeros((1, 1), dtype), np.ones(1, dtype), dtype(0)
@@ -305,10 +305,9 @@ def draw(
     Parameters
     ----------
     k0, k1, first, num_context
-        The seed's two words, the first step and T - 1.
+        The seed's words, the first step and T - 1.
     class_cuts, cuts, num_cuts
-        Where a random word turns from one class to the next, shape (K - 1,), and from one token of a class to the next,
-        shape (K, S - 1), of which a class has the first ``num_cuts``.
+        A word turns from class to class at ``class_cuts``, and from token to token at a class's ``num_cuts`` cuts.
     drawn, counts
         Filled: shapes (steps, B) and (steps, B, S).
     """
@@ -340,7 +339,7 @@ def draw(
             counts[row, sample, num_cuts[n]] = left
 
 
-@_part(IN_ORDER)
+@_part(fastmath=IN_ORDER)
 def _above(words: Any, cut: Any) -> Any:  # pragma: no cover
     """Count the words that aren't below a cut, as many at a time as a vector holds."""
     found = 0
