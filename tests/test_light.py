@@ -119,7 +119,6 @@ def test_a_command_names_the_extra_that_it_needs(
         ("plots", "plots"),
         ("pictures", "plots"),
         ("engine.compiled", "sweeps"),
-        ("engine.supports", "sweeps"),
         ("storage.store", "sweeps"),
         ("theory.certify", "proofs"),
         ("text.corpus", "text"),

@@ -1,1 +1,1 @@
-"""What trains: the model with its gradients, the training core, and the compiled kernels."""
+"""The engine trains: the model with its gradients, the training core on Torch, and one compiled engine."""

@@ -7,7 +7,7 @@
 - ``positions W``: a learned bias for each of W windows of positions is added to the attention logits (Sec. 7). Token l
   in window w is w M/W + l, so Z holds z_l + b_w, query by query; the decoder reads tokens alone, f of the windows' sum.
 
-All have ‖u‖_2 = 1, as the paper's f has. :mod:`scansnap_core.engine.model_names` lists them.
+All have ‖u‖_2 = 1, as the paper's f has. :mod:`scansnap_core.engine.names` lists them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import torch
 from torch import Tensor
 
 from scansnap_core.engine.model import attend
-from scansnap_core.engine.model_names import NUMBERED, checked_model_name
+from scansnap_core.engine.names import NUMBERED, checked_model_name
 from scansnap_core.engine.variants import Batch, Pull, Variant, plain_inputs
 
 
 def variant_of(model: object) -> Variant | None:
-    """The variant that is meant by its name, or given; None for the paper's model and for other functions.
+    """Return the variant with a name, or the one given; None for the paper's model and for other functions.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def variant_of(model: object) -> Variant | None:
 
 
 def residual(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
-    """ū = LN(f + x_T) with f = LN(X^T b), shape (..., B, L).
+    """Return ū = LN(f + x_T) with f = LN(X^T b), shape (..., B, L), and its pull.
 
     Back from one sample comes f∘P^⊥_f P^⊥_ū g/‖f + x_T‖: Lemma 1's factor f∘P^⊥_f after that of the second
     normalisation.
@@ -62,7 +62,7 @@ def residual(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
 
 
 def layernorm(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
-    """LN(c - 1/M) with c = X^T b, whose mean over the M tokens is 1/M whatever it is; shape (..., B, L).
+    """Return LN(c - 1/M) with c = X^T b, whose mean over the M tokens is 1/M, shape (..., B, L), and its pull.
 
     Back from one sample comes (diag c - cc^T) P^⊥_u g/‖c - 1/M‖.
     """
@@ -72,7 +72,7 @@ def layernorm(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
 
 
 def heads(batch: Batch, Z: Tensor, *, num_heads: int, concatenates: bool) -> tuple[Tensor, Pull]:
-    """LN of the heads' X^T b_h, one after the other (..., B, H L), or of their sum (..., B, L).
+    """Return LN of the heads' X^T b_h, concatenated (..., B, H L) or summed (..., B, L), and its pull.
 
     Back from one sample, for every head, comes (diag c_h - c_h c_h^T) w_h, with w = P^⊥_u g over the norm and w_h its
     part.
@@ -89,7 +89,9 @@ def heads(batch: Batch, Z: Tensor, *, num_heads: int, concatenates: bool) -> tup
 
 
 def positions(batch: Batch, Z: Tensor, *, windows: int) -> tuple[Tensor, Pull]:
-    """LN of attention summed over windows, shape (..., B, L): n equal rows of Y for a token that n windows hold.
+    """Return LN of attention summed over windows, shape (..., B, L), and its pull.
+
+    A token that n windows hold has n equal rows of Y.
 
     Back comes how z_l + b_w moves if both parts learn: what pulls at token l anywhere, and at any token in window w.
     """
@@ -117,7 +119,7 @@ def _normalised(v: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _through(c: Tensor, w: Tensor) -> Tensor:
-    """(diag c - cc^T) w, over the last axis: back through the softmax that made c."""
+    """Return (diag c - cc^T) w over the last axis: w pulled back through the softmax that made c."""
     return c * (w - (c * w).sum(dim=-1, keepdim=True))
 
 
@@ -127,7 +129,7 @@ def _x_T(batch: Batch) -> Tensor:
 
 
 def _centred(batch: Batch, c: Tensor) -> Tensor:
-    """c - 1/M over all tokens; those of the first entry, together, along their common direction."""
+    """Return c - 1/M over all tokens. The first entry stands for the tokens that no class holds, in their direction."""
     M = batch.multiplicity.sum()  # a number would have to come from the device, and a step to wait for it
     mean = torch.ones_like(c[..., :1, :]) / M
     mean[..., 0] = torch.sqrt(M - (c.shape[-1] - 1)) / M
@@ -135,7 +137,7 @@ def _centred(batch: Batch, c: Tensor) -> Tensor:
 
 
 def _alike(batch: Batch, windows: int) -> tuple[Tensor, Tensor]:
-    """1 where two rows of Y stand for one token, and for one window, else 0; shape (L, L)."""
+    """Return two matrices (L, L): 1 where two rows of Y stand for the same token, and for the same window, else 0."""
     size = batch.multiplicity.sum().round().to(batch.tokens.dtype) // windows  # a tensor, as in `_centred`
     token, window = batch.tokens % size, batch.tokens // size
     token_alike, window_alike = ((each[:, None] == each).to(batch.q.dtype) for each in (token, window))

@@ -1,19 +1,20 @@
-"""Single arguments of a training, each checked for itself."""
+"""A training's arguments are checked here, each for itself."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.extensions import name_of
+from scansnap_core.data.sequences import SequenceClasses, checksum
+from scansnap_core.engine.names import name_of
 from scansnap_core.rules import (
     MOST_VALUES,
     check_count,
@@ -28,13 +29,21 @@ from scansnap_core.rules import (
 )
 
 MOMENTUM = 0.9
-"""That of "momentum" where none is given."""
+"""The optimiser "momentum" uses it where none is given."""
 LARGEST_SEED = 2**63 - 3
 """The authors' order of random numbers adds 2, and that is stored in 64 bits."""
+RANDOM = "rng_state"
+"""The variable with the state of each seed's random numbers, as text."""
+CLASSES = "checksum"
+"""The variable that tells which classes a run was trained on."""
+RATES = ("lr_y", "lr_z")
+SETTINGS = ("seeds", *RATES, "model", "optimizer", "momentum", "batch_size", "seq_len", "rng", "device", "dtype")
+"""A run's numbers depend on these, the classes, the initial values and the steps, and on nothing else."""
+KEEP = "train with keep_state=True, and take all of its variables, seeds and rates"
 
 
 def checked_device(device: Any) -> str:
-    """The name of the device, "auto" being "cuda" where there is a GPU, and "cpu" elsewhere.
+    """Return the device's name; "auto" becomes "cuda" where there is a GPU, and "cpu" elsewhere.
 
     Raises
     ------
@@ -58,7 +67,7 @@ def checked_device(device: Any) -> str:
 
 
 def _has_driver() -> bool:
-    """Whether a GPU's driver is there: without one PyTorch, which takes a second to import, finds no GPU."""
+    """Tell whether a GPU has a driver here. Without one PyTorch, which takes a second to import, finds no GPU."""
     for nvidia in ("libcuda.so.1", "nvcuda.dll"):
         with contextlib.suppress(OSError):
             ctypes.CDLL(nvidia)
@@ -67,7 +76,7 @@ def _has_driver() -> bool:
 
 
 def checked_rates(lr_y: Any, lr_z: Any) -> list[tuple[float, float]]:
-    """The pairs (eta_Y, eta_Z): numbers, or lists that are paired."""
+    """Return the pairs (eta_Y, eta_Z) of two numbers, or of lists, which are paired."""
     lists = {"lr_y": _numbers("lr_y", lr_y), "lr_z": _numbers("lr_z", lr_z)}
     for name, rates in lists.items():
         for rate in rates:
@@ -92,7 +101,7 @@ def _numbers(name: str, given: Any) -> list[Any]:
 
 
 def checked_seeds(seeds: Any) -> list[int]:
-    """Different integers that are not negative, at least one."""
+    """Return the seeds: one or more different integers that are not negative."""
     checked = listed("seeds", seeds) if isinstance(seeds, Iterable) and not isinstance(seeds, str) else []
     if not checked or any(not is_whole(seed) or not 0 <= seed <= LARGEST_SEED for seed in checked):
         raise BadInput(
@@ -105,7 +114,7 @@ def checked_seeds(seeds: Any) -> list[int]:
 
 
 def checked_record(record: Any, start: int, end: int) -> list[int]:
-    """The recorded steps, ascending: every that many, or those of a list, or the first and the last."""
+    """Return the recorded steps, ascending: every ``record`` steps, those of a list, or by default first and last."""
     if record is None:
         return [start, end]
     if not isinstance(record, Iterable):
@@ -124,7 +133,7 @@ def checked_record(record: Any, start: int, end: int) -> list[int]:
 
 
 def checked_length(seq_len: float, batch_size: int | None, rng: str) -> float:
-    """T, with which batch size and order of random numbers must agree."""
+    """Return T; batch size and order of random numbers must agree with it."""
     check_seq_len(seq_len)
     if batch_size is None and not math.isinf(seq_len):
         raise BadInput(
@@ -142,7 +151,7 @@ def checked_length(seq_len: float, batch_size: int | None, rng: str) -> float:
 
 
 def checked_momentum(momentum: Any, optimizer: Any) -> float:
-    """In [0, 1), and given with the optimiser momentum alone; 0 for the others."""
+    """Return the momentum, in [0, 1). Only the optimiser "momentum" takes one; it is 0 for the others."""
     if momentum is None:
         return MOMENTUM if optimizer == "momentum" else 0.0
     if not is_real(momentum) or not 0 <= momentum < 1:
@@ -183,8 +192,72 @@ def check_given(initial: Any, vocab_size: int, heads: int = 0) -> None:
             )
 
 
+def start_of(initial: Any) -> int:
+    """Count the updates that initial values have behind them.
+
+    Raises
+    ------
+    BadInput
+        A data set that doesn't hold what a training goes on from.
+    """
+    if not isinstance(initial, xr.Dataset):
+        return 0
+    held = {name: set(array.dims) for name, array in initial.variables.items()}
+    needed = {name: {"seed", "rate", "recorded"} for name in "YZ"} | {RANDOM: {"seed"}, CLASSES: set()}
+    if any(name not in held or not held[name] >= dims for name, dims in needed.items()):
+        raise BadInput(
+            value=f"initial with the variables {', '.join(map(str, initial.data_vars)) or 'none'}",
+            rule="a training goes on from the data set of one that kept its state",
+            remedy=KEEP,
+        )
+    end = int(initial["recorded"][-1])
+    if end != initial.attrs.get("end"):
+        raise BadInput(
+            value=f"initial that ends at step {end} of {initial.attrs.get('end')}",
+            rule="a training goes on from the end of another",
+            remedy="take all of its recorded steps, or pass (Y, Z) to start anew from there",
+        )
+    return end
+
+
+def check_continues(
+    run: xr.Dataset,
+    classes: SequenceClasses,
+    asked: Mapping[str, Any],
+    seeds: Sequence[int],
+    rates: Sequence[tuple[float, float]],
+) -> None:
+    """Raise :class:`~scansnap_core.BadInput` unless a run goes on as it began: the classes and all settings but steps.
+
+    Parameters
+    ----------
+    run
+        The data set of the run so far.
+    classes
+        Those of what follows.
+    asked
+        The attributes that the data set of what follows is to have.
+    seeds, rates
+        Of what follows.
+    """
+    held = {"model": "plain", **run.attrs, "seeds": run["seed"].values.tolist()}
+    held |= {name: run[name].values.tolist() for name in RATES}
+    lr_y, lr_z = (list(each) for each in zip(*rates, strict=True))
+    wanted = {"model": "plain", **asked, "seeds": list(seeds), "lr_y": lr_y, "lr_z": lr_z}
+    different = [name for name, value in wanted.items() if name in SETTINGS and held.get(name) != value]
+    values = [f"{name} = {shown(wanted[name])} after {name} = {shown(held.get(name))}" for name in different]
+    if str(run[CLASSES].values) != checksum(classes):
+        values.insert(0, f"classes = {shown(classes)} after others")
+    if values:
+        raise BadInput(
+            value=values[0],
+            rule="a training goes on with the classes and settings that it began with",
+            remedy="pass the same, or start anew from (Y, Z)",
+        )
+
+
 def checked_data(classes: Any) -> dict[str, SequenceClasses]:
-    """Class systems by name; one alone has the empty name."""
+    """Return class systems by name; a single one has the empty name."""
     data_sets = {"": classes} if isinstance(classes, SequenceClasses) else classes
     if not isinstance(data_sets, Mapping) or not data_sets:
         raise BadInput(f"classes = {shown(classes)}", "classes are SequenceClasses, or several by name", "pass these")

@@ -1,34 +1,45 @@
-"""Runs of one seed at many rates, trained by the compiled kernel: they share their samples."""
+"""The compiled engine: runs of one seed at many rates for sweeps, and large systems under the true flow.
+
+Both make the same step (:mod:`scansnap_core.engine.kernel`) on the classes' supports alone, and
+:func:`scansnap_core.engine.training.train` is the reference to test them against. Neither imports PyTorch.
+"""
 
 from __future__ import annotations
 
 import math
 import os
-from concurrent.futures import ThreadPoolExecutor
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Executor
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import sparse
 
+from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
-from scansnap_core.engine.drawing import CompiledCounter, CompiledReplay
-from scansnap_core.engine.draws import Draws, Fresh, Replay
-from scansnap_core.engine.kernel import NO_OUTPUT, TOGETHER, climb, prepare
+from scansnap_core.engine.draws import WORD, Draws, Fresh, class_cuts_of, cuts_of, key_of
+from scansnap_core.engine.kernel import climb, climb_classes, climb_common, draw, prepare
+from scansnap_core.engine.results import TrainingDiverged
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.starts import draws_of, initial_values
-from scansnap_core.engine.vectors import LANES
+from scansnap_core.rules import check_rate
 
 CHUNK = 128
-"""Steps whose samples are drawn at a time: they take CHUNK x B x S numbers."""
+"""So many steps' samples are drawn at a time, and take CHUNK x B x S numbers."""
+PARTS = 8
+"""A step of a large system is cut into so many pieces for an executor."""
+COLUMNS = 64
+"""Common rows are moved in so many outputs at a time, whose part of all classes' moves stays in a fast cache."""
 
 
 def num_threads() -> int:
-    """What OMP_NUM_THREADS says, as for NumPy and PyTorch, or else the cores that this process may use."""
+    """Return OMP_NUM_THREADS, which NumPy and PyTorch obey too, or else how many cores this process may use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or cores or 1)
 
 
 class SharedRuns:
-    """Runs of one seed, one for each pair of rates, by SGD with or without momentum on a CPU.
+    """Runs of one seed, one for each pair of rates, by SGD with or without momentum: they share their samples.
 
     Parameters
     ----------
@@ -46,80 +57,43 @@ class SharedRuns:
         if settings.batch_size is None:
             classes.check_uniform("a compiled expectation")
         prepare()
-        self._classes, self._settings, self._dtype = classes, settings, np.dtype(settings.dtype)
-        self._counter = _counter_of(classes, settings)
+        self._settings, self._dtype, probs = settings, np.dtype(settings.dtype), classes.sparse_probs
+        self._counter: ByCounter | None = None
         self._source: Draws
-        if self._counter is None:
-            self._source = draws_of(classes, settings)
-        else:
+        if settings.rng == "counter" and settings.batch_size is not None:
+            self._counter = ByCounter(classes, settings.seeds[0], settings.seq_len)
             self._source = Fresh(classes, settings.seeds, 0, math.inf)
-        self._replay: CompiledReplay | None = None
-        if isinstance(self._source, Replay) and settings.seq_len > 2:
-            self._replay = CompiledReplay(classes, self._source, settings.seq_len)
+        else:
+            self._source = draws_of(classes, settings)
         first_Y, first_Z, outputs = initial_values(classes, settings, self._source, classes.tokens)
-        Y, Z = first_Y[0], first_Z[0]
-        self._num_tokens = L = Y.shape[1]
-        num_rates = len(settings.rates)
-        self._supports, self._held = _supports(classes.compact.probs)
-        # places beyond a support have rows of their own, which stay 0 like their frequencies
-        shape_Y = (num_rates, L + TOGETHER, -(-Y.shape[2] // LANES) * LANES)
-        self._Y, self._Z = np.zeros(shape_Y, self._dtype), np.zeros((num_rates, Z.shape[1], L + TOGETHER), self._dtype)
-        self._Y[:, :L, : Y.shape[2]], self._Z[:, :, :L] = Y, Z
+        runs = (len(settings.rates), 1, 1)
+        self._Y, self._Z = (np.tile(first[0], runs).astype(self._dtype) for first in (first_Y, first_Z))
         self._velocity_Y, self._velocity_Z = np.zeros_like(self._Y), np.zeros_like(self._Z)
-        self._log_multiplicity = np.full(shape_Y[2], NO_OUTPUT, self._dtype)
-        self._log_multiplicity[: Y.shape[2]] = np.log(outputs.multiplicity)
-        self._per_output = np.zeros(shape_Y[2], self._dtype)
-        self._per_output[: Y.shape[2]] = 1 / outputs.multiplicity
+        self._log_multiplicity = np.log(outputs.multiplicity).astype(self._dtype)
+        self._per_output = (1 / outputs.multiplicity).astype(self._dtype)
         # copies, because arrays that came from another process may be read-only, which is another type to Numba
-        self._query_row = np.array(classes.compact.query_row)
-        self._target = np.array(outputs.columns)
-        self._loss = np.empty((num_rates, settings.steps), self._dtype)
-        self._batch = self._sample(0)
+        self._starts, self._rows = probs.indptr.astype(np.int64), probs.indices.astype(np.int64)
+        self._query_row, self._target = np.array(classes.compact.query_row), np.array(outputs.columns)
+        self._supports, self._held = _supports(self._starts, self._rows)
+        self._loss = np.empty((len(settings.rates), settings.steps), self._dtype)
 
     def _sample(self, first: int) -> tuple[Ints, Floats]:
-        """Samples of the steps from the first on, sorted by class in each: classes (steps, B) and q (steps, B, S')."""
+        """Draw steps from ``first`` on: classes (steps, B), ascending in each step, and q (steps, B, S)."""
         num_steps, S = min(CHUNK, self._settings.steps - first), self._supports.shape[1]
-        if self._counter is not None or self._replay is not None:
-            filled = np.zeros((num_steps, self._settings.batch_size or 0, -(-S // LANES) * LANES), self._dtype)
-            if self._counter is not None:
-                return self._counter.steps(self._settings.start + first, filled), filled
-            if self._replay is not None:
-                return self._replay.steps(filled), filled
-        if isinstance(self._source, Fresh) and math.isfinite(self._settings.seq_len):
-            return self._counted(self._source, num_steps)
+        if self._counter is not None:
+            q = np.zeros((num_steps, self._settings.batch_size or 0, S), self._dtype)
+            return self._counter.steps(self._settings.start + first, q), q
         batches = []
         for _ in range(num_steps):
             drawn, q = (array[0] for array in self._source.batch())
             order = np.argsort(drawn, kind="stable")
             n = drawn[order]
-            places = np.where(self._held[n], self._supports[n], 0)
-            batches.append((n, np.where(self._held[n], q[order[:, None], places], 0)))
+            batches.append((n, np.where(self._held[n], q[order[:, None], self._supports[n]], 0).astype(self._dtype)))
         samples, frequencies = zip(*batches, strict=True)
-        filled = np.zeros((len(batches), len(samples[0]), -(-S // LANES) * LANES), self._dtype)
-        np.stack(frequencies, out=filled[..., :S], casting="same_kind")
-        return np.stack(samples), filled
+        return np.stack(samples), np.stack(frequencies)
 
-    def _counted(self, source: Fresh, num_steps: int) -> tuple[Ints, Floats]:
-        """What :meth:`_sample` returns, of a source that counts on the places of supports, for all steps at once."""
-        drawn, counts = (array[:, 0] for array in source.counts(num_steps))
-        order = np.argsort(drawn, axis=1, kind="stable")
-        n = np.take_along_axis(drawn, order, axis=1)
-        own = counts[np.arange(num_steps)[:, None, None], order[..., None], self._columns(counts.shape[2])[n]]
-        filled = np.zeros((*n.shape, -(-own.shape[2] // LANES) * LANES), self._dtype)
-        held, shares = self._held[n], filled[..., : own.shape[2]]
-        np.divide(own, source.num_context, out=shares, casting="same_kind", where=held)
-        return n, filled
-
-    def _columns(self, width: int) -> Ints:
-        """Where the places of each class's support stand among those of :attr:`Compact.drawn`: at the end of a row,
-        but before the last of the L places if the class doesn't hold it.
-        """
-        own = self._classes.compact.probs > 0
-        first = width - own.sum(axis=1) - ~own[:, -1]
-        return np.minimum(first[:, None] + np.arange(self._held.shape[1]), width - 1)
-
-    def finish(self, threads: ThreadPoolExecutor | None = None) -> dict[str, np.ndarray]:
-        """Make all updates, once.
+    def finish(self, threads: Executor | None = None) -> dict[str, np.ndarray]:
+        """Make all updates, once; the rates are shared out among threads, such as a ``ThreadPoolExecutor``'s.
 
         Returns
         -------
@@ -127,50 +101,189 @@ class SharedRuns:
             ``loss`` (rate, step), ``Z`` (rate, query, token) after the last update and ``diverged_at`` (rate), as
             :func:`scansnap_core.engine.training.train` has them.
         """
-        rates = range(len(self._settings.rates))
+        number, rates = self._dtype.type, self._settings.rates
         for first in range(0, self._settings.steps, CHUNK):
-            following = None
-            if first + CHUNK < self._settings.steps and threads is not None:
-                following = threads.submit(self._sample, first + CHUNK)
-            # the maps are lazy
-            list((map if threads is None else threads.map)(lambda rate: self._climb(rate, first), rates))  # noqa: B023
-            if following is not None:
-                self._batch = following.result()
-            elif first + CHUNK < self._settings.steps:
-                self._batch = self._sample(first + CHUNK)
+            samples, q = self._sample(first)
+
+            def climb_at(rate: int, first: int = first, samples: Ints = samples, q: Floats = q) -> None:
+                lr_y, lr_z = rates[rate]
+                climb(
+                    self._Y[rate], self._Z[rate], self._velocity_Y[rate], self._velocity_Z[rate],
+                    number(lr_y), number(lr_z), number(self._settings.momentum), samples, q,
+                    self._starts, self._rows, self._query_row, self._target, self._log_multiplicity, self._per_output,
+                    self._loss[rate, first : first + CHUNK],
+                )  # fmt: skip
+
+            list((map if threads is None else threads.map)(climb_at, range(len(rates))))  # the maps are lazy
         bad = ~np.isfinite(self._loss)
         lost = ~(np.isfinite(self._Y).all(axis=(1, 2)) & np.isfinite(self._Z).all(axis=(1, 2)))
         after = np.where(lost, self._settings.steps, -1)
-        return {
-            "loss": self._loss,
-            "Z": self._Z[:, :, : self._num_tokens],
-            "diverged_at": np.where(bad.any(axis=1), bad.argmax(axis=1), after),
-        }
-
-    def _climb(self, rate: int, first: int) -> None:
-        samples, q = self._batch
-        number = self._dtype.type
-        lr_y, lr_z = self._settings.rates[rate]
-        climb(
-            self._Y[rate], self._Z[rate], self._velocity_Y[rate], self._velocity_Z[rate],
-            number(lr_y), number(lr_z), number(self._settings.momentum), samples, q,
-            self._supports, self._query_row, self._target, self._log_multiplicity, self._per_output,
-            self._loss[rate, first : first + CHUNK],
-        )  # fmt: skip
+        diverged_at = np.where(bad.any(axis=1), bad.argmax(axis=1), after)
+        return {"loss": self._loss, "Z": self._Z, "diverged_at": diverged_at}
 
 
-def _counter_of(classes: SequenceClasses, settings: Settings) -> CompiledCounter | None:
-    if settings.rng != "counter" or settings.batch_size is None:
-        return None
-    return CompiledCounter(classes, settings.seeds[0], settings.batch_size, settings.seq_len)
-
-
-def _supports(probs: Floats) -> tuple[Ints, NDArray[np.bool_]]:
-    """The places of each class's support on the L tokens, filled up with places beyond them, and which are filled."""
-    own = [np.flatnonzero(row) for row in probs]
-    size = -(-max(map(len, own)) // TOGETHER) * TOGETHER
-    beyond = probs.shape[1] + np.arange(size) % TOGETHER
-    supports, held = np.tile(beyond, (len(own), 1)), np.zeros((len(own), size), dtype=bool)
-    for n, places in enumerate(own):
-        supports[n, : len(places)], held[n, : len(places)] = places, True
+def _supports(starts: Ints, rows: Ints) -> tuple[Ints, np.ndarray]:
+    """Return each class's rows, filled up to the largest class's S with 0, and a mask of what is no filling: (K, S)."""
+    sizes = np.diff(starts)
+    held = np.arange(sizes.max()) < sizes[:, None]
+    supports = np.zeros(held.shape, np.int64)
+    supports[held] = rows
     return supports, held
+
+
+class ByCounter:
+    """Samples of one seed as :class:`~scansnap_core.engine.draws.Counter` draws them, each step's sorted by class."""
+
+    def __init__(self, classes: SequenceClasses, seed: int, seq_len: float) -> None:
+        self._classes, self._key, self._seq_len = classes, key_of(seed), seq_len
+        cuts = cuts_of(classes.compact)[1]
+        self._num_cuts, self._cuts = (cuts <= WORD).sum(axis=1), cuts.astype(np.uint32)
+        self._class_cuts = class_cuts_of(classes)
+
+    def steps(self, first: int, q: np.ndarray) -> Ints:
+        """Fill q (steps, B, S) with the token frequencies of the steps from the first on, and return the classes.
+
+        The S places are those of a class's support, ascending, and then any number of places that stay 0.
+        """
+        drawn, counts = np.empty(q.shape[:2], np.int64), np.zeros(q.shape, np.int32)
+        finite = math.isfinite(self._seq_len)
+        num_context = int(self._seq_len) - 1 if finite else 0
+        draw(*self._key, first, num_context, self._class_cuts, self._cuts, self._num_cuts, drawn, counts)
+        if finite:
+            np.divide(counts, num_context, out=q, casting="same_kind")
+        else:
+            for n, row in enumerate(self._classes.compact.probs):
+                q[drawn == n, : np.count_nonzero(row)] = row[row > 0]
+        return drawn
+
+
+class SupportRun:
+    """One run of the true flow's unit steps from Y(0) = Z(0) = 0: Lemma 1's gradients in expectation at T = infinity.
+
+    **Clock**: a step is one update by the expected gradient, each class weighed by P(n) = 1/K; in expectation it moves
+    as far as an SGD step of any batch size, the paper's t.
+
+    Parameters
+    ----------
+    classes
+        The data. Memory: 8 (L + K)(K + 1) bytes, nearly, and nothing that grows with M.
+    lr_y, lr_z
+        eta_Y and eta_Z.
+
+    Attributes
+    ----------
+    Y : ndarray
+        Shape (L, O): rows are ``classes.tokens``, columns the classes in their order, and then one for each of the
+        M - K outputs that are no class, if there are any. It moves with :meth:`advance`.
+
+    Raises
+    ------
+    BadInput
+        A rate that is not positive and finite; a system whose Y can't be held in memory, or whose classes aren't
+        equally frequent (``train`` takes these).
+    """
+
+    def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float) -> None:
+        check_rate("lr_y", lr_y)
+        check_rate("lr_z", lr_z)
+        classes.check_uniform("a run on supports")
+        probs, K, L = classes.sparse_probs, classes.num_classes, len(classes.tokens)
+        outputs = classes.outputs
+        try:
+            self.Y, self._moves = np.zeros((L, len(outputs))), np.zeros((K, len(outputs)))
+        except MemoryError:
+            raise BadInput(
+                value=f"K = {K} classes that hold L = {L} tokens",
+                rule=f"Y takes {8 * L * len(outputs) / 2**30:.2g} GiB, and it is held in memory",
+                remedy="use fewer classes or smaller supports",
+            ) from None
+        self._lr_z = lr_z / K
+        self._log_multiplicity, self._scale = np.log(outputs.multiplicity), lr_y / K / outputs.multiplicity
+        self._starts, self._rows = probs.indptr.astype(np.int64), probs.indices.astype(np.int64)
+        self._q, self._target = probs.data.copy(), np.arange(K)
+        self._class_of = np.repeat(self._target, np.diff(self._starts))
+        self._is_own = np.bincount(self._rows)[self._rows] == 1
+        common = np.flatnonzero(~self._is_own)
+        self._common = common[np.argsort(self._rows[common], kind="stable")]
+        self._tokens, firsts = np.unique(self._rows[self._common], return_index=True)
+        self._ends = np.append(firsts, len(common))
+        # the entries of Z that move, each of which several classes of one query may share
+        query_row = np.unique(classes.query_of, return_inverse=True)[1]
+        self._cells, self._cell_of = np.unique(query_row[self._class_of] * L + self._rows, return_inverse=True)
+        self._z = np.zeros(len(self._cells))
+        self._shape_Z = (int(query_row.max()) + 1, L)
+        self._f, self._dz, self._loss = np.zeros(probs.nnz), np.zeros(probs.nnz), np.zeros(K)
+
+    @property
+    def Z(self) -> sparse.csr_array:
+        """The entries of Z that move, at the distinct query tokens and ``classes.tokens``, ascending: shape (Q, L)."""
+        return sparse.csr_array((self._z.copy(), np.divmod(self._cells, self._shape_Z[1])), shape=self._shape_Z)
+
+    @property
+    def operations(self) -> int:
+        """Count the multiplications and additions in a step's products with Y: 6 for every place and output."""
+        return 6 * len(self._q) * self.Y.shape[1]
+
+    def advance(self, steps: int, threads: Executor | None = None) -> Floats:
+        """Make steps from where the run stands.
+
+        Parameters
+        ----------
+        steps
+            How many.
+        threads
+            Where a step's work is shared out, such as a ``ThreadPoolExecutor``. It doesn't change a bit of the result.
+
+        Returns
+        -------
+        ndarray
+            -J before each step, the mean over classes in nats, shape (steps,).
+
+        Raises
+        ------
+        BadInput
+            ``steps`` is not a positive integer.
+
+        Warns
+        -----
+        TrainingDiverged
+            The rates are too large: from some step on everything is NaN.
+        """
+        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
+            raise BadInput(value=f"steps = {steps!r}", rule="a positive integer", remedy="pass e.g. 100")
+        loss = np.array([self._step(threads) for _ in range(steps)])
+        if not np.isfinite(loss).all():
+            warnings.warn(
+                f"the run turned NaN at step {np.argmin(np.isfinite(loss))} of {steps}; use smaller rates",
+                TrainingDiverged,
+                stacklevel=2,
+            )
+        return loss
+
+    def _step(self, threads: Executor | None) -> float:
+        z = self._z[self._cell_of]
+
+        def classes(first: int, last: int) -> None:
+            climb_classes(
+                first, last, self.Y, z, self._starts, self._q, self._rows, self._is_own, self._target,
+                self._log_multiplicity, self._scale, self._f, self._moves, self._dz, self._loss,
+            )  # fmt: skip
+
+        def columns(first: int, last: int) -> None:
+            for start in range(first, last, COLUMNS):
+                climb_common(
+                    start, min(start + COLUMNS, last), self.Y, self._tokens, self._ends, self._common, self._class_of,
+                    self._f, self._moves,
+                )  # fmt: skip
+
+        _share(classes, len(self._target), threads)
+        _share(columns, self.Y.shape[1], threads)
+        with np.errstate(over="ignore", invalid="ignore"):  # the losses tell
+            self._z += self._lr_z * np.bincount(self._cell_of, self._dz)
+        return float(self._loss.mean())
+
+
+def _share(work: Callable[[int, int], None], size: int, threads: Executor | None) -> None:
+    """Do the work for 0..size-1 in one piece, or in parts among threads."""
+    cuts = np.linspace(0, size, 2 if threads is None else PARTS + 1).astype(int).tolist()
+    list((map if threads is None else threads.map)(work, cuts[:-1], cuts[1:]))  # the maps are lazy

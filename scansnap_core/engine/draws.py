@@ -1,6 +1,4 @@
-"""Where a training's random numbers come from: fresh, replayed in the authors' order, or none (the expectation).
-
-Those by counter, which a device draws itself, stand in :mod:`scansnap_core.engine.counter`.
+"""Where a training's random numbers come from: fresh, in the authors' order, by counter, or none (the expectation).
 
 A source serves all seeds of one class system at once. ``initial`` gives Y (S, L, O) and Z (S, Q, L) at random, and
 ``batch`` the next batch: classes (S, B) and token frequencies q (S, B, L), for S seeds on the axes of
@@ -10,45 +8,49 @@ A source serves all seeds of one class system at once. ``initial`` gives Y (S, L
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from scansnap_core.data.axes import Compact
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 
 if TYPE_CHECKING:
     import torch
 
 AT_ONCE = 2**16
-"""How many numbers are replayed at a time, if a sample takes less."""
+"""A replay draws so many numbers at a time, or those of one sample if it takes more."""
+WORD = 0xFFFFFFFF
+"""The largest word."""
+TOKENS, CLASS = 0, 1
+"""A counter's last word says what a sample's random words are for."""
 
 
 class Draws(Protocol):
-    """A source of initial parameters and batches."""
+    """A source draws initial parameters and batches."""
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """Y (S, L, M) and Z (S, Q, L), each entry uniform in ±1/sqrt(M): a linear layer's default.
+        """Draw Y (S, L, M) and Z (S, Q, L), each entry uniform in ±1/sqrt(M), which is a linear layer's default.
 
         The L tokens, ascending, are those that some class holds, or these and the query tokens.
         """
 
     def batch(self) -> tuple[Any, Any]:
-        """Classes (S, B) and token frequencies (S, B, L): arrays of NumPy, or tensors on the training's device."""
+        """Draw classes (S, B) and token frequencies (S, B, L): arrays of NumPy, or tensors on the training's device."""
 
     def state(self) -> list[str]:
-        """Where each seed's random numbers stand."""
+        """Say where each seed's random numbers stand."""
 
     def resume(self, states: list[str]) -> None:
         """Go on where other random numbers stood."""
 
 
 class Fresh:
-    """NumPy's generators, one a seed: classes by P(n), then multinomial token counts."""
+    """Each seed has a generator of NumPy's, which draws classes by P(n), then multinomial token counts."""
 
     def __init__(
         self, classes: SequenceClasses, seeds: Sequence[int | list[int]], batch_size: int, seq_len: float
@@ -57,7 +59,7 @@ class Fresh:
         self._rngs = [np.random.default_rng(seed) for seed in seeds]
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """Drawn from each seed's generator, Y first; other tokens' values from one that is spawned off it."""
+        """Draw from each seed's generator, Y first; tokens that no class holds take one that is spawned off it."""
         compact, M = self._classes.compact, self._classes.vocab_size
         Q, bound = len(compact.queries), 1 / math.sqrt(M)
         held = np.isin(tokens, compact.tokens)
@@ -69,46 +71,27 @@ class Fresh:
         return Y, Z
 
     def batch(self) -> tuple[Ints, Floats]:
-        """The next B samples of every seed."""
+        """Draw the next B samples of every seed."""
         compact = self._classes.compact
+        drawn = np.stack([self._classes.draw(self._batch_size, rng) for rng in self._rngs])
         if math.isinf(self._seq_len):
-            drawn = np.stack([self._drawn(rng) for rng in self._rngs])
             return drawn, compact.probs[drawn]
-        (drawn,), (counts,) = self.counts(1)
-        return drawn, compact.spread(drawn, counts / self.num_context)
-
-    @property
-    def num_context(self) -> int:
-        """T - 1, of a finite T."""
-        return int(self._seq_len) - 1
-
-    def counts(self, num_steps: int) -> tuple[Ints, Ints]:
-        """What the next steps' batches are made of: classes (N, S, B), and token counts (N, S, B, W) on the places of
-        :attr:`~scansnap_core.data.axes.Compact.drawn`, for N steps of a finite T.
-        """
-        probs = self._classes.compact.drawn[1]
-        drawn = np.empty((num_steps, len(self._rngs), self._batch_size), np.int64)
-        counts = np.empty((*drawn.shape, probs.shape[1]), np.int64)
-        for step, (seed, rng) in itertools.product(range(num_steps), enumerate(self._rngs)):
-            drawn[step, seed] = n = self._drawn(rng)
-            counts[step, seed] = rng.multinomial(self.num_context, probs[n])
-        return drawn, counts
-
-    def _drawn(self, rng: np.random.Generator) -> Ints:
-        return self._classes.draw(self._batch_size, rng)
+        num_context, probs = int(self._seq_len) - 1, compact.drawn[1]
+        counts = np.stack([rng.multinomial(num_context, probs[n]) for rng, n in zip(self._rngs, drawn, strict=True)])
+        return drawn, compact.spread(drawn, counts / num_context)
 
     def state(self) -> list[str]:
-        """The states of NumPy's bit generators, as JSON."""
+        """Return the states of NumPy's bit generators, as JSON."""
         return [json.dumps(rng.bit_generator.state) for rng in self._rngs]
 
     def resume(self, states: list[str]) -> None:
-        """Take over such states."""
+        """Take over states that :meth:`state` returned."""
         for rng, state in zip(self._rngs, states, strict=True):
             rng.bit_generator.state = json.loads(state)
 
 
 class Expectation:
-    """Every class once with its exact token frequencies, to be weighed by P(n): what's expected at T = infinity."""
+    """A batch is every class once with its exact token frequencies, to be weighed by P(n): the mean at T = infinity."""
 
     def __init__(self, classes: SequenceClasses, seeds: list[int]) -> None:
         self._fresh = Fresh(classes, seeds, batch_size=0, seq_len=math.inf)
@@ -116,11 +99,11 @@ class Expectation:
         self._q = np.tile(classes.compact.probs, (len(seeds), 1, 1))
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """As :class:`Fresh` draws them."""
+        """Draw Y and Z as :class:`Fresh` does."""
         return self._fresh.initial(tokens)
 
     def batch(self) -> tuple[Ints, Floats]:
-        """The K classes, one sample each."""
+        """Return the K classes, one sample each."""
         return self._classes, self._q
 
     def state(self) -> list[str]:
@@ -132,7 +115,7 @@ class Expectation:
 
 
 class Replay:
-    """The order in which the authors' runs draw: a run with seed s uses random.seed(s) and torch.manual_seed(s + 2).
+    """Samples come in the authors' order: their run with seed s calls random.seed(s) and torch.manual_seed(s + 2).
 
     First the decoder's and then the attention's M x M layer with its default initialisation; then, sample by sample,
     a class by ``random.choice`` and its T - 1 contextual tokens by ``torch.multinomial`` over the class's support.
@@ -164,43 +147,30 @@ class Replay:
         return weight.numpy()
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """The two layers' default initialisation, on the rows and columns that can move."""
+        """Return the two layers' default initialisation, on the rows and columns that can move."""
         # weight[out, in] of the decoder is Y[in, out]; weight[m, l] of the attention is Z[m, l]
         Y = np.stack([decoder.T[tokens] for decoder, _ in self._layers])
         rows = np.ix_(self._classes.compact.queries, tokens)
         return Y.astype(np.float64), np.stack([attention[rows] for _, attention in self._layers]).astype(np.float64)
 
     def batch(self) -> tuple[Ints, Floats]:
-        """The next B samples of every seed."""
+        """Draw the next B samples of every seed."""
         samples = [self._one(*generators) for generators in zip(self._pythons, self._torches, strict=True)]
         return np.stack([classes for classes, _ in samples]), np.stack([q for _, q in samples])
 
     def state(self) -> list[str]:
-        """The states of Python's and torch's generators, as JSON."""
+        """Return the states of Python's and torch's generators, as JSON."""
         pairs = zip(self._pythons, self._torches, strict=True)
         return [json.dumps([python.getstate(), generator.get_state().tolist()]) for python, generator in pairs]
 
     def resume(self, states: list[str]) -> None:
-        """Take over such states."""
+        """Take over states that :meth:`state` returned."""
         import torch
 
         for python, generator, state in zip(self._pythons, self._torches, states, strict=True):
             (version, numbers, gauss), held = json.loads(state)
             python.setstate((version, tuple(numbers), gauss))
             generator.set_state(torch.tensor(held, dtype=torch.uint8))
-
-    def uniforms(self) -> Iterator[tuple[Ints, Floats]]:
-        """The next batch of the first seed before its tokens are looked up, for T > 2, in parts of N samples.
-
-        Yields classes (N,), and numbers in [0, 1) of shape (N, T - 1). Each means the first token of its class at which
-        the sum of P(l|n), in float32, isn't below it. So ``torch.multinomial`` draws more than one token.
-        """
-        import torch
-
-        n = self._chosen(self._pythons[0])
-        for part in self._parts:
-            numbers = torch.empty(len(n[part]), self._num_context, dtype=torch.float64)
-            yield n[part], numbers.uniform_(generator=self._torches[0]).numpy()
 
     def _one(self, python: random.Random, generator: torch.Generator) -> tuple[Ints, Floats]:
         n, L = self._chosen(python), len(self._classes.compact.tokens)
@@ -216,7 +186,7 @@ class Replay:
         return np.array([python.choice(classes) for _ in range(self._batch_size)], dtype=np.int64)
 
     def _drawn(self, n: Ints, generator: torch.Generator) -> Ints:
-        """Places on the supports of the classes n, shape (N, T - 1)."""
+        """Draw places on the supports of the classes n, shape (N, T - 1)."""
         import torch
 
         def drawn(weights: torch.Tensor) -> Ints:
@@ -227,3 +197,120 @@ class Replay:
             return drawn(self._weights[torch.from_numpy(n)])
         # a single token takes a random number for each weight, those of 0 too
         return np.stack([drawn(self._weights[each, : self._sizes[each]]) for each in n])
+
+
+# -- By counter: sample b of step t depends on the seed, t and b alone, wherever and whenever it's drawn ---------------
+#
+# Philox-4x32-10 turns a counter of four words and a key of two into four random words, all of 32 bits (Salmon et al.,
+# "Parallel random numbers: as easy as 1, 2, 3", SC11). A seed is a key, and a counter is (block, sample, step, TOKENS
+# or CLASS). A sample takes one word for its class and one for each of its T - 1 tokens. All is done in integers, so
+# Counter, in PyTorch on any device, and the compiled scansnap_core.engine.kernel give the same counts. A token's
+# probability is P(l|n) to within 2^-31, so that one of less may never be drawn; a class's is P(n) to within 2^-32.
+
+
+def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:
+    """Turn a counter and a key into four random words; they are int64 numbers, or int64 tensors that broadcast.
+
+    A product of two words takes 64 bits. In int64 it wraps around, and its shifted upper half keeps the sign, which the
+    mask takes off; so the same lines serve Python's integers, Numba and PyTorch.
+
+    Examples
+    --------
+    >>> [f"{word:08x}" for word in philox(0, 0, 0, 0, 0, 0)]
+    ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
+    """
+    for _ in range(10):
+        first, second = c0 * 0xD2511F53, c2 * 0xCD9E8D57
+        c0, c2 = ((second >> 32) & WORD) ^ c1 ^ k0, ((first >> 32) & WORD) ^ c3 ^ k1
+        c1, c3 = second & WORD, first & WORD
+        k0, k1 = (k0 + 0x9E3779B9) & WORD, (k1 + 0xBB67AE85) & WORD
+    return c0, c1, c2, c3
+
+
+def key_of(seed: int) -> tuple[int, int]:
+    """Split a seed into two words, the lower one first."""
+    return seed & WORD, seed >> 32
+
+
+def cuts_of(compact: Compact) -> tuple[Ints, Ints]:
+    """Find where a random word turns from one token of a class to the next.
+
+    Returns
+    -------
+    places, cuts
+        Each class's tokens, ascending, as places on the L, shape (K, S), and the S - 1 words from which on the next of
+        them is meant, ascending, shape (K, S - 1). A class of fewer tokens has 2^32 in place of cuts, which no word
+        reaches.
+    """
+    own = [np.flatnonzero(row) for row in compact.probs]
+    size = max(map(len, own))
+    places, cuts = np.zeros((len(own), size), np.int64), np.full((len(own), size - 1), WORD + 1)
+    for n, held in enumerate(own):
+        places[n, : len(held)] = held
+        below = np.cumsum(compact.probs[n, held])[:-1]
+        cuts[n, : len(below)] = np.clip(np.rint(below * (WORD + 1)), 1, WORD)
+    return places, cuts
+
+
+def class_cuts_of(classes: SequenceClasses) -> Ints:
+    """Find the K - 1 words from which on a random word means the next class, ascending."""
+    if classes.is_uniform:  # the word times K, over 2^32
+        return -(-np.arange(1, classes.num_classes) * (WORD + 1) // classes.num_classes)
+    return np.rint(classes.frequencies.cumsum()[:-1] * (WORD + 1)).astype(np.int64)
+
+
+class Counter:
+    """PyTorch draws samples by counter, on the device where they're used.
+
+    Parameters
+    ----------
+    classes, seeds, batch_size, seq_len
+        As :class:`Fresh` takes them.
+    device
+        Where tensors lie.
+    """
+
+    def __init__(
+        self, classes: SequenceClasses, seeds: list[int], batch_size: int, seq_len: float, device: str = "cpu"
+    ) -> None:
+        import torch  # a second, which a sweep on a CPU does without
+
+        def placed(array: Any) -> torch.Tensor:
+            return torch.tensor(array, device=device)
+
+        self._fresh = Fresh(classes, seeds, batch_size=0, seq_len=math.inf)
+        self._seeds, self._seq_len, self._class_cuts = len(seeds), seq_len, placed(class_cuts_of(classes))
+        self._keys = placed([key_of(seed) for seed in seeds]).reshape(-1, 1, 2).unbind(-1)
+        self._samples, self._probs = torch.arange(batch_size, device=device), placed(classes.compact.probs)
+        self._places, self._cuts = map(placed, cuts_of(classes.compact))
+        self._step = 0
+
+    def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
+        """Draw Y and Z as :class:`Fresh` does."""
+        return self._fresh.initial(tokens)
+
+    def batch(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Draw the next B samples of every seed, on the device."""
+        import torch
+
+        step, self._step = self._step, self._step + 1
+        chosen = philox(0, self._samples, step, CLASS, *self._keys)[0]
+        classes = torch.searchsorted(self._class_cuts, chosen, right=True)
+        if math.isinf(self._seq_len):
+            return classes, self._probs[classes]
+        num_context = int(self._seq_len) - 1
+        blocks = torch.arange(math.ceil(num_context / 4), device=self._probs.device)
+        sample, k0, k1 = (each.unsqueeze(-1) for each in (self._samples, *self._keys))
+        words = torch.stack(philox(blocks, sample, step, TOKENS, k0, k1), dim=-1).flatten(-2)
+        words = words[..., :num_context].contiguous()
+        drawn = self._places[classes].gather(-1, torch.searchsorted(self._cuts[classes], words, right=True))
+        counts = self._probs.new_zeros(*classes.shape, self._probs.shape[1])
+        return classes, counts.scatter_add_(-1, drawn, counts.new_ones(()).expand(drawn.shape)) / num_context
+
+    def state(self) -> list[str]:
+        """Return how many steps were drawn, for each seed."""
+        return [str(self._step)] * self._seeds
+
+    def resume(self, states: list[str]) -> None:
+        """Go on after so many steps."""
+        self._step = int(states[0])

@@ -18,7 +18,7 @@ from torch import Tensor
 
 
 class Gradients(NamedTuple):
-    """What one batch says: the loss -J (shape ...), dJ/dY (..., L, O) and dJ/dZ (..., Q, L)."""
+    """A batch gives the loss -J (shape ...), dJ/dY (..., L, O) and dJ/dZ (..., Q, L)."""
 
     loss: Tensor
     Y: Tensor
@@ -26,7 +26,7 @@ class Gradients(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """What the decoder makes of its inputs u (..., B, D): ln α, x_{T+1} - α (..., B, O) and g = Y (x_{T+1} - α)."""
+    """The decoder turns its inputs u (..., B, D) into ln α, x_{T+1} - α (..., B, O) and g = Y (x_{T+1} - α)."""
 
     u: Tensor
     log_alpha: Tensor
@@ -35,7 +35,7 @@ class Decoded(NamedTuple):
 
 
 def attend(q: Tensor, z: Tensor) -> Tensor:
-    """c = q∘exp(z) / 1^T(q∘exp(z)): the attention over tokens, Eqn 1 in counts and Eqn 5 with q = P(.|n).
+    """Return attention over tokens, c = q∘exp(z) / 1^T(q∘exp(z)): Eqn 1 in counts, and Eqn 5 with q = P(.|n).
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def attend(q: Tensor, z: Tensor) -> Tensor:
 
 
 def normalise(c: Tensor) -> Tensor:
-    """f = LN(c) = c/‖c‖_2, the paper's normalisation; shape (..., L)."""
+    """Return f = LN(c) = c/‖c‖_2, the paper's normalisation; shape (..., L)."""
     return c / torch.linalg.vector_norm(c, dim=-1, keepdim=True)
 
 
 def decode(f: Tensor, Y: Tensor, multiplicity: Tensor | None = None) -> Tensor:
-    """ln α, shape (..., B, O), with α = exp(Y^T f)/1^T exp(Y^T f) (Eqn 3).
+    """Return ln α, shape (..., B, O), with α = exp(Y^T f)/1^T exp(Y^T f) (Eqn 3).
 
     Parameters
     ----------
@@ -71,14 +71,14 @@ def decode(f: Tensor, Y: Tensor, multiplicity: Tensor | None = None) -> Tensor:
 def loss(
     q: Tensor, query: Tensor, target: Tensor, weight: Tensor, Y: Tensor, Z: Tensor, multiplicity: Tensor | None = None
 ) -> Tensor:
-    """:func:`cross_entropy` of the model; shape (...). Autograd's way in."""
+    """Return the model's :func:`cross_entropy`, shape (...), for autograd to differentiate."""
     return cross_entropy(decode(normalise(attend(q, query @ Z)), Y, multiplicity), target, weight)
 
 
 def gradients(
     q: Tensor, query: Tensor, target: Tensor, weight: Tensor, Y: Tensor, Z: Tensor, multiplicity: Tensor | None = None
 ) -> Gradients:
-    """Lemma 1 (Eqn 3), summed over the samples of a batch: the ascent directions of J for unit learning rates.
+    """Return Lemma 1 (Eqn 3) summed over a batch: the ascent directions of J for unit learning rates.
 
     Parameters
     ----------
@@ -98,21 +98,21 @@ def gradients(
 
 
 def decoded(u: Tensor, target: Tensor, Y: Tensor, multiplicity: Tensor | None = None) -> Decoded:
-    """The forward pass from the decoder's inputs u (..., B, D) on; the rest as in :func:`gradients`."""
+    """Make the forward pass from the decoder's inputs u (..., B, D) on; the rest is as in :func:`gradients`."""
     log_alpha = decode(u, Y, multiplicity)
     error = target - log_alpha.exp()
     return Decoded(u, log_alpha, error, error @ Y.mT)
 
 
 def cross_entropy(log_alpha: Tensor, target: Tensor, weight: Tensor) -> Tensor:
-    """-J of Eqn 2 and 15, summed over samples with ``weight``; shape (...)."""
+    """Return -J of Eqn 2 and 15, summed over samples with ``weight``; shape (...)."""
     return -(weight * (target * log_alpha).sum(dim=-1)).sum(dim=-1)
 
 
 def directions(
     found: Decoded, query: Tensor, weight: Tensor, multiplicity: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """dJ/dY and dJ/dZ of :func:`gradients`, from a forward pass whose inputs are f."""
+    """Return dJ/dY and dJ/dZ of :func:`gradients`, from a forward pass whose inputs are f."""
     f, g, samples = found.u, found.g, weight.unsqueeze(-1)
     # diag(c) P^⊥_f g / ‖c‖_2 = f∘(g - f f^T g): Eqn 4, since X^T diag(b) X = diag(c) and f = c/‖c‖_2
     dz = f * (g - f * (f * g).sum(dim=-1, keepdim=True))

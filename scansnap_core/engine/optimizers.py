@@ -1,4 +1,4 @@
-"""Plain SGD, SGD with momentum, and Adam, with a learning rate of its own for every run in the batch; and torch's.
+"""SGD with and without momentum, and Adam, give every run in the batch its own rate; torch's own serve run by run.
 
 ``torch.optim`` holds one rate a parameter group and can't batch over rates; the tests hold these to it. An optimiser
 of a user's own is made once for every run (:class:`OnePerRun`). All step *up* the objective J, in place.
@@ -35,7 +35,7 @@ class SGD:
         self._parameter.add_(self._lr * gradient)
 
     def state(self) -> dict[str, Tensor]:
-        """What the next update depends on, beside parameter and gradient, by name."""
+        """Return what the next update depends on, beside parameter and gradient, by name."""
         return {"velocity": self._velocity} if self._momentum else {}
 
 
@@ -63,12 +63,12 @@ class Adam:
         self._parameter.add_(self._lr * mean / (root + ADAM_EPS))
 
     def state(self) -> dict[str, Tensor]:
-        """What the next update depends on, beside parameter, gradient and their number, by name."""
+        """Return what the next update depends on, beside parameter, gradient and their number, by name."""
         return {"mean": self._mean, "square": self._square}
 
 
 class BuiltIn:
-    """An optimiser above for Y and one for Z, each with all runs at once."""
+    """One of the optimisers above moves Y of all runs at once, and another Z."""
 
     def __init__(self, of_Y: SGD | Adam, of_Z: SGD | Adam) -> None:
         self._of = {"Y": of_Y, "Z": of_Z}
@@ -79,12 +79,12 @@ class BuiltIn:
         self._of["Z"].step(dZ)
 
     def states(self) -> dict[str, dict[str, Tensor]]:
-        """The states of Y's and of Z's optimiser by name; what is written into them, it goes on with."""
+        """Return the states of Y's and of Z's optimiser by name, themselves: a value written into them is used."""
         return {parameter: climber.state() for parameter, climber in self._of.items()}
 
 
 class OnePerRun:
-    """An optimiser of the same kind for every run (seed, rate), on the run's own part of Y and Z.
+    """Every run (seed, rate) has an optimiser of the same kind, on the run's own part of Y and Z.
 
     So whatever it computes, elementwise or over a whole matrix, a run's numbers are those of the run alone.
     """
@@ -105,7 +105,7 @@ class OnePerRun:
             optimizer.step()
 
     def states(self) -> dict[str, dict[str, Tensor]]:
-        """None: :class:`~scansnap_core.engine.settings.Settings` refuses to keep them."""
+        """Return none: :class:`~scansnap_core.engine.settings.Settings` refuses to keep them."""
         return {}
 
 

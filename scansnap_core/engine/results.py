@@ -1,4 +1,4 @@
-"""The labelled data set that a training returns."""
+"""A training returns a labelled data set, which is made here."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import xarray as xr
 
 from scansnap_core.data.axes import OTHERS, Outputs
 from scansnap_core.data.sequences import ATTRIBUTE, Ints, SequenceClasses, checksum
-from scansnap_core.engine.model_names import PLAIN, heads_of
+from scansnap_core.engine.arguments import CLASSES, RANDOM
+from scansnap_core.engine.names import PLAIN, heads_of
 from scansnap_core.engine.settings import Settings, known_variant
-from scansnap_core.engine.state import CLASSES, RANDOM
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -34,7 +34,7 @@ def labelled(
     tokens: Ints,
     outputs: Outputs,
 ) -> xr.Dataset:
-    """What was recorded, with its labels and units.
+    """Label what was recorded, with units.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def labelled(
 
 
 def blank(classes: SequenceClasses, settings: Settings) -> xr.Dataset:
-    """What a training would return, with zeros in place of its numbers: the labels of a run before there is one."""
+    """Return a training's data set with zeros in place of its numbers: it shows the labels before any work."""
     tokens = tokens_of(classes, settings.model)
     outputs = outputs_of(classes, settings)
     sizes = {"token": len(tokens), "query": len(classes.compact.queries), "output": len(outputs)}
@@ -90,19 +90,19 @@ def blank(classes: SequenceClasses, settings: Settings) -> xr.Dataset:
 
 
 def axes_of(model: object) -> dict[str, tuple[str, ...]]:
-    """The axes of Y and Z in results, runs aside."""
+    """Name the axes of Y and Z in results, runs aside."""
     variant = known_variant(model) if heads_of(model) else None
     heads = {"Y": variant is not None and variant.concatenates, "Z": variant is not None}
     return {name: (*["head"] * heads[name], *axes) for name, axes in AXES.items()}
 
 
 def per_head(values: np.ndarray, axes: tuple[str, ...], heads: int) -> np.ndarray:
-    """Values (..., rows, columns), with the rows of each head apart if ``axes`` has them."""
+    """Split the rows of values (..., rows, columns) by head, if ``axes`` has heads."""
     return values.reshape(*values.shape[:-2], heads, -1, values.shape[-1]) if "head" in axes else values
 
 
 def tokens_of(classes: SequenceClasses, model: object) -> Ints:
-    """The tokens that rows of Y stand for; a variant may read the query token's own row, and that of all others."""
+    """List the tokens that rows of Y stand for; a variant may also read the query tokens' rows, and all others'."""
     compact, variant = classes.compact, known_variant(model)
     if model == PLAIN:
         return compact.tokens
@@ -111,7 +111,7 @@ def tokens_of(classes: SequenceClasses, model: object) -> Ints:
 
 
 def outputs_of(classes: SequenceClasses, settings: Settings) -> Outputs:
-    """The outputs that columns of Y stand for; from Y(0) = 0 there are few, whatever M is."""
+    """List the outputs that columns of Y stand for; from Y(0) = 0 there are few, whatever M is."""
     if settings.begins == "zero":
         return classes.outputs
     return Outputs.separate(classes.next_of, classes.vocab_size)
@@ -120,9 +120,7 @@ def outputs_of(classes: SequenceClasses, settings: Settings) -> Outputs:
 def with_state(
     run: xr.Dataset, classes: SequenceClasses, states: Mapping[str, Mapping[str, Tensor]], random: list[str]
 ) -> xr.Dataset:
-    """The data set with what a training goes on from: the optimiser's states of Y and Z, and of each seed's random
-    numbers.
-    """
+    """Add what a training goes on from: the states of the optimiser and of each seed's random numbers."""
     held = {
         f"{name}_{parameter}": (("seed", "rate", *AXES[parameter]), values.cpu().numpy())
         for parameter, state in states.items()

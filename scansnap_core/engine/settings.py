@@ -1,4 +1,4 @@
-"""What a training is asked to do, checked before any work starts. Torch is imported only where it is needed."""
+"""A training's arguments are checked before any work starts. Torch is imported only where it is needed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import xarray as xr
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.arguments import (
+    check_continues,
     check_given,
     checked_device,
     checked_length,
@@ -20,10 +21,19 @@ from scansnap_core.engine.arguments import (
     checked_rates,
     checked_record,
     checked_seeds,
+    start_of,
 )
-from scansnap_core.engine.extensions import check_takes, name_of, resolved
-from scansnap_core.engine.model_names import MODELS, PLAIN, check_windows, checked_model_name, heads_of, windows_of
-from scansnap_core.engine.state import check_continues, start_of
+from scansnap_core.engine.names import (
+    MODELS,
+    PLAIN,
+    check_takes,
+    check_windows,
+    checked_model_name,
+    heads_of,
+    name_of,
+    resolved,
+    windows_of,
+)
 from scansnap_core.rules import check_choice, check_count, check_flag, check_memory
 
 if TYPE_CHECKING:
@@ -32,7 +42,7 @@ if TYPE_CHECKING:
 OPTIMIZERS = ("sgd", "momentum", "adam")
 RNGS = ("fresh", "replay", "counter")
 WORD_BYTES = 64
-"""What a token of a sample takes, at most, while it's drawn by counter."""
+"""A token of a sample takes at most so much while it's drawn by counter."""
 
 Initial = str | tuple[Any, Any] | xr.Dataset
 Extension = str | Callable[..., Any]
@@ -57,7 +67,7 @@ class Settings:
     model: Extension
     keep_state: bool
     start: int
-    """How many updates the initial values have behind them."""
+    """So many updates lie behind the initial values."""
 
     @classmethod
     def checked(
@@ -117,23 +127,23 @@ class Settings:
 
     @property
     def end(self) -> int:
-        """How many updates there are behind the last values."""
+        """Count the updates behind the last values."""
         return self.start + self.steps
 
     @property
     def in_closed_form(self) -> bool:
-        """Whether nothing asks for autograd: models and optimisers with a name don't, a user's own may."""
+        """Tell whether nothing needs autograd: models and optimisers with a name don't, a user's own may."""
         return isinstance(self.model, str) and isinstance(self.optimizer, str)
 
     @property
     def begins(self) -> str:
-        """Where the run began, or the one that it goes on from: "zero", "random" or "given"."""
+        """Say where the run began, or the one that it goes on from: "zero", "random" or "given"."""
         if isinstance(self.initial, xr.Dataset):
             return str(self.initial.attrs["initial"])
         return self.initial if isinstance(self.initial, str) else "given"
 
     def attributes(self, classes: SequenceClasses) -> dict[str, Any]:
-        """Those of the data set that a training on the classes returns."""
+        """Return the attributes of the data set that a training on the classes returns."""
         attributes = {
             "optimizer": name_of(self.optimizer),
             "momentum": self.momentum,
@@ -153,7 +163,7 @@ class Settings:
         return attributes
 
     def check_fits(self, classes: SequenceClasses) -> None:
-        """Initial values must be those of the classes, windows must divide M, and all must fit into memory."""
+        """Check that initial values suit the classes, that windows divide M, and that all fits into memory."""
         check_windows(self.model, classes.vocab_size)
         if self.rng == "replay":
             classes.check_uniform("rng = 'replay', the authors' order of random numbers,")
@@ -243,7 +253,7 @@ def _checked_optimizer(optimizer: Extension, rates: list[tuple[float, float]]) -
 
 
 def known_variant(model: Any) -> Variant | None:
-    """What :func:`scansnap_core.engine.architectures.variant_of` says, without PyTorch for the paper's own model."""
+    """Ask :func:`scansnap_core.engine.architectures.variant_of`, but without PyTorch for the paper's own model."""
     if isinstance(model, str) and model == PLAIN:
         return None
     from scansnap_core.engine.architectures import variant_of

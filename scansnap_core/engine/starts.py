@@ -5,6 +5,7 @@ Torch is imported only where it is needed: it takes a second, and the compiled p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,11 +14,10 @@ import xarray as xr
 from scansnap_core.data.axes import OTHERS, Outputs
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.engine import draws
-from scansnap_core.engine.counter import Counter
-from scansnap_core.engine.model_names import heads_of
+from scansnap_core.engine.arguments import RANDOM
+from scansnap_core.engine.names import heads_of
 from scansnap_core.engine.results import outputs_of
 from scansnap_core.engine.settings import Settings, known_variant
-from scansnap_core.engine.state import RANDOM, final
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def draws_of(classes: SequenceClasses, settings: Settings) -> draws.Draws:
-    """The source of the batches that the settings ask for; of a run that goes on, of those that follow."""
+    """Make the source of the batches that the settings ask for; a run that goes on gets those that follow."""
     if settings.batch_size is None:
         return draws.Expectation(classes, settings.seeds)
     given = classes, settings.seeds, settings.batch_size, settings.seq_len
     source: draws.Draws
     if settings.rng == "counter":
-        source = Counter(*given, settings.device)
+        source = draws.Counter(*given, settings.device)
     else:
         source = draws.Replay(*given) if settings.rng == "replay" else draws.Fresh(*given)
     if isinstance(settings.initial, xr.Dataset):
@@ -43,7 +43,7 @@ def draws_of(classes: SequenceClasses, settings: Settings) -> draws.Draws:
 def initial_values(
     classes: SequenceClasses, settings: Settings, source: draws.Draws, tokens: Ints
 ) -> tuple[Floats, Floats, Outputs]:
-    """Y (S, R, L, O), Z (S, R, Q, L) and the O outputs, for S seeds, R rates and the tokens that Y's rows stand for.
+    """Return Y (S, R, L, O), Z (S, R, Q, L) and the O outputs, for S seeds, R rates and the L tokens of Y's rows.
 
     R is 1 where all rates begin with the same values. The rows of several heads stand one below the other.
     """
@@ -78,7 +78,7 @@ def _drawn(source: draws.Draws, vocab_size: int, tokens: Ints) -> tuple[Floats, 
 
 
 def _rows(Y: Floats, tokens: Ints) -> Floats:
-    """Those of the full Y (..., M, O) for some tokens; of all others together, the part along their 1/sqrt(n)."""
+    """Take some tokens' rows of the full Y (..., M, O); all others' become one, the part along their 1/sqrt(n)."""
     if tokens[0] != OTHERS:
         return Y[..., tokens, :]
     others = np.delete(Y, tokens[1:], axis=-2)
@@ -87,7 +87,7 @@ def _rows(Y: Floats, tokens: Ints) -> Floats:
 
 
 def _columns(Z: Floats, tokens: Ints) -> Floats:
-    """Those of the full Z (..., Q, M) for some tokens; all others get no attention, whatever their logits."""
+    """Take some tokens' columns of the full Z (..., Q, M); the others get no attention, whatever their logits."""
     return np.where(tokens == OTHERS, 0.0, Z[..., tokens])
 
 
@@ -99,7 +99,7 @@ def optimizer_of(
     tokens: Ints,
     outputs: Outputs,
 ) -> optimizers.BuiltIn | optimizers.OnePerRun:
-    """What moves Y (S, R, L, O) and Z (S, R, Q, L); of a run that goes on, as it stood at the end."""
+    """Make the optimiser of Y (S, R, L, O) and Z (S, R, Q, L); a run that goes on gets it as it stood at the end."""
     import torch
 
     from scansnap_core.engine import optimizers
@@ -127,7 +127,7 @@ def optimizer_of(
 
 
 def labels_of(classes: SequenceClasses, tokens: Ints, outputs: Outputs) -> dict[str, np.ndarray]:
-    """What the axes of Y and Z are called in results."""
+    """Label the axes of Y and Z as results do."""
     return {
         "query": classes.coords["query"],
         "token": classes.labels(tokens),
@@ -136,9 +136,16 @@ def labels_of(classes: SequenceClasses, tokens: Ints, outputs: Outputs) -> dict[
 
 
 def last_loss(settings: Settings) -> Tensor:
-    """The losses (S, R) before the first update; of a run that begins, any finite ones."""
+    """Return the losses (S, R) before the first update; a run that begins gets any finite ones."""
     import torch
 
     if isinstance(settings.initial, xr.Dataset):
         return torch.tensor(settings.initial["loss"].isel(step=-1).transpose("seed", "rate").values)
     return torch.zeros(len(settings.seeds), len(settings.rates))
+
+
+def final(run: xr.Dataset, name: str, labels: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Take a variable at the run's end: (seed, rate, ...), with the axes and labels that are named, in their order."""
+    end = run[name].isel(recorded=-1) if "recorded" in run[name].dims else run[name]
+    chosen = {dim: values for dim, values in labels.items() if dim in end.dims}
+    return np.asarray(end.sel(chosen).transpose("seed", "rate", *chosen).values)

@@ -6,18 +6,21 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 import xarray as xr
+from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import optimizers, variants
+from scansnap_core.engine.architectures import variant_of
 from scansnap_core.engine.arguments import checked_data
-from scansnap_core.engine.model_names import PLAIN
-from scansnap_core.engine.results import TrainingDiverged, labelled, with_divergence, with_state
+from scansnap_core.engine.model import Gradients
+from scansnap_core.engine.names import PLAIN
+from scansnap_core.engine.results import TrainingDiverged, labelled, tokens_of, with_divergence, with_state
 from scansnap_core.engine.settings import Settings
-from scansnap_core.engine.starts import last_loss
-from scansnap_core.engine.stepping import Runs
+from scansnap_core.engine.starts import draws_of, initial_values, last_loss, optimizer_of
 from scansnap_core.progress import progress_bar
 from scansnap_core.rules import check_flag
 
@@ -89,7 +92,7 @@ def train(
     rng
         "fresh", NumPy's generator; "replay", the authors' order of random numbers; or "counter", by which each sample
         depends on its seed, step and place in the batch alone, and is drawn on the device
-        (:mod:`scansnap_core.engine.counter`). Initial values are those of "fresh".
+        (:mod:`scansnap_core.engine.draws`). Initial values are those of "fresh".
     device
         "auto" (a GPU where there is one), "cpu" or "cuda".
     dtype
@@ -158,7 +161,7 @@ def train(
 
 
 def _of(settings: Settings, name: str) -> Settings:
-    """The settings of one of several data sets: it goes on from its own part."""
+    """Return the settings of one of several data sets, which goes on from its own part of ``initial``."""
     initial = settings.initial
     if not isinstance(initial, xr.Dataset) or "data" not in initial.dims:
         return settings
@@ -187,3 +190,70 @@ def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> 
     if settings.keep_state:
         result = with_state(result, classes, runs.optimizer.states(), runs.source.state())
     return with_divergence(result, settings)
+
+
+class Runs:
+    """The runs of one class system, seeds by rates, at their present step, on their device.
+
+    A step brings nothing to the device but its batch.
+
+    Parameters
+    ----------
+    classes
+        The data.
+    settings
+        Checked arguments of :func:`scansnap_core.engine.training.train`.
+
+    Attributes
+    ----------
+    Y, Z : Tensor
+        (S, R, L, O) and (S, R, Q, L), S seeds and R rates; :meth:`step` changes them in place.
+    tokens, outputs
+        What rows and columns of Y stand for.
+    source, optimizer
+        Where batches come from, and what moves Y and Z.
+    """
+
+    def __init__(self, classes: SequenceClasses, settings: Settings) -> None:
+        self._device, self._dtype = torch.device(settings.device), getattr(torch, settings.dtype)
+        compact, self._model = classes.compact, variant_of(settings.model) or settings.model
+        self.tokens, self.source = tokens_of(classes, settings.model), draws_of(classes, settings)
+        held = np.searchsorted(self.tokens, compact.tokens)
+        self._held = torch.tensor(held, device=self._device) if len(held) < len(self.tokens) else None
+        Y, Z, self.outputs = initial_values(classes, settings, self.source, self.tokens)
+        per_run = (len(settings.seeds), len(settings.rates), -1, -1)
+        self.Y, self.Z = (self._tensor(values).expand(per_run).clone() for values in (Y, Z))
+        # copies, because the outputs' and classes' own arrays are read-only, which torch doesn't know
+        self._targets = self._tensor(self.outputs.targets)
+        self._multiplicity = self._tensor(self.outputs.multiplicity.copy())
+        self._queries = self._tensor(compact.query_row[:, None] == np.arange(len(compact.queries)))
+        self._weight = self._tensor(1 / settings.batch_size if settings.batch_size else classes.frequencies.copy())
+        named = self.tokens, compact.queries, self.outputs.labels
+        self._labels = [torch.tensor(each, device=self._device) for each in named]
+        self.optimizer = optimizer_of(classes, settings, self.Y, self.Z, self.tokens, self.outputs)
+
+    def _tensor(self, array: Any) -> Tensor:
+        return torch.as_tensor(np.asarray(array), dtype=self._dtype, device=self._device)
+
+    def step(self) -> Tensor:
+        """Make one update of all runs; return the losses (S, R) before it, on the device."""
+        drawn, frequencies = self.source.batch()
+        classes = torch.as_tensor(drawn, device=self._device)
+        q = torch.as_tensor(frequencies, dtype=self._dtype, device=self._device)
+        # kept to the next step: freed at once, its memory would go back and be fetched anew
+        self._batch = self._batch_of(classes, q)
+        found = self._gradients(self._batch)
+        self.optimizer.step(found.Y, found.Z)
+        return found.loss
+
+    def _batch_of(self, classes: Tensor, q: Tensor) -> variants.Batch:
+        index = classes.unsqueeze(1)
+        if self._held is not None:
+            q = q.new_zeros(*q.shape[:-1], len(self.tokens)).index_copy_(-1, self._held, q)
+        samples = q.unsqueeze(1), self._queries[index], self._targets[index]
+        return variants.Batch(*samples, self._weight.expand(index.shape), self._multiplicity, *self._labels)
+
+    def _gradients(self, batch: variants.Batch) -> Gradients:
+        if isinstance(self._model, str):
+            return variants.plain(batch, self.Y, self.Z)
+        return variants.ascent(self._model, batch, self.Y, self.Z)

@@ -1,4 +1,4 @@
-"""Models beside the paper's: by what their decoder reads (:class:`Variant`), or any function of a batch and (Y, Z).
+"""Models beside the paper's are given by what their decoder reads (:class:`Variant`), or as any function.
 
 :func:`plain` is the paper's model and the default. :mod:`scansnap_core.engine.architectures` has variants with a name.
 A function gives ln α alone, and autograd does the rest, or :class:`~scansnap_core.engine.model.Gradients`. The parts of
@@ -17,7 +17,6 @@ from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Ints, SequenceClasses
-from scansnap_core.engine.extensions import name_of
 from scansnap_core.engine.model import (
     Gradients,
     attend,
@@ -27,6 +26,7 @@ from scansnap_core.engine.model import (
     gradients,
     normalise,
 )
+from scansnap_core.engine.names import name_of
 
 
 class Batch(NamedTuple):
@@ -42,7 +42,7 @@ class Batch(NamedTuple):
     target: Tensor
     """x_{T+1} as one-hot rows, shape (..., B, O)."""
     weight: Tensor
-    """Of each sample, shape (..., B): 1/B, or P(n) in the expectation over classes."""
+    """The weight of each sample, shape (..., B): 1/B, or P(n) in the expectation over classes."""
     multiplicity: Tensor
     """How many equal outputs each column of Y stands for, shape (O,)."""
     tokens: Tensor
@@ -92,11 +92,11 @@ class Variant:
     rest: bool = False
 
     def log_alpha(self, batch: Batch, Y: Tensor, Z: Tensor) -> Tensor:
-        """ln α, shape (..., B, O), differentiable: the forward pass."""
+        """Return ln α, shape (..., B, O), differentiable: the forward pass."""
         return decode(self.inputs(batch, Z), Y, batch.multiplicity)
 
     def __call__(self, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
-        """The loss and the ascent directions of J, as :func:`scansnap_core.engine.model.gradients` gives them."""
+        """Return the loss and the ascent directions of J, as :func:`scansnap_core.engine.model.gradients` does."""
         Y, samples = Y.detach(), batch.weight.unsqueeze(-1)
         u, pull = self.read(batch, Z)
         found = decoded(u, batch.target, Y, batch.multiplicity)
@@ -104,7 +104,7 @@ class Variant:
         return Gradients(cross_entropy(found.log_alpha, batch.target, batch.weight), dY, pull(samples * found.g))
 
     def read(self, batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
-        """u, shape (..., B, D), and what pulls back through it, once, from one forward pass."""
+        """Return u, shape (..., B, D), and a function that pulls back through it, once, from one forward pass."""
         if self.closed_form is not None:
             return self.closed_form(batch, Z.detach())
         leaf = Z.detach().requires_grad_()
@@ -113,17 +113,17 @@ class Variant:
 
 
 def plain(batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
-    """The paper's model with Lemma 1's gradients in closed form (Eqn 3)."""
+    """Return the gradients of the paper's model, by Lemma 1 (Eqn 3)."""
     return gradients(batch.q, batch.query, batch.target, batch.weight, Y, Z, batch.multiplicity)
 
 
 def plain_inputs(batch: Batch, Z: Tensor) -> Tensor:
-    """f = LN(X^T b), what the paper's decoder reads, shape (..., B, L)."""
+    """Return f = LN(X^T b), which the paper's decoder reads, shape (..., B, L)."""
     return normalise(attend(batch.q, batch.query @ Z))
 
 
 def at_infinite_length(classes: SequenceClasses, tokens: Ints) -> Batch:
-    """Every class once with its exact frequencies q = P(.|n) and the weight P(n): the expectation at T = infinity.
+    """Return every class once, with q = P(.|n) and the weight P(n): the expectation at T = infinity.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def at_infinite_length(classes: SequenceClasses, tokens: Ints) -> Batch:
 
 
 def ascent(model: Model, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
-    """The gradients of J under a model, by autograd if it gives predictions alone.
+    """Return the gradients of J under a model, by autograd if it gives predictions alone.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def ascent(model: Model, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
 
 
 def _others_that_learn(found: Tensor, leaves: tuple[Tensor, ...]) -> bool:
-    """Whether autograd's graph of a result ends in leaves beside these."""
+    """Tell whether autograd's graph of a result ends in leaves beside these."""
     waiting: list[Any] = [found.grad_fn]
     seen: set[Any] = {None}
     while waiting:

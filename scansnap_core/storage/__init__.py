@@ -1,1 +1,1 @@
-"""What is kept: labelled results that survive a kill, and where they come from."""
+"""Storage keeps labelled results that survive a kill, and says where they come from."""

@@ -33,7 +33,7 @@ class Journal:
         content = path.read_bytes() if path.exists() else b""
         self._path, self._size = path, content.rfind(b"\n") + 1
         self.records: list[dict[str, Any]] = []
-        """All complete records, in the order in which they were appended."""
+        """It holds all complete records, in the order in which they were appended."""
         for number, line in enumerate(content[: self._size].splitlines(), start=1):
             checksum, _, text = line.partition(b" ")
             if checksum != _checksum(text):

@@ -1,4 +1,4 @@
-"""Where a stored result comes from."""
+"""A stored result says where it comes from: command, versions, commit, and a digest of the code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ast
 import functools
 import hashlib
 import platform
-import re
 import subprocess
 from importlib import metadata
 from importlib.util import find_spec
@@ -14,11 +13,10 @@ from pathlib import Path
 
 PACKAGES = ("scansnap_core", "torch", "numpy", "numba", "scipy", "sympy")
 PACKAGE = Path(__file__).parents[1]
-_IMPORTS = re.compile(rf"^[ \t]*(?:from|import) {PACKAGE.name}\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)
 
 
 def provenance(command: str) -> dict[str, str]:
-    """The command, the versions it ran with, and the commit if the package runs from its repository.
+    """Return the command, the versions it ran with, and the commit if the package runs from its repository.
 
     Parameters
     ----------
@@ -29,7 +27,7 @@ def provenance(command: str) -> dict[str, str]:
 
 
 def program(module: str) -> dict[str, str]:
-    """All but its arguments that decides what a module computes: versions, and ``code``, a digest of its sources.
+    """Return what decides a module's results beside its arguments: versions, and ``code``, a digest of its sources.
 
     Two programs of one version may differ: what one of them has begun, the other mustn't go on with.
 
@@ -43,12 +41,12 @@ def program(module: str) -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """The versions of the packages that decide a training's numbers, as far as they're installed."""
+    """Return the versions of the packages that decide a training's numbers, as far as they're installed."""
     return {f"{name}_version": metadata.version(name) for name in PACKAGES if find_spec(name)}
 
 
 def sources(module: str) -> dict[str, str]:
-    """The text of a module of this package, and of all the modules of it that it imports, directly or not, by name."""
+    """Return by name the text of a module of this package, and of all that it imports from it, directly or not."""
     texts, left = {}, {module}
     while left:
         name = left.pop()
@@ -64,12 +62,9 @@ def _digest(module: str) -> str:
 
 
 def _imported(text: str) -> set[str]:
-    """What a module imports from this package: of ``from a.b import c`` a.b and a.b.c, which may be a module, and a.
-
-    Statements are found by how they begin: to parse all of a module takes twenty times as long.
-    """
+    """Find what a module imports from this package: ``from a.b import c`` gives a, a.b, and a.b.c, if it's a module."""
     names = set()
-    for node in ast.parse("\n".join(map(str.strip, _IMPORTS.findall(text)))).body:
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -35,10 +35,9 @@ with needs("sweeps"):
 JOURNAL, LOCK = "blocks.journal", ".lock"
 ANOTHER = "name another store"
 UNREADABLE = (AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
-"""What Zarr and xarray meet metadata with that no store wrote."""
+"""Zarr and xarray raise these at metadata that no store wrote."""
 LONGEST_SHOWN = 60
-LONGEST_NAME = 100
-"""Characters of a file's name."""
+LONGEST_NAME = 100  # characters of a file's name
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a store holds, and in which blocks.
+    """A layout says what a store holds, and in which blocks.
 
     Parameters
     ----------
@@ -71,16 +70,16 @@ class Layout:
 
     @property
     def block_counts(self) -> tuple[int, ...]:
-        """How many blocks follow one another along each of the dimensions that blocks divide."""
+        """Count the blocks along each of the dimensions that blocks divide."""
         return tuple(-(-self.labels.sizes[dim] // size) for dim, size in self.block_sizes.items())
 
     @property
     def num_blocks(self) -> int:
-        """How many blocks there are."""
+        """Count the blocks."""
         return math.prod(self.block_counts)
 
     def position(self, block: int) -> tuple[int, ...]:
-        """Where a block stands along each of the dimensions that blocks divide."""
+        """Find where a block stands along each of the dimensions that blocks divide."""
         return tuple(int(at) for at in np.unravel_index(block, self.block_counts))
 
 
@@ -97,7 +96,7 @@ class Store:
 
     @property
     def finished(self) -> set[int]:
-        """The numbers of the blocks that are written."""
+        """Return the numbers of the blocks that are written."""
         return {record["block"] for record in self._journal.records[1:]}
 
     def write(self, block: int, values: Mapping[str, np.ndarray]) -> None:
@@ -176,7 +175,7 @@ def writing(
 
 
 def read(path: str | Path) -> xr.Dataset:
-    """A finished store in memory, compared with its checksums. Its ``commit`` names all that wrote blocks.
+    """Read a finished store into memory and compare it with its checksums. ``commit`` names all that wrote blocks.
 
     Raises
     ------
@@ -199,7 +198,7 @@ def read(path: str | Path) -> xr.Dataset:
 
 
 def _loaded(path: Path) -> xr.Dataset:
-    """All arrays of a store whose files are those that its journal names; that doesn't say that they can be read."""
+    """Load all arrays of a store whose checksums are right; its metadata may still be unreadable."""
     try:
         needed = sum(array.nbytes for _, array in zarr.open_group(path, mode="r").arrays())
         if needed <= memory():
@@ -215,7 +214,7 @@ def _loaded(path: Path) -> xr.Dataset:
 
 
 def values(path: Path, name: str) -> np.ndarray:
-    """One array of a store that this process has just written: not compared with its checksums once more."""
+    """Read one array of a store that this process has just written, without comparing checksums again."""
     return np.asarray(zarr.open_array(path / name, mode="r")[...])
 
 
@@ -297,7 +296,7 @@ def _check_continuable(path: Path, layout: Layout, asked: dict[str, Any]) -> Non
 
 
 def _checked(path: Path) -> Journal:
-    """The journal, every file that it names compared with its checksum."""
+    """Return the journal, after comparing every file that it names with its checksum."""
     try:
         journal = Journal(path / JOURNAL)
     except Damaged as error:
@@ -316,7 +315,7 @@ def _checked(path: Path) -> Journal:
 
 
 def _is_record(record: dict[str, Any], num_blocks: int | None) -> bool:
-    """Whether a record has the keys and types that one of a block has, or the first one where no number is known."""
+    """Tell whether a record has the keys and types of a block's, or of the first one if ``num_blocks`` is None."""
     files = record.get("sha256")
     if not isinstance(files, dict) or not all(map(_is_inside, files)):
         return False
@@ -327,7 +326,7 @@ def _is_record(record: dict[str, Any], num_blocks: int | None) -> bool:
 
 
 def _is_inside(file: str) -> bool:
-    """Whether the name of a file may be one that a store wrote."""
+    """Tell whether the name of a file may be one that a store wrote."""
     parts = file.split("/")
     return file.isprintable() and ".." not in parts and bool(parts[0]) and max(map(len, parts)) <= LONGEST_NAME
 

@@ -1,4 +1,4 @@
-"""What a sweep computes at a time and keeps: a block, and how blocks make one labelled data set."""
+"""A sweep computes and keeps a block at a time; together blocks make one labelled data set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.naming import union
 from scansnap_core.data.sequences import ATTRIBUTE, SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
-from scansnap_core.engine.extensions import name_of
-from scansnap_core.engine.model_names import PLAIN
+from scansnap_core.engine.names import PLAIN, name_of
 from scansnap_core.engine.results import TrainingDiverged, blank
 from scansnap_core.engine.settings import Settings
 from scansnap_core.storage.store import Layout, Variable
@@ -30,7 +29,7 @@ RATES_PER_BLOCK = 64
 BY_SYSTEM = ("class", "query", "token", "output")
 """Dimensions whose labels differ from one class system to another."""
 FILE_SYSTEM_BLOCK = 4096
-"""Bytes: what a file takes at least."""
+"""A file takes at least so many bytes."""
 
 
 @dataclass(frozen=True)
@@ -60,43 +59,41 @@ class Block:
 
     @property
     def num_runs(self) -> int:
-        """How many runs it holds."""
+        """Count the runs."""
         return len(self.arguments["lr_y"])
 
-    def start(self) -> SharedRuns | None:
-        """Draw the first samples for the compiled program, where it serves.
+    @property
+    def is_compiled(self) -> bool:
+        """Tell whether the compiled engine serves, which gives the losses, the last Z and where runs diverged.
 
-        That is on a CPU, for the plain model with SGD or momentum, and for known measures at the end: it gives the
-        losses, the last Z and where runs diverged. All else is trained by
-        :func:`~scansnap_core.engine.training.train`, several times as slowly.
+        That is on a CPU, for the plain model with SGD or momentum, and for known measures at the end. All else is
+        trained by :func:`~scansnap_core.engine.training.train`, several times as slowly.
         """
         given = self.arguments
         known = all(measure.is_known for measure in self.measures)
         compiled = given["device"] == "cpu" and given["model"] == PLAIN and given["optimizer"] in ("sgd", "momentum")
         compiled &= self.classes.is_uniform or given["batch_size"] is not None  # its samples weigh alike
-        if self.in_time or not known or not compiled:
-            return None
-        return SharedRuns(self.classes, Settings.checked(**given, seeds=[self.seed]))
+        return compiled and known and not self.in_time
 
-    def train(self, started: SharedRuns | None, threads: ThreadPoolExecutor | None = None) -> xr.Dataset:
-        """Train what :meth:`start` returned."""
-        return self._train() if started is None else self._labelled(started.finish(threads))
+    def train(self, threads: Executor | None = None) -> xr.Dataset:
+        """Make the runs; the compiled engine shares their rates out among threads."""
+        if not self.is_compiled:
+            return self._by_torch()
+        runs = SharedRuns(self.classes, Settings.checked(**self.arguments, seeds=[self.seed]))
+        return self._labelled(runs.finish(threads))
 
-    def measure(self, run: xr.Dataset) -> dict[str, xr.DataArray]:
-        """What is kept of what was trained.
+    def compute(self, threads: Executor | None = None) -> dict[str, xr.DataArray]:
+        """Make the runs, and return what is kept of them.
 
         Returns
         -------
         dict
             By measure, (rate, ...) on the labels of the classes' own; see :func:`layout_of`.
         """
+        run = self.train(threads)
         return {measure.name: measure(run, self.classes) for measure in self.measures}
 
-    def compute(self) -> dict[str, xr.DataArray]:
-        """All of it, in this thread."""
-        return self.measure(self.train(self.start()))
-
-    def _train(self) -> xr.Dataset:
+    def _by_torch(self) -> xr.Dataset:
         from scansnap_core.engine.training import train  # brings torch, a second
 
         with warnings.catch_warnings():
@@ -119,7 +116,7 @@ class Block:
 
 
 def layout_of(grid: Grid) -> Layout:
-    """The labelled arrays that a grid's results fill, NaN where a class system has no such class, query or token.
+    """Lay out the arrays that a grid's results fill; NaN stands where a class system lacks a class, query or token.
 
     Every measure is tried on a run of each class system that stays where it begins, so that what it returns is known
     before anything is trained.
@@ -186,7 +183,7 @@ def _tried(grid: Grid, classes: SequenceClasses) -> dict[str, xr.DataArray]:
 
 
 def blocks(grid: Grid, device: str) -> Iterator[Block]:
-    """The blocks of a grid in the order of their numbers, to be trained on a device."""
+    """Yield the blocks of a grid in the order of their numbers, to be trained on a device."""
     chunks = [slice(first, first + RATES_PER_BLOCK) for first in range(0, len(grid.rates), RATES_PER_BLOCK)]
     axes = (grid.data.values(), grid.models, grid.optimizers, grid.seq_lens, grid.batch_sizes, grid.seeds, chunks)
     for number, (classes, model, optimizer, seq_len, batch_size, seed, chunk) in enumerate(itertools.product(*axes)):
@@ -196,7 +193,7 @@ def blocks(grid: Grid, device: str) -> Iterator[Block]:
 
 
 def placed(values: Mapping[str, xr.DataArray], layout: Layout) -> dict[str, np.ndarray]:
-    """A block's values on the axes of the store, those that blocks divide first."""
+    """Put a block's values on the axes of the store, those that blocks divide first."""
     arrays = {}
     for name, array in values.items():
         own = [dim for dim in array.dims[1:] if dim in BY_SYSTEM]
@@ -213,7 +210,7 @@ def placed(values: Mapping[str, xr.DataArray], layout: Layout) -> dict[str, np.n
 
 
 def num_bytes(grid: Grid, layout: Layout) -> int:
-    """What a grid's results take on a disk, at most: their numbers, which barely compress, and their files."""
+    """Bound the bytes that a grid's results take on a disk: numbers barely compress, and files have a least size."""
     numbers = 0
     for classes in grid.data.values():
         sizes = {"class": classes.num_classes, "query": len(classes.compact.queries), "token": len(classes.tokens)}

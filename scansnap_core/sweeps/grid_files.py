@@ -67,7 +67,7 @@ NAMED: dict[str, dict[str, Any]] = {
 
 
 def load_grid(name: str, *, seeds: int | None = None, rng: str | None = None) -> Grid:
-    """The grid of a figure, such as ``fig6``, or that of a YAML file.
+    """Load the grid of a figure, such as ``fig6``, or of a YAML file.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def load_grid(name: str, *, seeds: int | None = None, rng: str | None = None) ->
 
 
 def grid_of(content: dict[str, Any], folder: Path) -> Grid:
-    """The grid that a mapping of keys to values describes; class files are looked for in ``folder``."""
+    """Make the grid that a mapping of keys to values describes; class files are looked for in ``folder``."""
     known = (*REQUIRED, *AXES, *SETTINGS, "measures")
     for key in content:
         if key not in known:

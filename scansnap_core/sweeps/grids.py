@@ -12,8 +12,7 @@ from typing import Any
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, checksum
 from scansnap_core.engine.arguments import MOMENTUM, checked_data, checked_momentum, checked_rates, checked_seeds
-from scansnap_core.engine.extensions import name_of, resolved, source_digest
-from scansnap_core.engine.model_names import PLAIN, check_windows, heads_of
+from scansnap_core.engine.names import PLAIN, check_windows, heads_of, name_of, resolved, source_digest
 from scansnap_core.engine.settings import Extension, Settings
 from scansnap_core.rules import check_differ, listed, shown
 from scansnap_core.sweeps.measures import DEFAULT, Measure
@@ -108,7 +107,7 @@ class Grid:
 
     @property
     def axes(self) -> dict[str, Sequence[Any]]:
-        """The values of the dimensions that all of a sweep's arrays have, in order; model is one if it was given."""
+        """List the dimensions that all of a sweep's arrays have, with their values; model is one if it was given."""
         axes: dict[str, Sequence[Any]] = {
             "data": tuple(self.data),
             "model": self.models,
@@ -122,14 +121,14 @@ class Grid:
 
     @cached_property
     def measured(self) -> tuple[Measure, ...]:
-        """The measures, ``diverged_at`` among them."""
+        """Return the measures, ``diverged_at`` among them."""
         given = tuple(Measure.of(each) for each in listed("measures", self.measures))
         return given if any(each.name == "diverged_at" for each in given) else (*given, Measure.of("diverged_at"))
 
     def arguments(
         self, model: Extension, optimizer: Extension, seq_len: float, batch_size: int | None
     ) -> dict[str, Any]:
-        """The arguments of a training at one point of the grid, without data, seeds and device."""
+        """Return the arguments of a training at one point of the grid, without data, seeds and device."""
         lr_y, lr_z = (list(rates) for rates in zip(*self.rates, strict=True))
         return {
             "lr_y": lr_y,
@@ -148,11 +147,11 @@ class Grid:
 
     @property
     def num_runs(self) -> int:
-        """How many runs there are."""
+        """Count the runs."""
         return math.prod(map(len, self.axes.values()))
 
     def configuration(self) -> dict[str, Any]:
-        """All that decides the results, as JSON values by name; of class systems, checksums."""
+        """Return all that decides the results, as JSON values by name; class systems appear as checksums."""
         own = [each for each in (*self.models, *self.optimizers) if not isinstance(each, str) or ":" in each]
         more = {
             "model": list(map(name_of, self.models)) if "model" in self.axes else None,

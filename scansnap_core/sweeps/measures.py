@@ -1,4 +1,4 @@
-"""What a sweep keeps of its runs: named functions of a run and its classes.
+"""A sweep keeps measures of its runs: named functions of a run and its classes.
 
 A measure takes what :func:`~scansnap_core.engine.training.train` returns for one seed, at the end or at all recorded
 steps, and the classes. It returns a labelled array over ``rate``, in time over ``recorded`` too, with its ``units``.
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.extensions import check_takes, name_of, resolved, source_digest
+from scansnap_core.engine.names import check_takes, name_of, resolved, source_digest
 from scansnap_core.rules import shown
 from scansnap_core.theory import measures
 
@@ -29,30 +29,30 @@ def _when(run: xr.Dataset) -> str:
 
 
 def entropy(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
-    """H_n (Fig. 6), (rate, class), in nats."""
+    """Return the entropy of attention H_n (Fig. 6), (rate, class), in nats."""
     with np.errstate(invalid="ignore"):  # a diverged run has no attention
         H = measures.entropy(measures.attention(attention_logits(run, classes), classes), classes)
     return H.assign_attrs(units="nats", long_name=f"H_n{_when(run)}")
 
 
 def recall(run: xr.Dataset, classes: SequenceClasses, *, threshold: ArrayLike) -> xr.DataArray:
-    """The share of distinct tokens whose attention is above a threshold (Fig. 11), (rate, threshold)."""
+    """Return the share of distinct tokens whose attention is above a threshold (Fig. 11), (rate, threshold)."""
     found = measures.recall(attention_logits(run, classes), classes, threshold)
     return found.assign_attrs(units="share", long_name=f"recall{_when(run)}")
 
 
 def final_loss(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
-    """-J before the last update, (rate), in nats."""
+    """Return -J before the last update, (rate), in nats."""
     return run.loss.isel(step=-1).assign_attrs(units="nats", long_name="loss before the last update")
 
 
 def diverged_at(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
-    """The first step whose loss isn't finite, or -1, (rate)."""
+    """Return the first step whose loss isn't finite, or -1, (rate)."""
     return run.diverged_at.assign_attrs(units="steps", long_name="the first step whose loss isn't finite, or -1")
 
 
 def attention_logits(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
-    """Z on the tokens that classes hold, (rate, query, token)."""
+    """Return Z on the tokens that classes hold, (rate, query, token)."""
     Z = run.Z.sel(token=classes.coords["token"]).drop_attrs(deep=False)
     return Z.assign_attrs(units="logits", long_name=f"Z{_when(run)}")
 
@@ -64,7 +64,7 @@ KNOWN: dict[str, Function] = {
     "Z": attention_logits,
     "recall": recall,
 }
-"""By name. They read only the loss, Z and ``diverged_at`` of a run, which the compiled program gives at the end."""
+"""Known measures read only the loss, Z and ``diverged_at`` of a run, which the compiled engine gives at the end."""
 DEFAULT = ("entropy", "final_loss", "diverged_at", "Z")
 REMEDY = "write e.g. entropy, {name: recall, threshold: 0.1} or my_module:my_function"
 
@@ -79,8 +79,8 @@ class Measure:
 
     @classmethod
     def of(cls, given: str | Mapping[str, Any] | Function | Measure) -> Measure:
-        """The measure that is meant by a known name, ``module:function``, a function, or a mapping of ``name`` (one of
-        these) and the function's further arguments.
+        """Find a measure by a known name, ``module:function``, a function, or a mapping that adds further arguments to
+        the ``name``, which is one of these.
 
         Raises
         ------
@@ -107,16 +107,16 @@ class Measure:
 
     @property
     def is_known(self) -> bool:
-        """Whether it's one of :data:`KNOWN`."""
+        """Tell whether it's one of :data:`KNOWN`."""
         return self.function is KNOWN.get(self.name)
 
     def configuration(self) -> Any:
-        """What it computes, as JSON: its name, and of a user's own the function and a digest of its file."""
+        """Say as JSON what it computes: its name, and for a user's own the function and a digest of its file."""
         own = {} if self.is_known else {"function": name_of(self.function), "code": source_digest(self.function)}
         return {"name": self.name, **self.parameters, **own} if own or self.parameters else self.name
 
     def __call__(self, run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
-        """The values over ``rate`` first, with labels of their own dimensions alone.
+        """Return the values, over ``rate`` first, with labels of their own dimensions alone.
 
         Raises
         ------

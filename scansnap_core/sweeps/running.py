@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import sys
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import xarray as xr
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.engine.arguments import checked_device
-from scansnap_core.engine.compiled import SharedRuns, num_threads
+from scansnap_core.engine.compiled import num_threads
 from scansnap_core.extras import needs
 from scansnap_core.progress import progress_bar
 from scansnap_core.rules import as_path, check_flag, shown
@@ -23,9 +24,9 @@ from scansnap_core.sweeps.blocks import Block, blocks, layout_of, num_bytes, pla
 from scansnap_core.sweeps.grids import Grid
 
 AHEAD = 1000
-"""How many blocks a cluster is given before the first of them comes back."""
-DRAWN_AHEAD = 2
-"""How many blocks have their first samples drawn ahead here: with one, a thread waits for another one's draws."""
+"""A cluster is given so many blocks before the first of them comes back."""
+AT_ONCE = 3
+"""So many blocks are computed at a time here."""
 CONNECT_SECONDS = 20
 
 Results = Iterator[tuple[Block, dict[str, xr.DataArray]]]
@@ -69,6 +70,8 @@ def run(
     check_flag("progress", progress)
     if scheduler is not None and device == "auto":
         device = "cpu"
+    if scheduler is not None and progress:
+        print(f"scansnap: waiting up to {CONNECT_SECONDS} s for a Dask scheduler at {scheduler}", file=sys.stderr)
     if scheduler is None or device != "cuda":  # whether workers have a GPU, they say
         device = checked_device(device)
     layout = layout_of(grid)
@@ -99,29 +102,19 @@ def _check_room(out: Path, grid: Grid, layout: Layout, share: float) -> None:
 
 
 def _here(blocks: Iterator[Block]) -> Results:
-    """While the compiled program trains a block, following ones draw, and the one before is measured and stored."""
-    with ThreadPoolExecutor(1) as conductor, ThreadPoolExecutor(num_threads()) as threads:
-        behind: tuple[Block, xr.Dataset] | None = None
+    """Compute some blocks at a time: while one trains, another is measured. Their rates share the threads."""
+    with ThreadPoolExecutor(AT_ONCE) as conductors, ThreadPoolExecutor(num_threads()) as threads:
+        begun: deque[tuple[Block, Future[dict[str, xr.DataArray]] | None]] = deque()
         try:
-            for block, started in _begun(blocks, threads):
-                training = None if started is None else conductor.submit(block.train, started, threads)
-                if behind is not None:
-                    yield behind[0], behind[0].measure(behind[1])
-                behind = block, block.train(None) if training is None else training.result()
-            if behind is not None:
-                yield behind[0], behind[0].measure(behind[1])
+            for block in itertools.chain(blocks, itertools.repeat(None, AT_ONCE)):
+                if block is not None:  # PyTorch shares out its work itself
+                    begun.append((block, conductors.submit(block.compute, threads) if block.is_compiled else None))
+                if begun and (block is None or len(begun) > AT_ONCE):
+                    first, values = begun.popleft()
+                    yield first, first.compute() if values is None else values.result()
         finally:  # whoever interrupts waits for no more than what a thread is at
             threads.shutdown(wait=False, cancel_futures=True)
-
-
-def _begun(blocks: Iterator[Block], threads: ThreadPoolExecutor) -> Iterator[tuple[Block, SharedRuns | None]]:
-    """Each block with its first samples drawn, which those of the following ones are meanwhile."""
-    drawing = deque((block, threads.submit(block.start)) for block in itertools.islice(blocks, DRAWN_AHEAD))
-    while drawing:
-        block, started = drawing.popleft()
-        begun = started.result()
-        drawing.extend((following, threads.submit(following.start)) for following in itertools.islice(blocks, 1))
-        yield block, begun
+            conductors.shutdown(wait=False, cancel_futures=True)
 
 
 def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:

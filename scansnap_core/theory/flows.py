@@ -21,8 +21,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
 from scansnap_core.engine import variants
 from scansnap_core.engine.architectures import variant_of
-from scansnap_core.engine.extensions import name_of
-from scansnap_core.engine.model_names import MODELS, PLAIN, check_windows, heads_of
+from scansnap_core.engine.names import MODELS, PLAIN, check_windows, heads_of, name_of
 from scansnap_core.engine.results import axes_of, tokens_of
 from scansnap_core.rules import check_choice, check_flow_rate, check_rate, not_finite, shown
 from scansnap_core.theory import clocks, formulas, spectrum

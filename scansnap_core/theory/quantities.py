@@ -14,7 +14,7 @@ from sympy import diff
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
-from scansnap_core.engine.model_names import PLAIN
+from scansnap_core.engine.names import PLAIN
 from scansnap_core.theory import clocks, formulas, measures, spectrum
 from scansnap_core.theory.flows import IdealisedFlow
 from scansnap_core.theory.functions import function_of

@@ -17,8 +17,7 @@ from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import ATTRIBUTE, Floats, checksum
-from scansnap_core.engine.extensions import name_of
-from scansnap_core.engine.model_names import heads_of
+from scansnap_core.engine.names import heads_of, name_of
 from scansnap_core.rules import check_choice, checked_times, is_real, shown
 from scansnap_core.theory.flows import Flow
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import scansnap_core as ss
-from scansnap_core.engine.model_names import MODELS
+from scansnap_core.engine.names import MODELS
 from scansnap_core.engine.variants import Batch, Variant, plain, plain_inputs
 
 LAB = Path(__file__).parents[2] / "site/lab" / "fields.json"

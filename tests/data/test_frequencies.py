@@ -15,10 +15,9 @@ import scansnap_core as ss
 from scansnap_core import BadInput
 from scansnap_core.data.class_files import load_classes
 from scansnap_core.data.sequences import checksum
-from scansnap_core.engine.compiled import SharedRuns
+from scansnap_core.engine.compiled import SharedRuns, SupportRun
 from scansnap_core.engine.draws import Fresh
 from scansnap_core.engine.settings import Settings
-from scansnap_core.engine.supports import SupportRun
 from scansnap_core.theory import dynamics
 from tests.engine.references import frequent_classes, overlapping_classes
 

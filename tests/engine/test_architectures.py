@@ -13,7 +13,7 @@ from torch import Tensor
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_small
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine import model_names
+from scansnap_core.engine import names
 from scansnap_core.engine.architectures import NUMBERED_VARIANTS, VARIANTS, variant_of
 from scansnap_core.engine.results import TrainingDiverged, tokens_of
 from scansnap_core.engine.training import train
@@ -59,7 +59,7 @@ def literal_loss(name: str, classes: SequenceClasses, Y: Tensor, Z: Tensor) -> T
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("classes", [overlapping_classes(), scattered_classes(), query_among_the_context()])
 def test_training_follows_a_literal_loop_over_the_vocabulary(name: str, classes: SequenceClasses) -> None:
-    M, heads, rng = classes.vocab_size, max(1, model_names.heads_of(name)), np.random.default_rng(3)
+    M, heads, rng = classes.vocab_size, max(1, names.heads_of(name)), np.random.default_rng(3)
     joined = heads if name.startswith("heads") else 1
     Y_0, Z_0 = rng.normal(size=(joined, M, M)), rng.normal(size=(heads, M, M))
     given = (Y_0 if joined > 1 else Y_0[0], Z_0 if heads > 1 else Z_0[0])
@@ -138,7 +138,7 @@ def test_rows_of_all_other_tokens_start_as_they_are() -> None:
 
 
 def test_names_are_those_of_the_table() -> None:
-    assert (*VARIANTS, *NUMBERED_VARIANTS) == (*model_names.UNNUMBERED, *model_names.NUMBERED)
+    assert (*VARIANTS, *NUMBERED_VARIANTS) == (*names.UNNUMBERED, *names.NUMBERED)
     assert variant_of("plain") is None
     assert isinstance(variant_of(" heads  2 "), Variant)
     run = train(syn_small(), lr_y=1.0, lr_z=1.0, steps=1, model=" summed  heads 02")

@@ -1,7 +1,8 @@
-"""The compiled program against the readable one, over what can differ: initial values, supports, batches, rates."""
+"""The compiled engine is the readable one, over what can differ: initial values, supports, batches, rates, queries."""
 
 from __future__ import annotations
 
+import ctypes
 import pickle
 import subprocess
 import sys
@@ -10,14 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
+from scipy import sparse
+from torch.utils.flop_counter import FlopCounterMode
 
-from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
+from scansnap_core import BadInput
+from scansnap_core.data.datasets import syn_large, syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine import compiled, drawing, draws, kernel
-from scansnap_core.engine.compiled import SharedRuns
-from scansnap_core.engine.draws import Fresh, Replay
+from scansnap_core.engine import compiled, kernel
+from scansnap_core.engine.compiled import SharedRuns, SupportRun
 from scansnap_core.engine.settings import Settings
-from scansnap_core.engine.training import train
+from scansnap_core.engine.training import TrainingDiverged, train
+from scansnap_core.theory import gallery
 from tests.engine.references import frequent_classes, overlapping_classes
 
 BOUND = {"float64": 1e-10, "float32": 1e-5}
@@ -110,48 +115,33 @@ def test_neither_chunks_nor_threads_nor_other_rates_change_a_bit(rng: str, monke
     assert not np.array_equal(alone["Z"][0], whole["Z"][0])
 
 
-@pytest.mark.parametrize(
-    "classes",
-    [
-        overlapping_classes(),
-        syn_medium(3),
-        SequenceClasses(np.eye(4), [0, 0, 1, 1]),
-        SequenceClasses([[0.5, 0.3, 0.2, 0], [0, 0, 0, 1], [0.1, 0.2, 0.3, 0.4]], [0, 0, 1]),
-    ],
-    ids=["overlapping", "syn_medium", "one token a class", "the last place held and not"],
-)
-@pytest.mark.parametrize("initial", ["zero", "random"])
-@pytest.mark.parametrize(("rng", "seq_len"), [("fresh", 64), ("replay", 64), ("replay", 3), ("replay", 2)])
-def test_samples_are_those_of_its_source_to_the_last_bit(
-    classes: SequenceClasses, initial: str, rng: str, seq_len: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options = OPTIONS | {"initial": initial, "rng": rng, "seq_len": seq_len, "steps": 4, "record": [4]}
-    source = (Fresh if rng == "fresh" else Replay)(classes, [3], options["batch_size"], seq_len)
-    monkeypatch.setattr(draws, "AT_ONCE", 1000)  # several parts a batch
-    samples, q = SharedRuns(classes, Settings.checked(**options, seeds=[3]))._batch
-    if initial == "random":
-        source.initial(classes.tokens)
-    for step in range(options["steps"]):
-        (drawn,), (whole,) = source.batch()
-        order = np.argsort(drawn, kind="stable")
-        np.testing.assert_array_equal(samples[step], drawn[order])
-        for ours, b in zip(q[step], order, strict=True):
-            held = np.flatnonzero(classes.compact.probs[drawn[b]])
-            np.testing.assert_array_equal(ours[: len(held)], whole[b, held])
-            assert not ours[len(held) :].any()
+def test_a_training_is_the_same_under_heap_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before each step malloc's free list is stirred, so that the step's arrays lie elsewhere each time."""
+    options = Settings.checked(
+        lr_y=[0.1, 0.3], lr_z=[0.05, 0.2], steps=300, seeds=[3], batch_size=8, seq_len=64, optimizer="momentum",
+        momentum=0.9, initial="random", record=[300], rng="fresh", device="cpu", dtype="float32",
+    )  # fmt: skip
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    rng, sample, stirred = np.random.default_rng(0), SharedRuns._sample, []
 
+    def stir_and_sample(runs: SharedRuns, first: int) -> Any:
+        rooms = [libc.malloc(size) for size in rng.integers(16, 600, 100).tolist()]
+        for room in rng.permutation(rooms):
+            libc.free(int(room))
+        stirred.append(first)
+        return sample(runs, first)
 
-def test_a_number_at_the_end_of_a_tokens_share_means_that_token() -> None:
-    """And the next one after it means the next token: so Torch's search ends."""
-    classes = SequenceClasses([[0.25, 0.25, 0.5, 0.0], [0.125, 0.0, 0.0, 0.875]], [0, 1])
-    numbers = [0.0, 0.25, np.nextafter(0.25, 1), 0.5, np.nextafter(0.5, 1), np.nextafter(1.0, 0)]
-    source = Replay(classes, [0], 3, len(numbers) + 1)
-    source.uniforms = lambda: iter([(np.array([1, 0]), np.array([numbers] * 2)), (np.array([1]), np.zeros((1, 6)))])  # type: ignore[method-assign]
-    q = np.zeros((1, 3, 16))
-    drawn = drawing.CompiledReplay(classes, source, len(numbers) + 1).steps(q)
-    assert drawn.tolist() == [[0, 1, 1]]
-    counts = np.rint(q[0, :, :4] * len(numbers)).astype(int)
-    assert counts.tolist() == [[2, 2, 2, 0], [1, 5, 0, 0], [6, 0, 0, 0]]
+    for distinct in (6, 7, 23):  # supports of 7 and 8 places, which 8 hold, and of 24
+        classes = with_overlap(3, 3 * (distinct + 1) + 20, 0.3, distinct_weights=np.arange(1.0, distinct + 1))
+        quiet = SharedRuns(classes, options).finish()
+        with monkeypatch.context() as patch:
+            patch.setattr(compiled, "CHUNK", 1)
+            patch.setattr(SharedRuns, "_sample", stir_and_sample)
+            noisy = SharedRuns(classes, options).finish()
+        for name in ("loss", "Z"):
+            np.testing.assert_array_equal(noisy[name], quiet[name])
+    assert len(stirred) == 3 * 300
 
 
 def test_all_trainings_share_two_compiled_programs() -> None:
@@ -161,15 +151,16 @@ def test_all_trainings_share_two_compiled_programs() -> None:
         classes.compact.query_row.flags.writeable = False
         for rng in ("fresh", "replay", "counter"):
             SharedRuns(classes, Settings.checked(**OPTIONS | {"dtype": dtype, "seeds": [3], "rng": rng})).finish()
-    assert len(drawing._draw.signatures) == len(drawing._tally.signatures) == 1
+        SupportRun(classes, LR_Y, 1).advance(1)
+    for program in (kernel.draw, kernel.climb_classes, kernel.climb_common):
+        assert len(program.signatures) == 1
     assert [str(signature[4]) for signature in kernel.climb.signatures] == ["float32", "float64"]
 
 
 NOWHERE = """
 from numba.core import caching
 caching.CacheImpl._locator_classes = []
-from scansnap_core.engine import drawing, kernel, supports
-from scansnap_core.engine.compiling import compiled_for_cpu
+from scansnap_core.engine.kernel import compiled_for_cpu
 print(compiled_for_cpu(lambda x: 1 / x)(0.0))
 """
 
@@ -178,3 +169,145 @@ def test_it_compiles_where_nothing_can_be_stored() -> None:
     """As on a read-only file system without a home, where Numba finds no place for its cache."""
     found = subprocess.run([sys.executable, "-c", NOWHERE], capture_output=True, text=True)
     assert (found.stdout, found.stderr) == ("inf\n", "")
+
+
+# -- The large run: common tokens, queries, support sizes, K = M -------------------------------------------------------
+
+LR_Y, LR_Z, STEPS = 2.0, 1.0, 60
+
+
+def uneven_classes(seed: int) -> SequenceClasses:
+    """40 classes of 1 to 12 tokens: each group of 8 has common tokens of its own, some tokens are held by all."""
+    rng = np.random.default_rng(seed)
+    weights = np.zeros((40, 400))
+    for n, row in enumerate(weights):
+        group, own = 10 + 5 * (n // 8) + np.arange(5), 50 + 8 * n + np.arange(8)
+        for pool, largest in ((np.arange(3), 3), (group, 4), (own, 5)):
+            row[rng.choice(pool, rng.integers(largest + 1), replace=False)] = rng.exponential()
+        row[own[0]] += 0.1
+    next_of = rng.permutation(400)[:40]
+    return SequenceClasses(weights / weights.sum(axis=1, keepdims=True), 380 + rng.integers(7, size=40), next_of)
+
+
+def dense(classes: SequenceClasses, lr_y: float = LR_Y, lr_z: float = LR_Z, steps: int = STEPS) -> xr.Dataset:
+    options = {"lr_y": lr_y, "lr_z": lr_z, "steps": steps, "batch_size": None, "seq_len": np.inf, "device": "cpu"}
+    return train(classes, **options).isel(seed=0, rate=0).transpose("query", "token", "output", ...)  # type: ignore[arg-type]
+
+
+def differences(classes: SequenceClasses, other: xr.Dataset) -> list[float]:
+    """Of the losses, Y and Z, relative to their largest entries."""
+    run = SupportRun(classes, LR_Y, LR_Z)
+    loss = run.advance(STEPS)
+    end = other.isel(recorded=-1)
+    pairs = ((loss, other.loss), (run.Y, end.Y), (run.Z.toarray(), end.Z))
+    return [float(np.abs(ours - theirs.values).max() / np.abs(theirs.values).max()) for ours, theirs in pairs]
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        syn_small(),
+        syn_medium(10),
+        syn_large(70, 2_000),  # outputs in two blocks, the second not full
+        with_overlap(5, 1_000, 0.3),
+        overlapping_classes(),
+        gallery.random_classes(30, np.random.default_rng(1)),  # most tokens common to some classes
+        uneven_classes(0),
+        uneven_classes(1),
+        SequenceClasses([[0.5, 0.5, 0.0], [0.2, 0.0, 0.8], [0.3, 0.3, 0.4]], [0, 0, 1]),  # K = M
+    ],
+    ids=str,
+)
+def test_a_support_run_is_the_dense_program(classes: SequenceClasses) -> None:
+    assert max(differences(classes, dense(classes))) <= BOUND["float64"]
+    # controls: a rate that is off by 1 part in 10^8, one step less of Y, and Z's rate
+    for nearby in (dense(classes, lr_y=LR_Y * (1 + 1e-8)), dense(classes, lr_z=LR_Z * (1 + 1e-8))):
+        assert max(differences(classes, nearby)) > BOUND["float64"]
+    assert max(differences(classes, dense(classes, steps=STEPS - 1).pad(step=(0, 1), mode="edge"))) > BOUND["float64"]
+
+
+def test_large_logits_overflow_nothing() -> None:
+    classes = overlapping_classes()
+    loss = SupportRun(classes, 1e5, LR_Z).advance(3)
+    assert loss == pytest.approx(dense(classes, 1e5, steps=3).loss.values, abs=1e-14)
+    # attention is a softmax, so a query's logits mean the same when all are raised by as much
+    run, raised = SupportRun(classes, LR_Y, LR_Z), SupportRun(classes, LR_Y, LR_Z)
+    raised._z += 1000
+    assert raised.advance(STEPS) == pytest.approx(run.advance(STEPS), rel=1e-10, abs=0)
+    assert raised.Z.data - 1000 == pytest.approx(run.Z.data, abs=1e-10)
+    assert run.Z.data.max() > 0.1
+
+
+def test_a_run_can_be_made_in_pieces_and_among_threads() -> None:
+    classes = uneven_classes(2)
+    whole, pieces, shared = (SupportRun(classes, LR_Y, LR_Z) for _ in range(3))
+    loss = whole.advance(STEPS)
+    with ThreadPoolExecutor(3) as threads:
+        losses = [np.r_[pieces.advance(STEPS - 7), pieces.advance(7)], shared.advance(STEPS, threads)]
+    for run, other in zip((pieces, shared), losses, strict=True):
+        assert np.array_equal(other, loss)
+        assert np.array_equal(run.Y, whole.Y)
+        assert np.array_equal(run.Z.toarray(), whole.Z.toarray())
+    assert not np.array_equal(loss[1:], loss[:-1])
+
+
+def test_its_axes_and_memory_are_the_supports() -> None:
+    M = 10**12
+    places = ([0.5, 0.5, 0.2, 0.8], ([0, 0, 1, 1], [5, 10**6, 5, M - 1]))
+    run = SupportRun(SequenceClasses(sparse.csr_array(places, shape=(2, M)), [M - 2, 3], [M - 3, 8]), LR_Y, LR_Z)
+    assert run.advance(1) == pytest.approx([np.log(M)], rel=1e-9, abs=0)
+    # columns: next token M - 3, next token 8, all others; with f of class 0 equal on both its tokens
+    first, per_step = np.sqrt(0.5), LR_Y / 2
+    assert run.Y[1] == pytest.approx(per_step * first * np.array([1, 0, 0]), rel=1e-11, abs=1e-11)
+    assert run.Y.shape == (3, 3)
+    run.advance(STEPS)
+    Z = run.Z.toarray()
+    assert Z.shape == (2, 3)
+    assert (Z[1] != 0).tolist() == [True, True, False]  # row 1 is token M - 2, the query of class 0
+    assert (Z[0] != 0).tolist() == [True, False, True]
+
+
+def test_its_operations_are_those_of_the_dense_program_where_supports_are_full() -> None:
+    full = SequenceClasses(np.random.default_rng(0).dirichlet(np.ones(7), 5), [0, 1, 1, 2, 0])
+    for classes in (full, uneven_classes(0)):
+        with FlopCounterMode(display=False) as counter:
+            dense(classes, steps=1)
+        K, L, Q = classes.num_classes, len(classes.tokens), len(classes.compact.queries)
+        with_Z = 2 * 2 * K * Q * L
+        same = counter.get_total_flops() - with_Z == SupportRun(classes, LR_Y, LR_Z).operations
+        assert same == (classes is full)
+
+
+@pytest.mark.filterwarnings("ignore::scansnap_core.engine.training.TrainingDiverged")
+def test_divergence_of_a_support_run_is_told_alike() -> None:
+    alike = SequenceClasses([[0.3, 0.7, 0.0, 0.0]] * 3, [3, 3, 3])  # nothing tells them apart, so errors stay
+    run = SupportRun(alike, 1e200, 1e200)
+    with pytest.warns(TrainingDiverged, match="the run turned NaN at step . of 20; use smaller rates"):
+        loss = run.advance(20)
+    reference = dense(alike, 1e200, 1e200, 20)
+    assert reference.diverged_at > 0
+    assert np.array_equal(np.isnan(loss), np.isnan(reference.loss))
+
+
+@pytest.mark.parametrize("rates", [(0.0, 1.0), (1.0, -1.0), (np.inf, 1.0)])
+def test_bad_rates(rates: tuple[float, float]) -> None:
+    with pytest.raises(BadInput, match=r"lr_[yz] = .*: a learning rate is positive and finite; pass e.g. 1.0"):
+        SupportRun(overlapping_classes(), *rates)
+
+
+@pytest.mark.parametrize("steps", [0, 1.5, True])
+def test_bad_steps(steps: object) -> None:
+    with pytest.raises(BadInput, match=f"steps = {steps}: a positive integer; pass e.g. 100"):
+        SupportRun(overlapping_classes(), LR_Y, LR_Z).advance(steps)  # type: ignore[arg-type]
+
+
+def test_a_system_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(shape: object) -> np.ndarray:
+        raise MemoryError
+
+    classes = overlapping_classes()
+    monkeypatch.setattr(np, "zeros", no_memory)
+    with pytest.raises(
+        BadInput, match=r"K = 3 classes that hold L = 6 tokens: Y takes 1\.8e-07 GiB, and it is held in"
+    ):
+        SupportRun(classes, LR_Y, LR_Z)

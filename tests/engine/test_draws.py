@@ -1,19 +1,35 @@
-"""Where random numbers come from: each source against what it promises, the authors' order against a literal loop."""
+"""Each source of random numbers keeps its promises: a literal loop, published answers, multinomial counts."""
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numba import njit
 from scipy import stats
 
+from scansnap_core.data.datasets import syn_medium
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import draws
-from scansnap_core.engine.draws import Expectation, Fresh, Replay
-from tests.engine.references import overlapping_classes
+from scansnap_core.engine.compiled import ByCounter
+from scansnap_core.engine.draws import (
+    TOKENS,
+    WORD,
+    Counter,
+    Expectation,
+    Fresh,
+    Replay,
+    class_cuts_of,
+    cuts_of,
+    key_of,
+    philox,
+)  # fmt: skip
+from tests.engine.references import DEVICES, frequent_classes, overlapping_classes, scattered_classes
 
 SEEDS = [3, 8]
 M, L, Q, K = 9, 6, 2, 3
@@ -55,18 +71,6 @@ def test_a_seed_draws_what_it_draws_alone(source: type[Fresh] | type[Replay]) ->
             assert together.shape[0] == 2
             assert (together[1] == single[0]).all()
             assert (together[0] != single[0]).any()  # control: the other seed
-
-
-def test_uniforms_are_those_of_the_first_seed() -> None:
-    both, alone = (
-        [
-            np.concatenate(parts)
-            for parts in zip(*Replay(uneven_classes(), seeds, BATCH, LENGTH).uniforms(), strict=True)
-        ]
-        for seeds in (SEEDS, SEEDS[:1])
-    )
-    assert [part.shape for part in both] == [(BATCH,), (BATCH, LENGTH - 1)]
-    assert all((ours == theirs).all() for ours, theirs in zip(both, alone, strict=True))
 
 
 def test_the_expectation_is_every_class_once() -> None:
@@ -133,17 +137,141 @@ def test_the_expectation_stands_nowhere() -> None:
     assert source.batch()[0].tolist() == [[0, 1, 2]] * 2
 
 
-def test_counts_are_what_batches_are_made_of() -> None:
+# -- By counter --------------------------------------------------------------------------------------------------------
+
+SEED = 2**40 + 5
+
+ANSWERS = [  # of Random123's file of known answers: counter, key, words
+    ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
+    ((WORD,) * 4, (WORD, WORD), (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
+    (
+        (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344), (0xA4093822, 0x299F31D0),
+        (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_philox_gives_the_published_words(device: str) -> None:
+    compiled = njit(philox)
+    for at, key, words in ANSWERS:
+        assert philox(*at, *key) == words
+        assert compiled(*map(np.int64, at + key)) == words
+        assert tuple(map(int, philox(*(torch.tensor(word, device=device) for word in at + key)))) == words
+
+
+def by_counter(classes: SequenceClasses, length: float, size: int, steps: int, **more: Any) -> tuple[Any, Any]:
+    """Classes (steps, B) and frequencies (steps, B, L) of one seed."""
+    source = Counter(classes, [SEED], size, length, **more)
+    drawn, q = zip(*(source.batch() for _ in range(steps)), strict=True)
+    return torch.cat(drawn).cpu().numpy(), torch.cat(q).cpu().numpy()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("length", [2, 4, 5, 6, 128, np.inf])
+@pytest.mark.parametrize("classes", [frequent_classes(), scattered_classes(), syn_medium(3)], ids=str)
+def test_both_programs_draw_the_same_counts(classes: SequenceClasses, length: float, device: str) -> None:
+    size, steps, first = 9, 4, 1
+    places, compact = cuts_of(classes.compact)[0], classes.compact
+    compiled = np.zeros((steps - first, size, places.shape[1] + 3))
+    ours = ByCounter(classes, SEED, length).steps(first, compiled)
+    drawn, q = by_counter(classes, length, size, steps, device=device)
+    for step in range(steps - first):
+        order = np.argsort(drawn[step + first], kind="stable")
+        assert (ours[step] == drawn[step + first][order]).all()
+        for b, n in enumerate(ours[step]):
+            held = np.flatnonzero(compact.probs[n])
+            assert (compiled[step, b, : len(held)] == q[step + first][order[b], held]).all()
+            assert not compiled[step, b, len(held) :].any()
+    assert q.sum(axis=-1) == pytest.approx(1, rel=1e-12, abs=0)
+
+
+def test_neither_neighbours_nor_a_new_start_change_a_draw() -> None:
     classes = overlapping_classes()
-    steps = 3
-    drawn, counts = Fresh(classes, SEEDS, BATCH, LENGTH).counts(steps)
-    assert (counts.sum(axis=-1) == LENGTH - 1).all()
-    source, places = Fresh(classes, SEEDS, BATCH, LENGTH), classes.compact.drawn[0]
-    for step in range(steps):
-        n, q = source.batch()
-        np.testing.assert_array_equal(drawn[step], n)
-        ours = np.zeros(q.shape)
-        for seed, b in np.ndindex(n.shape):
-            np.add.at(ours[seed, b], places[n[seed, b]], counts[step, seed, b] / (LENGTH - 1))
-        np.testing.assert_array_equal(ours, q)
-    assert (drawn[0] != drawn[1]).any()
+
+    def drawn(seeds: list[int], steps: int = 6, after: int = 0, size: int = 5) -> list[Any]:
+        source = Counter(classes, seeds, size, 8)
+        source.resume([str(after)] * len(seeds))
+        found = [source.batch() for _ in range(steps)]
+        assert source.state() == [str(after + steps)] * len(seeds)
+        return [torch.cat([n[..., None].double(), q], dim=-1) for n, q in found]
+
+    whole = drawn([3, SEED])
+    assert all(torch.equal(both[1:], alone) for both, alone in zip(whole, drawn([SEED]), strict=True))
+    assert all(torch.equal(late, early) for late, early in zip(drawn([3, SEED], 2, after=4), whole[4:], strict=True))
+    assert all(torch.equal(few, many[:, :3]) for few, many in zip(drawn([3, SEED], size=3), whole, strict=True))
+    pairs = [*itertools.combinations(whole, 2), (whole[0][:1], whole[0][1:])]
+    assert not any(torch.equal(one, other) for one, other in pairs)  # control: other steps, the other seed
+
+
+@pytest.mark.parametrize("num_classes", [1, 2, 3, 7, 20, 1000])
+def test_equally_frequent_classes_are_a_word_times_K_over_2_32(num_classes: int) -> None:
+    cuts = class_cuts_of(SequenceClasses(np.eye(num_classes), np.zeros(num_classes, int)))
+    words = np.concatenate([cuts, cuts - 1, [0, WORD], np.random.default_rng(0).integers(WORD, size=1000)])
+    assert (np.searchsorted(cuts, words, side="right") == words * num_classes >> 32).all()
+
+
+@pytest.mark.parametrize("classes", [overlapping_classes(), frequent_classes()], ids=str)
+def test_counts_are_multinomial(classes: SequenceClasses) -> None:
+    """Two tokens of three: the six outcomes of class 0, and the classes, against their probabilities."""
+    drawn, q = (each.reshape(-1, *each.shape[2:]) for each in by_counter(classes, 3, 3000, 20))
+    of_class = np.bincount(drawn, minlength=3)
+    assert stats.chisquare(of_class, classes.frequencies * of_class.sum()).pvalue > 1e-3
+    assert stats.chisquare(of_class, np.array([0.22, 0.48, 0.3]) * of_class.sum()).pvalue < 1e-4  # control
+    counts = (2 * q[drawn == 0][:, :3]).round().astype(int)
+    outcomes = [each for each in itertools.product(range(3), repeat=3) if sum(each) == 2]
+    seen = np.array([(counts == each).all(axis=1).sum() for each in outcomes])
+
+    def pvalue(*probs: float) -> float:
+        return float(stats.chisquare(seen, len(counts) * stats.multinomial(2, probs).pmf(outcomes)).pvalue)
+
+    assert pvalue(0.2, 0.5, 0.3) > 1e-3
+    assert pvalue(0.22, 0.48, 0.3) < 1e-4  # control
+
+
+def test_long_samples_have_the_multinomial_means_and_covariances() -> None:
+    classes, length = overlapping_classes(), 128
+    drawn, q = (each.reshape(-1, *each.shape[2:]) for each in by_counter(classes, length, 1000, 20))
+    for n in range(classes.num_classes):
+        P, mine = classes.compact.probs[n], q[drawn == n]
+        held, num = P > 0, len(mine)
+        errors = (mine.mean(axis=0) - P)[held] / np.sqrt(P * (1 - P) / (length - 1) / num)[held]
+        assert np.abs(errors).max() < 4.5
+        expected = (np.diag(P) - np.outer(P, P)) / (length - 1)
+        found = np.cov(mine.T)
+        spread = np.sqrt((np.outer(np.diag(expected), np.diag(expected)) + expected**2) / num)  # of a normal's
+        assert np.abs((found - expected)[np.ix_(held, held)] / spread[np.ix_(held, held)]).max() < 4.5
+        shorter = (np.diag(P) - np.outer(P, P)) / (length - 33)  # control
+        assert np.abs((found - shorter)[np.ix_(held, held)] / spread[np.ix_(held, held)]).max() > 4.5
+
+
+def test_samples_and_steps_are_uncorrelated() -> None:
+    """Neighbours in the batch, in steps and in seeds; a control pairs each sample with itself."""
+    source = Counter(SequenceClasses([[0.5, 0.5]], [0]), [0, 2**32], 4000, 128)
+    first, second = (source.batch()[1][..., 0].numpy() for _ in range(2))
+    bound = 4.5 / np.sqrt(first.shape[1])
+    pairs = [(first[0, :-1], first[0, 1:]), (first[0], second[0]), (first[0], first[1])]
+    assert all(abs(np.corrcoef(*pair)[0, 1]) < bound for pair in pairs)
+    assert np.corrcoef(first[0], first[0])[0, 1] > bound
+
+
+def test_cuts_are_words() -> None:
+    rare = SequenceClasses([[1e-15, 1 - 2e-15, 1e-15], [1.0, 0, 0]], [0, 0])
+    places, cuts = cuts_of(rare.compact)
+    assert cuts.tolist() == [[1, WORD], [WORD + 1, WORD + 1]]
+    assert places.tolist() == [[0, 1, 2], [0, 0, 0]]
+
+
+@pytest.mark.parametrize(("beyond", "token"), [(0, 1), (1, 0)])
+def test_a_word_on_a_cut_means_the_next_token(beyond: int, token: int) -> None:
+    cut = philox(0, 0, 0, TOKENS, *key_of(SEED))[0] + beyond
+    classes = SequenceClasses([[cut / 2**32, 1 - cut / 2**32]], [0])
+    compiled = np.zeros((1, 1, 2))
+    ByCounter(classes, SEED, 2).steps(0, compiled)
+    assert compiled[0, 0].tolist() == by_counter(classes, 2, 1, 1)[1][0, 0].tolist() == np.eye(2)[token].tolist()
+
+
+def test_initial_values_are_the_fresh_ones() -> None:
+    classes = overlapping_classes()
+    ours, theirs = (source(classes, SEEDS, 5, 8).initial(classes.tokens) for source in (Counter, Fresh))
+    assert all((mine == other).all() for mine, other in zip(ours, theirs, strict=True))

@@ -12,7 +12,7 @@ import torch
 import xarray as xr
 
 from scansnap_core import BadInput
-from scansnap_core.engine.optimizers import SGD, Adam, OnePerRun, check_optimizer
+from scansnap_core.engine.optimizers import check_optimizer
 from scansnap_core.engine.settings import OPTIMIZERS
 from scansnap_core.engine.training import train
 from tests.engine.references import overlapping_classes
@@ -74,8 +74,6 @@ def test_their_names_are_stored() -> None:
     ("make", "message"),
     [
         (torch.optim.LBFGS, "torch.optim.lbfgs:LBFGS: LBFGS doesn't support per-parameter options"),
-        (lambda groups: torch.optim.SGD([g["params"][0] for g in groups], lr=0.1), "it holds the rates"),
-        (lambda groups: None, "'NoneType' object has no attribute 'param_groups'"),
         (lambda: None, "takes 0 positional arguments but 1 was given"),
         (torch.optim.SparseAdam, "SparseAdam does not support dense gradients"),
         ("torch.optim:NoSuch", "module 'torch.optim' has no attribute 'NoSuch'"),
@@ -96,37 +94,6 @@ def test_momentum_is_momentums(optimizer: Any) -> None:
 
 
 # -- Without a training -----------------------------------------------------------------------------------------------
-
-RATES = torch.tensor([0.1, 3.0], dtype=torch.float64)
-
-
-def test_what_the_next_update_depends_on() -> None:
-    parameter = torch.ones(2, 3)
-    assert SGD(parameter, RATES, 0.0).state() == {}
-    assert list(SGD(parameter, RATES, 0.9).state()) == ["velocity"]
-    assert list(Adam(parameter, RATES).state()) == ["mean", "square"]
-
-
-def test_an_optimizer_for_every_run_climbs_as_each_would_alone() -> None:
-    draw = torch.Generator().manual_seed(0)
-    pairs = [(0.1, 0.5), (2.0, 3.0)]
-    Y, Z = (torch.randn(3, 2, *shape, generator=draw, dtype=torch.float64) for shape in ((4, 5), (1, 4)))
-    one_by_one = [
-        (start[seed, rate].clone(), pairs[rate][which], (seed, rate), which)
-        for which, start in enumerate((Y, Z))
-        for seed in range(3)
-        for rate in range(2)
-    ]
-    climbers = [SGD(part, torch.tensor(lr, dtype=torch.float64), 0.9) for part, lr, *_ in one_by_one]
-    made = OnePerRun(lambda groups: torch.optim.SGD(groups, momentum=0.9), Y, Z, pairs)
-    for _ in range(4):
-        gradients = [torch.randn(part.shape, generator=draw, dtype=torch.float64) for part in (Y, Z)]
-        made.step(*gradients)
-        for climber, (*_, run, which) in zip(climbers, one_by_one, strict=True):
-            climber.step(gradients[which][run])
-    for part, _, run, which in one_by_one:
-        torch.testing.assert_close((Y, Z)[which][run], part, rtol=1e-13, atol=0)
-    assert made.states() == {}
 
 
 class Signs(torch.optim.SGD):

@@ -50,10 +50,6 @@ def test_two_parts_are_the_whole(optimizer: str, initial: str, rng: str, dtype: 
     assert_continues(*parts(syn_small(), 6, 4, optimizer=optimizer, initial=initial, rng=rng, dtype=dtype))
 
 
-def test_sixty_and_forty_are_a_hundred() -> None:
-    assert_continues(*parts(overlapping_classes(), 60, 40, optimizer="adam", initial="random"))
-
-
 def test_the_expectation_and_a_variant_go_on_too() -> None:
     flow = {"batch_size": None, "seq_len": np.inf, "optimizer": "momentum", "model": residual}
     assert_continues(*parts(overlapping_classes(), 5, 7, **flow))

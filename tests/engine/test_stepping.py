@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,11 +11,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from scansnap_core.data.datasets import syn_small
-from scansnap_core.engine import counter
-from scansnap_core.engine.model_names import MODELS
+from scansnap_core.engine.names import MODELS
 from scansnap_core.engine.settings import OPTIMIZERS, Settings
-from scansnap_core.engine.stepping import Runs
-from scansnap_core.engine.variants import Batch, plain
+from scansnap_core.engine.training import Runs
 
 
 class Crossings(TorchDispatchMode):
@@ -64,41 +61,9 @@ def test_nothing_but_the_batch_crosses_in_a_step(options: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("options", [{}, {"seq_len": math.inf}, {"model": "residual"}], ids=str)
-def test_nothing_crosses_where_the_device_draws_by_counter(
-    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(counter, "AHEAD", 2 * 2 * 8 * 16)  # two steps at a time, the third anew
+def test_nothing_crosses_where_the_device_draws_by_counter(options: dict[str, Any]) -> None:
     runs = runs_of(rng="counter", **options)
     with Crossings() as crossings:
         losses = [runs.step() for _ in range(3)]
     assert {loss.device.type for loss in losses} == {"meta"}
     assert crossings.brought == []
-
-
-def stays_behind(batch: Batch, Y: torch.Tensor, Z: torch.Tensor) -> Any:
-    """A tensor on the CPU in the middle of a step."""
-    return plain(batch._replace(multiplicity=torch.ones(batch.multiplicity.shape)), Y, Z)
-
-
-def asks(batch: Batch, Y: torch.Tensor, Z: torch.Tensor) -> Any:
-    """A question to the device, for which a step waits."""
-    return plain(batch, Y, Z) if bool((Y > -1).all()) else None
-
-
-def comes_back(batch: Batch, Y: torch.Tensor, Z: torch.Tensor) -> Any:
-    """A copy to the CPU."""
-    return plain(batch, Y.cpu().to(Y.device), Z)
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (stays_behind, "Tensor on device cpu is not on the expected device meta!"),
-        (asks, r"Tensor.item\(\) cannot be called on meta tensors"),
-        (comes_back, "Cannot copy out of meta tensor; no data!"),
-    ],
-)
-def test_a_step_that_leaves_its_device_is_noticed(model: Callable[..., Any], message: str) -> None:
-    runs = runs_of(model=model)
-    with pytest.raises(RuntimeError, match=message):
-        runs.step()

@@ -13,8 +13,7 @@ import xarray as xr
 from scansnap_core.data.axes import OTHERS
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.settings import OPTIMIZERS, Settings
-from scansnap_core.engine.stepping import Runs
+from scansnap_core.engine.settings import OPTIMIZERS
 from scansnap_core.engine.training import TrainingDiverged, train
 from scansnap_core.theory import spectrum
 from tests.engine.references import (
@@ -25,7 +24,6 @@ from tests.engine.references import (
     overlapping_classes,
     scattered_classes,
 )
-from tests.engine.variants import residual
 
 VARIABLES = ("loss", "Y", "Z", "diverged_at")
 
@@ -33,30 +31,6 @@ VARIABLES = ("loss", "Y", "Z", "diverged_at")
 def small(**changes: Any) -> xr.Dataset:
     options: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 12, "batch_size": 8, "seq_len": 16, "record": 4}
     return train(syn_small(), **{**options, **changes})
-
-
-# -- what a step costs -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "without"),
-    [({}, True), ({"optimizer": "adam"}, True), ({"model": "layernorm"}, True), ({"model": residual}, False)],
-)
-def test_closed_forms_are_computed_without_autograds_records_to_the_same_bits(
-    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], without: bool
-) -> None:
-    seen, step = [], Runs.step
-
-    def watched(runs: Runs) -> torch.Tensor:
-        seen.append(torch.is_inference_mode_enabled())
-        return step(runs)
-
-    monkeypatch.setattr(Runs, "step", watched)
-    run = small(**options)
-    assert set(seen) == {without}
-    monkeypatch.setattr(Settings, "in_closed_form", False)
-    xr.testing.assert_identical(run, small(**options))
-    assert seen[-1] is False
 
 
 # -- what fixes a result ---------------------------------------------------------------------------------------------
@@ -266,33 +240,6 @@ def test_given_values_of_tokens_anywhere_in_the_vocabulary() -> None:
     for token in (2, 5, 7, 9, 11, 13):
         assert (run.Y.sel(token=token).values == Y[token]).all()
         assert (run.Z.sel(token=token).values == Z[[3, 8, 12], token]).all()
-
-
-@pytest.mark.parametrize("rng", ["fresh", "replay"])
-def test_random_initial_values_are_a_linear_layers(rng: str) -> None:
-    run = small(initial="random", rng=rng, seeds=range(6), steps=1).isel(recorded=0)
-    bound = 1 / np.sqrt(34)
-    for values in (run.Y.values, run.Z.values):
-        assert np.abs(values).max() <= bound
-        assert np.abs(values).max() > 0.97 * bound
-        assert values.std() == pytest.approx(bound / np.sqrt(3), rel=0.1, abs=0)
-    assert np.unique(run.Y.values).size > 0.99 * run.Y.size
-
-
-@pytest.mark.parametrize("classes", [syn_small(), scattered_classes()])
-def test_replayed_layers_are_torchs_own(classes: SequenceClasses) -> None:
-    M = classes.vocab_size
-    run = train(
-        classes, lr_y=1, lr_z=1, steps=1, batch_size=4, seq_len=8, initial="random", rng="replay", seeds=[2],
-        dtype="float32",
-    ).isel(recorded=0, seed=0, rate=0)  # fmt: skip
-    assert run.token.values.tolist() == classes.tokens.tolist()
-    with torch.random.fork_rng():
-        torch.manual_seed(2 + 2)
-        decoder = torch.nn.Linear(M, M, bias=False)
-        attention = torch.nn.Linear(M, M, bias=False)
-    assert (run.Y.values == decoder.weight.detach().numpy().T[run.token]).all()
-    assert (run.Z.values == attention.weight.detach().numpy()[np.ix_(run["query"], run.token)]).all()
 
 
 # -- divergence --------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from scansnap_core.data.datasets import syn_medium
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import model
 from scansnap_core.engine.model import Gradients
-from scansnap_core.engine.model_names import MODELS
+from scansnap_core.engine.names import MODELS
 from scansnap_core.engine.training import train
 from scansnap_core.engine.variants import Batch
 from tests.engine.references import overlapping_classes, scattered_classes
@@ -49,39 +49,17 @@ def test_autograd_finds_what_lemma_1_says(initial: str, classes: SequenceClasses
     assert ours.attrs["model"].endswith(":autograd_of_the_paper")
 
 
-def literal_residual(classes: SequenceClasses, Y: Tensor, Z: Tensor) -> Tensor:
-    """-J in expectation at T = infinity over the whole vocabulary, token by token."""
-    M, total = classes.vocab_size, torch.zeros((), dtype=torch.float64)
-    for n in range(classes.num_classes):
-        m = int(classes.query_of[n])
-        weights = torch.from_numpy(classes.probs[n]) * torch.exp(Z[m])
-        f = weights / weights.norm()
-        u = f + torch.nn.functional.one_hot(torch.tensor(m), M)
-        logits = (u / u.norm()) @ Y
-        total = total - torch.log_softmax(logits, dim=-1)[int(classes.next_of[n])] / classes.num_classes
-    return total
-
-
 @pytest.mark.parametrize("classes", [overlapping_classes(), scattered_classes()])
-def test_the_residual_connection_follows_a_literal_loop(classes: SequenceClasses) -> None:
-    M = classes.vocab_size
-    run = train(classes, lr_y=2.0, lr_z=3.0, steps=4, model=residual, **FLOW).isel(seed=0, rate=0)
-    Y, Z = (torch.zeros(M, M, dtype=torch.float64, requires_grad=True) for _ in "YZ")
-    for step in range(4):
-        loss = literal_residual(classes, Y, Z)
-        assert run.loss.values[step] == pytest.approx(loss.item(), rel=1e-12, abs=0)
-        dY, dZ = torch.autograd.grad(loss, (Y, Z))
-        Y, Z = (Y - 2 * dY).detach().requires_grad_(), (Z - 3 * dZ).detach().requires_grad_()
-    last = run.isel(recorded=-1)
-    others = np.setdiff1d(np.arange(M), classes.next_of)
-    for output in last.output.values:
-        full = Y.detach().numpy()[last.token][:, others if output < 0 else [output]]
-        assert np.abs(full - last.Y.sel(output=output).values[:, None]).max() < 1e-13
-    assert last.Z.values == pytest.approx(Z.detach().numpy()[np.ix_(last["query"], last.token)], rel=0, abs=1e-13)
-    queries = last.Y.sel(token=last["query"].values)
-    assert np.abs(queries.values).max() > 0.1  # the query token has a row of Y that moves
-    plain = train(classes, lr_y=2.0, lr_z=3.0, steps=4, **FLOW).isel(seed=0, rate=0)
-    assert np.abs(plain.loss.values - run.loss.values)[1:].max() > 1e-3  # control: another model
+def test_a_residual_connection_of_ones_own_is_the_one_with_a_name(classes: SequenceClasses) -> None:
+    runs = [
+        train(classes, lr_y=2.0, lr_z=3.0, steps=4, model=model, **FLOW).isel(seed=0, rate=0)
+        for model in (residual, "residual", "plain")
+    ]
+    ours, named, plain = (run.loss.values for run in runs)
+    assert ours == pytest.approx(named, rel=1e-12, abs=0)
+    for name in "YZ":
+        assert runs[0][name].values == pytest.approx(runs[1][name].values, rel=0, abs=1e-13)
+    assert np.abs(plain - ours)[1:].max() > 1e-3  # control: another model
 
 
 def test_a_pair_of_forward_and_gradient() -> None:

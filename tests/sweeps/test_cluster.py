@@ -112,14 +112,16 @@ def test_more_blocks_than_are_given_ahead(scheduler: str, tmp_path: Path, monkey
     xr.testing.assert_equal(read(tmp_path / "there.zarr"), read(tmp_path / "here.zarr"))
 
 
-def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     content = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 2, "seeds": 1}
     grid = grid_of(content, Path())
     monkeypatch.setattr(running, "CONNECT_SECONDS", 1)
     with pytest.raises(
         BadInput, match=r"scheduler tcp://127\.0\.0\.1:9: .*: a Dask scheduler answers at the address; start"
     ):
-        run(grid, tmp_path / "a.zarr", scheduler="tcp://127.0.0.1:9")
+        run(grid, tmp_path / "a.zarr", scheduler="tcp://127.0.0.1:9", progress=True)
+    said = "scansnap: waiting up to 1 s for a Dask scheduler at tcp://127.0.0.1:9\n"
+    assert capsys.readouterr().err.startswith(said)
     with pytest.raises(BadInput, match=r"scheduler nonsense://x: .*: a Dask scheduler answers"):
         run(grid, tmp_path / "a.zarr", scheduler="nonsense://x")
     monkeypatch.setitem(sys.modules, "distributed", None)

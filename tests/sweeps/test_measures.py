@@ -78,24 +78,26 @@ def test_measures_in_time_over_models_and_optimizers(tmp_path: Path) -> None:
 
 
 def test_known_measures_at_the_end_are_compiled_and_others_trained() -> None:
-    def starts(**changes: Any) -> bool:
-        return next(blocks.blocks(dataclasses.replace(GRID, **changes), "cpu")).start() is not None
+    def compiles(**changes: Any) -> bool:
+        return next(blocks.blocks(dataclasses.replace(GRID, **changes), "cpu")).is_compiled
 
     recall = {"name": "recall", "threshold": 0.1}
-    assert starts(measures=("entropy", recall))
-    assert not starts(measures=("entropy", top_share))
-    assert not starts(measures=("entropy", recall), record=3)
-    assert not starts(models=(residual,))
-    assert not starts(optimizers=(ADAMW,))
+    assert compiles(measures=("entropy", recall))
+    assert not compiles(measures=("entropy", top_share))
+    assert not compiles(measures=("entropy", recall), record=3)
+    assert not compiles(models=(residual,))
+    assert not compiles(optimizers=(ADAMW,))
     own = dataclasses.replace(Measure.of("entropy"), function=top_share)  # control: the name alone makes none known
-    assert not starts(measures=(own,))
+    assert not compiles(measures=(own,))
 
 
-def test_both_ways_give_the_same() -> None:
+def test_both_ways_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = ("entropy", {"name": "recall", "threshold": [0.05, 0.1]}, "final_loss", "Z")
     one = next(blocks.blocks(dataclasses.replace(GRID, measures=kept), "cpu"))
-    compiled, trained = one.compute(), one.measure(one.train(None))
-    assert one.start() is not None
+    assert one.is_compiled
+    compiled = one.compute()
+    monkeypatch.setattr(blocks.Block, "is_compiled", False)
+    trained = one.compute()
     for name in compiled:
         xr.testing.assert_allclose(compiled[name], trained[name], rtol=1e-9, atol=1e-12)
         assert compiled[name].attrs == trained[name].attrs

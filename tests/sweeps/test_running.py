@@ -302,34 +302,21 @@ def test_killed_and_continued_it_is_the_same_to_the_last_byte(tmp_path: Path) ->
 
 
 class Staged:
-    """A block whose training says when it begins, and may take many tasks."""
+    """A block that says when it begins, and may take many tasks."""
+
+    is_compiled = True
 
     def __init__(self, number: int, tasks: int = 0) -> None:
         self.number, self.tasks, self.began, self.done = number, tasks, threading.Event(), 0
 
-    def start(self) -> Staged:
-        return self
-
-    def train(self, started: Staged, threads: ThreadPoolExecutor) -> Staged:
+    def compute(self, threads: ThreadPoolExecutor) -> int:
         self.began.set()
         list(threads.map(self.task, range(self.tasks)))
-        return started
+        return self.number
 
     def task(self, _: int) -> None:
         self.done += 1
         time.sleep(0.01)
-
-    def measure(self, run: Staged) -> int:
-        return run.number
-
-
-def test_a_block_is_stored_while_the_next_one_is_trained() -> None:
-    blocks = [Staged(number) for number in range(4)]
-    results: Any = running._here(iter(blocks))  # type: ignore[arg-type]
-    for following, (block, values) in zip(blocks[1:], results, strict=False):
-        assert values == block.number == following.number - 1
-        assert following.began.wait(PATIENCE)
-    assert [values for _, values in results] == [3]
 
 
 def test_whoever_stops_a_sweep_does_not_wait_for_what_is_left_of_a_block() -> None:

@@ -2,8 +2,8 @@
 
 Seconds are CPU seconds of one thread for an update of all runs, the least of some repeats, so that other programs on
 the machine matter little. Operations are those of matrix products in such an update, as torch's counter saw them, or
-``SupportRun.operations``. The run at OPT's vocabulary is :mod:`tools.benchmarks.scale`'s, in a process of its own.
-What one thread of the machine gives at most, the bounds that a program can meet, is measured before and after.
+``SupportRun.operations``. The run at OPT's vocabulary is :mod:`tools.benchmarks.scale`'s, in a process of its own. The
+most that one thread of the machine gives, the bounds that a program can meet, is measured before and after.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tqdm import tqdm
 from scansnap_core import files
 from scansnap_core.data.datasets import syn_large
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.supports import SupportRun
+from scansnap_core.engine.compiled import SupportRun
 from scansnap_core.engine.training import train
 from scansnap_core.storage.provenance import provenance
 from tools.benchmarks import scale

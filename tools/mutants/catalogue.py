@@ -21,7 +21,6 @@ MODULES = (
     "data.probabilities",
     "data.sequences",
     "engine.architectures",
-    "engine.counter",
     "engine.draws",
     "engine.model",
     "engine.optimizers",
