@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.stored import Stored, read_stored
+from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.ledger.display import anchor_of as anchor_of_claim
+from scansnap_core.ledger.display import render
 from scansnap_core.ledger.entries import JUDGES
-from scansnap_core.ledger.markup import render
 from scansnap_core.ledger.pages import Page
 from scansnap_core.ledger.registry import chapter_paths
 

@@ -22,11 +22,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scansnap_core.book.stored import read_stored
+from scansnap_core.book.notebooks import read_stored
 from scansnap_core.extras import needs
-from scansnap_core.ledger.display import VERDICT_CLASS
+from scansnap_core.ledger.display import VERDICT_CLASS, render
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
-from scansnap_core.ledger.markup import render
 from scansnap_core.ledger.pages import Page
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.commands.listing import listed
+from scansnap_core.commands.audit import listed
 from scansnap_core.engine.model_names import MODELS
 from scansnap_core.extras import needs
 from scansnap_core.rules import MOST_VALUES

@@ -41,8 +41,7 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.ledger.certificates import PROVED
-from scansnap_core.ledger.entries import JUDGES, VOICES
+from scansnap_core.ledger.entries import JUDGES, PROVED, VOICES
 from scansnap_core.ledger.values import RELATION_OF
 
 CARD = "card"

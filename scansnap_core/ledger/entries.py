@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from scansnap_core.ledger.certificates import PROVED, Proof, Sampled
 from scansnap_core.ledger.pages import Page
 
 WITNESSES = ("symbolic", "numeric", "empirical")
-"""Those that a statement needs; `VOICES` has the one that it may have."""
+"""The witnesses that every statement needs."""
+PROVED = "proved"
+"""The fourth witness; no statement needs it."""
 VOICES = (*WITNESSES, PROVED)
 HOLDS = "holds"
 HOLDS_UNDER_A_CONDITION = "holds under a condition"
@@ -28,6 +29,14 @@ JUDGES = {
     "reading": "a reading of this book's, which the paper's words don't force",
 }
 """What a refutation can hit. Only a page's own claim decides its verdict."""
+
+KINDS = {
+    "algebra": "algebra, for every size",
+    "interval": "interval arithmetic, with a lemma where a region has no end",
+    "decision": "a decision procedure",
+    "steps": "a proof in prose, every step checked",
+}
+"""How a claim over all of its conditions can be proved."""
 
 VERDICT_MIME = "application/vnd.scansnap.verdict+json"
 NUMBERS_MIME = "application/vnd.scansnap.numbers+json"
@@ -69,6 +78,36 @@ class Refutation:
     consequence: str
     judges: str = "claim"
     erratum: str = ""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A claim that is proved over its region, beside a nearby false one at which the same procedure stopped."""
+
+    id: str
+    witness: str
+    what: str
+    kind: str
+    region: str
+    assumptions: str
+    how: str
+    control: str
+    control_is: str
+    sampled: str = ""
+    """The part of the region that is left to a sweep; empty if none is."""
+    formula: str = ""
+    """The object that was certified, where it is a formula or a number."""
+    control_formula: str = ""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A check that stands for a claim over all of its conditions, and has only seen some of them."""
+
+    id: str
+    witness: str
+    what: str
+    why: str
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scansnap_core.cli import main
-from scansnap_core.commands.listing import listed
+from scansnap_core.commands.audit import listed
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two_topics.yaml"
 

@@ -210,7 +210,7 @@ def test_figures_and_other_pages_have_cards_too(opened: Opened, outputs: Outputs
     assert concluded(refuting(opened, page_id=page_id), outputs)["card"][0]["word"] == word
 
 
-@pytest.mark.parametrize("module", ["cards", "certificates", "claims", "entries", "pages"])
+@pytest.mark.parametrize("module", ["claims", "entries", "pages", "proofs"])
 def test_what_is_recorded_cannot_be_changed(module: str) -> None:
     members = vars(import_module(f"scansnap_core.ledger.{module}")).values()
     kinds = [kind for kind in members if isinstance(kind, type) and is_dataclass(kind)]

@@ -17,7 +17,7 @@ from cosmic_ray.plugins import get_operator
 MODULES = (
     "book.compare",
     "book.equations",
-    "book.in_words",
+    "book.claims_in_words",
     "data.sequences",
     "engine.architectures",
     "engine.counter",

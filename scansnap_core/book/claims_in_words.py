@@ -1,7 +1,7 @@
 """What a paper claims in words, without a number: where the book answers each claim, and the verdict that follows.
 
-``chapters/in_words.yaml`` lists the claims. Each says what is claimed and where, and names the entries that answer it,
-page by page, by their ids; a page without a list answers it as a whole::
+``chapters/claims_in_words.yaml`` lists the claims. Each says what is claimed and where, and names the entries that
+answer it, page by page, by their ids; a page without a list answers it as a whole::
 
     C1:
       place: Sec. 1
@@ -10,10 +10,9 @@ page by page, by their ids; a page without a list answers it as a whole::
         theorem_2: [distinct_rises, winners_share]
         real_text:
 
-Of a claim that isn't answered yet ``answers`` is empty. A page that answers as a whole decides as it does for itself.
-Whatever an entry judges on its own page, a refutation that is named here decides: the claim is what it hits. A check is
-no support by being one: what a page measured against the claim stands under ``against``, in the same form, and then
-doesn't count as support where a page answers as a whole.
+``answers`` is empty while a claim isn't answered. A page that answers as a whole decides as it does for itself.
+A refutation that is named here decides, whatever it judges on its own page. A check that measured something against the
+claim stands under ``against``, in the same form; it doesn't count as support where its page answers as a whole.
 """
 
 from __future__ import annotations
@@ -24,10 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.stored import Stored
+from scansnap_core.book.notebooks import Stored
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
 
-FILE = "in_words.yaml"
+FILE = "claims_in_words.yaml"
+_HOW = "write it as scansnap_core.book.claims_in_words says"
 _KEYS = ("place", "says", "answers", "against")
 
 
@@ -100,7 +100,11 @@ def claims_in_words(book: Path, stored: Stored) -> list[ClaimInWords]:
 
     listed = files.read(path, example="correct it")
     if not isinstance(listed, dict):
-        raise BadInput(str(path), "it maps names of claims to what is said of them", "see the module in_words")
+        raise BadInput(
+            str(path),
+            "it maps names of claims to what is said of them",
+            _HOW,
+        )
     return [_claim(f"{path.name}: {name}", name, entry, stored) for name, entry in listed.items()]
 
 
@@ -122,7 +126,11 @@ def _claim(source: str, name: Any, entry: Any, stored: Stored) -> ClaimInWords:
 def _pages(source: str, entry: Mapping[str, Any], key: str) -> dict[str, Any]:
     pages = entry.get(key) or {}
     if not isinstance(pages, dict):
-        raise BadInput(f"{source}.{key}", "it maps pages to ids of their claims", "see the module in_words")
+        raise BadInput(
+            f"{source}.{key}",
+            "it maps pages to ids of their claims",
+            _HOW,
+        )
     return pages
 
 

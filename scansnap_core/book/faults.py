@@ -1,18 +1,113 @@
-"""Controls that nothing computes: a number written down as ``control=`` would fail whatever the claim.
+"""Faults of a stored notebook: what comparing outputs can't see, and what a reader couldn't use.
 
-A control is computed if what it is made of, followed back through the notebook's own names and functions, reaches the
-mathematics: the package, SciPy, SymPy, Torch, or NumPy's random numbers, linear algebra and grids. A proof's control is
-another thing: a false claim, given to the same procedure, which has to refute it.
+A notebook that was cleared or executed in part passes any comparison of outputs, and so does what an ignore marker
+covers; hence these are faults of their own. So is a control that nothing computes: a number written down as
+``control=`` would fail whatever the claim. A control is computed if what it is made of, followed back through the
+notebook's own names and functions, reaches the mathematics: the package, SciPy, SymPy, Torch, or NumPy's random
+numbers, linear algebra and grids. A proof's control is another thing: a false claim, given to the same procedure, which
+has to refute it.
 """
 
-import ast
-from collections.abc import Iterable, Iterator
+from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from scansnap_core.book.notebooks import code_cells
+from scansnap_core.ledger.entries import PROVED
+from scansnap_core.ledger.pages import Page
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+_AS_PRINTED = re.compile(r"^> \*\*(.+), as printed", re.MULTILINE)
 _MATHEMATICS = ("scansnap_core", "scipy", "sympy", "torch", "xarray")
 _WITHIN_NUMPY = ("arange", "geomspace", "linalg", "linspace", "logspace", "random")
 _NO_MATHEMATICS = ("scansnap_core.ledger", "scansnap_core.plots")
 _LITERALS = {"E", "Float", "I", "Integer", "Matrix", "Number", "One", "Rational", "S", "Zero", "oo", "pi", "sympify"}
-_PROVED = "proved"
+
+
+def stored_faults(notebook: NotebookNode) -> list[str]:
+    """What makes a stored notebook unfit, whatever it would show when executed.
+
+    A notebook that was cleared or executed in part passes any comparison of outputs, and so does what an ignore marker
+    covers; hence these are faults of their own.
+    """
+    cells = code_cells(notebook)
+    if cells and not any(cell.execution_count for cell in cells):
+        return [*source_faults(notebook), "its outputs were cleared: no code cell is stored as executed"]
+    faults = source_faults(notebook)
+    for number, cell in enumerate(cells, 1):
+        if not cell.execution_count:
+            faults.append(f"cell {number} is stored as never executed")
+        elif cell.execution_count != number:
+            count = cell.execution_count
+            faults.append(f"cell {number} is stored as execution {count}: it wasn't executed once, from top to bottom")
+        faults += [f"cell {number} stores {fault}" for fault in output_faults(cell.outputs)]
+    return faults + picture_faults(notebook)
+
+
+def source_faults(notebook: NotebookNode) -> list[str]:
+    """What in the code switches comparisons off, or makes a check that nothing could fail."""
+    faults = []
+    for number, cell in enumerate(code_cells(notebook), 1):
+        marker = re.search(r"#.*\b(NBVAL_\w+|PYTEST_VALIDATE_\w+)", cell.source)
+        tags = [tag for tag in cell.metadata.get("tags", []) if re.match(r"nbval-|raises-exception|skip-exec", tag)]
+        faults += [f"cell {number} has the marker {name}" for name in [*([marker[1]] if marker else []), *tags]]
+        if re.search(r";[ \t]*$", cell.source, re.MULTILINE):
+            faults.append(f"cell {number} has a line that ends in ';', which a comparison doesn't honour")
+    controls = constant_controls(cell.source for cell in code_cells(notebook))
+    return faults + [f"cell {number} has a control that nothing computes: {source}" for number, source in controls]
+
+
+def picture_faults(notebook: NotebookNode) -> list[str]:
+    """Pictures that some readers can't see, that nobody explains, or that need the network."""
+    faults = []
+    for number, cell in enumerate(code_cells(notebook), 1):
+        kinds: list[set[str]] = [set(output.get("data", {})) for output in cell.outputs]
+        alternative = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+        for kind, after in zip(kinds, [*kinds[1:], set()], strict=False):
+            if "application/vnd.jupyter.widget-view+json" in kind:
+                faults.append(f"cell {number} shows a widget, which loads scripts from the network")
+            if "image/png" in kind and not alternative.strip():
+                faults.append(f"cell {number} shows a picture without alternative text in its metadata")
+            if "image/png" in kind and "text/markdown" not in after:
+                faults.append(f"cell {number} shows a picture without a caption")
+    return faults
+
+
+def naming_faults(notebook: NotebookNode, page: Page) -> list[str]:
+    """Where a notebook shows another page's statement as its own."""
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    named = [name for name in _AS_PRINTED.findall(text) if name != page.name and not name.startswith("Remark")]
+    return [f"it shows {name} as its own statement" for name in named] if page.is_statement else []
+
+
+def output_faults(outputs: Iterable[NotebookNode]) -> list[str]:
+    """Outputs that no page may show: an error, or anything on stderr."""
+    faults = []
+    for output in outputs:
+        if output.output_type == "error":
+            faults.append(f"the error {output.ename}: {output.evalue}")
+        elif output.get("name") == "stderr":
+            faults.append(f"on stderr {output.text.strip()[:200]!r}")
+    return faults
+
+
+def card_faults(notebook: NotebookNode, verdict: Mapping[str, Any]) -> list[str]:
+    """Where the figure that a card names isn't one of its notebook's."""
+    if "card" not in verdict:
+        return []
+    pictures = [cell.id for cell in code_cells(notebook) if _shows_picture(cell)]
+    if verdict["figure"] not in (pictures or [""]):
+        return [f"its card shows the figure of {verdict['figure']!r}; the cells with one are {pictures}"]
+    return []
+
+
+def _shows_picture(cell: NotebookNode) -> bool:
+    return any(kind.startswith("image/") for output in cell.outputs for kind in output.get("data", {}))
 
 
 def constant_controls(cells: Iterable[str]) -> list[tuple[int, str]]:
@@ -54,7 +149,7 @@ def _claims_in(tree: ast.Module) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Attribute(value=witness, attr="holds" | "refutes")) if (
-                ast.unparse(witness) != _PROVED
+                ast.unparse(witness) != PROVED
             ):
                 yield node
 
