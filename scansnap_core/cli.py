@@ -82,7 +82,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _in_options(message: str, options: argparse.Namespace) -> str:
-    """A message of Python's arguments as one of the command's: "lr_y = -1.0" is "--lr-y -1.0" there."""
+    """Turn a message about Python's arguments into one about the command's: "lr_y = -1.0" is "--lr-y -1.0" there."""
     if message.startswith("file "):  # which has keys of such names
         return message
     for name in set(vars(options)) - {"command", "command_line"}:

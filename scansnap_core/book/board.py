@@ -122,7 +122,7 @@ def _row_of_claim(
     errata: list[Erratum],
     answered: Mapping[str, int],
 ) -> dict[str, Any]:
-    """A claim's row; it has the words of a page's card if that page answers this claim alone."""
+    """Make a claim's row; it has the words of a page's card if that page answers this claim alone."""
     own = [page_id for page_id in claim.pages if answered[page_id] == 1 == len(claim.pages)]
     card = stored.verdicts[own[0]] if own else {}
     return {
@@ -157,13 +157,13 @@ def _standing(stored: Stored, page: Page) -> str:
 
 
 def words_under(verdict: Mapping[str, Any], dynamics: Iterable[str]) -> list[str]:
-    """The word that a card has for each of these dynamics; empty where there is no card."""
+    """Return the word that a card has for each of these dynamics; empty where there is no card."""
     words = {row["of"]: row["word"] for row in verdict.get("card", [])}
     return [words.get(of, "") for of in dynamics]
 
 
 def holding(stored: Stored) -> dict[str, list[Page]]:
-    """The statements that hold as printed, grouped by their card's word for the true gradient; no empty group."""
+    """Group the statements that hold as printed by their card's word for the true gradient; leave empty groups out."""
     found: dict[str, list[Page]] = {name: [] for name in GROUPS}
     for page in stored.statements.values():
         if stored.verdict_of(page.id) == HOLDS:

@@ -1,4 +1,4 @@
-"""What a paper claims in words, without a number: where the book answers each claim, and the verdict that follows.
+"""Claims that a paper makes in words, without a number: where the book answers each, and the verdict that follows.
 
 ``chapters/claims_in_words.yaml`` lists the claims. Each says what is claimed and where, and names the entries that
 answer it, page by page, by their ids; a page without a list answers it as a whole::
@@ -58,7 +58,7 @@ class ClaimInWords:
 
     @property
     def verdict(self) -> str:
-        """That of a statement with these entries alone; "open" without any.
+        """Decide as for a statement with these entries alone; "open" without any.
 
         What speaks against it leaves a condition where other checks support it, and nothing where none does.
         """
@@ -72,14 +72,14 @@ class ClaimInWords:
         return HOLDS_UNDER_A_CONDITION if conditional else FAILS_AS_PRINTED
 
     def counts(self, witness: str) -> dict[str, int]:
-        """How many entries of a witness support the claim, under "checks", and how many contradict it."""
+        """Count the entries of a witness that support the claim, under "checks", and those that contradict it."""
         own = ["place" in entry for entry in self.entries if entry["witness"] == witness]
         contrary = sum(entry["witness"] == witness for entry in self.against)
         return {"checks": own.count(False), "refutations": own.count(True) + contrary}
 
 
 def claims_in_words(book: Path, stored: Stored) -> list[ClaimInWords]:
-    """The claims of a book in the order of its file; none where there is no file.
+    """Read the claims of a book in the order of its file; none where there is no file.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ class Equation:
 
     @property
     def status(self) -> str:
-        """One of `STATUSES`. One refutation decides, whatever else is checked."""
+        """Choose one of `STATUSES`: one refutation decides, whatever else is checked."""
         if any(trial.refutes for trial in self.trials):
             return REFUTED
         if self.kind == "definition" and (self.test or self.trials):
@@ -105,7 +105,7 @@ class Equation:
 
     @property
     def verdict(self) -> str:
-        """What is said of it: the ledger's words for a verdict, or that it is a definition or untouched."""
+        """Return the ledger's word for a verdict, or that it is a definition or untouched."""
         if self.status in (DERIVED, CHECKED):
             return HOLDS
         if self.status != REFUTED:
@@ -115,12 +115,12 @@ class Equation:
 
 
 def equation_anchor(number: int) -> str:
-    """Where an equation stands on the page of equations."""
+    """Return the id that an equation has on the page of equations."""
     return f"eq-{number}"
 
 
 def read_equations(book: Path) -> list[Equation]:
-    """The equations of a book's file, each with the stored claims that try it.
+    """Read the equations of a book's file, each with the stored claims that try it.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def read_equations(book: Path) -> list[Equation]:
 
 
 def formula_faults(book: Path) -> list[str]:
-    r"""Where a displayed formula that a chapter tags with an equation's number isn't that equation's.
+    r"""List displayed formulas that a chapter tags with an equation's number and that aren't that equation's.
 
     ``$$ ... \tag{9} $$`` stands for (9) of the paper, and has to be the formula of `EQUATIONS_FILE`, white space aside.
 
@@ -173,7 +173,7 @@ def formula_faults(book: Path) -> list[str]:
 
 
 def _packed(formula: str) -> str:
-    """A formula without the white space and the full stop or comma that a sentence around it asks for."""
+    """Return a formula without the white space and the full stop or comma that a sentence around it asks for."""
     return re.sub(r"\s+", "", formula).rstrip(".,")
 
 
@@ -227,7 +227,7 @@ def _check_test(book: Path, place: str, node: str) -> None:
 
 
 def equations_named(place: str) -> list[int]:
-    """The numbered equations that the name of a place names.
+    """List the numbered equations that the name of a place names.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def equations_named(place: str) -> list[int]:
 
 
 def by_equation(errata: Iterable[Erratum], equations: Iterable[Equation]) -> dict[int, list[Erratum]]:
-    """The errata of every equation that has some, equations in their order and errata in that given."""
+    """Find the errata of every equation that has some; equations and errata keep their order."""
     errata = list(errata)
     found = {}
     for equation in equations:

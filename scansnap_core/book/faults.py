@@ -30,7 +30,7 @@ _LITERALS = {"E", "Float", "I", "Integer", "Matrix", "Number", "One", "Rational"
 
 
 def stored_faults(notebook: NotebookNode) -> list[str]:
-    """What makes a stored notebook unfit, whatever it would show when executed.
+    """List what makes a stored notebook unfit, whatever it would show when executed.
 
     A notebook that was cleared or executed in part passes any comparison of outputs, and so does what an ignore marker
     covers; hence these are faults of their own.
@@ -50,7 +50,7 @@ def stored_faults(notebook: NotebookNode) -> list[str]:
 
 
 def source_faults(notebook: NotebookNode) -> list[str]:
-    """What in the code switches comparisons off, or makes a check that nothing could fail."""
+    """List what in the code switches comparisons off, or makes a check that nothing could fail."""
     faults = []
     for number, cell in enumerate(code_cells(notebook), 1):
         marker = re.search(r"#.*\b(NBVAL_\w+|PYTEST_VALIDATE_\w+)", cell.source)
@@ -63,7 +63,7 @@ def source_faults(notebook: NotebookNode) -> list[str]:
 
 
 def picture_faults(notebook: NotebookNode) -> list[str]:
-    """Pictures that some readers can't see, that nobody explains, or that need the network."""
+    """List pictures that some readers can't see, that nobody explains, or that need the network."""
     faults = []
     for number, cell in enumerate(code_cells(notebook), 1):
         kinds: list[set[str]] = [set(output.get("data", {})) for output in cell.outputs]
@@ -79,14 +79,14 @@ def picture_faults(notebook: NotebookNode) -> list[str]:
 
 
 def naming_faults(notebook: NotebookNode, page: Page) -> list[str]:
-    """Where a notebook shows another page's statement as its own."""
+    """Find where a notebook shows another page's statement as its own."""
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     named = [name for name in _AS_PRINTED.findall(text) if name != page.name and not name.startswith("Remark")]
     return [f"it shows {name} as its own statement" for name in named] if page.is_statement else []
 
 
 def output_faults(outputs: Iterable[NotebookNode]) -> list[str]:
-    """Outputs that no page may show: an error, or anything on stderr."""
+    """List outputs that no page may show: an error, or anything on stderr."""
     faults = []
     for output in outputs:
         if output.output_type == "error":
@@ -97,7 +97,7 @@ def output_faults(outputs: Iterable[NotebookNode]) -> list[str]:
 
 
 def card_faults(notebook: NotebookNode, verdict: Mapping[str, Any]) -> list[str]:
-    """Where the figure that a card names isn't one of its notebook's."""
+    """Find where the figure that a card names isn't one of its notebook's."""
     if "card" not in verdict:
         return []
     pictures = [cell.id for cell in code_cells(notebook) if _shows_picture(cell)]
@@ -155,7 +155,7 @@ def _claims_in(tree: ast.Module) -> Iterator[ast.Call]:
 
 
 _Made = dict[str, list[ast.AST]]
-"""From a name to all that the notebook makes it of: an import stands for itself."""
+"""A mapping from a name to all that the notebook makes it of; an import stands for itself."""
 
 
 def _made_of(trees: Iterable[ast.Module]) -> _Made:
@@ -209,7 +209,7 @@ def _reaches_mathematics(start: ast.AST, made: _Made) -> bool:
 
 
 def _walk_outside_literals(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes below one, but for ``sp.pi`` and the function in ``sp.Integer(2)``, which are numbers written down."""
+    """Walk below a node past ``sp.pi`` and the function in ``sp.Integer(2)``, which are numbers written down."""
     waiting = [node]
     while waiting:
         each = waiting.pop()
@@ -227,7 +227,7 @@ def _is_mathematics(node: ast.Import | ast.ImportFrom, name: str) -> bool:
 
 
 def _is_the_measured(control: ast.expr, measured: list[ast.expr]) -> bool:
-    """Whether a control is the measured expression, with numbers added, subtracted, multiplied or divided."""
+    """Tell whether a control is the measured expression, with numbers added, subtracted, multiplied or divided."""
     while isinstance(control, ast.BinOp) and isinstance(control.right, ast.Constant):
         control = control.left
     while isinstance(control, ast.BinOp) and isinstance(control.left, ast.Constant):

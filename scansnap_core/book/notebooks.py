@@ -29,7 +29,7 @@ _PAGE_SUFFIXES = ("", ".ipynb", ".md", ".rst", ".txt")
 
 
 def read_notebook(path: Path) -> NotebookNode:
-    """A stored notebook.
+    """Read a stored notebook.
 
     Raises
     ------
@@ -59,18 +59,18 @@ def read_notebook(path: Path) -> NotebookNode:
 
 
 def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
-    """A notebook's code cells that hold code, in order."""
+    """Return a notebook's code cells that hold code, in order."""
     return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
 
 
 def verdicts_in(notebook: NotebookNode) -> list[dict[str, Any]]:
-    """Every verdict in a notebook's outputs."""
+    """Return every verdict in a notebook's outputs."""
     outputs = (output for cell in code_cells(notebook) for output in cell.outputs)
     return [output.data[VERDICT_MIME] for output in outputs if VERDICT_MIME in output.get("data", {})]
 
 
 def contents(book: Path) -> tuple[set[Path], list[str]]:
-    """What the table of contents lists.
+    """List the pages of the table of contents, and its faults.
 
     Parameters
     ----------
@@ -119,12 +119,12 @@ class Stored:
 
     @cached_property
     def statements(self) -> dict[str, Page]:
-        """Those of the pages that are statements."""
+        """Return those of the pages that are statements."""
         return statements(self.pages)
 
     @cached_property
     def proofs(self) -> nx.DiGraph[str]:
-        """An edge from each statement to every one whose proof appeals to it."""
+        """Link each statement to every one whose proof appeals to it."""
         with needs("book"):
             import networkx as nx
 
@@ -151,11 +151,11 @@ class Stored:
         return [found[claim_id] for claim_id in claim_ids]
 
     def verdict_of(self, page_id: str) -> str:
-        """One page's verdict, ``"open"`` where nothing is stored."""
+        """Return one page's verdict, ``"open"`` where nothing is stored."""
         return str(self.verdicts.get(page_id, {"verdict": OPEN})["verdict"])
 
     def unverified_grounds(self, statement_id: str) -> list[str]:
-        """What a statement's proof rests on, however far back, that doesn't itself hold: ids, in the pages' order."""
+        """List the ids of all that a statement's proof rests on, however far back, and that doesn't itself hold."""
         import networkx as nx
 
         grounds = nx.ancestors(self.proofs, statement_id)
@@ -163,7 +163,7 @@ class Stored:
 
     @cached_property
     def fully_verified(self) -> frozenset[str]:
-        """The statements that hold, and whose proofs rest only on statements that hold, all the way back."""
+        """Return the statements that hold, and whose proofs rest only on statements that hold, all the way back."""
         return frozenset(s for s in self.statements if self._holds(s) and not self.unverified_grounds(s))
 
     def _holds(self, page_id: str) -> bool:

@@ -63,7 +63,7 @@ class Report:
     stored: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """What ``scansnap verify --json`` writes of it."""
+        """Return what ``scansnap verify --json`` writes."""
         verdict = self.verdict or {"verdict": None, "witnesses": None, "refutations": []}
         return {
             "id": self.id,
@@ -78,7 +78,7 @@ class Report:
         }
 
     def counts(self) -> str:
-        """How many checks and refutations each witness gave, such as ``"4 6 2"``."""
+        """Write the number of checks and refutations of each witness, such as ``"4 6 2"``."""
         if self.verdict is None:
             return ""
         said = [self.verdict["witnesses"][witness] for witness in WITNESSES]
@@ -86,7 +86,7 @@ class Report:
 
 
 def find_chapters(book: Path, ids: list[str]) -> list[Path]:
-    """The notebooks that the ids name, or all of them.
+    """Return the notebooks that the ids name, or all of them.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def find_chapters(book: Path, ids: list[str]) -> list[Path]:
 
 
 def cell_count(paths: list[Path]) -> int:
-    """How many code cells the readable ones of these notebooks have."""
+    """Count the code cells of these notebooks, as far as they can be read."""
     return sum(len(code_cells(notebook)) for notebook in map(_readable, paths) if notebook is not None)
 
 
@@ -180,7 +180,7 @@ def verify(
 
 
 def _review_faults(book: Path) -> list[str]:
-    """Where a reviewed file of the book and its chapters disagree on claims, errata or formulas."""
+    """Find where a reviewed file of the book and its chapters disagree on claims, errata or formulas."""
     try:
         stored = read_stored(book)
     except BadInput:  # the chapter's own report says so, or that of all pages together
@@ -202,7 +202,7 @@ def _refusal(read: Callable[[], object]) -> list[str]:
 
 
 def _registered(book: Path) -> tuple[dict[Path, Page], dict[Path, str]]:
-    """The pages that the book's notebooks register, and what is wrong with those that register none."""
+    """Return the pages that the book's notebooks register, and what is wrong with those that register none."""
     papers = papers_of(read_contents(book))
     pages, wrong = {}, {}
     for path in chapter_paths(book / "chapters"):
@@ -248,7 +248,7 @@ def _judge(report: Report, stored: Any, execution: Execution, again: Execution |
 
 
 def _is_new(stored: Any, run: Execution) -> bool:
-    """Whether an execution gave what isn't stored already, so that nobody knows whether it gives the same again."""
+    """Tell whether an execution gave other outputs than the stored ones, so that it has to be repeated."""
     return not run.failure and bool(stored_faults(stored) or _changes(stored, run.notebook))
 
 
@@ -260,7 +260,7 @@ def _keep_equal_outputs(stored: Any, fresh: Any) -> None:
 
 
 def _changes(stored: Any, fresh: Any) -> list[str]:
-    """Where a notebook's outputs aren't those of an execution of the same code, but for cells that never ran."""
+    """List where stored outputs differ from those of a fresh execution; cells that never ran are left out."""
     cells = enumerate(zip(code_cells(stored), code_cells(fresh), strict=True), 1)
     return [
         f"cell {n} {line}"

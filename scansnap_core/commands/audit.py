@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def listed(values: Iterable[float]) -> str:
-    """The numbers in 4 significant digits; of a long row, the first and the last ones."""
+    """Write numbers in 4 significant digits; of a long row, the first and the last ones."""
     texts = [f"{value:.4g}" for value in values]
     if len(texts) > 2 * SHOWN_AT_EACH_END:
         texts[SHOWN_AT_EACH_END:-SHOWN_AT_EACH_END] = ["…"]

@@ -129,7 +129,7 @@ def _seeds(text: str) -> list[int]:
 
 
 def _check_new(path: Path) -> None:
-    """Whether the file can be written is known only by writing it, and better before the training than after."""
+    """Try to write the file, which alone shows that it can be written, before the training."""
     try:
         path.open("xb").close()
     except FileExistsError:
@@ -140,7 +140,7 @@ def _check_new(path: Path) -> None:
 
 
 def _summary(result: xr.Dataset, classes: SequenceClasses) -> tuple[str, int]:
-    """A line for each run, and how many that didn't diverge have no entropy."""
+    """Write a line for each run, and count those that didn't diverge and have no entropy."""
     import numpy as np
 
     from scansnap_core.theory import measures

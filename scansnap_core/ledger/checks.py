@@ -124,7 +124,7 @@ class Chapter:
         self._require_open("conclude")
         if left := [claim_id for claim_id in self.claims.claims if claim_id not in self._entries]:
             raise NoEvidence(f"{self.claims.path.name} claims what the notebook doesn't compute: {', '.join(left)}")
-        # In the file's order, so that a reader finds them as reviewed, however the notebook is arranged.
+        # They stand in the file's order, as they were reviewed, however the notebook is arranged.
         entries = [self._entries[claim_id] for claim_id in self.claims.claims]
         checks = tuple(entry for entry in entries if isinstance(entry, Check))
         refutations = tuple(entry for entry in entries if isinstance(entry, Refutation))

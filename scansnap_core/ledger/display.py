@@ -1,4 +1,7 @@
-"""How checks, refutations and verdicts look in a notebook: plain text for terminals, semantic HTML for pages.
+"""Checks, refutations and verdicts are drawn here: plain text for terminals, HTML from templates for pages.
+
+In a template every value is escaped, mathematics between dollar signs is marked for MathJax, and line ends and
+indentation are there for its readers only.
 
 CSS classes
 -----------
@@ -136,7 +139,7 @@ def show_numbers(numbers: Mapping[str, str]) -> None:
 
 
 def anchor_of(claim_id: str) -> str:
-    """The id that a claim has on its page.
+    """Return the id that a claim has on its page.
 
     Examples
     --------
@@ -147,7 +150,7 @@ def anchor_of(claim_id: str) -> str:
 
 
 def _measured(entry: Check | Refutation) -> tuple[str, str]:
-    """What was measured, and what was required where that doesn't read the same."""
+    """Say what was measured, and what was required where that doesn't read the same."""
     if entry.required in (entry.measured, f"= {entry.measured}"):
         return entry.required, ""
     return entry.measured, f" (must be {entry.required})"

@@ -60,7 +60,7 @@ _TRUTHS = ("bool", "BooleanTrue", "BooleanFalse")  # Python's and NumPy's, and S
 
 
 def all_of(**parts: Certificate | bool) -> Certificate:
-    """One proof of several steps, each certified by itself, or an identity of algebra that came out true or not.
+    """Join several steps to one proof; each is certified by itself, or an identity of algebra that is true or not.
 
     Its kind is that of its parts where they are all of one kind. It is proved if every one of them is; else its gap
     names the first that is false, or the first that is undecided if none is.
@@ -192,14 +192,14 @@ class ProofWitness:
 
 
 def _letters(claim: Any) -> set[Any]:
-    """The symbols of an expression, or of several."""
+    """Return the symbols of an expression, or of several."""
     if isinstance(claim, tuple | list):
         return set().union(*map(_letters, claim))
     return set(getattr(claim, "free_symbols", ()))
 
 
 def formula_of(claim: Any) -> str:
-    """The very object that a procedure is given, as a formula; empty if it is none, or a long one.
+    """Write the object that a procedure is given as a formula; empty if it is none, or a long one.
 
     Examples
     --------

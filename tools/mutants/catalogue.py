@@ -1,4 +1,4 @@
-"""Which mutants there are: every change that one of the operators below makes to one of the modules."""
+"""The mutants: every change that one of the operators below makes to one of the modules."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ MODULES = (
     "theory.spectrum",
     "theory.tails",
 )
-"""What a number or a verdict of the book rests on, within the package."""
+"""The modules of the package that a number or a verdict of the book rests on."""
 
 _COMPARISONS = {
     "Eq": ("NotEq",),
@@ -73,7 +73,7 @@ _COMPARISONS = {
     "Is": ("IsNot",),
     "IsNot": ("Is",),
 }
-"""What each comparison becomes: its contrary, and the one with another boundary."""
+"""Each comparison becomes its contrary, and the one with another boundary."""
 
 # Left out, because they would raise the score for nothing: bitwise operators and shifts, which only give type errors;
 # // and %, which turn a formula into a staircase that no test could miss; unary + for -, which deletes the -.
@@ -127,7 +127,7 @@ class Mutant:
 
     @property
     def path(self) -> Path:
-        """The module's file, from the root of the tree."""
+        """Return the module's file, from the root of the tree."""
         return module_path(self.module)
 
     def __str__(self) -> str:
@@ -135,12 +135,12 @@ class Mutant:
 
 
 def module_path(module: str) -> Path:
-    """The file of one of `MODULES`, from the root of the tree."""
+    """Return the file of one of `MODULES`, from the root of the tree."""
     return Path("scansnap_core", *module.split(".")).with_suffix(".py")
 
 
 def mutants_of(root: Path, module: str) -> list[Mutant]:
-    """All mutants of a module of the tree at ``root``."""
+    """Return all mutants of a module of the tree at ``root``."""
     return list(_mutants(module, (root / module_path(module)).read_text("utf8")))
 
 
@@ -162,7 +162,7 @@ def _mutants(module: str, source: str) -> Iterator[Mutant]:
 
 
 def _is_exempt(lines: list[str], index: int) -> bool:
-    """Whether a line holds an `EXEMPTION`, or one begins in the comment above it."""
+    """Tell whether a line holds an `EXEMPTION`, or one begins in the comment above it."""
     if EXEMPTION in lines[index]:
         return True
     while index > 0 and lines[index - 1].lstrip().startswith("#"):
@@ -177,7 +177,7 @@ def _plain(line: str) -> str:
 
 
 def _meaning(source: str) -> str | None:
-    """The syntax tree without what no result depends on; None if the source doesn't parse.
+    """Return the syntax tree without what no result depends on; None if the source doesn't parse.
 
     That are docstrings, annotations, the marks * and / between parameters, ``zip``'s ``strict``, the decorators in
     `_WITHOUT_EFFECT`, and whether the imports for types are made.

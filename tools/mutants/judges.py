@@ -60,7 +60,7 @@ class Outcome(StrEnum):
 
 @contextmanager
 def copies(root: Path, count: int) -> Iterator[list[Path]]:
-    """Copies of the tree at ``root``, without what is hidden, built or installed; removed in the end."""
+    """Copy the tree at ``root``, without what is hidden, built or installed; the copies are removed in the end."""
     with TemporaryDirectory(prefix="mutants-") as folder:
         yield [Path(shutil.copytree(root, Path(folder, str(i)), ignore=_ignored)) for i in range(count)]
 
@@ -75,7 +75,7 @@ def _ignored(folder: str, names: list[str]) -> set[str]:
 
 @contextmanager
 def planted(mutant: Mutant, copy: Path) -> Iterator[None]:
-    """The copy with the mutant in it; the original module is put back."""
+    """Plant a mutant in a copy; the original module is put back in the end."""
     path = copy / mutant.path
     original = path.read_bytes()
     path.write_text(mutant.source, encoding="utf8")
@@ -127,7 +127,7 @@ class UnitTests:
 
 
 def panels(root: Path, module: str) -> list[list[str]]:
-    """The test files that judge a module, in the order in which they are asked; a list for each start of pytest.
+    """List the test files that judge a module, in the order in which they are asked; a list for each start of pytest.
 
     The module's own file comes first, then those of its room, then those of the rooms above. Where no file names the
     module, the files that import its room are the judges. A file that starts processes and waits for them, or for a
@@ -148,7 +148,7 @@ def panels(root: Path, module: str) -> list[list[str]]:
 
 
 def digest_of_judges(root: Path, module: str) -> str:
-    """A hash of all sources that decide the verdicts on a module: its own, its judges', and what these import."""
+    """Hash all sources that decide the outcomes of a module's mutants: its own, its judges', and what these import."""
     judges = [root / file for panel in panels(root, module) for file in panel]
     around = [path for judge in judges for path in (judge.with_name("conftest.py"), root / "tests" / "conftest.py")]
     hashed = hashlib.sha256()
@@ -159,7 +159,7 @@ def digest_of_judges(root: Path, module: str) -> str:
 
 @cache
 def imports(source: str) -> set[str]:
-    """What a source imports: "a.b" and "a.b.c" for ``from a.b import c``, whose c may be a module."""
+    """Say what a source imports: "a.b" and "a.b.c" for ``from a.b import c``, whose c may be a module."""
     found = set()
     with _PARSING:
         tree = ast.parse(source)
@@ -173,7 +173,7 @@ def imports(source: str) -> set[str]:
 
 
 def _reached(root: Path, start: Iterable[Path]) -> set[Path]:
-    """These files of the tree, as far as they exist, and all that they import from it."""
+    """Return these files of the tree, as far as they exist, and all that they import from it."""
     found: set[Path] = set()
     new = {path for path in start if path.is_file()}
     while new:
@@ -184,7 +184,7 @@ def _reached(root: Path, start: Iterable[Path]) -> set[Path]:
 
 
 def _files(root: Path, name: str) -> Iterable[Path]:
-    """Where a module of the tree would lie, with the packages that it is in."""
+    """Find where a module of the tree would lie, with the packages that it is in."""
     path = root.joinpath(*name.split("."))
     yield path.with_suffix(".py")
     for package in (path, *path.parents):
