@@ -71,9 +71,9 @@ tests: $(INSTALLED)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --color=no --junitxml=reports/tests.xml \
 		--nbval --nbval-current-env --nbval-cell-timeout=300 tests chapters
 
-# As long as `make tests` for each row of tools/portable/rows.yaml, at low priority, on a checkout of the last commit.
+# As long as `make tests` for each row of surroundings, at low priority, on a checkout of the last commit.
 portable: $(INSTALLED)
-	nice -n 10 $(BIN)/python -m tools.portable
+	nice -n 10 env VENV=$(VENV) tools/portable.sh $(ROW)
 
 links: $(INSTALLED)
 	$(BIN)/jupyter-book build . --builder linkcheck --quiet

@@ -1,9 +1,8 @@
-"""The command ``scansnap``: a function for each of its commands."""
+"""The command ``scansnap``: it parses the command line, runs a command, and turns errors into exit statuses."""
 
 import argparse
 import io
 import itertools
-import json
 import os
 import re
 import shlex
@@ -15,9 +14,9 @@ from typing import NoReturn
 
 from scansnap_core import __version__
 from scansnap_core.bad_input import BadInput
-from scansnap_core.commands import audit, errata, predict, sweep, text, train
+from scansnap_core.commands import audit, book, predict, sweep, text, train
 
-VERIFIED, NOT_VERIFIED, REFUSED = 0, 1, 2
+REFUSED = 2
 INTERRUPTED, NOBODY_READS = 130, 141
 """128 and the signal's number, as of a program that SIGINT or SIGPIPE ends."""
 
@@ -57,13 +56,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.set_defaults(command_line=shlex.join(["scansnap", *given]))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add_verify(commands)
-    errata.add_to(commands)
-    audit.add_to(commands)
-    predict.add_to(commands)
-    train.add_to(commands)
-    sweep.add_to(commands)
-    text.add_to(commands)
+    for module in (book, audit, predict, train, sweep, text):
+        module.add_to(commands)
     for option, value in itertools.pairwise([*given, "-"]):
         if option.startswith("--") and (not value or option.endswith("=")):
             print(f"scansnap: error: {option.rstrip('=')} '': a value isn't empty; write one", file=sys.stderr)
@@ -88,7 +82,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _in_options(message: str, options: argparse.Namespace) -> str:
-    """A message of Python's arguments as one of the command's: "lr_y = -1.0" is "--lr-y -1.0" there."""
+    """Turn a message about Python's arguments into one about the command's: "lr_y = -1.0" is "--lr-y -1.0" there."""
     if message.startswith("file "):  # which has keys of such names
         return message
     for name in set(vars(options)) - {"command", "command_line"}:
@@ -102,68 +96,6 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(REFUSED, f"scansnap: error: {message}; see {self.prog} --help\n")
-
-
-def _add_verify(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    parser = commands.add_parser(
-        "verify",
-        help="execute chapters and compare them with what they store",
-        description="Execute chapters, compare their outputs with the stored ones, and print the verdicts.",
-    )
-    parser.add_argument("ids", nargs="*", metavar="ID", help="a chapter, such as lemma_06 (default: all)")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many chapters at a time (default: 1)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found to this file too")
-    parser.add_argument(
-        "--store",
-        action="store_true",
-        help="store the fresh outputs, if a second execution gives them too",
-    )
-    parser.add_argument(
-        "--book",
-        type=Path,
-        default=Path(),
-        metavar="DIR",
-        help="the folder with chapters/ and _toc.yml (default: here)",
-    )
-    parser.set_defaults(command=verify)
-
-
-def verify(options: argparse.Namespace) -> int:
-    """Verify chapters, print a table, and name every failure."""
-    # Jupyter's client takes longest to import; the other commands don't need it.
-    from scansnap_core import files
-    from scansnap_core.book.verify import cell_count, find_chapters
-    from scansnap_core.book.verify import verify as verify_chapters
-    from scansnap_core.progress import progress_bar
-
-    if options.jobs < 1:
-        raise BadInput(f"--jobs {options.jobs}", "at least one chapter is executed at a time", "pass e.g. --jobs 2")
-    if options.json is not None and not options.json.resolve().parent.is_dir():
-        raise BadInput(f"--json {options.json}", "its folder doesn't exist", "create it or name another file")
-    paths = find_chapters(options.book, options.ids)
-    cells = cell_count(paths) * (2 if options.store else 1)  # at most: what is stored already isn't executed again
-    with progress_bar(None, True, total=cells, unit="cell") as bar:
-        reports, failures = verify_chapters(
-            options.book, paths, jobs=options.jobs, rewrite=options.store, on_cell=bar.update
-        )
-
-    rows: list[tuple[str, ...]] = [("chapter", "title", "verdict", "checks", "seconds")]
-    for report in reports:
-        verdict = "NOT VERIFIED" if report.failures or report.verdict is None else report.verdict["verdict"]
-        rows.append((report.id, report.title, verdict, report.counts(), f"{report.seconds:.1f}"))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    rows.insert(1, tuple("─" * width for width in widths))
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    print("checks: of the symbolic, the numeric and the empirical witness, refutations among them")
-
-    named = [f"{report.id}: {failure}" for report in reports for failure in report.failures] + failures
-    for line in named:
-        print(f"scansnap: {line}", file=sys.stderr)
-    if options.json is not None:
-        found = {"chapters": [report.as_json() for report in reports], "failures": failures}
-        files.save(options.json, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
-    return NOT_VERIFIED if named else VERIFIED
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ WRONG = {
     ),
     "a kernel from another room": ("sweeps/blocks.py", "from scansnap_core.engine.kernel import climb"),
     "through the front door": ("data/audit.py", "from scansnap_core import BadInput"),
-    "a circle in a room": ("book/stored.py", "from scansnap_core.book import board"),
+    "a circle in a room": ("book/notebooks.py", "from scansnap_core.book import board"),
     "a room without a place": ("attic.py", ""),
 }
 

@@ -1,1 +1,1 @@
-"""What the notebooks are held to: executed, compared, verified, and drawn as the pages of verdicts."""
+"""The book executes its notebooks, compares and verifies them, and draws the pages of verdicts from them."""

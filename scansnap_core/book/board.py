@@ -1,58 +1,59 @@
-"""The board of verdicts, as HTML.
+"""The pages that are drawn from verdicts, as HTML: the board, what holds as printed, what is proved.
+
+Each function takes the book's folder and a function from a page's id to its address. Each raises `BadInput` if the
+folder, the table of contents or a notebook can't be read, or a page is registered wrongly.
 
 CSS classes
 -----------
 ``ss-scroll``
     A wrapper (``div``) around a table, which may be wider than a phone.
 ``ss-summary``
-    The paragraph above the board that counts verdicts.
+    A paragraph above a table that counts verdicts, or proved and sampled claims.
 ``ss-board``
     The board (``table``); a row (``tr``) has its verdict's class (``ss-holds``, ``ss-condition``, ``ss-fails``,
     ``ss-reproduced``, ``ss-differs``, ``ss-open``) and ``ss-full`` if it is fully verified.
 ``ss-title``, ``ss-said``, ``ss-verdict-word``, ``ss-numbers``, ``ss-waits``, ``ss-under``
-    In its cells: the title, what a witness said, the verdict, its errata (each a ``ss-number``), what a full
+    The parts of its cells: the title, what a witness said, the verdict, its errata (each a ``ss-number``), what a full
     verification still waits for, and the word for other dynamics, which has a verdict's class.
+``ss-survivors``
+    The list (``dl``) of what holds as printed; each group is a ``div``.
+``ss-proofs``
+    The tables (``table``) of the proved claims and of those that are only sampled.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from scansnap_core.book.cards import words_under
+from scansnap_core.book.claims_in_words import ClaimInWords, claims_in_words
 from scansnap_core.book.errata import Erratum, errata_of
-from scansnap_core.book.in_words import ClaimInWords, claims_in_words
-from scansnap_core.book.stored import Stored, read_stored
-from scansnap_core.ledger.cards import SGD, TRUE_GRADIENT
-from scansnap_core.ledger.display import VERDICT_CLASS, WORD_CLASS
-from scansnap_core.ledger.entries import OPEN, VOICES
-from scansnap_core.ledger.markup import render
+from scansnap_core.book.notebooks import Stored, read_stored
+from scansnap_core.ledger.cards import SCALE, SGD, SILENCE, TRUE_GRADIENT
+from scansnap_core.ledger.display import VERDICT_CLASS, WORD_CLASS, render
+from scansnap_core.ledger.entries import HOLDS, KINDS, OPEN, VOICES
 from scansnap_core.ledger.pages import Page
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _NAMED_GROUNDS = 4
 DYNAMICS = (TRUE_GRADIENT, SGD)
+_AS_STATED, *_LESS = SCALE
+_UNCONCERNED, _UNTRIED = SILENCE
+GROUPS = {
+    "under the true gradient too": (_AS_STATED,),
+    "whatever the dynamics, of which they say nothing": (_UNCONCERNED,),
+    "under the paper's own dynamics; under the true gradient less is left": tuple(_LESS),
+    "under the paper's own dynamics; nobody has tried it under the true gradient": (_UNTRIED, ""),
+}
 
 
 def board_html(book: Path, page_url: Callable[[str], str]) -> str:
     """Draw the board: every statement, figure, claim in words and page beyond its paper, with witnesses and verdict.
 
-    Parameters
-    ----------
-    book : Path
-        The folder with the table of contents and the chapters.
-    page_url : callable
-        From an id to its page's address.
-
-    Returns
-    -------
-    str
-
     Raises
     ------
     BadInput
-        If the folder, the table of contents or a notebook can't be read, a page is registered wrongly, or the errata
-        aren't those that the chapters store.
+        As the module says, or if the errata aren't those that the chapters store.
     """
     stored = read_stored(book)
     papers = dict.fromkeys(page.paper for page in stored.pages.values())
@@ -121,7 +122,7 @@ def _row_of_claim(
     errata: list[Erratum],
     answered: Mapping[str, int],
 ) -> dict[str, Any]:
-    """A claim's row: what it says, the pages that answer it, and the words of its page's card if that is its alone."""
+    """Make a claim's row; it has the words of a page's card if that page answers this claim alone."""
     own = [page_id for page_id in claim.pages if answered[page_id] == 1 == len(claim.pages)]
     card = stored.verdicts[own[0]] if own else {}
     return {
@@ -143,7 +144,7 @@ def _said(counts: Mapping[str, int]) -> list[tuple[str, str, int]]:
 
 
 def _standing(stored: Stored, page: Page) -> str:
-    """Beside the verdict of a statement: whether it is fully verified, or what stands in the way."""
+    """Say beside a statement's verdict whether it is fully verified, or what stands in the way."""
     if page.id in stored.fully_verified:
         return "fully verified"
     if not page.is_statement or stored.verdict_of(page.id) == OPEN:
@@ -153,3 +154,47 @@ def _standing(stored: Stored, page: Page) -> str:
         return ""
     waits = ", ".join(grounds) if len(grounds) <= _NAMED_GROUNDS else f"{len(grounds)} statements"
     return f"rests on {waits}, not all of which holds as printed"
+
+
+def words_under(verdict: Mapping[str, Any], dynamics: Iterable[str]) -> list[str]:
+    """Return the word that a card has for each of these dynamics; empty where there is no card."""
+    words = {row["of"]: row["word"] for row in verdict.get("card", [])}
+    return [words.get(of, "") for of in dynamics]
+
+
+def holding(stored: Stored) -> dict[str, list[Page]]:
+    """Group the statements that hold as printed by their card's word for the true gradient; leave empty groups out."""
+    found: dict[str, list[Page]] = {name: [] for name in GROUPS}
+    for page in stored.statements.values():
+        if stored.verdict_of(page.id) == HOLDS:
+            (word,) = words_under(stored.verdicts[page.id], (TRUE_GRADIENT,))
+            found[next(name for name, words in GROUPS.items() if word in words)].append(page)
+    return {name: pages for name, pages in found.items() if pages}
+
+
+def holding_html(book: Path, page_url: Callable[[str], str]) -> str:
+    """Draw what holds as printed: the groups of `holding`, each statement with a link and its title."""
+    stored = read_stored(book)
+    return render(_TEMPLATES / "holding.html", groups=holding(stored), total=len(stored.statements), page_url=page_url)
+
+
+def proofs_html(book: Path, page_url: Callable[[str], str]) -> str:
+    """Draw the claims over all of their conditions: how many are proved, and by what; which are only sampled."""
+    stored = read_stored(book)
+
+    def listed(entries: str) -> list[tuple[str, str, dict[str, str]]]:
+        return [
+            (page.name, page_url(page_id), entry)
+            for page_id, page in stored.pages.items()
+            for entry in stored.verdicts[page_id].get(entries, [])
+        ]
+
+    proofs = listed("proofs")
+    by_kind = Counter(proof["kind"] for _, _, proof in proofs)
+    return render(
+        _TEMPLATES / "proofs.html",
+        proofs=proofs,
+        sampled=listed("sampled"),
+        kinds=[(by_kind[kind], KINDS[kind]) for kind in KINDS if by_kind[kind]],
+        name_of=KINDS,
+    )

@@ -1,4 +1,4 @@
-"""How to cite the book and its paper, as BibTeX: the book from ``CITATION.cff``, the paper from the bibliography."""
+"""Cite the book and its paper as BibTeX: the book from ``CITATION.cff``, the paper from the bibliography."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BOOK_KEY = "scansnap"
 
 
 def bibtex(book: Path, year: str, url: str) -> str:
-    """The entries of the book, under the key ``scansnap``, and of the paper that it is about.
+    """Return the entries of the book, under the key ``scansnap``, and of the paper that it is about.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def _cited(book: Path) -> dict[str, Any]:
 
 
 def _person(author: dict[str, str], make: Any) -> Any:
-    """A person, or, where the file gives a name alone, a group, whose name isn't to be taken apart."""
+    """Make a person, or, where the file gives a name alone, a group, whose name isn't to be taken apart."""
     if "name" in author:
         return make(last=f"{{{author['name']}}}")
     return make(first=author.get("given-names", ""), last=author["family-names"])

@@ -1,4 +1,4 @@
-"""Whether a cell's stored outputs are those of a fresh execution.
+"""Compare a cell's stored outputs with those of a fresh execution.
 
 Everything is compared exactly, except that pictures are compared as pictures: the last bits of an antialiased edge may
 differ between processors, while another label or another curve may not.
@@ -25,7 +25,7 @@ _TOLERANCE = 10.0
 
 
 def differences(stored: list[NotebookNode], fresh: list[NotebookNode]) -> list[str]:
-    """What differs between the outputs of a cell.
+    """List what differs between the outputs of a cell.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def differences(stored: list[NotebookNode], fresh: list[NotebookNode]) -> list[s
 
 
 def _merged(outputs: list[NotebookNode]) -> list[dict[str, Any]]:
-    """Outputs as mappings from MIME type to content, with a stream that came in pieces as one."""
+    """Turn outputs into mappings from MIME type to content; a stream that came in pieces becomes one."""
     merged: list[dict[str, Any]] = []
     for output in outputs:
         if output.output_type == "stream":
@@ -107,7 +107,7 @@ def _size(picture: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
 
 
 def _excerpts(stored: Any, fresh: Any) -> str:
-    """Both texts from shortly before the first character that differs."""
+    """Quote both texts from shortly before the first character that differs."""
     before, after = (
         v if isinstance(v, str) else json.dumps(v, sort_keys=True, ensure_ascii=False) for v in (stored, fresh)
     )

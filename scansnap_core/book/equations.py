@@ -1,24 +1,29 @@
-"""The index of a paper's numbered equations: what tries each of them as it is printed, and how that came out.
+"""The index of a paper's numbered equations: what tries each of them as it is printed, its verdict and its errata.
 
 A reviewed file of the book, ``chapters/equations.yaml``, has the formulas and names the claims that try them; verdicts,
-counts and links are drawn from what the chapters store. A number that no claim tries is untouched, and not hidden.
+counts and links are drawn from what the chapters store. A number that no claim tries is listed as untouched.
+
+CSS classes
+-----------
+``ss-errata-index``
+    The list (``ul``) of the equations that have errata.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.book.errata import Erratum, read_errata
+from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.book.numbers import texts
-from scansnap_core.book.stored import Stored, read_stored
-from scansnap_core.ledger.certificates import PROVED
-from scansnap_core.ledger.display import anchor_of
-from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION
+from scansnap_core.ledger.display import anchor_of, render
+from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, PROVED
 from scansnap_core.ledger.pages import Page
 
 EQUATIONS_FILE = Path("chapters", "equations.yaml")
@@ -26,6 +31,7 @@ KINDS = ("definition", "claim", "step", "premise")
 DERIVED, CHECKED, REFUTED, DEFINED, UNTOUCHED = STATUSES = ("derived", "checked", "refuted", "definition", "untouched")
 """How an equation came out: by a symbolic check or a proof, other checks, a refutation, as a definition, not at all."""
 
+_NAMED = re.compile(r"Eqns? ((?:\d+(?:-\d+)?(?:, | and )?)+)")
 _TAGGED = re.compile(r"\$\$((?:(?!\$\$).)+?)\\tag\{(\d+)\}\s*\$\$", re.DOTALL)
 _DERIVING = ("symbolic", PROVED)
 _KEYS = {"number": int, "kind": str, "at": str, "formula": str, "tries": dict}
@@ -88,7 +94,7 @@ class Equation:
 
     @property
     def status(self) -> str:
-        """One of `STATUSES`. One refutation decides, whatever else is checked."""
+        """Choose one of `STATUSES`: one refutation decides, whatever else is checked."""
         if any(trial.refutes for trial in self.trials):
             return REFUTED
         if self.kind == "definition" and (self.test or self.trials):
@@ -99,7 +105,7 @@ class Equation:
 
     @property
     def verdict(self) -> str:
-        """What is said of it: the ledger's words for a verdict, or that it is a definition or untouched."""
+        """Return the ledger's word for a verdict, or that it is a definition or untouched."""
         if self.status in (DERIVED, CHECKED):
             return HOLDS
         if self.status != REFUTED:
@@ -109,12 +115,12 @@ class Equation:
 
 
 def equation_anchor(number: int) -> str:
-    """Where an equation stands on the page of equations."""
+    """Return the id that an equation has on the page of equations."""
     return f"eq-{number}"
 
 
 def read_equations(book: Path) -> list[Equation]:
-    """The equations of a book's file, each with the stored claims that try it.
+    """Read the equations of a book's file, each with the stored claims that try it.
 
     Parameters
     ----------
@@ -148,7 +154,7 @@ def read_equations(book: Path) -> list[Equation]:
 
 
 def formula_faults(book: Path) -> list[str]:
-    r"""Where a displayed formula that a chapter tags with an equation's number isn't that equation's.
+    r"""List displayed formulas that a chapter tags with an equation's number and that aren't that equation's.
 
     ``$$ ... \tag{9} $$`` stands for (9) of the paper, and has to be the formula of `EQUATIONS_FILE`, white space aside.
 
@@ -167,7 +173,7 @@ def formula_faults(book: Path) -> list[str]:
 
 
 def _packed(formula: str) -> str:
-    """A formula without the white space and the full stop or comma that a sentence around it asks for."""
+    """Return a formula without the white space and the full stop or comma that a sentence around it asks for."""
     return re.sub(r"\s+", "", formula).rstrip(".,")
 
 
@@ -218,3 +224,59 @@ def _check_test(book: Path, place: str, node: str) -> None:
         raise BadInput(
             f"{place}: test = {node!r}", "there is no such unit test", "name one as tests/file.py::test_name"
         )
+
+
+def equations_named(place: str) -> list[int]:
+    """List the numbered equations that the name of a place names.
+
+    Examples
+    --------
+    >>> equations_named("Theorem 4, Eqn 14, 124, 129-131")
+    [14, 124, 129, 130, 131]
+    """
+    spans = [span.split("-") for names in _NAMED.findall(place) for span in re.split(", | and ", names) if span]
+    return [number for span in spans for number in range(int(span[0]), int(span[-1]) + 1)]
+
+
+def by_equation(errata: Iterable[Erratum], equations: Iterable[Equation]) -> dict[int, list[Erratum]]:
+    """Find the errata of every equation that has some; equations and errata keep their order."""
+    errata = list(errata)
+    found = {}
+    for equation in equations:
+        cells = {(trial.page.id, trial.anchor) for trial in equation.trials if trial.refutes}
+        hit = [erratum for erratum in errata if _is_about(erratum, equation.number, cells)]
+        if hit:
+            found[equation.number] = hit
+    return found
+
+
+def _is_about(erratum: Erratum, number: int, cells: set[tuple[str, str]]) -> bool:
+    return any(
+        (place.page.id, place.cell) in cells
+        or (place.page.paper.own and number in equations_named(place.refutation["place"]))
+        for place in erratum.places
+    )
+
+
+def errata_index_html(book: Path, page_url: Callable[[str], str]) -> str:
+    """Draw the list of the equations that have errata, each linked to its own place and to its errata.
+
+    Parameters
+    ----------
+    book : Path
+        The folder with the table of contents and the chapters.
+    page_url : callable
+        From a page's id to its address.
+
+    Raises
+    ------
+    BadInput
+        If the book, its errata or its equations can't be read.
+    """
+    return render(
+        Path(__file__).with_name("templates") / "errata_index.html",
+        found=by_equation(read_errata(book), read_equations(book)),
+        anchor=equation_anchor,
+        equations_url=page_url("equations"),
+        errata_url=page_url("errata"),
+    )

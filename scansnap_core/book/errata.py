@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.stored import Stored, read_stored
+from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.ledger.display import anchor_of as anchor_of_claim
+from scansnap_core.ledger.display import render
 from scansnap_core.ledger.entries import JUDGES
-from scansnap_core.ledger.markup import render
 from scansnap_core.ledger.pages import Page
 from scansnap_core.ledger.registry import chapter_paths
 
@@ -34,7 +34,7 @@ RANKS = {
     "constant": "changes a constant, a rate or a condition that later results could lean on",
     "slip": "a slip: nothing else in the paper changes",
 }
-"""What follows in the paper, the most consequential first."""
+"""The ranks say what follows in the paper, the most consequential first."""
 
 _TEMPLATE = Path(__file__).with_name("templates") / "errata.html"
 _RETIRED = Path(__file__).with_name("templates") / "errata_retired.html"
@@ -50,12 +50,12 @@ class Place:
 
     @property
     def cell(self) -> str:
-        """The id of the refutation on its page."""
+        """Return the id of the refutation on its page."""
         return anchor_of_claim(self.refutation["id"])
 
     @property
     def name(self) -> str:
-        """Where it is printed, with the paper if that isn't the book's own."""
+        """Say where it is printed, with the paper if that isn't the book's own."""
         return f"{self.refutation['place']}{self.page.paper.of}"
 
 
@@ -87,12 +87,12 @@ class Erratum:
 
     @property
     def is_reading(self) -> bool:
-        """Whether it is one only if the paper's words are read as this book reads them."""
+        """Tell whether it is an error only in this book's reading of the paper's words."""
         return all(place.refutation["judges"] == "reading" for place in self.places)
 
 
 def anchor_of(number: str) -> str:
-    """The id that an erratum has on the page of errata.
+    """Return the id that an erratum has on the page of errata.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def anchor_of(number: str) -> str:
 
 
 def read_errata(book: Path) -> list[Erratum]:
-    """The errata of a book, by rank, and within a rank in the order of `ERRATA_FILE`.
+    """Read the errata of a book, by rank, and within a rank in the order of `ERRATA_FILE`.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def read_errata(book: Path) -> list[Erratum]:
 
 
 def errata_of(stored: Stored, book: Path) -> list[Erratum]:
-    """As `read_errata`, of pages that were read before."""
+    """Do as `read_errata` does, with pages that were read before."""
     retired, entries = _reviewed(book)
     waiting = {
         f"{page_id}:{refutation['id']}": Place(page, refutation)
@@ -185,7 +185,7 @@ def retired_html(book: Path) -> str:
 
 
 def errata_json(book: Path) -> dict[str, Any]:
-    """The errata for scripts: what stands on the page, under names, with addresses from the site's root.
+    """Return the errata for scripts: what stands on the page, by key, with addresses from the site's root.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def _place_json(place: Place, address: str) -> dict[str, Any]:
 
 
 def _reviewed(book: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """The retired numbers, each with the reason, and the entries of the book's file; none where there is no file."""
+    """Read the book's file: the retired numbers, each with its reason, and the entries; none where there is no file."""
     from scansnap_core import files
 
     path = book / ERRATA_FILE

@@ -28,8 +28,8 @@ with needs("book"):
 _CELL_TIMEOUT_SECONDS = 300
 _MOST_PRINTED = 10_000_000
 """Characters of text that a chapter may print."""
-# As JupyterLab would write them on opening, so that looking at a chapter doesn't mark it as changed: with the oldest
-# Python that the book runs on, because they are to be the same wherever a chapter is stored.
+# JupyterLab writes these when it opens a chapter, so looking at one doesn't mark it as changed. The version is that of
+# the oldest Python that the book runs on, because they are the same wherever a chapter is stored.
 _METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {
@@ -120,12 +120,12 @@ class _Client(NotebookClient):
 
 @cache
 def _no_profile() -> TemporaryDirectory[str]:
-    """An empty IPython profile, for as long as this process runs."""
+    """Return an empty IPython profile, for as long as this process runs."""
     return TemporaryDirectory(prefix="scansnap-", ignore_cleanup_errors=True)
 
 
 def kernel_environment() -> dict[str, str]:
-    """The environment variables of kernels that execute chapters: nothing of the user's own settings reaches them."""
+    """Return the environment variables of kernels that execute chapters; no setting of the user's own is among them."""
     matplotlib = find_spec("matplotlib")
     own_style = (
         Path(matplotlib.origin).with_name("mpl-data") / "matplotlibrc" if matplotlib and matplotlib.origin else ""
@@ -155,8 +155,7 @@ def _client(path: Path, on_cell: Callable[[], object]) -> _Client:
         record_timing=False,
         skip_cells_with_tag="",
         force_raise_errors=True,
-        # A kernel that is asked to end takes apart all that it imported, and in the middle of a cell it leaves a
-        # traceback in the terminal. So it isn't asked.
+        # A kernel that is asked to end in the middle of a cell leaves a traceback in the terminal, so it isn't asked.
         shutdown_kernel="immediate",
         on_cell_executed=lambda **_: on_cell(),
     )

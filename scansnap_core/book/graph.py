@@ -22,11 +22,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scansnap_core.book.stored import read_stored
+from scansnap_core.book.notebooks import read_stored
 from scansnap_core.extras import needs
-from scansnap_core.ledger.display import VERDICT_CLASS
+from scansnap_core.ledger.display import VERDICT_CLASS, render
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
-from scansnap_core.ledger.markup import render
 from scansnap_core.ledger.pages import Page
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
 
 
 def drawn_graph(statements: Mapping[str, Page]) -> "nx.DiGraph[str]":
-    """The statements, with an edge from each ground to what rests on it, but for those that a longer path implies."""
+    """Link each ground to the statements that rest on it, and leave out the edges that a longer path implies."""
     with needs("book"):
         import networkx as nx
 
@@ -117,7 +116,7 @@ def drawn_graph(statements: Mapping[str, Page]) -> "nx.DiGraph[str]":
 
 
 def _layout(graph: "nx.DiGraph[str]") -> tuple[dict[str, Point], dict[Edge, list[Point]]]:
-    """Where each node's top centre lies, and the points through which each edge runs.
+    """Find where each node's top centre lies, and the points through which each edge runs.
 
     A layered drawing (Sugiyama, Tagawa, Toda 1981): an edge that skips layers passes through one bend in each.
     """
@@ -161,7 +160,7 @@ def _sort_by_neighbours(rows: list[list[Node]], neighbours: Mapping[Node, list[N
 
 
 def _crossings(rows: list[list[Node]], below: Mapping[Node, list[Node]]) -> int:
-    """How many pairs of links cross."""
+    """Count the pairs of links that cross."""
     crossings = 0
     for row, lower in itertools.pairwise(rows):
         place = {node: i for i, node in enumerate(lower)}
@@ -185,7 +184,7 @@ def _abscissas(rows: list[list[Node]], above: Mapping[Node, list[Node]], below: 
 
 
 def _ascending(values: list[float]) -> list[float]:
-    """The ascending numbers that are nearest to these, by least squares: neighbours out of order share their mean."""
+    """Find the nearest ascending numbers by least squares: neighbours that are out of order share their mean."""
     pools: list[list[float]] = []
     for value in values:
         pools.append([value])
@@ -199,7 +198,7 @@ def _mean(values: list[float]) -> float:
 
 
 def _layers(graph: "nx.DiGraph[str]") -> dict[str, int]:
-    """A layer for each statement: below all its grounds, and otherwise as low as what rests on it allows.
+    """Give each statement a layer: below all its grounds, and otherwise as low as what rests on it allows.
 
     The lowest layer keeps edges short.
     """
@@ -213,7 +212,7 @@ def _layers(graph: "nx.DiGraph[str]") -> dict[str, int]:
 
 
 def _curve(points: list[Point]) -> str:
-    """A curve that leaves each point downwards, so that it passes between the nodes of a row and not through them."""
+    """Draw a curve that leaves each point downwards, so that it passes between the nodes of a row."""
     x, y = points[0]
     path = [f"M{x:.0f} {y + _HEIGHT:.0f}"]
     y += _HEIGHT

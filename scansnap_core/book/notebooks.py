@@ -1,26 +1,35 @@
-"""The book's notebooks: where they are, and what their stored outputs hold."""
+"""The book's notebooks: where they are, and the verdicts that they store, from which every computed page is drawn."""
 
-import re
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.controls import constant_controls
 from scansnap_core.extras import needs
-from scansnap_core.ledger.entries import VERDICT_MIME
+from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, OPEN, VERDICT_MIME
 from scansnap_core.ledger.pages import Page
-from scansnap_core.ledger.registry import TABLE_OF_CONTENTS, entries, read_contents
+from scansnap_core.ledger.registry import (
+    TABLE_OF_CONTENTS,
+    chapter_paths,
+    entries,
+    read_contents,
+    read_pages,
+    statements,
+)
 
 if TYPE_CHECKING:
+    import networkx as nx
     from nbformat import NotebookNode
 
-_AS_PRINTED = re.compile(r"^> \*\*(.+), as printed", re.MULTILINE)
 _PAGE_SUFFIXES = ("", ".ipynb", ".md", ".rst", ".txt")
 
 
-def read_notebook(path: Path) -> "NotebookNode":
-    """A stored notebook.
+def read_notebook(path: Path) -> NotebookNode:
+    """Read a stored notebook.
 
     Raises
     ------
@@ -49,19 +58,19 @@ def read_notebook(path: Path) -> "NotebookNode":
     return notebook
 
 
-def code_cells(notebook: "NotebookNode") -> "list[NotebookNode]":
-    """A notebook's code cells that hold code, in order."""
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    """Return a notebook's code cells that hold code, in order."""
     return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
 
 
-def verdicts_in(notebook: "NotebookNode") -> list[dict[str, Any]]:
-    """Every verdict in a notebook's outputs."""
+def verdicts_in(notebook: NotebookNode) -> list[dict[str, Any]]:
+    """Return every verdict in a notebook's outputs."""
     outputs = (output for cell in code_cells(notebook) for output in cell.outputs)
     return [output.data[VERDICT_MIME] for output in outputs if VERDICT_MIME in output.get("data", {})]
 
 
 def contents(book: Path) -> tuple[set[Path], list[str]]:
-    """What the table of contents lists.
+    """List the pages of the table of contents, and its faults.
 
     Parameters
     ----------
@@ -92,68 +101,91 @@ def contents(book: Path) -> tuple[set[Path], list[str]]:
     return pages, faults
 
 
-def stored_faults(notebook: "NotebookNode") -> list[str]:
-    """What makes a stored notebook unfit, whatever it would show when executed.
+@dataclass(frozen=True)
+class Stored:
+    """The pages of a book, and the verdicts that their notebooks store.
 
-    A notebook that was cleared or executed in part passes any comparison of outputs, and so does what an ignore marker
-    covers; hence these are faults of their own.
+    Attributes
+    ----------
+    pages : mapping from str to Page
+        As `read_pages` orders them.
+    verdicts : mapping from str to dict
+        For each page its verdict as `Conclusion.as_json` gives it. A chapter that stores no verdict of its own, for
+        example because it was cleared, has none or ``{"verdict": "open"}``.
     """
-    cells = code_cells(notebook)
-    if cells and not any(cell.execution_count for cell in cells):
-        return [*source_faults(notebook), "its outputs were cleared: no code cell is stored as executed"]
-    faults = source_faults(notebook)
-    for number, cell in enumerate(cells, 1):
-        if not cell.execution_count:
-            faults.append(f"cell {number} is stored as never executed")
-        elif cell.execution_count != number:
-            count = cell.execution_count
-            faults.append(f"cell {number} is stored as execution {count}: it wasn't executed once, from top to bottom")
-        faults += [f"cell {number} stores {fault}" for fault in output_faults(cell.outputs)]
-    return faults + picture_faults(notebook)
+
+    pages: Mapping[str, Page]
+    verdicts: Mapping[str, Mapping[str, Any]]
+
+    @cached_property
+    def statements(self) -> dict[str, Page]:
+        """Return those of the pages that are statements."""
+        return statements(self.pages)
+
+    @cached_property
+    def proofs(self) -> nx.DiGraph[str]:
+        """Link each statement to every one whose proof appeals to it."""
+        with needs("book"):
+            import networkx as nx
+
+        edges = ((ground, page.id) for page in self.statements.values() for ground in page.proof_uses)
+        graph = nx.DiGraph(edges)
+        graph.add_nodes_from(self.statements)
+        return graph
+
+    def claims(self, place: str, page_id: str, claim_ids: Any) -> list[Mapping[str, Any]]:
+        """Checks, refutations and proofs of a page that a file of the book lists by their ids.
+
+        Raises
+        ------
+        BadInput
+            If it is no list of ids, each once, or the notebook stores no such claim; `place` says where that stands.
+        """
+        if not (isinstance(claim_ids, list) and all(claim_ids.count(claim_id) == 1 for claim_id in claim_ids)):
+            raise BadInput(f"{place}: {page_id}", "it lists ids of the page's claims, each once", "correct it")
+        verdict = self.verdicts.get(page_id, {})
+        found = {entry["id"]: entry for kind in ("checks", "refutations", "proofs") for entry in verdict.get(kind, [])}
+        if missing := [claim_id for claim_id in claim_ids if claim_id not in list(found)]:
+            rule = f"{page_id} stores no such claim"
+            raise BadInput(f"{place}: {page_id}:{missing[0]}", rule, "correct the id, or store the chapter")
+        return [found[claim_id] for claim_id in claim_ids]
+
+    def verdict_of(self, page_id: str) -> str:
+        """Return one page's verdict, ``"open"`` where nothing is stored."""
+        return str(self.verdicts.get(page_id, {"verdict": OPEN})["verdict"])
+
+    def unverified_grounds(self, statement_id: str) -> list[str]:
+        """List the ids of all that a statement's proof rests on, however far back, and that doesn't itself hold."""
+        import networkx as nx
+
+        grounds = nx.ancestors(self.proofs, statement_id)
+        return [s for s in self.statements if s in grounds and not self._holds(s)]
+
+    @cached_property
+    def fully_verified(self) -> frozenset[str]:
+        """Return the statements that hold, and whose proofs rest only on statements that hold, all the way back."""
+        return frozenset(s for s in self.statements if self._holds(s) and not self.unverified_grounds(s))
+
+    def _holds(self, page_id: str) -> bool:
+        return self.verdict_of(page_id) in (HOLDS, HOLDS_UNDER_A_CONDITION)
 
 
-def source_faults(notebook: "NotebookNode") -> list[str]:
-    """What in the code switches comparisons off, or makes a check that nothing could fail."""
-    faults = []
-    for number, cell in enumerate(code_cells(notebook), 1):
-        marker = re.search(r"#.*\b(NBVAL_\w+|PYTEST_VALIDATE_\w+)", cell.source)
-        tags = [tag for tag in cell.metadata.get("tags", []) if re.match(r"nbval-|raises-exception|skip-exec", tag)]
-        faults += [f"cell {number} has the marker {name}" for name in [*([marker[1]] if marker else []), *tags]]
-        if re.search(r";[ \t]*$", cell.source, re.MULTILINE):
-            faults.append(f"cell {number} has a line that ends in ';', which a comparison doesn't honour")
-    controls = constant_controls(cell.source for cell in code_cells(notebook))
-    return faults + [f"cell {number} has a control that nothing computes: {source}" for number, source in controls]
+def read_stored(book: Path) -> Stored:
+    """Read a book's pages, and the verdicts that its notebooks store.
 
+    Parameters
+    ----------
+    book : Path
+        The folder that holds ``_toc.yml`` and ``chapters/``.
 
-def picture_faults(notebook: "NotebookNode") -> list[str]:
-    """Pictures that some readers can't see, that nobody explains, or that need the network."""
-    faults = []
-    for number, cell in enumerate(code_cells(notebook), 1):
-        kinds: list[set[str]] = [set(output.get("data", {})) for output in cell.outputs]
-        alternative = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
-        for kind, after in zip(kinds, [*kinds[1:], set()], strict=False):
-            if "application/vnd.jupyter.widget-view+json" in kind:
-                faults.append(f"cell {number} shows a widget, which loads scripts from the network")
-            if "image/png" in kind and not alternative.strip():
-                faults.append(f"cell {number} shows a picture without alternative text in its metadata")
-            if "image/png" in kind and "text/markdown" not in after:
-                faults.append(f"cell {number} shows a picture without a caption")
-    return faults
-
-
-def naming_faults(notebook: "NotebookNode", page: Page) -> list[str]:
-    """Where a notebook shows another page's statement as its own."""
-    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    named = [name for name in _AS_PRINTED.findall(text) if name != page.name and not name.startswith("Remark")]
-    return [f"it shows {name} as its own statement" for name in named] if page.is_statement else []
-
-
-def output_faults(outputs: "Iterable[NotebookNode]") -> list[str]:
-    """Outputs that no page may show: an error, or anything on stderr."""
-    faults = []
-    for output in outputs:
-        if output.output_type == "error":
-            faults.append(f"the error {output.ename}: {output.evalue}")
-        elif output.get("name") == "stderr":
-            faults.append(f"on stderr {output.text.strip()[:200]!r}")
-    return faults
+    Raises
+    ------
+    BadInput
+        If the folder, the table of contents or a notebook can't be read, or a page is registered wrongly.
+    """
+    pages = read_pages(book)
+    found: dict[str, Mapping[str, Any]] = {}
+    for path in chapter_paths(book / "chapters"):
+        own = [verdict for verdict in verdicts_in(read_notebook(path)) if verdict["id"] == path.stem]
+        found[path.stem] = own[0] if own else {"verdict": OPEN}
+    return Stored(pages, {page_id: found[page_id] for page_id in pages})

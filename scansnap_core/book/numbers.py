@@ -24,11 +24,11 @@ _TAG = re.compile(r"<data\b[^>]*>?")
 
 Notebooks = Mapping[Path, nbformat.NotebookNode]
 Sources = Mapping[str, Mapping[str, str]]
-"""From a chapter's id to its numbers by name."""
+"""A mapping from a chapter's id to its numbers by name."""
 
 
 def numbers_in(notebook: nbformat.NotebookNode) -> dict[str, str]:
-    """The numbers that a notebook stores: its own by name, and those of its claims by id."""
+    """Return the numbers that a notebook stores: its own by name, and those of its claims by id."""
     found: dict[str, str] = {}
     for verdict in verdicts_in(notebook):
         for entry in (*verdict.get("checks", []), *verdict.get("refutations", [])):
@@ -40,7 +40,7 @@ def numbers_in(notebook: nbformat.NotebookNode) -> dict[str, str]:
 
 
 def number_faults(book: Path) -> list[str]:
-    """Where a number in the book's text isn't the stored one, has no source, or is written so that nobody compares it.
+    """List numbers in the book's text that aren't the stored ones, have no source, or have a form that nobody compares.
 
     Raises
     ------
@@ -90,12 +90,12 @@ def write_numbers(book: Path) -> None:
 
 
 def texts(book: Path) -> Iterator[tuple[Path, str]]:
-    """The prose of every page of a book, with its file; none of a notebook that can't be read."""
+    """Read the prose of every page of a book, with its file; none of a notebook that can't be read."""
     yield from _texts(book, _notebooks(book))
 
 
 def _notebooks(book: Path) -> Notebooks:
-    """Those that can be read; verifying another says that it can't."""
+    """Read the notebooks that can be read; verifying another one says that it can't be."""
     found = {}
     for path in chapter_paths(book / "chapters"):
         try:

@@ -6,25 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.cards import card_faults
+from scansnap_core.book.claims_in_words import claims_in_words
 from scansnap_core.book.compare import differences
 from scansnap_core.book.equations import EQUATIONS_FILE, formula_faults, read_equations
 from scansnap_core.book.errata import ERRATA_FILE, errata_of
 from scansnap_core.book.execute import Execution, execute_all, store
-from scansnap_core.book.in_words import claims_in_words
-from scansnap_core.book.notebooks import (
-    code_cells,
-    contents,
+from scansnap_core.book.faults import (
+    card_faults,
     naming_faults,
     output_faults,
     picture_faults,
-    read_notebook,
     source_faults,
     stored_faults,
-    verdicts_in,
 )
+from scansnap_core.book.notebooks import code_cells, contents, read_notebook, read_stored, verdicts_in
 from scansnap_core.book.numbers import number_faults, write_numbers
-from scansnap_core.book.stored import read_stored
 from scansnap_core.ledger.entries import WITNESSES
 from scansnap_core.ledger.pages import Page
 from scansnap_core.ledger.registry import (
@@ -54,6 +50,8 @@ class Report:
     seconds : float
     failures : list of str
         Why the chapter isn't verified; empty if it is.
+    stored : bool
+        Whether its fresh outputs were stored.
     """
 
     id: str
@@ -62,9 +60,10 @@ class Report:
     verdict: dict[str, Any] | None = None
     seconds: float = 0.0
     failures: list[str] = field(default_factory=list)
+    stored: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """What ``scansnap verify --json`` writes of it."""
+        """Return what ``scansnap verify --json`` writes."""
         verdict = self.verdict or {"verdict": None, "witnesses": None, "refutations": []}
         return {
             "id": self.id,
@@ -79,7 +78,7 @@ class Report:
         }
 
     def counts(self) -> str:
-        """How many checks and refutations each witness gave, such as ``"4 6 2"``."""
+        """Write the number of checks and refutations of each witness, such as ``"4 6 2"``."""
         if self.verdict is None:
             return ""
         said = [self.verdict["witnesses"][witness] for witness in WITNESSES]
@@ -87,7 +86,7 @@ class Report:
 
 
 def find_chapters(book: Path, ids: list[str]) -> list[Path]:
-    """The notebooks that the ids name, or all of them.
+    """Return the notebooks that the ids name, or all of them.
 
     Parameters
     ----------
@@ -114,7 +113,7 @@ def find_chapters(book: Path, ids: list[str]) -> list[Path]:
 
 
 def cell_count(paths: list[Path]) -> int:
-    """How many code cells the readable ones of these notebooks have."""
+    """Count the code cells of these notebooks, as far as they can be read."""
     return sum(len(code_cells(notebook)) for notebook in map(_readable, paths) if notebook is not None)
 
 
@@ -181,7 +180,7 @@ def verify(
 
 
 def _review_faults(book: Path) -> list[str]:
-    """Where a reviewed file of the book and its chapters disagree on claims, errata or formulas."""
+    """Find where a reviewed file of the book and its chapters disagree on claims, errata or formulas."""
     try:
         stored = read_stored(book)
     except BadInput:  # the chapter's own report says so, or that of all pages together
@@ -203,7 +202,7 @@ def _refusal(read: Callable[[], object]) -> list[str]:
 
 
 def _registered(book: Path) -> tuple[dict[Path, Page], dict[Path, str]]:
-    """The pages that the book's notebooks register, and what is wrong with those that register none."""
+    """Return the pages that the book's notebooks register, and what is wrong with those that register none."""
     papers = papers_of(read_contents(book))
     pages, wrong = {}, {}
     for path in chapter_paths(book / "chapters"):
@@ -236,8 +235,10 @@ def _judge(report: Report, stored: Any, execution: Execution, again: Execution |
         faults += [f"executed again, {line}" for line in unlike]
     if rewrite and not faults:
         report.failures += source_faults(stored) + picture_faults(execution.notebook)
+        _keep_equal_outputs(stored, execution.notebook)
         try:
             store(execution, report.path)
+            report.stored = True
         except BadInput as error:  # the other chapters are stored all the same
             report.failures.append(f"not stored: {error}")
         return
@@ -247,12 +248,19 @@ def _judge(report: Report, stored: Any, execution: Execution, again: Execution |
 
 
 def _is_new(stored: Any, run: Execution) -> bool:
-    """Whether an execution gave what isn't stored already, so that nobody knows whether it gives the same again."""
+    """Tell whether an execution gave other outputs than the stored ones, so that it has to be repeated."""
     return not run.failure and bool(stored_faults(stored) or _changes(stored, run.notebook))
 
 
+def _keep_equal_outputs(stored: Any, fresh: Any) -> None:
+    """Give a fresh notebook the stored outputs that compare as equal: a picture of other bits isn't written anew."""
+    for before, after in zip(code_cells(stored), code_cells(fresh), strict=True):
+        if before.execution_count and not differences(before.outputs, after.outputs):
+            after.outputs = before.outputs
+
+
 def _changes(stored: Any, fresh: Any) -> list[str]:
-    """Where a notebook's outputs aren't those of an execution of the same code, but for cells that never ran."""
+    """List where stored outputs differ from those of a fresh execution; cells that never ran are left out."""
     cells = enumerate(zip(code_cells(stored), code_cells(fresh), strict=True), 1)
     return [
         f"cell {n} {line}"

@@ -1,1 +1,1 @@
-"""What the commands of ``scansnap`` do, one module a command. Importing them stays light: no torch."""
+"""The commands of ``scansnap``. Importing them stays light: no torch."""

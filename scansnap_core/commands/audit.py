@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from scansnap_core.commands.listing import listed
+SHOWN_AT_EACH_END = 4
 
 
 def add_to(commands: argparse._SubParsersAction[Any]) -> None:
@@ -42,3 +43,11 @@ def run(options: argparse.Namespace) -> int:
     print()
     print(conditions)
     return 0
+
+
+def listed(values: Iterable[float]) -> str:
+    """Write numbers in 4 significant digits; of a long row, the first and the last ones."""
+    texts = [f"{value:.4g}" for value in values]
+    if len(texts) > 2 * SHOWN_AT_EACH_END:
+        texts[SHOWN_AT_EACH_END:-SHOWN_AT_EACH_END] = ["…"]
+    return " ".join(texts)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scansnap_core.data.sequences import SequenceClasses
 
 ROWS, DRAWN, SHOWN = 7, 49, 10
-"""How many times are printed and drawn, and at most how many classes are printed."""
+"""The numbers of times that are printed and drawn, and of classes that are printed at most."""
 
 
 def add_to(commands: argparse._SubParsersAction[Any]) -> None:
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _table(found: xr.Dataset, classes: SequenceClasses, n: int) -> str:
-    """What becomes of class n: its dominant and its most frequent common token, its entropy, and where it stands."""
+    """Tabulate what becomes of class n: of its dominant and its most frequent common token, and its entropy."""
     compact = classes.compact
     row, name = compact.query_row[n], classes.coords["class"][n]
     held = np.flatnonzero(compact.probs[n])

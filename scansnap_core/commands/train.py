@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.commands.listing import listed
+from scansnap_core.commands.audit import listed
 from scansnap_core.engine.names import MODELS
 from scansnap_core.extras import needs
 from scansnap_core.rules import MOST_VALUES
@@ -129,7 +129,7 @@ def _seeds(text: str) -> list[int]:
 
 
 def _check_new(path: Path) -> None:
-    """Whether the file can be written is known only by writing it, and better before the training than after."""
+    """Try to write the file, which alone shows that it can be written, before the training."""
     try:
         path.open("xb").close()
     except FileExistsError:
@@ -140,7 +140,7 @@ def _check_new(path: Path) -> None:
 
 
 def _summary(result: xr.Dataset, classes: SequenceClasses) -> tuple[str, int]:
-    """A line for each run, and how many that didn't diverge have no entropy."""
+    """Write a line for each run, and count those that didn't diverge and have no entropy."""
     import numpy as np
 
     from scansnap_core.theory import measures

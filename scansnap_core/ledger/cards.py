@@ -31,12 +31,12 @@ SCALE = {
     "in part": "some of what is claimed holds there, and some doesn't",
     "fails": "it doesn't hold there",
 }
-"""What is left of a statement under other dynamics than those that it is about."""
+"""The words for what is left of a statement under other dynamics than those that it is about."""
 SILENCE = {
     "not concerned": "the statement says nothing about these dynamics",
     "not measured": "nobody has tried it in this chapter",
 }
-"""Why a card can be silent about dynamics."""
+"""The words of a card that is silent about dynamics."""
 NONE_NEEDED, AS_PRINTED = "none needed", "as printed"
 NUMBERS = ("measured", "control")
 UNPRINTED = {"claim": "in the paper's words", "law": "as stated here", "beyond": "as stated here"}
@@ -44,7 +44,7 @@ UNPRINTED = {"claim": "in the paper's words", "law": "as stated here", "beyond":
 
 
 def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, str]]:
-    """A card's rows as readers of a kind of page see them: its own statements weren't printed, and need no repair.
+    """Return a card's rows as a kind of page shows them: statements of its own weren't printed, and need no repair.
 
     Examples
     --------
@@ -73,7 +73,7 @@ _KEYS = {
 
 
 def rows_of(card: Mapping[str, Any], verdict: str, entries: Entries) -> list[Row]:
-    """A card's rows, with the numbers of a chapter's entries.
+    """Make a card's rows, with the numbers of a chapter's entries.
 
     Raises
     ------

@@ -9,10 +9,9 @@ from typing import Any, Literal, overload
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger.cards import rows_of
-from scansnap_core.ledger.certificates import PROVED, Proof, Sampled
 from scansnap_core.ledger.claims import Claim, read_claims, text_of
 from scansnap_core.ledger.display import show_check, show_conclusion, show_numbers, show_refutation
-from scansnap_core.ledger.entries import VOICES, WITNESSES, Check, Conclusion, Refutation
+from scansnap_core.ledger.entries import PROVED, VOICES, WITNESSES, Check, Conclusion, Proof, Refutation, Sampled
 from scansnap_core.ledger.pages import WITHOUT_CARD
 from scansnap_core.ledger.proofs import ProofWitness
 from scansnap_core.ledger.registry import notebook_of, page
@@ -125,7 +124,7 @@ class Chapter:
         self._require_open("conclude")
         if left := [claim_id for claim_id in self.claims.claims if claim_id not in self._entries]:
             raise NoEvidence(f"{self.claims.path.name} claims what the notebook doesn't compute: {', '.join(left)}")
-        # In the file's order, so that a reader finds them as reviewed, however the notebook is arranged.
+        # They stand in the file's order, as they were reviewed, however the notebook is arranged.
         entries = [self._entries[claim_id] for claim_id in self.claims.claims]
         checks = tuple(entry for entry in entries if isinstance(entry, Check))
         refutations = tuple(entry for entry in entries if isinstance(entry, Refutation))

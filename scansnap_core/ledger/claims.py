@@ -1,4 +1,4 @@
-r"""What a chapter claims: words, bounds and controls, each claim under an id, in a file beside the notebook.
+r"""A chapter's claims stand in a file beside its notebook: words, bounds and controls, each claim under an id.
 
 The notebook computes, the file speaks. A reviewer reads the file alone, and every other page refers to a claim by its
 id::
@@ -41,13 +41,12 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.ledger.certificates import PROVED
-from scansnap_core.ledger.entries import JUDGES, VOICES
+from scansnap_core.ledger.entries import JUDGES, PROVED, VOICES
 from scansnap_core.ledger.values import RELATION_OF
 
 CARD = "card"
 COMPUTED = "bound"
-"""What stands in the place of a bound that the notebook computes."""
+"""This word stands in the place of a bound that the notebook computes."""
 
 _CHECK = ("says", "must", "control")
 _REFUTATION = (*_CHECK, "judges", "place", "printed", "consequence")
@@ -84,12 +83,12 @@ class Claim:
 
     @property
     def relation(self) -> str:
-        """The relation that the measured value must meet, such as ``"<="``."""
+        """Return the relation that the measured value must meet, such as ``"<="``."""
         return RELATION_OF[self.must.partition(" ")[0]]
 
     @property
     def bound(self) -> Any:
-        """The bound, or None where the notebook computes it."""
+        """Return the bound, or None where the notebook computes it."""
         return _bound(self.must.partition(" ")[2])
 
 
@@ -111,7 +110,7 @@ class Claims:
     card: Mapping[str, Any]
 
     def find(self, claim_id: str, witness: str, kind: str) -> Claim:
-        """The claim with an id.
+        """Return the claim with an id.
 
         Raises
         ------
@@ -159,7 +158,7 @@ def read_claims(path: Path) -> Claims:
 
 
 def text_of(place: str, value: Any) -> str:
-    """A value of the file as text in one line; empty where there is none.
+    """Take a value of the file as text in one line; empty where there is none.
 
     Raises
     ------
@@ -174,7 +173,7 @@ def text_of(place: str, value: Any) -> str:
 
 
 def _mapping(place: str, value: Any, keys: Collection[str] = ()) -> Mapping[Any, Any]:
-    """A mapping of the file; empty where there is nothing."""
+    """Take a mapping of the file; empty where there is nothing."""
     value = {} if value is None else value
     if not isinstance(value, dict):
         raise BadInput(f"{place} = {value!r:.80}", "it is a mapping", "write it as scansnap_core.ledger.claims says")

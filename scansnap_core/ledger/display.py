@@ -1,4 +1,7 @@
-"""How checks, refutations and verdicts look in a notebook: plain text for terminals, semantic HTML for pages.
+"""Checks, refutations and verdicts are drawn here: plain text for terminals, HTML from templates for pages.
+
+In a template every value is escaped, mathematics between dollar signs is marked for MathJax, and line ends and
+indentation are there for its readers only.
 
 CSS classes
 -----------
@@ -20,20 +23,25 @@ CSS classes
     The verdict's table of witnesses; ``ss-beside`` (``p``) says what was refuted beside the page's own claim.
 """
 
+from __future__ import annotations
+
+import html
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scansnap_core.extras import needs
 from scansnap_core.ledger.cards import AS_PRINTED, NONE_NEEDED, SCALE, SILENCE, UNPRINTED, rows_shown
-from scansnap_core.ledger.certificates import KINDS, Proof
 from scansnap_core.ledger.entries import (
     DIFFERS,
     FAILS_AS_PRINTED,
     HOLDS,
     HOLDS_UNDER_A_CONDITION,
     JUDGES,
+    KINDS,
     NUMBERS_MIME,
     OPEN,
     REPRODUCED,
@@ -42,9 +50,12 @@ from scansnap_core.ledger.entries import (
     WITNESSES,
     Check,
     Conclusion,
+    Proof,
     Refutation,
 )
-from scansnap_core.ledger.markup import render
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 VERDICT_CLASS = {
     HOLDS: "ss-holds",
@@ -128,7 +139,7 @@ def show_numbers(numbers: Mapping[str, str]) -> None:
 
 
 def anchor_of(claim_id: str) -> str:
-    """The id that a claim has on its page.
+    """Return the id that a claim has on its page.
 
     Examples
     --------
@@ -139,7 +150,7 @@ def anchor_of(claim_id: str) -> str:
 
 
 def _measured(entry: Check | Refutation) -> tuple[str, str]:
-    """What was measured, and what was required where that doesn't read the same."""
+    """Say what was measured, and what was required where that doesn't read the same."""
     if entry.required in (entry.measured, f"= {entry.measured}"):
         return entry.required, ""
     return entry.measured, f" (must be {entry.required})"
@@ -211,3 +222,40 @@ def _row_lines(row: Mapping[str, str]) -> list[str]:
 
 
 _NOTHING = {"checks": 0, "refutations": 0}
+
+
+_INLINE_MATH = re.compile(r"\$([^$]+)\$")
+_LINE_END = re.compile(r"\s*\n\s*")
+
+
+def render(template: Path, **values: Any) -> str:
+    """Fill a template in.
+
+    Its filters are `rich`, and `px` for coordinates in whole pixels.
+    """
+    return _environment(template.parent).get_template(template.name).render(**values)
+
+
+def rich(text: str) -> str:
+    r"""Escape a text for HTML and mark what stands between dollar signs as mathematics.
+
+    It becomes ``<span class="math notranslate nohighlight">\(...\)</span>``, which is what Sphinx writes for inline
+    mathematics, so that MathJax sets it.
+    """
+    return _INLINE_MATH.sub(r'<span class="math notranslate nohighlight">\\(\1\\)</span>', html.escape(text))
+
+
+@cache
+def _environment(folder: Path) -> Environment:
+    # Every chapter imports the ledger; what draws nothing starts the faster without templates.
+    with needs("book"):
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+        from markupsafe import Markup
+
+    def load(name: str) -> str:
+        return _LINE_END.sub("", (folder / name).read_text(encoding="utf-8"))
+
+    environment = Environment(loader=FunctionLoader(load), autoescape=True, undefined=StrictUndefined)
+    environment.filters["rich"] = lambda text: Markup(rich(text))
+    environment.filters["px"] = lambda length: f"{length:.0f}"
+    return environment

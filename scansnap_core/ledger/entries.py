@@ -1,4 +1,4 @@
-"""What a witness says: a check with its control, a refutation with its repair, and the verdict that follows from them.
+"""A witness says checks with their controls and refutations with their repairs; the verdict follows from them.
 
 All of their values are written text, so that they mean and look the same on every machine.
 """
@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from scansnap_core.ledger.certificates import PROVED, Proof, Sampled
 from scansnap_core.ledger.pages import Page
 
 WITNESSES = ("symbolic", "numeric", "empirical")
-"""Those that a statement needs; `VOICES` has the one that it may have."""
+"""The witnesses that every statement needs."""
+PROVED = "proved"
+"""The fourth witness; no statement needs it."""
 VOICES = (*WITNESSES, PROVED)
 HOLDS = "holds"
 HOLDS_UNDER_A_CONDITION = "holds under a condition"
@@ -28,6 +29,14 @@ JUDGES = {
     "reading": "a reading of this book's, which the paper's words don't force",
 }
 """What a refutation can hit. Only a page's own claim decides its verdict."""
+
+KINDS = {
+    "algebra": "algebra, for every size",
+    "interval": "interval arithmetic, with a lemma where a region has no end",
+    "decision": "a decision procedure",
+    "steps": "a proof in prose, every step checked",
+}
+"""The kinds of proof of a claim over all of its conditions."""
 
 VERDICT_MIME = "application/vnd.scansnap.verdict+json"
 NUMBERS_MIME = "application/vnd.scansnap.numbers+json"
@@ -72,6 +81,36 @@ class Refutation:
 
 
 @dataclass(frozen=True)
+class Proof:
+    """A claim that is proved over its region, beside a nearby false one at which the same procedure stopped."""
+
+    id: str
+    witness: str
+    what: str
+    kind: str
+    region: str
+    assumptions: str
+    how: str
+    control: str
+    control_is: str
+    sampled: str = ""
+    """The part of the region that is left to a sweep; empty if none is."""
+    formula: str = ""
+    """The object that was certified, where it is a formula or a number."""
+    control_formula: str = ""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A check that stands for a claim over all of its conditions, and has only seen some of them."""
+
+    id: str
+    witness: str
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Row:
     """A row of the card at a chapter's head: a word and a sentence, borne out by one number.
 
@@ -103,12 +142,12 @@ class Conclusion:
     sampled: tuple[Sampled, ...] = ()
 
     def with_card(self, rows: Iterable[Row], figure: str) -> "Conclusion":
-        """The same with a card: its rows, and the id of the cell that draws its figure."""
+        """Add a card: its rows, and the id of the cell that draws its figure."""
         return replace(self, card=tuple(rows), figure=figure)
 
     @property
     def verdict(self) -> str:
-        """One of `VERDICTS`, decided by what was refuted of the page's own claim and by nothing else."""
+        """Choose one of `VERDICTS`: only what was refuted of the page's own claim decides."""
         decisive = [refutation for refutation in self.refutations if refutation.judges == "claim"]
         if self.page.kind == "figure":
             return DIFFERS if decisive else REPRODUCED
@@ -118,19 +157,19 @@ class Conclusion:
 
     @property
     def beside(self) -> dict[str, int]:
-        """How many refutations hit something else than the page's own claim, by what they judge."""
+        """Count the refutations that hit something else than the page's own claim, by what they judge."""
         judged = [refutation.judges for refutation in self.refutations]
         return {what: judged.count(what) for what in JUDGES if what != "claim" and what in judged}
 
     def counts(self, witness: str) -> dict[str, int]:
-        """How many checks and refutations a witness gave."""
+        """Count the checks and refutations that a witness gave."""
         return {
             "checks": [*(c.witness for c in self.checks), *(p.witness for p in self.proofs)].count(witness),
             "refutations": sum(refutation.witness == witness for refutation in self.refutations),
         }
 
     def as_json(self) -> dict[str, Any]:
-        """The verdict as it stands in a notebook's output; the fourth witness only where it spoke."""
+        """Return the verdict as it stands in a notebook's output; the fourth witness only where it spoke."""
         voices = VOICES if self.proofs else WITNESSES
         proved = {
             "proofs": [asdict(proof) for proof in self.proofs],

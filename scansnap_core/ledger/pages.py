@@ -57,13 +57,13 @@ class Paper:
 
     @property
     def citation(self) -> str:
-        """How a text cites it, such as ``"Tian et al. (2023)"``."""
+        """Write it as a text cites it, such as ``"Tian et al. (2023)"``."""
         surnames = [author.split()[-1] for author in self.authors]
         return f"{' and '.join(surnames) if len(surnames) < 3 else f'{surnames[0]} et al.'} ({self.year})"
 
     @property
     def of(self) -> str:
-        """What the names of its statements end with; empty for the paper that the book is about."""
+        """Return what the names of its statements end with: nothing for the paper that the book is about."""
         return "" if self.own else f" of {self.citation}"
 
 
@@ -103,17 +103,17 @@ class Page:
 
     @property
     def is_statement(self) -> bool:
-        """Whether the page is one of its paper's statements."""
+        """Tell whether the page is one of its paper's statements."""
         return self.kind in self.paper.statements
 
     @property
     def name(self) -> str:
-        """The paper's name of it, such as ``"Lemma 6"``, or where it has no number, its title."""
+        """Return the paper's name of it, such as ``"Lemma 6"``, or where it has no number, its title."""
         return _numbered(self.kind, self.number, self.paper) or self.title
 
     @property
     def label(self) -> str:
-        """The name where there is little room: of another paper's statement ``"Lemma 6, Li 2023"``."""
+        """Return the name where there is little room: of another paper's statement ``"Lemma 6, Li 2023"``."""
         paper = self.paper
         if paper.own or not self.number:
             return self.name
@@ -121,7 +121,7 @@ class Page:
 
 
 def paper_of(paper_id: str, entry: Any, source: str, *, own: bool) -> Paper:
-    """A paper as the table of contents describes it.
+    """Make a paper of what the table of contents says.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def paper_of(paper_id: str, entry: Any, source: str, *, own: bool) -> Paper:
 
 
 def page_of(page_id: str, heading: str, metadata: Mapping[str, Any], papers: Mapping[str, Paper], source: str) -> Page:
-    """A page as its notebook's heading and metadata describe it.
+    """Make a page of what its notebook's heading and metadata say.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def page_of(page_id: str, heading: str, metadata: Mapping[str, Any], papers: Map
 
 
 def _numbered(kind: str, number: int, paper: Paper) -> str:
-    """The paper's name of what it numbers; empty for what has no number."""
+    """Return the paper's name of what it numbers; empty for what has no number."""
     return f"{kind.capitalize()} {number}{paper.of}" if number else ""
 
 

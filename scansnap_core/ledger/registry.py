@@ -27,7 +27,7 @@ TABLE_OF_CONTENTS = "_toc.yml"
 
 
 def book_folder(inside: Path) -> Path:
-    """The book in which a folder lies: the nearest folder from there up that holds a table of contents.
+    """Return the book in which a folder lies: the nearest folder from there up that holds a table of contents.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def book_folder(inside: Path) -> Path:
 
 
 def chapter_paths(chapters_dir: Path) -> list[Path]:
-    """Every notebook below a folder, sorted.
+    """Return every notebook below a folder, sorted.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def chapter_paths(chapters_dir: Path) -> list[Path]:
 
 
 def read_contents(book: Path) -> dict[str, Any]:
-    """The table of contents as it is written.
+    """Read the table of contents as it is written.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def read_contents(book: Path) -> dict[str, Any]:
 
 
 def entries(contents: Any) -> Iterator[str]:
-    """The files that a table of contents lists, without suffix or with, in its order."""
+    """Return the files that a table of contents lists, without suffix or with, in its order."""
     if isinstance(contents, dict):
         for key, value in contents.items():
             if key in ("root", "file"):
@@ -89,7 +89,7 @@ def entries(contents: Any) -> Iterator[str]:
 
 
 def papers_of(contents: Mapping[str, Any]) -> dict[str, Paper]:
-    """The papers that a table of contents names, the one that the book is about first.
+    """Return the papers that a table of contents names, the one that the book is about first.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def papers_of(contents: Mapping[str, Any]) -> dict[str, Paper]:
 
 
 def read_page(path: Path, papers: Mapping[str, Paper]) -> Page:
-    """The page that a notebook registers.
+    """Read the page that a notebook registers.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def page(page_id: str, inside: Path | None = None) -> Page:
 
 
 def notebook_of(page_id: str, inside: Path | None = None) -> Path:
-    """The notebook of a page; arguments and errors are those of `page`."""
+    """Return the notebook of a page; arguments and errors are those of `page`."""
     paths = {path.stem: path for path in chapter_paths(book_folder(inside or Path()) / "chapters")}
     check_id(page_id, paths)
     return paths[page_id]
@@ -159,12 +159,12 @@ def check_id(page_id: str, known: Iterable[str]) -> None:
 
 
 def _bare(page_id: str) -> str:
-    """An id without what people forget or add: ``"Lemma 6"`` and ``"lemma_06"`` are the same."""
+    """Strip an id of what people forget or add: ``"Lemma 6"`` and ``"lemma_06"`` are the same."""
     return re.sub(r"[^a-z0-9]|(?<![0-9])0", "", page_id.lower())
 
 
 def read_pages(book: Path) -> dict[str, Page]:
-    """All pages of a book by id: paper by paper, statements, figures and the rest, as numbered or in the book's order.
+    """Read all pages of a book: paper by paper, statements, figures and the rest, by number or in the book's order.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def read_pages(book: Path) -> dict[str, Page]:
 
 
 def page_faults(pages: Iterable[Page]) -> list[tuple[str, str, str]]:
-    """Where pages that are right by themselves don't go together, as the arguments of :class:`BadInput`.
+    """Find where pages that are right by themselves don't go together, as the arguments of :class:`BadInput`.
 
     Two have one id or one name, one rests on what is no statement of the book, or in the end on itself.
     """
@@ -215,5 +215,5 @@ def page_faults(pages: Iterable[Page]) -> list[tuple[str, str, str]]:
 
 
 def statements(pages: Mapping[str, Page]) -> dict[str, Page]:
-    """Those of the pages that are statements of a paper."""
+    """Return those of the pages that are statements of a paper."""
     return {page.id: page for page in pages.values() if page.is_statement}

@@ -1,4 +1,4 @@
-"""What one measured value says: whether a relation holds for it, and how it is written on every machine alike.
+"""A measured value is compared with its bound, and written in the same way on every machine.
 
 A number computed on another processor, or with another BLAS, differs in its last digits. So an effect is written in
 three significant digits, and a number at rounding level is written only as the relation that it meets. SymPy is never
@@ -27,7 +27,7 @@ RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 _SIGN = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥", "<": "<", ">": ">"}
 RELATION_OF = {sign: relation for relation, sign in _SIGN.items()}
-"""From the sign that people write to the relation."""
+"""A mapping from the sign that people write to the relation."""
 _NEGATED = {"==": "!=", "!=": "==", "<=": ">", ">=": "<", "<": ">=", ">": "<="}
 
 
@@ -78,7 +78,7 @@ def scalar(value: Any, name: str) -> Any:
 
 
 def holds(value: Any, relation: str, bound: Any) -> bool:
-    """Whether ``value relation bound``, both as `scalar` gives them.
+    """Tell whether ``value relation bound``, both as `scalar` gives them.
 
     SymPy values are equal if they are structurally equal, and different only if SymPy can prove it.
 
@@ -111,7 +111,7 @@ def _holds_symbolically(value: Any, relation: str, bound: Any) -> bool:
 
 
 def _same(value: Any, bound: Any) -> bool | None:
-    """Structural equality, or proven difference, or None."""
+    """Tell whether two values are equal in structure (True), provably different (False), or neither (None)."""
     if value == bound:
         return True
     # An unsimplified zero is not structurally zero; that alone must not count as a difference.
@@ -139,7 +139,7 @@ def written(value: Any, relation: str, bound: Any, met: bool | None = None) -> s
 
 
 def is_infinite(value: Any) -> bool:
-    """Whether a value, as `scalar` gives it, is plus or minus infinity."""
+    """Tell whether a value, as `scalar` gives it, is plus or minus infinity."""
     number = _number(value) if _is_symbolic(value) else value
     return number is not None and math.isinf(number)
 
@@ -170,7 +170,7 @@ def _relation_met(value: Any, relation: str, bound: Any, met: bool | None) -> st
 
 
 def _number(value: Any) -> float | Fraction | None:
-    """The real number that a SymPy value is, exact where it is rational."""
+    """Return the real number that a SymPy value is, exact where it is rational."""
     if getattr(value, "is_Rational", False):
         fraction = Fraction(int(value.p), int(value.q))
         return int(fraction) if fraction.denominator == 1 else fraction

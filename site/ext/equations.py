@@ -21,11 +21,11 @@ from scansnap_core.book.equations import (
     UNTOUCHED,
     Equation,
     Trial,
+    by_equation,
     equation_anchor,
     read_equations,
 )
 from scansnap_core.book.errata import Erratum, read_errata
-from scansnap_core.book.errata_index import by_equation
 from scansnap_core.ledger.display import VERDICT_CLASS
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED
 from scansnap_core.theory import formulas

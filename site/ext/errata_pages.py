@@ -19,8 +19,8 @@ from stored_once import errata_in
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.citation import bibtex
+from scansnap_core.book.equations import errata_index_html
 from scansnap_core.book.errata import anchor_of, errata_html, errata_json, retired_html
-from scansnap_core.book.errata_index import errata_index_html
 
 PAGE = "chapters/errata"
 _HEAD = re.compile(r'(<section class="ss-refutation [^>]*id="(claim-\w+)"><p class="ss-head">)')

@@ -11,10 +11,8 @@ from sphinx.util.docutils import SphinxDirective
 from stored_once import stored_in
 
 from scansnap_core import ledger
-from scansnap_core.book.board import board_html
+from scansnap_core.book.board import board_html, holding_html, proofs_html
 from scansnap_core.book.graph import graph_svg
-from scansnap_core.book.proofs import proofs_html
-from scansnap_core.book.survivors import survivors_html
 from scansnap_core.ledger.registry import check_id
 
 
@@ -25,7 +23,7 @@ class LedgerDirective(SphinxDirective):
         "statement-board": board_html,
         "dependency-graph": graph_svg,
         "proofs": proofs_html,
-        "what-survives": survivors_html,
+        "what-survives": holding_html,
     }
 
     def run(self) -> list[nodes.Node]:

@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.ledger.markup import render
+from scansnap_core.ledger.display import render
 
 RECORD = Path("results", "mutants.json")
 CATALOGUE = Path("tools", "mutants", "catalogue.py")

@@ -6,7 +6,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from scansnap_core.book.errata import Erratum, errata_of
-from scansnap_core.book.stored import Stored, read_stored
+from scansnap_core.book.notebooks import Stored, read_stored
 
 
 @cache

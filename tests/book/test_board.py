@@ -1,3 +1,5 @@
+"""The pages that are drawn from verdicts: the board, the graph, what holds as printed, what is proved."""
+
 from collections import Counter
 from pathlib import Path
 from textwrap import wrap
@@ -8,11 +10,12 @@ import nbformat
 import pytest
 
 from scansnap_core import BadInput
-from scansnap_core.book.board import board_html
+from scansnap_core.book.board import GROUPS, board_html, holding, holding_html, proofs_html
 from scansnap_core.book.errata import ERRATA_FILE
 from scansnap_core.book.graph import TITLE_CHARACTERS, drawn_graph, graph_svg
-from scansnap_core.book.stored import Stored, read_stored
-from scansnap_core.ledger import page, read_pages
+from scansnap_core.book.notebooks import Stored, read_stored
+from scansnap_core.ledger import Page, page, read_pages
+from scansnap_core.ledger.cards import SCALE, SILENCE
 from scansnap_core.ledger.entries import VERDICT_MIME, Check, Conclusion, Refutation, Row
 from tests.book.books import PAPERS, registered
 
@@ -49,6 +52,7 @@ CARD = (
 HOLDS = {"verdict": "holds"}
 CONDITION = {"verdict": "holds under a condition"}
 FAILS = {"verdict": "fails as printed"}
+TRUE, WHATEVER, LESS, UNTRIED = GROUPS
 
 
 def url(page_id: str) -> str:
@@ -115,19 +119,6 @@ def test_a_verdict_of_another_page_counts_for_none(tmp_path: Path) -> None:
     assert read_stored(tmp_path).verdicts == {"lemma_08": {"verdict": "open"}}
 
 
-def test_a_book_is_read_anew_when_a_file_of_it_changed(tmp_path: Path) -> None:
-    write_chapter(tmp_path, "lemma_08")
-    first = read_stored(tmp_path)
-    assert read_stored(tmp_path) is first
-    write_chapter(tmp_path, "lemma_08", verdict_of="lemma_09")
-    assert read_stored(tmp_path).verdicts == {"lemma_08": {"verdict": "open"}} != first.verdicts
-    write_chapter(tmp_path, "lemma_09")
-    assert set(read_stored(tmp_path).pages) == {"lemma_08", "lemma_09"}
-    (tmp_path / "_toc.yml").unlink()
-    with pytest.raises(BadInput, match="a readable table of contents"):
-        read_stored(tmp_path)
-
-
 def test_an_unreadable_notebook_is_refused(book: Path, tmp_path: Path) -> None:
     (book / "chapters" / "lemma_08.ipynb").write_text("{")
     with pytest.raises(BadInput, match=r"lemma_08\.ipynb: it is no readable notebook"):
@@ -156,12 +147,6 @@ def test_fully_verified_needs_every_ground(verdicts: dict[str, dict[str, Any]], 
 def test_all_grounds_are_named() -> None:
     stored = Stored(read_pages(ROOT), {"lemma_05": HOLDS, "lemma_14": FAILS})
     assert stored.unverified_grounds("lemma_05") == ["lemma_03", "lemma_14", "lemma_17"]
-
-
-def test_everything_verified() -> None:
-    pages = read_pages(ROOT)
-    stored = Stored(pages, dict.fromkeys(pages, HOLDS))
-    assert stored.fully_verified == stored.statements.keys()
 
 
 def row(board: str, name: str) -> str:
@@ -255,3 +240,61 @@ def test_a_drawn_edge_is_implied_by_no_path() -> None:
 def test_titles_fit_the_graph() -> None:
     for statement in Stored(read_pages(ROOT), {}).statements.values():
         assert len(wrap(statement.title, TITLE_CHARACTERS)) <= 2
+
+
+@pytest.fixture(scope="module")
+def stored() -> Stored:
+    return read_stored(ROOT)
+
+
+def with_verdict(stored: Stored, **changed: Any) -> dict[str, list[Page]]:
+    verdicts = {**stored.verdicts, "lemma_06": {**stored.verdicts["lemma_06"], **changed}}
+    return holding(Stored(stored.pages, verdicts))
+
+
+def test_what_fails_or_needs_a_condition_is_left_out(stored: Stored) -> None:
+    listed = [page.id for pages in holding(stored).values() for page in pages]
+    assert sorted(listed) == sorted(s for s in stored.statements if stored.verdict_of(s) == "holds")
+    for verdict in ("fails as printed", "holds under a condition", "open"):
+        left = with_verdict(stored, verdict=verdict)
+        assert [page.id for pages in left.values() for page in pages] == [s for s in listed if s != "lemma_06"]
+
+
+@pytest.mark.parametrize(
+    ("word", "group"),
+    [
+        ("as stated", TRUE),
+        ("not concerned", WHATEVER),
+        ("in part", LESS),
+        ("fails", LESS),
+        ("in kind, not in size", LESS),
+        ("not measured", UNTRIED),
+    ],
+)
+def test_the_cards_word_says_which_group(stored: Stored, word: str, group: str) -> None:
+    found = with_verdict(stored, card=[{"of": "under the true gradient", "word": word}])
+    assert [name for name, pages in found.items() if "lemma_06" in [page.id for page in pages]] == [group]
+
+
+def test_every_word_has_one_group() -> None:
+    words = [word for words in GROUPS.values() for word in words if word]
+    assert sorted(words) == sorted([*SCALE, *SILENCE])
+
+
+def test_they_are_drawn_with_their_links_and_count(stored: Stored) -> None:
+    drawn = holding_html(ROOT, lambda page_id: f"{page_id}.html")
+    count = sum(len(pages) for pages in holding(stored).values())
+    assert drawn.startswith(f"<p>{count} of 25 statements hold exactly as they are printed:</p>")
+    assert '<a href="lemma_06.html">Lemma 6</a> (The clock of the decoder)' in drawn
+    assert drawn.count("<a ") == count
+
+
+def test_the_list_counts_what_the_chapters_store() -> None:
+    verdicts = read_stored(ROOT).verdicts.values()
+    proofs = [proof for verdict in verdicts for proof in verdict.get("proofs", [])]
+    sampled = [entry for verdict in verdicts for entry in verdict.get("sampled", [])]
+    drawn = proofs_html(ROOT, lambda page_id: f"{page_id}.html")
+    assert f"{len(proofs)} of {len(proofs) + len(sampled)} claims over all of their conditions are proved" in drawn
+    assert f"{len(sampled)} are only sampled" in drawn
+    assert drawn.count("<tr>") == len(proofs) + len(sampled) + 2
+    assert 'href="lemma_08.html"' in drawn

@@ -127,7 +127,10 @@ def test_a_refutation_without_a_number_is_named(refuting: Path, verify: Run) -> 
 @pytest.mark.parametrize(
     ("file", "contents"),
     [
-        ("in_words", {"C1": {"place": "Sec. 1", "says": "it grows", "answers": {"lemma_08": ["numeric_third"]}}}),
+        (
+            "claims_in_words",
+            {"C1": {"place": "Sec. 1", "says": "it grows", "answers": {"lemma_08": ["numeric_third"]}}},
+        ),
         ("equations", equations("numeric_third")),
     ],
 )

@@ -12,7 +12,7 @@ import yaml
 
 from scansnap_core import BadInput
 from scansnap_core.book.errata import ERRATA_FILE, RANKS, errata_html, errata_json, read_errata, retired_html
-from scansnap_core.book.stored import read_stored
+from scansnap_core.book.notebooks import read_stored
 from scansnap_core.cli import main
 from scansnap_core.ledger.entries import JUDGES
 from tests.book.test_board import ROOT, SLIP, url, write_chapter

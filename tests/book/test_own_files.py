@@ -12,14 +12,12 @@ import symbols
 
 from scansnap_core import BadInput
 from scansnap_core.book.citation import CITATION_FILE, bibtex
+from scansnap_core.book.claims_in_words import FILE, claims_in_words
 from scansnap_core.book.equations import EQUATIONS_FILE, read_equations
 from scansnap_core.book.errata import ERRATA_FILE, errata_of
-from scansnap_core.book.in_words import FILE, claims_in_words
-from scansnap_core.book.stored import Stored
+from scansnap_core.book.notebooks import Stored
 from scansnap_core.ledger import read_claims
 from scansnap_core.ledger.registry import TABLE_OF_CONTENTS, read_contents
-from tools.mutants.equivalent import EQUIVALENT, equivalent
-from tools.portable.__main__ import ROWS_FILE, read_rows
 
 ROOT = Path(__file__).parents[2]
 NOTHING = Stored({}, {})
@@ -29,15 +27,13 @@ READERS: dict[Path, Callable[[Path], Any]] = {
     Path("chapters", FILE): lambda root: claims_in_words(root, NOTHING),
     Path("chapters", "notation.yaml"): lambda root: read_claims(root / "chapters" / "notation.yaml"),
     EQUATIONS_FILE: read_equations,
-    EQUIVALENT: lambda root: equivalent(root, []),
-    ROWS_FILE: read_rows,
     Path(TABLE_OF_CONTENTS): read_contents,
     CITATION_FILE: lambda root: bibtex(root, "2026", "https://example.org"),
 }
 
 
 def test_every_yaml_file_of_the_book_is_among_them() -> None:
-    kept = {path.relative_to(ROOT) for room in ("chapters", "tools/*") for path in ROOT.glob(f"{room}/*.yaml")}
+    kept = {path.relative_to(ROOT) for path in ROOT.glob("chapters/*.yaml")}
     assert {path for path in kept if not (ROOT / path).with_suffix(".ipynb").exists()} <= set(READERS)
 
 

@@ -10,7 +10,16 @@ import pytest
 
 from scansnap_core.book import execute
 from scansnap_core.book.execute import execute_all
-from tests.book.books import CHAPTER, change_code, claim_another_statement, claim_falsely, clear, spoil, write_to_stderr
+from tests.book.books import (
+    CHAPTER,
+    change_code,
+    claim_another_statement,
+    claim_falsely,
+    clear,
+    png,
+    spoil,
+    write_to_stderr,
+)
 from tests.book.conftest import Run
 
 
@@ -102,13 +111,25 @@ def test_only_new_outputs_are_executed_twice(
     assert executed == [book / CHAPTER] * executions
 
 
+def test_a_picture_that_compares_as_equal_is_not_written_anew(book: Path, verify: Run) -> None:
+    other = png("#000081")  # a fresh one is navy, #000080
+
+    def change(cells: list[Any]) -> None:
+        change_code(cells)
+        cells[2]["outputs"][0]["data"]["image/png"] = other
+
+    spoil(book, change)
+    assert verify("--store")[0] == 0
+    stored = json.loads((book / CHAPTER).read_text())["cells"]
+    assert stored[3]["outputs"][0]["data"]["image/png"] == other
+    assert stored[4]["outputs"][0]["text"] == ["a number: 3\n"]
+
+
 def test_storing_names_a_picture_without_alternative_text(book: Path, verify: Run) -> None:
     spoil(book, lambda cells: cells[2].update(metadata={}))
-    code, _, errors = verify("--store")
-    assert (code, errors) == (
-        1,
-        "scansnap: lemma_08: cell 3 shows a picture without alternative text in its metadata\n",
-    )
+    code, table, errors = verify("--store")
+    assert (code, "NOT VERIFIED" in table) == (1, False)
+    assert errors == "scansnap: lemma_08: cell 3 shows a picture without alternative text in its metadata\n"
 
 
 def test_storing_names_what_only_the_source_shows(book: Path, verify: Run) -> None:

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from scansnap_core.cli import main
-from scansnap_core.commands.listing import listed
+from scansnap_core.commands.audit import listed
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two_topics.yaml"
 
@@ -55,38 +53,6 @@ def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFix
     assert out == ""
     assert err.startswith(f"scansnap: error: {message}")
     assert err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["audit"], "the following arguments are required: FILE; see scansnap audit --help"),
-        (
-            ["audit", "x.yaml", "--seq-len", "long"],
-            "argument --seq-len: invalid float value: 'long'; see scansnap audit",
-        ),
-        (["dance"], "argument COMMAND: invalid choice: 'dance'"),
-        (["audit", "x.yaml", "--colour"], "unrecognized arguments: --colour; see scansnap --help"),
-    ],
-)
-def test_what_the_parser_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    assert caught.value.code == 2
-    err = capsys.readouterr().err
-    assert err.startswith(f"scansnap: error: {message}")
-    assert err.count("\n") == 1
-
-
-def test_auditing_imports_no_torch() -> None:
-    program = f"""
-import sys
-from scansnap_core.cli import main
-main(["audit", {str(EXAMPLE)!r}])
-print("torch" in sys.modules)
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "False"
 
 
 def test_long_rows_are_cut_in_the_middle() -> None:

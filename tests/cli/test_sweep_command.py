@@ -84,12 +84,6 @@ def test_diverged_runs_are_counted(grid: Path, tmp_path: Path, capsys: pytest.Ca
             [],
             "file {grid}: measure recall: thresholds = 'x': thresholds are a number",
         ),
-        (
-            None,
-            "measures: [{name: recall, threshold: x}]",
-            ["--seeds", "1"],
-            "file {grid}: measure recall: thresh",
-        ),
         (None, "", ["--seeds", "0"], "--seeds 0: how many seeds"),
         (None, "", ["--seeds", "many"], "argument --seeds: invalid int value: 'many'"),
         (None, "", ["--rng", "lottery"], "--rng lottery: the choices are fresh"),

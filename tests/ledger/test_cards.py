@@ -205,12 +205,7 @@ def test_a_refuted_remark_is_not_what_the_verdict_rests_on(opened: Opened, outpu
     concluded(refuting(opened, **both), outputs)
 
 
-@pytest.mark.parametrize(("page_id", "word"), [("fig_04", "differs from the paper"), ("one_path", "fails as printed")])
-def test_figures_and_other_pages_have_cards_too(opened: Opened, outputs: Outputs, page_id: str, word: str) -> None:
-    assert concluded(refuting(opened, page_id=page_id), outputs)["card"][0]["word"] == word
-
-
-@pytest.mark.parametrize("module", ["cards", "certificates", "claims", "entries", "pages"])
+@pytest.mark.parametrize("module", ["claims", "entries", "pages", "proofs"])
 def test_what_is_recorded_cannot_be_changed(module: str) -> None:
     members = vars(import_module(f"scansnap_core.ledger.{module}")).values()
     kinds = [kind for kind in members if isinstance(kind, type) and is_dataclass(kind)]

@@ -110,8 +110,6 @@ def test_each_claim_is_made_once_and_as_what_it_is(chapter: Chapter, numeric: Wi
     numeric.holds("numeric_error", 0.1, control=0.7)
     with pytest.raises(BadInput, match="claim 'numeric_error': a chapter makes each claim once"):
         numeric.holds("numeric_error", 0.1, control=0.7)
-    with pytest.raises(BadInput, match=r"'printed_error' as a check of the numeric witness: .* it is a refutation"):
-        numeric.holds("printed_error", 0.1, control=0.7)
     with pytest.raises(BadInput, match=r"'free' as a refutation of the numeric witness: .* it is a check"):
         numeric.refutes("free", 0.7, control=0.1)
     with pytest.raises(BadInput, match="'free' as a check of the empirical witness"):
@@ -198,15 +196,6 @@ def test_only_what_a_page_itself_claims_decides_its_verdict(
     assert [refutation["judges"] for refutation in found["refutations"]] == [judges, judges]
     assert f"doesn't decide the verdict: 2 of {JUDGES[judges]}\n" in outputs[-1]["text/plain"]
     assert "ss-beside" in outputs[-1]["text/html"]
-
-
-def test_a_remark_beside_a_refuted_claim(opened: Opened, outputs: Outputs) -> None:
-    remark = REPAIRED | {"says": "a remark's error", "judges": "remark"}
-    chapter = opened(card=BROKEN, numeric={"printed_error": LACKING, "remark": remark})
-    for claim_id, fails in (("printed_error", "claim"), ("remark", "remark")):
-        chapter.witness("numeric").refutes(claim_id, 0.7, control=0.1)
-        assert f"    what fails: {JUDGES[fails]}\n" in outputs[-1]["text/plain"]
-    assert concluded(chapter, outputs)["verdict"] == "holds under a condition"
 
 
 @pytest.mark.parametrize("silent", WITNESSES)

@@ -33,9 +33,31 @@ f = sp.Function("f")
         (sp.Rational(1, 3), "1/3"),
         (sp.sqrt(2), "1.41"),
         (sp.Integer(3), "3"),
+        (0, "0"),
+        (-999_999, "-999999"),
+        (999_999, "999999"),
+        (10**6, "10⁶"),
+        (-(10**6), "-10⁶"),
+        (Fraction(-999_999, 2), "-999999/2"),
+        (Fraction(2, 999_999), "2/999999"),
+        (Fraction(1_000_001, 2), "5 × 10⁵"),
+        (Fraction(1, 10**6), "10⁻⁶"),
+        (0.0001, "0.0001"),
+        (0.00009994, "9.99 × 10⁻⁵"),
+        (99_900.0, "99900"),
+        (100_000.0, "10⁵"),
+        (-1.25e9, "-1.25 × 10⁹"),
+        (120.0, "120"),
+        (0.8125, "0.812"),
+        (0.8135, "0.814"),
+        (0.8125000001, "0.812"),  # a tie is broken by nine digits
+        (0.812500001, "0.813"),
+        (0.8124999999, "0.812"),
+        (sp.Integer(10) ** 400, "10⁴⁰⁰"),
+        (10**400, "10⁴⁰⁰"),
     ],
 )
-def test_an_effect_is_written_in_three_digits(value: Any, text: str) -> None:
+def test_a_number_is_written_exactly_or_in_three_digits(value: Any, text: str) -> None:
     assert written(value, "!=", 77) == text
 
 
@@ -98,8 +120,6 @@ def test_symbolic_equality_is_structural_and_difference_proven() -> None:
     assert holds(sp.expand((x + 1) ** 2) - x**2, "==", 2 * x + 1)
     assert not holds(x, "==", 0)
     assert holds(x, "!=", 0)
-    assert not holds(sp.Matrix([0, x]), "==", sp.zeros(2, 1))
-    assert not holds(sp.zeros(1, 2), "==", sp.zeros(2, 1))
     assert holds(sp.Symbol("p", positive=True), ">", 0)
     assert not holds(sp.Symbol("p", positive=True), "<=", 0)
 
@@ -128,32 +148,6 @@ def test_an_irrational_sympy_value_that_meets_its_bound_is_written_so() -> None:
     assert written(sp.pi / 3, "==", value) == "1.05"
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0, "0"),
-        (-999_999, "-999999"),
-        (999_999, "999999"),
-        (10**6, "10⁶"),
-        (-(10**6), "-10⁶"),
-        (Fraction(-999_999, 2), "-999999/2"),
-        (Fraction(2, 999_999), "2/999999"),
-        (Fraction(1_000_001, 2), "5 × 10⁵"),
-        (Fraction(1, 10**6), "10⁻⁶"),
-        (0.0001, "0.0001"),
-        (0.00009994, "9.99 × 10⁻⁵"),
-        (99_900.0, "99900"),
-        (100_000.0, "10⁵"),
-        (-1.25e9, "-1.25 × 10⁹"),
-        (120.0, "120"),
-        (0.8125, "0.812"),
-        (0.8135, "0.814"),
-    ],
-)
-def test_where_exact_and_scientific_notation_begin(value: Any, text: str) -> None:
-    assert written(value, "!=", 77) == text
-
-
 def test_an_exact_number_is_written_however_small() -> None:
     assert written(Fraction(1, 10**9), "<=", 1) == "10⁻⁹"
     assert written(2e-9, "<=", 1) == "≤ 1"
@@ -169,18 +163,9 @@ def test_a_complex_number_has_no_digits() -> None:
     assert written(sp.I, "!=", 0) == "≠ 0"
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.8125000001, "0.812"), (0.812500001, "0.813"), (0.8124999999, "0.812")])
-def test_a_tie_is_broken_by_nine_digits(value: float, text: str) -> None:
-    assert written(value, "!=", 77) == text
-
-
 @pytest.mark.parametrize("zero", [0, 0.0, -0.0, Fraction(0), sp.Integer(0)])
 def test_zero_has_one_way_to_be_written(zero: Any) -> None:
     assert requirement("==", zero) == "= 0"
-
-
-def test_an_exact_number_is_written_however_large() -> None:
-    assert written(sp.Integer(10) ** 400, "!=", 77) == written(10**400, "!=", 77) == "10⁴⁰⁰"
 
 
 def test_matrices_differ_provably_in_shape_or_in_an_entry() -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from printing.chromium import print_page
-from printing.one_page import book_html, inward, parts_of_book
+from printing import book_html, inward, parts_of_book, print_page
 from pypdf import PdfReader
 
 from tests.site.book import ROOT, documents

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Playwright, Request, Response, ViewportSize
-from printing.chromium import find_browser
+from printing import find_browser
 
 HOST = "127.0.0.1"
 FLAGS = (

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import equations as extension
 
-from scansnap_core.book.equations import Equation, Trial, read_equations
+from scansnap_core.book.equations import Equation, Trial, by_equation, read_equations
 from scansnap_core.book.errata import Erratum, read_errata
-from scansnap_core.book.errata_index import by_equation
 from scansnap_core.ledger import read_pages
 from tests.site.book import ROOT
 

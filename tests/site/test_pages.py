@@ -14,7 +14,7 @@ from playwright.sync_api import Page, Playwright
 from pybtex.database import parse_string
 
 from scansnap_core.book.errata import errata_json, read_errata
-from scansnap_core.book.stored import read_stored
+from scansnap_core.book.notebooks import read_stored
 from scansnap_core.ledger import read_pages, statements
 from scansnap_core.theory.formulas import FORMULAS, SYMBOLS
 from tests.site.book import ROOT, documents

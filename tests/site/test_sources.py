@@ -9,15 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from scansnap_core.book.cards import card_faults
 from scansnap_core.book.equations import formula_faults
-from scansnap_core.book.notebooks import (
-    contents,
-    naming_faults,
-    read_notebook,
-    stored_faults,
-    verdicts_in,
-)
+from scansnap_core.book.faults import card_faults, naming_faults, stored_faults
+from scansnap_core.book.notebooks import contents, read_notebook, verdicts_in
 from scansnap_core.book.numbers import number_faults
 from scansnap_core.ledger import read_claims, read_pages
 from scansnap_core.ledger.pages import WITHOUT_CARD

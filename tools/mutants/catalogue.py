@@ -1,11 +1,10 @@
-"""Which mutants there are: every change that one of the operators below can make to one of the modules."""
+"""The mutants: every change that one of the operators below makes to one of the modules."""
 
 from __future__ import annotations
 
 import ast
 import pickle
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import permutations
 from pathlib import Path
@@ -17,7 +16,7 @@ from cosmic_ray.plugins import get_operator
 MODULES = (
     "book.compare",
     "book.equations",
-    "book.in_words",
+    "book.claims_in_words",
     "data.probabilities",
     "data.sequences",
     "engine.architectures",
@@ -58,16 +57,25 @@ MODULES = (
     "theory.spectrum",
     "theory.tails",
 )
-"""What a number or a verdict of the book rests on, within the package."""
+"""The modules of the package that a number or a verdict of the book rests on."""
 
-# Left out, because they would raise the score for nothing: bitwise operators, shifts, and comparisons that become `is`,
-# which only give type errors; // and %, which turn a formula into a staircase that no test could miss; unary + for -,
-# which is the same as deleting the -.
+_COMPARISONS = {
+    "Eq": ("NotEq",),
+    "NotEq": ("Eq",),
+    "Lt": ("LtE", "GtE"),
+    "LtE": ("Lt", "Gt"),
+    "Gt": ("GtE", "LtE"),
+    "GtE": ("Gt", "Lt"),
+    "Is": ("IsNot",),
+    "IsNot": ("Is",),
+}
+"""Each comparison becomes its contrary, and the one with another boundary."""
+
+# Left out, because they would raise the score for nothing: bitwise operators and shifts, which only give type errors;
+# // and %, which turn a formula into a staircase that no test could miss; unary + for -, which deletes the -.
 OPERATORS = (
     *(f"ReplaceBinaryOperator_{a}_{b}" for a, b in permutations(("Add", "Sub", "Mul", "Div", "Pow"), 2)),
-    *(f"ReplaceComparisonOperator_{a}_{b}" for a, b in permutations(("Eq", "NotEq", "Lt", "LtE", "Gt", "GtE"), 2)),
-    "ReplaceComparisonOperator_Is_IsNot",
-    "ReplaceComparisonOperator_IsNot_Is",
+    *(f"ReplaceComparisonOperator_{a}_{b}" for a, others in _COMPARISONS.items() for b in others),
     "ReplaceUnaryOperator_Delete_USub",
     "ReplaceUnaryOperator_Delete_Not",
     "NumberReplacer",
@@ -82,8 +90,13 @@ OPERATORS = (
     "RemoveDecorator",
 )
 
+EXEMPTION = "# mutant: "
+"""Begins a comment, on the line or above it, that says why tests can't tell some mutants of the line from the line."""
+_WITHOUT_EFFECT = {"cache", "lru_cache", "overload"}
+"""Decorators whose removal changes no result."""
 
-@dataclass(frozen=True, order=True)
+
+@dataclass(frozen=True)
 class Mutant:
     """One change to one line.
 
@@ -91,107 +104,68 @@ class Mutant:
     ----------
     module : str
         One of `MODULES`.
+    row : int
+        The line's number in the module, from 1.
     line, becomes : str
-        The line before and after, without indentation and repeated spaces. They name the change wherever the line
-        moves to.
-    number : int
-        Which of the lines of the module that read so, from 1.
-    operator : str
-        Cosmic Ray's name of the change.
-    occurrence : int
-        Which of the places in the module where the operator can make its change, from 0.
-    position : tuple
-        Where the change begins and ends: pairs of line and column.
+        The line before and after, without indentation and repeated spaces.
     source : str
         The mutated module.
+    exempt : bool
+        Whether the line has an `EXEMPTION`.
     """
 
     module: str
+    row: int
     line: str
     becomes: str
-    number: int
-    operator: str = field(compare=False)
-    occurrence: int = field(compare=False)
-    position: tuple[tuple[int, int], tuple[int, int]] = field(compare=False)
-    source: str = field(compare=False, repr=False)
+    source: str = field(repr=False)
+    exempt: bool = False
 
     @property
     def path(self) -> Path:
-        """The module's file, from the root of the tree."""
+        """Return the module's file, from the root of the tree."""
         return module_path(self.module)
 
-    @property
-    def key(self) -> tuple[str, str, str, int]:
-        """What names it in a file: module, line, what it becomes, number."""
-        return self.module, self.line, self.becomes, self.number
-
     def __str__(self) -> str:
-        which = f" (no. {self.number} of its kind)" if self.number > 1 else ""
-        return f"{self.module}.py: {self.line}{which} -> {self.becomes}"
+        return f"{self.path}:{self.row}: {self.line} -> {self.becomes}"
 
 
 def module_path(module: str) -> Path:
-    """The file of one of `MODULES`, from the root of the tree."""
+    """Return the file of one of `MODULES`, from the root of the tree."""
     return Path("scansnap_core", *module.split(".")).with_suffix(".py")
 
 
-def catalogue(root: Path, modules: Iterable[str] = MODULES) -> list[Mutant]:
-    """Every mutant of these modules of the tree at ``root``, in an order that depends on the sources alone."""
-    return sorted(
-        mutant for module in modules for mutant in mutants_of(module, (root / module_path(module)).read_text("utf8"))
-    )
+def mutants_of(root: Path, module: str) -> list[Mutant]:
+    """Return all mutants of a module of the tree at ``root``."""
+    return list(_mutants(module, (root / module_path(module)).read_text("utf8")))
 
 
-def mutants_of(module: str, source: str) -> Iterator[Mutant]:
-    """The mutants of one module's source.
-
-    A change of a docstring, an annotation or the mark * between parameters is none, nor is one that doesn't parse or
-    that another operator makes too.
-    """
-    lines, before = source.splitlines(), Counter[str]()
-    for begin, end, around in _statements(source):
-        # a statement at a time, because what is parsed for each mutant then is short
-        parts = slice(begin), slice(begin, end), slice(end, None)
-        head, statement, tail = ("".join(source.splitlines(keepends=True)[part]) for part in parts)
-        statement = around + statement
-        top = begin - around.count("\n")
-        tree = get_ast(statement)
-        copied = pickle.dumps(tree)  # each change is made in a tree of its own, and to parse takes longer
-        nodes = list(ast_nodes(tree))
-        seen = {_meaning(statement), None}
-        for name in OPERATORS:
-            operator = get_operator(f"core/{name}")()
-            positions = [position for node in nodes for position in operator.mutation_positions(node)]
-            for occurrence, ((first, left), (last, right)) in enumerate(positions):
-                mutated = MutationVisitor(occurrence, operator).walk(pickle.loads(copied)).get_code()
-                meaning = _meaning(mutated)
-                if meaning in seen:
-                    continue
-                seen.add(meaning)
-                row = top + first - 1
-                becomes = "" if name == "RemoveDecorator" else mutated.splitlines()[first - 1]
-                number = Counter(map(_plain, lines[: row + 1]))[_plain(lines[row])]
-                place = (top + first, left), (top + last, right)
-                which = before[name] + occurrence
-                line = _plain(lines[row])
-                yield Mutant(
-                    module, line, _plain(becomes), number, name, which, place, head + mutated[len(around) :] + tail
-                )
-            before[name] += len(positions)
+def _mutants(module: str, source: str) -> Iterator[Mutant]:
+    lines, tree = source.splitlines(), get_ast(source)
+    copied = pickle.dumps(tree)  # each change is made in a tree of its own, and to parse takes longer
+    nodes = list(ast_nodes(tree))
+    seen = {_meaning(source), None}
+    for name in OPERATORS:
+        operator = get_operator(f"core/{name}")()
+        positions = [position for node in nodes for position in operator.mutation_positions(node)]
+        for occurrence, ((row, _), _) in enumerate(positions):
+            mutated = MutationVisitor(occurrence, operator).walk(pickle.loads(copied)).get_code()
+            if (meaning := _meaning(mutated)) in seen:
+                continue
+            seen.add(meaning)
+            becomes = "" if name == "RemoveDecorator" else mutated.splitlines()[row - 1]
+            yield Mutant(module, row, _plain(lines[row - 1]), _plain(becomes), mutated, _is_exempt(lines, row - 1))
 
 
-def _statements(source: str) -> Iterator[tuple[int, int, str]]:
-    """The rows of each statement of a module, from 0 and without the last, each with what stands above it.
-
-    Of a class, the rows of each statement in it; the text is what it needs above it to be parsed.
-    """
-    begin = 0
-    for node in ast.parse(source).body:
-        parts = node.body if isinstance(node, ast.ClassDef) else [node]
-        for part in parts:
-            end = part.end_lineno or 0
-            yield begin, end, "" if part is parts[0] else "class _:\n"
-            begin = end
+def _is_exempt(lines: list[str], index: int) -> bool:
+    """Tell whether a line holds an `EXEMPTION`, or one begins in the comment above it."""
+    if EXEMPTION in lines[index]:
+        return True
+    while index > 0 and lines[index - 1].lstrip().startswith("#"):
+        index -= 1
+        if EXEMPTION in lines[index]:
+            return True
+    return False
 
 
 def _plain(line: str) -> str:
@@ -199,9 +173,10 @@ def _plain(line: str) -> str:
 
 
 def _meaning(source: str) -> str | None:
-    """The syntax tree without docstrings, annotations, and the marks * and / between parameters.
+    """Return the syntax tree without what no result depends on; None if the source doesn't parse.
 
-    None if the source doesn't parse.
+    That are docstrings, annotations, the marks * and / between parameters, ``zip``'s ``strict``, the decorators in
+    `_WITHOUT_EFFECT`, and whether the imports for types are made.
     """
     try:
         tree = ast.parse(source)
@@ -211,6 +186,7 @@ def _meaning(source: str) -> str | None:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 node.returns = None
+                node.decorator_list = [d for d in node.decorator_list if not _WITHOUT_EFFECT & {*_names(d)}]
             case ast.arg():
                 node.annotation = None
             case ast.arguments():
@@ -221,4 +197,15 @@ def _meaning(source: str) -> str | None:
                 node.annotation = ast.Constant(None)
             case ast.Expr(value=ast.Constant(value=str())):
                 node.value = ast.Constant(None)
+            case ast.Call(func=ast.Name("zip")):
+                node.keywords = []
+            case ast.If() if "TYPE_CHECKING" in _names(node.test):
+                node.test = ast.Constant(None)
     return ast.dump(tree)
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    for each in ast.walk(node):
+        match each:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                yield name

@@ -1,24 +1,30 @@
-"""The run behind ``make mutants``: judge what hasn't been judged with these sources, and store what came out."""
+"""The run behind ``make mutants``: judge what wasn't judged with these sources, and store what came out."""
 
 from __future__ import annotations
 
 import argparse
-import itertools
+import hashlib
+import json
 import signal
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from importlib import metadata
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
 
 from tqdm import tqdm
 
-from scansnap_core import BadInput
-from tools.mutants import record
-from tools.mutants.catalogue import MODULES, Mutant, catalogue
-from tools.mutants.copies import ROOT, copies
-from tools.mutants.equivalent import equivalent
-from tools.mutants.judges import Outcome, UnitTests, Verdict
-from tools.mutants.session import judge_all, session
+from scansnap_core import BadInput, files
+from scansnap_core.storage.provenance import provenance
+from tools.mutants.catalogue import EXEMPTION, MODULES, Mutant, module_path, mutants_of
+from tools.mutants.judges import Outcome, UnitTests, copies, digest_of_judges, planted
+
+ROOT = Path(__file__).parents[2]
+RECORD = Path("results", "mutants.json")
+"""From a module to the provenance of its run, a hash of its source and of all that decides, counts and survivors."""
 
 
 def main() -> int:
@@ -41,69 +47,90 @@ def main() -> int:
         print(f"mutants: error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("mutants: interrupted; the same command goes on from here", file=sys.stderr)
+        print("mutants: interrupted; the modules that were finished are stored", file=sys.stderr)
         return 130
 
 
 def run(root: Path, jobs: int, modules: Collection[str] = MODULES) -> int:
     """Judge the mutants of these modules of the tree at ``root``; the exit status as in :func:`main`.
 
-    A module all of whose mutants were judged with the sources as they are isn't judged again.
+    A module that was judged with all sources as they are isn't judged again. Each one is stored as soon as it's done.
 
     Raises
     ------
     BadInput
-        An unknown module; tests that fail on the sources as they are; or a mutant named as equivalent is killed.
+        If a module is unknown, or its tests fail on the sources as they are.
     """
     if unknown := sorted(set(modules) - set(MODULES)):
         raise BadInput(", ".join(unknown), "no mutants are made of it", f"choose from {', '.join(MODULES)}")
-    origin, stored = record.origin(), record.read(root)
-    mutants = {module: catalogue(root, [module]) for module in modules}
-    harmless = equivalent(root, itertools.chain(*mutants.values()))
-    before = {m: v for module in modules for m, v in record.verdicts(stored.get(module), mutants[module]).items()}
-    heads = {module: {"provenance": origin, **record.hashes(root, module)} for module in modules}
-    new = {
-        module
-        for module, head in heads.items()
-        if stored.get(module, {}).get("judges_sha256") != head["judges_sha256"] or set(mutants[module]) - set(before)
-    }
-    verdicts = before | _judge(root, {module: mutants[module] for module in sorted(new)}, before, jobs)
-    for mutant in harmless:
-        if by := verdicts[mutant].by:
-            raise BadInput(str(mutant), f"it is named as equivalent, but {by} kills it", "remove the entry")
-    for module in modules:
-        head = heads[module] if module in new else stored[module]
-        stored[module] = record.part(head, {mutant: verdicts[mutant] for mutant in mutants[module]}, harmless)
-    record.write(root, stored)
-    return _report({mutant: verdict for mutant, verdict in verdicts.items() if mutant not in harmless})
-
-
-def _judge(
-    root: Path, mutants: Mapping[str, list[Mutant]], before: Mapping[Mutant, Verdict], jobs: int
-) -> dict[Mutant, Verdict]:
-    """The verdicts on these modules' mutants, on each with what killed it last time as its first judge."""
+    path = root / RECORD
+    stored: dict[str, Any] = json.loads(path.read_text("utf8")) if path.is_file() else {}
+    digests = {module: digest_of_judges(root, module) for module in modules}
+    new = [module for module in modules if stored.get(module, {}).get("judges_sha256") != digests[module]]
     tests = UnitTests()
-
-    def judge(copy: Path, mutant: Mutant) -> Verdict:
-        return tests.judge(copy, mutant.module, before[mutant].by if mutant in before else "")
-
     with ExitStack() as stack:
-        kept = {module: stack.enter_context(session(root, module, mutants[module])) for module in mutants}
-        waiting = [m for module in mutants for m in mutants[module] if m not in kept[module].verdicts()]
-        if waiting:
-            folders = stack.enter_context(copies(root, jobs))
-            for module in dict.fromkeys(mutant.module for mutant in waiting):
-                if by := tests.judge(folders[0], module).by:
-                    raise BadInput(by, "a judge of mutants has nothing against the sources as they are", "mend it")
-            results = judge_all(folders, waiting, judge)
-            for mutant, verdict in tqdm(results, total=len(waiting), unit="mutant", disable=None):
-                kept[mutant.module].keep(mutant, verdict)
-        return {mutant: verdict for module in mutants for mutant, verdict in kept[module].verdicts().items()}
+        folders = stack.enter_context(copies(root, jobs)) if new else []
+        for module in new:
+            if tests.judge(folders[0], module) is not Outcome.SURVIVED:
+                raise BadInput(f"the tests of {module}", "they pass on the sources as they are", "mend them")
+            part = _judged(tests, folders, mutants_of(root, module))
+            hashes = {
+                "sha256": hashlib.sha256((root / module_path(module)).read_bytes()).hexdigest(),
+                "judges_sha256": digests[module],
+            }
+            origin = {**provenance("make mutants"), "cosmic_ray_version": metadata.version("cosmic-ray")}
+            stored[module] = {"provenance": origin, **hashes, **part}
+            ordered = {module: stored[module] for module in MODULES if module in stored}
+            path.parent.mkdir(exist_ok=True)
+            files.save(path, json.dumps(ordered, indent=1, ensure_ascii=False) + "\n")
+    return _report([stored[module] for module in modules])
 
 
-def _report(verdicts: Mapping[Mutant, Verdict]) -> int:
-    left = {mutant: verdict for mutant, verdict in sorted(verdicts.items()) if verdict.outcome is not Outcome.KILLED}
-    for mutant, verdict in left.items():
-        print(f"{verdict.outcome:<8}  {mutant}")
-    print(f"killed {len(verdicts) - len(left)} of {len(verdicts)}, besides the equivalent ones; see {record.RECORD}")
-    return 1 if left else 0
+def _judged(tests: UnitTests, folders: Sequence[Path], mutants: list[Mutant]) -> dict[str, Any]:
+    """Count what became of these mutants, and name those that the tests don't see."""
+    outcomes = dict(_outcomes(tests, folders, mutants))
+    timeouts = [mutant for mutant in mutants if outcomes[mutant] is Outcome.TIMEOUT]
+    living = [mutant for mutant in mutants if outcomes[mutant] is Outcome.SURVIVED]
+    survivors = [mutant for mutant in living if not mutant.exempt]
+    counts = {
+        "mutants": len(mutants),
+        "killed": len(mutants) - len(timeouts) - len(living),
+        "timeouts": len(timeouts),
+        "equivalent": len(living) - len(survivors),
+        "survived": len(survivors),
+    }
+    return {"counts": counts, "survivors": [str(mutant) for mutant in survivors]}
+
+
+def _outcomes(tests: UnitTests, folders: Sequence[Path], mutants: list[Mutant]) -> Iterator[tuple[Mutant, Outcome]]:
+    """Judge mutants, each planted in one of these copies of the tree."""
+    free: SimpleQueue[Path] = SimpleQueue()
+    for folder in folders:
+        free.put(folder)
+
+    def judge(mutant: Mutant) -> Outcome:
+        copy = free.get()
+        try:
+            with planted(mutant, copy):
+                return tests.judge(copy, mutant.module)
+        finally:
+            free.put(copy)
+
+    with ThreadPoolExecutor(len(folders)) as pool:
+        try:
+            results = tqdm(pool.map(judge, mutants), total=len(mutants), unit="mutant", disable=None)
+            yield from zip(mutants, results, strict=True)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _report(parts: list[dict[str, Any]]) -> int:
+    total = {name: sum(part["counts"][name] for part in parts) for name in parts[0]["counts"]}
+    for part in parts:
+        for survivor in part["survivors"]:
+            print(f"survived  {survivor}")
+    print(
+        f"killed {total['killed']} of {total['mutants'] - total['equivalent']}, {total['timeouts']} timeouts, besides "
+        f"{total['equivalent']} that survived on lines with '{EXEMPTION.strip()}'; see {RECORD}"
+    )
+    return 1 if total["survived"] or total["timeouts"] else 0

@@ -6,19 +6,20 @@ import ast
 import hashlib
 import multiprocessing
 import os
+import shutil
 import signal
-from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 
 import psutil
 
 from tools.mutants import pytest_in_copy
-from tools.mutants.catalogue import module_path
+from tools.mutants.catalogue import Mutant, module_path
 
 SECONDS = 900
 """By the clock, for tests that wait for something. They are given `pytest_in_copy.CPU_SECONDS` of computing, however
@@ -44,6 +45,7 @@ LIBRARIES = [
 
 PROCESSES = {"subprocess", "tests.sweeps.processes"}
 BROWSER = Path("tests", "site")
+NOT_COPIED = {"_build", "reports", "__pycache__"}
 _PARSING = Lock()
 """Python 3.11 mixes up syntax trees that threads build at once: "AST constructor recursion depth mismatch"."""
 
@@ -56,12 +58,31 @@ class Outcome(StrEnum):
     SURVIVED = "survived"
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """An outcome, and the test that killed or ran on without end; empty where none did."""
+@contextmanager
+def copies(root: Path, count: int) -> Iterator[list[Path]]:
+    """Copy the tree at ``root``, without what is hidden, built or installed; the copies are removed in the end."""
+    with TemporaryDirectory(prefix="mutants-") as folder:
+        yield [Path(shutil.copytree(root, Path(folder, str(i)), ignore=_ignored)) for i in range(count)]
 
-    outcome: Outcome
-    by: str = ""
+
+def _ignored(folder: str, names: list[str]) -> set[str]:
+    return {
+        name
+        for name in names
+        if name.startswith(".") or name in NOT_COPIED or Path(folder, name, "pyvenv.cfg").is_file()
+    }
+
+
+@contextmanager
+def planted(mutant: Mutant, copy: Path) -> Iterator[None]:
+    """Plant a mutant in a copy; the original module is put back in the end."""
+    path = copy / mutant.path
+    original = path.read_bytes()
+    path.write_text(mutant.source, encoding="utf8")
+    try:
+        yield
+    finally:
+        path.write_bytes(original)
 
 
 class UnitTests:
@@ -73,21 +94,12 @@ class UnitTests:
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(LIBRARIES)
 
-    def judge(self, copy: Path, module: str, first: str = "") -> Verdict:
-        """Ask the module's own test file, then the others that import it.
+    def judge(self, copy: Path, module: str) -> Outcome:
+        """Ask the module's own test file, then the others that import it."""
+        outcomes = (self.ask(copy, files) for files in panels(copy, module))
+        return next((outcome for outcome in outcomes if outcome is not Outcome.SURVIVED), Outcome.SURVIVED)
 
-        Parameters
-        ----------
-        first
-            A test file to ask before all others, if it is one of them.
-        """
-        for files in panels(copy, module, first):
-            verdict = self.ask(copy, files)
-            if verdict.outcome is not Outcome.SURVIVED:
-                return verdict
-        return Verdict(Outcome.SURVIVED)
-
-    def ask(self, copy: Path, files: list[str]) -> Verdict:
+    def ask(self, copy: Path, files: list[str]) -> Outcome:
         """Run these test files up to the first failure.
 
         Raises
@@ -102,26 +114,24 @@ class UnitTests:
         try:
             if not receiver.poll(SECONDS):
                 _end(process.pid)
-                return Verdict(Outcome.TIMEOUT, files[0])
+                return Outcome.TIMEOUT
             answer = receiver.recv()
-        except EOFError:
+        except EOFError:  # it ended without an answer: it crashed, or computed for too long
             process.join()
-            if process.exitcode == -signal.SIGXCPU:
-                return Verdict(Outcome.TIMEOUT, files[0])
-            return Verdict(Outcome.KILLED, f"{files[0]} (crash)")
+            return Outcome.TIMEOUT if process.exitcode == -signal.SIGXCPU else Outcome.KILLED
         finally:
             process.join()
         if isinstance(answer, Exception):
             raise answer
-        return Verdict(Outcome.KILLED, answer) if answer else Verdict(Outcome.SURVIVED)
+        return Outcome.KILLED if answer else Outcome.SURVIVED
 
 
-def panels(root: Path, module: str, first: str = "") -> list[list[str]]:
-    """The test files that judge a module, in the order in which they are asked; a list for each start of pytest.
+def panels(root: Path, module: str) -> list[list[str]]:
+    """List the test files that judge a module, in the order in which they are asked; a list for each start of pytest.
 
-    Those of the module's own room come before those of the rooms above it. Where no file names the module, those that
-    import its room are the judges. A file that starts processes and waits for them, or a browser, is none: on a busy
-    machine it may fail by itself.
+    The module's own file comes first, then those of its room, then those of the rooms above. Where no file names the
+    module, the files that import its room are the judges. A file that starts processes and waits for them, or for a
+    browser, is no judge: on a busy machine it may fail by itself.
     """
     room, _, name = module.rpartition(".")
     home = root.joinpath("tests", *room.split("."))
@@ -134,13 +144,11 @@ def panels(root: Path, module: str, first: str = "") -> list[list[str]]:
     able = {file: names for file, names in imported.items() if not names & PROCESSES}
     judges = [file for file, names in able.items() if file == own or f"scansnap_core.{module}" in names]
     judges = judges or [file for file, names in able.items() if f"scansnap_core.{room}" in names]
-    order = [[file for file in judges if file == wanted] for wanted in dict.fromkeys((first, own))]
-    order.append([file for file in judges if file not in (first, own)])
-    return [panel for panel in order if panel]
+    return [panel for panel in ([own] if own in judges else [], [file for file in judges if file != own]) if panel]
 
 
 def digest_of_judges(root: Path, module: str) -> str:
-    """A hash of all sources that decide the verdicts on a module: its own, its judges', and what these import."""
+    """Hash all sources that decide the outcomes of a module's mutants: its own, its judges', and what these import."""
     judges = [root / file for panel in panels(root, module) for file in panel]
     around = [path for judge in judges for path in (judge.with_name("conftest.py"), root / "tests" / "conftest.py")]
     hashed = hashlib.sha256()
@@ -151,7 +159,7 @@ def digest_of_judges(root: Path, module: str) -> str:
 
 @cache
 def imports(source: str) -> set[str]:
-    """What a source imports: "a.b" and "a.b.c" for ``from a.b import c``, whose c may be a module."""
+    """Say what a source imports: "a.b" and "a.b.c" for ``from a.b import c``, whose c may be a module."""
     found = set()
     with _PARSING:
         tree = ast.parse(source)
@@ -165,7 +173,7 @@ def imports(source: str) -> set[str]:
 
 
 def _reached(root: Path, start: Iterable[Path]) -> set[Path]:
-    """These files of the tree, as far as they exist, and all that they import from it."""
+    """Return these files of the tree, as far as they exist, and all that they import from it."""
     found: set[Path] = set()
     new = {path for path in start if path.is_file()}
     while new:
@@ -176,7 +184,7 @@ def _reached(root: Path, start: Iterable[Path]) -> set[Path]:
 
 
 def _files(root: Path, name: str) -> Iterable[Path]:
-    """Where a module of the tree would lie, with the packages that it is in."""
+    """Find where a module of the tree would lie, with the packages that it is in."""
     path = root.joinpath(*name.split("."))
     yield path.with_suffix(".py")
     for package in (path, *path.parents):

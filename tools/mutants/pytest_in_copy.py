@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 CPU_SECONDS = 120
-"""What the tests of one module take at most is a quarter of it. Load doesn't count."""
+"""The tests of a module take at most a quarter of it. Load doesn't count."""
 MEMORY = 16 * 2**30
 """Bytes of address space: a mutated size of an array must not take all that the machine has."""
 

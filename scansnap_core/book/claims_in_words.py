@@ -1,7 +1,7 @@
-"""What a paper claims in words, without a number: where the book answers each claim, and the verdict that follows.
+"""Claims that a paper makes in words, without a number: where the book answers each, and the verdict that follows.
 
-``chapters/in_words.yaml`` lists the claims. Each says what is claimed and where, and names the entries that answer it,
-page by page, by their ids; a page without a list answers it as a whole::
+``chapters/claims_in_words.yaml`` lists the claims. Each says what is claimed and where, and names the entries that
+answer it, page by page, by their ids; a page without a list answers it as a whole::
 
     C1:
       place: Sec. 1
@@ -10,10 +10,9 @@ page by page, by their ids; a page without a list answers it as a whole::
         theorem_2: [distinct_rises, winners_share]
         real_text:
 
-Of a claim that isn't answered yet ``answers`` is empty. A page that answers as a whole decides as it does for itself.
-Whatever an entry judges on its own page, a refutation that is named here decides: the claim is what it hits. A check is
-no support by being one: what a page measured against the claim stands under ``against``, in the same form, and then
-doesn't count as support where a page answers as a whole.
+``answers`` is empty while a claim isn't answered. A page that answers as a whole decides as it does for itself.
+A refutation that is named here decides, whatever it judges on its own page. A check that measured something against the
+claim stands under ``against``, in the same form; it doesn't count as support where its page answers as a whole.
 """
 
 from __future__ import annotations
@@ -24,10 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.stored import Stored
+from scansnap_core.book.notebooks import Stored
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
 
-FILE = "in_words.yaml"
+FILE = "claims_in_words.yaml"
+_HOW = "write it as scansnap_core.book.claims_in_words says"
 _KEYS = ("place", "says", "answers", "against")
 
 
@@ -58,7 +58,7 @@ class ClaimInWords:
 
     @property
     def verdict(self) -> str:
-        """That of a statement with these entries alone; "open" without any.
+        """Decide as for a statement with these entries alone; "open" without any.
 
         What speaks against it leaves a condition where other checks support it, and nothing where none does.
         """
@@ -72,14 +72,14 @@ class ClaimInWords:
         return HOLDS_UNDER_A_CONDITION if conditional else FAILS_AS_PRINTED
 
     def counts(self, witness: str) -> dict[str, int]:
-        """How many entries of a witness support the claim, under "checks", and how many contradict it."""
+        """Count the entries of a witness that support the claim, under "checks", and those that contradict it."""
         own = ["place" in entry for entry in self.entries if entry["witness"] == witness]
         contrary = sum(entry["witness"] == witness for entry in self.against)
         return {"checks": own.count(False), "refutations": own.count(True) + contrary}
 
 
 def claims_in_words(book: Path, stored: Stored) -> list[ClaimInWords]:
-    """The claims of a book in the order of its file; none where there is no file.
+    """Read the claims of a book in the order of its file; none where there is no file.
 
     Parameters
     ----------
@@ -100,7 +100,11 @@ def claims_in_words(book: Path, stored: Stored) -> list[ClaimInWords]:
 
     listed = files.read(path, example="correct it")
     if not isinstance(listed, dict):
-        raise BadInput(str(path), "it maps names of claims to what is said of them", "see the module in_words")
+        raise BadInput(
+            str(path),
+            "it maps names of claims to what is said of them",
+            _HOW,
+        )
     return [_claim(f"{path.name}: {name}", name, entry, stored) for name, entry in listed.items()]
 
 
@@ -122,7 +126,11 @@ def _claim(source: str, name: Any, entry: Any, stored: Stored) -> ClaimInWords:
 def _pages(source: str, entry: Mapping[str, Any], key: str) -> dict[str, Any]:
     pages = entry.get(key) or {}
     if not isinstance(pages, dict):
-        raise BadInput(f"{source}.{key}", "it maps pages to ids of their claims", "see the module in_words")
+        raise BadInput(
+            f"{source}.{key}",
+            "it maps pages to ids of their claims",
+            _HOW,
+        )
     return pages
 
 

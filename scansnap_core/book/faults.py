@@ -1,0 +1,235 @@
+"""Faults of a stored notebook: what comparing outputs can't see, and what a reader couldn't use.
+
+A notebook that was cleared or executed in part passes any comparison of outputs, and so does what an ignore marker
+covers; hence these are faults of their own. So is a control that nothing computes: a number written down as
+``control=`` would fail whatever the claim. A control is computed if what it is made of, followed back through the
+notebook's own names and functions, reaches the mathematics: the package, SciPy, SymPy, Torch, or NumPy's random
+numbers, linear algebra and grids. A proof's control is another thing: a false claim, given to the same procedure, which
+has to refute it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from scansnap_core.book.notebooks import code_cells
+from scansnap_core.ledger.entries import PROVED
+from scansnap_core.ledger.pages import Page
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+_AS_PRINTED = re.compile(r"^> \*\*(.+), as printed", re.MULTILINE)
+_MATHEMATICS = ("scansnap_core", "scipy", "sympy", "torch", "xarray")
+_WITHIN_NUMPY = ("arange", "geomspace", "linalg", "linspace", "logspace", "random")
+_NO_MATHEMATICS = ("scansnap_core.ledger", "scansnap_core.plots")
+_LITERALS = {"E", "Float", "I", "Integer", "Matrix", "Number", "One", "Rational", "S", "Zero", "oo", "pi", "sympify"}
+
+
+def stored_faults(notebook: NotebookNode) -> list[str]:
+    """List what makes a stored notebook unfit, whatever it would show when executed.
+
+    A notebook that was cleared or executed in part passes any comparison of outputs, and so does what an ignore marker
+    covers; hence these are faults of their own.
+    """
+    cells = code_cells(notebook)
+    if cells and not any(cell.execution_count for cell in cells):
+        return [*source_faults(notebook), "its outputs were cleared: no code cell is stored as executed"]
+    faults = source_faults(notebook)
+    for number, cell in enumerate(cells, 1):
+        if not cell.execution_count:
+            faults.append(f"cell {number} is stored as never executed")
+        elif cell.execution_count != number:
+            count = cell.execution_count
+            faults.append(f"cell {number} is stored as execution {count}: it wasn't executed once, from top to bottom")
+        faults += [f"cell {number} stores {fault}" for fault in output_faults(cell.outputs)]
+    return faults + picture_faults(notebook)
+
+
+def source_faults(notebook: NotebookNode) -> list[str]:
+    """List what in the code switches comparisons off, or makes a check that nothing could fail."""
+    faults = []
+    for number, cell in enumerate(code_cells(notebook), 1):
+        marker = re.search(r"#.*\b(NBVAL_\w+|PYTEST_VALIDATE_\w+)", cell.source)
+        tags = [tag for tag in cell.metadata.get("tags", []) if re.match(r"nbval-|raises-exception|skip-exec", tag)]
+        faults += [f"cell {number} has the marker {name}" for name in [*([marker[1]] if marker else []), *tags]]
+        if re.search(r";[ \t]*$", cell.source, re.MULTILINE):
+            faults.append(f"cell {number} has a line that ends in ';', which a comparison doesn't honour")
+    controls = constant_controls(cell.source for cell in code_cells(notebook))
+    return faults + [f"cell {number} has a control that nothing computes: {source}" for number, source in controls]
+
+
+def picture_faults(notebook: NotebookNode) -> list[str]:
+    """List pictures that some readers can't see, that nobody explains, or that need the network."""
+    faults = []
+    for number, cell in enumerate(code_cells(notebook), 1):
+        kinds: list[set[str]] = [set(output.get("data", {})) for output in cell.outputs]
+        alternative = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+        for kind, after in zip(kinds, [*kinds[1:], set()], strict=False):
+            if "application/vnd.jupyter.widget-view+json" in kind:
+                faults.append(f"cell {number} shows a widget, which loads scripts from the network")
+            if "image/png" in kind and not alternative.strip():
+                faults.append(f"cell {number} shows a picture without alternative text in its metadata")
+            if "image/png" in kind and "text/markdown" not in after:
+                faults.append(f"cell {number} shows a picture without a caption")
+    return faults
+
+
+def naming_faults(notebook: NotebookNode, page: Page) -> list[str]:
+    """Find where a notebook shows another page's statement as its own."""
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    named = [name for name in _AS_PRINTED.findall(text) if name != page.name and not name.startswith("Remark")]
+    return [f"it shows {name} as its own statement" for name in named] if page.is_statement else []
+
+
+def output_faults(outputs: Iterable[NotebookNode]) -> list[str]:
+    """List outputs that no page may show: an error, or anything on stderr."""
+    faults = []
+    for output in outputs:
+        if output.output_type == "error":
+            faults.append(f"the error {output.ename}: {output.evalue}")
+        elif output.get("name") == "stderr":
+            faults.append(f"on stderr {output.text.strip()[:200]!r}")
+    return faults
+
+
+def card_faults(notebook: NotebookNode, verdict: Mapping[str, Any]) -> list[str]:
+    """Find where the figure that a card names isn't one of its notebook's."""
+    if "card" not in verdict:
+        return []
+    pictures = [cell.id for cell in code_cells(notebook) if _shows_picture(cell)]
+    if verdict["figure"] not in (pictures or [""]):
+        return [f"its card shows the figure of {verdict['figure']!r}; the cells with one are {pictures}"]
+    return []
+
+
+def _shows_picture(cell: NotebookNode) -> bool:
+    return any(kind.startswith("image/") for output in cell.outputs for kind in output.get("data", {}))
+
+
+def constant_controls(cells: Iterable[str]) -> list[tuple[int, str]]:
+    """Find the controls that nothing computes, or that are the measured value with a number added or multiplied.
+
+    Parameters
+    ----------
+    cells : iterable of str
+        The sources of a notebook's code cells.
+
+    Returns
+    -------
+    list of (int, str)
+        The cell's number, from 1, and the control's source; ``**{...}`` if it hides there.
+    """
+    trees = [_parsed(source) for source in cells]
+    made = _made_of(trees)
+    found = []
+    for number, tree in enumerate(trees, 1):
+        for call in _claims_in(tree):
+            controls = [keyword.value for keyword in call.keywords if keyword.arg == "control"]
+            found += [] if controls else [(number, "**{...}")]
+            found += [
+                (number, ast.unparse(control))
+                for control in controls
+                if not _reaches_mathematics(control, made) or _is_the_measured(control, call.args[1:2])
+            ]
+    return found
+
+
+def _parsed(source: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except SyntaxError:  # its execution fails, and says so
+        return ast.Module([], [])
+
+
+def _claims_in(tree: ast.Module) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=witness, attr="holds" | "refutes")) if (
+                ast.unparse(witness) != PROVED
+            ):
+                yield node
+
+
+_Made = dict[str, list[ast.AST]]
+"""A mapping from a name to all that the notebook makes it of; an import stands for itself."""
+
+
+def _made_of(trees: Iterable[ast.Module]) -> _Made:
+    made: _Made = {}
+
+    def add(target: ast.AST, *parts: ast.AST | None) -> None:
+        for node in ast.walk(target):
+            if isinstance(node, ast.Name):
+                made.setdefault(node.id, []).extend(part for part in parts if part is not None)
+
+    for tree in trees:
+        for node in ast.walk(tree):
+            match node:
+                case ast.Assign(targets=targets, value=value):
+                    for target in targets:
+                        add(target, value)
+                case ast.AnnAssign(target=target) | ast.AugAssign(target=target) | ast.NamedExpr(target=target):
+                    add(target, node.value)
+                case ast.For(target=target, iter=rows) | ast.comprehension(target=target, iter=rows):
+                    add(target, rows)
+                    if isinstance(rows, ast.Tuple | ast.List):  # lists that the loop fills by another name
+                        add(rows, target)
+                case ast.withitem(optional_vars=target, context_expr=value) if target is not None:
+                    add(target, value)
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    made.setdefault(name, []).extend(node.body)
+                case ast.Import(names=names) | ast.ImportFrom(names=names):
+                    for alias in names:
+                        made.setdefault((alias.asname or alias.name).partition(".")[0], []).append(node)
+                case ast.Call(func=ast.Attribute(value=target, attr="append" | "add" | "extend" | "update")):
+                    add(target, *node.args)
+    return made
+
+
+def _reaches_mathematics(start: ast.AST, made: _Made) -> bool:
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        for node in _walk_outside_literals(waiting.pop()):
+            if isinstance(node, ast.Attribute) and ast.unparse(node).partition(".")[2].startswith(_WITHIN_NUMPY):
+                return True
+            if isinstance(node, ast.Name) and node.id not in seen:
+                seen.add(node.id)
+                for part in made.get(node.id, []):
+                    if isinstance(part, ast.Import | ast.ImportFrom):
+                        if _is_mathematics(part, node.id):
+                            return True
+                    else:
+                        waiting.append(part)
+    return False
+
+
+def _walk_outside_literals(node: ast.AST) -> Iterator[ast.AST]:
+    """Walk below a node past ``sp.pi`` and the function in ``sp.Integer(2)``, which are numbers written down."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, ast.Attribute) and each.attr in _LITERALS:
+            continue
+        yield each
+        waiting.extend(ast.iter_child_nodes(each))
+
+
+def _is_mathematics(node: ast.Import | ast.ImportFrom, name: str) -> bool:
+    origin = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+    full = [f"{origin}.{alias.name}".strip(".") for alias in node.names if name in (alias.asname, alias.name)]
+    full += [alias.name for alias in node.names if alias.name.startswith(f"{name}.")]
+    return any(each.startswith(_MATHEMATICS) and not each.startswith(_NO_MATHEMATICS) for each in full)
+
+
+def _is_the_measured(control: ast.expr, measured: list[ast.expr]) -> bool:
+    """Tell whether a control is the measured expression, with numbers added, subtracted, multiplied or divided."""
+    while isinstance(control, ast.BinOp) and isinstance(control.right, ast.Constant):
+        control = control.left
+    while isinstance(control, ast.BinOp) and isinstance(control.left, ast.Constant):
+        control = control.right
+    return bool(measured) and ast.dump(control) == ast.dump(measured[0])

@@ -1,0 +1,100 @@
+"""``scansnap verify`` and ``scansnap errata``: the commands that read a book."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from scansnap_core.bad_input import BadInput
+
+VERIFIED, NOT_VERIFIED = 0, 1
+
+
+def add_to(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the commands to the command line."""
+    parser = commands.add_parser(
+        "verify",
+        help="execute chapters and compare them with what they store",
+        description="Execute chapters, compare their outputs with the stored ones, and print the verdicts.",
+    )
+    parser.add_argument("ids", nargs="*", metavar="ID", help="a chapter, such as lemma_06 (default: all)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many chapters at a time (default: 1)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found to this file too")
+    parser.add_argument(
+        "--store", action="store_true", help="store the fresh outputs, if a second execution gives them too"
+    )
+    parser.add_argument(
+        "--book",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="the folder with chapters/ and _toc.yml (default: here)",
+    )
+    parser.set_defaults(command=verify)
+
+    parser = commands.add_parser(
+        "errata",
+        help="list the errata, ranked by what follows from them",
+        description="List what the chapters refuted, ranked by what follows from it, with its numbers.",
+    )
+    parser.add_argument("--json", action="store_true", help="print all of it as JSON, as the site has it")
+    parser.add_argument("--book", type=Path, default=Path(), metavar="DIR", help="the book's folder (default: here)")
+    parser.set_defaults(command=errata)
+
+
+def verify(options: argparse.Namespace) -> int:
+    """Verify chapters, print a table, and name every failure."""
+    # Jupyter's client takes longest to import; the other commands don't need it.
+    from scansnap_core import files
+    from scansnap_core.book.verify import cell_count, find_chapters
+    from scansnap_core.book.verify import verify as verify_chapters
+    from scansnap_core.progress import progress_bar
+
+    if options.jobs < 1:
+        raise BadInput(f"--jobs {options.jobs}", "at least one chapter is executed at a time", "pass e.g. --jobs 2")
+    if options.json is not None and not options.json.resolve().parent.is_dir():
+        raise BadInput(f"--json {options.json}", "its folder doesn't exist", "create it or name another file")
+    paths = find_chapters(options.book, options.ids)
+    cells = cell_count(paths) * (2 if options.store else 1)  # at most: what is stored already isn't executed again
+    with progress_bar(None, True, total=cells, unit="cell") as bar:
+        reports, failures = verify_chapters(
+            options.book, paths, jobs=options.jobs, rewrite=options.store, on_cell=bar.update
+        )
+
+    rows: list[tuple[str, ...]] = [("chapter", "title", "verdict", "checks", "seconds")]
+    for report in reports:
+        shown = report.verdict if report.stored or not report.failures else None
+        verdict = shown["verdict"] if shown else "NOT VERIFIED"
+        rows.append((report.id, report.title, verdict, report.counts(), f"{report.seconds:.1f}"))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    rows.insert(1, tuple("─" * width for width in widths))
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print("checks: of the symbolic, the numeric and the empirical witness, refutations among them")
+
+    named = [f"{report.id}: {failure}" for report in reports for failure in report.failures] + failures
+    for line in named:
+        print(f"scansnap: {line}", file=sys.stderr)
+    if options.json is not None:
+        found = {"chapters": [report.as_json() for report in reports], "failures": failures}
+        files.save(options.json, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    return NOT_VERIFIED if named else VERIFIED
+
+
+def errata(options: argparse.Namespace) -> int:
+    """Print the errata."""
+    from scansnap_core.book.errata import RANKS, errata_json, read_errata
+
+    if options.json:
+        print(json.dumps(errata_json(options.book), indent=2, ensure_ascii=False))
+        return 0
+    listed = read_errata(options.book)
+    for rank, meaning in RANKS.items():
+        print(f"{rank}: {meaning}")
+        for erratum in listed:
+            if erratum.rank == rank:
+                print(f"  {erratum.number:<4} {erratum.places[0].name}")
+    return 0

@@ -1,0 +1,73 @@
+"""The command line: what it refuses, what it doesn't import, and readers that go early."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from scansnap_core.cli import NOBODY_READS, REFUSED, main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["audit"], "the following arguments are required: FILE; see scansnap audit --help"),
+        (
+            ["audit", "x.yaml", "--seq-len", "long"],
+            "argument --seq-len: invalid float value: 'long'; see scansnap audit",
+        ),
+        (["dance"], "argument COMMAND: invalid choice: 'dance'"),
+        (["audit", "x.yaml", "--colour"], "unrecognized arguments: --colour; see scansnap --help"),
+    ],
+)
+def test_what_the_parser_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"scansnap: error: {message}")
+    assert err.count("\n") == 1
+
+
+def missing(program: str, slow: tuple[str, ...]) -> str:
+    """What a program prints that names those of some modules that it has imported."""
+    code = f"import sys\n{program}\nprint(sorted({set(slow)} & sys.modules.keys()))"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "slow"),
+    [
+        ("scansnap_core", ("numpy", "torch")),
+        ("scansnap_core.cli", ("scipy", "sympy", "torch", "xarray", "numba", "nbformat")),
+        ("scansnap_core.book.verify", ("scipy", "sympy", "torch", "xarray", "numba")),
+        ("scansnap_core.sweeps.running", ("sympy", "torch", "matplotlib")),
+    ],
+)
+def test_a_start_waits_for_no_slow_import(module: str, slow: tuple[str, ...]) -> None:
+    assert missing(f"import {module}", slow) == "[]\n"
+
+
+@pytest.mark.parametrize("command", ["audit examples/two_topics.yaml", "--help"])
+def test_nobody_reads(command: str) -> None:
+    program = [sys.executable, "-m", "scansnap_core.cli", *command.split()]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    assert subprocess.run(program, capture_output=True, text=True).returncode == 0
+    reads, writes = os.pipe()
+    os.close(reads)
+    try:
+        done = subprocess.run(program, stdout=writes, stderr=subprocess.PIPE, text=True, env=environment)
+    finally:
+        os.close(writes)
+    assert (done.returncode, done.stderr) == (NOBODY_READS, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is Linux's")
+def test_a_full_disk_is_said_in_a_sentence() -> None:
+    program = [sys.executable, "-m", "scansnap_core.cli", "audit", "examples/two_topics.yaml"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (REFUSED, "scansnap: error: No space left on device: output\n")
