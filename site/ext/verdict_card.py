@@ -68,6 +68,7 @@ class CellAnchors(SphinxTransform):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.setup_extension("figure_links")
     app.add_node(CardFigure)
     app.add_directive("verdict-card", VerdictCard)
     app.add_transform(CellAnchors)
