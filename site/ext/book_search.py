@@ -22,9 +22,9 @@ from scansnap_core import files, ledger
 SYNONYMS = Path("site", "search", "synonyms.yaml")
 CODE_PAGES = ("chapters/api", "chapters/modules")
 CODE_WEIGHT = 0.1
-"""Of what the code's own description says, beside prose."""
+"""The code's own description weighs so much beside prose."""
 CLAIM_WEIGHT = 0.3
-"""Of a single claim, beside the section that it stands in."""
+"""A single claim weighs so much beside the section that it stands in."""
 _FORMULA = re.compile(r"\\\((.*?)\\\)|\\\[(.*?)\\\]", re.DOTALL)
 _NUMBERS = re.compile(r"\((\d{1,3})(?:\)?\s*(?:-|–|to)\s*\(?(\d{1,3}))?\)")
 
@@ -41,7 +41,7 @@ def symbols_in(text: str) -> str:
 
 
 def documents_of(document: str, title: str, body: str, keywords: str, own: Iterable[int]) -> Iterator[dict[str, Any]]:
-    """What is found on one page: a record for each of its parts.
+    """List what can be found on one page: a record for each of its parts.
 
     ``keywords`` and the equations ``own`` are the page's. What a row of the notation tables explains and
     an equation in a title are their part's own, and count for more than what its text mentions.

@@ -28,7 +28,7 @@ from scansnap_core.book.equations import (
 from scansnap_core.book.errata import Erratum, read_errata
 from scansnap_core.book.errata_index import by_equation
 from scansnap_core.ledger.display import VERDICT_CLASS
-from scansnap_core.ledger.entries import FAILS_AS_PRINTED
+from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION
 from scansnap_core.theory import formulas
 
 HOW = (
@@ -44,6 +44,14 @@ MEANING = {
     DEFINED: "are definitions",
     UNTOUCHED: "are tried nowhere",
 }
+SAID = {
+    HOLDS: ("holds", "hold"),
+    HOLDS_UNDER_A_CONDITION: ("holds under a condition", "hold under a condition"),
+    FAILS_AS_PRINTED: ("fails as printed", "fail as printed"),
+    DEFINED: ("is a definition", "are definitions"),
+    UNTOUCHED: ("is tried nowhere", "are tried nowhere"),
+}
+"""A verdict in words, of one equation and of several."""
 CSS = {DEFINED: "ss-open", UNTOUCHED: VERDICT_CLASS[FAILS_AS_PRINTED]}
 KINDS = {"definition": "for", "claim": "part of", "step": "step of the proof of", "premise": "premise of"}
 TOPICS = [formulas.attention, formulas.correlations, formulas.counts, formulas.decoder, formulas.speed]
@@ -82,8 +90,9 @@ def _section(
 ) -> str:
     """The equations of a part of the paper, folded (`close_folds` ends the fold)."""
     counts = Counter(equation.verdict for equation in equations)
-    summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    fold = f'<details class="{FOLD}"><summary>({equations[0].number}) to ({equations[-1].number}): {summary}</summary>'
+    said = [f"{count} {SAID[verdict][count > 1]}" for verdict, count in counts.items()]
+    span = f"({equations[0].number}) to ({equations[-1].number})"
+    fold = f'<details class="{FOLD}"><summary>{span}: {", ".join(said)}</summary>'
     shown = [_equation(equation, errata.get(equation.number, []), page_url) for equation in equations]
     return "\n".join([f"## {name}\n", f"```{{raw}} html\n{fold}\n```\n", *shown])
 

@@ -37,7 +37,7 @@ class ErrataDirective(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Read the stored verdicts anew in every build."""
+        """Read the stored verdicts in every build."""
         self.env.note_reread()
         drawing = errata_html(Path(self.env.srcdir), page_urls(self), self.arguments[0])
         errata = {erratum.anchor: erratum for erratum in errata_in(self.env.app)}
@@ -76,7 +76,7 @@ class ErrataIndex(SphinxDirective):
     """The equations that have errata."""
 
     def run(self) -> list[nodes.Node]:
-        """Read the stored verdicts anew in every build."""
+        """Read the stored verdicts in every build."""
         self.env.note_reread()
         return [nodes.raw("", errata_index_html(Path(self.env.srcdir), page_urls(self)), format="html")]
 
@@ -85,7 +85,7 @@ class RetiredDirective(SphinxDirective):
     """The numbers that are no longer in use."""
 
     def run(self) -> list[nodes.Node]:
-        """Read the file anew in every build."""
+        """Read the file in every build."""
         self.env.note_reread()
         return [nodes.raw("", retired_html(Path(self.env.srcdir)), format="html")]
 

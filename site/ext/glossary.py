@@ -29,7 +29,7 @@ _PIECES = re.compile(
 
 @dataclass(frozen=True)
 class Entry:
-    """What a page's list says of a term: the anchor there, the address of more, and words for ears."""
+    """Tells where a page's list explains a term (``anchor``), where more stands, and how the term is spoken."""
 
     anchor: str
     address: str

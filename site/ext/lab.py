@@ -27,7 +27,7 @@ VENDORED = ("uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE")
 
 
 def setting_of(preset: str, root: Path) -> Setting:
-    """What a preset means, or BadInput: a chapter can't carry one that the lab would refuse."""
+    """Read a preset, or raise BadInput: a chapter can't carry one that the lab would refuse."""
     fields = json.loads((root / "site/lab/fields.json").read_text(encoding="utf8"))
     given = dict(parse_qsl(preset, strict_parsing=True)) if preset else {}
     for key in given.keys() - fields.keys():

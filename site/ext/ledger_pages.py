@@ -33,7 +33,7 @@ class LedgerDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Draw what the directive's name asks for."""
-        # A chapter that doesn't exist yet can't be noted as a dependency, so the page is read anew in every build.
+        # A chapter that doesn't exist yet can't be noted as a dependency, so every build reads the page again.
         self.env.note_reread()
         drawing = fold_proofs(self.draw[self.name](Path(self.env.srcdir), page_urls(self)))
         return [nodes.raw("", f'<div class="ss-scroll">{drawing}</div>', format="html")]
@@ -63,7 +63,7 @@ def page_urls(directive: SphinxDirective) -> Callable[[str], str]:
 
 
 class StatementLinks(SphinxDirective):
-    """What a statement rests on, and what rests on it, as links to the chapters that exist."""
+    """Links a statement to what it rests on and to what rests on it, where a chapter exists."""
 
     required_arguments = 1
 

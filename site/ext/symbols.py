@@ -24,11 +24,11 @@ NOTATION = "chapters/notation"
 EQUATIONS_PAGE = "chapters/equations"
 OWN = Path("chapters", "symbols.yaml")
 SYMBOL_ROW = "symbol-"
-"""How the anchors of its rows begin."""
+"""The anchors of its rows begin so."""
 HEAD = ["paper", "meaning"]
-"""How the tables begin that say what a symbol means."""
+"""Tables that say what a symbol means begin so."""
 DYNAMICS = ["dynamics", "definition"]
-"""How the table begins that says what an equation of the glossary stands for."""
+"""The table that says what an equation of the glossary stands for begins so."""
 _IN_OUTPUT = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 _ARGUMENTS = re.compile(r"\([^()]*\)")
 

@@ -23,7 +23,7 @@ CHECK = (
 
 
 class CardFigure(nodes.Element):
-    """Where a copy of a cell's figure will stand: ``cell`` is the cell's id."""
+    """Marks where a copy of a cell's figure will stand: ``cell`` is the cell's id."""
 
 
 class VerdictCard(SphinxDirective):

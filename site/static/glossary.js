@@ -1,6 +1,6 @@
 "use strict";
 
-// What a term means, from the page's own list of symbols: under the pointer, on focus, and on a phone at the first tap.
+// Shows what a term means, from the page's own list of symbols: under the pointer, on focus, and on a phone at the first tap.
 document.addEventListener("DOMContentLoaded", () => {
   const article = document.querySelector(".bd-article");
   if (!document.querySelector(".ss-term")) return;
@@ -13,9 +13,8 @@ document.addEventListener("DOMContentLoaded", () => {
   /** The symbol and its meaning, as they stand in the list, with nothing that takes the focus. */
   function meaning(anchor) {
     const term = document.getElementById(anchor);
-    const head = term.querySelector("a")?.cloneNode(true).childNodes ?? [...term.childNodes].map((node) => node.cloneNode(true));
     const row = document.createElement("div");
-    row.append(...head, ...[...term.nextElementSibling.childNodes].map((node) => node.cloneNode(true)));
+    for (const node of [...term.querySelectorAll(".math"), ...term.nextElementSibling.childNodes]) row.append(node.cloneNode(true));
     for (const element of row.querySelectorAll("[tabindex]")) element.removeAttribute("tabindex");
     return row;
   }

@@ -51,7 +51,12 @@ def test_an_equation_shows_its_formula_its_trials_and_what_is_unsure() -> None:
 
 
 def text_of(markup: str) -> str:
-    return " ".join(unescape(re.sub("<[^>]*>", "", markup)).replace("\\(", "$").replace("\\)", "$").split())
+    return " ".join(
+        unescape(re.sub('<span class="visually-hidden">.*?</span>|<[^>]*>', "", markup))
+        .replace("\\(", "$")
+        .replace("\\)", "$")
+        .split()
+    )
 
 
 def test_links_lead_to_the_cells_that_try_the_equations(site: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a page shows of a symbol or an equation where it names them: under the pointer, on focus, and at a tap."""
+"""A page explains a symbol or an equation where it names them: under the pointer, on focus, and at a tap."""
 
 from __future__ import annotations
 
