@@ -1,8 +1,8 @@
 """``{lab} K=3&rho=0.1``: a training in the reader's hands, from the setting that the argument names.
 
 The argument is written like the lab's own address; what it leaves out is as in ``site/lab/fields.json``. The option
-``play`` starts the lab, unless the reader's machine asks for less motion; ``brief`` shows attention and logits alone.
-Only pages that hold a lab load script and style, which are classic files: they work from the disk.
+``play`` lets the lab play of its own accord, where the reader's machine doesn't ask for less motion. Script and style
+are loaded only by pages that hold a lab, and are classic files: they work from the disk.
 """
 
 import json
@@ -27,7 +27,7 @@ VENDORED = ("uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE")
 
 
 def setting_of(preset: str, root: Path) -> Setting:
-    """Read a preset, or raise BadInput: a chapter can't carry one that the lab would refuse."""
+    """What a preset means, or BadInput: a chapter can't carry one that the lab would refuse."""
     fields = json.loads((root / "site/lab/fields.json").read_text(encoding="utf8"))
     given = dict(parse_qsl(preset, strict_parsing=True)) if preset else {}
     for key in given.keys() - fields.keys():
@@ -62,11 +62,10 @@ def setting_of(preset: str, root: Path) -> Setting:
     return setting
 
 
-def lab_html(preset: str, still: str, words: str, *, play: bool = False, brief: bool = False) -> str:
+def lab_html(preset: str, still: str, words: str, *, play: bool) -> str:
     """The element that the script fills, and for readers without scripts the picture at the address ``still``."""
-    flags = " data-play" * play + " data-brief" * brief
     return (
-        f'<div class="ss-lab" data-preset="{escape(preset)}"{flags}></div>'
+        f'<div class="ss-lab" data-preset="{escape(preset)}"{" data-play" if play else ""}></div>'
         f'<noscript><figure><img class="ss-lab-still" src="{escape(still)}" alt="{escape(words)}">'
         f"<figcaption>{escape(words)} With JavaScript, this is a lab in which you choose the setting.</figcaption>"
         "</figure></noscript>"
@@ -78,7 +77,7 @@ class Lab(SphinxDirective):
 
     optional_arguments = 1
     final_argument_whitespace = True
-    option_spec: ClassVar[dict[str, Any]] = {"play": directives.flag, "brief": directives.flag}
+    option_spec: ClassVar[dict[str, Any]] = {"play": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Check the preset and draw its still picture."""
@@ -96,9 +95,7 @@ class Lab(SphinxDirective):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(svg, encoding="utf8")
         up = "../" * self.env.docname.count("/")
-        html = lab_html(
-            preset, f"{up}_static/{FOLDER}/{name}", words, play="play" in self.options, brief="brief" in self.options
-        )
+        html = lab_html(preset, f"{up}_static/{FOLDER}/{name}", words, play="play" in self.options)
         return [nodes.raw("", html, format="html")]
 
 

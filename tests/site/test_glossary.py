@@ -78,6 +78,7 @@ def test_the_pointer_and_the_focus_show_a_meaning(site: Path, page: Page) -> Non
     term.hover()
     assert "the proofs' update (26)" in tip.inner_text().replace("’", "'")
     assert tip.locator("mjx-container").count() > 1
+    assert tip.locator("[tabindex]").count() == 0
     tip.hover()
     page.wait_for_timeout(300)
     assert tip.is_visible()  # it can be read under the pointer
