@@ -17,13 +17,14 @@ from sphinx.application import Sphinx
 from symbols import SYMBOL_ROW
 from tex_symbols import symbols
 
-from scansnap_core import ledger
+from scansnap_core import files, ledger
 
+SYNONYMS = Path("site", "search", "synonyms.yaml")
 CODE_PAGES = ("chapters/api", "chapters/modules")
 CODE_WEIGHT = 0.1
-"""Of what the code's own description says, beside prose."""
+"""The code's own description weighs so much beside prose."""
 CLAIM_WEIGHT = 0.3
-"""Of a single claim, beside the section that it stands in."""
+"""A single claim weighs so much beside the section that it stands in."""
 _FORMULA = re.compile(r"\\\((.*?)\\\)|\\\[(.*?)\\\]", re.DOTALL)
 _NUMBERS = re.compile(r"\((\d{1,3})(?:\)?\s*(?:-|–|to)\s*\(?(\d{1,3}))?\)")
 
@@ -40,7 +41,7 @@ def symbols_in(text: str) -> str:
 
 
 def documents_of(document: str, title: str, body: str, keywords: str, own: Iterable[int]) -> Iterator[dict[str, Any]]:
-    """What is found on one page: a record for each of its parts.
+    """List what can be found on one page: a record for each of its parts.
 
     ``keywords`` and the equations ``own`` are the page's. What a row of the notation tables explains and
     an equation in a title are their part's own, and count for more than what its text mentions.
@@ -68,6 +69,7 @@ def collect(
     page = app.env.search_pages.get(pagename.rpartition("/")[2])  # type: ignore[attr-defined]
     keywords = [node["content"] for node in doctree.findall(nodes.meta) if node.get("name") == "keywords"]
     keywords += [page.title] if page else []
+    keywords += [app.env.search_synonyms.get(pagename.removeprefix("chapters/"), "")]  # type: ignore[attr-defined]
     found = documents_of(
         pagename, app.env.titles[pagename].astext(), context["body"], " ".join(keywords), page.equations if page else ()
     )
@@ -76,6 +78,7 @@ def collect(
 
 def begin(app: Sphinx) -> None:
     app.env.search_documents = {}  # type: ignore[attr-defined]
+    app.env.search_synonyms = files.read(Path(app.srcdir) / SYNONYMS, example="restore it")  # type: ignore[attr-defined]
     app.env.search_pages = ledger.read_pages(Path(app.srcdir))  # type: ignore[attr-defined]
     if app.builder.name == "html":
         app.builder.search = False  # type: ignore[attr-defined]  # Sphinx's

@@ -18,8 +18,8 @@ _MARKUP = re.compile(r"[|*]|_(?!\w)")
 COVER = ["..", ""]
 """An empty comment."""
 
-ORIGINS = {"printed": "as printed", "repaired": "put right", "ours": "ours"}
-"""Where a closed form comes from, as the page says it."""
+ORIGINS = {"printed": "as printed", "repaired": "repaired", "ours": "ours"}
+"""The page says with these words where a closed form comes from."""
 
 
 def _escape(line: str) -> str:
@@ -82,7 +82,7 @@ def _entry(name: str, *paragraphs: str) -> list[str]:
 
 
 def skip_exported(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: dict[str, Any]) -> bool | None:
-    """What a package exports is described there, under the name that a reader imports, and not a second time."""
+    """Describe a package's exports there alone, under the name that a reader imports."""
     package = sys.modules.get(str(app.env.temp_data.get("autodoc:module")).rpartition(".")[0])
     return True if what == "module" and name in getattr(package, "__all__", ()) else None
 

@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 from scansnap_core.book.equations import (
@@ -27,10 +28,15 @@ from scansnap_core.book.equations import (
 )
 from scansnap_core.book.errata import Erratum, read_errata
 from scansnap_core.ledger.display import VERDICT_CLASS
-from scansnap_core.ledger.entries import FAILS_AS_PRINTED
+from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION
 from scansnap_core.theory import formulas
 
+HOW = (
+    "The colour of a number below says what came out. Unfold a part of the paper to see its formulas. Below each "
+    "formula stand links to the cells that derive it, try it, or refute it; each check has a control that fails."
+)
 PLACEHOLDER = "{equations}"
+FOLD = "ss-equations-fold"
 MEANING = {
     DERIVED: "hold, and SymPy derives them",
     CHECKED: "hold in numbers, inside their conditions",
@@ -38,6 +44,14 @@ MEANING = {
     DEFINED: "are definitions",
     UNTOUCHED: "are tried nowhere",
 }
+SAID = {
+    HOLDS: ("holds", "hold"),
+    HOLDS_UNDER_A_CONDITION: ("holds under a condition", "hold under a condition"),
+    FAILS_AS_PRINTED: ("fails as printed", "fail as printed"),
+    DEFINED: ("is a definition", "are definitions"),
+    UNTOUCHED: ("is tried nowhere", "are tried nowhere"),
+}
+"""A verdict in words, of one equation and of several."""
 CSS = {DEFINED: "ss-open", UNTOUCHED: VERDICT_CLASS[FAILS_AS_PRINTED]}
 KINDS = {"definition": "for", "claim": "part of", "step": "step of the proof of", "premise": "premise of"}
 TOPICS = [formulas.attention, formulas.correlations, formulas.decoder]
@@ -54,14 +68,40 @@ def page(equations: list[Equation], errata: Mapping[int, list[Erratum]], page_ur
     page_url : callable
         From a page's id to its address.
     """
-    counts = Counter(equation.status for equation in equations)
-    lines = [f"- **{counts[status]}** {MEANING[status]}" for status in STATUSES if counts[status]]
+    lines = [_line(status, equations) for status in STATUSES]
     sections = [
-        f"## {section}\n\n"
-        + "\n".join(_equation(equation, errata.get(equation.number, []), page_url) for equation in of_section)
-        for section, of_section in groupby(equations, key=lambda equation: equation.section)
+        _section(name, list(of_section), errata, page_url)
+        for name, of_section in groupby(equations, key=lambda equation: equation.section)
     ]
-    return "\n\n".join([f"Of the paper's {len(equations)} equations", "\n".join(lines), _map(equations), *sections])
+    said = f"Of the paper's {len(equations)} numbered equations, tried as they are printed,"
+    return "\n\n".join([said, "\n".join(filter(None, lines)), HOW, _map(equations), *sections])
+
+
+def _line(status: str, equations: list[Equation]) -> str:
+    """How many came out so; those that fail, or that nothing tries, by their numbers."""
+    found = [equation.number for equation in equations if equation.status == status]
+    links = " ".join(f'<a href="#{equation_anchor(number)}">({number})</a>' for number in found)
+    named = f": {links}" if status in (REFUTED, UNTOUCHED) else ""
+    return f"- **{len(found)}** {MEANING[status]}{named}" if found else ""
+
+
+def _section(
+    name: str, equations: list[Equation], errata: Mapping[int, list[Erratum]], page_url: Callable[[str], str]
+) -> str:
+    """The equations of a part of the paper, folded (`close_folds` ends the fold)."""
+    counts = Counter(equation.verdict for equation in equations)
+    said = [f"{count} {SAID[verdict][count > 1]}" for verdict, count in counts.items()]
+    span = f"({equations[0].number}) to ({equations[-1].number})"
+    fold = f'<details class="{FOLD}"><summary>{span}: {", ".join(said)}</summary>'
+    shown = [_equation(equation, errata.get(equation.number, []), page_url) for equation in equations]
+    return "\n".join([f"## {name}\n", f"```{{raw}} html\n{fold}\n```\n", *shown])
+
+
+def close_folds(app: Sphinx, doctree: nodes.document) -> None:
+    """End each fold where its section ends, below the headings in it."""
+    for opening in list(doctree.findall(nodes.raw)):
+        if f'class="{FOLD}"' in opening.astext() and "</details>" not in opening.astext():
+            opening.parent.append(nodes.raw("", "</details>", format="html"))
 
 
 def _map(equations: list[Equation]) -> str:
@@ -137,4 +177,5 @@ def fill(app: Sphinx, document: str, source: list[str]) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", fill)
+    app.connect("doctree-read", close_folds)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

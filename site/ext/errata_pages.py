@@ -3,26 +3,31 @@
 ``{errata}`` draws a rank, ``{errata-by-equation}`` an index, ``{errata-retired}`` the retired numbers, and
 ``{erratum}`` links one.
 
-Refutations carry their numbers. A build writes ``errata.json`` and ``scansnap.bib`` into the site's root.
+Refutations carry their numbers. Below each erratum, folded, stands how to cite it. A build writes ``errata.json`` and
+``scansnap.bib`` into the site's root.
 """
 
 import json
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from ledger_pages import page_urls
+from pybtex.database import BibliographyData, Entry, parse_string
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from stored_once import errata_in
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.citation import bibtex
+from scansnap_core.book.citation import BOOK_KEY, bibtex
 from scansnap_core.book.equations import errata_index_html
-from scansnap_core.book.errata import anchor_of, errata_html, errata_json, retired_html
+from scansnap_core.book.errata import Erratum, anchor_of, errata_html, errata_json, retired_html
+from scansnap_core.ledger.display import rich
 
 PAGE = "chapters/errata"
+_ERRATUM = re.compile(r'(<section class="ss-erratum" id="(\w+)">.*?)(</section>)', re.DOTALL)
 _HEAD = re.compile(r'(<section class="ss-refutation [^>]*id="(claim-\w+)"><p class="ss-head">)')
 
 
@@ -32,17 +37,46 @@ class ErrataDirective(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Read the stored verdicts anew in every build."""
+        """Read the stored verdicts in every build."""
         self.env.note_reread()
         drawing = errata_html(Path(self.env.srcdir), page_urls(self), self.arguments[0])
-        return [nodes.raw("", drawing, format="html")]
+        errata = {erratum.anchor: erratum for erratum in errata_in(self.env.app)}
+        book = parse_string(own_bibtex(self.env.app), "bibtex").entries[BOOK_KEY]
+        cited = _ERRATUM.sub(lambda found: f"{found[1]}{citation_html(errata[found[2]], book)}{found[3]}", drawing)
+        return [nodes.raw("", cited, format="html")]
+
+
+def own_bibtex(app: Sphinx) -> str:
+    """The BibTeX of the book and its paper."""
+    return bibtex(Path(app.srcdir), app.config.copyright, app.config.html_theme_options["repository_url"])
+
+
+def erratum_bibtex(erratum: Erratum, book: Entry) -> str:
+    """An erratum's own entry: the book's, with the erratum's number and place as the title."""
+    title = f"Erratum {erratum.number}: {erratum.places[0].name}"
+    note = f"In: {book.fields['title']}, chapters/errata.html#{erratum.anchor}"
+    entry = Entry("misc", [*book.fields.items(), ("title", title), ("note", note)], book.persons)
+    written = BibliographyData({f"{BOOK_KEY}-{erratum.number}": entry}).to_string("bibtex")
+    return str(written).replace("\\_", "_")  # an index in mathematics
+
+
+def citation_html(erratum: Erratum, book: Entry) -> str:
+    """An erratum's permanent link, a citation in words, and BibTeX, folded."""
+    fields = {name: escape(value) for name, value in book.fields.items()}
+    who = escape(str(book.persons["author"][0]).strip("{}"))
+    return (
+        f'<details class="ss-cite"><summary>Cite {erratum.number}</summary>'
+        f'<p>{who}: <a href="#{erratum.anchor}">Erratum {erratum.number}</a>, {rich(erratum.places[0].name)}. '
+        f"In: <em>{fields['title']}</em>, version {fields['version']}, {fields['year']}. {fields['url']}</p>"
+        f'<div class="highlight"><pre>{escape(erratum_bibtex(erratum, book))}</pre></div></details>'
+    )
 
 
 class ErrataIndex(SphinxDirective):
     """The equations that have errata."""
 
     def run(self) -> list[nodes.Node]:
-        """Read the stored verdicts anew in every build."""
+        """Read the stored verdicts in every build."""
         self.env.note_reread()
         return [nodes.raw("", errata_index_html(Path(self.env.srcdir), page_urls(self)), format="html")]
 
@@ -51,7 +85,7 @@ class RetiredDirective(SphinxDirective):
     """The numbers that are no longer in use."""
 
     def run(self) -> list[nodes.Node]:
-        """Read the file anew in every build."""
+        """Read the file in every build."""
         self.env.note_reread()
         return [nodes.raw("", retired_html(Path(self.env.srcdir)), format="html")]
 
@@ -93,8 +127,7 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
     book, out = Path(app.srcdir), Path(app.outdir)
     errata = json.dumps(errata_json(book), indent=2, ensure_ascii=False)
     (out / "errata.json").write_text(f"{errata}\n", encoding="utf-8")
-    cited = bibtex(book, app.config.copyright, app.config.html_theme_options["repository_url"])
-    (out / "scansnap.bib").write_text(cited, encoding="utf-8")
+    (out / "scansnap.bib").write_text(own_bibtex(app), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

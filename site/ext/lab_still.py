@@ -18,7 +18,7 @@ POINTS = 120
 
 @dataclass(frozen=True)
 class Setting:
-    """What a picture depends on, named as :func:`with_overlap` and :func:`dynamics.compare` name it."""
+    """A picture depends on these fields, named as :func:`with_overlap` and :func:`dynamics.compare` name it."""
 
     K: int
     M: int
@@ -44,7 +44,7 @@ def still_svg(setting: Setting) -> tuple[str, str]:
     times = np.geomspace(t_0_prime / 100, 40 * t_0, POINTS)
     paths = {
         name: solve(flow(classes, setting.lr_y, setting.lr_z, model=setting.model), times, rtol=1e-7, atol=1e-12).Z
-        for name, flow in (("quasi-static law (10)", flows.IdealisedFlow), ("true gradient flow", flows.TrueFlow))
+        for name, flow in (("the paper's law (10)", flows.IdealisedFlow), ("true gradient flow", flows.TrueFlow))
     }
     paths = {name: Z.sel(token=classes.coords["token"]).values[:, 0] for name, Z in paths.items()}
     figure = Figure(figsize=(7, 3.6), layout="constrained")

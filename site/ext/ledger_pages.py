@@ -1,5 +1,6 @@
 """Directives for what the ledger knows: the board, the dependency graph, proofs, what survives, a statement's links."""
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,6 +16,8 @@ from scansnap_core.book.board import board_html, holding_html, proofs_html
 from scansnap_core.book.graph import graph_svg
 from scansnap_core.ledger.registry import check_id
 
+_PROOFS = re.compile(r'<table class="ss-proofs">.*?<th scope="col">(.*?)</th>.*?</table>', re.DOTALL)
+
 
 class LedgerDirective(SphinxDirective):
     """Puts what the ledger draws from the chapters' stored outputs into the page."""
@@ -28,10 +31,20 @@ class LedgerDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Draw what the directive's name asks for."""
-        # A chapter that doesn't exist yet can't be noted as a dependency, so the page is read anew in every build.
+        # A chapter that doesn't exist yet can't be noted as a dependency, so every build reads the page again.
         self.env.note_reread()
-        drawing = self.draw[self.name](Path(self.env.srcdir), page_urls(self))
+        drawing = fold_proofs(self.draw[self.name](Path(self.env.srcdir), page_urls(self)))
         return [nodes.raw("", f'<div class="ss-scroll">{drawing}</div>', format="html")]
+
+
+def fold_proofs(drawing: str) -> str:
+    """Fold the long tables of proofs, each under what it lists."""
+
+    def fold(table: re.Match[str]) -> str:
+        rows = table[0].count("<tr>") - 1
+        return f'<details class="ss-fold"><summary>The {rows} claims that are {table[1]}</summary>{table[0]}</details>'
+
+    return _PROOFS.sub(fold, drawing)
 
 
 def page_urls(directive: SphinxDirective) -> Callable[[str], str]:
@@ -48,7 +61,7 @@ def page_urls(directive: SphinxDirective) -> Callable[[str], str]:
 
 
 class StatementLinks(SphinxDirective):
-    """What a statement rests on, and what rests on it, as links to the chapters that exist."""
+    """Links a statement to what it rests on and to what rests on it, where a chapter exists."""
 
     required_arguments = 1
 

@@ -27,7 +27,7 @@ LABELS = (*(f"`{name}`" for name in MODELS), *OWN)
 
 
 def model_of(label: str) -> Any:
-    """What a row's first cell stands for; of numbered models, one with 2."""
+    """Name the model that a row's first cell stands for; a numbered model gets 2."""
     return OWN.get(label) or label.strip("`").replace(" H", " 2").replace(" W", " 2")
 
 
@@ -67,7 +67,7 @@ FEATURES: dict[str, Callable[[Any], object]] = {
 
 
 def is_taken(label: str, where: str) -> bool:
-    """Whether it works, or else is refused as bad input; whatever else happens is a defect."""
+    """Say whether it works or is refused as bad input; anything else is a defect."""
     try:
         FEATURES[where](model_of(label))
     except ss.BadInput:

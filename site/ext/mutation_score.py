@@ -1,6 +1,6 @@
-"""``{mutation-score}``: how many mutants the unit tests kill, as last measured, and what the measurement doesn't cover.
+"""``{mutation-score}`` shows how many mutants the unit tests caught when last measured, and what that doesn't cover.
 
-That are the sources that changed since, and the modules of the list that were never judged.
+It doesn't cover the sources that changed since, nor the modules of the list that were never judged.
 """
 
 import ast
@@ -73,7 +73,7 @@ class MutationScore(SphinxDirective):
     """Puts the score of the last run into the page."""
 
     def run(self) -> list[nodes.Node]:
-        """Read the record anew in every build."""
+        """Read the record in every build."""
         self.env.note_reread()
         drawing = score_html(Path(self.env.srcdir))
         return [nodes.raw("", f'<div class="ss-scroll">{drawing}</div>', format="html")]

@@ -1,4 +1,4 @@
-"""What a notebook says in plain Markdown, for every reader alike, becomes what the site shows.
+"""Turns a notebook's plain Markdown, which every reader understands, into what the site shows.
 
 Below a chapter's heading and its first paragraph stands the verdict's card, and below a statement as printed stand the
 links to what it rests on. A paragraph that is one link into the lab becomes the lab itself. A link to an erratum or to

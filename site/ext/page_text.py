@@ -1,4 +1,4 @@
-"""What there is to find on a built page: its sections, rows and definitions, each with its anchor, title and text."""
+"""Splits a built page into its sections, rows and definitions, each with its anchor, title and text, for the search."""
 
 import re
 from dataclasses import dataclass, field

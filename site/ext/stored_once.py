@@ -1,4 +1,4 @@
-"""What the chapters store, read once in a build: dozens of places ask for it, and a reading takes half a second."""
+"""Reads what the chapters store once per build: dozens of places ask for it, and each reading takes half a second."""
 
 from functools import cache
 from pathlib import Path

@@ -1,28 +1,34 @@
 """A folded list of the symbols of each page, with what they mean and a link to their row on the page Notation.
 
-What a letter means on one page alone stands in `OWN`, by the page: a formula that shows it, and its meaning there.
+What a letter means on one page alone stands in `OWN`, by the page: a formula that shows it, and its meaning there. The
+list has the equations of the glossary too (`glossary`), which takes what it shows from the list.
 """
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from glossary import EQUATIONS, LETTERS, NAMED, Entry
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from tex_symbols import Symbol, symbols
 
 from scansnap_core import files
+from scansnap_core.book.equations import EQUATIONS_FILE, equation_anchor
 
 NOTATION = "chapters/notation"
+EQUATIONS_PAGE = "chapters/equations"
 OWN = Path("chapters", "symbols.yaml")
 SYMBOL_ROW = "symbol-"
-"""How the anchors of its rows begin."""
+"""The anchors of its rows begin so."""
 HEAD = ["paper", "meaning"]
-"""How the tables begin that say what a symbol means."""
+"""Tables that say what a symbol means begin so."""
+DYNAMICS = ["dynamics", "definition"]
+"""The table that says what an equation of the glossary stands for begins so."""
 _IN_OUTPUT = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 _ARGUMENTS = re.compile(r"\([^()]*\)")
 
@@ -68,25 +74,35 @@ def notation_rows(doctree: nodes.document) -> dict[str, Row]:
             "\\lvert" in formula.astext(),
         )
 
-    for table in doctree.findall(nodes.table):
-        head = next(table.findall(nodes.thead))[0]
-        if [entry.astext() for entry in head][: len(HEAD)] != HEAD:
-            continue
-        for row in next(table.findall(nodes.tbody)):
-            for formula in row[0].findall(nodes.math):
-                own = symbols(_ARGUMENTS.sub("", formula.astext().partition("=")[0]))
-                if len(own) == 1:
-                    add(own[0], row, formula)
-                else:
-                    rest += [(symbol, row, formula) for symbol in own]
+    for row in rows_under(HEAD, doctree):
+        for formula in row[0].findall(nodes.math):
+            own = symbols(_ARGUMENTS.sub("", formula.astext().partition("=")[0]))
+            if len(own) == 1:
+                add(own[0], row, formula)
+            else:
+                rest += [(symbol, row, formula) for symbol in own]
     for symbol, row, formula in rest:  # letters that stand beside others only
         add(symbol, row, formula)
     return found
 
 
+def rows_under(head: list[str], doctree: nodes.document) -> Iterator[nodes.row]:
+    """The rows of the tables whose head begins so."""
+    for table in doctree.findall(nodes.table):
+        if [entry.astext() for entry in next(table.findall(nodes.thead))[0]][: len(head)] == head:
+            yield from next(table.findall(nodes.tbody))
+
+
+def dynamics_of(doctree: nodes.document) -> dict[int, nodes.row]:
+    """The row of each equation of the glossary: the first that is named for it, or else whose definition names it."""
+    rows = list(rows_under(DYNAMICS, doctree))
+    return {n: next(row for cell in (0, 1) for row in rows if f"({n})" in row[cell].astext()) for n in EQUATIONS}
+
+
 def note_rows(app: Sphinx, doctree: nodes.document) -> None:
     if app.env.docname == NOTATION:
         app.env.notation_rows = notation_rows(doctree)  # type: ignore[attr-defined]
+        app.env.dynamics = dynamics_of(doctree)  # type: ignore[attr-defined]
 
 
 def formulas_of(doctree: nodes.document) -> list[str]:
@@ -117,42 +133,79 @@ def in_words(meaning: str) -> nodes.paragraph:
 
 
 def read_own(app: Sphinx) -> None:
-    path = Path(app.srcdir) / OWN
-    app.env.own_symbols = files.read(path, example="correct it") if path.is_file() else {}  # type: ignore[attr-defined]
+    path, printed = Path(app.srcdir) / OWN, Path(app.srcdir) / EQUATIONS_FILE
+    env: Any = app.env
+    env.own_symbols = files.read(path, example="correct it") if path.is_file() else {}
+    sections = files.read(printed, example="restore it")["sections"] if printed.is_file() else []
+    env.formulas = {row["number"]: row["formula"] for part in sections for row in part["equations"]}
+    env.glossary = {}
 
 
 def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
-    known: dict[str, Row] = getattr(app.env, "notation_rows", {})
+    env: Any = app.env
+    known: dict[str, Row] = getattr(env, "notation_rows", {})
     shown = {symbol for tex in formulas_of(doctree) for symbol in symbols(tex)}
     try:
-        own = own_meanings(app.env.own_symbols.get(Path(document).name, {}), shown)  # type: ignore[attr-defined]
+        own = own_meanings(env.own_symbols.get(Path(document).name, {}), shown)
     except ValueError as fault:
         logging.getLogger(__name__).warning("%s: %s", OWN, fault, location=document)
         own = {}
-    used = {row.anchor for symbol in shown if symbol.name not in own and (row := meant_by(symbol, known))}
+    explained = {symbol.name: row for symbol in shown if symbol.name not in own and (row := meant_by(symbol, known))}
+    used = {row.anchor for row in explained.values()}
     rows: dict[str, Row] = {}
     for row in known.values():  # a row of two symbols is shown by its first
         if row.anchor in used:
             rows.setdefault(row.anchor, row)
-    if document == NOTATION or not (rows or own):
+    named = sorted({int(match["number"]) for match in NAMED.finditer(doctree.astext())} & set(env.formulas))
+    if document == NOTATION or not (rows or own or named):
         return
-    address = app.builder.get_relative_uri(document, NOTATION)
+    relative = app.builder.get_relative_uri
+    entries = env.glossary[document] = {}
     items = nodes.definition_list()
-    for row in rows.values():
-        name = nodes.inline("", row.spoken, classes=["visually-hidden"])  # a formula alone gives a link no name
-        link = nodes.reference("", "", row.formula.deepcopy(), name, internal=True, refuri=f"{address}#{row.anchor}")
-        meaning = nodes.definition("", *row.meaning.deepcopy().children)
-        items += nodes.definition_list_item("", nodes.term("", "", link), meaning)
-    for tex, meaning in own.values():
-        items += nodes.definition_list_item(
-            "", nodes.term("", "", nodes.math("", tex)), nodes.definition("", in_words(f"here {meaning}"))
+
+    def add(anchor: str, term: list[nodes.Node], *meaning: nodes.Node) -> None:
+        items.append(
+            nodes.definition_list_item("", nodes.term("", "", *term, ids=[anchor]), nodes.definition("", *meaning))
         )
-    summary = f'<details class="ss-symbols"><summary>Symbols on this page ({len(rows) + len(own)})</summary>'
+
+    def link(address: str, *shown: nodes.Node) -> list[nodes.Node]:
+        return [nodes.reference("", "", *shown, internal=True, refuri=address)]
+
+    for number in named:
+        address = f"{relative(document, EQUATIONS_PAGE)}#{equation_anchor(number)}"
+        entries[str(number)] = Entry(f"term-{number}", address, "")
+        add(
+            f"term-{number}",
+            link(address, nodes.Text(f"({number})")),
+            *meaning_of(env.dynamics[number], env.formulas[number]),
+        )
+    for row in rows.values():
+        address, anchor = f"{relative(document, NOTATION)}#{row.anchor}", f"term-{row.anchor.removeprefix(SYMBOL_ROW)}"
+        names = [name for name, other in explained.items() if other.anchor == row.anchor]
+        entries |= {name: Entry(anchor, address, row.spoken, row.needs_index) for name in LETTERS.intersection(names)}
+        name = nodes.inline("", row.spoken, classes=["visually-hidden"])  # a formula alone gives a link no name
+        add(anchor, link(address, row.formula.deepcopy(), name), *row.meaning.deepcopy().children)
+    for at, (letter, (tex, meaning)) in enumerate(own.items()):
+        symbol = symbols(tex)[0]
+        if letter in LETTERS:
+            entries[letter] = Entry(f"term-own-{at}", f"#term-own-{at}", symbol.words, symbol.indexed)
+        add(f"term-own-{at}", [nodes.math("", tex)], in_words(f"here {meaning}"))
+    summary = f'<details class="ss-symbols"><summary>Symbols on this page ({len(items)})</summary>'
     page = next(doctree.findall(nodes.section), doctree)
     page += [nodes.raw("", summary, format="html"), items, nodes.raw("", "</details>", format="html")]
 
 
+def meaning_of(row: nodes.row, formula: str) -> list[nodes.Node]:
+    """An equation's name among the dynamics, its formula, and its definition."""
+    name, definition = (entry.deepcopy()[0].children for entry in row[:2])
+    return [
+        nodes.paragraph("", "", *name, nodes.Text(": "), nodes.math("", formula)),
+        nodes.paragraph("", "", *definition),
+    ]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.setup_extension("glossary")
     app.connect("builder-inited", read_own)
     app.connect("doctree-read", note_rows)
     app.connect("doctree-resolved", list_symbols)

@@ -31,11 +31,11 @@ class Symbol:
     accent: str = ""
     indexed: bool = False
     applied: bool = False
-    """Whether an argument in parentheses follows."""
+    """True if an argument in parentheses follows."""
 
     @property
     def words(self) -> str:
-        """What a reader without TeX types: ``eta_z``, ``e'``, ``gamma``."""
+        """Spell the symbol as a reader without TeX types it: ``eta_z``, ``e'``, ``gamma``."""
         return self.name.lstrip("\\").lower()
 
 

@@ -23,7 +23,7 @@ CHECK = (
 
 
 class CardFigure(nodes.Element):
-    """Where a copy of a cell's figure will stand: ``cell`` is the cell's id."""
+    """Marks where a copy of a cell's figure will stand: ``cell`` is the cell's id."""
 
 
 class VerdictCard(SphinxDirective):
@@ -68,6 +68,7 @@ class CellAnchors(SphinxTransform):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.setup_extension("figure_links")
     app.add_node(CardFigure)
     app.add_directive("verdict-card", VerdictCard)
     app.add_transform(CellAnchors)

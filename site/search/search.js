@@ -3,7 +3,6 @@
 // The search page: MiniSearch over the records that the build wrote into documents.js.
 (() => {
   const GREEK = { α: "alpha", β: "beta", γ: "gamma", Γ: "gamma", δ: "delta", ε: "epsilon", ζ: "zeta", η: "eta", θ: "theta", ι: "iota", κ: "kappa", λ: "lambda", μ: "mu", ξ: "xi", π: "pi", ρ: "rho", σ: "sigma", τ: "tau", φ: "phi", χ: "chi", ψ: "psi", ω: "omega", Ω: "omega" };
-  const BOOKS_WORDS = { "layer ?norm": "layer normalisation", interactive: "lab", "own data": "own classes", heatmap: "heat map" };
   const FORMULA = /\\\(.*?\\\)|\\\[.*?\\\]/gs;
   const FIELDS = ["title", "keywords", "own", "named", "symbols", "text", "page"];
   const NUMBERS = ["own", "named"]; // of equations
@@ -13,12 +12,9 @@
   const plain = (text) => text.replace(FORMULA, " ").replace(/[αβγΓδεζηθικλμξπρστφχψωΩ]/g, (letter) => GREEK[letter]).replace(/[’′]/g, "'").toLowerCase();
   /** Words, numbers, and symbols with their labels and primes: eta_z, t_0', 88. */
   const words = (text) => (plain(text).match(/[\p{L}\p{N}]+(?:[_'^*][\p{L}\p{N}]*)*/gu) ?? []).map((word) => word.replace(/'s$/, ""));
-  /** A query in the book's words, with an equation's number and a prime as the book writes them. */
+  /** A query with an equation's number and a prime as the book writes them. */
   const asked = (query) =>
-    Object.entries(BOOKS_WORDS)
-      .reduce((text, [theirs, ours]) => text.replace(new RegExp(`\\b${theirs}\\b`, "gi"), ours), query)
-      .replace(/(?:\b(?:eqns?|eqs?|equations?)\b\.?\s*|^)\(?(\d+)\)?(?=\s|$)/gi, "($1)")
-      .replace(/\b(\w+) prime\b/gi, "$1'");
+    query.replace(/(?:\b(?:eqns?|eqs?|equations?)\b\.?\s*|^)\(?(\d+)\)?(?=\s|$)/gi, "($1)").replace(/\b(\w+) prime\b/gi, "$1'");
 
   const index = new MiniSearch({
     idField: "url",
@@ -82,7 +78,7 @@
   function show() {
     const query = input.value.trim();
     const found = query ? find(query) : [];
-    status.textContent = query === "" ? "" : found.length ? `${found.length} places` : `Nothing was found for “${query}”.`;
+    status.textContent = query === "" ? "" : found.length ? `${found.length} ${found.length === 1 ? "place" : "places"}` : `Nothing was found for “${query}”.`;
     list.replaceChildren(
       ...found.slice(0, SHOWN).map(({ id, terms }) => {
         const { title, page, text, symbols } = records.get(id);

@@ -1,4 +1,4 @@
-"""What a browser finds wrong with a page."""
+"""Looks at a page in a browser and says what is wrong with it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLAGS = (
     "--disable-sync",
     f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {HOST}",  # what asks for another host is refused, and recorded
 )
-# For pages that are loaded once, whose scripts end before a compiler that optimises has paid for itself.
+# These flags suit pages that are loaded once, whose scripts end before a compiler that optimises has paid for itself.
 RUN_ONCE = "--js-flags=--no-opt,--no-maglev,--always-sparkplug"
 WIDE: ViewportSize = {"width": 1400, "height": 900}
 NARROW: ViewportSize = {"width": 390, "height": 844}
@@ -34,7 +34,7 @@ LISTEN_FOR_COLOURS = """() => {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   window.recoloured = new Promise(done => dark.addEventListener('change', done, { once: true }));
 }"""
-# What a document begins with: colours that change at once, and nothing that the tab has kept of another one.
+# A document begins with colours that change at once, and with nothing that the tab has kept of another one.
 BEFORE_ITS_SCRIPTS = """
 const still = new CSSStyleSheet();
 still.replaceSync('* { transition: none !important }');

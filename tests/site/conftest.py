@@ -27,7 +27,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # a connection serves many requests
 
     def end_headers(self) -> None:
-        """What all pages load is asked for once: nothing of the site changes any more."""
+        """Let the browser ask once for what all pages load: nothing of the site changes any more."""
         self.send_header("Cache-Control", "max-age=3600")
         super().end_headers()
 
@@ -122,7 +122,7 @@ VISITS = count()
 
 @pytest.fixture
 def show(lab_address: str, request: pytest.FixtureRequest) -> Callable[..., Page]:
-    """Loads the labs anew at a setting's address and waits for the first one's whole picture."""
+    """Loads the labs at a setting's address and waits for the first one's whole picture."""
 
     def load(setting: str, script: str | None = None) -> Page:
         page: Page = request.getfixturevalue("page" if script else "tab")

@@ -35,7 +35,7 @@ def wait_for_picture(page: Page) -> None:
 
 
 def drawn(page: Page) -> dict[str, Any]:
-    """What the first lab's charts hold, and the moments that it marks."""
+    """Read what the first lab's charts hold, and the moments that it marks."""
     return page.evaluate("""() => {
       const { charts, picture } = document.querySelector('.ss-lab').lab;
       const data = Object.fromEntries(Object.entries(charts).map(([kind, chart]) => [kind, chart.data]));

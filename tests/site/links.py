@@ -1,4 +1,4 @@
-"""Where a site's pages lead: each link has to end at a file, an anchor in it, or a setting that the lab takes."""
+"""Follows the links of a site's pages: each has to end at a file, an anchor in it, or a setting that the lab takes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORD_OF_CODE = re.compile(r'<span class="[a-z]\w?\w?">([^<]*)</span>')
 
 
 class Page(HTMLParser):
-    """What a page links to, what can be linked in it, and whether it holds a lab."""
+    """Holds what a page links to, what can be linked in it, and whether it has a lab."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ def read_page(path: Path) -> Page:
 
 
 def fault_of(link: str, page: Path) -> str:
-    """What is wrong with a link on a page, or nothing."""
+    """Say what is wrong with a link on a page, or nothing."""
     address = urlsplit(link)
     if address.scheme or address.netloc:
         return ""

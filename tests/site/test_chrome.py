@@ -1,4 +1,4 @@
-"""What stands around a page's text: mends of the theme, folded parts, and the line that says how to check it."""
+"""Tests what stands around a page's text: mends of the theme, folded parts, and the line that says how to check it."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from html import unescape
 from pathlib import Path
 
 import equations as extension
+from playwright.sync_api import Page
 
 from scansnap_core.book.equations import Equation, Trial, by_equation, read_equations
 from scansnap_core.book.errata import Erratum, read_errata
@@ -50,7 +51,12 @@ def test_an_equation_shows_its_formula_its_trials_and_what_is_unsure() -> None:
 
 
 def text_of(markup: str) -> str:
-    return " ".join(unescape(re.sub("<[^>]*>", "", markup)).replace("\\(", "$").replace("\\)", "$").split())
+    return " ".join(
+        unescape(re.sub('<span class="visually-hidden">.*?</span>|<[^>]*>', "", markup))
+        .replace("\\(", "$")
+        .replace("\\)", "$")
+        .split()
+    )
 
 
 def test_links_lead_to_the_cells_that_try_the_equations(site: Path) -> None:
@@ -91,3 +97,14 @@ def test_equations_with_an_erratum_link_it_and_it_links_them(site: Path) -> None
 def test_the_code_page_leads_to_the_equations(site: Path) -> None:
     page = (site / "chapters" / "modules.html").read_text(encoding="utf8")
     assert 'href="equations.html#eq-85"' in page
+
+
+def test_a_link_to_a_folded_equation_unfolds_it(site: Path, page: Page) -> None:
+    address = (site / "chapters" / "equations.html").as_uri()
+    page.goto(address)
+    assert page.locator("h3").count() == 138
+    assert not page.locator("h3 >> visible=true").count()
+    page.locator(".ss-equation-map a[href='#eq-88']").click()
+    page.locator("#eq-88").wait_for(state="visible")
+    page.emulate_media(media="print")
+    assert page.locator("h3 >> visible=true").count() == 138

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from uuid import uuid4
 
@@ -124,6 +124,30 @@ def test_the_files_for_scripts_and_citation_managers_are_there(site: Path) -> No
     ]
 
 
+def test_each_erratum_has_a_citation(site: Path) -> None:
+    page = read(site, "chapters/errata")
+    cited = [
+        parse_string(unescape(text), "bibtex").entries for text in re.findall(r"<pre>(@misc.*?)</pre>", page, re.DOTALL)
+    ]
+    assert [list(entries) for entries in cited] == [[f"scansnap-{erratum.number}"] for erratum in read_errata(ROOT)]
+    for erratum, entries in zip(read_errata(ROOT), cited, strict=True):
+        fields = next(iter(entries.values())).fields
+        assert fields["title"] == f"Erratum {erratum.number}: {erratum.places[0].name}"
+        assert fields["note"].endswith(rf"errata.html\#{erratum.anchor}")
+
+
+def test_each_figure_has_a_link_and_a_picture_to_take_along(site: Path) -> None:
+    taken = 0
+    for document in documents():
+        page = read(site, document)
+        links = re.findall(r'<p class="ss-take"><a href="#([\w-]+)">.*?<a href="([^"]+)" download', page)
+        assert len(links) == len(set(re.findall(r'<img [^>]*src="([^"]*_images/[^"]*\.png)"', page))), document
+        assert [cell for cell, _ in links if page.count(f'id="{cell}"') != 1] == []
+        assert all((site / document).parent.joinpath(picture).is_file() for _, picture in links)
+        taken += len(links)
+    assert taken
+
+
 def test_card_shows_the_stored_numbers_and_leads_to_cells_of_the_page(site: Path) -> None:
     cards = 0
     for page_id, verdict in read_stored(ROOT).verdicts.items():
@@ -137,7 +161,7 @@ def test_card_shows_the_stored_numbers_and_leads_to_cells_of_the_page(site: Path
         assert re.findall(r"<strong>(.*?)</strong>, (?:as )?required", card) == [
             escape(row["number"]) for row in verdict["card"] if row["number"]
         ]
-        links = re.findall(r'href="#([\w-]+)"', card)
+        links = re.findall(r'href="#((?!term-)[\w-]+)"', card)
         assert len(links) == sum(bool(row["number"]) for row in verdict["card"]) + bool(verdict["figure"])
         assert [link for link in links if page.count(f'id="{link}"') != 1] == []
         assert card.count("<img") == bool(verdict["figure"])

@@ -1,4 +1,4 @@
-"""What helps with reading a page: code that is folded until it's asked for, and what the symbols mean."""
+"""Tests what helps with reading a page: folded code, and a list of what the symbols mean."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tex_symbols import symbols
 PAGE = "chapters/statements/lemma_06.html"
 FOLDED = "details.above-input"
 OPEN = f"document.querySelectorAll('{FOLDED}[open]').length"
-# What is folded at each frame that is painted while a page loads
+# Counts what is folded at each frame that is painted while a page loads
 WATCH = f"""window.folded = [];
 (function look() {{
   window.folded.push(document.querySelectorAll('{FOLDED}:not([open])').length);

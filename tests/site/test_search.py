@@ -9,10 +9,13 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from book_search import documents_of, equations_in
+from book_search import SYNONYMS, documents_of, equations_in
 from page_text import parts_of
 from playwright.sync_api import Page
 from tex_symbols import symbols
+
+from scansnap_core import files
+from tests.site.book import ROOT
 
 # A query, and an address that one of the first results must begin with
 QUERIES = {
@@ -22,7 +25,13 @@ QUERIES = {
     "(126)": "chapters/statements/theorem_4",  # printed as (125-128)
     "(83)": "chapters/equations",
     "who wins": "chapters/beyond/who_wins",
-    "LayerNorm": "chapters/statements/lemma_01",
+    "LayerNorm": "chapters/claims/layernorm",
+    "layer norm": "chapters/claims/layernorm",
+    "equal probability": "chapters/statements/theorem_3",
+    "ties": "chapters/statements/theorem_3",
+    "sequence length": "chapters/statements/lemma_02",
+    "Adam": "chapters/law/law_adam",
+    "cite": "chapters/errata",
     "t_0": "chapters/notation.html#symbol-t-0",
     "t_0'": "chapters/notation.html#symbol-t-0-prime",
     "Lambert": "chapters/statements/lemma_06",
@@ -67,6 +76,12 @@ def test_what_is_asked_for_stands_first(query: str, ask: Callable[[str], list[st
     assert any(address.startswith(QUERIES[query]) for address in found[:FIRST]), found[:FIRST]
 
 
+def test_synonyms_are_of_pages(site: Path) -> None:
+    assert [
+        page for page in files.read(ROOT / SYNONYMS, example="") if not (site / f"chapters/{page}.html").is_file()
+    ] == []
+
+
 @pytest.mark.parametrize("query", ["(88)", "η_Z", "t_0'"])
 def test_an_address_asks(query: str, site: Path, page: Page, ask: Callable[[str], list[str]]) -> None:
     page.goto(f"{(site / 'search.html').as_uri()}?q={quote(query)}")
@@ -95,6 +110,8 @@ def test_a_query_is_typed_and_results_are_read(site: Path, page: Page) -> None:
     assert page.locator("#ss-found").get_attribute("role") == "status"
     assert "places" in page.locator("#ss-found").inner_text()
     page.wait_for_selector("#ss-results mjx-container")
+    page.locator(".ss-search input").fill("interactive")
+    page.wait_for_function("document.querySelector('#ss-found').textContent === '1 place'")
     page.locator(".ss-search input").fill("zyxwvut")
     page.wait_for_function("document.querySelector('#ss-found').textContent.startsWith('Nothing')")
     assert page.locator("#ss-results li").count() == 0

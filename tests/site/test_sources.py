@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
 from scansnap_core.book.equations import formula_faults
 from scansnap_core.book.faults import card_faults, naming_faults, stored_faults
@@ -62,6 +63,14 @@ def test_readme_commands_are_make_targets() -> None:
     commands |= set(re.findall(r"`make ([\w-]+)`", (CHAPTERS / "using.md").read_text(encoding="utf8")))
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf8"), re.MULTILINE))
     assert {"book", "test", "pdf"} <= commands <= targets
+
+
+def test_zenodo_says_what_the_citation_file_says() -> None:
+    zenodo, cited = (yaml.safe_load((ROOT / name).read_text("utf8")) for name in (".zenodo.json", "CITATION.cff"))
+    assert [zenodo[key] for key in ("title", "version", "license", "keywords")] == [
+        cited[key] for key in ("title", "version", "license", "keywords")
+    ]
+    assert [person["name"] for person in zenodo["creators"]] == [author["name"] for author in cited["authors"]]
 
 
 def test_build_on_github_links_to_its_own_repository(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ function overlapOf(K, u, v) {
   return u[0] * u[0] + u[size] * u[size] + 2 * v * own + (K - 2) * (size - 1) * v * v;
 }
 
-/** Eqn 10, quasi-static: z' = eta_Z/K gamma(t) Phi(z) with beta = E' of the present z, and B_n of Theorem 3. */
+/** The paper's law (10) solves z' = eta_Z/K gamma(t) Phi(z) with beta = E' of the present z, and B_n of Theorem 3. */
 function idealisedFlow(system, settings) {
   const { K, tokens: [own], probs: [q] } = system;
   const { M, etaY, etaZ } = settings;

@@ -1,0 +1,40 @@
+"""Below each figure of a chapter stand a link to it and its picture as a file, to take into a talk."""
+
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+_PIECES = re.compile(
+    r'<div class="cell [^"]*" id="(?P<cell>[^"]+)">'
+    r'|(?P<figure><img alt="[^"]*" src="(?P<address>[^"]*_images/[^"]+\.png)" />(?P<linked></a>)?(?:\s*<p>.*?</p>)?)',
+    re.DOTALL,
+)
+
+
+def with_links(body: str, page_id: str) -> str:
+    """A page's HTML with the links below each figure and its caption; the copy in a card, which is a link, has none."""
+    cell = ""
+
+    def add(piece: re.Match[str]) -> str:
+        nonlocal cell
+        cell = piece["cell"] or cell
+        if not piece["figure"] or piece["linked"] or not cell:
+            return piece[0]
+        file = f'<a href="{piece["address"]}" download="scansnap-{page_id}-{cell}.png">PNG</a>'
+        return f'{piece[0]}<p class="ss-take"><a href="#{cell}">Link to this figure</a> · {file}</p>'
+
+    return _PIECES.sub(add, body)
+
+
+def add_links(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    if doctree is not None and app.builder.name == "html":
+        context["body"] = with_links(context["body"], pagename.rpartition("/")[2])
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("html-page-context", add_links, priority=600)  # after the search has read the page
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

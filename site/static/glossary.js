@@ -1,0 +1,65 @@
+"use strict";
+
+// Shows what a term means, from the page's own list of symbols: under the pointer, on focus, and on a phone at the first tap.
+document.addEventListener("DOMContentLoaded", () => {
+  const article = document.querySelector(".bd-article");
+  if (!document.querySelector(".ss-term")) return;
+  const tip = document.createElement("div");
+  Object.assign(tip, { id: "ss-tip", hidden: true });
+  tip.setAttribute("role", "tooltip");
+  article.append(tip);
+  let [shown, before, leaving] = [null, null, null];
+
+  /** The symbol and its meaning, as they stand in the list, with nothing that takes the focus. */
+  function meaning(anchor) {
+    const term = document.getElementById(anchor);
+    const row = document.createElement("div");
+    for (const node of [...term.querySelectorAll(".math"), ...term.nextElementSibling.childNodes]) row.append(node.cloneNode(true));
+    for (const element of row.querySelectorAll("[tabindex]")) element.removeAttribute("tabindex");
+    return row;
+  }
+  function show(link) {
+    clearTimeout(leaving);
+    if (shown === link) return;
+    hide();
+    shown = link;
+    tip.replaceChildren(...link.dataset.terms.split(" ").map(meaning));
+    tip.hidden = false;
+    link.setAttribute("aria-describedby", tip.id);
+    place();
+  }
+  function place() {
+    const [link, edge] = [shown.getBoundingClientRect(), document.documentElement.clientWidth - 8];
+    const below = link.bottom + tip.offsetHeight + 8 < innerHeight;
+    tip.style.left = `${Math.max(8, Math.min(link.left, edge - tip.offsetWidth))}px`;
+    tip.style.top = `${below ? link.bottom + 4 : link.top - tip.offsetHeight - 4}px`;
+  }
+  function hide() {
+    shown?.removeAttribute("aria-describedby");
+    tip.hidden = true;
+    shown = null;
+  }
+  const term = (event) => event.target.closest?.(".ss-term");
+  const within = (event) => term(event) ?? event.target.closest?.("#ss-tip");
+
+  document.addEventListener("mouseover", (event) => {
+    if (term(event)) show(term(event));
+    else if (within(event)) clearTimeout(leaving);
+  });
+  document.addEventListener("mouseout", (event) => {
+    if (within(event)) leaving = setTimeout(hide, 200); // time to move onto the words
+  });
+  document.addEventListener("focusin", (event) => (term(event) ? show(term(event)) : hide()));
+  document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+  document.addEventListener("pointerdown", (event) => {
+    before = shown;
+    if (!within(event)) hide();
+  });
+  document.addEventListener("click", (event) => {
+    const link = term(event);
+    if (!link || event.pointerType !== "touch" || before === link) return; // a second tap follows the link
+    event.preventDefault();
+    show(link);
+  });
+  addEventListener("scroll", () => shown && (shown === document.activeElement ? place() : hide()), { passive: true });
+});

@@ -1,0 +1,106 @@
+"""A page explains a symbol or an equation where it names them: under the pointer, on focus, and at a tap."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from glossary import LETTERS, Entry, letters, marked
+from playwright.sync_api import BrowserContext, Page
+
+from tests.site.book import documents
+from tests.site.browser import NARROW
+
+PAGE = "chapters/beyond/who_wins.html"
+KNOWN = {
+    "10": Entry("term-10", "e#10", ""),
+    "f": Entry("term-f", "n#f", "f", True),
+    "t_0": Entry("term-t", "n#t", "t_0"),
+}
+TEN = '<a class="ss-term" href="e#10" data-terms="term-10">(10)</a>'
+
+
+def test_a_term_is_marked_once_below_each_heading() -> None:
+    assert marked("<p>(10), (10)</p><h2>Law (10)</h2><p>(10)</p>", KNOWN) == (
+        f"<p>{TEN}, (10)</p><h2>Law (10)</h2><p>{TEN}</p>"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<a href="x">(10)</a>',
+        "<code>(10)</code>",
+        "<summary><b>a</b> (10)</summary>",
+        "f(10), g)(10), (11)",
+        r"\[f_l (10)\]",
+        r"\(f = 1\)",  # without its index it is another letter
+        '<details class="ss-symbols">(10)</details>',
+    ],
+)
+def test_what_is_no_term_stays(text: str) -> None:
+    assert marked(text, KNOWN) == text
+
+
+def test_a_formula_of_two_terms_names_both() -> None:
+    assert letters(r"f_l\,t_0", KNOWN) == ["f", "t_0"]
+    both, heard = r"\(f_l\,t_0\)", '<span class="visually-hidden">f, t_0</span>'
+    term = f'<a class="ss-term" href="n#f" data-terms="term-f term-t">{both}{heard}</a>'
+    assert marked(rf"{both} \(t_0\)", KNOWN) == rf"{term} \(t_0\)"
+
+
+def test_every_term_of_every_page_has_its_meaning_there(site: Path) -> None:
+    seen = set()
+    for document in documents():
+        page = (site / f"{document}.html").read_text(encoding="utf8")
+        named = {anchor for terms in re.findall(r'data-terms="([^"]*)"', page) for anchor in terms.split()}
+        assert [anchor for anchor in named if page.count(f'<dt id="{anchor}">') != 1] == [], document
+        seen |= named
+    spelled = {letter.lstrip("\\").replace("_", "-").replace("'", "-prime") for letter in LETTERS - {"a", "m"}}
+    assert {f"term-{name}" for name in spelled | {"7", "10", "26"}} <= seen
+    assert any(anchor.startswith("term-own-") for anchor in seen)  # a, which the paper doesn't have
+
+
+@pytest.fixture
+def phone(browser: BrowserContext) -> Iterator[Page]:
+    assert browser.browser is not None
+    context = browser.browser.new_context(viewport=NARROW, has_touch=True)
+    yield context.new_page()
+    context.close()
+
+
+def test_the_pointer_and_the_focus_show_a_meaning(site: Path, page: Page) -> None:
+    page.goto((site / PAGE).as_uri())
+    term, tip = page.locator("a.ss-term[data-terms=term-26]").first, page.locator("#ss-tip")
+    term.hover()
+    assert "the proofs' update (26)" in tip.inner_text().replace("’", "'")
+    assert tip.locator("mjx-container").count() > 1
+    assert tip.locator("[tabindex]").count() == 0
+    tip.hover()
+    page.wait_for_timeout(300)
+    assert tip.is_visible()  # it can be read under the pointer
+    page.mouse.move(0, 0)
+    tip.wait_for(state="hidden")
+    term.focus()
+    assert tip.is_visible()
+    assert term.get_attribute("aria-describedby") == "ss-tip"
+    page.evaluate(AXE_SCRIPT)
+    assert page.evaluate("axe.run('#ss-tip').then(({ violations }) => violations.map(({ id }) => id))") == []
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+
+
+def test_on_a_phone_the_first_tap_shows_and_the_second_leads_on(site: Path, phone: Page) -> None:
+    phone.goto((site / PAGE).as_uri())
+    term, tip = phone.locator("a.ss-term[data-terms=term-f]").first, phone.locator("#ss-tip")
+    term.tap()
+    assert "what the decoder sees" in tip.inner_text()
+    box = tip.bounding_box()
+    assert box is not None
+    assert 0 <= box["x"] < box["x"] + box["width"] <= NARROW["width"]
+    assert phone.url.endswith(PAGE)
+    term.tap()
+    phone.wait_for_url("**/notation.html#symbol-f")
