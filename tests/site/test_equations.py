@@ -68,7 +68,9 @@ def test_links_lead_to_the_cells_that_try_the_equations(site: Path) -> None:
     for trial in trials:
         places = chapters[trial.page.id].split(f'id="{trial.anchor}"')
         assert len(places) == 2, (trial.page.id, trial.anchor)
-        head = re.search(r'<span class="ss-what">(.*?)</span>\s*(?:<span class="ss-number">|</summary>)', places[1], re.DOTALL)
+        head = re.search(
+            r'<span class="ss-what">(.*?)</span>\s*(?:<span class="ss-number">|</summary>)', places[1], re.DOTALL
+        )
         assert head, (trial.page.id, trial.anchor)
         assert text_of(head[1]) == " ".join(trial.entry["what"].split())
 
