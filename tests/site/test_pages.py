@@ -147,9 +147,13 @@ def test_card_shows_the_stored_numbers_and_leads_to_cells_of_the_page(site: Path
 def test_only_pages_with_a_lab_load_its_script(site: Path) -> None:
     pages = {document: read(site, document) for document in documents()}
     labs = {document for document, page in pages.items() if 'class="ss-lab"' in page}
+    calculators = {document for document, page in pages.items() if "ss-calculator" in page}
     assert "chapters/lab" in labs
-    for part in ("lab.js", "uPlot.iife.min.js", "lab.css", "uPlot.min.css"):
-        assert {document for document, page in pages.items() if f"_static/lab/{part}" in page} == labs
+    assert calculators == {"chapters/calculator"}
+    both = labs | calculators
+    users = {"lab.js": labs, "calculator.js": calculators, "uPlot.iife.min.js": both, "lab.css": both}
+    for part, known in (users | {"uPlot.min.css": both}).items():
+        assert {document for document, page in pages.items() if f"_static/lab/{part}" in page} == known
         assert (site / "_static/lab" / part).is_file()
 
 

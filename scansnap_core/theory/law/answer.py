@@ -84,12 +84,13 @@ def said(found: Mapping[str, float], words: Mapping[str, str]) -> dict[str, list
         name, percent = match[1], match[2]
         if name in words:
             return words[name]
-        return f"{digits(100 * found[name], 2)} %" if percent else digits(found[name])
+        number = digits(100 * found[name], 2) + " %" if percent else digits(found[name])
+        return number.replace("-", "−")
 
     told: dict[str, list[str]] = {}
     for topic, when, text in SENTENCES:
         if _when(when)(**{str(symbol): found[str(symbol)] for symbol in when.free_symbols}):
-            told.setdefault(topic, []).append(re.sub(r"\{(\w+)(%?)\}", fill, text).replace("-", "−"))
+            told.setdefault(topic, []).append(re.sub(r"\{(\w+)(%?)\}", fill, text))
     return told
 
 

@@ -40,7 +40,7 @@ DERIVED: dict[str, sp.Expr] = {
     "half_ten_snaps": half_ten / snap,
     "half_true_snaps": half_true / snap,
 }
-"""Numbers that follow from the others by formulas, all in the registry's symbols or in names of :func:`numbers`."""
+"""Numbers that follow from the others by formulas, in the registry's symbols and the answer's names."""
 _D = {name: sp.Symbol(name) for name in DERIVED}
 
 
@@ -100,45 +100,46 @@ SENTENCES = [
     Sentence(
         "Assumptions",
         sp.Not(_finite),
-        "1(b), endless sequences: you chose them.",
+        "Assumption 1(b), endless sequences, holds.",
     ),
     Sentence(
         "Assumptions",
         _finite,
-        "1(b), endless sequences: yours have {T} tokens.",
+        "Assumption 1(b), endless sequences, isn’t met: yours have {T} tokens.",
     ),
     Sentence(
         "Assumptions",
         sp.Not(_fast),
-        "1(c), a decoder much faster than attention, holds: η_Y is {speedup} times η_Z.",
+        "Assumption 1(c), a decoder much faster than attention, holds: η_Y is {speedup} times η_Z.",
     ),
     Sentence(
         "Assumptions",
         _fast,
-        "1(c), a decoder much faster than attention, isn’t met: η_Y is {speedup} times η_Z (we ask for 10 or more).",
+        "Assumption 1(c), a decoder much faster than attention, isn’t met: η_Y is {speedup} times η_Z (we ask for"
+        " 10 or more).",
     ),
     Sentence(
         "Assumptions",
         _weak,
-        "2, classes that overlap little, holds: the eigenvalues of E have moduli from {smallest} to {largest}, "
-        "within 6/√M = {low} and 1/K = {high}.",
+        "Assumption 2, classes that overlap little, holds: the eigenvalues of E have moduli from {smallest} to "
+        "{largest}, within 6/√M = {low} and 1/K = {high}.",
     ),
     Sentence(
         "Assumptions",
         largest >= _D["high"],
-        "2, classes that overlap little, isn’t met: the largest eigenvalue of E has modulus {largest}, which must"
-        " be below 1/K = {high}.",
+        "Assumption 2, classes that overlap little, isn’t met: the largest eigenvalue of E has modulus {largest},"
+        " which must be below 1/K = {high}.",
     ),
     Sentence(
         "Assumptions",
         smallest < _D["low"],
-        "2 isn’t met at its lower end: the smallest eigenvalue of E has modulus {smallest}, which must be at "
-        "least 6/√M = {low}.",
+        "Assumption 2 isn’t met at its lower end: the smallest eigenvalue of E has modulus {smallest}, which must"
+        " be at least 6/√M = {low}.",
     ),
     Sentence(
         "Assumptions",
         _D["spare"] < MUCH_GREATER,
-        "2, a vocabulary M ≫ K², isn’t met: M is {spare} times K² (we ask for 10 or more).",
+        "Assumption 2, a vocabulary M ≫ K², isn’t met: M is {spare} times K² (we ask for 10 or more).",
     ),
     Sentence(
         "Assumptions",

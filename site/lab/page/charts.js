@@ -33,6 +33,9 @@ function linesOf(kind, shown, truth, ink) {
     line("common token", shown.z[0], ink.common);
     for (let i = 1; i <= d; i++) line(`distinct ${i}`, shown.z[i], distinctInk(ink, i, d));
     truth?.z.forEach((values, i) => line("dashed, in the same colours: true gradient", values, i ? distinctInk(ink, i, d) : ink.common, [5, 4], i ? null : ink.text));
+  } else if (kind === "shares") {
+    shown.names.forEach((name, i) => line(name, shown.z[i], i ? distinctInk(ink, i, d) : ink.common));
+    truth.z.forEach((values, i) => line("dashed, in the same colours: true gradient", values, i ? distinctInk(ink, i, d) : ink.common, [5, 4], i ? null : ink.text));
   } else if (kind === "entropy") {
     line("entropy", shown.entropy, ink.common);
     line("true gradient", truth?.entropy, ink.common, [5, 4]);
