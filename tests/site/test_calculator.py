@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 import pytest
 from lab import write_lab
-from lab_calculator import HTML, calculator_script
+from lab_widgets import calculator_script, widget_html
 from playwright.sync_api import Page
 
 from scansnap_core import SequenceClasses, with_overlap
@@ -76,7 +76,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder: Path = tmp_path_factory.mktemp("calculator")
     write_lab(ROOT, folder)
     (folder / "calculator.js").write_text(calculator_script(ROOT), encoding="utf8")
-    (folder / "index.html").write_text(PAGE.replace("BODY", HTML).replace("lab.js", "calculator.js"), encoding="utf8")
+    (folder / "index.html").write_text(
+        PAGE.replace("BODY", widget_html("calculator")).replace("lab.js", "calculator.js"), encoding="utf8"
+    )
     return (folder / "index.html").as_uri()
 
 

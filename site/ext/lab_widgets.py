@@ -1,7 +1,7 @@
-"""``{calculator}``: a reader's own numbers, and in sentences what attention will do.
+"""``{widget} calculator`` and others: pictures that a reader moves, beside the lab, and the two scripts that fill them.
 
-Its script holds the lab's numeric core and fields, and the formulas, sentences and conditions of
-:mod:`scansnap_core.theory.law.sentences`, printed as JavaScript.
+The calculator's script holds the lab's numeric core and the formulas, sentences and conditions of
+:mod:`scansnap_core.theory.law.sentences`, printed as JavaScript; the essay's holds the core and what the essay shows.
 """
 
 import json
@@ -18,8 +18,13 @@ from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import stable_form
 from scansnap_core.theory.law import answer, closed, phases, sentences, validity
 
-HTML = '<div class="ss-lab ss-calculator"></div><noscript><p>This calculator needs JavaScript. The command \
-<code>scansnap predict</code> gives the same sentences.</p></noscript>'
+WIDGETS = {
+    "calculator": "This needs JavaScript. The command <code>scansnap predict</code> gives the same sentences.",
+    "sentence": "With JavaScript, two texts stand here whose words light up with the attention that they have.",
+    "plane": "With JavaScript, the directions of two classes stand here, and what update (26) adds to the gradient.",
+}
+"""By name, what readers without scripts are told."""
+ESSAY = ("sentence", "plane")
 LIMITS = {name: getattr(answer, name) for name in ("HORIZON", "END", "GRID", "POINTS", "LOOKS")}
 TABLES = {name: getattr(validity, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}
 
@@ -63,36 +68,70 @@ def calculator_script(root: Path) -> str:
     )
 
 
-class Calculator(SphinxDirective):
-    """Puts the calculator into the page."""
+def essay_script(root: Path) -> str:
+    """The script of the essay's pictures and guesses."""
+    fields = (root / "site/lab/fields.json").read_text(encoding="utf8").strip()
+    names = ", ".join(f'["{name}", make{name.title()}]' for name in ESSAY)
+    return (
+        f'"use strict";\n(function () {{\n{core_script(root, "", "flowOf", "integrate", "lawFlow")}'
+        f"const core = labCore();\nconst FIELDS = {fields};\n"
+        f"{parts(root, 'page', 'controls', 'elements', 'state', 'time')}\n{parts(root, 'essay')}\n"
+        f"for (const [name, fill] of [{names}])"
+        ' document.querySelectorAll(`.ss-lab[data-widget="${name}"]`).forEach(fill);\n'
+        'document.querySelectorAll(".ss-guess").forEach(makeGuess);\n})();\n'
+    )
+
+
+def widget_html(name: str) -> str:
+    """The element that a script fills, and a paragraph for readers without scripts."""
+    return f'<div class="ss-lab ss-{name}" data-widget="{name}"></div><noscript><p>{WIDGETS[name]}</p></noscript>'
+
+
+class Widget(SphinxDirective):
+    """Puts a picture that can be moved into the page."""
+
+    required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Give its element, and a paragraph for readers without scripts."""
+        """Give its element."""
+        name = self.arguments[0]
+        if name not in WIDGETS:
+            raise self.error(f"there is no widget {name}; use {', '.join(WIDGETS)}")
         root = Path(self.env.srcdir)
         for source in (*root.glob("site/lab/**/*"), *root.glob("site/ext/lab*.py")):
             self.env.note_dependency(str(source))
-        return [nodes.raw("", HTML, format="html")]
+        return [nodes.raw("", widget_html(name), format="html")]
 
 
-def build_calculator(app: Sphinx) -> None:
+SCRIPTS = {"calculator.js": calculator_script, "essay.js": essay_script}
+
+
+def build_scripts(app: Sphinx) -> None:
     if app.builder.format == "html":
         target = Path(app.outdir, "_static", "lab")
         target.mkdir(parents=True, exist_ok=True)
-        (target / "calculator.js").write_text(calculator_script(Path(app.srcdir)), encoding="utf8")
+        for name, script in SCRIPTS.items():
+            (target / name).write_text(script(Path(app.srcdir)), encoding="utf8")
 
 
-def load_calculator(
+def load_scripts(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    if doctree and any("ss-calculator" in node.astext() for node in doctree.findall(nodes.raw)):
-        for sheet in ("uPlot.min.css", "lab.css"):
-            app.add_css_file(f"lab/{sheet}")
-        for script in ("uPlot.iife.min.js", "calculator.js"):
-            app.add_js_file(f"lab/{script}", loading_method="defer")
+    raw = " ".join(node.astext() for node in doctree.findall(nodes.raw)) if doctree else ""
+    needed = [name for name in WIDGETS if f'data-widget="{name}"' in raw]
+    if not needed:
+        return
+    for sheet in ("uPlot.min.css", "lab.css"):
+        app.add_css_file(f"lab/{sheet}")
+    if "calculator" in needed:
+        app.add_js_file("lab/uPlot.iife.min.js", loading_method="defer")
+        app.add_js_file("lab/calculator.js", loading_method="defer")
+    if set(needed) & set(ESSAY):
+        app.add_js_file("lab/essay.js", loading_method="defer")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.add_directive("calculator", Calculator)
-    app.connect("builder-inited", build_calculator)
-    app.connect("html-page-context", load_calculator)
+    app.add_directive("widget", Widget)
+    app.connect("builder-inited", build_scripts)
+    app.connect("html-page-context", load_scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
