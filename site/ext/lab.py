@@ -2,8 +2,8 @@
 
 The argument is written like the lab's own address; what it leaves out is as in ``site/lab/fields.json``. The option
 ``show`` names the few fields of a small lab with one chart, ``words`` its tokens. The option ``play`` lets the lab play
-of its own accord, where the reader's machine doesn't ask for less motion. Script and style are loaded only by pages that
-hold a lab, and are classic files: they work from the disk.
+of its own accord, where the reader's machine doesn't ask for less motion. Script and style are loaded only by pages
+that hold a lab, and are classic files: they work from the disk.
 """
 
 import json

@@ -22,9 +22,10 @@ WIDGETS = {
     "calculator": "This needs JavaScript. The command <code>scansnap predict</code> gives the same sentences.",
     "sentence": "With JavaScript, two texts stand here whose words light up with the attention that they have.",
     "plane": "With JavaScript, the directions of two classes stand here, and what update (26) adds to the gradient.",
+    "pair": "With JavaScript, two trainings stand here side by side: the paper's law (10) and the true gradient.",
 }
 """By name, what readers without scripts are told."""
-ESSAY = ("sentence", "plane")
+ESSAY = ("sentence", "plane", "pair")
 LIMITS = {name: getattr(answer, name) for name in ("HORIZON", "END", "GRID", "POINTS", "LOOKS")}
 TABLES = {name: getattr(validity, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}
 
@@ -68,14 +69,18 @@ def calculator_script(root: Path) -> str:
     )
 
 
+PAGE = ("bars", "charts", "controls", "elements", "numbers", "picture", "state", "time")
+
+
 def essay_script(root: Path) -> str:
     """The script of the essay's pictures and guesses."""
-    fields = (root / "site/lab/fields.json").read_text(encoding="utf8").strip()
+    fields = json.loads((root / "site/lab/fields.json").read_text(encoding="utf8"))
+    fields["M"]["max"] = 10**9  # outputs that are no class are one column
     names = ", ".join(f'["{name}", make{name.title()}]' for name in ESSAY)
     return (
         f'"use strict";\n(function () {{\n{core_script(root, "", "flowOf", "integrate", "lawFlow")}'
-        f"const core = labCore();\nconst FIELDS = {fields};\n"
-        f"{parts(root, 'page', 'controls', 'elements', 'state', 'time')}\n{parts(root, 'essay')}\n"
+        f"const core = labCore();\nconst FIELDS = {json.dumps(fields)};\n"
+        f"{parts(root, 'page', *PAGE)}\n{parts(root, 'essay')}\n"
         f"for (const [name, fill] of [{names}])"
         ' document.querySelectorAll(`.ss-lab[data-widget="${name}"]`).forEach(fill);\n'
         'document.querySelectorAll(".ss-guess").forEach(makeGuess);\n})();\n'
@@ -123,8 +128,9 @@ def load_scripts(
         return
     for sheet in ("uPlot.min.css", "lab.css"):
         app.add_css_file(f"lab/{sheet}")
-    if "calculator" in needed:
+    if {"calculator", "pair"} & set(needed):
         app.add_js_file("lab/uPlot.iife.min.js", loading_method="defer")
+    if "calculator" in needed:
         app.add_js_file("lab/calculator.js", loading_method="defer")
     if set(needed) & set(ESSAY):
         app.add_js_file("lab/essay.js", loading_method="defer")

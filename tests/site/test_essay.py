@@ -34,7 +34,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     (folder / "essay.js").write_text(essay_script(ROOT), encoding="utf8")
     small = lab_html("dyn=true", "still.svg", "In words.", play=False, show="etaZ,T", names="and,wave,sail,harbour")
     body = "".join(map(widget_html, ESSAY)) + GUESS + small
-    page = PAGE.replace("BODY", body).replace("</script>", '</script><script src="essay.js" defer></script>', 1)
+    script = '<script src="uPlot.iife.min.js" defer></script>'
+    page = PAGE.replace("BODY", body).replace(script, f'{script}<script src="essay.js" defer></script>')
     (folder / "index.html").write_text(page, encoding="utf8")
     return (folder / "index.html").as_uri()
 
@@ -100,6 +101,40 @@ def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, a
     assert page.evaluate("document.querySelector('[data-widget=plane]').lab.share") == pytest.approx(
         share[0], rel=1e-6, abs=0
     )
+
+
+@pytest.mark.parametrize(("K", "M", "rho", "lr_z"), [(2, 1000, 0.3, 0.1), (3, 10**9, 0.1, 1.0)])
+def test_both_trainings_are_pythons(K: int, M: int, rho: float, lr_z: float, address: str, page: Page) -> None:
+    page.goto(address)
+    for key, value in (("K", K), ("M", M), ("rho", rho), ("etaZ", lr_z)):
+        page.locator(f".ss-pair [data-field={key}] [type=text]").fill(str(value))
+    page.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
+    got = page.evaluate("""() => {
+      const { curves, moments } = document.querySelector('.ss-pair').lab.picture;
+      const of = ({ times, z }) => [Array.from(times), z.map((values) => Array.from(values))];
+      return { ideal: of(curves.ideal), true: of(curves.true), moments };
+    }""")
+    assert [got["moments"][name] for name in ("scan", "snap")] == pytest.approx(clocks.transition(K, M, 1.0), rel=1e-12)
+    classes = with_overlap(K, M, rho, distinct_weights=[1, 0.8, 0.5])
+    own = [0, *classes.distinct_tokens(0)]
+    for name, flow in (("ideal", IdealisedFlow), ("true", TrueFlow)):
+        times, z = got[name]
+        want = solve(flow(classes, 1.0, lr_z), times, method="DOP853", rtol=1e-11, atol=1e-17)
+        np.testing.assert_allclose(z, want.Z.isel(query=0).sel(token=own).values.T, rtol=1e-6, atol=1e-13)
+
+
+def test_the_right_bars_stand_under_a_magnifier(address: str, page: Page) -> None:
+    page.goto(address)
+    page.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
+    factor = page.evaluate("document.querySelector('.ss-pair').lab.picture.factor")
+    assert factor == 10
+    assert "changes × 10" in page.locator(".ss-pair figcaption >> nth=2").inner_text()
+    page.locator(".ss-pair .ss-lab-time [type=range]").fill("1000")
+    right = page.locator(".ss-pair .ss-lab-bars >> nth=1")
+    said = float(right.locator("output >> nth=0").inner_text().split()[0])
+    drawn = float(right.locator("b >> nth=0").evaluate("e => e.style.width").rstrip("%"))
+    start = 100 * with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5]).compact.probs[0, 0]
+    assert drawn - start == pytest.approx(factor * (said - start), abs=0.6)
 
 
 def test_an_answer_waits_for_the_guess(address: str, page: Page) -> None:

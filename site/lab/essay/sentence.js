@@ -76,4 +76,5 @@ function makeSentence(root) {
   root.lab = { readingOf, times, moments }; // for the tests
   time.span(times, moments, now);
   draw();
+  root.dataset.state = "done";
 }
