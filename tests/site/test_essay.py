@@ -137,6 +137,23 @@ def test_the_right_bars_stand_under_a_magnifier(address: str, page: Page) -> Non
     assert drawn - start == pytest.approx(factor * (said - start), abs=0.6)
 
 
+@pytest.mark.parametrize("ratio", [0.001, 0.1, 10])
+def test_memory_catches_words_as_the_gradient_does(ratio: float, address: str, page: Page) -> None:
+    page.goto(address)
+    page.locator(".ss-spring [type=text]").fill(str(ratio))
+    found = page.evaluate("document.querySelector('.ss-spring').lab.found")
+    classes = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.6, 0.3, 0.01])
+    t = 40 * clocks.transition(2, 1000, 1.0)[1]
+    own = classes.distinct_tokens(0)
+    squares = np.sort(np.square(classes.compact.probs[0, 1:5]) / np.square(classes.compact.probs[0]).sum())[::-1]
+    gains = solve(TrueFlow(classes, 1.0, ratio), [t]).Z.isel(query=0, recorded=0).sel(token=own).values / squares
+    assert [word["kept"] for word in found] == pytest.approx((gains[:3] / gains[3]).tolist(), rel=1e-6, abs=0)
+    a = 999 * clocks.h(t / 2, 1000, 1.0)
+    assert [word["memory"] for word in found] == pytest.approx(
+        (ratio / 2 * squares[:3] * a**2).tolist(), rel=1e-9, abs=0
+    )
+
+
 def test_an_answer_waits_for_the_guess(address: str, page: Page) -> None:
     page.goto(address)
     answer, said = page.locator(".ss-guess-answer"), page.locator(".ss-guess output")

@@ -148,14 +148,14 @@ def test_card_shows_the_stored_numbers_and_leads_to_cells_of_the_page(site: Path
 def test_only_pages_with_a_lab_load_its_script(site: Path) -> None:
     pages = {document: read(site, document) for document in documents()}
     labs = {document for document, page in pages.items() if 'class="ss-lab"' in page}
-    calculators, essays = (
+    calculators, pairs, essays = (
         {document for document, page in pages.items() if any(f'data-widget="{name}"' in page for name in names)}
-        for names in (["calculator"], ESSAY)
+        for names in (["calculator"], ["pair"], ESSAY)
     )
     assert "chapters/lab" in labs
     assert calculators == {"chapters/calculator"}
     assert "chapters/essay" in essays
-    charts, styled = labs | calculators, labs | calculators | essays
+    charts, styled = labs | calculators | pairs, labs | calculators | essays
     users = {"lab.js": labs, "calculator.js": calculators, "essay.js": essays, "uPlot.iife.min.js": charts}
     for part, known in (users | {"lab.css": styled, "uPlot.min.css": styled}).items():
         assert {document for document, page in pages.items() if f"_static/lab/{part}" in page} == known
