@@ -51,7 +51,7 @@ function makePlane(root) {
       label([at(1, 0)[0] + 8, at(1, 0)[1] - 8], "f₁") + label([at(rho, sine)[0] + 8, at(rho, sine)[1]], "f₂") +
       label([pushed(update26)[0] - 110, pushed(update26)[1] + 24], "update (26)", "ss-update") +
       label([at(1.1, 0)[0], foot(update26)[1] + 4], "felt: update (26)", "ss-update") + label([at(1.1, 0)[0], (at(1, 0)[1] + foot(gradient)[1]) / 2 + 6], "gradient", "ss-gradient") + "</svg>";
-    told.textContent = `At t = 2t₀′, with ρ = ${rho} and M = ${M}, the push that attention feels under the gradient is ${readable((100 * gradient) / update26, 2)} % of that under update (26). Update (26) points at a right angle to f₂, so class 2 doesn’t see it.`;
+    told.textContent = `At t = 2t₀′, with ρ = ${rho} and M = ${M}, the push that attention feels under the gradient is ${readable((100 * gradient) / update26, 2)} % of that under update (26) on a large vocabulary. Update (26) points at a right angle to f₂, so class 2 doesn’t see it.`;
     root.lab = { share: gradient / update26 }; // for the tests
     root.dataset.state = "done";
   }

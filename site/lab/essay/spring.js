@@ -39,7 +39,7 @@ function makeSpring(root) {
       number.textContent = `${(100 * kept).toFixed(0)} %, m = ${readable(memory, 2)}`;
     });
     const held = found.filter(({ memory }) => memory > 1).length;
-    told.textContent = `At η_Z/η_Y = ${text} the memory number of ${held} of the three words is above 1. A word without memory would keep 100 %.`;
+    told.replaceChildren(...withSubscripts(`At η_Z/η_Y = ${text} the memory number of ${held} of the three words is above 1. A word without memory would keep 100 %.`));
     root.lab = { found }; // for the tests
     root.dataset.state = "done";
   }
