@@ -1,11 +1,14 @@
-"""``scansnap predict FILE``: what SGD will do to a user's classes, by the law and without training."""
+"""``scansnap predict FILE``: what SGD will do to a user's classes, in sentences and numbers, without training."""
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import math
 import sys
+import textwrap
 import warnings
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +17,9 @@ import numpy as np
 
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
+from scansnap_core.commands.train import check_new
+from scansnap_core.extras import needs
+from scansnap_core.storage.provenance import provenance
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,6 +44,9 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
         "--until", type=float, required=True, metavar="N", help="the last step, in steps of batch size 1"
     )
     parser.add_argument("--seq-len", type=float, default=math.inf, metavar="T", help="sequence length (default: inf)")
+    parser.add_argument("--optimizer", default="sgd", metavar="NAME", help="sgd, momentum or flow (default: sgd)")
+    parser.add_argument("--momentum", type=float, metavar="MU", help="of the optimizer momentum (default: 0.9)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="store the forecast in this NetCDF file")
     parser.add_argument("--draw", type=Path, metavar="FILE", help="draw attention logits over time into this picture")
     parser.set_defaults(command=run)
 
@@ -56,24 +65,50 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.draw is not None:
         _check_picture(options.draw)
+    if options.out is not None:
+        check_new(options.out)
+        with needs("sweeps"):
+            import_module("h5netcdf")
+    asked = {"seq_len": options.seq_len, "optimizer": options.optimizer, "momentum": options.momentum}
     times = np.unique(np.geomspace(1, options.until, ROWS if options.draw is None else DRAWN))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PredictionOutOfRange)
         try:
-            found = predict(classes, options.lr_y, options.lr_z, times, seq_len=options.seq_len)
+            found = predict(classes, options.lr_y, options.lr_z, times, **asked)
         except IntegrationFailed as error:
             print(f"scansnap: {error}", file=sys.stderr)
             return 1
     for warning in caught:
         print(f"scansnap: {warning.message}", file=sys.stderr)
-    print(f"K = {classes.num_classes} classes, M = {classes.vocab_size} tokens; t in steps of batch size 1\n")
+    unit = "updates" if options.optimizer == "momentum" else "steps of batch size 1"
+    print(f"K = {classes.num_classes} classes, M = {classes.vocab_size} tokens; t in {unit}\n")
+    _say(classes, options, asked)
     print("\n\n".join(_table(found, classes, n) for n in range(min(classes.num_classes, SHOWN))))
     if classes.num_classes > SHOWN:
         print(f"\n... and {classes.num_classes - SHOWN} more classes")
+    if options.out is not None:
+        digest = hashlib.sha256(options.file.read_bytes()).hexdigest()
+        found.attrs |= {**provenance(options.command_line), "class_file_sha256": digest}
+        files.save(options.out, found.to_netcdf(engine="h5netcdf"), new=True)
+        print(f"\nstored in {options.out}")
     if options.draw is not None:
         _draw(found, classes, options.draw)
         print(f"\ndrawn in {options.draw}")
     return 0
+
+
+def _say(classes: SequenceClasses, options: argparse.Namespace, asked: dict[str, Any]) -> None:
+    """Print the answer in sentences, or why there is none."""
+    from scansnap_core.theory.law.answer import answer
+    from scansnap_core.theory.solving import IntegrationFailed
+
+    try:
+        told = answer(classes, options.lr_y, options.lr_z, options.until, **asked)
+    except (BadInput, IntegrationFailed) as error:
+        print(f"scansnap: numbers alone, no sentences: {error}", file=sys.stderr)
+        return
+    for topic, sentences in told.items():
+        print(textwrap.fill(f"{topic}. {' '.join(sentences)}", 100), end="\n\n")
 
 
 def _table(found: xr.Dataset, classes: SequenceClasses, n: int) -> str:
@@ -103,8 +138,6 @@ def _table(found: xr.Dataset, classes: SequenceClasses, n: int) -> str:
 
 
 def _check_picture(path: Path) -> None:
-    from scansnap_core.extras import needs
-
     with needs("plots"):
         from matplotlib.backend_bases import FigureCanvasBase
     if not path.resolve().parent.is_dir():
@@ -114,8 +147,6 @@ def _check_picture(path: Path) -> None:
 
 
 def _draw(found: xr.Dataset, classes: SequenceClasses, path: Path) -> None:
-    from scansnap_core.extras import needs
-
     with needs("plots"):
         import matplotlib.pyplot as plt
 

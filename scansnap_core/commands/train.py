@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
             "leave one of the two out",
         )
     batch_size = BATCH_SIZE if options.batch_size is None else options.batch_size
-    _check_new(options.out)
+    check_new(options.out)
     with needs("sweeps"):
         import_module("h5netcdf")
 
@@ -128,7 +128,7 @@ def _seeds(text: str) -> list[int]:
     return seeds
 
 
-def _check_new(path: Path) -> None:
+def check_new(path: Path) -> None:
     """Try to write the file, which alone shows that it can be written, before the training."""
     try:
         path.open("xb").close()

@@ -1,8 +1,9 @@
 """``{lab} K=3&rho=0.1``: a training in the reader's hands, from the setting that the argument names.
 
 The argument is written like the lab's own address; what it leaves out is as in ``site/lab/fields.json``. The option
-``play`` lets the lab play of its own accord, where the reader's machine doesn't ask for less motion. Script and style
-are loaded only by pages that hold a lab, and are classic files: they work from the disk.
+``show`` names the few fields of a small lab with one chart, ``words`` its tokens. The option ``play`` lets the lab play
+of its own accord, where the reader's machine doesn't ask for less motion. Script and style are loaded only by pages
+that hold a lab, and are classic files: they work from the disk.
 """
 
 import json
@@ -22,13 +23,13 @@ from sphinx.util.docutils import SphinxDirective
 
 from scansnap_core.bad_input import BadInput
 
-FOLDER = "lab"
+FOLDER, FIELDS = "lab", "site/lab/fields.json"
 VENDORED = ("uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE")
 
 
 def setting_of(preset: str, root: Path) -> Setting:
     """What a preset means, or BadInput: a chapter can't carry one that the lab would refuse."""
-    fields = json.loads((root / "site/lab/fields.json").read_text(encoding="utf8"))
+    fields = json.loads((root / FIELDS).read_text(encoding="utf8"))
     given = dict(parse_qsl(preset, strict_parsing=True)) if preset else {}
     for key in given.keys() - fields.keys():
         raise BadInput(value=key, rule="a preset names fields of the lab", remedy=f"use {', '.join(fields)}")
@@ -62,10 +63,11 @@ def setting_of(preset: str, root: Path) -> Setting:
     return setting
 
 
-def lab_html(preset: str, still: str, words: str, *, play: bool) -> str:
+def lab_html(preset: str, still: str, words: str, *, play: bool, show: str = "", names: str = "") -> str:
     """The element that the script fills, and for readers without scripts the picture at the address ``still``."""
+    small = f' data-show="{escape(show)}" data-words="{escape(names)}"' if show else ""
     return (
-        f'<div class="ss-lab" data-preset="{escape(preset)}"{" data-play" if play else ""}></div>'
+        f'<div class="ss-lab" data-preset="{escape(preset)}"{small}{" data-play" if play else ""}></div>'
         f'<noscript><figure><img class="ss-lab-still" src="{escape(still)}" alt="{escape(words)}">'
         f"<figcaption>{escape(words)} With JavaScript, this is a lab in which you choose the setting.</figcaption>"
         "</figure></noscript>"
@@ -77,7 +79,11 @@ class Lab(SphinxDirective):
 
     optional_arguments = 1
     final_argument_whitespace = True
-    option_spec: ClassVar[dict[str, Any]] = {"play": directives.flag}
+    option_spec: ClassVar[dict[str, Any]] = {
+        "play": directives.flag,
+        "show": directives.unchanged,
+        "words": directives.unchanged,
+    }
 
     def run(self) -> list[nodes.Node]:
         """Check the preset and draw its still picture."""
@@ -89,13 +95,21 @@ class Lab(SphinxDirective):
             raise self.error(f"the preset {preset}: {fault}") from None
         for source in (*root.glob("site/lab/**/*"), *root.glob("site/ext/lab*.py")):
             self.env.note_dependency(str(source))
+        show = "".join(self.options.get("show", "").split())
+        if unknown := set(filter(None, show.split(","))) - set(json.loads((root / FIELDS).read_text(encoding="utf8"))):
+            raise self.error(f"the lab has no field {', '.join(sorted(unknown))} to show")
+        names = ",".join(word.strip() for word in self.options.get("words", "").split(",") if word.strip())
+        if names and len(names.split(",")) != len(setting.weights) + 1:
+            raise self.error(f"words name the common and {len(setting.weights)} distinct tokens")
         svg, words = still_svg(setting)
         name = f"still-{setting.digest()}.svg"
         target = Path(self.env.app.outdir, "_static", FOLDER, name)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(svg, encoding="utf8")
         up = "../" * self.env.docname.count("/")
-        html = lab_html(preset, f"{up}_static/{FOLDER}/{name}", words, play="play" in self.options)
+        html = lab_html(
+            preset, f"{up}_static/{FOLDER}/{name}", words, play="play" in self.options, show=show, names=names
+        )
         return [nodes.raw("", html, format="html")]
 
 

@@ -27,18 +27,20 @@ FORMULAS = {
 }
 
 
+def function_script(expression: sp.Expr, arguments: tuple[sp.Symbol, ...]) -> str:
+    """A formula as a JavaScript function, in the same stable form as in Python."""
+    # the lower branch of W has no stable form to take: its argument isn't an exponential
+    lower = expression.replace(
+        lambda part: isinstance(part, sp.LambertW) and len(part.args) == 2,
+        lambda part: sp.Function("lowerLambertW")(part.args[0]),
+    )
+    symbols, stable = stable_form(lower, arguments)
+    return f"({', '.join(map(str, symbols))}) => {sp.jscode(stable, user_functions=FUNCTIONS)}"
+
+
 def formula_script() -> str:
-    """A JavaScript object ``formulas`` with a function for each of FORMULAS, in the same stable form as in Python."""
-    functions = []
-    for name, (expression, arguments) in FORMULAS.items():
-        # the lower branch of W has no stable form to take: its argument isn't an exponential
-        lower = expression.replace(
-            lambda part: isinstance(part, sp.LambertW) and len(part.args) == 2,
-            lambda part: sp.Function("lowerLambertW")(part.args[0]),
-        )
-        symbols, stable = stable_form(lower, arguments)
-        body = sp.jscode(stable, user_functions=FUNCTIONS)
-        functions.append(f"  {name}: ({', '.join(map(str, symbols))}) => {body},")
+    """A JavaScript object ``formulas`` with a function for each of FORMULAS."""
+    functions = [f"  {name}: {function_script(*formula)}," for name, formula in FORMULAS.items()]
     return "const formulas = {\n" + "\n".join(functions) + "\n};\n"
 
 
@@ -48,21 +50,26 @@ def tableau_script() -> str:
     return f"const tableau = {json.dumps(arrays)};\n"
 
 
-def lab_script(root: Path) -> str:
-    """The whole script, a classic one: a page from the disk may load no modules.
+def parts(root: Path, folder: str, *names: str) -> str:
+    """The scripts of a folder of ``site/lab``, all or those named."""
+    paths = sorted((root / "site/lab" / folder).glob("*.js"))
+    return "\n".join(path.read_text(encoding="utf8") for path in paths if not names or path.stem in names)
 
-    The numeric core is one function, so that its text can also become a worker.
-    """
-    sources = root / "site/lab"
 
-    def parts(folder: str) -> str:
-        return "\n".join(path.read_text(encoding="utf8") for path in sorted((sources / folder).glob("*.js")))
-
-    fields = (sources / "fields.json").read_text(encoding="utf8").strip()
+def core_script(root: Path, more: str = "", *names: str) -> str:
+    """The numeric core, a function whose text can become a worker; ``more`` goes into it, ``names`` come out."""
+    given = ", ".join(("attention", "entropy", "formulas", "moments", "serve", "trainingPath", "withOverlap", *names))
     return (
-        '"use strict";\n(function () {\nfunction labCore() {\n"use strict";\n'
-        f"{formula_script()}{tableau_script()}{parts('core')}\n"
-        "return { formulas, attention, entropy, moments, serve, trainingPath, withOverlap };\n}\n"
-        f"const core = labCore();\nconst FIELDS = {fields};\n{parts('page')}\n"
-        'document.querySelectorAll(".ss-lab").forEach(makeLab);\n})();\n'
+        'function labCore() {\n"use strict";\n'
+        f"{formula_script()}{tableau_script()}{parts(root, 'core')}\n{more}\nreturn {{ {given} }};\n}}\n"
+    )
+
+
+def lab_script(root: Path) -> str:
+    """The whole script, a classic one: a page from the disk may load no modules."""
+    fields = (root / "site/lab/fields.json").read_text(encoding="utf8").strip()
+    return (
+        f'"use strict";\n(function () {{\n{core_script(root)}'
+        f"const core = labCore();\nconst FIELDS = {fields};\n{parts(root, 'page')}\n"
+        'document.querySelectorAll(".ss-lab[data-preset]").forEach(makeLab);\n})();\n'
     )

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import scansnap_core as ss
 from scansnap_core.cli import main
 from scansnap_core.theory import solving
+from scansnap_core.theory.law.answer import answer
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two_topics.yaml"
 RATES = ["--lr-y", "1", "--lr-z", "0.1"]
@@ -20,8 +22,8 @@ def test_predict_prints_what_the_law_says(capsys: pytest.CaptureFixture[str]) ->
     assert main(["predict", str(EXAMPLE), *RATES, "--until", "1000"]) == 0
     lines = capsys.readouterr().out.splitlines()
     found = ss.predict(ss.SequenceClasses.load(EXAMPLE), 1, 0.1, [1000])
-    assert "class ship: z of its common token and, its dominant token wave, its rarest token harbour" in lines
-    last = lines[lines.index("") + 9].split()
+    head = lines.index("class ship: z of its common token and, its dominant token wave, its rarest token harbour")
+    last = lines[head + 8].split()
     assert float(last[0]) == 1000
     tokens = dict(zip(found.token.values.tolist(), found.Z.values[0, 0].tolist(), strict=True))
     assert [float(z) for z in last[1:4]] == pytest.approx(
@@ -29,6 +31,34 @@ def test_predict_prints_what_the_law_says(capsys: pytest.CaptureFixture[str]) ->
     )
     assert float(last[4]) == pytest.approx(float(found.entropy[0, 0]), abs=1e-4)
     assert last[5] == str(found.phase.values[0, 0])
+
+
+def test_predict_says_the_answer_first(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--until", "1000", "--seq-len", "64", "--optimizer", "momentum", "--momentum", "0.5"]
+    assert main(["predict", str(EXAMPLE), *RATES, *options]) == 0
+    said = capsys.readouterr().out.partition("class ship")[0]
+    told = answer(ss.SequenceClasses.load(EXAMPLE), 1, 0.1, 1000, seq_len=64, optimizer="momentum", momentum=0.5)
+    paragraphs = [f"{topic}. {' '.join(sentences)}" for topic, sentences in told.items()]
+    assert " ".join(said.split()) == " ".join(["K = 2 classes, M = 11 tokens; t in updates", *paragraphs])
+
+
+def test_what_has_no_answer_in_sentences_has_its_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", str(EXAMPLE), "--lr-y", "1", "--lr-z", "0", "--until", "100"]) == 0
+    out, err = capsys.readouterr()
+    assert "class ship" in out
+    assert err.startswith("scansnap: numbers alone, no sentences: lr_z = 0")
+
+
+def test_predict_stores_its_forecast(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stored = tmp_path / "forecast.nc"
+    command = ["predict", str(EXAMPLE), *RATES, "--until", "100", "--out", str(stored)]
+    assert main(command) == 0
+    with xr.open_dataset(stored) as found:
+        times = np.geomspace(1, 100, 7)
+        xr.testing.assert_allclose(found.Z, ss.predict(ss.SequenceClasses.load(EXAMPLE), 1, 0.1, times).Z)
+        assert {"command", "class_file_sha256"} <= found.attrs.keys()
+    assert main(command) == 2
+    assert "a stored run is never overwritten" in capsys.readouterr().err
 
 
 def test_a_picture_that_cannot_be_written_is_said_after_the_forecast(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,6 +80,7 @@ def test_predict_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     [
         (["--until", "0"], "the last step is finite and at least 1"),
         (["--until", "10", "--lr-y", "-1"], "a learning rate is positive and finite"),
+        (["--until", "10", "--optimizer", "adam"], "the choices are sgd, momentum, flow"),
         (["--until", "10", "--draw", "/nowhere/at/all.png"], "its folder doesn't exist"),
         (["--until", "10", "--draw", "z.zzz"], "a picture's name ends in a format of Matplotlib's"),
         (["--until", "10", "--draw", "z"], "a picture's name ends in a format of Matplotlib's"),

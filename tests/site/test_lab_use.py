@@ -39,10 +39,10 @@ BAD_ADDRESSES = {
     "model=heads": ("model", "“heads” isn't a choice; choose plain"),
     "n=3": (None, "Class 3 isn't one of the 2; choose 1 to 2"),
     "t=-2": (None, "t"),
-    "q=1": (None, "The address says “q=1”, which the lab can't read"),
-    "K=3%E0%A4%A": (None, "which the lab can't read"),
-    "%": (None, "which the lab can't read"),
-    "nonsense": (None, "which the lab can't read"),
+    "q=1": (None, "The address says “q=1”, which this page can't read"),
+    "K=3%E0%A4%A": (None, "which this page can't read"),
+    "%": (None, "which this page can't read"),
+    "nonsense": (None, "which this page can't read"),
 }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from lab_widgets import ESSAY
 from playwright.sync_api import Page, Playwright
 from pybtex.database import parse_string
 
@@ -171,9 +172,17 @@ def test_card_shows_the_stored_numbers_and_leads_to_cells_of_the_page(site: Path
 def test_only_pages_with_a_lab_load_its_script(site: Path) -> None:
     pages = {document: read(site, document) for document in documents()}
     labs = {document for document, page in pages.items() if 'class="ss-lab"' in page}
+    calculators, pairs, essays = (
+        {document for document, page in pages.items() if any(f'data-widget="{name}"' in page for name in names)}
+        for names in (["calculator"], ["pair"], ESSAY)
+    )
     assert "chapters/lab" in labs
-    for part in ("lab.js", "uPlot.iife.min.js", "lab.css", "uPlot.min.css"):
-        assert {document for document, page in pages.items() if f"_static/lab/{part}" in page} == labs
+    assert calculators == {"chapters/calculator"}
+    assert "chapters/essay" in essays
+    charts, styled = labs | calculators | pairs, labs | calculators | essays
+    users = {"lab.js": labs, "calculator.js": calculators, "essay.js": essays, "uPlot.iife.min.js": charts}
+    for part, known in (users | {"lab.css": styled, "uPlot.min.css": styled}).items():
+        assert {document for document, page in pages.items() if f"_static/lab/{part}" in page} == known
         assert (site / "_static/lab" / part).is_file()
 
 

@@ -14,8 +14,8 @@ function makeBars() {
   };
   return {
     list,
-    draw({ c }, index, prior, weights, ink) {
-      const names = ["common", ...weights.map((weight, i) => `distinct ${i + 1} (${weight})`)];
+    draw({ c }, index, prior, weights, ink, words) {
+      const names = words ?? ["common", ...weights.map((weight, i) => `distinct ${i + 1} (${weight})`)];
       if (names.join() !== rows.map(({ name }) => name).join()) rebuild(names);
       rows.forEach(({ bar, start, number }, i) => {
         bar.style.width = `${100 * c[index][i]}%`;

@@ -30,9 +30,12 @@ function linesOf(kind, shown, truth, ink) {
   const line = (label, values, stroke, dash, swatch = stroke) => values && lines.push({ label, values, stroke, dash, swatch });
   const d = shown.z.length - 1;
   if (kind === "z") {
-    line("common token", shown.z[0], ink.common);
-    for (let i = 1; i <= d; i++) line(`distinct ${i}`, shown.z[i], distinctInk(ink, i, d));
+    line(shown.words?.[0] ?? "common token", shown.z[0], ink.common);
+    for (let i = 1; i <= d; i++) line(shown.words?.[i] ?? `distinct ${i}`, shown.z[i], distinctInk(ink, i, d));
     truth?.z.forEach((values, i) => line("dashed, in the same colours: true gradient", values, i ? distinctInk(ink, i, d) : ink.common, [5, 4], i ? null : ink.text));
+  } else if (kind === "shares") {
+    shown.names.forEach((name, i) => line(name, shown.z[i], i ? distinctInk(ink, i, d) : ink.common));
+    truth.z.forEach((values, i) => line("dashed, in the same colours: true gradient", values, i ? distinctInk(ink, i, d) : ink.common, [5, 4], i ? null : ink.text));
   } else if (kind === "entropy") {
     line("entropy", shown.entropy, ink.common);
     line("true gradient", truth?.entropy, ink.common, [5, 4]);

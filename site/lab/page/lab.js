@@ -8,7 +8,9 @@ const source = `(${labCore})().serve(self)`;
 /** Fills one lab's element. The first lab of a page has the page's address. */
 function makeLab(root) {
   const start = { ...DEFAULTS, ...readAddress(root.dataset.preset).texts };
-  const ownsAddress = root === document.querySelector(".ss-lab");
+  const show = root.dataset.show?.split(",") ?? null; // a small lab: these fields, one chart, no address
+  const words = root.dataset.words ? root.dataset.words.split(",") : undefined;
+  const ownsAddress = show === null && root === document.querySelector(".ss-lab[data-preset]");
   const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
   let [texts, good] = [{ ...start }, check(start).values];
   let [asked, shownId, coming, picture, timer, known] = [0, 0, {}, null, null, null];
@@ -24,8 +26,7 @@ function makeLab(root) {
   const bars = makeBars();
   const charts = {
     z: makeChart("z", "Attention logits z"),
-    entropy: makeChart("entropy", "Entropy on distinct tokens (nats)"),
-    chi: makeChart("chi", "Growth factor χ, bounds of (12)"),
+    ...(show ? {} : { entropy: makeChart("entropy", "Entropy on distinct tokens (nats)"), chi: makeChart("chi", "Growth factor χ, bounds of (12)") }),
   };
   const classId = freshId("class");
   const classes = make("select", { id: classId });
@@ -44,15 +45,15 @@ function makeLab(root) {
   const [numbers, course] = [make("table"), make("table")];
 
   const scrolling = (label, table) => make("div", { class: "ss-lab-scroll", tabindex: "0", role: "region", "aria-label": label }, table);
-  const controls = [...ORDER.map((key) => fields[key].box), make("div", { class: "ss-lab-row" }, reset, ...(ownsAddress ? [link] : []))];
+  const controls = [...(show ?? ORDER).map((key) => fields[key].box), make("div", { class: "ss-lab-row" }, reset, ...(ownsAddress ? [link] : []))];
   const heading = make("figcaption", {}, make("label", { for: classId }, "Attention of class "), classes, " (tick: t = 0)");
   const view = [
     notice,
-    status,
+    ...(show ? [] : [status]),
     time.bar,
     make("figure", { class: "ss-lab-chart" }, heading, bars.list),
     ...Object.values(charts).map(({ figure }) => figure),
-    scrolling("The numbers at this time", numbers),
+    ...(show ? [] : [scrolling("The numbers at this time", numbers)]),
     spoken,
     make("details", {}, make("summary", {}, "The curves as a table"), scrolling("The curves as a table", course)),
   ];
@@ -133,7 +134,7 @@ function makeLab(root) {
     const { settings, system, moments, shown, truth } = picture;
     const seen = { ...settings, n: Math.min(good.n, settings.K) };
     const [curves, beside] = [shown, truth].map((path) => path && curvesOf(path, system, seen));
-    Object.assign(picture, { curves, beside, seen });
+    Object.assign(picture, { curves: Object.assign(curves, { words }), beside, seen });
     classes.replaceChildren(...system.tokens.map((_, i) => make("option", { value: i + 1 }, String(i + 1))));
     classes.value = seen.n;
     status.replaceChildren(...statusOf(picture));
@@ -153,7 +154,7 @@ function makeLab(root) {
   function drawTime() {
     if (!picture?.curves) return;
     const { curves, beside, seen, system, moments } = picture;
-    bars.draw(curves, indexAt(curves.times, good.t), system.probs[seen.n - 1], seen.w, inks(root));
+    bars.draw(curves, indexAt(curves.times, good.t), system.probs[seen.n - 1], seen.w, inks(root), words);
     Object.values(charts).forEach((chart) => chart.mark(good.t));
     const heads = ["at this time", "as printed (Theorem 4)", FIELDS.dyn.choices[curves.dynamics], "true gradient"];
     const rows = numbersOf(curves, beside, seen, moments, good.t);

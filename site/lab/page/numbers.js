@@ -45,16 +45,16 @@ function sentenceOf(shown, truth, settings, moments, now) {
   const i = indexAt(shown.times, now);
   const c = shown.c[i];
   const name = FIELDS.dyn.choices[shown.dynamics];
-  const called = (token) => (token ? `distinct token ${token}` : "the common token");
+  const called = (token) => shown.words ? `“${shown.words[token]}”` : (token ? `distinct token ${token}` : "the common token");
   const top = c.indexOf(Math.max(...c));
   const other = top ? 0 : c.indexOf(Math.max(...c.slice(1)), 1);
   const beside = truth
-    ? ` Under the true gradient z of the common token is ${readable(truth.z[0][indexAt(truth.times, now)])}.`
+    ? ` Under the true gradient z of ${called(0)} is ${readable(truth.z[0][indexAt(truth.times, now)])}.`
     : "";
   return (
     `${settings.model === "plain" ? "" : `${FIELDS.model.choices[settings.model]}. `}${name}, t = ${readable(now)} (${readable(now / moments.snap, 2)} t₀): class ${settings.n} gives most attention, ` +
     `${(100 * c[top]).toFixed(1)} %, to ${called(top)}, and ${(100 * c[other]).toFixed(1)} % to ${called(other)}; entropy ` +
-    `${readable(shown.entropy[i])} nats; z of the common token ${readable(shown.z[0][i])}.${beside}`
+    `${readable(shown.entropy[i])} nats; z of ${called(0)} ${readable(shown.z[0][i])}.${beside}`
   );
 }
 

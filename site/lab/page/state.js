@@ -19,7 +19,7 @@ function readAddress(address) {
     else unread.push(pair);
   }
   const fault = unread.length
-    ? `The address says “${unread.join("&").slice(0, 60)}”, which the lab can't read; it knows ${Object.keys(FIELDS).join(", ")}, as in #K=3&rho=0.1.`
+    ? `The address says “${unread.join("&").slice(0, 60)}”, which this page can't read; it knows ${Object.keys(FIELDS).join(", ")}, as in #K=3&rho=0.1.`
     : "";
   return { texts, fault };
 }
@@ -45,6 +45,7 @@ const RULES = {
   },
   length: (x, { min, max }) =>
     x === Infinity || (Number.isInteger(x) && x >= min && x <= max) ? "" : `choose a whole number from ${min} to ${max}, or inf`,
+  share: (x, { min, max }) => (x >= min && x <= max ? "" : `choose ${min} to ${max}`),
   time: (x) => (x <= 0 ? "time is positive" : ""), // left out, it is t_0
 };
 
@@ -63,6 +64,7 @@ function check(texts) {
         faults[key] = `Write 1 to ${field.most} numbers from ${field.min} to ${field.max}, such as 1, 0.8, 0.5.`;
     } else {
       values[key] = text === "" ? NaN : Number(text === "inf" ? "Infinity" : text);
+      if (field.rule === "table") continue;
       const name = field.label.split(",")[0];
       const broken = RULES[field.rule](values[key], field);
       if (Number.isNaN(values[key]) && text !== "") faults[key] = `“${text}” isn't a number for ${name}; write such as ${field.example ?? field.default}.`;
@@ -83,7 +85,7 @@ function together({ K, M, w, rho, beyond, n, dyn, model }, faults) {
     found.rho = `ρ = ${rho} breaks the upper bound of Assumption 2, ρ < ${brief(upperOverlap(K))} for K = ${K}; choose less, or tick “${FIELDS.beyond.label}”.`;
   if (sound("dyn", "model") && model !== "plain" && ["law", "sgd"].includes(dyn))
     found.model = `“${FIELDS.model.choices[model]}” has the three flows here; choose one of them as the dynamics, or the paper’s model.`;
-  if (sound("K") && !(Number.isInteger(n) && n >= 1 && n <= K)) found.n = `Class ${n} isn't one of the ${K}; choose 1 to ${K}.`;
+  if ("n" in FIELDS && sound("K") && !(Number.isInteger(n) && n >= 1 && n <= K)) found.n = `Class ${n} isn't one of the ${K}; choose 1 to ${K}.`;
   return found;
 }
 

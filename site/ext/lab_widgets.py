@@ -1,0 +1,144 @@
+"""``{widget} calculator`` and others: pictures that a reader moves, beside the lab, and the two scripts that fill them.
+
+The calculator's script holds the lab's numeric core and the formulas, sentences and conditions of
+:mod:`scansnap_core.theory.law.sentences`, printed as JavaScript; the essay's holds the core and what the essay shows.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import sympy as sp
+from docutils import nodes
+from lab_script import FUNCTIONS, core_script, function_script, parts
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from scansnap_core.theory.formulas import K, M, rho
+from scansnap_core.theory.functions import stable_form
+from scansnap_core.theory.law import answer, closed, phases, sentences, validity
+
+WIDGETS = {
+    "calculator": "This needs JavaScript. The command <code>scansnap predict</code> gives the same sentences.",
+    "sentence": "With JavaScript, two texts stand here whose words light up with the attention that they have.",
+    "plane": "With JavaScript, the directions of two classes stand here, and what update (26) adds to the gradient.",
+    "spring": "With JavaScript, three words stand here, which memory catches one by one as attention gets faster.",
+    "pair": "With JavaScript, two trainings stand here side by side: the paper's law (10) and the true gradient.",
+}
+"""By name, what readers without scripts are told."""
+ESSAY = ("sentence", "plane", "pair", "spring")
+LIMITS = {name: getattr(answer, name) for name in ("HORIZON", "END", "GRID", "POINTS", "LOOKS")}
+TABLES = {name: getattr(validity, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}
+
+
+def derived_script() -> str:
+    """A JavaScript object ``derived`` with a function of the numbers for each formula."""
+    functions = []
+    for name, expression in sentences.DERIVED.items():
+        symbols, stable = stable_form(expression, sorted(expression.free_symbols, key=str))
+        body = sp.jscode(stable, user_functions=FUNCTIONS)
+        functions.append(f"  {name}: ({{ {', '.join(map(str, symbols))} }}) => {body},")
+    return "const derived = {\n" + "\n".join(functions) + "\n};\n"
+
+
+def sentences_script() -> str:
+    """A JavaScript array ``SENTENCES``, each with its condition as a function of the numbers."""
+    rows = []
+    for topic, when, text in sentences.SENTENCES:
+        names = ", ".join(sorted(map(str, when.free_symbols)))
+        condition = "true" if when == sp.true else sp.jscode(when)
+        rows.append(
+            f"  {{ topic: {json.dumps(topic)}, when: ({{ {names} }}) => {condition}, text: {json.dumps(text)} }},"
+        )
+    return "const SENTENCES = [\n" + "\n".join(rows) + "\n];\n"
+
+
+def calculator_script(root: Path) -> str:
+    """The whole script, a classic one."""
+    folder = root / "site/lab/calculator"
+    fields = (folder / "fields.json").read_text(encoding="utf8").strip()
+    numbers = "\n".join((folder / f"{name}.js").read_text(encoding="utf8") for name in ("numbers", "table"))
+    balance = function_script(phases.balance, (closed.a_, closed.b_, closed.c_, K, M, rho))
+    own = f"formulas.balance = {balance};\n{derived_script()}const limits = {json.dumps(LIMITS | TABLES)};\n{numbers}"
+    return (
+        '"use strict";\n(function () {\n'
+        f"{core_script(root, own, 'limits', 'serveAnswers', 'answerNumbers', 'alikeClasses', 'tableClasses')}"
+        f"const core = labCore();\nconst FIELDS = {fields};\n{sentences_script()}"
+        f"{parts(root, 'page', 'charts', 'controls', 'elements', 'state')}\n"
+        f"{(folder / 'page.js').read_text(encoding='utf8')}\n"
+        'document.querySelectorAll(".ss-calculator").forEach(makeCalculator);\n})();\n'
+    )
+
+
+PAGE = ("bars", "charts", "controls", "elements", "numbers", "picture", "state", "time")
+
+
+def essay_script(root: Path) -> str:
+    """The script of the essay's pictures and guesses."""
+    fields = json.loads((root / "site/lab/fields.json").read_text(encoding="utf8"))
+    fields["M"]["max"] = 10**9  # outputs that are no class are one column
+    names = ", ".join(f'["{name}", make{name.title()}]' for name in ESSAY)
+    return (
+        f'"use strict";\n(function () {{\n{core_script(root, "", "flowOf", "integrate", "lawFlow")}'
+        f"const core = labCore();\nconst FIELDS = {json.dumps(fields)};\n"
+        f"{parts(root, 'page', *PAGE)}\n{parts(root, 'essay')}\n"
+        f"for (const [name, fill] of [{names}])"
+        ' document.querySelectorAll(`.ss-lab[data-widget="${name}"]`).forEach(fill);\n'
+        'document.querySelectorAll(".ss-guess").forEach(makeGuess);\n})();\n'
+    )
+
+
+def widget_html(name: str) -> str:
+    """The element that a script fills, and a paragraph for readers without scripts."""
+    return f'<div class="ss-lab ss-{name}" data-widget="{name}"></div><noscript><p>{WIDGETS[name]}</p></noscript>'
+
+
+class Widget(SphinxDirective):
+    """Puts a picture that can be moved into the page."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Give its element."""
+        name = self.arguments[0]
+        if name not in WIDGETS:
+            raise self.error(f"there is no widget {name}; use {', '.join(WIDGETS)}")
+        root = Path(self.env.srcdir)
+        for source in (*root.glob("site/lab/**/*"), *root.glob("site/ext/lab*.py")):
+            self.env.note_dependency(str(source))
+        return [nodes.raw("", widget_html(name), format="html")]
+
+
+SCRIPTS = {"calculator.js": calculator_script, "essay.js": essay_script}
+
+
+def build_scripts(app: Sphinx) -> None:
+    if app.builder.format == "html":
+        target = Path(app.outdir, "_static", "lab")
+        target.mkdir(parents=True, exist_ok=True)
+        for name, script in SCRIPTS.items():
+            (target / name).write_text(script(Path(app.srcdir)), encoding="utf8")
+
+
+def load_scripts(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    raw = " ".join(node.astext() for node in doctree.findall(nodes.raw)) if doctree else ""
+    needed = [name for name in WIDGETS if f'data-widget="{name}"' in raw]
+    if not needed:
+        return
+    for sheet in ("uPlot.min.css", "lab.css"):
+        app.add_css_file(f"lab/{sheet}")
+    if {"calculator", "pair"} & set(needed):
+        app.add_js_file("lab/uPlot.iife.min.js", loading_method="defer")
+    if "calculator" in needed:
+        app.add_js_file("lab/calculator.js", loading_method="defer")
+    if set(needed) & set(ESSAY):
+        app.add_js_file("lab/essay.js", loading_method="defer")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_directive("widget", Widget)
+    app.connect("builder-inited", build_scripts)
+    app.connect("html-page-context", load_scripts)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,144 @@
+"use strict";
+
+// The numbers of scansnap_core.theory.law.answer, for classes that are alike or for a table of words and counts with one
+// query. A system gives the first class's common, first and last token as places in its own tokens.
+
+/** (T - 1) s_nl/f_nl² of scansnap_core.theory.law.phases.tilt. */
+function tilts(probs) {
+  const square = probs.reduce((sum, p) => sum + p * p, 0);
+  const sum = 1 / square; // of f²/P, as the probabilities sum to 1
+  const cubes = probs.reduce((total, p) => total + p ** 3, 0) / square ** 2;
+  return Array.from(probs, (p) => sum - 2 * cubes - 1 / p + (2 * p) / square);
+}
+
+/** The places of the most frequent common token, and of the most and the least frequent distinct one. */
+function placesOf(probs, shared) {
+  const best = (kind, sign) => probs.reduce((at, p, i) => (shared[i] === kind && (at < 0 || sign * p > sign * probs[at]) ? i : at), -1);
+  return [best(true, 1), best(false, 1), best(false, -1)];
+}
+
+/** Classes with equal overlaps: the lab's flows, and the decoder at rest by its own two numbers. */
+function alikeClasses(settings) {
+  const { K, M, rho } = settings;
+  const system = withOverlap(settings);
+  const probs = Array.from(system.probs[0]);
+  const places = placesOf(probs, probs.map((_, i) => i === 0));
+  const tilt = tilts(probs);
+  const square = probs.reduce((sum, p) => sum + p * p, 0);
+  const widest = Math.max(K * rho, ...probs.slice(1).map((p) => (p * p) / square)); // all classes move the common token
+  const restOf = (times, rates, visit) => {
+    const flow = lawFlow(system, { ...rates, etaZ: 0 });
+    const change = new Float64Array(flow.size);
+    integrate(flow, times, RTOL, (_, state) => {
+      const [a, b] = state;
+      flow.rhs(0, state, change);
+      const over = formulas.balance(a, b, (a - (K - 1) * b) / (M - K), K, M, rho);
+      visit({ over: places.slice(1).map((i) => tilt[i] * over), a, speed: (widest * a * change[0] * K) / rates.etaY });
+    });
+  };
+  return {
+    probs,
+    places,
+    restOf,
+    rho,
+    moduli: [(K - 1) * rho, rho],
+    path: (dynamics, times, rates) => {
+      const flow = flowOf(dynamics, system, { ...settings, ...rates, model: "plain" });
+      const found = [];
+      integrate(flow, times, RTOL, (_, state) => found.push(Array.from(state.slice(flow.z, flow.z + probs.length))));
+      return found;
+    },
+  };
+}
+
+/** What the sentences are about, by name; `classes` as above, or as tableClasses has them. */
+function answerNumbers(settings, classes) {
+  const { K, M, T, etaY, etaZ, mu, steps, opt } = settings;
+  const { GRID, HORIZON, END, POINTS, LOOKS } = limits;
+  const { probs, places, moduli } = classes;
+  const rates = { etaY: etaY / (1 - mu), etaZ: etaZ / (1 - mu) };
+  const { scan, snap } = moments({ K, M, etaY: rates.etaY });
+  const even = (from, to, count) => Array.from({ length: count }, (_, i) => from * (to / from) ** (i / (count - 1)));
+  const times = Float64Array.from(new Set([...even(GRID * snap, HORIZON * snap, POINTS), snap, END * snap, steps])).sort();
+  const at = (t) => times.indexOf(t);
+  const [common, first, last] = places;
+  const found = {
+    ...{ K, M, T, eta_Y: rates.etaY, eta_Z: rates.etaZ, steps, scan, snap, largest: moduli[0], smallest: moduli[1], uniform: 1 },
+    several: first === last ? 0 : 1,
+    square_first: probs[first] ** 2 / probs.reduce((sum, p) => sum + p * p, 0),
+    share: probs[common],
+    lead: probs[first] / probs[last],
+  };
+  const rest = (moments) => {
+    const seen = [];
+    classes.restOf(moments, rates, (state) => seen.push(state));
+    return seen;
+  };
+  const room = (seen) => seen.map(({ over }) => T - 1 - Math.max(...over.map(Math.abs)));
+  const states = rest(times);
+  [found.sampled_first, found.sampled_last] = states[at(snap)].over;
+  found.t_drift = T === Infinity ? 0 : firstTime(times, room(states), (moments) => room(rest(moments)));
+  const looks = rest(even(Math.min(1, steps / 2), steps, LOOKS));
+  const pace = etaY / K / (1 + mu);
+  const step = ((Math.max(...looks.map(({ speed }) => speed)) * etaZ) / etaY) * pace;
+  found.error = errorOf(looks[LOOKS - 1].a / (T - 1) / Math.sqrt(1 - classes.rho), opt === "flow" ? 0 : step, opt === "flow" ? 0 : pace);
+  const curves = {};
+  for (const [name, dynamics] of [["ten", "ideal"], ["true", "true"]]) {
+    const sharesOf = (moments) =>
+      classes.path(dynamics, moments, rates).map((z) => {
+        const c = z.map((value, i) => probs[i] * Math.exp(value));
+        const total = c.reduce((a, b) => a + b, 0);
+        return { z, c: c.map((value) => value / total) };
+      });
+    const lost = ({ c }) => 1 - c[common] / probs[common];
+    const path = sharesOf(times);
+    const now = path[at(steps)];
+    found[`snap_${name}`] = path[at(snap)].z[common];
+    found[`end_${name}`] = path[at(END * snap)].z[common];
+    found[`lead_${name}`] = now.c[first] / now.c[last];
+    found[`lost_${name}`] = lost(now);
+    found[`horizon_${name}`] = lost(path[path.length - 1]);
+    found[`half_${name}`] = firstTime(times, path.map((p) => lost(p) - 0.5), (moments) => sharesOf(moments).map((p) => lost(p) - 0.5));
+    curves[name] = places.map((i) => path.map(({ c }) => 100 * c[i]));
+  }
+  for (const [name, value] of Object.entries(derived)) found[name] = value(found);
+  return { found, curves, times, moments: { scan, snap } };
+}
+
+/** When values first pass 0; 0 if they begin above it, infinity if they stay below. `again` gives them at other times. */
+function firstTime(times, values, again) {
+  for (let round = 0; ; round++) {
+    const i = values.findIndex((value) => value > 0);
+    if (i < 0) return Infinity;
+    if (i === 0) return 0;
+    const [before, after] = [times[i - 1], times[i]];
+    if (round === 2) return before + ((after - before) * values[i - 1]) / (values[i - 1] - values[i]);
+    times = Float64Array.from({ length: 41 }, (_, k) => before * (after / before) ** (k / 40));
+    values = again(times);
+  }
+}
+
+/** A table of scansnap_core.theory.law.validity, between its entries. */
+function between(x, [places, values], left = values[0]) {
+  if (x < places[0]) return left;
+  const i = places.findIndex((place) => place >= x);
+  if (i < 0) return values[values.length - 1];
+  return i ? values[i - 1] + ((values[i] - values[i - 1]) * (x - places[i - 1])) / (places[i] - places[i - 1]) : values[0];
+}
+
+function errorOf(shortness, step, pace) {
+  const { SHORTNESS, STEPS, PACES, LEAST } = limits;
+  return Math.max(LEAST, between(shortness, SHORTNESS), between(step, STEPS, 0), between(pace, PACES, 0));
+}
+
+/** A worker's loop: numbers of each setting. */
+function serveAnswers(worker) {
+  worker.onmessage = ({ data: { id, settings } }) => {
+    try {
+      const classes = settings.table ? tableClasses(settings) : alikeClasses(settings);
+      worker.postMessage({ id, settings, answer: { ...answerNumbers(settings, classes), places: classes.places } });
+    } catch (error) {
+      worker.postMessage({ id, settings, failure: error.message });
+    }
+  };
+}

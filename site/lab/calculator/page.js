@@ -1,0 +1,160 @@
+"use strict";
+
+const CLASS_FIELDS = ["K", "rho", "w"];
+const EXAMPLE = "ship: and 30, blue 20, wave 25, sail 15, harbour 10\nplane: and 30, blue 20, cloud 30, wing 10, runway 10";
+const MOST = { classes: 8, words: 40 };
+
+/** Classes of a text, a line each: `ship: and 30, wave 25`, or a line for each word: `ship, and, 30`; and what is wrong. */
+function readTable(text) {
+  const table = {};
+  for (const line of text.split("\n").map((part) => part.trim()).filter(Boolean)) {
+    const [, name, rest] = line.match(/^([^:]*):(.*)$/) ?? [];
+    const cells = line.split(/[,;\t]/).map((cell) => cell.trim());
+    const pairs = name === undefined ? [[cells[0], cells[1], cells[2]]] : rest.split(/[,;]/).map((pair) => [name.trim(), ...(pair.trim().match(/^(.*?)\s*[:=\s]\s*(\S+)$/)?.slice(1) ?? [pair])]);
+    for (const [of, word, count] of pairs) {
+      if (!of || !word || !(Number(count) > 0) || !Number.isFinite(Number(count))) return { fault: `“${line.slice(0, 60)}” isn’t a class with words and positive counts; write such as “${EXAMPLE.split("\n")[0]}”.` };
+      (table[of] ??= {})[word] = Number(count) + (table[of]?.[word] ?? 0);
+    }
+  }
+  const rows = Object.values(table);
+  const words = new Set(rows.flatMap(Object.keys));
+  if (rows.length < 2 || rows.length > MOST.classes || words.size > MOST.words) return { fault: `Give 2 to ${MOST.classes} classes with at most ${MOST.words} words; these are ${rows.length} with ${words.size}.` };
+  const shared = (word) => rows.filter((row) => word in row).length > 1;
+  const own = Object.keys(rows[0]);
+  if (!own.some(shared) || own.every(shared)) return { fault: `The first class, “${Object.keys(table)[0]}”, needs a word that another class shares and one that none does; put another class first.` };
+  return { table, words };
+}
+
+/** The numbers that the texts stand for, and what is wrong. */
+function readSetting(texts) {
+  const own = texts.table.trim() !== "";
+  const { values, faults } = check(own ? { ...texts, K: "2", rho: "0.3", w: "1" } : texts); // a table has its own classes
+  values.table = null;
+  if (own) {
+    const { table, words, fault } = readTable(texts.table);
+    if (fault) faults.table = fault;
+    else if (values.M < words.size + 1) faults.M = `M = ${values.M} is too small for ${words.size} words and a query; choose ${words.size + 1} or more.`;
+    if (table) Object.assign(values, { table, K: Object.keys(table).length });
+  }
+  if (values.opt !== "momentum") [values.mu] = [0, delete faults.mu];
+  if (!faults.steps && !(values.steps >= 1)) faults.steps = "Write 1 or more steps, such as 1000.";
+  if (Object.keys(faults).length === 0) {
+    const { snap } = core.moments({ ...values, etaY: values.etaY / (1 - values.mu) });
+    if (values.steps > core.limits.HORIZON * snap) faults.steps = `${texts.steps} is beyond a million t₀, which is ${written(core.limits.HORIZON * snap)}; choose less.`;
+  }
+  return { values, faults };
+}
+
+/** A number as scansnap_core.digits writes it. */
+function written(x, significant = 3) {
+  if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
+  const rounded = Number(Number(x.toPrecision(9)).toPrecision(significant));
+  const power = rounded === 0 ? 0 : Number(rounded.toExponential().split("e")[1]);
+  if (power >= -4 && power < 5) return String(rounded).replace("-", "−");
+  const mantissa = String(Number(rounded.toExponential().split("e")[0])).replace("-", "−");
+  const raised = [...String(power)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("");
+  return mantissa === "1" || mantissa === "−1" ? `${mantissa.slice(0, -1)}10${raised}` : `${mantissa} × 10${raised}`;
+}
+
+/** The sentences of these numbers by topic, as scansnap_core.theory.law.answer says them. */
+function sentencesOf(found, words) {
+  const told = {};
+  for (const { topic, when, text } of SENTENCES) {
+    if (!when(found)) continue;
+    const fill = (_, name, percent) => words[name] ?? (percent ? `${written(100 * found[name], 2)} %` : written(found[name]));
+    (told[topic] ??= []).push(text.replace(/\{(\w+)(%?)\}/g, fill));
+  }
+  return told;
+}
+
+/** Fills the calculator's element. */
+function makeCalculator(root) {
+  const source = `(${labCore})().serveAnswers(self)`;
+  const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+  let texts = { ...DEFAULTS };
+  let [asked, timer, known, picture] = [0, null, null, null];
+  const keys = Object.keys(FIELDS).filter((key) => key !== "table");
+  const fields = Object.fromEntries(keys.map((key) => [key, makeField(key, (text) => change(key, text))]));
+  const tableId = freshId("table");
+  const tableFault = make("p", { class: "ss-lab-fault", id: freshId("fault"), "aria-live": "polite" });
+  const area = make("textarea", { id: tableId, rows: "3", spellcheck: "false", placeholder: EXAMPLE, "aria-describedby": tableFault.id });
+  area.addEventListener("input", () => change("table", area.value));
+  const example = make("button", { type: "button" }, "Fill in an example");
+  example.addEventListener("click", () => change("table", EXAMPLE));
+  const clear = make("button", { type: "button" }, "Empty");
+  clear.addEventListener("click", () => change("table", ""));
+  const own = make("div", { class: "ss-lab-own" }, make("label", { for: tableId }, "Or your own words: a class per line, its words with their counts. They take the place of K, ρ and weights"), area, make("div", { class: "ss-lab-row" }, example, clear), tableFault);
+  const [notice, told] = [make("p", { class: "ss-lab-fault", role: "status" }), make("div", { class: "ss-lab-answer", "aria-live": "polite" })];
+  const chart = makeChart("shares", "Attention of the class’s words, in %");
+  const reset = make("button", { type: "button" }, "Start over");
+  reset.addEventListener("click", () => take({ ...DEFAULTS }));
+  const link = make("a", { class: "ss-lab-link", href: "#" }, "Link to this answer");
+  const boxes = [...keys.map((key) => fields[key].box), own, make("div", { class: "ss-lab-row" }, reset, link)];
+  root.replaceChildren(
+    make("div", { class: "ss-lab-frame" },
+      make("div", { class: "ss-lab-controls", role: "group", "aria-label": "Your data" }, ...boxes),
+      make("div", { class: "ss-lab-view" }, notice, told, chart.figure)));
+
+  function change(key, text) {
+    texts[key] = text;
+    refresh();
+  }
+  function refresh(unread = "") {
+    const { values, faults } = readSetting(texts);
+    keys.forEach((key) => fields[key].show(texts[key], faults[key]));
+    if (area.value !== texts.table) area.value = texts.table;
+    [tableFault.textContent, area.ariaInvalid] = [faults.table ?? "", String(Boolean(faults.table))];
+    CLASS_FIELDS.forEach((key) => (fields[key].box.hidden = texts.table.trim() !== ""));
+    fields.mu.box.hidden = texts.opt !== "momentum";
+    const any = Object.keys(faults).length > 0;
+    notice.textContent = [unread, any ? "The answer below is of the last sound setting." : ""].filter(Boolean).join(" ");
+    root.dataset.faults = Object.keys(faults).join(" ");
+    if (any) return;
+    root.dataset.state = "busy";
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      worker.postMessage({ id: ++asked, settings: values });
+      const address = writeAddress(texts, DEFAULTS);
+      link.href = `#${address || "K=2"}`;
+      if (address || location.hash.includes("=")) history.replaceState(null, "", link.href);
+      known = location.hash;
+    }, picture ? 250 : 0);
+  }
+  worker.onmessage = ({ data: { id, settings, answer, failure } }) => {
+    if (id !== asked) return;
+    if (failure) {
+      notice.textContent = `This setting can’t be followed (${failure}); choose smaller rates or fewer words.`;
+      root.dataset.state = "failed";
+      return;
+    }
+    const names = settings.table ? answer.places.map((i) => `“${Object.keys(Object.values(settings.table)[0])[i]}”`) : ["the common word", `the first distinct word`, `the last distinct word`];
+    const words = Object.fromEntries(["common", "first", "last"].map((key, i) => [key, names[i]]));
+    picture = { settings, answer, names, told: sentencesOf(answer.found, words) };
+    const capital = (text) => text[0].toUpperCase() + text.slice(1);
+    told.replaceChildren(...Object.entries(picture.told).map(([topic, sentences]) => make("section", {}, make("h2", {}, topic), make("p", {}, ...withSubscripts(sentences.map(capital).join(" "))))));
+    draw();
+    root.dataset.state = "done";
+  };
+  function draw() {
+    const { settings, answer, names } = picture;
+    const upto = answer.times.findIndex((t) => t > Math.max(core.limits.END * answer.moments.snap, settings.steps));
+    const cut = (curves) => ({ times: answer.times.slice(0, upto), names, z: curves.map((values) => values.slice(0, upto)) });
+    const [ten, truth] = [cut(answer.curves.ten), cut(answer.curves.true)];
+    chart.draw(ten, truth, answer.moments, settings.steps);
+    chart.describe(`By t = ${written(settings.steps)} the paper’s law (10) has taken ${written(100 * answer.found.lost_ten, 2)} % of its attention from ${names[0]}, the true gradient ${written(100 * answer.found.lost_true, 2)} %.`);
+  }
+  function take(taken, unread) {
+    texts = taken;
+    refresh(unread);
+  }
+  function readHash() {
+    if (location.hash === known) return;
+    const { texts: given, fault } = readAddress(location.hash.includes("=") ? location.hash : "");
+    take({ ...DEFAULTS, ...given }, fault);
+  }
+  root.lab = { get picture() { return picture; } }; // for the tests
+  new ResizeObserver(() => chart.resize()).observe(root);
+  new MutationObserver(() => picture && draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  addEventListener("hashchange", readHash);
+  readHash();
+}

@@ -1,0 +1,127 @@
+"use strict";
+
+// Classes of a table, with one query: {name: {word: count}}. All of Y is integrated, on the words that occur.
+
+function tableClasses({ table, M }) {
+  const [counts, K] = [Object.values(table), Object.keys(table).length];
+  const words = [...new Set(counts.flatMap(Object.keys))];
+  const holders = (word) => counts.filter((row) => row[word] > 0).length;
+  const tokens = counts.map((row) => Int32Array.from(Object.keys(row), (word) => words.indexOf(word)));
+  const all = counts.map((row) => Float64Array.from(Object.values(row), (count) => count / Object.values(row).reduce((a, b) => a + b, 0)));
+  const system = { K, L: words.length, outputs: K + 1, others: M - K, tokens, probs: all };
+  const f = all.map((probs, n) => spread(system, n, probs.map((p) => p / Math.hypot(...probs))));
+  const E = f.map((one, n) => f.map((other, k) => (n === k ? 0 : dot(one, other))));
+  const moduli = eigenvalues(E).map(Math.abs).sort((a, b) => b - a);
+  const probs = Array.from(all[0]);
+  const places = placesOf(probs, Object.keys(counts[0]).map((word) => holders(word) > 1));
+  const tilt = all.map(tilts);
+  const z = system.L * system.outputs;
+  const path = (dynamics, times, rates) => {
+    const flow = dynamics === "ideal" ? idealTable(system, { M, ...rates }) : trueTable(system, rates);
+    const found = [];
+    integrate(flow, times, RTOL, (_, state) => found.push(Array.from(tokens[0], (token) => state[flow.z + token])));
+    return found;
+  };
+  const restOf = (times, rates, visit) => {
+    const tiny = 1e-9;
+    const flow = trueTable(system, { ...rates, etaZ: tiny * rates.etaY });
+    const change = new Float64Array(flow.size);
+    integrate(flow, times, RTOL, (_, state) => {
+      const rows = tokens.map((_, n) => state.subarray(flow.y + n * (K + 1), flow.y + (n + 1) * (K + 1)));
+      const lengths = rows.map((y) => y.reduce((sum, value, o) => sum + (o < K ? value * value : (value * value) / (M - K)), 0));
+      const over = places.slice(1).map((i) => {
+        let pushed = 0;
+        tokens.forEach((own, n) => {
+          const k = own.indexOf(tokens[0][i]);
+          if (k >= 0) pushed += (tilt[n][k] * f[n][own[k]] ** 2 * lengths[n]) / 2;
+        });
+        return pushed / (state[z + tokens[0][i]] / tiny);
+      });
+      flow.rhs(0, state, change);
+      const speeds = words.map((_, l) => rows.reduce((sum, y, n) => sum + (f[n][l] ** 2 * y[n] * change[flow.y + n * (K + 1) + n] * K) / rates.etaY, 0));
+      visit({ over, a: Math.max(...rows.map((y, n) => y[n])), speed: Math.max(...speeds) });
+    });
+  };
+  return { probs, places, moduli: [moduli[0], moduli[K - 1]], rho: Math.max(...E.flat()), path, restOf, words: Object.keys(counts[0]) };
+}
+
+const dot = (u, v) => u.reduce((sum, value, i) => sum + value * v[i], 0);
+
+function spread({ L, tokens }, n, values) {
+  const row = new Float64Array(L);
+  tokens[n].forEach((token, i) => (row[token] = values[i]));
+  return row;
+}
+
+/** Eqn 10: g_n = -sum of E'_nn' f_n', of the present f. */
+function idealTable(system, { M, etaY, etaZ }) {
+  const { K, L, tokens, probs } = system;
+  const own = tokens.map((places) => new Float64Array(places.length));
+  function rhs(t, state, change) {
+    tokens.forEach((places, n) => attend(places, probs[n], state, own[n]));
+    const f = own.map((values, n) => spread(system, n, values));
+    const inverse = inverted(f.map((one) => f.map((other) => dot(one, other))));
+    const speed = (etaZ / K) * formulas.gamma(formulas.h(t / K, M, etaY), M);
+    change.fill(0);
+    f.forEach((one, n) => {
+      const g = new Float64Array(L);
+      f.forEach((other, k) => k !== n && other.forEach((value, l) => (g[l] += inverse[n][k] * value)));
+      const along = dot(one, g);
+      one.forEach((value, l) => (change[l] += speed * value * (g[l] - value * along)));
+    });
+  }
+  return { size: L, z: 0, rhs };
+}
+
+/** Eqns 3 and 4 in expectation, by the lab's training at T = infinity; `y` gathers e_n - alpha_n of each class. */
+function trueTable(system, { etaY, etaZ }) {
+  const { K, L, outputs, tokens, probs } = system;
+  const z = L * outputs;
+  const y = z + L;
+  const f = tokens.map((own) => new Float64Array(own.length));
+  const [w, e, g] = [new Float64Array(outputs), new Float64Array(outputs), new Float64Array(L)];
+  function rhs(t, state, change) {
+    const Y = state.subarray(0, z);
+    change.fill(0);
+    tokens.forEach((own, n) => {
+      attend(own, probs[n], state.subarray(z, y), f[n]);
+      decode(system, n, own, f[n], Y, w, e);
+      addDecoderStep(system, own, f[n], e, etaY / K, change);
+      addAttentionStep(system, own, f[n], e, Y, etaZ / K, change.subarray(z, y), g);
+      for (let o = 0; o < outputs; o++) change[y + n * outputs + o] = (etaY / K) * e[o];
+    });
+  }
+  return { size: y + K * outputs, z, y, rhs };
+}
+
+/** The inverse of a positive definite matrix, by Gauss and Jordan. */
+function inverted(matrix) {
+  const size = matrix.length;
+  const rows = matrix.map((row, i) => [...row, ...row.map((_, j) => (i === j ? 1 : 0))]);
+  for (let i = 0; i < size; i++) {
+    const pivot = rows[i][i];
+    rows[i] = rows[i].map((value) => value / pivot);
+    for (let k = 0; k < size; k++) {
+      const factor = rows[k][i];
+      if (k !== i) rows[k] = rows[k].map((value, j) => value - factor * rows[i][j]);
+    }
+  }
+  return rows.map((row) => row.slice(size));
+}
+
+/** The eigenvalues of a symmetric matrix, by Jacobi's rotations. */
+function eigenvalues(matrix) {
+  const a = matrix.map((row) => [...row]);
+  for (let sweep = 0; sweep < 60; sweep++)
+    for (let p = 0; p < a.length; p++)
+      for (let q = p + 1; q < a.length; q++) {
+        if (a[p][q] === 0) continue;
+        const theta = Math.atan2(2 * a[p][q], a[q][q] - a[p][p]) / 2;
+        const [cos, sin] = [Math.cos(theta), Math.sin(theta)];
+        for (const row of a) [row[p], row[q]] = [cos * row[p] - sin * row[q], sin * row[p] + cos * row[q]];
+        const [above, below] = [[...a[p]], [...a[q]]];
+        a[p] = above.map((value, j) => cos * value - sin * below[j]);
+        a[q] = above.map((value, j) => sin * value + cos * below[j]);
+      }
+  return a.map((row, i) => row[i]);
+}

@@ -1,0 +1,86 @@
+"use strict";
+
+// Two trainings side by side on the same data and clock: the paper's law (10), and the true gradient under a magnifier.
+
+const SIDES = { ideal: "The paper’s law (10)", true: "The true gradient" };
+
+/** The power of ten by which the right side's changes are magnified, so that they are at most as large as the left's. */
+function magnifierOf(left, right) {
+  const largest = ({ c }) => Math.max(...c.map((row) => Math.max(...row.map((share, i) => Math.abs(share - c[0][i])))));
+  return 10 ** Math.max(0, Math.floor(Math.log10(largest(left) / largest(right))));
+}
+
+/** Fills an element with both trainings. */
+function makePair(root) {
+  const worker = new Worker(URL.createObjectURL(new Blob([`(${labCore})().serve(self)`], { type: "text/javascript" })));
+  const texts = { ...DEFAULTS, etaZ: "0.1", dyn: "ideal", beyond: "1" };
+  const fields = ["K", "M", "rho", "etaY", "etaZ"].map((key) => [key, makeField(key, (text) => change(key, text))]);
+  let [asked, picture, now, timer] = [0, null, 0, null];
+  let coming = {};
+  const time = makeTime((t) => {
+    now = t;
+    drawTime();
+  });
+  const sides = Object.entries(SIDES).map(([dynamics, title]) => {
+    const [bars, chart, heading] = [makeBars(), makeChart("z", "Attention logits z"), make("figcaption", {}, title)];
+    return { dynamics, title, bars, chart, heading, view: make("div", {}, make("figure", { class: "ss-lab-chart" }, heading, bars.list), chart.figure) };
+  });
+  const [notice, told] = [make("p", { class: "ss-lab-fault", role: "status" }), make("p", { class: "ss-lab-words", "aria-live": "polite" })];
+  const boxes = fields.map(([, field]) => field.box);
+  root.replaceChildren(make("div", { class: "ss-lab-controls", role: "group", "aria-label": "Setting" }, ...boxes), notice, time.bar, make("div", { class: "ss-pair-sides" }, ...sides.map(({ view }) => view)), told);
+
+  function change(key, text) {
+    texts[key] = text;
+    const { values, faults } = check(texts);
+    fields.forEach(([name, field]) => field.show(texts[name], faults[name]));
+    root.dataset.faults = Object.keys(faults).join(" ");
+    if (root.dataset.faults) return;
+    root.dataset.state = "busy";
+    const { K, M, w, rho, etaY, etaZ, T, B, seed, dyn, model } = values;
+    worker.postMessage({ id: ++asked, settings: { K, M, w, rho, etaY, etaZ, T, B, seed, dyn, model } });
+    coming = {};
+  }
+  worker.onmessage = ({ data: { id, settings, path, failure } }) => {
+    if (id !== asked) return;
+    notice.textContent = failure ? `This setting can’t be followed (${failure}).` : "";
+    if (failure) return (root.dataset.state = "failed");
+    coming[path.dynamics] = path;
+    if (!coming.ideal || !coming.true) return;
+    const seen = { ...settings, n: 1 };
+    const system = core.withOverlap(settings);
+    const curves = Object.fromEntries(Object.entries(coming).map(([dynamics, one]) => [dynamics, curvesOf(one, system, seen)]));
+    picture = { seen, system, curves, moments: core.moments(settings), factor: magnifierOf(curves.ideal, curves.true) };
+    draw();
+    root.dataset.state = "done";
+  };
+  function draw() {
+    const { curves, moments, factor } = picture;
+    now = time.span(curves.true.times, moments, now || moments.snap);
+    sides.forEach(({ dynamics, title, chart, heading }) => {
+      chart.draw(curves[dynamics], null, moments, now);
+      chart.describe(courseOf(`z of the common token, ${title}`, curves[dynamics], curves[dynamics].z[0], moments));
+      heading.textContent = dynamics === "true" && factor > 1 ? `${title}, bars: changes × ${factor.toLocaleString("en")}` : title;
+    });
+    drawTime();
+  }
+  function drawTime() {
+    if (!picture) return;
+    const { curves, seen, system, factor } = picture;
+    const prior = system.probs[0];
+    const index = indexAt(curves.true.times, now);
+    sides.forEach(({ dynamics, bars, chart }) => {
+      bars.draw(curves[dynamics], index, prior, seen.w, inks(root));
+      chart.mark(now);
+      if (dynamics === "true") bars.list.querySelectorAll("b").forEach((bar, i) => (bar.style.width = `${100 * Math.max(0, prior[i] + factor * (curves.true.c[index][i] - prior[i]))}%`));
+    });
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const [left, right] = ["ideal", "true"].map((dynamics) => readable(curves[dynamics].z[0][index]));
+      told.textContent = `At t = ${readable(now)} the z of the common token is ${left} by the paper’s law (10) and ${right} under the true gradient.`;
+    }, 250);
+  }
+  root.lab = { get picture() { return picture; } }; // for the tests
+  new ResizeObserver(() => sides.forEach(({ chart }) => chart.resize())).observe(root);
+  new MutationObserver(() => picture && draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  change("dyn", "ideal");
+}
