@@ -40,7 +40,7 @@ DYNAMICS = (TRUE_GRADIENT, SGD)
 _AS_STATED, *_LESS = SCALE
 _UNCONCERNED, _UNTRIED = SILENCE
 GROUPS = {
-    "under the true gradient too": (_AS_STATED,),
+    "under the true gradient too, by proof or on the systems tried": (_AS_STATED,),
     "whatever the dynamics, of which they say nothing": (_UNCONCERNED,),
     "under the paper's own dynamics; under the true gradient less is left": tuple(_LESS),
     "under the paper's own dynamics; nobody has tried it under the true gradient": (_UNTRIED, ""),

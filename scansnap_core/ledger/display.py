@@ -215,9 +215,10 @@ def show_conclusion(conclusion: Conclusion) -> None:
 def _row_lines(row: Mapping[str, str]) -> list[str]:
     lines = [f"    {row['of']}: {'; '.join(row[key] for key in ('word', 'formula', 'says') if row[key])}"]
     if row["number"]:
-        required = "as required" if row["number"] == row["required"] else f"required {row['required']}"
-        on = f" (this number: {row['on']})" if row["on"] else ""
-        lines.append(f"        {row['number']}, {required}: {row['what']}{on}")
+        required = ", as required" if row["number"] == row["required"] else f", required {row['required']}"
+        if row["on"]:
+            required = f" (this number: {row['on']}), where {row['required']} is required"
+        lines.append(f"        {row['number']}{required}: {row['what']}")
     return lines
 
 
