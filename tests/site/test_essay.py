@@ -114,7 +114,9 @@ def test_both_trainings_are_pythons(K: int, M: int, rho: float, lr_z: float, add
       const of = ({ times, z }) => [Array.from(times), z.map((values) => Array.from(values))];
       return { ideal: of(curves.ideal), true: of(curves.true), moments };
     }""")
-    assert [got["moments"][name] for name in ("scan", "snap")] == pytest.approx(clocks.transition(K, M, 1.0), rel=1e-12, abs=0)
+    assert [got["moments"][name] for name in ("scan", "snap")] == pytest.approx(
+        clocks.transition(K, M, 1.0), rel=1e-12, abs=0
+    )
     classes = with_overlap(K, M, rho, distinct_weights=[1, 0.8, 0.5])
     own = [0, *classes.distinct_tokens(0)]
     for name, flow in (("ideal", IdealisedFlow), ("true", TrueFlow)):
