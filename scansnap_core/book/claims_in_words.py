@@ -67,6 +67,7 @@ class ClaimInWords:
             return OPEN
         if not refuted and not self.against:
             return HOLDS
+        # mutant: The refuted are some of the entries.
         holds_somewhere = len(refuted) < len(self.entries) or not self.against
         conditional = holds_somewhere and all(entry["condition"] for entry in refuted)
         return HOLDS_UNDER_A_CONDITION if conditional else FAILS_AS_PRINTED
@@ -141,6 +142,7 @@ def _found(source: str, pages: Mapping[str, Any], stored: Stored) -> list[Mappin
             raise BadInput(f"{source}.answers.{page_id}", "it is no page of the book", "correct it")
         if claim_ids is None:  # then the page is the claim's own, and decides as it does for itself
             checks, refuted = (stored.verdicts[page_id].get(kind, []) for kind in ("checks", "refutations"))
+            # mutant: None of the four things that a refutation hits comes before "claim" in the alphabet.
             found += [*checks, *(entry for entry in refuted if entry["judges"] == "claim")]
         else:
             found += stored.claims(source, page_id, claim_ids)

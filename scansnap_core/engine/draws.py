@@ -22,6 +22,7 @@ from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 if TYPE_CHECKING:
     import torch
 
+# mutant: How many numbers are drawn at once changes none of them.
 AT_ONCE = 2**16
 """A replay draws so many numbers at a time, or those of one sample if it takes more."""
 WORD = 0xFFFFFFFF
@@ -65,6 +66,7 @@ class Fresh:
         held = np.isin(tokens, compact.tokens)
         Y, Z = np.empty((len(self._rngs), len(tokens), M)), np.empty((len(self._rngs), Q, len(tokens)))
         for seed, rng in enumerate(self._rngs):
+            # mutant: The first of the generators that are spawned is the same, however many follow it. One is spawned.
             for generator, part in ((rng, held), (rng.spawn(1)[0], ~held)):
                 Y[seed, part] = generator.uniform(-bound, bound, (part.sum(), M))
                 Z[seed][:, part] = generator.uniform(-bound, bound, (Q, part.sum()))
@@ -94,6 +96,7 @@ class Expectation:
     """A batch is every class once with its exact token frequencies, to be weighed by P(n): the mean at T = infinity."""
 
     def __init__(self, classes: SequenceClasses, seeds: list[int]) -> None:
+        # mutant: It draws initial values alone, and no batch.
         self._fresh = Fresh(classes, seeds, batch_size=0, seq_len=math.inf)
         self._classes = np.tile(np.arange(classes.num_classes), (len(seeds), 1))
         self._q = np.tile(classes.compact.probs, (len(seeds), 1, 1))
@@ -135,6 +138,7 @@ class Replay:
         for n, held in enumerate(own):
             self._columns[n, : len(held)] = held
             self._weights[n, : len(held)] = torch.from_numpy(classes.compact.probs[n, held])
+        # mutant: How many samples are drawn at once changes none of them.
         size = max(1, AT_ONCE // max(self._num_context, len(classes.compact.tokens)))
         self._parts = [slice(first, first + size) for first in range(0, batch_size, size)]
         self._layers = [(self._layer(generator), self._layer(generator)) for generator in self._torches]
@@ -178,6 +182,7 @@ class Replay:
         for part in self._parts:
             cells = self._columns[n[part, None], self._drawn(n[part], generator)]
             cells += L * np.arange(len(cells))[:, None]
+            # mutant: To NumPy any negative number means what is left.
             q[part] = np.bincount(cells.ravel(), minlength=q[part].size).reshape(-1, L) / self._num_context
         return n, q
 
@@ -193,6 +198,7 @@ class Replay:
             places: Ints = torch.multinomial(weights, self._num_context, replacement=True, generator=generator).numpy()
             return places
 
+        # mutant: It is 1 at least. Several tokens are the same, drawn for one sample after the other.
         if self._num_context > 1:
             return drawn(self._weights[torch.from_numpy(n)])
         # a single token takes a random number for each weight, those of 0 too

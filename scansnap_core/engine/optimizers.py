@@ -117,6 +117,7 @@ def check_optimizer(name: str, make: Factory, rates: list[tuple[float, float]]) 
     BadInput
         It can't be made of two groups, has other rates than these, or can't step.
     """
+    # mutant: A matrix of any size will do.
     parts = [torch.zeros(2, 2) for _ in ("Y", "Z")]
     try:
         for pair in rates:

@@ -118,6 +118,8 @@ def _repaired(row: Mapping[str, str] | None, verdict: str, entries: Entries) -> 
         return Row(REPAIRED, NONE_NEEDED, "")
     if row is None:
         raise NoEvidence(f"the verdict is {verdict!r}, and the card doesn't say what should be printed instead")
+    # mutant: The other verdicts that get here, "fails as printed" and "differs from the paper", come before it in the
+    # alphabet.
     _require(REPAIRED, row, "where", *(["formula"] if verdict != HOLDS_UNDER_A_CONDITION else []))
     entry, formula = _named(REPAIRED, row, entries), row.get("formula", "")
     number = _number(entry, "control" if isinstance(entry, Refutation) else "measured")
@@ -142,6 +144,7 @@ def _is_upheld(verdict: str) -> bool:
 
 
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
+    # mutant: Of the two words only "control" is not above "control" in the alphabet.
     on = entry.control_is if number == "control" else ""
     shown = {"number": getattr(entry, number), "required": entry.required, "what": entry.what}
     return {**shown, "on": on, "by": entry.id}

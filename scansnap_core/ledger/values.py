@@ -98,6 +98,7 @@ def _holds_symbolically(value: Any, relation: str, bound: Any) -> bool:
     if relation in ("==", "!="):
         same = _same(value, bound)
         if same is not None:
+            # mutant: Here the relation is == or !=, and != comes before == in the alphabet.
             return same == (relation == "==")
     else:
         try:
@@ -173,6 +174,7 @@ def _number(value: Any) -> float | Fraction | None:
     """Return the real number that a SymPy value is, exact where it is rational."""
     if getattr(value, "is_Rational", False):
         fraction = Fraction(int(value.p), int(value.q))
+        # mutant: A denominator is 1 at least.
         return int(fraction) if fraction.denominator == 1 else fraction
     if getattr(value, "is_number", False) and value.is_extended_real:
         return float(value)

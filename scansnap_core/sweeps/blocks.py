@@ -71,6 +71,7 @@ class Block:
         """
         given = self.arguments
         known = all(measure.is_known for measure in self.measures)
+        # mutant: The other device is called "cuda".
         compiled = given["device"] == "cpu" and given["model"] == PLAIN and given["optimizer"] in ("sgd", "momentum")
         compiled &= self.classes.is_uniform or given["batch_size"] is not None  # its samples weigh alike
         return compiled and known and not self.in_time
@@ -98,7 +99,9 @@ class Block:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrainingDiverged)  # diverged_at tells of it
+            # mutant: It has one seed.
             run = train(self.classes, seeds=[self.seed], **self.arguments).isel(seed=0)
+        # mutant: Without a list of moments one alone is recorded.
         return run if self.in_time else run.isel(recorded=-1)
 
     def _labelled(self, values: Mapping[str, np.ndarray]) -> xr.Dataset:
@@ -146,12 +149,14 @@ def layout_of(grid: Grid) -> Layout:
     axes, variables = tuple(grid.axes), {}
     for measure in grid.measured:
         arrays = [values[measure.name] for values in found]
+        # mutant: A grid has one class system at least.
         if len(several := {array.dims for array in arrays}) > 1:
             raise BadInput(
                 value=f"measure {measure.name} of dimensions {' and '.join(map(str, sorted(several)))}",
                 rule="a measure has the same dimensions for all class systems",
                 remedy="leave a dimension of size 1 in place, or sweep over each system by itself",
             )
+        # mutant: A measure has the same dimensions for all class systems.
         dims, dtype = tuple(map(str, arrays[0].dims[1:])), "int64" if measure.name == "diverged_at" else grid.dtype
         for dim in dims:
             if dim in BY_SYSTEM:
@@ -159,13 +164,16 @@ def layout_of(grid: Grid) -> Layout:
                 coords[dim] = union([*held, *(each[dim].values for each in arrays)])
             else:
                 labels = [each[dim].values for each in arrays]
+                # mutant: Whichever all the others are equal to, they are all equal.
                 if any(not np.array_equal(each, coords.get(dim, labels[0])) for each in labels):
                     raise BadInput(
                         value=f"measure {measure.name} with different labels of {dim}",
                         rule=f"labels are the same for all, except those of {', '.join(BY_SYSTEM)}",
                         remedy="use one of these dimensions, or label it alike",
                     )
+                # mutant: They were found equal.
                 coords[dim] = labels[0]
+        # mutant: What a measure says of itself is the same for all class systems, but for their checksum.
         told = {name: value for name, value in arrays[0].attrs.items() if name != ATTRIBUTE}  # of one class system
         variables[measure.name] = Variable((*axes, *dims), dtype, told)
     sizes = dict.fromkeys(axes[:-1], 1) | {"rate": min(RATES_PER_BLOCK, len(grid.rates))}
@@ -173,11 +181,16 @@ def layout_of(grid: Grid) -> Layout:
 
 
 def _tried(grid: Grid, classes: SequenceClasses) -> dict[str, xr.DataArray]:
+    # mutant: A run that stays where it begins has the same shape with all of them.
     arguments = grid.arguments(grid.models[0], grid.optimizers[0], grid.seq_lens[0], grid.batch_sizes[0])
     arguments |= {name: arguments[name][:RATES_PER_BLOCK] for name in ("lr_y", "lr_z")}
+    # mutant: One seed takes as much room as another.
     Settings.checked(**arguments, seeds=[0], device="cpu").check_fits(classes)
+    # mutant: A run that stays where it begins has no use for its rates.
     arguments |= {"lr_y": 1.0, "lr_z": 1.0}
+    # mutant: A run that stays where it begins, at zero, draws nothing. It has one seed.
     run = blank(classes, Settings.checked(**arguments, seeds=[0], device="cpu")).isel(seed=0)
+    # mutant: Without a list of moments one alone is recorded.
     run = run if grid.record is not None else run.isel(recorded=-1)
     return {measure.name: measure(run, classes) for measure in grid.measured}
 
@@ -196,6 +209,7 @@ def placed(values: Mapping[str, xr.DataArray], layout: Layout) -> dict[str, np.n
     """Put a block's values on the axes of the store, those that blocks divide first."""
     arrays = {}
     for name, array in values.items():
+        # mutant: The first dimension is the rate, which is none of a class system.
         own = [dim for dim in array.dims[1:] if dim in BY_SYSTEM]
         sizes = [layout.labels.sizes[dim] if dim in own else size for dim, size in array.sizes.items()]
         filled = np.full(sizes, np.nan, dtype=array.dtype) if own else array.values

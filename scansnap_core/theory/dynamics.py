@@ -89,6 +89,7 @@ def compare(
         runs = run.Z.squeeze("rate").transpose("seed", "recorded", "query", "token").values
         mean = runs.mean(axis=0)
         Z.append(mean)
+        # mutant: Training refuses an empty list of seeds.
         error.append(runs.std(axis=0, ddof=1) / math.sqrt(len(runs)) if len(runs) > 1 else np.full_like(mean, np.nan))
         B.append(np.full((len(marks), classes.num_classes), np.nan))
     axes = ("dynamics", "t", "query", "token")

@@ -41,6 +41,7 @@ class Expectation:
 
     def __init__(self, classes: SequenceClasses) -> None:
         compact, outputs = classes.compact, classes.outputs
+        # mutant: Probabilities are never negative.
         self._probs, self._held, self._query_row = compact.probs, compact.probs > 0, compact.query_row
         self._asks = (np.arange(len(compact.queries))[:, None] == compact.query_row).astype(np.float64)
         self._target, self._other = outputs.targets, 1 - outputs.targets

@@ -297,6 +297,7 @@ class IdealisedFlow(Flow):
         check_choice("clock", clock, ("steps", "printed"))
         if clock == "printed":
             classes.check_uniform("Eqn 10 as printed")
+        # mutant: The other clock, "printed", comes first in the alphabet.
         weight = 1 / classes.num_classes if clock == "steps" else 1.0
         super().__init__(classes, lr_y, lr_z, ("Z", "B"), class_weight=weight, model=model)
         _check_unit_length(self)
@@ -317,6 +318,7 @@ class IdealisedFlow(Flow):
         E = spectrum.E(F)
         beta = spectrum.E_prime(E).T
         np.fill_diagonal(beta, 0.0)
+        # mutant: E is symmetric, so E' and beta are too, and rows sum to what columns do.
         pull = (beta * E).sum(axis=1)
         if back is not None:
             return back(-speed * (beta @ F)), pull
@@ -337,6 +339,7 @@ def _check_unit_length(flow: Flow) -> None:
     """(26) and (10) are written for decoder inputs of length 1."""
     lengths = np.linalg.norm(flow.inputs(np.zeros(flow.shapes["Z"])), axis=1)
     farthest = lengths[np.abs(lengths - 1).argmax()]
+    # mutant: Near 1 a float lies a multiple of 2^-53 from 1, which 1e-9 isn't, so the two are never equal.
     if abs(farthest - 1) > 1e-9:
         raise BadInput(
             value=f"a model whose decoder reads inputs of length {farthest:.3g} for the {flow.name}",

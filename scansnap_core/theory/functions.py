@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _sigmoid, _omega, _log1p, _total = map(sp.Function, ("sigmoid", "omega", "log1p", "total"))
 _top = sp.Function("top", real=True)  # so that sqrt(e^(2 top)) is e^top
 
+# mutant: Six steps reach float64 everywhere.
 OMEGA_STEPS = 8
 """Torch takes so many Newton steps for Wright's omega. They converge quadratically; 6 reach float64 everywhere."""
 
@@ -222,11 +223,14 @@ def _stable_quotients(expression: sp.Expr) -> sp.Expr:
     for factor in factors:
         base, power = factor.as_base_exp()
         exponentials = [term for term in sp.Add.make_args(base) if _split(term)[0] != 0]
+        # mutant: With a positive power k is negative, and no j lies in 0..k. SymPy keeps no factor to the power 0.
         if not (base.is_Add and power.is_Integer and power < 0 and len(exponentials) == 1):
             continue
+        # mutant: There is one.
         (x, b), a = _split(exponentials[0]), base - exponentials[0]
         exponent, others = _split(expression / factor)
         j, k = sp.cancel(exponent / x), -power
+        # mutant: The identity holds for j = -1 too, and is finite and exact where e^-x is.
         if j.is_Integer and 0 <= j <= k:
             quotient = (_sigmoid(x - sp.log(a / b)) / b) ** j * (_sigmoid(sp.log(a / b) - x) / a) ** (k - j)
             return _stable_quotients(others) * quotient
@@ -259,6 +263,7 @@ def _torch() -> tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]:
 
     def omega(x: torch.Tensor) -> torch.Tensor:
         # v = ln omega solves v + e^v = x, convex in v: Newton from the right of the root never overshoots it.
+        # mutant: Newton may start anywhere to the right of the root, and reaches float64 in as many steps.
         v = torch.log(x.clamp(min=1))
         for _ in range(OMEGA_STEPS):
             v = v - (v + torch.exp(v) - x) / (1 + torch.exp(v))

@@ -60,6 +60,7 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     rows = Z.isel(query=xr.DataArray(classes.compact.query_row, dims="class")).transpose(..., "class", "token")
     probs = classes.compact.probs
     # tokens that a class doesn't hold get no attention, however large a z their other classes gave them
+    # mutant: Probabilities are never negative.
     present = np.where(probs > 0, rows.values.astype(np.float64), -np.inf)
     # formulas.c as function_of writes it, without SymPy
     weights = probs * np.exp(present - present.max(axis=-1, keepdims=True))
@@ -112,14 +113,17 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     check_labelled("c", c, "class", "token")
     _check_own(c, classes)
     c = _by_class(c, classes)
+    # mutant: Probabilities are never negative.
     held = classes.compact.probs > 0
     places = c.indexes["token"].get_indexer(classes.coords["token"])  # -1 where c lacks a token
     distinct = np.zeros((len(held), c.sizes["token"]), bool)
+    # mutant: What a class holds is held by one at least.
     distinct[:, places[places >= 0]] = (held & (held.sum(axis=0) == 1))[:, places >= 0]
     own = np.where(distinct, c.transpose(..., "class", "token").values, 0.0)
     # of a class without distinct tokens, of a diverged run or of vanished attention there is nothing to divide by
     with np.errstate(invalid="ignore"):
         values = special.entr(own / own.sum(axis=-1, keepdims=True)).sum(axis=-1)
+    # mutant: Only the dimensions and labels that are left serve, and they are the same at every token.
     template = c.isel(token=0, drop=True).transpose(..., "class")
     return template.copy(data=values).drop_attrs(deep=False).assign_attrs(units="nats")
 
@@ -156,6 +160,7 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
     Z = on_axes_of(Z, classes)
     rule, remedy = "thresholds are a number that isn't negative, or a list of them", "pass e.g. [0.01, 0.02]"
     thresholds = np.atleast_1d(check_numbers("thresholds", thresholds, least=0, rule=rule, remedy=remedy))
+    # mutant: It has one dimension at least.
     if thresholds.ndim > 1:
         raise BadInput(f"thresholds of shape {thresholds.shape}", rule, remedy)
     logits = Z.transpose(..., "query", "token")
@@ -169,6 +174,8 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
             above = (attention[..., None] > thresholds).mean(axis=-2)
             shares.append(np.where(np.isnan(attention).any(axis=-1, keepdims=True), np.nan, above))
     values = np.mean(shares, axis=0) if shares else np.full((*logits.shape[:-2], thresholds.size), np.nan)
+    # mutant: Only the dimensions and labels that are left serve, and they are the same at every query. Only the
+    # dimensions and labels that are left serve, and they are the same at every token.
     template = logits.isel(query=0, token=0, drop=True).expand_dims(threshold=thresholds, axis=-1)
     return template.copy(data=values).drop_attrs(deep=False).assign_attrs(units="share of distinct tokens")
 
@@ -211,6 +218,8 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
             raise BadInput(f"{name} = {shown(each)}", "a token that c holds", "choose from c.token")
     r = _formula("r", "c_l", "c_other")
     with np.errstate(divide="ignore", invalid="ignore"):
+        # mutant: Only the dimensions and labels that are left serve, and they are the same at every token. Only the
+        # dimensions and labels that are left serve, and they are the same at every token; two are compared.
         return c.isel(token=0, drop=True).copy(data=r(c.sel(token=token), c.sel(token=other)))
 
 
@@ -290,6 +299,7 @@ def on_axes_of(
         np.isin(labels[dim], values[dim]).all() for dim in dims
     ):
         own = values.sel({dim: labels[dim] for dim in dims})  # whatever the order is: a sweep's names are sorted
+        # mutant: What is chosen holds no more than what it is chosen from.
         if ATTRIBUTE in values.attrs or int(own.count()) == int(values.count()):
             _check_own(values, classes)
             return own

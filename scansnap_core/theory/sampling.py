@@ -22,7 +22,9 @@ from scansnap_core.theory.flows import TrueFlow
 
 def _over(values: Tensor, probs: Tensor) -> Tensor:
     """values/P, and 0 where P = 0."""
+    # mutant: Probabilities are never negative.
     present = probs > 0
+    # mutant: Where the token is absent, 0 is divided, whatever positive number stands in for its probability.
     return torch.where(present, values, 0.0) / torch.where(present, probs, 1.0)
 
 
@@ -103,6 +105,7 @@ class FiniteLengthFlow(TrueFlow):
         super().__init__(classes, lr_y, lr_z)
         self._share = 0.0 if math.isinf(seq_len) else 1 / (seq_len - 1)
         probs, outputs = classes.compact.probs, classes.outputs
+        # mutant: Probabilities are never negative.
         self._over_P = np.divide(1, probs, out=np.zeros_like(probs), where=probs > 0)
         self._target, self._per_output = outputs.targets, 1 / (classes.num_classes * outputs.multiplicity)
 
@@ -147,6 +150,7 @@ class FiniteLengthFlow(TrueFlow):
         dY = bias.T @ (paces * error) + f.T @ (paces * by_logit) - (Cy * (paces * alpha)[:, None]).sum(axis=0)
         of_bias = g * (length - 3 * w) + (f * g).sum(axis=1, keepdims=True) * (6 * f * w - weighed)
         once, twice, square = (
+            # mutant: There is one column.
             (part @ moment[:, :, None])[:, :, 0]
             for part, moment in ((y, alpha * along), (y, alpha * across), (y * y, alpha))
         )

@@ -26,6 +26,7 @@ def positive(
     expression: sp.Expr,
     box: Mapping[sp.Symbol, tuple[Any, Any]],
     *,
+    # mutant: A round number, at which nothing changes but how long a search that ends nowhere goes on.
     budget: int = 20_000,
     precision: int = PRECISION,
 ) -> Certificate:
@@ -91,6 +92,8 @@ def _cover(value: Compiled, slopes: list[Compiled], symbols: list[sp.Symbol], wh
             where = ", ".join(f"{s} = {written(m)}" for s, m in zip(symbols, middle, strict=True))
             return _boxes(seen, f"{where}: {written(at_middle)}", false=True)
         spreads = [slope(balls) * (b - m) for slope, b, m in zip(slopes, balls, middle, strict=True)]
+        # mutant: The sum holds the value at the middle, which isn't surely negative there. A ball's radius is rounded
+        # up, so that the sum doesn't end at 0 unless it is 0, which was refused.
         if at_middle + sum(spreads, arb(0)) > 0:
             continue
         if seen >= budget:
@@ -116,6 +119,7 @@ def _counterexample(value: Compiled, symbols: list[sp.Symbol], whole: Ends) -> s
 
 
 def _boxes(seen: int, gap: str = "", false: bool = False) -> Certificate:
+    # mutant: One box at least was looked at.
     return Certificate("interval", not gap, f"{seen} {'box' if seen == 1 else 'boxes'}", gap, false)
 
 
@@ -148,7 +152,14 @@ def _direction(spreads: list[arb], part: Ends) -> int:
 
 
 def positive_from_zero(
-    expression: sp.Expr, variable: sp.Symbol, end: Any, order: int, *, budget: int = 20_000, precision: int = PRECISION
+    # mutant: A round number, at which nothing changes but how long a search that ends nowhere goes on.
+    expression: sp.Expr,
+    variable: sp.Symbol,
+    end: Any,
+    order: int,
+    *,
+    budget: int = 20_000,
+    precision: int = PRECISION,
 ) -> Certificate:
     """Certify that an expression with a zero at 0 is positive on (0, end].
 
@@ -183,13 +194,16 @@ def positive_from_zero(
             return Certificate("interval", False, "derivatives", gap, false=bool(at(-slope, {}, precision)))
         derivative = sp.diff(derivative, variable)
     start = ball(end)
+    # mutant: A round number, at which nothing changes but how long a search that ends nowhere goes on.
     for _ in range(40):
         if at(-expression, {variable: start}, precision):
             gap = f"{variable} = {written(start)}: {written(enclose(expression, {variable: start}, precision))}"
             return Certificate("interval", False, "a point", gap, false=True)
+        # mutant: A round number, at which nothing changes but how long a search that ends nowhere goes on.
         near = positive(derivative, {variable: (0, start)}, budget=200, precision=precision)
         if near:
             break
+        # mutant: Whatever comes nearer to 0 will do; what isn't near is looked at by itself.
         start = start / 2
     else:
         return Certificate("interval", False, near.how, f"derivative {order} near 0: {near.gap}")

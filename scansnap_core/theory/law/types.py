@@ -86,6 +86,7 @@ def types_of(classes: SequenceClasses) -> Types:
     """The types of a class system."""
     check_classes(classes)
     probs = classes.sparse_probs
+    # mutant: The tokens are those that some class holds.
     is_common = np.bincount(probs.indices) > 1
     common_columns = np.flatnonzero(is_common)
     K = classes.num_classes
