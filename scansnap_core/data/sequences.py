@@ -274,7 +274,7 @@ class SequenceClasses(Probabilities):
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
-        """The coordinates of all results: ``class`` (K), and ``token`` (L) and ``query`` (Q) of :attr:`compact`."""
+        """The coordinates of all results: ``class`` (K), and ``token`` (L) and ``query`` (Q) of ``compact``."""
         return {
             "class": np.array(self.class_names or range(self.num_classes)),
             "token": self.labels(self.tokens),

@@ -17,6 +17,7 @@ ENTRY = """```{{eval-rst}}
 .. auto{kind}:: {name}
 {options}```
 """
+OF_A_CLASS = "   :members:\n   :inherited-members: object, BaseException, tuple\n"
 MODULE = """## `{name}`
 
 ```{{eval-rst}}
@@ -48,7 +49,7 @@ def _entry(name: str) -> str:
         return f"`ss.{name}`\n: {summary} See {{py:mod}}`{value.__name__}`.\n"
     if inspect.isclass(value):
         kind = "exception" if issubclass(value, Exception | Warning) else "class"
-        return ENTRY.format(kind=kind, name=full, options="   :members:\n" if kind == "class" else "")
+        return ENTRY.format(kind=kind, name=full, options=OF_A_CLASS if kind == "class" else "")
     return ENTRY.format(kind="function", name=full, options="")
 
 
