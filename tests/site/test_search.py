@@ -40,7 +40,7 @@ QUERIES = {
     "phase transition": "chapters/statements/theorem_4",
     "own data": "chapters/first_steps",
     "momentum": "chapters/figures/fig_04",
-    "snap": "chapters/law/law_drift",
+    "snap": "chapters/essay",
     "Theorem 4": "chapters/statements/theorem_4",
     "eta_Z": "chapters/notation.html#symbol-eta-Z",
     "η_Z": "chapters/notation.html#symbol-eta-Z",
