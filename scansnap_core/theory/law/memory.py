@@ -129,7 +129,7 @@ class Law:
     def rows(self, state: State, f: Pair) -> Rows:
         """The common tokens' rows of Y, and what a class's distinct tokens have in common with its own fbar."""
         types, a, b = self.types, state.a[:, None], state.b
-        common, distinct, c = state.common / a, state.distinct / a, self._rest_of(state)
+        common, distinct, c = state.common / a, state.distinct / a, self.rest_of(state)
         # what all classes took off an output, but not the class whose output it is
         lost = (types.size[:, None] * common).T.astype(b.dtype) @ b - (common * np.diag(b)[:, None]).T
         alone = np.einsum("ij,ij->i", f[1], distinct)
@@ -238,7 +238,7 @@ class Law:
         """The message that says how far the law could be integrated."""
         return f"the law with lr_z/lr_y = {self.ratio:g} could be integrated up to lr_y t/K = {np.exp(log_tau):.3g}"
 
-    def _rest_of(self, state: State) -> Floats:
+    def rest_of(self, state: State) -> Floats:
         """c (T,), what each output that is no class lost: y_k sums to 0."""
         types = self.types
         if not types.rest:

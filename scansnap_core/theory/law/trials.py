@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checks import checked_size
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import Floats, SequenceClasses
@@ -96,11 +97,18 @@ def true_flow(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats
 
 def positions(classes: SequenceClasses) -> tuple[int, list[int]]:
     """The places of :data:`TOKENS` in Z: the row of the first class's query, and three columns."""
-    probs = classes.compact.probs
-    held = (probs > 0).sum(axis=0)
-    common = np.where(held > 1, probs[0], 0.0)
-    distinct = np.where((held == 1) & (probs[0] > 0), probs[0], np.nan)
-    columns = [int(common.argmax()), int(np.nanargmax(distinct)), int(np.nanargmin(distinct))]
+    probs, columns = classes.compact.probs, []
+    shared = (probs > 0).sum(axis=0) > 1
+    for kind, held, best in (
+        ("common", shared, np.argmax),
+        ("distinct", ~shared, np.argmax),
+        ("distinct", ~shared, np.argmin),
+    ):
+        among = np.flatnonzero(held & (probs[0] > 0))
+        if not among.size:
+            name = classes.coords["class"][0]
+            raise BadInput(f"class {name}", f"the first class holds a {kind} token", "put another class first")
+        columns.append(int(among[best(probs[0, among])]))
     return int(classes.compact.query_row[0]), columns
 
 
