@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import stable_form
-from scansnap_core.theory.law import answer, closed, phases, sentences, validity
+from scansnap_core.theory.law import answer, closed, phases, predicting, sentences
 
 WIDGETS = {
     "calculator": "This needs JavaScript. The command <code>scansnap predict</code> gives the same sentences.",
@@ -29,7 +29,7 @@ WIDGETS = {
 """By name, what readers without scripts are told."""
 ESSAY = ("sentence", "plane", "pair", "spring")
 LIMITS = {name: getattr(answer, name) for name in ("HORIZON", "END", "GRID", "POINTS", "LOOKS")}
-TABLES = {name: getattr(validity, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}
+TABLES = {name: getattr(predicting, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}
 
 
 def derived_script() -> str:

@@ -49,7 +49,6 @@ MODULES = (
     "theory.law.predicting",
     "theory.law.sample_means",
     "theory.law.sampled_law",
-    "theory.law.types",
     "theory.measures",
     "theory.quantities",
     "theory.sampling",

@@ -23,13 +23,11 @@ from scansnap_core.rules import RATE, SEQ_LEN, number, one_of, takes
 from scansnap_core.theory.clocks import transition
 from scansnap_core.theory.flows import Flow, IdealisedFlow, TrueFlow
 from scansnap_core.theory.functions import function_of
-from scansnap_core.theory.law.memory import Law
+from scansnap_core.theory.law.memory import Law, types_of
 from scansnap_core.theory.law.phases import AT_REST, tilt
-from scansnap_core.theory.law.predicting import LOOKS, OPTIMIZERS
+from scansnap_core.theory.law.predicting import LOOKS, OPTIMIZERS, errors_by_cause, shortness_of, step_of
 from scansnap_core.theory.law.sentences import DERIVED, SENTENCES
 from scansnap_core.theory.law.trials import positions
-from scansnap_core.theory.law.types import types_of
-from scansnap_core.theory.law.validity import Validity, shortness_of, step_of
 from scansnap_core.theory.solving import solve
 
 HORIZON = 1e6
@@ -109,7 +107,7 @@ def numbers(
         gradient (``true``). ``lead``: the attention of "first" over that of "last". ``share``, ``lost_*``,
         ``horizon_*``, ``half_*``: the common token's attention at the start, what is lost at ``steps`` and at a million
         t_0, and when half of it is. ``error``: the error of z to be expected of SGD, read off the tables of
-        :mod:`scansnap_core.theory.law.validity` for attention at rest. The rest is ``DERIVED`` of
+        :mod:`scansnap_core.theory.law.predicting` for attention at rest. The rest is ``DERIVED`` of
         :mod:`scansnap_core.theory.law.sentences`.
     """
     mu = checked_momentum(momentum, optimizer)
@@ -215,5 +213,4 @@ def _error(law: Law, pace: float, ratio: float, mu: float, steps: float, seq_len
     states = law.path(np.geomspace(min(1.0, steps / 2), steps, LOOKS) * pace / (1 - mu))
     fastest = 0.0 if flow else max(step_of(law, state) for state in states) / AT_REST * ratio * pace / (1 + mu)
     shortness = shortness_of(law, states[-1], seq_len)
-    trust = Validity(np.array([shortness]), np.array([fastest]), 0.0 if flow else pace / (1 + mu))
-    return float(trust.expected[0])
+    return float(errors_by_cause(shortness, fastest, 0.0 if flow else pace / (1 + mu)).max())

@@ -16,9 +16,8 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from scansnap_core.data.sequences import Floats
-from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State
+from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State, Types
 from scansnap_core.theory.law.sample_means import FirstOrder, means
-from scansnap_core.theory.law.types import Types
 
 WIDEST = 0.95
 """A tilt is at most this share of the one at which errors no longer fall off, and the scatter of ln error at most 1.
