@@ -47,7 +47,6 @@ MODULES = (
     "theory.law.memory",
     "theory.law.phases",
     "theory.law.predicting",
-    "theory.law.sample_means",
     "theory.law.sampled_law",
     "theory.measures",
     "theory.quantities",

@@ -103,6 +103,9 @@ class Types:
         return Z
 
 
+TYPES = Rule(lambda value: isinstance(value, Types), "the law is one of types", "pass types_of(classes)")
+
+
 @takes(classes=CLASSES)
 def types_of(classes: SequenceClasses) -> Types:
     """The types of a class system."""
@@ -206,9 +209,8 @@ class Law:
         eta_Z/eta_Y, 0 or more.
     """
 
-    @takes(types=Rule(lambda types: isinstance(types, Types), "the law is one of types", "pass types_of(classes)"))
+    @takes(types=TYPES, ratio=FLOW_RATE)
     def __init__(self, types: Types, ratio: float) -> None:
-        FLOW_RATE("ratio", ratio)
         self.types, self.ratio = types, ratio
         T, C, D, R = *types.common.shape, types.distinct.shape[1], len(types.asking)
         self._shapes = ((T,), (T, T), (T, C), (T, D), (R, C), (T, D))
@@ -252,8 +254,7 @@ class Law:
         state, seen = self.unpack(np.zeros(self.num_values)), tau * self.types.paces[:, None]
         a, f = seen * (1 - 1 / M), self.attention(state)
         b = np.where(types.others > 0, seen / M, 0.0)
-        parts = (a, b, a * f[0], a * f[1], state.z_common, state.z_distinct)
-        return np.concatenate([part.ravel() for part in parts])
+        return np.concatenate([part.ravel() for part in (a, b, a * f[0], a * f[1], state.z_common, state.z_distinct)])
 
     def rows(self, state: State, f: Pair) -> Rows:
         """The common tokens' rows of Y, and what a class's distinct tokens have in common with its own fbar."""
@@ -326,10 +327,7 @@ class Law:
     def along(
         self, rhs: Callable[[float, Floats], Floats], begin: float, taus: Floats, start: Floats, *, stiff: bool = False
     ) -> list[State]:
-        """The states at ascending taus, from ``start`` at ``begin`` by d(state)/d(ln tau); more numbers may follow.
-
-        A failure's ``last`` is a tau, and its ``reached`` are states.
-        """
+        """The states at ascending taus by d(state)/d(ln tau) from ``start``, which may hold more, at ``begin``."""
         method, N = "LSODA" if stiff or self.num_values <= MOST_STIFF else "RK45", self.num_values
         options: dict[str, Any] = {"failed": self.failed, "method": method, "rtol": RTOL, "atol": ATOL}
         try:
