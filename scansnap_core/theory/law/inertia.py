@@ -22,8 +22,8 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from scipy.optimize import elementwise
 from scipy import special
+from scipy.optimize import elementwise
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, SequenceClasses

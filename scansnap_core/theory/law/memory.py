@@ -311,13 +311,16 @@ class Law:
         z_common, z_distinct = ratio * self.types.asking @ (paces * push[0]), ratio * (paces * push[1])
         return a[:, 0], a * learned[0], a * learned[1], z_common, z_distinct
 
-    def rate(self, packed: Floats) -> Floats:
+    def rates(self, state: State) -> State:
         """d(state)/dtau."""
-        state = self.unpack(packed)
         f = self.attention(state)
         errors, _, g = self.pulls(state, f)
         a, *others = self.follows(state, f, errors.own, g)
-        return np.concatenate([part.ravel() for part in (a, self.types.paces[:, None] * errors.other, *others)])
+        return State(a, self.types.paces[:, None] * errors.other, *others)
+
+    def rate(self, packed: Floats) -> Floats:
+        """The same of a state in one row."""
+        return np.concatenate([part.ravel() for part in self.rates(self.unpack(packed))])
 
     def path(self, taus: Floats) -> list[State]:
         """The states at ascending taus > 0, to seven digits."""
