@@ -102,25 +102,23 @@ def predict(
     Parameters
     ----------
     classes
-        The sequence classes, with any P(n). Those alike count once, so a thousand of one type cost no more than two. Up
-        to some ten that are all unlike are integrated to seven digits; more, up to a hundredth of the largest z, and a
-        thousand with some tens of common tokens take some seconds and 300 MB. With more common tokens than classes, 400
-        take some ten seconds.
+        The classes, with any P(n). Those alike count once. Up to some ten that are all unlike are integrated to seven
+        digits; more, up to a hundredth of the largest z, and a thousand with some tens of common tokens take some
+        seconds and 300 MB.
     lr_y, lr_z
-        eta_Y > 0 and eta_Z >= 0, per step, of any size at which training doesn't overshoot: see ``step`` below.
+        eta_Y > 0 and eta_Z >= 0, per step.
     t
         When: ascending, finite, not negative; in steps of batch size 1, or in updates of any batch size (a batch mean
         moves Y and Z, in expectation, as far as one such step). Shape (recorded,), or one number.
     seq_len
         T, the query included, 3 or more, or ``inf``. A finite T is for lengths well above the evidence, which grows as
-        ln(M t): means over samples, each weighed by its error, are taken to the first order in 1/T beside their exact
-        values at z = 0. See ``shortness`` below.
+        ln(M t).
     optimizer
         "sgd"; "momentum", with which ``t`` counts its updates; or "flow", the gradient flow, to which SGD comes as the
         rates go to 0 at the same eta_Y t. For Adam there is a flow,
         :class:`scansnap_core.theory.law.inertia.AdamFlow`, and no law.
     momentum
-        mu of "momentum" alone, in [0, 1); 0.9 if not given. As it goes to 0 the forecast goes to that of "sgd".
+        mu of "momentum" alone, in [0, 1); 0.9 if not given.
 
     Returns
     -------
