@@ -9,7 +9,7 @@ import textwrap
 import warnings
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.commands import CLASS_FILE, REQUIRED, check_folder, check_new, command, store
 from scansnap_core.extras import needs
-from scansnap_core.rules import number
+from scansnap_core.rules import number, one_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,7 +36,7 @@ ROWS, DRAWN, SHOWN = 7, 49, 10
     ("--lr-z RATE", float, "eta_Z", REQUIRED),
     ("--until N", float, "the last step, in steps of batch size 1", REQUIRED),
     ("--seq-len T", float, "sequence length", math.inf),
-    ("--optimizer NAME", str, "sgd, momentum or flow", "sgd"),
+    ("--optimizer NAME", str, "sgd, momentum, flow, or adam for its first updates", "sgd"),
     ("--momentum MU", float, "of the optimizer momentum (default: 0.9)"),
     ("--out FILE", Path, "store the forecast in this NetCDF file"),
     ("--draw FILE", Path, "draw attention logits over time into this picture"),
@@ -44,16 +44,24 @@ ROWS, DRAWN, SHOWN = 7, 49, 10
 def run(options: argparse.Namespace) -> int:
     """Foretell what SGD does to a class system from zero weights, by the law that the gradient obeys."""
     from scansnap_core.data.class_files import load_classes
+    from scansnap_core.theory.law.answer import ANSWERED, answer
     from scansnap_core.theory.law.predicting import PredictionOutOfRange, predict
     from scansnap_core.theory.solving import IntegrationFailed
 
     classes = load_classes(options.file)
+    one_of(ANSWERED)("optimizer", options.optimizer)
     number(least=1, says="the last step is finite and at least 1", remedy="pass e.g. 10000")("until", options.until)
+    asked = {"seq_len": options.seq_len, "optimizer": options.optimizer, "momentum": options.momentum}
+    if options.optimizer == "adam":
+        if options.out is not None or options.draw is not None:
+            rule, remedy = "for Adam there are sentences and no forecast", "leave --out and --draw out"
+            raise BadInput("--optimizer adam with --out or --draw", rule, remedy)
+        _say(answer(classes, options.lr_y, options.lr_z, options.until, **asked))
+        return 0
     if options.draw is not None:
         _check_picture(options.draw)
     if options.out is not None:
         check_new(options.out)
-    asked = {"seq_len": options.seq_len, "optimizer": options.optimizer, "momentum": options.momentum}
     times = np.unique(np.geomspace(1, options.until, ROWS if options.draw is None else DRAWN))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PredictionOutOfRange)
@@ -66,7 +74,10 @@ def run(options: argparse.Namespace) -> int:
         print(f"scansnap: {warning.message}", file=sys.stderr)
     unit = "updates" if options.optimizer == "momentum" else "steps of batch size 1"
     print(f"K = {classes.num_classes} classes, M = {classes.vocab_size} tokens; t in {unit}\n")
-    _say(classes, options, asked)
+    try:
+        _say(answer(classes, options.lr_y, options.lr_z, options.until, **asked))
+    except (BadInput, IntegrationFailed) as error:
+        print(f"scansnap: numbers alone, no sentences: {error}", file=sys.stderr)
     print("\n\n".join(_table(found, classes, n) for n in range(min(classes.num_classes, SHOWN))))
     if classes.num_classes > SHOWN:
         print(f"\n... and {classes.num_classes - SHOWN} more classes")
@@ -79,16 +90,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _say(classes: SequenceClasses, options: argparse.Namespace, asked: dict[str, Any]) -> None:
-    """Print the answer in sentences, or why there is none."""
-    from scansnap_core.theory.law.answer import answer
-    from scansnap_core.theory.solving import IntegrationFailed
-
-    try:
-        told = answer(classes, options.lr_y, options.lr_z, options.until, **asked)
-    except (BadInput, IntegrationFailed) as error:
-        print(f"scansnap: numbers alone, no sentences: {error}", file=sys.stderr)
-        return
+def _say(told: dict[str, list[str]]) -> None:
     for topic, sentences in told.items():
         print(textwrap.fill(f"{topic}. {' '.join(sentences)}", 100), end="\n\n")
 

@@ -10,7 +10,7 @@ So the equation has no term of first order beside the mass. Nor has its start, i
 Where m is short against the time in which g changes, the motion shrinks to the modified equation
 θ' = eta g - m D(eta g) eta g; with mu = 0, so m = 1/2, that is plain SGD's.
 
-Adam has a flow of its own, :class:`AdamFlow`, and no law.
+Adam has a flow of its own, :class:`AdamFlow`, and a law for its first updates alone, :func:`first_signs`.
 
 Clock: t in steps of batch size 1 without momentum; s updates with momentum take t = s/(1 - mu).
 """
@@ -31,6 +31,7 @@ from scansnap_core.engine import variants
 from scansnap_core.engine.arguments import checked_momentum
 from scansnap_core.engine.optimizers import ADAM_BETAS, ADAM_EPS
 from scansnap_core.rules import Rule, check_numbers, is_real, takes
+from scansnap_core.theory.expectation import Expectation
 from scansnap_core.theory.flows import Flow, TrueFlow
 from scansnap_core.theory.formulas import mu
 from scansnap_core.theory.functions import function_of
@@ -207,6 +208,17 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
 
     found = elementwise.find_root(missing, (goal, goal + 2 * np.sqrt(2 * m * goal) + 2 * goal), args=(m, goal))
     return np.asarray(found.x)
+
+
+def first_signs(classes: SequenceClasses) -> Floats:
+    """Where Adam's first updates move z at T = infinity, shape (Q, L): 1 up, -1 down, all at one speed.
+
+    They give all entries of Y one size, with the sign of the gradient at Y = Z = 0, as the rates go to 0.
+    """
+    here, compact = Expectation(classes), classes.compact
+    f = here.f(np.zeros((len(compact.queries), len(compact.tokens))))
+    start = here.forward(f, np.zeros((f.shape[1], len(classes.outputs))))
+    return np.sign(here.of_Z(start._replace(g=start.error @ np.sign(here.of_Y(start)).T)))
 
 
 class AdamFlow(Flow):

@@ -116,8 +116,8 @@ def predict(
         ln(M t).
     optimizer
         "sgd"; "momentum", with which ``t`` counts its updates; or "flow", the gradient flow, to which SGD comes as the
-        rates go to 0 at the same eta_Y t. For Adam there is a flow,
-        :class:`scansnap_core.theory.law.inertia.AdamFlow`, and no law.
+        rates go to 0 at the same eta_Y t. For Adam there is a law of its first updates alone, which
+        ``scansnap predict --optimizer adam`` says.
     momentum
         mu of "momentum" alone, in [0, 1); 0.9 if not given.
 
