@@ -24,7 +24,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.ledger.display import anchor_of as anchor_of_claim
 from scansnap_core.ledger.display import render
-from scansnap_core.ledger.entries import JUDGES
+from scansnap_core.ledger.entries import JUDGES, asked
 from scansnap_core.ledger.pages import Page
 from scansnap_core.ledger.registry import chapter_paths
 
@@ -170,7 +170,7 @@ def errata_html(book: Path, page_url: Callable[[str], str], rank: str) -> str:
     if rank not in RANKS:
         raise BadInput(f"rank {rank!r}", "there is none", f"the ranks are {', '.join(RANKS)}")
     ranked = [erratum for erratum in read_errata(book) if erratum.rank == rank]
-    return render(_TEMPLATE, errata=ranked, judges=JUDGES, page_url=page_url)
+    return render(_TEMPLATE, errata=ranked, judges=JUDGES, asked=asked, page_url=page_url)
 
 
 def retired_html(book: Path) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger.claims import text_of
-from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, REPRODUCED, Check, Refutation, Row
+from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, REPRODUCED, Check, Refutation, Row, asked
 from scansnap_core.ledger.values import NoEvidence
 
 PRINTED, REPAIRED, TRUE_GRADIENT, SGD = "as printed", "repaired", "under the true gradient", "under SGD"
@@ -146,7 +146,7 @@ def _is_upheld(verdict: str) -> bool:
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
     # mutant: Of the two words only "control" is not above "control" in the alphabet.
     on = entry.control_is if number == "control" else ""
-    shown = {"number": getattr(entry, number), "required": entry.required, "what": entry.what}
+    shown = {"number": getattr(entry, number), "required": asked(vars(entry), number), "what": entry.what}
     return {**shown, "on": on, "by": entry.id}
 
 

@@ -52,6 +52,7 @@ from scansnap_core.ledger.entries import (
     Conclusion,
     Proof,
     Refutation,
+    asked,
 )
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def show_check(check: Check, only_sampled: str = "") -> None:
     """Display a check that held, and why the claim that it stands for is only sampled, if it is."""
     values = [(f"control: {check.control_is}", check.control)]
     values += [("only sampled", only_sampled)] if only_sampled else []
-    show(_shown(check, "✓", _measured(check), values))
+    show(_shown(check, "✓", (check.measured, f", {asked(vars(check))}"), values))
 
 
 def show_proof(proof: Proof) -> None:
@@ -130,7 +131,7 @@ def show_refutation(refutation: Refutation) -> None:
         ("what fails", JUDGES[refutation.judges]),
         ("consequence", refutation.consequence),
     ]
-    show(_shown(refutation, "✗", _measured(refutation), values))
+    show(_shown(refutation, "✗", (refutation.measured, f", {asked(vars(refutation))}"), values))
 
 
 def show_numbers(numbers: Mapping[str, str]) -> None:
@@ -147,13 +148,6 @@ def anchor_of(claim_id: str) -> str:
     'claim-dop853'
     """
     return f"claim-{claim_id}"
-
-
-def _measured(entry: Check | Refutation) -> tuple[str, str]:
-    """Say what was measured, and what was required where that doesn't read the same."""
-    if entry.required in (entry.measured, f"= {entry.measured}"):
-        return entry.required, ""
-    return entry.measured, f" (must be {entry.required})"
 
 
 def _shown(
@@ -215,10 +209,8 @@ def show_conclusion(conclusion: Conclusion) -> None:
 def _row_lines(row: Mapping[str, str]) -> list[str]:
     lines = [f"    {row['of']}: {'; '.join(row[key] for key in ('word', 'formula', 'says') if row[key])}"]
     if row["number"]:
-        required = ", as required" if row["number"] == row["required"] else f", required {row['required']}"
-        if row["on"]:
-            required = f" (this number: {row['on']}), where {row['required']} is required"
-        lines.append(f"        {row['number']}{required}: {row['what']}")
+        on = f" (this number: {row['on']})" if row["on"] else ""
+        lines.append(f"        {row['number']}{on}, {row['required']}: {row['what']}")
     return lines
 
 

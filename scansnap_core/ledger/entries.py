@@ -3,7 +3,7 @@
 All of their values are written text, so that they mean and look the same on every machine.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -29,6 +29,14 @@ JUDGES = {
     "reading": "a reading of this book's, which the paper's words don't force",
 }
 """What a refutation can hit. Only a page's own claim decides its verdict."""
+
+_NEEDY = {
+    "claim": "the printed claim",
+    "proof": "the printed step",
+    "remark": "the printed remark",
+    "reading": "this reading",
+}
+_IN_WORDS = {"=": "", "≠": "anything but ", "≤": "at most ", "≥": "at least ", "<": "less than ", ">": "more than "}
 
 KINDS = {
     "algebra": "algebra, for every size",
@@ -80,6 +88,31 @@ class Refutation:
     erratum: str = ""
 
 
+def asked(entry: Mapping[str, str], number: str = "measured") -> str:
+    """Say in words what is asked of a check's or a refutation's number, which is ``"measured"`` or ``"control"``.
+
+    Examples
+    --------
+    >>> asked({"measured": "0.1", "required": "< 1", "control": "2"})
+    'must be less than 1'
+    >>> asked({"measured": "0.52", "required": "= 0", "judges": "claim", "printed": "$h(0)$"})
+    'where the printed formula needs 0'
+    """
+    required = entry["required"]
+    if entry[number] in (required, required.removeprefix("= ")):
+        return "as required"
+    sign, _, bound = required.partition(" ")
+    needed = _IN_WORDS[sign] + bound
+    refutes = "judges" in entry
+    if refutes == (number == "control"):
+        return f"must be {needed}"
+    if not refutes:
+        return f"where the claim needs {needed}"
+    printed = entry["printed"]
+    is_formula = printed[0] == printed[-1] == "$" and entry["judges"] != "reading"
+    return f"where {'the printed formula' if is_formula else _NEEDY[entry['judges']]} needs {needed}"
+
+
 @dataclass(frozen=True)
 class Proof:
     """A claim that is proved over its region, beside a nearby false one at which the same procedure stopped."""
@@ -114,8 +147,8 @@ class Sampled:
 class Row:
     """A row of the card at a chapter's head: a word and a sentence, borne out by one number.
 
-    The `number` is that of the entry with the id `by`, which says `what` and of which `required` was asked; `on` says
-    what it belongs to where it is a control's. A row without a number is silent, or needs none.
+    The `number` is that of the entry with the id `by`, which says `what`; `required` says what was `asked` of it, and
+    `on` what it belongs to where it is a control's. A row without a number is silent, or needs none.
     """
 
     of: str

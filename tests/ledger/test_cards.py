@@ -35,7 +35,7 @@ def test_a_row_has_its_entrys_number_and_the_verdicts_word(opened: Opened, outpu
         "says": "It solves it.",
         "formula": "",
         "number": "0.11",
-        "required": "≤ 0.5",
+        "required": "must be at most 0.5",
         "what": "numeric error",
         "on": "",
         "by": "numeric_error",
@@ -49,7 +49,7 @@ def test_a_row_has_its_entrys_number_and_the_verdicts_word(opened: Opened, outpu
 def test_a_card_is_shown_as_text_and_as_html(opened: Opened, outputs: Outputs) -> None:
     concluded(opened(card=CARD), outputs)
     shown = outputs[-1]
-    text = "under the true gradient: in part; One sign $<0$ is lost.\n        0.1, required ≤ 0.5"
+    text = "under the true gradient: in part; One sign $<0$ is lost.\n        0.1, must be at most 0.5: symbolic"
     assert text in shown["text/plain"]
     assert r'<span class="math notranslate nohighlight">\(&lt;0\)</span>' in shown["text/html"]
     assert shown["text/html"].count("<dt>") == 4
@@ -91,6 +91,9 @@ def test_only_own_statements_were_not_printed_and_need_no_repair(kind: str, name
 def test_a_repair_stands_beside_what_bears_it_out(opened: Opened, outputs: Outputs) -> None:
     printed, repaired, *_ = concluded(refuting(opened), outputs)["card"]
     assert (printed["word"], printed["number"]) == ("fails as printed", "0.7")
+    assert "        0.7, where the printed formula needs at most 0.5: printed error\n" in outputs[-1]["text/plain"]
+    assert "<strong>0.7</strong>, where the printed formula needs at most 0.5: printed" in outputs[-1]["text/html"]
+    assert "        0.2 (this number: with exp(2Mh)), must be at most 0.5: printed" in outputs[-1]["text/plain"]
     assert (repaired["formula"], repaired["number"], repaired["on"]) == ("$e^{2Mh}$", "0.2", "with exp(2Mh)")
     by_check = BROKEN | {"repaired": BROKEN["repaired"] | {"by": "empirical_error"}}
     assert concluded(refuting(opened, by_check), outputs)["card"][1]["number"] == "0.12"
@@ -108,7 +111,9 @@ def test_the_controls_number_says_what_it_belongs_to(opened: Opened, outputs: Ou
     row = {"word": "fails", "by": "empirical_error", "says": "It jumps.", "number": "control"}
     sgd = concluded(opened(card=CARD | {"sgd": row}), outputs)["card"][3]
     assert (sgd["number"], sgd["on"]) == ("0.7", "another exponent")
-    assert "(this number: another exponent)" in outputs[-1]["text/html"]
+    said = " (this number: another exponent), where the claim needs at most 0.5: empirical error"
+    assert f"        0.7{said}" in outputs[-1]["text/plain"]
+    assert f"<strong>0.7</strong>{said}" in outputs[-1]["text/html"]
 
 
 @pytest.mark.parametrize("page_id", ["lemma_06", "fig_04", "one_path"])
