@@ -146,8 +146,9 @@ def _is_upheld(verdict: str) -> bool:
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
     # mutant: Of the two words only "control" is not above "control" in the alphabet.
     on = entry.control_is if number == "control" else ""
-    shown = {"number": getattr(entry, number), "required": asked(vars(entry), number), "what": entry.what}
-    return {**shown, "on": on, "by": entry.id}
+    needed = asked(vars(entry), number)
+    needed += ". Checked" if needed.startswith("where") else ""  # what follows is then the claim that fails
+    return {"number": getattr(entry, number), "required": needed, "what": entry.what, "on": on, "by": entry.id}
 
 
 def _named(of: str, row: Mapping[str, str], entries: Entries) -> Check | Refutation:

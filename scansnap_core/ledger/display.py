@@ -209,8 +209,8 @@ def show_conclusion(conclusion: Conclusion) -> None:
 def _row_lines(row: Mapping[str, str]) -> list[str]:
     lines = [f"    {row['of']}: {'; '.join(row[key] for key in ('word', 'formula', 'says') if row[key])}"]
     if row["number"]:
-        on = f" (this number: {row['on']})" if row["on"] else ""
-        lines.append(f"        {row['number']}{on}, {row['required']}: {row['what']}")
+        on = f"{row['on']}: " if row["on"] else ""
+        lines.append(f"        {on}{row['number']}, {row['required']}: {row['what']}")
     return lines
 
 

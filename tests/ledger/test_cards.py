@@ -91,9 +91,9 @@ def test_only_own_statements_were_not_printed_and_need_no_repair(kind: str, name
 def test_a_repair_stands_beside_what_bears_it_out(opened: Opened, outputs: Outputs) -> None:
     printed, repaired, *_ = concluded(refuting(opened), outputs)["card"]
     assert (printed["word"], printed["number"]) == ("fails as printed", "0.7")
-    assert "        0.7, where the printed formula needs at most 0.5: printed error\n" in outputs[-1]["text/plain"]
-    assert "<strong>0.7</strong>, where the printed formula needs at most 0.5: printed" in outputs[-1]["text/html"]
-    assert "        0.2 (this number: with exp(2Mh)), must be at most 0.5: printed" in outputs[-1]["text/plain"]
+    assert "        0.7, where the printed formula needs at most 0.5. Checked: printed error\n" in outputs[-1]["text/plain"]
+    assert "<strong>0.7</strong>, where the printed formula needs at most 0.5. Checked: printed" in outputs[-1]["text/html"]
+    assert "        with exp(2Mh): 0.2, must be at most 0.5: printed" in outputs[-1]["text/plain"]
     assert (repaired["formula"], repaired["number"], repaired["on"]) == ("$e^{2Mh}$", "0.2", "with exp(2Mh)")
     by_check = BROKEN | {"repaired": BROKEN["repaired"] | {"by": "empirical_error"}}
     assert concluded(refuting(opened, by_check), outputs)["card"][1]["number"] == "0.12"
@@ -111,9 +111,9 @@ def test_the_controls_number_says_what_it_belongs_to(opened: Opened, outputs: Ou
     row = {"word": "fails", "by": "empirical_error", "says": "It jumps.", "number": "control"}
     sgd = concluded(opened(card=CARD | {"sgd": row}), outputs)["card"][3]
     assert (sgd["number"], sgd["on"]) == ("0.7", "another exponent")
-    said = " (this number: another exponent), where the claim needs at most 0.5: empirical error"
-    assert f"        0.7{said}" in outputs[-1]["text/plain"]
-    assert f"<strong>0.7</strong>{said}" in outputs[-1]["text/html"]
+    said = ", where the claim needs at most 0.5. Checked: empirical error"
+    assert f"        another exponent: 0.7{said}" in outputs[-1]["text/plain"]
+    assert f"another exponent: <strong>0.7</strong>{said}" in outputs[-1]["text/html"]
 
 
 @pytest.mark.parametrize("page_id", ["lemma_06", "fig_04", "one_path"])
