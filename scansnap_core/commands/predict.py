@@ -34,8 +34,8 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(
         "predict",
-        help="foretell what SGD does to a class system, without training",
-        description="Foretell what SGD does to a class system from zero weights, by the law that the gradient obeys.",
+        help="predict what SGD does to a class system, without training",
+        description="Predict what SGD does to a class system from zero weights, by the law that the gradient obeys.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="the classes, a .yaml or .json file")
     parser.add_argument("--lr-y", type=float, required=True, metavar="RATE", help="eta_Y")

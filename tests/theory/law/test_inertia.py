@@ -83,7 +83,7 @@ def test_momentum_lies_below_one(momentum: float) -> None:
         inertia.InertialFlow(CLASSES, 1.0, 1.0, momentum=momentum)
 
 
-def test_the_law_with_a_mass_foretells_momentum() -> None:
+def test_the_law_with_a_mass_predicts_momentum() -> None:
     classes = ss.syn_small()
     types, law = types_of(classes), Law(types_of(classes), 1.0)
     at = inertia.InertialLaw(law, 0.9, 0.5).path(np.array([50.0, 500.0]))
