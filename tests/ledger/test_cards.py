@@ -91,8 +91,9 @@ def test_only_own_statements_were_not_printed_and_need_no_repair(kind: str, name
 def test_a_repair_stands_beside_what_bears_it_out(opened: Opened, outputs: Outputs) -> None:
     printed, repaired, *_ = concluded(refuting(opened), outputs)["card"]
     assert (printed["word"], printed["number"]) == ("fails as printed", "0.7")
-    assert "        0.7, where the printed formula needs at most 0.5. Checked: printed error\n" in outputs[-1]["text/plain"]
-    assert "<strong>0.7</strong>, where the printed formula needs at most 0.5. Checked: printed" in outputs[-1]["text/html"]
+    needed = "where the printed formula needs at most 0.5. Checked: printed"
+    assert f"        0.7, {needed} error\n" in outputs[-1]["text/plain"]
+    assert f"<strong>0.7</strong>, {needed}" in outputs[-1]["text/html"]
     assert "        with exp(2Mh): 0.2, must be at most 0.5: printed" in outputs[-1]["text/plain"]
     assert (repaired["formula"], repaired["number"], repaired["on"]) == ("$e^{2Mh}$", "0.2", "with exp(2Mh)")
     by_check = BROKEN | {"repaired": BROKEN["repaired"] | {"by": "empirical_error"}}
