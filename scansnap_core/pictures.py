@@ -14,7 +14,7 @@ import xarray as xr
 
 from scansnap_core import plots
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import CLASSES, SequenceClasses
 from scansnap_core.extras import needs
 from scansnap_core.rules import Rule
 from scansnap_core.theory import measures
@@ -96,7 +96,7 @@ def logit_map(run: xr.Dataset, classes: SequenceClasses) -> Figure:
 
 def _checked(run: xr.Dataset, classes: SequenceClasses, n: int | str = 0) -> int:
     """Return the number of class n, after a check of the run and the classes."""
-    check_classes(classes)
+    CLASSES("classes", classes)
     RUN("run", run)
     return classes.number_of(n)
 

@@ -21,7 +21,7 @@ from scansnap_core.engine.training import train
 GOOD: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 2, "batch_size": 4, "seq_len": 8}
 RATE = "a learning rate is positive and finite; pass e.g. 1.0"
 LENGTH = "T is a whole number of at least 2"
-REST = "(one contextual token and the query), or inf"
+REST = "(one contextual token and the query) and at most 2^53, or inf"
 EYE = np.eye(34)
 
 BAD = [
@@ -114,7 +114,7 @@ def test_the_error_survives_pickling() -> None:
 TOO_MUCH = [
     ({"steps": 10**12}, "the losses of 1 runs at 1,000,000,000,000 steps, which take 8,000,000,000,000 bytes: all is"),
     ({"batch_size": 10**12}, "1 runs of 2 steps, recorded 2 times, which take "),
-    ({"seq_len": 1e30}, "seq_len = 1e+30: token counts are exact up to T = 2^53 = 9,007,199,254,740,992; pass inf"),
+    ({"seq_len": 1e30}, f"seq_len = 1e+30: {LENGTH} {REST}; pass e.g. 128, or inf"),
     ({"seeds": range(10**12)}, "seeds of more than 1,000,000 values: a list holds at most 1,000,000; split the work"),
     ({"seeds": itertools.count()}, "seeds of more than 1,000,000 values"),
     ({"record": range(10**12)}, "record of more than 1,000,000 values"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scansnap_core.data.checks import check_places, checked_size, checked_tokens, fix
+from scansnap_core.data.checks import SIZE, check_places, checked_tokens, fix
 
 OTHERS = -1
 """The label of the output that stands for all tokens that are no next token."""
@@ -133,4 +133,5 @@ class Outputs:
 
 def _checked(vocab_size: Any) -> int:
     whole = isinstance(vocab_size, float | np.floating) and vocab_size % 1 == 0  # NaN and inf leave NaN
-    return checked_size("vocab_size", int(vocab_size) if whole else vocab_size)
+    SIZE("vocab_size", vocab_size := int(vocab_size) if whole else vocab_size)
+    return int(vocab_size)

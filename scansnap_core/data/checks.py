@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import Rule, is_real, shown, whole
+from scansnap_core.rules import Rule, check_numbers, is_real, shown, whole
 
 SUM_TOLERANCE = 1e-6
 """A class's probabilities may sum to 1 within this, because decimal fractions in files are rounded."""
@@ -20,6 +20,7 @@ MOST_PLACES = 10**8
 """An array holds at most so many numbers, 0.8 GB."""
 MOST_TOKENS = 2**62
 """The largest M: tokens are numbered in 64 bits."""
+SIZE = whole(1, MOST_TOKENS, says="an integer in 1..2^62", example=30)
 GENERATOR = Rule(
     lambda rng: isinstance(rng, np.random.Generator), "a NumPy generator draws", "pass np.random.default_rng(0)"
 )
@@ -28,12 +29,6 @@ PROBABILITY = Rule(  # the sum of a class's probabilities finds those between 1 
     "a probability is a number in [0, 1]",
     "write a decimal with a point, such as 0.25",
 )
-
-
-def checked_size(name: str, value: Any, *, least: int = 1, most: int = MOST_TOKENS) -> int:
-    """Return a value as a Python integer if it is an integer in least..most; else raise BadInput."""
-    whole(least, most, remedy=f"pass e.g. {max(least, 3)}")(name, value)
-    return int(value)
 
 
 def check_places(what: str, places: int) -> None:
@@ -53,29 +48,13 @@ def fix(array: NDArray[Any], *more: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def check_generator(rng: Any) -> None:
-    """Raise BadInput for anything but a NumPy generator."""
-    GENERATOR("rng", rng)
-
-
-def checked_numbers(name: str, values: Any, *, dims: int, remedy: str = "") -> NDArray[np.float64]:
-    """Make an array of so many dimensions, 0 or 1, of positive finite numbers; or raise BadInput."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        array = np.array(np.nan)
-    if array.ndim != dims or not array.size or not (np.isfinite(array).all() and (array > 0).all()):
-        rule, example = (("a positive finite number", "1.0"), ("a list of positive finite numbers", "[1, 2, 3]"))[dims]
-        raise BadInput(f"{name} = {shown(values)}", rule, remedy or f"pass e.g. {example}")
-    return array
-
-
 def checked_frequencies(values: Any, num_classes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return P(n) as given, and divided by its sum; None and nearly uniform ones become exactly 1/K. Or BadInput."""
     uniform = fix(np.full(num_classes, 1 / num_classes))
     if values is None:
         return uniform, uniform
-    given = checked_numbers("frequencies", values, dims=1, remedy="pass e.g. [0.8, 0.2], or leave them out").copy()
+    rule, remedy = "a list of positive finite numbers", "pass e.g. [0.8, 0.2], or leave them out"
+    given = check_numbers("frequencies", values, above=0, rule=rule, remedy=remedy, dims=1).copy()
     with np.errstate(over="ignore"):
         total = given.sum()
     if given.size != num_classes or not abs(total - 1) <= SUM_TOLERANCE:

@@ -26,13 +26,12 @@ from scipy import sparse
 
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import MOST_TOKENS, PROBABILITY
+from scansnap_core.data.checks import MOST_TOKENS, PROBABILITY, SIZE
 from scansnap_core.data.naming import checked_names, labels, named_classes
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import CLASSES, SequenceClasses
 from scansnap_core.rules import as_path, is_real, shown, whole
 
 EXAMPLE = "see the example that python -m pydoc scansnap_core.data.class_files shows"
-VOCAB_SIZE = whole(1, MOST_TOKENS, says="M is a positive integer, 2^62 at most", remedy="write e.g. vocab_size: 30")
 TOKEN = whole(-MOST_TOKENS, MOST_TOKENS, says="a token is an integer", remedy="write e.g. 20")
 
 
@@ -74,7 +73,7 @@ def save_classes(classes: SequenceClasses, path: str | Path) -> None:
     BadInput
         The file can't be written, or its name has another ending.
     """
-    check_classes(classes)
+    CLASSES("classes", classes)
     path, rows, entries = as_path("path", path), classes.given_probs, []
     for n in range(classes.num_classes):
         at = slice(rows.indptr[n], rows.indptr[n + 1])
@@ -90,7 +89,7 @@ def save_classes(classes: SequenceClasses, path: str | Path) -> None:
 
 def _numbered(keys: dict[str, Any], entries: list[dict[str, Any]]) -> SequenceClasses:
     files.mapping(keys, "its content", {"vocab_size", "classes"}, example=EXAMPLE)
-    VOCAB_SIZE("vocab_size", vocab_size := keys["vocab_size"])
+    SIZE("vocab_size", vocab_size := keys["vocab_size"])
     places: list[tuple[int, int]] = []
     data: list[float] = []
     query_of, next_of = [], []
@@ -121,7 +120,7 @@ def _named(keys: dict[str, Any], entries: list[dict[str, Any]]) -> SequenceClass
             if key in entry:
                 checked_names(f"class {n}: {key}", [entry[key]])
     if "vocab_size" in keys:
-        VOCAB_SIZE("vocab_size", keys["vocab_size"])
+        SIZE("vocab_size", keys["vocab_size"])
     names = _names(entries) or checked_names("next", [entry["next"] for entry in entries])
     rows = dict(zip(names, entries, strict=True))
     return SequenceClasses(

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.axes import OTHERS
-from scansnap_core.data.checks import PROBABILITY, checked_size, without_count
+from scansnap_core.data.checks import PROBABILITY, SIZE, without_count
 from scansnap_core.rules import is_real, number, shown
 
 OTHERS_NAME = "(others)"
@@ -119,7 +119,8 @@ def named_classes(
             PROBABILITY(f"class {name!r}: probability of {token!r}", value)
         data.append([float(value) for value in row.values()])
     spoken = [[number.setdefault(token, len(number)) for token in each] for each in (queries, nexts)]
-    M = len(number) if vocab_size is None else checked_size("vocab_size", vocab_size)
+    M = len(number) if vocab_size is None else vocab_size
+    SIZE("vocab_size", M)
     if len(number) > M:
         raise BadInput(
             f"{len(number)} names of tokens over M = {M} tokens",

@@ -19,14 +19,14 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.axes import Compact, Outputs
 from scansnap_core.data.checks import (
     GENERATOR,
+    SIZE,
     check_places,
     checked_frequencies,
     checked_probs,
-    checked_size,
     checked_tokens,
     fix,
 )
-from scansnap_core.rules import check_seq_len, is_whole, shown
+from scansnap_core.rules import SEQ_LEN, is_whole, shown
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -188,9 +188,9 @@ class Probabilities:
         BadInput
             No generator of NumPy's, a batch size that is no positive integer, T < 2.
         """
-        checked_size("batch_size", batch_size)
+        SIZE("batch_size", batch_size)
         check_places("a batch", batch_size * len(self.tokens))
-        check_seq_len(seq_len)
+        SEQ_LEN("seq_len", seq_len)
         GENERATOR("rng", rng)
         classes = self.draw(batch_size, rng)
         if math.isinf(seq_len):

@@ -17,15 +17,15 @@ from scansnap_core.data.sequences import SequenceClasses, checksum
 from scansnap_core.engine.names import name_of
 from scansnap_core.rules import (
     MOST_VALUES,
-    check_count,
+    RATE,
+    SEQ_LEN,
     check_differ,
-    check_rate,
-    check_seq_len,
     is_real,
     is_whole,
     listed,
     not_finite,
     shown,
+    whole,
 )
 
 MOMENTUM = 0.9
@@ -80,7 +80,7 @@ def checked_rates(lr_y: Any, lr_z: Any) -> list[tuple[float, float]]:
     lists = {"lr_y": _numbers("lr_y", lr_y), "lr_z": _numbers("lr_z", lr_z)}
     for name, rates in lists.items():
         for rate in rates:
-            check_rate(name, rate)
+            RATE(name, rate)
     count = max(1, *map(len, lists.values()))
     if any(len(rates) not in (1, count) for rates in lists.values()):
         raise BadInput(
@@ -118,7 +118,7 @@ def checked_record(record: Any, start: int, end: int) -> list[int]:
     if record is None:
         return [start, end]
     if not isinstance(record, Iterable):
-        check_count("record", record)
+        whole()("record", record)
         if (end - start) // record > MOST_VALUES:
             listed("record", range(start, end, int(record)))  # refuses it
         return sorted({*range(start, end + 1, int(record)), end})
@@ -134,7 +134,7 @@ def checked_record(record: Any, start: int, end: int) -> list[int]:
 
 def checked_length(seq_len: float, batch_size: int | None, rng: str) -> float:
     """Return T; batch size and order of random numbers must agree with it."""
-    check_seq_len(seq_len)
+    SEQ_LEN("seq_len", seq_len)
     if batch_size is None and not math.isinf(seq_len):
         raise BadInput(
             value=f"batch_size = None with seq_len = {seq_len:g}",

@@ -22,7 +22,7 @@ from scansnap_core.engine.kernel import climb, climb_classes, climb_common, draw
 from scansnap_core.engine.results import TrainingDiverged
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.starts import draws_of, initial_values
-from scansnap_core.rules import check_rate
+from scansnap_core.rules import RATE
 
 CHUNK = 128
 """So many steps' samples are drawn at a time, and take CHUNK x B x S numbers."""
@@ -184,8 +184,8 @@ class SupportRun:
     """
 
     def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float) -> None:
-        check_rate("lr_y", lr_y)
-        check_rate("lr_z", lr_z)
+        RATE("lr_y", lr_y)
+        RATE("lr_z", lr_z)
         classes.check_uniform("a run on supports")
         probs, K, L = classes.sparse_probs, classes.num_classes, len(classes.tokens)
         outputs = classes.outputs

@@ -34,7 +34,7 @@ from scansnap_core.engine.names import (
     resolved,
     windows_of,
 )
-from scansnap_core.rules import check_choice, check_count, check_flag, check_memory
+from scansnap_core.rules import FLAG, check_memory, one_of, whole
 
 if TYPE_CHECKING:
     from scansnap_core.engine.variants import Variant
@@ -90,14 +90,14 @@ class Settings:
         keep_state: bool = False,
     ) -> Settings:
         """Check every argument; raise :class:`~scansnap_core.BadInput` for the first that breaks its rule."""
-        check_choice("rng", rng, RNGS)
-        check_choice("dtype", dtype, ("float64", "float32"))
+        one_of(RNGS)("rng", rng)
+        one_of(("float64", "float32"))("dtype", dtype)
         if isinstance(initial, str):
-            check_choice("initial", initial, ("zero", "random"))
-        check_count("steps", steps)
+            one_of(("zero", "random"))("initial", initial)
+        whole()("steps", steps)
         if batch_size is not None:
-            check_count("batch_size", batch_size)
-        check_flag("keep_state", keep_state)
+            whole()("batch_size", batch_size)
+        FLAG("keep_state", keep_state)
         rates, seed_list = checked_rates(lr_y, lr_z), checked_seeds(seeds)
         # not counting Y and Z, and before they are: a list of recorded steps alone may be too long
         runs = len(rates) * len(seed_list)

@@ -22,7 +22,7 @@ from scansnap_core.engine.results import TrainingDiverged, labelled, tokens_of, 
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.starts import draws_of, initial_values, last_loss, optimizer_of
 from scansnap_core.progress import progress_bar
-from scansnap_core.rules import check_flag
+from scansnap_core.rules import FLAG
 
 __all__ = ["TrainingDiverged", "train"]
 
@@ -131,7 +131,7 @@ def train(
     >>> more.step.values[[0, -1]].tolist()
     [50, 99]
     """
-    check_flag("progress", progress)
+    FLAG("progress", progress)
     settings = Settings.checked(
         lr_y=lr_y,
         lr_z=lr_z,

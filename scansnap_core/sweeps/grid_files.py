@@ -32,7 +32,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.class_files import load_classes
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.rules import check_rate, shown
+from scansnap_core.rules import RATE, shown
 from scansnap_core.sweeps.blocks import layout_of
 from scansnap_core.sweeps.grids import Grid, check_axis
 
@@ -187,7 +187,7 @@ def _rates(content: Any) -> tuple[tuple[float, float], ...]:
 def _check_rates(**axes: list[Any]) -> None:
     for name, values in axes.items():
         for value in values:
-            check_rate(name, value)
+            RATE(name, value)
 
 
 def _seeds(seeds: Any) -> tuple[int, ...]:

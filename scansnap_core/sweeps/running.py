@@ -17,7 +17,7 @@ from scansnap_core.engine.arguments import checked_device
 from scansnap_core.engine.compiled import num_threads
 from scansnap_core.extras import needs
 from scansnap_core.progress import progress_bar
-from scansnap_core.rules import as_path, check_flag, shown
+from scansnap_core.rules import FLAG, as_path, shown
 from scansnap_core.storage.provenance import program, provenance
 from scansnap_core.storage.store import Layout, writing
 from scansnap_core.sweeps.blocks import Block, blocks, layout_of, num_bytes, placed
@@ -67,7 +67,7 @@ def run(
     if not isinstance(grid, Grid):
         raise BadInput(f"grid = {shown(grid)}", "a sweep runs a Grid", "make one, or load it with load_grid('my.yaml')")
     out = as_path("out", out)
-    check_flag("progress", progress)
+    FLAG("progress", progress)
     if scheduler is not None and device == "auto":
         device = "cpu"
     if scheduler is not None and progress:

@@ -13,7 +13,7 @@ from scipy.special import expit, lambertw
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import check_count, check_memory, check_numbers, check_rate, is_real, shown
+from scansnap_core.rules import RATE, check_memory, check_numbers, is_real, shown, whole
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 
@@ -85,7 +85,7 @@ def h_star(steps: int, vocab_size: float, lr_y: float) -> Floats:
     >>> h_star(2, vocab_size=100, lr_y=1.0).round(4)
     array([0.    , 0.01  , 0.0198])
     """
-    check_count("steps", steps, least=0)
+    whole(0)("steps", steps)
     check_memory(f"{steps} values of h*", 8.0 * steps)
     M, rate = float(_vocabulary(vocab_size, dims=0)), float(_rate(lr_y, dims=0))
     values = np.zeros(steps + 1)
@@ -120,7 +120,7 @@ def lead(steps: int, vocab_size: ArrayLike, lr_y: ArrayLike) -> tuple[Floats, Fl
     >>> heights.round(3), ahead.round(4)
     (array([0.   , 1.   , 1.983]), array([0.    , 0.0072, 0.0259]))
     """
-    check_count("steps", steps, least=0)
+    whole(0)("steps", steps)
     M, rate = np.broadcast_arrays(_vocabulary(vocab_size), _rate(lr_y))
     check_memory(f"{steps} leads", 16.0 * steps * M.size)
     heights, ahead = np.zeros((2, steps + 1, *M.shape))
@@ -188,7 +188,7 @@ def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[floa
     for name, value in (("num_classes", num_classes), ("vocab_size", vocab_size)):
         if not is_real(value) or not (math.isfinite(value) and value > 0):
             raise BadInput(f"{name} = {shown(value)}", "a positive finite number", "pass e.g. 10")
-    check_rate("lr_y", lr_y)
+    RATE("lr_y", lr_y)
     size = (num_classes, vocab_size, lr_y)
     return float(_t_0_prime(*size)), float(_t_0(*size, omega(vocab_size)[1]))
 

@@ -18,9 +18,9 @@ from scipy.special import log_softmax
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.axes import Outputs
-from scansnap_core.data.checks import check_places, checked_size
+from scansnap_core.data.checks import SIZE, check_places
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import check_numbers, check_rate, is_real, is_whole, shown
+from scansnap_core.rules import RATE, check_numbers, is_real, is_whole, shown
 from scansnap_core.theory import formulas, spectrum
 from scansnap_core.theory.functions import function_of
 
@@ -29,9 +29,10 @@ _zeta = function_of(formulas.zeta, (formulas.e_, formulas.M))
 
 def zeta(num_classes: int, vocab_size: int) -> Floats:
     """zeta_n = M/(M - 1) (e_n - 1/M) for every class n as rows, shape (K, K + 1), or (K, K) where K = M (App. D.1)."""
-    checked_size("num_classes", num_classes)
+    SIZE("num_classes", num_classes)
+    SIZE("vocab_size", vocab_size)
     check_places("zeta", num_classes**2)
-    return _zeta_of(num_classes, checked_size("vocab_size", vocab_size)).copy()
+    return _zeta_of(num_classes, int(vocab_size)).copy()
 
 
 @lru_cache(maxsize=8)
@@ -91,7 +92,7 @@ class Decoder:
 
     def __init__(self, E: Floats, vocab_size: int, lr_y: float, *, modified: bool) -> None:
         E = _checked_overlaps(E)
-        check_rate("lr_y", lr_y)
+        RATE("lr_y", lr_y)
         if not is_real(vocab_size) or not vocab_size >= max(len(E), 2):  # NaN isn't
             raise BadInput(
                 value=f"M = {shown(vocab_size)} with K = {len(E)}",

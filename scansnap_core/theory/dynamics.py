@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import xarray as xr
 
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import CLASSES, SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.rules import listed
 from scansnap_core.theory import clocks, flows
@@ -32,7 +32,7 @@ def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
     lr_y
         eta_Y.
     """
-    check_classes(classes)
+    CLASSES("classes", classes)
     classes.check_uniform("t_0' and t_0")
     t_0_prime, t_0 = clocks.transition(classes.num_classes, classes.vocab_size, lr_y)
     return [round(time) for time in (t_0_prime / 2, t_0_prime, t_0, 4 * t_0, 40 * t_0)]

@@ -18,12 +18,12 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
+from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine import variants
 from scansnap_core.engine.architectures import variant_of
 from scansnap_core.engine.names import MODELS, PLAIN, check_windows, heads_of, name_of
 from scansnap_core.engine.results import axes_of, tokens_of
-from scansnap_core.rules import check_choice, check_flow_rate, check_rate, not_finite, shown
+from scansnap_core.rules import FLOW_RATE, RATE, not_finite, one_of, shown
 from scansnap_core.theory import clocks, formulas, spectrum
 from scansnap_core.theory.expectation import Expectation, Forward
 from scansnap_core.theory.functions import function_of
@@ -67,9 +67,9 @@ class Flow(ABC):
         class_weight: float,
         model: str | variants.Variant = PLAIN,
     ) -> None:
-        check_classes(classes)
-        check_rate("lr_y", lr_y)
-        check_flow_rate("lr_z", lr_z)
+        CLASSES("classes", classes)
+        RATE("lr_y", lr_y)
+        FLOW_RATE("lr_z", lr_z)
         self.classes, self.lr_y, self.lr_z, self.class_weight = classes, lr_y, lr_z, class_weight
         self.model, self.variant = model, _checked_variant(model)
         check_windows(model, classes.vocab_size)
@@ -196,7 +196,7 @@ class TrueFlow(Flow):
     def __init__(
         self, classes: SequenceClasses, lr_y: float, lr_z: float, model: str | variants.Variant = PLAIN
     ) -> None:
-        check_classes(classes)
+        CLASSES("classes", classes)
         super().__init__(classes, lr_y, lr_z, ("Y", "Z", "B"), class_weight=1 / classes.num_classes, model=model)
 
     def rhs(self, t: float, state: Floats) -> Floats:
@@ -293,8 +293,8 @@ class IdealisedFlow(Flow):
         clock: str = "steps",
         model: str | variants.Variant = PLAIN,
     ) -> None:
-        check_classes(classes)
-        check_choice("clock", clock, ("steps", "printed"))
+        CLASSES("classes", classes)
+        one_of(("steps", "printed"))("clock", clock)
         if clock == "printed":
             classes.check_uniform("Eqn 10 as printed")
         # mutant: The other clock, "printed", comes first in the alphabet.

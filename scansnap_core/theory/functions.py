@@ -18,7 +18,7 @@ import sympy as sp
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import check_choice, listed, shown
+from scansnap_core.rules import listed, one_of, shown
 
 if TYPE_CHECKING:
     import torch
@@ -65,7 +65,7 @@ def function_of(
     >>> function_of(alpha_target, (h_, M))([0, 0.005, 0.05], 1000).round(3)
     array([0.001, 0.129, 1.   ])
     """
-    check_choice("backend", backend, list(_BACKENDS))
+    one_of(_BACKENDS)("backend", backend)
     arrays, stable = stable_form(expression, arguments)
     convert, namespace = _BACKENDS[backend]()
     function = sp.lambdify(arrays, stable, modules=[namespace])

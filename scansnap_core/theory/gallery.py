@@ -14,10 +14,10 @@ from scipy import sparse
 from scipy.optimize import brentq
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import check_generator, check_places, checked_numbers, checked_size
+from scansnap_core.data.checks import GENERATOR, check_places
 from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import Floats, SequenceClasses
-from scansnap_core.rules import is_real, is_whole, shown
+from scansnap_core.rules import check_numbers, is_real, is_whole, number, shown, whole
 from scansnap_core.theory import spectrum
 
 MOST_CLASSES = 10_000
@@ -40,7 +40,7 @@ def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str
     rng
         For ``random``.
     """
-    check_generator(rng)
+    GENERATOR("rng", rng)
     if not (is_whole(num_classes) and 2 <= num_classes <= MOST_CLASSES and is_real(top) and 0 < top < math.inf):
         raise BadInput(
             value=f"K = {shown(num_classes)}, top = {shown(top)}",
@@ -67,8 +67,8 @@ def random_classes(num_classes: int, rng: np.random.Generator) -> SequenceClasse
 
     Where K is large, a class overlaps with about 16 others, some hardly and some nearly whole.
     """
-    check_generator(rng)
-    checked_size("num_classes", num_classes, least=2, most=MOST_CLASSES)
+    GENERATOR("rng", rng)
+    whole(2, MOST_CLASSES)("num_classes", num_classes)
     tokens, held = 4 * num_classes, 8
     columns = np.concatenate([rng.choice(tokens, held, replace=False) for _ in range(num_classes)])
     probs = rng.dirichlet(np.ones(held), num_classes).ravel()
@@ -89,8 +89,9 @@ def tied_classes(num_classes: int, vocab_size: int, top: float, rng: np.random.G
     top
         Positive, at most about 0.6 (K = 2: below 1).
     """
-    check_generator(rng)
-    K = checked_size("num_classes", num_classes, least=2, most=MOST_CLASSES)
+    GENERATOR("rng", rng)
+    whole(2, MOST_CLASSES)("num_classes", num_classes)
+    K = int(num_classes)
     pairs = [(i, j) for i in range(K) for j in range(i)]
     own, tied = rng.uniform(0.5, 1.5, (K, 2)), rng.exponential(1, (len(pairs), 2)) * (rng.random((len(pairs), 1)) < 0.7)
     tied[0] += 0.1
@@ -127,11 +128,11 @@ def attentions(
     spread
         How unevenly a class splits its common attention: Dirichlet(1/spread), positive.
     """
-    check_generator(rng)
-    checked_size("num_classes", num_classes, least=2, most=MOST_CLASSES)
-    checked_size("num_common", num_common, most=MOST_CLASSES)
-    tops = checked_numbers("tops", tops, dims=1)
-    checked_numbers("spread", spread, dims=0)
+    GENERATOR("rng", rng)
+    whole(2, MOST_CLASSES)("num_classes", num_classes)
+    whole(1, MOST_CLASSES)("num_common", num_common)
+    tops = check_numbers("tops", tops, above=0, rule="positive finite numbers", remedy="pass e.g. [0.1]", dims=1)
+    number(above=0, remedy="pass e.g. 1.0")("spread", spread)
     check_places("attention", len(tops) * num_classes * (num_common + 2 * num_classes))
     split = rng.dirichlet(np.full(num_common, 1 / spread), (len(tops), num_classes))
     common = rng.uniform(0.2, 1, (len(tops), num_classes, 1)) * split / np.linalg.norm(split, axis=-1, keepdims=True)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import ATTRIBUTE, SequenceClasses, check_classes, checksum
+from scansnap_core.data.sequences import ATTRIBUTE, CLASSES, SequenceClasses, checksum
 from scansnap_core.rules import check_numbers, shown
 
 
@@ -109,7 +109,7 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     array([[0.637, 0.637],
            [0.636, 0.636]])
     """
-    check_classes(classes)
+    CLASSES("classes", classes)
     check_labelled("c", c, "class", "token")
     _check_own(c, classes)
     c = _by_class(c, classes)
@@ -280,7 +280,7 @@ def on_axes_of(
         Several data sets at once; no dimension ``query`` or ``token`` where classes have several; or values of other
         classes: over other queries or tokens, or such as tell so.
     """
-    check_classes(classes)
+    CLASSES("classes", classes)
     check_labelled("Z", values)
     if "data" in values.dims:
         raise BadInput(

@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 from sympy import diff
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
+from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine.names import PLAIN
 from scansnap_core.theory import clocks, formulas, measures, spectrum
 from scansnap_core.theory.flows import IdealisedFlow
@@ -119,7 +119,7 @@ def theory_of(
     >>> found.B.isel(recorded=-1).values.round(3), found.B.equation
     (array([0.258, 0.258]), 'Theorem 3')
     """
-    check_classes(classes)
+    CLASSES("classes", classes)
     if run is None:
         if lr_y is None or lr_z is None or times is None:
             raise BadInput("classes alone", "the idealised flow needs lr_y, lr_z and times", "pass them, or a run")

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine import model
-from scansnap_core.rules import check_seq_len
+from scansnap_core.rules import SEQ_LEN
 from scansnap_core.theory.expectation import Forward
 from scansnap_core.theory.flows import TrueFlow
 
@@ -101,7 +101,7 @@ class FiniteLengthFlow(TrueFlow):
     name = "true flow at finite T"
 
     def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float, *, seq_len: float) -> None:
-        check_seq_len(seq_len)
+        SEQ_LEN("seq_len", seq_len)
         super().__init__(classes, lr_y, lr_z)
         self._share = 0.0 if math.isinf(seq_len) else 1 / (seq_len - 1)
         probs, outputs = classes.compact.probs, classes.outputs

@@ -18,7 +18,7 @@ from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import ATTRIBUTE, Floats, checksum
 from scansnap_core.engine.names import heads_of, name_of
-from scansnap_core.rules import check_choice, checked_times, is_real, shown
+from scansnap_core.rules import checked_times, is_real, one_of, shown
 from scansnap_core.theory.flows import Flow
 
 SOLVERS = {"LSODA": LSODA, "DOP853": DOP853, "RK45": RK45, "RK23": RK23, "Radau": Radau, "BDF": BDF}
@@ -102,8 +102,8 @@ def solve(
     """
     if not isinstance(flow, Flow):
         raise BadInput(f"flow = {shown(flow)}", "a flow is integrated", "pass e.g. a TrueFlow")
-    check_choice("unit", unit, list(UNITS))
-    check_choice("method", method, list(SOLVERS))
+    one_of(UNITS)("unit", unit)
+    one_of(SOLVERS)("method", method)
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if not is_real(tolerance) or not 0 < tolerance < 1:
             raise BadInput(f"{name} = {shown(tolerance)}", "a tolerance lies between 0 and 1", "pass e.g. 1e-10")

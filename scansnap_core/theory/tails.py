@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import check_count, check_numbers, is_real, shown
+from scansnap_core.rules import check_numbers, is_real, shown, whole
 
 Ints = NDArray[np.int64]
 
@@ -24,7 +24,7 @@ def log_tails(draws: int, p: float) -> tuple[Floats, Floats]:
     draws, p
         The number of independent draws and the probability that one of them counts.
     """
-    check_count("draws", draws, least=0)
+    whole(0)("draws", draws)
     if not is_real(p) or not 0 <= p <= 1:
         raise BadInput(f"p = {shown(p)}", "a probability lies in [0, 1]", "pass e.g. 0.5")
     log_pmf = binom.logpmf(np.arange(draws + 1), draws, p)
@@ -64,7 +64,7 @@ def log_deviations(draws: int, p: float) -> tuple[Floats, Floats]:
     >>> d, np.exp(logs).round(12)
     (array([0.5, 0. , 0.5]), array([0.5, 1. , 0.5]))
     """
-    check_count("draws", draws, least=1)
+    whole()("draws", draws)
     counts = np.arange(draws + 1)
     d = np.abs(counts / draws - p)
     far_first = np.argsort(-d)
@@ -89,7 +89,7 @@ def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) ->
     BadInput
         If the probabilities don't sum to 1.
     """
-    check_count("draws", draws, least=0)
+    whole(0)("draws", draws)
     rule = "probabilities are not negative"
     weights = check_numbers("probs", probs, least=0, rule=rule, remedy="pass e.g. [0.5, 0.5]", dims=1)
     # mutant: Near 1 a float lies a multiple of 2^-53 from 1, which 1e-9 isn't, so the two are never equal.

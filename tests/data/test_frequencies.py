@@ -105,12 +105,12 @@ def test_the_audit_says_how_far_they_are_from_uniform() -> None:
 
 WRONG = "a list of positive finite numbers; pass e.g. [0.8, 0.2], or leave them out"
 REFUSED: list[tuple[Any, str]] = [
-    ([0.5, 0.5, 0.0], f"frequencies = [0.5, 0.5, 0.0]: {WRONG}"),
-    ([0.5, 0.8, -0.3], f"frequencies = [0.5, 0.8, -0.3]: {WRONG}"),
-    ([0.5, np.nan, 0.5], f"frequencies = [0.5, nan, 0.5]: {WRONG}"),
-    ([], f"frequencies = []: {WRONG}"),
-    (1.0, f"frequencies = 1.0: {WRONG}"),
-    ([[0.2, 0.5, 0.3]], f"frequencies = [[0.2, 0.5, 0.3]]: {WRONG}"),
+    ([0.5, 0.5, 0.0], f"frequencies = 0: {WRONG}"),
+    ([0.5, 0.8, -0.3], f"frequencies = -0.3: {WRONG}"),
+    ([0.5, np.nan, 0.5], f"frequencies = nan: {WRONG}"),
+    ([], f"frequencies of shape (0,): {WRONG}"),
+    (1.0, f"frequencies of shape (): {WRONG}"),
+    ([[0.2, 0.5, 0.3]], f"frequencies of shape (1, 3): {WRONG}"),
     ([0.5, 0.5], "2 frequencies that sum to 1: P(n) is one probability for each of K = 3 classes, and they sum to 1"),
     ([1, 2, 3], "3 frequencies that sum to 6: P(n) is one probability for each of K = 3 classes, and they sum to 1; "),
     ([1e308] * 3, "3 frequencies that sum to inf: P(n) is one"),

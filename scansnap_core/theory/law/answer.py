@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import CLASSES, SequenceClasses
 from scansnap_core.digits import digits
 from scansnap_core.engine.arguments import checked_momentum
-from scansnap_core.rules import check_choice, check_rate, check_seq_len, check_within
+from scansnap_core.rules import RATE, SEQ_LEN, number, one_of
 from scansnap_core.theory.clocks import transition
 from scansnap_core.theory.flows import Flow, IdealisedFlow, TrueFlow
 from scansnap_core.theory.functions import function_of
@@ -136,16 +136,16 @@ def numbers(
     BadInput
         Arguments that aren't as above.
     """
-    check_classes(classes)
-    check_rate("lr_y", lr_y)
-    check_rate("lr_z", lr_z)
-    check_seq_len(seq_len)
-    check_choice("optimizer", optimizer, OPTIMIZERS)
+    CLASSES("classes", classes)
+    RATE("lr_y", lr_y)
+    RATE("lr_z", lr_z)
+    SEQ_LEN("seq_len", seq_len)
+    one_of(OPTIMIZERS)("optimizer", optimizer)
     mu = checked_momentum(momentum, optimizer)
     rates = lr_y / (1 - mu), lr_z / (1 - mu)
     K, M = classes.num_classes, classes.vocab_size
     scan, snap = transition(K, M, rates[0])
-    check_within("steps", steps, least=1, below=HORIZON * snap, remedy=f"pass e.g. {digits(snap)}, which is t_0")
+    number(least=1, below=HORIZON * snap, remedy=f"pass e.g. {digits(snap)}, which is t_0")("steps", steps)
     row, columns = _tokens(classes)
     times = np.union1d(np.geomspace(GRID * snap, HORIZON * snap, POINTS), [snap, END * snap, steps])
     at = {name: int(np.searchsorted(times, time)) for name, time in (("snap", snap), ("end", END * snap), ("t", steps))}

@@ -25,7 +25,7 @@ from scipy import special
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import check_memory, check_numbers, check_within
+from scansnap_core.rules import check_memory, check_numbers, number
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 
@@ -97,11 +97,11 @@ def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, s
 
 
 def _check_size(num_classes: Any, vocab_size: Any, rho: Any, num_times: int) -> None:
-    check_within("num_classes", num_classes, least=1, remedy="pass e.g. 2")
+    number(least=1, remedy="pass e.g. 2")("num_classes", num_classes)
     if num_classes % 1:
         raise BadInput(f"num_classes = {num_classes:g}", "K is a whole number", "pass e.g. 2")
-    check_within("vocab_size", vocab_size, least=max(num_classes, 2), remedy="pass at least K, and 2")
-    check_within("rho", rho, least=0, below=1, remedy="pass e.g. 0.1")
+    number(least=max(num_classes, 2), remedy="pass at least K, and 2")("vocab_size", vocab_size)
+    number(least=0, below=1, remedy="pass e.g. 0.1")("rho", rho)
     check_memory(f"{num_classes:g} powers at {num_times} times", 32.0 * num_classes * num_times)
 
 
@@ -182,7 +182,7 @@ def early_evidence(tau: ArrayLike, vocab_size: float) -> Floats:
     >>> early_evidence([1.0, 1e4], 10**6).round(3)
     array([ 1.   , 23.024])
     """
-    check_within("vocab_size", vocab_size, least=2, remedy="pass e.g. 1000")
+    number(least=2, remedy="pass e.g. 1000")("vocab_size", vocab_size)
     rule = "tau is above 1/M, where one unit of evidence is"
     times = check_numbers("tau", tau, least=2 / vocab_size, rule=rule, remedy="pass e.g. 10.0")
     return np.asarray(np.log(vocab_size) + np.log(special.wrightomega(times - np.log(vocab_size)).real))
@@ -241,9 +241,9 @@ def _near(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tu
     a = check_numbers("a", a, least=LEAST_EVIDENCE, rule=rule, remedy="pass e.g. 10.0")
     if (a > MOST_EVIDENCE).any():
         raise BadInput(f"a = {a.max():g}", rule, "ask for earlier times")
-    check_within("num_classes", num_classes, least=2, remedy="pass e.g. 2")
-    check_within("vocab_size", vocab_size, least=num_classes + 1, remedy="pass more outputs than classes")
-    check_within("rho", rho, least=1e-12, below=1, remedy="pass e.g. 0.1")
+    number(least=2, remedy="pass e.g. 2")("num_classes", num_classes)
+    number(least=num_classes + 1, remedy="pass more outputs than classes")("vocab_size", vocab_size)
+    number(least=1e-12, below=1, remedy="pass e.g. 0.1")("rho", rho)
     others, rest = num_classes - 1, vocab_size - num_classes
     b, c = np.expm1(rho * a) / (rho * vocab_size), a / vocab_size
     faster = rho * (1 + 1 / rest)

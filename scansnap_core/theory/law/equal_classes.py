@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import check_count, check_flow_rate, check_numbers, check_within, checked_times, shown
+from scansnap_core.rules import FLOW_RATE, check_numbers, checked_times, number, shown, whole
 from scansnap_core.theory.solving import integrated
 
 RTOL, ATOL = 1e-9, 1e-24
@@ -55,8 +55,8 @@ class Rest:
     """
 
     def __init__(self, num_classes: int, overlap: float, distinct_weights: ArrayLike) -> None:
-        check_count("num_classes", num_classes, least=2)
-        check_within("overlap", overlap, least=np.finfo(float).tiny, below=1, remedy="pass e.g. 0.1")
+        whole(2)("num_classes", num_classes)
+        number(least=np.finfo(float).tiny, below=1, remedy="pass e.g. 0.1")("overlap", overlap)
         rule = "weights are positive, one for each distinct token"
         weights = check_numbers("distinct_weights", distinct_weights, least=0, rule=rule, remedy="pass e.g. [1, 2]")
         if weights.ndim != 1 or not weights.size or (weights <= 0).any():
@@ -113,8 +113,8 @@ class EqualClassesFlow:
     """
 
     def __init__(self, rest: Rest, *, vocab_size: float, ratio: float) -> None:
-        check_flow_rate("ratio", ratio)
-        check_within("vocab_size", vocab_size, least=rest.num_classes + 1, remedy="pass more outputs than classes")
+        FLOW_RATE("ratio", ratio)
+        number(least=rest.num_classes + 1, remedy="pass more outputs than classes")("vocab_size", vocab_size)
         self.rest, self.M, self.ratio = rest, float(vocab_size), float(ratio)
         D = len(rest.rates)
         ends = np.cumsum([0, 1 + D, 1, D, D, 2, D, D, 1, 1])
@@ -228,8 +228,8 @@ def linear_error(rest: Rest, vocab_size: float, ratio: float, at: Reached) -> Bo
     >>> linear_error(rest, 10_000, 0.01, at).error < 0.01 * at.length
     True
     """
-    check_flow_rate("ratio", ratio)
-    check_within("vocab_size", vocab_size, least=rest.num_classes + 1, remedy="pass more outputs than classes")
+    FLOW_RATE("ratio", ratio)
+    number(least=rest.num_classes + 1, remedy="pass more outputs than classes")("vocab_size", vocab_size)
     if not all(math.isfinite(value) and value >= 0 for value in at) or not at.a > 0:
         raise BadInput(f"at = {at}", "what was gathered is finite and not negative", "pass an EqualClassesFlow's path")
     widest = math.sqrt(rest.num_classes + 1)  # max dz - min dz over |dy|

@@ -22,7 +22,7 @@ import numpy as np
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import check_flow_rate, shown
+from scansnap_core.rules import FLOW_RATE, shown
 from scansnap_core.theory.law.types import Types
 from scansnap_core.theory.solving import IntegrationFailed, integrated
 
@@ -93,7 +93,7 @@ class Law:
             raise BadInput(
                 f"types = {shown(types)}", "the law is one of a class system's types", "pass types_of(classes)"
             )
-        check_flow_rate("ratio", ratio)
+        FLOW_RATE("ratio", ratio)
         self.types, self.ratio = types, ratio
         T, C, D, R = *types.common.shape, types.distinct.shape[1], len(types.asking)
         self._shapes = ((T,), (T, T), (T, C), (T, D), (R, C), (T, D))

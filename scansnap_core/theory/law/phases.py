@@ -15,17 +15,9 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
+from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine.arguments import checked_momentum
-from scansnap_core.rules import (
-    check_count,
-    check_flow_rate,
-    check_numbers,
-    check_rate,
-    check_seq_len,
-    check_within,
-    checked_times,
-)
+from scansnap_core.rules import FLOW_RATE, RATE, SEQ_LEN, check_numbers, checked_times, number, whole
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed
@@ -120,10 +112,10 @@ def spread(classes: SequenceClasses, *, tau: ArrayLike, lr_y: float, seq_len: fl
     >>> spread(classes, tau=[10.0], lr_y=1.0, seq_len=128, batch_size=8).ravel().round(2)
     array([0.11, 0.14, 0.11, 0.14, 0.11])
     """
-    check_classes(classes)
-    check_rate("lr_y", lr_y)
-    check_count("batch_size", batch_size)
-    check_seq_len(seq_len)
+    CLASSES("classes", classes)
+    RATE("lr_y", lr_y)
+    whole()("batch_size", batch_size)
+    SEQ_LEN("seq_len", seq_len)
     ends = checked_times("tau", tau, "pass e.g. [10.0]")
     if ends[0] < TINY:
         raise BadInput(f"tau = {ends[0]:g}", "moments are positive", "pass e.g. [10.0]")
@@ -184,11 +176,11 @@ def place(
     >>> float(found.inertia.round(1))
     13.5
     """
-    check_classes(classes)
-    check_rate("lr_y", lr_y)
-    check_flow_rate("lr_z", lr_z)
-    check_within("t", t, least=TINY, remedy="pass e.g. 100")
-    check_seq_len(seq_len)
+    CLASSES("classes", classes)
+    RATE("lr_y", lr_y)
+    FLOW_RATE("lr_z", lr_z)
+    number(least=TINY, remedy="pass e.g. 100")("t", t)
+    SEQ_LEN("seq_len", seq_len)
     mu, K, M = checked_momentum(momentum, "momentum"), classes.num_classes, classes.vocab_size
     tau = lr_y * t / K / (1 - mu)
     types = types_of(classes)

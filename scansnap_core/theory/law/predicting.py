@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import ATTRIBUTE, Floats, SequenceClasses, check_classes, checksum
+from scansnap_core.data.sequences import ATTRIBUTE, CLASSES, Floats, SequenceClasses, checksum
 from scansnap_core.engine.arguments import checked_momentum
-from scansnap_core.rules import check_choice, check_flow_rate, check_memory, check_rate, check_seq_len, checked_times
+from scansnap_core.rules import FLOW_RATE, RATE, SEQ_LEN, check_memory, checked_times, one_of
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed, many_classes, validity
@@ -121,17 +121,17 @@ def predict(
     >>> found.phase.sel({"class": 0}).values.tolist()
     ['drift', 'drift']
     """
-    check_classes(classes)
-    check_rate("lr_y", lr_y)
-    check_flow_rate("lr_z", lr_z)
-    check_seq_len(seq_len)
+    CLASSES("classes", classes)
+    RATE("lr_y", lr_y)
+    FLOW_RATE("lr_z", lr_z)
+    SEQ_LEN("seq_len", seq_len)
     if seq_len == 2:
         raise BadInput(
             value="seq_len = 2",
             rule="a forecast takes T of at least 3: with one contextual token a sequence, Z stays 0",
             remedy="pass 3 or more; at 2 there is nothing to predict",
         )
-    check_choice("optimizer", optimizer, OPTIMIZERS)
+    one_of(OPTIMIZERS)("optimizer", optimizer)
     mu = checked_momentum(momentum, optimizer)
     recorded = checked_times("t", t, "pass e.g. [0, 100, 10_000]")
 

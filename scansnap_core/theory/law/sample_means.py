@@ -34,7 +34,7 @@ from scipy.stats import poisson
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checks import SUM_TOLERANCE
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import check_numbers, check_seq_len, shown
+from scansnap_core.rules import SEQ_LEN, check_numbers, shown
 
 EXACT_UP_TO = 257
 """Up to this T means are exact; beyond, they go on with three powers of 1/(T - 1), the first one known."""
@@ -71,7 +71,7 @@ class Counts:
     """
 
     def __init__(self, probs: Floats, seq_len: float, z: Floats | None = None) -> None:
-        check_seq_len(seq_len)
+        SEQ_LEN("seq_len", seq_len)
         if math.isinf(seq_len):
             raise BadInput("seq_len = inf", "these are means over finite sequences", "take f itself, of Eqn 5")
         self._shape, self._held, self._n = len(probs), np.flatnonzero(probs), int(seq_len) - 1
@@ -234,7 +234,7 @@ def means(probs: Floats, seq_len: float, row: Floats | None = None) -> Means:
     >>> means(np.array([0.5, 0.3, 0.2]), 128).push.round(5)
     array([ 0.00507, -0.00229, -0.00279])
     """
-    check_seq_len(seq_len)
+    SEQ_LEN("seq_len", seq_len)
     probs = checked_rows(probs)
     if probs.ndim > 1:
         raise BadInput(f"probs of shape {probs.shape}", "one class at a time", "pass its row")

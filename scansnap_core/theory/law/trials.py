@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from scansnap_core.data.checks import checked_size
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import Floats, SequenceClasses
+from scansnap_core.rules import whole
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.law.memory import Law
 from scansnap_core.theory.law.predicting import predict
@@ -46,8 +46,8 @@ def systems(seed: int, count: int) -> list[SequenceClasses]:
     >>> systems(0, 2)
     [SequenceClasses(K=16, M=30481, queries=1), SequenceClasses(K=7, M=549908, queries=1)]
     """
-    checked_size("seed", seed, least=0)
-    checked_size("count", count)
+    whole(0)("seed", seed)
+    whole()("count", count)
     rng = np.random.default_rng(seed)
     return [(_unequal if number % 2 else _equal)(rng) for number in range(count)]
 

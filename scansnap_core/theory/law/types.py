@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scansnap_core.data.checks import check_places
-from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
+from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 
 Ints = NDArray[np.int64]
 
@@ -84,7 +84,7 @@ class Types:
 
 def types_of(classes: SequenceClasses) -> Types:
     """The types of a class system."""
-    check_classes(classes)
+    CLASSES("classes", classes)
     probs = classes.sparse_probs
     # mutant: The tokens are those that some class holds.
     is_common = np.bincount(probs.indices) > 1
