@@ -3,26 +3,7 @@
 from sympy import Sum, exp, sqrt
 
 from scansnap_core.theory.formulas.registry import record
-from scansnap_core.theory.formulas.symbols import (
-    B_,
-    M,
-    P,
-    c_l,
-    c_other,
-    chi_,
-    eta_Z,
-    f_0,
-    f_l,
-    f_other,
-    k,
-    l,
-    overlap,
-    r_0,
-    xi_,
-    z,
-    z_0,
-    z_m,
-)
+from scansnap_core.theory.formulas.symbols import *
 
 c = record(
     "c",

@@ -3,39 +3,7 @@
 from sympy import Identity, Inverse, Sum, exp, log, sqrt
 
 from scansnap_core.theory.formulas.registry import OWN_STEPS, STEPS, record
-from scansnap_core.theory.formulas.symbols import (
-    Delta_,
-    E,
-    E_n,
-    E_prime_,
-    Ep_other,
-    Ep_own,
-    Ep_rest,
-    F,
-    K,
-    M,
-    N,
-    N_bar,
-    T,
-    Theta,
-    W_bar,
-    beta_n,
-    delta,
-    eta_Y,
-    gamma_,
-    h_,
-    k,
-    lambda_,
-    lambda_1,
-    own_logit,
-    q_0_,
-    q_1_,
-    rho,
-    sigma,
-    theta,
-    theta_other,
-    x,
-)
+from scansnap_core.theory.formulas.symbols import *
 
 _ONE = Identity(K)
 
