@@ -25,7 +25,7 @@ from scansnap_core.engine.names import MODELS, PLAIN, check_windows, heads_of, n
 from scansnap_core.engine.results import axes_of, tokens_of
 from scansnap_core.rules import check_choice, check_flow_rate, check_rate, not_finite, shown
 from scansnap_core.theory import clocks, formulas, spectrum
-from scansnap_core.theory.expectation import Expectation, Forward
+from scansnap_core.theory.decoder import Expectation, Forward
 from scansnap_core.theory.functions import function_of
 
 _gamma = function_of(formulas.gamma, (formulas.h_, formulas.M))

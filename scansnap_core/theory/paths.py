@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.theory import decoder, spectrum
-from scansnap_core.theory.expectation import Expectation
+from scansnap_core.theory.decoder import Expectation
 
 
 def integrate(rhs: Callable[[float, Floats], Floats], start: Floats, at: Floats, first_step: float) -> Floats:

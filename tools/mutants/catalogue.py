@@ -34,7 +34,6 @@ MODULES = (
     "theory.clocks",
     "theory.decoder",
     "theory.dynamics",
-    "theory.expectation",
     "theory.flows",
     "theory.formulas.attention",
     "theory.formulas.correlations",
