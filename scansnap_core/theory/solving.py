@@ -18,6 +18,7 @@ from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import ATTRIBUTE, Floats, checksum
 from scansnap_core.engine.names import heads_of, name_of
+from scansnap_core.engine.results import per_head
 from scansnap_core.rules import Rule, checked_times, number, one_of, takes
 from scansnap_core.theory.flows import Flow
 
@@ -148,9 +149,8 @@ def _dataset(flow: Flow, recorded: Floats, states: Floats, unit: str, attrs: dic
     K, M = classes.num_classes, classes.vocab_size
     variables: dict[str, Any] = {}
     for name, part in zip(flow.shapes, flow.unpack(states), strict=True):
-        if "head" in flow.axes[name]:  # the rows of each head apart
-            part = part.reshape(len(part), heads_of(flow.variant), -1, part.shape[-1])
-        variables[name] = (("recorded", *flow.axes[name]), part, {"units": "logits"} if len(name) == 1 else {})
+        values = per_head(part, flow.axes[name], heads_of(flow.variant))
+        variables[name] = (("recorded", *flow.axes[name]), values, {"units": "logits"} if len(name) == 1 else {})
     variables["Z"][-1][ATTRIBUTE] = checksum(classes)
     if "Y" in variables:
         variables["multiplicity"] = ("output", classes.outputs.multiplicity, {"units": "outputs"})
