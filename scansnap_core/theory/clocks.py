@@ -19,8 +19,10 @@ from scansnap_core.theory.functions import function_of
 
 _h = function_of(formulas.h, (formulas.t, formulas.M, formulas.eta_Y))
 _h_rate = function_of(formulas.h_rate, (formulas.h_, formulas.M, formulas.eta_Y))
-_t_0_prime = function_of(formulas.t_0_prime, (formulas.K, formulas.M, formulas.eta_Y))
-_t_0 = function_of(formulas.t_0, (formulas.K, formulas.M, formulas.eta_Y, formulas.omega_1_))
+t_0_prime = function_of(formulas.t_0_prime, (formulas.K, formulas.M, formulas.eta_Y))
+t_0 = function_of(formulas.t_0, (formulas.K, formulas.M, formulas.eta_Y, formulas.omega_1_))
+gamma = function_of(formulas.gamma, (formulas.h_, formulas.M))
+"""gamma at h(t P(n)): the speed of attention."""
 
 _SIZE = number(above=0, remedy="pass e.g. 10")
 
@@ -146,7 +148,7 @@ def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[floa
     [138, 365]
     """
     size = (num_classes, vocab_size, lr_y)
-    return float(_t_0_prime(*size)), float(_t_0(*size, omega(vocab_size)[1]))
+    return float(t_0_prime(*size)), float(t_0(*size, omega(vocab_size)[1]))
 
 
 def _vocabulary(vocab_size: ArrayLike, dims: int | None = None) -> Floats:

@@ -132,9 +132,9 @@ def path_of_the_law(classes: SequenceClasses, gammas: Floats, vocab_size: float 
 def path_of_memory(classes: SequenceClasses, sigmas: Floats) -> Floats:
     """Z along the path of memory, shape (values, Q * L), one row after another.
 
-    It is update (26) with (4) if all errors keep their directions and shrink alike. With the errors zeta_n the decoder is
-    Y = sum_n D_n zeta_n^T, and dz/dsigma = Psi(z) D, dD_n/dsigma = d_n(z), where the d_n are the columns of F (I - E').
-    The clock sigma takes ascending positive values; Gamma = sigma^2 / 2.
+    It is update (26) with (4) if all errors keep their directions and shrink alike. With the errors zeta_n the decoder
+    is Y = sum_n D_n zeta_n^T, and dz/dsigma = Psi(z) D, dD_n/dsigma = d_n(z), where the d_n are the columns of
+    F (I - E'). The clock sigma takes ascending positive values; Gamma = sigma^2 / 2.
 
     Examples
     --------

@@ -24,11 +24,8 @@ from scansnap_core.engine.architectures import variant_of
 from scansnap_core.engine.names import MODELS, PLAIN, check_windows, heads_of, name_of
 from scansnap_core.engine.results import axes_of, tokens_of
 from scansnap_core.rules import FLOW_RATE, RATE, not_finite, one_of, shown, takes
-from scansnap_core.theory import clocks, formulas, spectrum
+from scansnap_core.theory import clocks, spectrum
 from scansnap_core.theory.decoder import Expectation, Forward
-from scansnap_core.theory.functions import function_of
-
-_gamma = function_of(formulas.gamma, (formulas.h_, formulas.M))
 
 
 class Flow(ABC):
@@ -279,7 +276,7 @@ class IdealisedFlow(Flow):
         M, seen = self.classes.vocab_size, np.asarray(t, dtype=np.float64) / self.classes.num_classes
         if not self.classes.is_uniform:
             seen = seen[..., None] * self.classes.paces
-        return np.asarray(_gamma(clocks.height(seen, M, self.lr_y), M))
+        return np.asarray(clocks.gamma(clocks.height(seen, M, self.lr_y), M))
 
     def phi(self, Z: Floats, speed: Floats | float = 1.0) -> tuple[Floats, Floats]:
         """Phi(z), shape (Q, L), and sum_{n'≠n} beta_nn' f_n^T f_n', shape (K,): directions without the speed.
