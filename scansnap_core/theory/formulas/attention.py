@@ -1,4 +1,4 @@
-"""Attention, Theorems 2 and 3; and what moves it: E', iota and beta of the gradient (9), unequal counts (Lemmas 10-18)."""
+"""Attention: Theorems 2 and 3; and what moves it: E', iota and beta of the gradient (9), unequal counts."""
 
 from sympy import Identity, Inverse, Sum, exp, log, sqrt
 
