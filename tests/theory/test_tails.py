@@ -9,10 +9,8 @@ import mpmath
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.stats import poisson
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.theory import tails
 from scansnap_core.theory.errors import half_interval
 from scansnap_core.theory.tails import all_within, log_deviations, log_miss, log_tails
 
@@ -114,12 +112,6 @@ def test_no_draws_count_nothing() -> None:
     for refused in (lambda: log_tails(-1, 0.3), lambda: all_within(-1, [0.5, 0.5], 0, 0)):
         with pytest.raises(BadInput, match="draws = -1"):
             refused()
-
-
-@pytest.mark.parametrize("mean", [0.0, 1e-9, 0.3, 7.0, 55.5, 1_000.0])
-def test_poisson_is_scipys_to_the_last_bit(mean: float) -> None:
-    counts = np.arange(200)
-    assert np.array_equal(tails._poisson(counts, mean), poisson.pmf(counts, mean))
 
 
 def test_half_an_interval_is_half_of_students() -> None:
