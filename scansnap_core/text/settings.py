@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scansnap_core.rules import FLAG, RATE, Check, Rule, check, number, one_of, whole
+from scansnap_core.rules import FLAG, RATE, Rule, check, number, one_of, whole
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
 PROBABILITY = number(least=0, below=1, says="a probability in [0, 1)", remedy="pass e.g. 0.2")
-RULES: dict[str, Check] = {
+RULES: dict[str, Rule] = {
     "lr": RATE,
     "clip": RATE,
     "layers": whole(example=1),

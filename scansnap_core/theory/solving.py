@@ -94,6 +94,11 @@ def solve(
         flow has it, ``Y`` (recorded, token, output) with its ``multiplicity``; and ``B`` (recorded, class), B_n of
         Theorem 3. ``recorded`` counts in ``unit``, which its attribute ``units`` names.
 
+    Raises
+    ------
+    ~scansnap_core.IntegrationFailed
+        The solver gave up or met numbers that aren't finite; it holds what was reached.
+
     Examples
     --------
     >>> from scansnap_core.data.datasets import with_overlap
