@@ -203,13 +203,8 @@ def takes(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
     ...     return lr * steps
     >>> train(0.5)
     50.0
-    >>> print(train.__doc__)
-    Train.
-    <BLANKLINE>
-    Raises
-    ------
-    BadInput
-        An argument breaks its rule. ``lr``: a learning rate is positive and finite; ``steps``: a positive integer.
+    >>> print(train.__doc__.splitlines()[-1].strip())
+    An argument breaks its rule. ``lr``: a learning rate is positive and finite; ``steps``: a positive integer.
     >>> train(-1)
     Traceback (most recent call last):
     scansnap_core.bad_input.BadInput: lr = -1: a learning rate is positive and finite; pass e.g. 1.0
