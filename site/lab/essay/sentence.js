@@ -56,7 +56,7 @@ function makeSentence(root) {
     return make("label", {}, input, ` ${words}`);
   });
   const shown = TEXTS.map(({ next, words, text }) => {
-    const marks = text.split(" ").map((word) => ({ at: words.indexOf(word), box: make("span", { class: word === "and" ? "ss-word ss-word-common" : "ss-word" }, word) }));
+    const marks = text.split(" ").map((word) => ({ at: words.indexOf(word), box: make("span", { class: word === "and" ? "ss-token ss-token-common" : "ss-token" }, word) }));
     const odds = make("output", {});
     const spread = marks.flatMap(({ box }) => [box, " "]);
     return { words, marks, odds, counts: words.map((word) => marks.filter(({ at }) => words[at] === word).length), line: make("p", { class: "ss-text" }, ...spread, make("span", { class: "ss-query" }, "the"), ` → ${next}? `, odds) };
