@@ -75,11 +75,11 @@ def test_the_reader_chooses_law_and_time(address: str, page: Page) -> None:
     page.goto(address)
     told = page.locator(".ss-sentence > .ss-lab-words")
     shares = "els => els.map(e => Number(getComputedStyle(e).getPropertyValue('--share')))"
-    before = page.locator(".ss-sentence .ss-word").evaluate_all(shares)
+    before = page.locator(".ss-sentence .ss-token").evaluate_all(shares)
     assert sum(before[:9]) == pytest.approx(1, abs=1e-3)
     page.get_by_label("the gradient").check()
     assert told.inner_text().startswith("By the gradient")
-    assert page.locator(".ss-sentence .ss-word").evaluate_all(shares) != before
+    assert page.locator(".ss-sentence .ss-token").evaluate_all(shares) != before
     page.locator(".ss-sentence [type=range]").fill("0")
     percents = re.findall(r"([\d.]+) %", told.inner_text())
     assert percents == ["33.3", "33.3"]
