@@ -1,8 +1,8 @@
 """Turns a notebook's plain Markdown, which every reader understands, into what the site shows.
 
 Below a chapter's heading and its first paragraph stands the verdict's card, and below a statement as printed stand the
-links to what it rests on. A paragraph that is one link into the lab becomes the lab itself, folded. A link to an erratum or to the
-references becomes one to the very entry.
+links to what it rests on. A paragraph that is one link into the lab becomes the lab itself, folded. A link to an
+erratum or to the references becomes one to the very entry.
 """
 
 import json
