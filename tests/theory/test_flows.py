@@ -54,18 +54,13 @@ def test_true_flow_climbs_the_expected_objective(classes: SequenceClasses) -> No
 @pytest.mark.parametrize("classes", SYSTEMS, ids=str)
 def test_B_grows_by_the_definition_of_xi(classes: SequenceClasses) -> None:
     flow = flows.TrueFlow(classes, LR_Y, LR_Z)
-    state = some_state(flow)
-    Y, Z, _ = flow.unpack(state)
+    Y, Z, _ = flow.unpack(state := some_state(flow))
     F = spectrum.F(classes.compact.probs, Z[classes.compact.query_row])
-    expected = []
-    for n in range(3):
-        logits = F[n] @ Y
-        weights = np.exp(logits) * np.array([1, 1, 1, classes.vocab_size - 3])
-        g = Y @ (np.eye(4)[n] - weights / weights.sum())
-        gamma_beta = -np.linalg.lstsq(F.T, g)[0]  # Eqn 9: g = gamma iota_n f_n - sum gamma beta_nn' f_n'
-        expected.append(sum(gamma_beta[k] * F[n] @ F[k] for k in range(3) if k != n))
-    _, _, rate_B = flow.unpack(flow.rhs(0.0, state))
-    assert rate_B == pytest.approx(LR_Z * classes.frequencies * expected, rel=1e-9, abs=0)
+    weights = np.exp(F @ Y) * np.array([1, 1, 1, classes.vocab_size - 3])
+    g = (np.eye(3, 4) - weights / weights.sum(axis=1, keepdims=True)) @ Y.T
+    # Eqn 9: g = gamma iota_n f_n - sum gamma beta_nn' f_n'
+    expected = -(np.linalg.lstsq(F.T, g.T)[0].T * spectrum.E(F)).sum(axis=1)
+    assert flow.unpack(flow.rhs(0.0, state))[2] == pytest.approx(LR_Z * classes.frequencies * expected, rel=1e-9, abs=0)
     assert flow.xi(Y, Z) == pytest.approx(expected, rel=1e-9, abs=0)
 
 

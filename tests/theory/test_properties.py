@@ -249,11 +249,3 @@ def test_values_of_a_wrong_kind(name: str, value: Any) -> None:
         if isinstance(part, np.ndarray):
             assert not np.isnan(part).any()
     assert found is None or name == "formulas.find, word" or not isinstance(value, str | bytes | dict)
-
-
-def test_every_public_function_of_the_theory_is_tried() -> None:
-    elsewhere = {"audit", "train", "SequenceClasses"}  # property tests of their rooms
-    values = {name: getattr(ss, name) for name in ss.__all__}
-    errors = {name for name, value in values.items() if isinstance(value, type) and issubclass(value, Exception)}
-    public = {name for name, value in values.items() if callable(value) and not name.startswith(("syn_", "with_"))}
-    assert public - errors - elsewhere <= {name.partition(",")[0] for name in CALLS}

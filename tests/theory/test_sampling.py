@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -119,20 +118,17 @@ def test_flow_follows_the_mean_gradient_over_samples() -> None:
     limit, finite = (
         f.rhs(0.0, np.concatenate([Y.ravel(), Z.ravel(), np.zeros(2)])) for f in (flows.TrueFlow(classes, 1, 1), flow)
     )
-    q, queries, targets, weight = [], [], [], []
-    for n, k in itertools.product(range(2), range(2_001)):
-        held = np.flatnonzero(classes.compact.probs[n])
-        row = np.zeros(3)
-        row[held] = k / 2_000, 1 - k / 2_000
-        q.append(row)
-        queries.append([1.0])
-        targets.append(np.eye(2, 3)[n])
-        weight.append(0.5 * multinomial.pmf([k, 2_000 - k], 2_000, classes.compact.probs[n][held]))
+    q, k = np.zeros((2, 2_001, 3)), np.arange(2_001)
+    counts = np.stack([k, 2_000 - k], axis=1)
+    held = [np.flatnonzero(row) for row in classes.compact.probs]
+    for n, tokens in enumerate(held):
+        q[n][:, tokens] = counts / 2_000
+    chance = [multinomial.pmf(counts, 2_000, row[own]) for row, own in zip(classes.compact.probs, held, strict=True)]
     exact = model.gradients(
-        torch.tensor(np.array(q)),
-        torch.tensor(queries).double(),
-        torch.tensor(np.array(targets)),
-        torch.tensor(weight).double(),
+        torch.tensor(q.reshape(-1, 3)),
+        torch.ones(4_002, 1).double(),
+        torch.eye(2, 3).double().repeat_interleave(2_001, dim=0),
+        torch.tensor(0.5 * np.concatenate(chance)),
         torch.from_numpy(Y),
         torch.from_numpy(Z),
         torch.tensor([1.0, 1.0, 98.0]).double(),
