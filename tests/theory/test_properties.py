@@ -249,19 +249,3 @@ def test_values_of_a_wrong_kind(name: str, value: Any) -> None:
         if isinstance(part, np.ndarray):
             assert not np.isnan(part).any()
     assert found is None or name == "formulas.find, word" or not isinstance(value, str | bytes | dict)
-
-
-def test_every_public_function_of_the_theory_is_tried() -> None:
-    elsewhere = {"audit", "train", "SequenceClasses"}  # property tests of their rooms
-    values = {name: getattr(ss, name) for name in ss.__all__}
-    errors = {name for name, value in values.items() if isinstance(value, type) and issubclass(value, Exception)}
-    public = {name for name, value in values.items() if callable(value) and not name.startswith(("syn_", "with_"))}
-    assert public - errors - elsewhere <= {name.partition(",")[0] for name in CALLS}
-
-
-def test_most_of_the_right_kind_are_taken() -> None:
-    """Control: the properties above aren't empty."""
-    for name, value in (("evidence, tau", [1.0]), ("tilt", P), ("spread, tau", [1.0, 2.0]), ("plateau, mass", 2.0)):
-        assert result_or_refusal(CALLS[name], value) is not None
-    assert result_or_refusal(decoder_run, SMALL.E, 100, 1.0, True) is not None
-    assert abs(float(ss.solve(ss.TrueFlow(SMALL, 1, 1), [1]).Z.sum())) < 1e-9

@@ -34,14 +34,6 @@ def test_turning_length_is_that_of_the_flows(size: tuple[int, int, float]) -> No
     np.testing.assert_allclose(predicted, 1 + long * np.abs(finite / endless - 1), rtol=0.03)
 
 
-def test_tilt_leaves_out_what_no_class_holds_and_sums_to_zero() -> None:
-    probs = np.array([0.6, 0.0, 0.3, 0.1])
-    tilt = phases.tilt(probs)
-    assert tilt[1] == 0
-    assert (tilt * probs**2).sum() == pytest.approx(0, abs=1e-14)
-    assert tilt[0] > 0 > tilt[3]
-
-
 @pytest.mark.parametrize("frequencies", [None, [0.8, 0.2]])
 def test_runs_scatter_as_predicted(frequencies: list[float] | None) -> None:
     classes = ss.with_overlap(2, 1000, 0.1, distinct_weights=[1, 0.5]).with_frequencies(frequencies)
@@ -52,6 +44,13 @@ def test_runs_scatter_as_predicted(frequencies: list[float] | None) -> None:
     np.testing.assert_allclose(found, predicted, rtol=0.25)
     late = closed.evidence(100.0, 2, 1000, 0.1)[0]
     assert predicted[1, 0] / predicted[0, 0] > 1.2 > 0.3 * late / 10
+
+
+def test_tilt_leaves_out_what_no_class_holds_and_sums_to_zero() -> None:
+    probs = np.array([0.6, 0.0, 0.3, 0.1])
+    tilt = phases.tilt(probs)
+    assert tilt[0] > 0 == tilt[1] > tilt[3]
+    assert (tilt * probs**2).sum() == pytest.approx(0, abs=1e-14)
 
 
 def test_spread_falls_with_the_root_of_batch_size_and_rate() -> None:
