@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from lab import lab_html, write_lab
-from lab_widgets import ESSAY, essay_script, widget_html
+from lab import lab_html
 from playwright.sync_api import Page
 
 from scansnap_core import with_overlap
@@ -16,8 +14,7 @@ from scansnap_core.theory import clocks
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.law import closed
 from scansnap_core.theory.solving import solve
-from tests.site.book import ROOT
-from tests.site.lab_page import PAGE
+from tests.site.lab_page import write_essay
 
 CLASSES = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5])
 COUNTS = np.array([3.0, 3.0, 2.0, 1.0])
@@ -29,15 +26,8 @@ GUESS = (
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder: Path = tmp_path_factory.mktemp("essay")
-    write_lab(ROOT, folder)
-    (folder / "essay.js").write_text(essay_script(ROOT), encoding="utf8")
     small = lab_html("dyn=true", "still.svg", "In words.", play=False, show="etaZ,T", names="and,wave,sail,harbour")
-    body = "".join(map(widget_html, ESSAY)) + GUESS + small
-    script = '<script src="uPlot.iife.min.js" defer></script>'
-    page = PAGE.replace("BODY", body).replace(script, f'{script}<script src="essay.js" defer></script>')
-    (folder / "index.html").write_text(page, encoding="utf8")
-    return (folder / "index.html").as_uri()
+    return write_essay(tmp_path_factory.mktemp("essay"), GUESS + small)
 
 
 def test_words_light_up_as_attention_does(address: str, page: Page) -> None:
