@@ -153,8 +153,8 @@ def test_the_plane_is_drawn_with_its_colours(essay: Page) -> None:
         "f₁",
         "f₂",
         "update (26)",
-        "felt: update (26)",
         "felt: gradient",
+        "felt: update (26)",
     ]
     assert [path.attrib["stroke-dasharray"] != "none" for path in plane.iter(f"{SVG}path")].count(True) == 2
 

@@ -47,16 +47,17 @@ function makePair(root) {
     if (failure) return (root.dataset.state = "failed");
     coming[path.dynamics] = path;
     if (!coming.ideal || !coming.true) return;
-    const seen = { ...settings, n: 1 };
+    const [seen, moments] = [{ ...settings, n: 1 }, core.moments(settings)];
+    now = (picture ? now / picture.moments.snap : 1) * moments.snap; // t_0 stays t_0
     const system = core.withOverlap(settings);
     const curves = Object.fromEntries(Object.entries(coming).map(([dynamics, one]) => [dynamics, curvesOf(one, system, seen)]));
-    picture = { seen, system, curves, moments: core.moments(settings), factor: magnifierOf(curves.ideal, curves.true) };
+    picture = { seen, system, curves, moments, factor: magnifierOf(curves.ideal, curves.true) };
     draw();
     root.dataset.state = "done";
   };
   function draw() {
     const { curves, moments, factor } = picture;
-    now = time.span(curves.true.times, moments, now || moments.snap);
+    now = time.span(curves.true.times, moments, now);
     sides.forEach(({ dynamics, title, chart, heading }) => {
       chart.draw(curves[dynamics], null, moments, now);
       chart.describe(courseOf(`z of the common token, ${title}`, curves[dynamics], curves[dynamics].z[0], moments));

@@ -43,14 +43,15 @@ function makePlane(root) {
     const sine = Math.sqrt(1 - rho * rho);
     const pushed = (share) => at(1 - share * rho, -share * sine); // f_1 less share times f_2
     const foot = (share) => at(1, -share * sine);
+    const [right, middle] = [at(1.1, 0)[0], (at(1, 0)[1] + foot(gradient)[1]) / 2 + 6]; // of the labels beside f_1
     holder.innerHTML =
-      `<svg viewBox="0 20 580 430" role="img" aria-label="The directions of two classes, and of the updates of class 1">` +
+      `<svg viewBox="0 20 580 440" role="img" aria-label="The directions of two classes, and of the updates of class 1">` +
       arrow(origin, at(1, 0), "ss-f") + arrow(origin, at(rho, sine), "ss-f") +
       arrow(origin, pushed(update26), "ss-update") + arrow(origin, pushed(gradient), "ss-gradient") +
       arrow(at(1, 0), foot(update26), "ss-update ss-felt") + arrow(at(1.06, 0), [at(1.06, 0)[0], foot(gradient)[1]], "ss-gradient ss-felt") +
       label([at(1, 0)[0] + 8, at(1, 0)[1] - 8], "f₁") + label([at(rho, sine)[0] + 8, at(rho, sine)[1]], "f₂") +
-      label([pushed(update26)[0] - 110, pushed(update26)[1] + 24], "update (26)", "ss-update") +
-      label([at(1.1, 0)[0], foot(update26)[1] + 4], "felt: update (26)", "ss-update") + label([at(1.1, 0)[0], (at(1, 0)[1] + foot(gradient)[1]) / 2 + 6], "felt: gradient", "ss-gradient") + "</svg>";
+      label([Math.max(0, pushed(update26)[0] - 110), pushed(update26)[1] + 24], "update (26)", "ss-update") +
+      label([right, middle], "felt: gradient", "ss-gradient") + label([right, Math.max(foot(update26)[1] + 4, middle + 24)], "felt: update (26)", "ss-update") + "</svg>";
     told.textContent = `At t = 2t₀′, with ρ = ${rho} and M = ${M}, the push that attention feels under the gradient is ${readable((100 * gradient) / update26, 2)} % of that under update (26) on a large vocabulary. Update (26) points at a right angle to f₂, so class 2 doesn’t see it.`;
     root.lab = { share: gradient / update26 }; // for the tests
     root.dataset.state = "done";

@@ -27,7 +27,7 @@ function readable(x, digits = 3) {
   if (!Number.isFinite(x)) return "–";
   if (x !== 0 && (Math.abs(x) >= 1e6 || Math.abs(x) < 1e-3)) {
     const [mantissa, power] = x.toExponential(digits - 1).split("e");
-    return `${mantissa.replace("-", "−")}·10${[...String(Number(power))].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("")}`;
+    return `${mantissa.replace("-", "−")} × 10${[...String(Number(power))].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("")}`;
   }
   const text = Math.abs(x) >= 1000 ? String(Math.round(x)) : String(Number(x.toPrecision(digits)));
   return text.replace("-", "−");
