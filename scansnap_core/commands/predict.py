@@ -54,8 +54,7 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the forecast and draw it."""
     from scansnap_core.data.class_files import load_classes
-    from scansnap_core.theory.law.predicting import predict
-    from scansnap_core.theory.law.validity import PredictionOutOfRange
+    from scansnap_core.theory.law.predicting import PredictionOutOfRange, predict
     from scansnap_core.theory.solving import IntegrationFailed
 
     classes = load_classes(options.file)

@@ -103,7 +103,7 @@ def test_the_words_stand_over_bars_of_their_attention(essay: Page) -> None:
     )
     assert all(text in " ".join(words(root)) for text in texts)
     assert "By the gradient, at t = 1459 (40 t₀), the three" in " ".join(words(root))
-    shares = essay.locator(".ss-word").evaluate_all("els => els.map(e => Number(e.style.getPropertyValue('--share')))")
+    shares = essay.locator(".ss-token").evaluate_all("els => els.map(e => Number(e.style.getPropertyValue('--share')))")
     size = float(next(text for text in root.iter(f"{SVG}text") if text.text == "harbour").attrib["font-size"])
     bars = sorted(boxes(root, "common", "height") + boxes(root, "accent", "height"))
     assert bars == pytest.approx(sorted(8 * size * share for share in shares), abs=0.1)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import scansnap_core as ss
 from scansnap_core.theory import solving
 from scansnap_core.theory.decoder import Decoder
-from scansnap_core.theory.law import inertia, phases, sample_means
+from scansnap_core.theory.law import inertia, phases, sampled_law
 from tests.data.properties import FEW, WRONG, class_systems, result_or_refusal
 
 FEWER = settings(FEW, max_examples=8)
@@ -181,8 +181,8 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "types_of": lambda x: ss.law.types_of(x),
     "Law, types": lambda x: ss.law.Law(x, 0.1),
     "Law, ratio": lambda x: ss.law.Law(ss.law.types_of(SMALL), x),
-    "means, P": lambda x: sample_means.means(x, 8),
-    "means, T": lambda x: sample_means.means(P, x if not isinstance(x, int) else min(x, 300)),
+    "means, P": lambda x: sampled_law.means(x, 8),
+    "means, T": lambda x: sampled_law.means(P, x if not isinstance(x, int) else min(x, 300)),
     "tilt": phases.tilt,
     "turning_length, tilt": lambda x: phases.turning_length(x, [1.0], 2, 1000, 0.3),
     "turning_length, tau": lambda x: phases.turning_length(-1.0, x, 2, 1000, 0.3),

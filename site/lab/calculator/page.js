@@ -59,10 +59,12 @@ function written(x, significant = 3) {
 /** The sentences of these numbers by topic, as scansnap_core.theory.law.answer says them. */
 function sentencesOf(found, words) {
   const told = {};
-  for (const { topic, when, text } of SENTENCES) {
-    if (!when(found)) continue;
-    const fill = (_, name, percent) => words[name] ?? (percent ? `${written(100 * found[name], 2)} %` : written(found[name]));
-    (told[topic] ??= []).push(text.replace(/\{(\w+)(%?)\}/g, fill));
+  for (const [topic, groups] of Object.entries(SENTENCES)) {
+    for (const alternatives of groups) {
+      const { text } = alternatives.find(({ when }) => when(found)) ?? {};
+      const fill = (_, name, percent) => words[name] ?? (percent ? `${written(100 * found[name], 2)} %` : written(found[name]));
+      if (text) (told[topic] ??= []).push(text.replace(/\{(\w+)(%?)\}/g, fill));
+    }
   }
   return told;
 }

@@ -11,8 +11,7 @@ from scipy.stats import multinomial
 
 import scansnap_core as ss
 from scansnap_core.theory.law import Law, types_of
-from scansnap_core.theory.law.sample_means import EXACT_UP_TO, Counts, FirstOrder, means
-from scansnap_core.theory.law.sampled_law import SampledLaw
+from scansnap_core.theory.law.sampled_law import EXACT_UP_TO, Counts, FirstOrder, SampledLaw, means
 
 NO_TILT = np.ones(1)
 """Of a class that is still wrong on every sample alike."""
