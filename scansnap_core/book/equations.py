@@ -24,7 +24,7 @@ from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.book.numbers import texts
 from scansnap_core.ledger.display import anchor_of, render
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, PROVED
-from scansnap_core.ledger.pages import Page
+from scansnap_core.ledger.registry import Page
 
 EQUATIONS_FILE = Path("chapters", "equations.yaml")
 KINDS = ("definition", "claim", "step", "premise")

@@ -25,8 +25,7 @@ from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.ledger.display import anchor_of as anchor_of_claim
 from scansnap_core.ledger.display import render
 from scansnap_core.ledger.entries import JUDGES, asked
-from scansnap_core.ledger.pages import Page
-from scansnap_core.ledger.registry import chapter_paths
+from scansnap_core.ledger.registry import Page, chapter_paths
 
 ERRATA_FILE = Path("chapters", "errata.yaml")
 RANKS = {

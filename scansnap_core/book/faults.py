@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from scansnap_core.book.notebooks import code_cells
 from scansnap_core.ledger.entries import PROVED
-from scansnap_core.ledger.pages import Page
+from scansnap_core.ledger.registry import Page
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

@@ -26,7 +26,7 @@ from scansnap_core.book.notebooks import read_stored
 from scansnap_core.extras import needs
 from scansnap_core.ledger.display import VERDICT_CLASS, render
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
-from scansnap_core.ledger.pages import Page
+from scansnap_core.ledger.registry import Page
 
 if TYPE_CHECKING:
     import networkx as nx

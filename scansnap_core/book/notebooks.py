@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from scansnap_core.bad_input import BadInput
 from scansnap_core.extras import needs
 from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, OPEN, VERDICT_MIME
-from scansnap_core.ledger.pages import Page
 from scansnap_core.ledger.registry import (
     TABLE_OF_CONTENTS,
+    Page,
     chapter_paths,
     entries,
     read_contents,

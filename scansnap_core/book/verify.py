@@ -22,9 +22,9 @@ from scansnap_core.book.faults import (
 from scansnap_core.book.notebooks import code_cells, contents, read_notebook, read_stored, verdicts_in
 from scansnap_core.book.numbers import number_faults, write_numbers
 from scansnap_core.ledger.entries import WITNESSES
-from scansnap_core.ledger.pages import Page
 from scansnap_core.ledger.registry import (
     TABLE_OF_CONTENTS,
+    Page,
     chapter_paths,
     check_id,
     page_faults,

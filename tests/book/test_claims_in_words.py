@@ -14,7 +14,7 @@ from scansnap_core import BadInput
 from scansnap_core.book.board import board_html
 from scansnap_core.book.claims_in_words import FILE, claims_in_words
 from scansnap_core.book.notebooks import Stored, read_stored
-from scansnap_core.ledger.pages import WITHOUT_CARD
+from scansnap_core.ledger.registry import WITHOUT_CARD
 
 ROOT = Path(__file__).parents[2]
 
