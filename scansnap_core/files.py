@@ -215,6 +215,7 @@ def mapping(
 
 TEXT = Rule(lambda value: isinstance(value, str), "it is a text", "put it in quotes")
 COUNT = Rule(lambda value: is_whole(value) and value > 0, "it is a whole number, from 1 on", "correct it")
+LIST = Rule(lambda value: isinstance(value, list), "it is a list", "correct it")
 MAPPING = Rule(lambda value: isinstance(value, dict), "it is a mapping of keys to values", "correct it")
 
 

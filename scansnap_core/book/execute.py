@@ -12,8 +12,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-from scansnap_core import files
-from scansnap_core.book.notebooks import code_cells, read_notebook
+from scansnap_core.book.notebooks import code_cells, read_notebook, write_notebook
 from scansnap_core.extras import needs
 
 with needs("book"):
@@ -199,4 +198,4 @@ def store(execution: Execution, path: Path) -> None:
     notebook.metadata.update(_METADATA)
     for cell in code_cells(notebook):
         cell.metadata.pop("execution", None)
-    files.save(path, nbformat.writes(notebook).rstrip("\n") + "\n")
+    write_notebook(notebook, path)

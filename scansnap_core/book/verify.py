@@ -19,8 +19,15 @@ from scansnap_core.book.faults import (
     source_faults,
     stored_faults,
 )
-from scansnap_core.book.notebooks import code_cells, contents, read_notebook, read_stored, verdicts_in
-from scansnap_core.book.numbers import number_faults, write_numbers
+from scansnap_core.book.notebooks import (
+    code_cells,
+    contents,
+    number_faults,
+    read_notebook,
+    read_stored,
+    verdicts_in,
+    write_numbers,
+)
 from scansnap_core.ledger.entries import WITNESSES
 from scansnap_core.ledger.registry import (
     TABLE_OF_CONTENTS,
