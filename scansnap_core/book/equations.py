@@ -20,7 +20,7 @@ from typing import Any
 
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.errata import Erratum, read_errata
+from scansnap_core.book.errata import Erratum, Place, read_errata
 from scansnap_core.book.notebooks import Stored, read_stored, texts
 from scansnap_core.files import COUNT, LIST, MAPPING, TEXT, Entry, list_of
 from scansnap_core.ledger.display import anchor_of, render
@@ -201,22 +201,15 @@ def equations_named(place: str) -> list[int]:
 
 def by_equation(errata: Iterable[Erratum], equations: Iterable[Equation]) -> dict[int, list[Erratum]]:
     """Find the errata of every equation that has some; equations and errata keep their order."""
+
+    def is_about(place: Place, equation: Equation) -> bool:
+        tried = [(trial.page.id, trial.anchor) for trial in equation.trials if trial.refutes]
+        named = equations_named(place.refutation["place"]) if place.page.paper.own else []
+        return (place.page.id, place.cell) in tried or equation.number in named
+
     errata = list(errata)
-    found = {}
-    for equation in equations:
-        cells = {(trial.page.id, trial.anchor) for trial in equation.trials if trial.refutes}
-        hit = [erratum for erratum in errata if _is_about(erratum, equation.number, cells)]
-        if hit:
-            found[equation.number] = hit
-    return found
-
-
-def _is_about(erratum: Erratum, number: int, cells: set[tuple[str, str]]) -> bool:
-    return any(
-        (place.page.id, place.cell) in cells
-        or (place.page.paper.own and number in equations_named(place.refutation["place"]))
-        for place in erratum.places
-    )
+    found = {q.number: [e for e in errata if any(is_about(place, q) for place in e.places)] for q in equations}
+    return {number: hit for number, hit in found.items() if hit}
 
 
 def errata_index_html(book: Path, page_url: Callable[[str], str]) -> str:

@@ -37,6 +37,7 @@ with needs("book"):
 
 _PAGE_SUFFIXES = ("", ".ipynb", ".md", ".rst", ".txt")
 _NUMBER = re.compile(r'(<data value="([^"]*)">)((?:(?!</?data).)*)(</data>)', re.DOTALL)
+_UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, nbformat.ValidationError)
 _TAG = re.compile(r"<data\b[^>]*>?")
 
 
@@ -47,15 +48,7 @@ def read_notebook(path: Path) -> NotebookNode:
         notebook = nbformat.read(path, as_version=4, capture_validation_error=faults)
         for fault in faults.values():
             raise fault
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-        nbformat.ValidationError,
-    ) as error:
+    except _UNREADABLE as error:
         raise BadInput(f"{path}", f"it is no readable notebook ({type(error).__name__})", "restore the file") from None
     return notebook
 

@@ -16,7 +16,7 @@ from scansnap_core.ledger.entries import PROVED, VOICES, WITNESSES, Check, Concl
 from scansnap_core.ledger.proofs import ProofWitness
 from scansnap_core.ledger.registry import WITHOUT_CARD, notebook_of, page
 from scansnap_core.ledger.values import NoEvidence, holds, is_infinite, requirement, scalar, written
-from scansnap_core.rules import Rule
+from scansnap_core.rules import Rule, one_of
 
 _PROSE = Rule(
     lambda text: isinstance(text, str) and bool(text.strip()),
@@ -56,7 +56,7 @@ class Chapter:
     def __init__(self, page_id: str) -> None:
         self.page = page(page_id)
         self.claims = read_claims(notebook_of(page_id).with_suffix(".yaml"))
-        self._witnesses: dict[str, Witness] = {}
+        self._witnesses = {name: Witness(self, name) for name in WITNESSES}
         self._proved = ProofWitness(self)
         self._entries: dict[str, Check | Refutation | Proof] = {}
         self._numbers: set[str] = set()
@@ -69,23 +69,9 @@ class Chapter:
     def witness(self, name: str) -> "Witness": ...
 
     def witness(self, name: str) -> "Witness | ProofWitness":
-        """Call a witness.
-
-        Parameters
-        ----------
-        name : {"symbolic", "numeric", "empirical", "proved"}
-            A statement needs the first three; the fourth, a `ProofWitness`, proves what it can.
-
-        Raises
-        ------
-        BadInput
-            If the name is none of these.
-        """
-        if name == PROVED:
-            return self._proved
-        if name not in WITNESSES:
-            raise BadInput(f"witness = {name!r}", "there are four witnesses", f"call one of {', '.join(VOICES)}")
-        return self._witnesses.setdefault(name, Witness(self, name))
+        """Call one of the three witnesses that a statement needs, or ``"proved"``, which proves what it can."""
+        one_of(VOICES)("witness", name)
+        return self._proved if name == PROVED else self._witnesses[name]
 
     def numbers(self, numbers: Mapping[str, str] | None = None, /, **more: str) -> None:
         """Give the numbers that the chapter's prose contains.
@@ -204,27 +190,10 @@ class Witness:
     def refutes(self, claim_id: str, measured: Any, *, control: Any, bound: Any = None) -> None:
         """Record a counterexample to what is printed, with a repair or the condition that is missing.
 
-        Parameters
-        ----------
-        claim_id : str
-            The id of a refutation in the chapter's file.
-        measured : real number or SymPy value
-            What is measured of the printed claim. It must violate the bound.
-        control : real number or SymPy value
-            The same measure of the repaired claim, or where the missing condition is met. It must meet the bound.
-        bound : real number or SymPy value, optional
-            What the printed claim requires; needed exactly where the file says ``bound`` in the place of a number.
-
-        Raises
-        ------
-        CheckFailed
-            If `measured` meets the bound, so that it refutes nothing.
-        ControlPassed
-            If `control` violates the bound, so that the remedy mends nothing.
-        NoEvidence
-            If a value is NaN or undecided.
-        BadInput
-            If the file has no such refutation, it was recorded before, or a value is malformed.
+        Arguments and errors are those of `holds`, the other way round. `measured` is measured of the printed claim and
+        must violate the bound, or it refutes nothing (`CheckFailed`). `control` is the same measure of the repaired
+        claim, or where the missing condition is met, and must meet the bound, or the remedy mends nothing
+        (`ControlPassed`).
         """
         self._record("refutation", claim_id, measured, bound, control)
 

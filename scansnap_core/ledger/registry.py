@@ -267,8 +267,8 @@ def read_pages(book: Path) -> dict[str, Page]:
     contents = read_contents(book)
     papers = papers_of(contents)
     pages = [read_page(path, papers) for path in chapter_paths(book / "chapters")]
-    if faults := page_faults(pages):
-        raise BadInput(*faults[0])
+    for fault in page_faults(pages):
+        raise fault
     listed = [Path(entry).with_suffix("").name for entry in entries(contents)]
 
     def place(page: Page) -> tuple[int, int, int, int]:
@@ -279,32 +279,28 @@ def read_pages(book: Path) -> dict[str, Page]:
     return {page.id: page for page in sorted(pages, key=place)}
 
 
-def page_faults(pages: Iterable[Page]) -> list[tuple[str, str, str]]:
-    """Find where pages that are right by themselves don't go together, as the arguments of :class:`BadInput`.
+def page_faults(pages: Iterable[Page]) -> Iterator[BadInput]:
+    """Find where pages that are right by themselves don't go together.
 
     Two have one id or one name, one rests on what is no statement of the book, or in the end on itself.
     """
     pages = list(pages)
-    faults = []
-    for number, page in enumerate(pages):
-        for other in pages[:number]:
-            if other.id == page.id:
-                faults.append((f"{page.id}", "two notebooks have this file name", "rename one of them"))
-            elif other.name == page.name:
-                faults.append((f"{page.id}", f"{other.id} is {page.name} too", "correct the number of one of them"))
-    statements = {page.id: page for page in pages if page.is_statement}
+    for page, other in ((page, other) for number, page in enumerate(pages) for other in pages[:number]):
+        if other.id == page.id:
+            yield BadInput(page.id, "two notebooks have this file name", "rename one of them")
+        elif other.name == page.name:
+            yield BadInput(page.id, f"{other.id} is {page.name} too", "correct the number of one of them")
+    statements = [page.id for page in pages if page.is_statement]
     for page in pages:
-        for key in ("uses", "proof_uses"):
-            for ground in getattr(page, key):
-                if ground not in statements:
-                    value = f"{page.id}: metadata.scansnap.{key} has {ground!r}"
-                    faults.append((value, "it is no statement of the book", "correct it, or add its notebook first"))
+        for key, grounds in (("uses", page.uses), ("proof_uses", page.proof_uses)):
+            for ground in (ground for ground in grounds if ground not in statements):
+                value, rule = f"{page.id}: metadata.{KEY}.{key} has {ground!r}", "it is no statement of the book"
+                yield BadInput(value, rule, "correct it, or add its notebook first")
     try:
         TopologicalSorter({page.id: {*page.uses, *page.proof_uses} for page in pages}).prepare()
     except CycleError as error:
-        rule = "nothing rests on itself"
-        faults.append((" rests on ".join(reversed(error.args[1])), rule, "correct uses or proof_uses of one of them"))
-    return faults
+        circle = " rests on ".join(reversed(error.args[1]))
+        yield BadInput(circle, "nothing rests on itself", "correct uses or proof_uses of one of them")
 
 
 def statements(pages: Mapping[str, Page]) -> dict[str, Page]:
