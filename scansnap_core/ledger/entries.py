@@ -3,11 +3,11 @@
 All of their values are written text, so that they mean and look the same on every machine.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from scansnap_core.ledger.pages import Page
+from scansnap_core.ledger.registry import Page
 
 WITNESSES = ("symbolic", "numeric", "empirical")
 """The witnesses that every statement needs."""
@@ -51,8 +51,8 @@ NUMBERS_MIME = "application/vnd.scansnap.numbers+json"
 
 
 @dataclass(frozen=True)
-class Check:
-    """A claim that held, beside a control on which it failed."""
+class Compared:
+    """A number that was compared with what is required of it, beside a control's."""
 
     id: str
     witness: str
@@ -64,7 +64,12 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Refutation:
+class Check(Compared):
+    """A claim that held, beside a control on which it failed."""
+
+
+@dataclass(frozen=True)
+class Refutation(Compared):
     """A counterexample to what is printed, beside a control that shows the remedy at work.
 
     Exactly one of `repair` (what should be printed) and `condition` (what is missing) isn't empty. The control is
@@ -72,13 +77,6 @@ class Refutation:
     the number in the errata.
     """
 
-    id: str
-    witness: str
-    what: str
-    measured: str
-    required: str
-    control: str
-    control_is: str
     place: str
     printed: str
     repair: str
@@ -174,10 +172,6 @@ class Conclusion:
     proofs: tuple[Proof, ...] = ()
     sampled: tuple[Sampled, ...] = ()
 
-    def with_card(self, rows: Iterable[Row], figure: str) -> "Conclusion":
-        """Add a card: its rows, and the id of the cell that draws its figure."""
-        return replace(self, card=tuple(rows), figure=figure)
-
     @property
     def verdict(self) -> str:
         """Choose one of `VERDICTS`: only what was refuted of the page's own claim decides."""
@@ -203,17 +197,13 @@ class Conclusion:
 
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as it stands in a notebook's output; the fourth witness only where it spoke."""
-        voices = VOICES if self.proofs else WITNESSES
-        proved = {
-            "proofs": [asdict(proof) for proof in self.proofs],
-            "sampled": [asdict(entry) for entry in self.sampled],
-        }
+        lists = {key: [asdict(each) for each in getattr(self, key)] for key in ("proofs", "sampled", "card")}
         return {
             "id": self.page.id,
             "verdict": self.verdict,
-            "witnesses": {witness: self.counts(witness) for witness in voices},
+            "witnesses": {witness: self.counts(witness) for witness in (VOICES if self.proofs else WITNESSES)},
             "checks": [asdict(check) for check in self.checks],
             "refutations": [asdict(refutation) for refutation in self.refutations],
-            **{name: entries for name, entries in proved.items() if entries},
-            **({"card": [asdict(row) for row in self.card], "figure": self.figure} if self.card else {}),
+            **{key: entries for key, entries in lists.items() if entries},
+            **({"figure": self.figure} if self.card else {}),
         }

@@ -12,7 +12,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from scansnap_core.ledger.entries import VERDICT_MIME
-from scansnap_core.ledger.pages import KEY
+from scansnap_core.ledger.registry import KEY
 
 _CARD = "```{verdict-card}\n```"
 _LAB = re.compile(r"^\[([^\]]+)\]\([./]*lab\.md#([^)]+)\)$", re.MULTILINE)

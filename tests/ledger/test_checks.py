@@ -325,7 +325,8 @@ def test_numbers_of_the_prose_are_stored_and_not_seen(opened: Opened, outputs: O
     chapter = opened()
     chapter.numbers({"way_0.1": "7 to 9"}, drop="1.2")
     chapter.numbers(rise="1.3")
-    assert outputs == [{NUMBERS_MIME: {"way_0.1": "7 to 9", "drop": "1.2"}}, {NUMBERS_MIME: {"rise": "1.3"}}]
+    shown = [{"way_0.1": "7 to 9", "drop": "1.2"}, {"rise": "1.3"}]
+    assert outputs == [{"text/plain": "", NUMBERS_MIME: numbers} for numbers in shown]
 
 
 @pytest.mark.parametrize(
