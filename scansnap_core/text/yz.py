@@ -16,7 +16,7 @@ from scipy import sparse
 from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.axes import Outputs
+from scansnap_core.data.probabilities import Outputs
 from scansnap_core.engine import model
 from scansnap_core.rules import RATE, takes
 from scansnap_core.text.samples import Floats, Ints, Samples

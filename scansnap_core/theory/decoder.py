@@ -17,8 +17,8 @@ from scipy.integrate import solve_ivp
 from scipy.special import log_softmax
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.axes import Outputs
 from scansnap_core.data.checks import SIZE, check_places
+from scansnap_core.data.probabilities import Outputs
 from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import RATE, check_numbers, is_real, is_whole, shown
 from scansnap_core.theory import formulas, spectrum
