@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from scansnap_core.data.axes import OTHERS, Outputs
+from scansnap_core.data.probabilities import OTHERS, Outputs
 from scansnap_core.data.sequences import ATTRIBUTE, Ints, SequenceClasses, checksum
 from scansnap_core.engine.arguments import CLASSES, RANDOM
 from scansnap_core.engine.names import PLAIN, heads_of

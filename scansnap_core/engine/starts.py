@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from scansnap_core.data.axes import OTHERS, Outputs
+from scansnap_core.data.probabilities import OTHERS, Outputs
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.engine import draws
 from scansnap_core.engine.arguments import RANDOM
