@@ -18,7 +18,6 @@ from scansnap_core.theory.formulas import (
     FORMULAS,
     SYMBOLS,
     attention,
-    correlations,
     decoder,
     find,
     registry,
@@ -134,7 +133,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "B_shared": lambda K, rho, Gamma_: log(1 + 4 * K * (K - 1) * rho**2 * Gamma_) / (4 * K),
     "momentum_clock": lambda i, mu: i / (1 - mu) - mu * (1 - mu**i) / (1 - mu) ** 2,
 }
-TOPICS = (attention, correlations, decoder)
+TOPICS = (attention, decoder)
 SUMS = {"c", "f", "xi"}
 MATRICES = {"E_prime", "E_prime_printed", "Y"}
 

@@ -36,7 +36,6 @@ MODULES = (
     "theory.dynamics",
     "theory.flows",
     "theory.formulas.attention",
-    "theory.formulas.correlations",
     "theory.formulas.decoder",
     "theory.formulas.registry",
     "theory.formulas.symbols",
