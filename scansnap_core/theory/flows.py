@@ -71,8 +71,8 @@ class Flow(ABC):
         decoders = heads if self.variant is not None and self.variant.concatenates else 1
         sizes = {"Y": (decoders * L, len(classes.outputs)), "Z": (heads * Q, L), "B": (K,)}
         self.shapes = {name: sizes[name[-1]] for name in shapes}
-        self._cuts = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
-        self._parts = [slice(*ends) for ends in itertools.pairwise([0, *self._cuts.tolist()])]
+        cuts = itertools.accumulate(map(math.prod, self.shapes.values()), initial=0)
+        self._parts = [slice(*ends) for ends in itertools.pairwise(cuts)]
         self._expectation = Expectation(classes)
 
     @property
@@ -111,7 +111,10 @@ class Flow(ABC):
         return np.concatenate([part.ravel() for part in parts.values()])
 
     def unpack(self, state: Floats) -> tuple[Floats, ...]:
-        """The arrays of ``shapes``, in their order, of states (..., N) with the packed axis last: (..., *shape)."""
+        """The arrays of ``shapes``, in their order, of states (..., N) with the packed axis last: (..., *shape).
+
+        Those of one state are views: a change of one changes the state.
+        """
         return tuple(
             state[..., part].reshape(state.shape[:-1] + shape)
             for part, shape in zip(self._parts, self.shapes.values(), strict=True)
@@ -222,8 +225,8 @@ class ModifiedFlow(TrueFlow):
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
         found, change = self._moved(*self.unpack(state)[:2])
-        removed = self._expectation.of_Y(found._replace(u=spectrum.E_prime(spectrum.E(found.u)) @ found.u))
-        change[: self._cuts[0]] -= self.lr_y * removed.ravel()
+        dY = self.unpack(change)[0]
+        dY -= self.lr_y * self._expectation.of_Y(found._replace(u=spectrum.E_prime(spectrum.E(found.u)) @ found.u))
         return change
 
 
