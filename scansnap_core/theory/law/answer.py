@@ -85,17 +85,7 @@ def numbers(
     """Compute what the sentences are about, of three tokens of the first class and its query.
 
     The tokens are the most frequent common one, and the most and the least frequent distinct one ("first", "last").
-
-    Parameters
-    ----------
-    classes
-        The sequence classes. The first one holds a common and a distinct token.
-    lr_y, lr_z
-        eta_Y and eta_Z, both positive.
-    steps
-        The time in question: 1 or more, and at most a million t_0.
-    seq_len, optimizer, momentum
-        As :func:`~scansnap_core.predict` takes them.
+    Arguments are as :func:`~scansnap_core.predict` takes them, with ``steps`` from 1 to a million t_0.
 
     Returns
     -------
@@ -120,41 +110,21 @@ def numbers(
     times = np.union1d(np.geomspace(GRID * snap, HORIZON * snap, POINTS), [snap, END * snap, steps])
     at_snap, at_end, now = np.searchsorted(times, [snap, END * snap, steps])
     over = _sampling_over_drift(law, classes, row, times * rates[0] / K)[:, [first, last]]
-    magnitudes = np.abs(classes.eigenvalues)
-    found: dict[str, float] = {
-        "K": K,
-        "M": M,
-        "T": seq_len,
-        "eta_Y": rates[0],
-        "eta_Z": rates[1],
-        "steps": steps,
-        "scan": scan,
-        "snap": snap,
-        "largest": magnitudes[0],
-        "smallest": magnitudes[-1],
-        "uniform": classes.is_uniform,
-        "several": first != last,
-        "square_first": P[first] ** 2 / (P @ P),
-        "share": P[common],
-        "lead": P[first] / P[last],
-        "sampled_first": over[at_snap, 0],
-        "sampled_last": over[at_snap, 1],
-        "t_drift": 0.0 if np.isinf(seq_len) else _first_time(times, seq_len - 1 - np.abs(over).max(axis=1)),
-        "error": _error(law, lr_y / K, lr_z / lr_y, mu, steps, seq_len, flow=optimizer == "flow"),
-    }
+    found = {"K": K, "M": M, "T": seq_len, "eta_Y": rates[0], "eta_Z": rates[1], "steps": steps}
+    found |= {"scan": scan, "snap": snap, "uniform": classes.is_uniform, "several": first != last}
+    found |= dict(zip(("largest", "smallest"), np.abs(classes.eigenvalues)[[0, -1]], strict=True))
+    found |= {"square_first": P[first] ** 2 / (P @ P), "share": P[common], "lead": P[first] / P[last]}
+    found |= dict(zip(("sampled_first", "sampled_last"), over[at_snap], strict=True))
+    found["t_drift"] = _first_time(times, seq_len - 1 - np.abs(over).max(axis=1))
+    found["error"] = _error(law, lr_y / K, lr_z / lr_y, mu, steps, seq_len, flow=optimizer == "flow")
     for name, flow in (("ten", IdealisedFlow), ("true", TrueFlow)):
         z = _path(flow(classes, *rates), times)[:, row]
         c = P * np.exp(z)
         c /= c.sum(axis=1, keepdims=True)
         kept = c[:, common] / P[common]
-        found |= {
-            f"snap_{name}": z[at_snap, common],
-            f"end_{name}": z[at_end, common],
-            f"lead_{name}": c[now, first] / c[now, last],
-            f"lost_{name}": 1 - kept[now],
-            f"horizon_{name}": 1 - kept[-1],
-            f"half_{name}": _first_time(times, 0.5 - kept),
-        }
+        found |= {f"snap_{name}": z[at_snap, common], f"end_{name}": z[at_end, common]}
+        found |= {f"lost_{name}": 1 - kept[now], f"horizon_{name}": 1 - kept[-1]}
+        found |= {f"half_{name}": _first_time(times, 0.5 - kept), f"lead_{name}": c[now, first] / c[now, last]}
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         for name, expression in DERIVED.items():
             found[name] = _value(expression, found)

@@ -59,17 +59,6 @@ class InertialFlow(Flow):
 
     The state packs Y, Z and B of :class:`~scansnap_core.theory.flows.TrueFlow`, then their velocities. It begins at
     the share (1 - mu)/(1 + mu) of the flow's velocity, at which it lags as far behind as momentum does in the end.
-
-    Examples
-    --------
-    >>> import scansnap_core as ss
-    >>> classes = ss.syn_small()
-    >>> flow = InertialFlow(classes, lr_y=0.1, lr_z=0.1, momentum=0.9)
-    >>> after = ss.solve(flow, [10 * 100]).Z.values.ravel()  # 100 updates
-    >>> recipe = {"lr_y": 0.1, "lr_z": 0.1, "steps": 100, "optimizer": "momentum", "batch_size": None}
-    >>> trained = ss.train(classes, seq_len=float("inf"), **recipe).Z.isel(recorded=-1).values.ravel()
-    >>> bool(abs(after - trained).max() < 0.002)
-    True
     """
 
     name = "true flow with a mass"
@@ -128,10 +117,8 @@ class InertialLaw:
 
     Parameters
     ----------
-    law
-        :class:`~scansnap_core.theory.law.memory.Law` or its kind at finite T.
-    momentum
-        mu, in [0, 1); 0 is plain SGD.
+    law, momentum
+        The law, of endless sequences or at finite T; and mu, 0 for plain SGD.
     pace
         eta_Y/K of the updates: the tau of one of them without momentum.
     """
@@ -227,17 +214,6 @@ class AdamFlow(Flow):
 
     m and v are the running means of the gradient and of its square over -1/ln(beta) updates, for Adam's betas in
     (0, 1). The state packs Y and Z, then their m, then their v; the rates are those of the updates.
-
-    Examples
-    --------
-    >>> import scansnap_core as ss
-    >>> classes = ss.syn_small()
-    >>> flow = AdamFlow(classes, lr_y=0.001, lr_z=0.001)
-    >>> after = ss.solve(flow, [200], method="RK45", rtol=1e-5, atol=1e-9).Z.values.ravel()
-    >>> recipe = {"lr_y": 0.001, "lr_z": 0.001, "steps": 200, "optimizer": "adam", "batch_size": None}
-    >>> trained = ss.train(classes, seq_len=float("inf"), **recipe).Z.isel(recorded=-1).values.ravel()
-    >>> bool(abs(after - trained).max() < 0.003)
-    True
     """
 
     name = "Adam's flow"
