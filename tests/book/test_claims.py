@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from scansnap_core.book.errata import ERRATA_FILE
-from tests.book.books import CHAPTER, REFUTATION, claim, spoil
+from tests.book.books import CHAPTER, REPAIRED, claim, spoil
 from tests.book.conftest import Run
 
-JUDGED = REFUTATION | {"judges": "remark"}
+JUDGED = REPAIRED | {"judges": "remark"}
 
 
 def equations(claim_id: str) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import pytest
 from scansnap_core import BadInput
 from scansnap_core.ledger import Chapter, NoEvidence
 from scansnap_core.ledger.cards import SCALE, SILENCE, rows_shown
-from tests.ledger.conftest import BROKEN, LACKING, REPAIRED, UPHELD, Opened, Outputs, all_three, check, concluded
+from tests.book.books import REPAIRED
+from tests.ledger.conftest import BROKEN, LACKING, UPHELD, Opened, Outputs, all_three, check, concluded
 
 CARD = UPHELD | {
     "printed": {"by": "numeric_error", "says": "It solves it."},

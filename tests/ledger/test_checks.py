@@ -8,7 +8,8 @@ import sympy as sp
 from scansnap_core import BadInput
 from scansnap_core.ledger import VERDICT_MIME, WITNESSES, Chapter, CheckFailed, ControlPassed, NoEvidence, Witness
 from scansnap_core.ledger.entries import JUDGES, NUMBERS_MIME
-from tests.ledger.conftest import BROKEN, LACKING, REPAIRED, Opened, Outputs, all_three, check, concluded
+from tests.book.books import REPAIRED
+from tests.ledger.conftest import BROKEN, LACKING, Opened, Outputs, all_three, check, concluded
 
 
 @pytest.fixture
