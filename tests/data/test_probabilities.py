@@ -47,12 +47,16 @@ def test_sparse_classes_are_the_dense_ones() -> None:
     twice = sparse.coo_array(
         (np.r_[parts.data / 2, parts.data / 2, 0.0], tuple(np.r_[i, i, 0] for i in parts.coords)), shape=parts.shape
     )
-    for matrix in (sparse.csr_array(dense.probs), sparse.csc_matrix(dense.probs), twice):
+    tokens = np.tile(np.flatnonzero(dense.probs.ravel()) % 9, (2, 1)).reshape(2, 3, 3).transpose(1, 0, 2).ravel()
+    halves = np.tile(dense.probs[dense.probs > 0].reshape(3, 3) / 2, 2).ravel()
+    unsorted = sparse.csr_array((halves, tokens, [0, 6, 12, 18]), shape=(3, 9))  # each entry stands there twice
+    for matrix in (sparse.csr_array(dense.probs), sparse.csc_matrix(dense.probs), twice, unsorted):
         other = SequenceClasses(matrix, dense.query_of, dense.next_of)
         assert (other.probs == dense.probs).all()
         assert (other.E == dense.E).all()
         assert (other.tokens == dense.tokens).all()
         assert (other.compact.probs == dense.compact.probs).all()
+    assert unsorted.nnz == 18  # as it was given
 
 
 @pytest.mark.parametrize("last", [10**6, 10**13])
