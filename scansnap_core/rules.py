@@ -27,7 +27,7 @@ import os
 import reprlib
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -46,8 +46,6 @@ _REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = _REPR.maxset = _REPR.maxfrozens
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Check = Callable[[str, Any], None]
-"""A check takes an argument's name and value, and raises BadInput unless the value keeps its rule."""
 
 
 def is_real(value: Any) -> bool:
@@ -173,13 +171,13 @@ SEQ_LEN = Rule(
 """T is a floating-point number, so that it may be infinite; these count exactly up to 2^53."""
 
 
-def optional(check: Check) -> Check:
-    """Let None pass, and hold any other value to a check."""
-    return lambda name, value: None if value is None else check(name, value)
+def optional(rule: Rule) -> Rule:
+    """Let None pass, and hold any other value to a rule."""
+    return replace(rule, holds=lambda value: value is None or rule.holds(value))
 
 
-def check(values: Mapping[str, Any], **checks: Check) -> None:
-    """Hold values to the checks of their names, in the order of the checks.
+def check(values: Mapping[str, Any], **rules: Rule) -> None:
+    """Hold values to the rules of their names, in the order of the rules.
 
     Examples
     --------
@@ -187,22 +185,26 @@ def check(values: Mapping[str, Any], **checks: Check) -> None:
     Traceback (most recent call last):
     scansnap_core.bad_input.BadInput: layers = 0: a positive integer; pass e.g. 100
     """
-    for name, rule in checks.items():
+    for name, rule in rules.items():
         rule(name, values[name])
 
 
-def takes(**checks: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def takes(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare the rules of a function's arguments: they are checked before its first line, in the order given here.
 
-    Arguments that a call leaves out aren't checked, so a default needs no :func:`optional`.
+    Arguments that a call leaves out aren't checked, so a default needs no :func:`optional`. The function's docstring
+    says under Raises what the rules are.
 
     Examples
     --------
     >>> @takes(lr=RATE, steps=whole())
     ... def train(lr, steps=100):
+    ...     "Train."
     ...     return lr * steps
     >>> train(0.5)
     50.0
+    >>> print(train.__doc__.splitlines()[-1].strip())
+    An argument breaks its rule. ``lr``: a learning rate is positive and finite; ``steps``: a positive integer.
     >>> train(-1)
     Traceback (most recent call last):
     scansnap_core.bad_input.BadInput: lr = -1: a learning rate is positive and finite; pass e.g. 1.0
@@ -210,18 +212,32 @@ def takes(**checks: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def declared(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
-        if unknown := checks.keys() - signature.parameters.keys():
+        if unknown := rules.keys() - signature.parameters.keys():
             raise TypeError(f"{function.__name__}() has no argument {', '.join(sorted(unknown))}")
 
         @functools.wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
             given = signature.bind(*args, **kwargs).arguments
-            check(given, **{name: rule for name, rule in checks.items() if name in given})
+            check(given, **{name: rule for name, rule in rules.items() if name in given})
             return function(*args, **kwargs)
 
+        checked.__doc__ = _with_rules(function.__doc__, rules)
         return checked
 
     return declared
+
+
+def _with_rules(docstring: str | None, rules: Mapping[str, Rule]) -> str | None:
+    """Say in a docstring's section Raises, which is made if there is none, what each argument's rule is."""
+    if not docstring:
+        return docstring
+    text, header = inspect.cleandoc(docstring), "Raises\n------\n"
+    broken = "; ".join(f"``{name}``: {rule.says}" for name, rule in rules.items())
+    entry = f"BadInput\n    An argument breaks its rule. {broken}.\n"
+    if header in text:
+        return text.replace(header, header + entry)
+    head, examples, rest = text.partition("Examples\n--------\n")
+    return f"{head.rstrip()}\n\n{header}{entry}\n{examples}{rest}".rstrip()
 
 
 def listed(name: str, values: Any) -> list[Any]:

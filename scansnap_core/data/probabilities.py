@@ -100,7 +100,7 @@ class Outputs:
     """
 
     labels: NDArray[np.int64]
-    """The token that each column stands for, or :data:`OTHERS`, shape (O,)."""
+    """The token that each column stands for, or ``OTHERS``, shape (O,)."""
     multiplicity: NDArray[np.float64]
     """The number of tokens that each column stands for, shape (O,)."""
     columns: NDArray[np.int64]

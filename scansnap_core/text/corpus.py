@@ -85,7 +85,7 @@ class Corpus:
         return len(self.words)
 
     def limited(self, vocab_size: int) -> Corpus:
-        """Keep so many of the most frequent words, ``<unk>`` among them, in their order; all others become ``<unk>``."""
+        """Keep so many of the most frequent words, ``<unk>`` among them, in their order; others become ``<unk>``."""
         says = f"it lies between 2 and the corpus' {self.vocab_size:,} words"
         whole(2, self.vocab_size, says=says, remedy="choose one of these")("vocab_size", vocab_size)
         counts = np.bincount(self.train, minlength=self.vocab_size)

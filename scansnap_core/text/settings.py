@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scansnap_core.rules import FLAG, RATE, Check, Rule, check, is_whole, number, one_of, whole
+from scansnap_core.rules import FLAG, RATE, Rule, check, is_whole, number, one_of, whole
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
 EVEN = Rule(
@@ -12,7 +12,7 @@ EVEN = Rule(
     "an even integer, because positions come as pairs of sine and cosine",
     "pass e.g. 200",
 )
-RULES: dict[str, Check] = {
+RULES: dict[str, Rule] = {
     "lr": RATE,
     "clip": RATE,
     "layers": whole(example=1),

@@ -101,7 +101,7 @@ class Transformer(nn.Module):
     place of the factors. Here they are as in ordinary practice: with U the embedding, Z is
     U W_Q W_K^T U^T / sqrt(d), and what the paper calls c is a row of the attention map.
 
-    Initial values come from PyTorch's global generator. On a CPU dropout draws from :attr:`dice`: call its
+    Initial values come from PyTorch's global generator. On a CPU dropout draws from ``dice``: call its
     :meth:`Dice.begin` before each step.
     """
 

@@ -71,9 +71,9 @@ def test_they_permute_with_the_classes() -> None:
     one, other = (ss.train(each, **recipe).isel(recorded=-1) for each in (classes, moved))
     assert other.Z.values == pytest.approx(one.Z.values, abs=1e-13)
     assert other.Y.sel(output=one.output).values == pytest.approx(one.Y.values, abs=1e-13)
-    foretold = [ss.predict(each, 1.0, 1.0, [30.0]) for each in (classes, moved)]
-    assert foretold[1].Z.values == pytest.approx(foretold[0].Z.values, abs=1e-6)
-    assert foretold[1].evidence.values == pytest.approx(foretold[0].evidence.values[:, order], rel=1e-5, abs=0)
+    predicted = [ss.predict(each, 1.0, 1.0, [30.0]) for each in (classes, moved)]
+    assert predicted[1].Z.values == pytest.approx(predicted[0].Z.values, abs=1e-6)
+    assert predicted[1].evidence.values == pytest.approx(predicted[0].evidence.values[:, order], rel=1e-5, abs=0)
     uniform = ss.train(classes.with_frequencies(None), **recipe).isel(recorded=-1)
     assert np.abs(uniform.Z.values - one.Z.values).max() > 1e-3  # control
 
