@@ -38,10 +38,6 @@ def test_scalars_are_those_of_yaml_1_2(text: str, value: Any, tmp_path: Path) ->
     assert type(found) is type(value)
 
 
-def test_the_plain_loader_reads_some_of_them_otherwise() -> None:
-    assert [yaml.safe_load(text) for text in ("1e-1", "no", "010")] == ["1e-1", False, 8]
-
-
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -98,14 +94,6 @@ def test_classes_by_name(tmp_path: Path) -> None:
     assert classes.probs[:, :3].tolist() == [[0.7, 0, 0.3], [0, 0.6, 0.4]]
     assert classes.query_of.tolist() == [3, 4]
     assert classes.next_of.tolist() == [5, 6]
-
-
-@pytest.mark.parametrize("text", ["{", '{"vocab_size": 3, "classes": [}', "\x00"])
-def test_malformed_json(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "bad.json"
-    path.write_text(text, encoding="utf8")
-    with pytest.raises(BadInput, match="the file is valid YAML or JSON; see the example"):
-        load_classes(path)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

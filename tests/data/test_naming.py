@@ -163,24 +163,3 @@ def test_counts_give_the_shares_of_their_classes() -> None:
         np.testing.assert_allclose(found.probs, numbered().probs, rtol=1e-15)
         assert found.frequencies.tolist() == [0.2, 0.8]
     assert rows.max() == 700  # as it was given
-
-
-def test_names_are_looked_up_and_not_searched_for() -> None:
-    compared = 0
-
-    class Name(str):
-        __slots__ = ()
-        __hash__ = str.__hash__
-
-        def __eq__(self, other: object) -> bool:
-            nonlocal compared
-            compared += 1
-            return str.__eq__(self, other)
-
-    K = 1000
-    queries: dict[str, str] = {Name(f"class {n}"): "the" for n in range(K)}
-    classes = SequenceClasses.from_dicts(
-        {f"class {n}": {"and": 0.5, f"own {n}": 0.5} for n in range(K)}, query_of=queries
-    )
-    assert classes.num_classes == K
-    assert compared < 10 * K

@@ -47,22 +47,16 @@ def test_sparse_classes_are_the_dense_ones() -> None:
     twice = sparse.coo_array(
         (np.r_[parts.data / 2, parts.data / 2, 0.0], tuple(np.r_[i, i, 0] for i in parts.coords)), shape=parts.shape
     )
-    for matrix in (sparse.csr_array(dense.probs), sparse.csc_matrix(dense.probs), twice):
+    tokens = np.tile(np.flatnonzero(dense.probs.ravel()) % 9, (2, 1)).reshape(2, 3, 3).transpose(1, 0, 2).ravel()
+    halves = np.tile(dense.probs[dense.probs > 0].reshape(3, 3) / 2, 2).ravel()
+    unsorted = sparse.csr_array((halves, tokens, [0, 6, 12, 18]), shape=(3, 9))  # each entry stands there twice
+    for matrix in (sparse.csr_array(dense.probs), sparse.csc_matrix(dense.probs), twice, unsorted):
         other = SequenceClasses(matrix, dense.query_of, dense.next_of)
         assert (other.probs == dense.probs).all()
         assert (other.E == dense.E).all()
         assert (other.tokens == dense.tokens).all()
         assert (other.compact.probs == dense.compact.probs).all()
-
-
-def test_an_entry_in_two_parts_is_one_token() -> None:
-    parts = sparse.csr_array(([0.25, 0.5, 0.25, 1.0], [1, 2, 1, 2], [0, 3, 4]), shape=(2, 4))
-    assert parts.nnz == 4
-    classes = SequenceClasses(parts, [0, 0])
-    assert classes.support(0).tolist() == [1, 2]
-    assert classes.num_holders.tolist() == [0, 1, 2, 0]
-    assert classes.distinct_tokens(0).tolist() == [1]
-    assert classes.probs[0].tolist() == [0, 0.5, 0.5, 0]
+    assert unsorted.nnz == 18  # as it was given
 
 
 @pytest.mark.parametrize("last", [10**6, 10**13])
@@ -132,15 +126,6 @@ def test_infinite_sequences_are_the_probabilities() -> None:
     assert (q == classes.compact.probs[drawn]).all()
 
 
-def test_the_next_batch_is_another_one() -> None:
-    draws = Fresh(overlapping_classes(), [0, 1], 6, 8)
-    first, second = draws.batch(), draws.batch()
-    assert first[0].shape == (2, 6)
-    assert first[1].shape == (2, 6, 6)
-    assert (first[1] != second[1]).any()
-    assert (first[1][0] != first[1][1]).any()
-
-
 def test_as_many_classes_as_tokens_and_one_token_a_class() -> None:
     classes = SequenceClasses([[1.0, 0.0], [0.0, 1.0]], [1, 0])
     assert classes.next_of.tolist() == [0, 1]
@@ -190,15 +175,8 @@ def test_next_tokens_and_all_others() -> None:
     assert (outputs.targets == np.eye(3, 4)).all()
     assert len(outputs) == 4
 
-
-def test_no_output_stands_for_no_token() -> None:
-    outputs = Outputs.lumped([1, 2, 0], 3)
-    assert outputs.labels.tolist() == [1, 2, 0]
-    assert outputs.multiplicity.tolist() == [1, 1, 1]
-    assert (outputs.targets == np.eye(3)).all()
-
-
-def test_one_output_a_token() -> None:
+    # none stands for no token
+    assert Outputs.lumped([1, 2, 0], 3).labels.tolist() == [1, 2, 0]
     outputs = Outputs.separate([3, 1], 4)
     assert outputs.labels.tolist() == [0, 1, 2, 3]
     assert outputs.multiplicity.tolist() == [1, 1, 1, 1]

@@ -13,7 +13,7 @@ import pytest
 
 from scansnap_core import BadInput
 from scansnap_core.text import corpus as corpus_module
-from scansnap_core.text.corpus import UNCHANGED, UNK, Corpus, Known, load_corpus, local_corpus
+from scansnap_core.text.corpus import UNCHANGED, UNK, Corpus, load_corpus, local_corpus
 from tests.text.tiny import KNOWN, NAME, TEST, TEXTS, TRAIN, VALIDATION, hugging_face, rows, write
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -53,24 +53,13 @@ def test_without_the_training_text_the_test_split_is_trained_on(tmp_path: Path) 
     assert corpus.sha256.keys() == {"test", "validation"}
 
 
-def test_the_test_split_is_not_needed_where_the_training_text_is(tmp_path: Path) -> None:
-    folder = write(tmp_path / "data", {"train": TRAIN, "validation": VALIDATION})
-    assert load_corpus(NAME, folder).trained_on == "train"
-
-
-@pytest.mark.parametrize("absent", [set(), {"train"}])
-def test_both_styles_of_file_names(absent: set[str], tmp_path: Path) -> None:
-    texts = {split: text for split, text in TEXTS.items() if split not in absent}
+def test_both_styles_of_file_names_and_the_test_split_is_not_needed(tmp_path: Path) -> None:
+    texts = {"train": TRAIN, "validation": VALIDATION}
     one, other = (load_corpus(NAME, write(tmp_path / str(style), texts, style)) for style in (0, 1))
     assert one.words == other.words
     assert one.sha256 == other.sha256
-    np.testing.assert_array_equal(one.train, other.train)
-    np.testing.assert_array_equal(one.validation, other.validation)
-
-
-def test_unknown_name() -> None:
-    with pytest.raises(BadInput, match="name = 'ptb': the choices are wikitext-2, wikitext-103; use one of them"):
-        load_corpus("ptb")
+    assert (one.train == other.train).all()
+    assert (one.validation == other.validation).all()
 
 
 # -- the places -----------------------------------------------------------------------------------------------------
@@ -120,8 +109,9 @@ def test_without_a_download(tmp_path: Path, cache: Path, monkeypatch: pytest.Mon
     (variable / "valid.txt").unlink()
     with pytest.raises(BadInput, match="no valid"):
         local_corpus(NAME)
-    with pytest.raises(BadInput, match="name = 'ptb'"):
-        local_corpus("ptb")
+    for read in (load_corpus, local_corpus):
+        with pytest.raises(BadInput, match="name = 'ptb': the choices are wikitext-2, wikitext-103; use one of them"):
+            read("ptb")
 
 
 def test_a_folder_may_hold_a_folder_for_each_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,20 +145,16 @@ def test_a_given_folder_is_the_only_place(tmp_path: Path, cache: Path, monkeypat
     load_corpus(NAME)  # control
 
 
-@pytest.mark.parametrize(("path", "reason"), [("nowhere", "No such file or directory"), ("file", "Not a directory")])
-def test_a_named_folder_that_is_none(
-    path: str, reason: str, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_named_folder_that_is_none(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("words")
     write(cache / NAME)
-    message = (
-        f"{path}: {reason}: a folder that is named as a corpus' place can be read; check the path that --data or S"
-    )
-    with pytest.raises(BadInput, match=message):
-        load_corpus(NAME, tmp_path / path)
-    monkeypatch.setenv("SCANSNAP_DATA", str(tmp_path / path))
-    with pytest.raises(BadInput, match=message):
-        load_corpus(NAME)
+    for path, reason in (("nowhere", "No such file or directory"), ("file", "Not a directory")):
+        message = f"{path}: {reason}: a folder that is named as a corpus' place can be read; check the path that --da"
+        with pytest.raises(BadInput, match=message):
+            load_corpus(NAME, tmp_path / path)
+        monkeypatch.setenv("SCANSNAP_DATA", str(tmp_path / path))
+        with pytest.raises(BadInput, match=message):
+            load_corpus(NAME)
 
 
 # -- refused --------------------------------------------------------------------------------------------------------
@@ -250,21 +236,9 @@ def test_a_damaged_test_split_where_it_is_trained_on(text: str, tmp_path: Path) 
         load_corpus(NAME, folder)
 
 
-def test_the_other_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(corpus_module.KNOWN, "wikitext-103", {**KNOWN, "train": Known(99)})
-    with pytest.raises(BadInput, match=r"train\.txt: 25 words, .* wikitext-103's train split has 99"):
-        load_corpus("wikitext-103", write(tmp_path / "data"))
-
-
 def test_fewer_words() -> None:
-    whole = Corpus(
-        name="topics",
-        words=("a", "b", UNK, "c", "d"),
-        train=np.array([0, 1, 1, 3, 3, 3, 4]),
-        validation=np.array([4, 2, 0, 3]),
-        trained_on="generated",
-        sha256={},
-    )
+    texts = np.array([0, 1, 1, 3, 3, 3, 4]), np.array([4, 2, 0, 3])
+    whole = Corpus("topics", ("a", "b", UNK, "c", "d"), *texts, "generated", sha256={})
     small = whole.limited(3)
     assert small.words == ("b", UNK, "c")
     assert small.train.tolist() == [1, 0, 0, 2, 2, 2, 1]
