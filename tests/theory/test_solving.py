@@ -15,7 +15,7 @@ from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import Floats
 from scansnap_core.engine.training import train
-from scansnap_core.theory import clocks, flows, formulas, paths, solving, spectrum
+from scansnap_core.theory import clocks, dynamics, flows, formulas, solving, spectrum
 from scansnap_core.theory.errors import order_of
 from scansnap_core.theory.flows import Flow
 from scansnap_core.theory.functions import function_of
@@ -197,7 +197,9 @@ def test_flows_run_along_their_paths() -> None:
         solve(make(classes, 1.0, rate), times, rtol=1e-9).Z.values[:, 0]
         for make, rate in ((flows.IdealisedFlow, 0.5), (flows.ModifiedFlow, 10.0))
     )
-    assert paths.of_the_law(classes, Gamma) == pytest.approx(law, rel=1e-5, abs=1e-12)
+    assert dynamics.path_of_the_law(classes, Gamma) == pytest.approx(law, rel=1e-5, abs=1e-12)
     fine = np.logspace(-4, 3, 200)
-    assert paths.distance(memory, np.vstack([np.zeros(7), paths.of_memory(classes, np.sqrt(2 * fine))])) < 1e-3
-    assert paths.distance(memory, np.vstack([np.zeros(7), paths.of_the_law(classes, fine)])) > 0.05
+    assert (
+        dynamics.distance(memory, np.vstack([np.zeros(7), dynamics.path_of_memory(classes, np.sqrt(2 * fine))])) < 1e-3
+    )
+    assert dynamics.distance(memory, np.vstack([np.zeros(7), dynamics.path_of_the_law(classes, fine)])) > 0.05
