@@ -77,7 +77,7 @@ def _in_options(message: str, options: argparse.Namespace) -> str:
     """Turn a message about Python's arguments into one about the command's: "lr_y = -1.0" is "--lr-y -1.0" there."""
     if message.startswith("file "):  # which has keys of such names
         return message
-    for name in set(vars(options)) - {"command", "command_line"}:
+    for name in set(vars(options)) - {"command", "command_line", "id"}:
         argument = rf"(?<![\w-]){name} ?= ?'?(?:math\.)?([\w.:+-]*\w)'?"
         message = re.sub(argument, rf"--{name.replace('_', '-')} \1", message)
     return message.replace("--batch-size None", "--expectation") if "expectation" in options else message
