@@ -32,7 +32,7 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Sweep, and say what was found; 1 if runs diverged."""
     from scansnap_core.storage.store import values
-    from scansnap_core.sweeps.grid_files import load_grid
+    from scansnap_core.sweeps.grids import load_grid
     from scansnap_core.sweeps.running import run as run_grid
 
     grid = load_grid(options.grid, seeds=options.seeds, rng=options.rng)

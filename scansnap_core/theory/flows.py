@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
 from scansnap_core.engine import variants
-from scansnap_core.engine.architectures import variant_of
 from scansnap_core.engine.names import MODELS, PLAIN, check_windows, heads_of, name_of
 from scansnap_core.engine.results import axes_of, tokens_of
+from scansnap_core.engine.variants import variant_of
 from scansnap_core.rules import check_choice, check_flow_rate, check_rate, not_finite, shown
 from scansnap_core.theory import clocks, formulas, spectrum
 from scansnap_core.theory.expectation import Expectation, Forward
@@ -72,7 +72,7 @@ class Flow(ABC):
         check_flow_rate("lr_z", lr_z)
         self.classes, self.lr_y, self.lr_z, self.class_weight = classes, lr_y, lr_z, class_weight
         self.model, self.variant = model, _checked_variant(model)
-        check_windows(model, classes.vocab_size)
+        check_windows(self.variant, classes.vocab_size)
         self.tokens = tokens_of(classes, PLAIN if self.variant is None else self.variant)
         self._batch = variants.at_infinite_length(classes, self.tokens)
         heads = max(1, heads_of(self.variant))

@@ -20,7 +20,7 @@ from scipy.interpolate import CubicSpline
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses, check_classes
 from scansnap_core.digits import digits
-from scansnap_core.engine.arguments import checked_momentum
+from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.rules import check_choice, check_rate, check_seq_len, check_within
 from scansnap_core.theory.clocks import transition
 from scansnap_core.theory.flows import Flow, IdealisedFlow, TrueFlow

@@ -14,7 +14,7 @@ from scipy import special
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import ATTRIBUTE, Floats, SequenceClasses, check_classes, checksum
-from scansnap_core.engine.arguments import checked_momentum
+from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.rules import check_choice, check_flow_rate, check_memory, check_rate, check_seq_len, checked_times
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
