@@ -22,7 +22,7 @@ from .theory.solving import IntegrationFailed as IntegrationFailed
 
 # -- The law that the gradient obeys
 from .theory.law.predicting import predict as predict
-from .theory.law.validity import PredictionOutOfRange as PredictionOutOfRange
+from .theory.law.predicting import PredictionOutOfRange as PredictionOutOfRange
 from .theory import law as law
 
 # -- What is read off a training or a flow

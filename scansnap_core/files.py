@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import yaml
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import shown
+from scansnap_core.rules import Rule, is_whole, shown
 
 KINDS = (".yaml", ".yml", ".json")
 _SCALARS: dict[str, tuple[str, Callable[[str], Any]]] = {  # the core schema of YAML 1.2, where numbers have an end
@@ -192,6 +192,63 @@ def mapping(
         if key not in value:
             raise BadInput(f"{where}: no key {key!r}", f"{key} is required", example)
     return value
+
+
+TEXT = Rule(lambda value: isinstance(value, str), "it is a text", "put it in quotes")
+COUNT = Rule(lambda value: is_whole(value) and value > 0, "it is a whole number, from 1 on", "correct it")
+LIST = Rule(lambda value: isinstance(value, list), "it is a list", "correct it")
+MAPPING = Rule(lambda value: isinstance(value, dict), "it is a mapping of keys to values", "correct it")
+
+
+def list_of(rule: Rule, says: str, least: int = 0) -> Rule:
+    """Ask for a list of different values that keep a rule, and for so many at least."""
+
+    def right(values: Any) -> bool:
+        each = isinstance(values, list | tuple) and all(rule.holds(value) for value in values)
+        return each and least <= len(values) == len(set(values))
+
+    return Rule(right, says, "correct it")
+
+
+class Entry:
+    """Takes values out of a mapping that people write, and names the one that is missing or wrong.
+
+    Parameters
+    ----------
+    place
+        Where the mapping stands, as messages call it.
+    value
+        The mapping; None is an empty one.
+    keys
+        The keys that it may have; any, if none are given.
+
+    Examples
+    --------
+    >>> take = Entry("claims.yaml: C1", {"says": "it grows", "number": 0}, ("says", "number", "note"))
+    >>> take("says", TEXT), take("note", TEXT, "")
+    ('it grows', '')
+    >>> take("number", COUNT)
+    Traceback (most recent call last):
+    scansnap_core.bad_input.BadInput: claims.yaml: C1.number = 0: it is a whole number, from 1 on; correct it
+    """
+
+    def __init__(self, place: str, value: Any, keys: Collection[str] = ()) -> None:
+        self.place, self.values = place, {} if value is None else value
+        MAPPING(place, self.values)
+        if unknown := [key for key in self.values if keys and key not in keys]:
+            raise BadInput(f"{place}: {unknown[0]}", "there is no such key", f"use {', '.join(keys)}")
+
+    def __call__(self, key: str, rule: Rule, default: Any = None) -> Any:
+        """Return a key's value, a text in one line; without a value, or with an empty text, the default."""
+        value = self.values.get(key)
+        value = " ".join(value.split()) if isinstance(value, str) else value
+        if value is not None and value != "":
+            rule(f"{self.place}.{key}", value)
+            return value
+        if default is None:
+            missing = ("a reader must learn it", "say it in a few words") if rule is TEXT else (rule.says, "add it")
+            raise BadInput(f"{self.place}.{key}", *missing)
+        return default
 
 
 @contextmanager

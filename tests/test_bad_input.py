@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import pickle
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ from scansnap_core.engine.training import train
 GOOD: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 2, "batch_size": 4, "seq_len": 8}
 RATE = "a learning rate is positive and finite; pass e.g. 1.0"
 LENGTH = "T is a whole number of at least 2"
-REST = "(one contextual token and the query), or inf"
+REST = "(one contextual token and the query) and at most 2^53, or inf"
 EYE = np.eye(34)
 
 BAD = [
@@ -66,6 +64,15 @@ BAD = [
     ({"dtype": "float16"}, "dtype = 'float16': the choices are float64, float32"),
     ({"keep_state": 1}, "keep_state = 1: it is True or False; pass one of them"),
     ({"progress": 3}, "progress = 3: it is True or False"),
+    ({"steps": 10**12}, "the losses of 1 runs at 1,000,000,000,000 steps, which take 8,000,000,000,000 bytes: all is"),
+    ({"batch_size": 10**12}, "1 runs of 2 steps, recorded 2 times, which take "),
+    ({"seq_len": 1e30}, f"seq_len = 1e+30: {LENGTH} {REST}; pass e.g. 128, or inf"),
+    ({"seeds": range(10**12)}, "seeds of more than 1,000,000 values: a list holds at most 1,000,000; split the work"),
+    ({"seeds": itertools.count()}, "seeds of more than 1,000,000 values"),
+    ({"record": range(10**12)}, "record of more than 1,000,000 values"),
+    ({"seeds": [2**63]}, "seeds = [9223372036854775808]: a list of integers that are not negative, and at most 2^63"),
+    ({"seeds": [1, 2, 1]}, "seeds holds 1 twice: the values of an axis differ; remove one"),
+    ({"steps": 10**7, "record": 1, "seeds": range(100)}, "record of more than 1,000,000 values"),
 ]  # fmt: skip
 
 
@@ -88,12 +95,6 @@ def test_bad_argument(changes: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.usefixtures("_nothing_is_computed")
-def test_good_arguments_do_start_the_work() -> None:
-    with pytest.raises(AssertionError, match="work started"):
-        train(syn_small(), **GOOD)
-
-
-@pytest.mark.usefixtures("_nothing_is_computed")
 def test_cuda_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(BadInput, match="device = 'cuda': it needs a CUDA GPU, and PyTorch finds none here; use"):
@@ -103,35 +104,3 @@ def test_cuda_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_error_survives_pickling() -> None:
     error = pickle.loads(pickle.dumps(BadInput("x = 1", "x is 2", "pass 2")))
     assert (error.value, error.rule, error.remedy, str(error)) == ("x = 1", "x is 2", "pass 2", "x = 1: x is 2; pass 2")
-
-
-TOO_MUCH = [
-    ({"steps": 10**12}, "the losses of 1 runs at 1,000,000,000,000 steps, which take 8,000,000,000,000 bytes: all is"),
-    ({"batch_size": 10**12}, "1 runs of 2 steps, recorded 2 times, which take "),
-    ({"seq_len": 1e30}, "seq_len = 1e+30: token counts are exact up to T = 2^53 = 9,007,199,254,740,992; pass inf"),
-    ({"seeds": range(10**12)}, "seeds of more than 1,000,000 values: a list holds at most 1,000,000; split the work"),
-    ({"seeds": itertools.count()}, "seeds of more than 1,000,000 values"),
-    ({"record": range(10**12)}, "record of more than 1,000,000 values"),
-    ({"seeds": [2**63]}, "seeds = [9223372036854775808]: a list of integers that are not negative, and at most 2^63"),
-    ({"seeds": [1, 2, 1]}, "seeds holds 1 twice: the values of an axis differ; remove one"),
-    ({"steps": 10**7, "record": 1, "seeds": range(100)}, "record of more than 1,000,000 values"),
-]  # fmt: skip
-
-
-@pytest.mark.usefixtures("_nothing_is_computed")
-@pytest.mark.parametrize(("changes", "message"), TOO_MUCH, ids=[message.split(":")[0] for _, message in TOO_MUCH])
-def test_more_than_there_is_room_for(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(BadInput) as caught:
-        train(syn_small(), **{**GOOD, **changes})
-    assert str(caught.value).startswith(message)
-
-
-def test_torch_is_imported_where_training_happens() -> None:
-    program = (
-        "import sys, scansnap_core.cli, scansnap_core.engine.settings, scansnap_core.data.audit\n"
-        "try: scansnap_core.cli.main(['--help'])\nexcept SystemExit: pass\n"
-        "assert 'torch' not in sys.modules\n"
-        "import scansnap_core.engine.training\nassert 'torch' in sys.modules"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

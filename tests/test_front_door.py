@@ -40,15 +40,20 @@ print(time.process_time() - start, *(name for name in ("numpy", "sympy", "torch"
     assert min(float(run[0]) for run in runs) < 0.1
 
 
-def test_classes_audit_and_formulas_need_no_torch() -> None:
+def test_torch_is_imported_where_gradients_are_taken_only() -> None:
     program = """
 import sys
 import scansnap_core as ss
+import scansnap_core.cli, scansnap_core.engine.settings
+from scansnap_core.theory import measures, spectrum, decoder, clocks, formulas, gallery
+try: scansnap_core.cli.main(["--help"])
+except SystemExit: pass
+print()
 print(len(ss.audit(ss.syn_small())), ss.formulas.gamma.free_symbols != set(), "torch" in sys.modules)
 ss.train
 print("torch" in sys.modules)
 """
-    assert fresh(program).split() == [str(len(ss.audit(ss.syn_small()))), "True", "False", "True"]
+    assert fresh(program).split()[-4:] == [str(len(ss.audit(ss.syn_small()))), "True", "False", "True"]
 
 
 def test_what_isnt_there_is_an_attribute_error() -> None:

@@ -34,8 +34,8 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(
         "predict",
-        help="foretell what SGD does to a class system, without training",
-        description="Foretell what SGD does to a class system from zero weights, by the law that the gradient obeys.",
+        help="predict what SGD does to a class system, without training",
+        description="Predict what SGD does to a class system from zero weights, by the law that the gradient obeys.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="the classes, a .yaml or .json file")
     parser.add_argument("--lr-y", type=float, required=True, metavar="RATE", help="eta_Y")
@@ -54,8 +54,7 @@ def add_to(commands: argparse._SubParsersAction[Any]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the forecast and draw it."""
     from scansnap_core.data.class_files import load_classes
-    from scansnap_core.theory.law.predicting import predict
-    from scansnap_core.theory.law.validity import PredictionOutOfRange
+    from scansnap_core.theory.law.predicting import PredictionOutOfRange, predict
     from scansnap_core.theory.solving import IntegrationFailed
 
     classes = load_classes(options.file)

@@ -2,7 +2,7 @@
 
 A source serves all seeds of one class system at once. ``initial`` gives Y (S, L, O) and Z (S, Q, L) at random, and
 ``batch`` the next batch: classes (S, B) and token frequencies q (S, B, L), for S seeds on the axes of
-:class:`~scansnap_core.data.axes.Compact`. What a seed draws depends on that seed alone, never on its neighbours.
+:class:`~scansnap_core.data.probabilities.Compact`. What a seed draws depends on that seed alone, not on its neighbours.
 ``state`` and ``resume`` say where each seed's random numbers stand, as text, so that another source goes on from there.
 """
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from scansnap_core.data.axes import Compact
+from scansnap_core.data.probabilities import Compact
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.engine.settings import RANDOM, Settings
 

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.axes import OTHERS, Outputs
+from scansnap_core.data.probabilities import OTHERS, Outputs
 from scansnap_core.data.sequences import ATTRIBUTE, Floats, Ints, SequenceClasses, checksum
 from scansnap_core.engine import draws
 from scansnap_core.engine.names import PLAIN, check_windows, heads_of
@@ -53,7 +53,7 @@ def labelled(
     runs = ("seed", "rate")
     of_whom = {"Y": {}, "Z": {ATTRIBUTE: checksum(classes)}}
     variables = {
-        name: (("recorded", *runs, *axes), _per_head(recorded[name], axes, heads_of(settings.variant)))
+        name: (("recorded", *runs, *axes), per_head(recorded[name], axes, heads_of(settings.variant)))
         for name, axes in axes_of(settings.variant).items()
     }
     return xr.Dataset(
@@ -107,7 +107,7 @@ def _shapes(
     return (decoders * len(tokens), len(outputs)), (heads * len(classes.compact.queries), len(tokens))
 
 
-def _per_head(values: np.ndarray, axes: tuple[str, ...], heads: int) -> np.ndarray:
+def per_head(values: np.ndarray, axes: tuple[str, ...], heads: int) -> np.ndarray:
     """Split the rows of values (..., rows, columns) by head, if ``axes`` has heads."""
     return values.reshape(*values.shape[:-2], heads, -1, values.shape[-1]) if "head" in axes else values
 

@@ -114,7 +114,7 @@ def train(
     xarray.Dataset
         ``loss`` (seed, rate, step): -J of the batch before update ``step``, in nats.
         ``Y`` (seed, rate, recorded, token, output) and ``Z`` (seed, rate, recorded, query, token) after ``recorded``
-        updates. Only rows and columns that can move are held (see :class:`~scansnap_core.data.axes.Compact`); with
+        updates. Only rows and columns that can move are held (:class:`~scansnap_core.data.probabilities.Compact`); with
         Y(0) = 0 all outputs that are no next token are one column, ``output`` -1, with its ``multiplicity``.
         ``diverged_at`` (seed, rate): the step whose loss was the first not finite, or -1.
         With ``keep_state`` also ``rng_state`` (seed), the classes' ``checksum``, and the optimiser's ``velocity_Y``,

@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.axes import Outputs
+from scansnap_core.data.probabilities import Outputs
 from scansnap_core.data.sequences import Ints, SequenceClasses
 from scansnap_core.engine.model import Gradients, attend, cross_entropy, decode, decoded, gradients, normalise
 from scansnap_core.engine.names import name_of

@@ -4,6 +4,7 @@ The calculator's script holds the lab's numeric core and the formulas, sentences
 :mod:`scansnap_core.theory.law.sentences`, printed as JavaScript; the essay's holds the core and what the essay shows.
 """
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import stable_form
-from scansnap_core.theory.law import answer, closed, phases, sentences, validity
+from scansnap_core.theory.law import answer, closed, phases, predicting, sentences
 
 WIDGETS = {
     "calculator": "This needs JavaScript. The command <code>scansnap predict</code> gives the same sentences.",
@@ -28,7 +29,7 @@ WIDGETS = {
 """By name, what readers without scripts are told."""
 ESSAY = ("sentence", "plane", "pair", "spring")
 LIMITS = {name: getattr(answer, name) for name in ("HORIZON", "END", "GRID", "POINTS", "LOOKS")}
-TABLES = {name: getattr(validity, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}
+TABLES = {name: getattr(predicting, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}
 
 
 def derived_script() -> str:
@@ -42,15 +43,18 @@ def derived_script() -> str:
 
 
 def sentences_script() -> str:
-    """A JavaScript array ``SENTENCES``, each with its condition as a function of the numbers."""
-    rows = []
-    for topic, when, text in sentences.SENTENCES:
-        names = ", ".join(sorted(map(str, when.free_symbols)))
-        condition = "true" if when == sp.true else sp.jscode(when)
-        rows.append(
-            f"  {{ topic: {json.dumps(topic)}, when: ({{ {names} }}) => {condition}, text: {json.dumps(text)} }},"
-        )
-    return "const SENTENCES = [\n" + "\n".join(rows) + "\n];\n"
+    """A JavaScript object ``SENTENCES``: by topic, lists of alternatives, each with its condition as a function."""
+    topics = []
+    for topic, groups in sentences.SENTENCES.items():
+        lines = ",\n".join(f"    [{', '.join(itertools.starmap(_alternative, group.items()))}]" for group in groups)
+        topics.append(f"  {json.dumps(topic)}: [\n{lines},\n  ],")
+    return "const SENTENCES = {\n" + "\n".join(topics) + "\n};\n"
+
+
+def _alternative(when: sp.Basic, text: str) -> str:
+    names = ", ".join(sorted(map(str, when.free_symbols)))
+    condition = "true" if when == sp.true else sp.jscode(when)
+    return f"{{ when: ({{ {names} }}) => {condition}, text: {json.dumps(text)} }}"
 
 
 def calculator_script(root: Path) -> str:

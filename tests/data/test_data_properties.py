@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from scansnap_core import files
 from scansnap_core.data.audit import Audit, audit
-from scansnap_core.data.axes import Outputs
 from scansnap_core.data.class_files import load_classes, save_classes
 from scansnap_core.data.datasets import syn_large, syn_medium, with_overlap
+from scansnap_core.data.probabilities import Outputs
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.theory import gallery
 from tests.data.properties import FEW, WRONG, class_systems, result_or_refusal

@@ -10,8 +10,8 @@ import pytest
 import torch
 import xarray as xr
 
-from scansnap_core.data.axes import OTHERS
 from scansnap_core.data.datasets import syn_small
+from scansnap_core.data.probabilities import OTHERS
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.settings import OPTIMIZERS
 from scansnap_core.engine.training import TrainingDiverged, train

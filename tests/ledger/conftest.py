@@ -45,7 +45,7 @@ def check(says: str, **changes: str) -> dict[str, str]:
 def outputs(monkeypatch: pytest.MonkeyPatch) -> Outputs:
     """What the ledger displays, in place of a notebook."""
     shown: Outputs = []
-    monkeypatch.setattr(display, "show", lambda output: shown.append(output._repr_mimebundle_()))
+    monkeypatch.setattr(display, "show", lambda output: shown.append(output))
     return shown
 
 

@@ -6,7 +6,7 @@ import xarray as xr
 from scipy import stats
 
 from scansnap_core import BadInput
-from scansnap_core.text import cooccurrence, forecast, rankings, yz
+from scansnap_core.text import cooccurrence, rankings, yz
 from scansnap_core.text.generator import topic_text
 from scansnap_core.text.samples import samples_after
 
@@ -144,9 +144,9 @@ def test_numbers_are_what_they_say() -> None:
     run = xr.DataArray(z, dims=("recorded", "word"), coords={"recorded": [1, 2], "word": samples.words})
     found = rankings.follow(run, samples, described, 100)
     at = np.isin(samples.words, described.word)
-    expected = stats.spearmanr(z[1, at], forecast.first_force(samples, 100)[at]).statistic
+    expected = stats.spearmanr(z[1, at], yz.first_force(samples, 100)[at]).statistic
     assert float(found.rho.sel(recorded=2, score="first force")) == pytest.approx(expected, rel=1e-9, abs=0)
-    expected = stats.spearmanr(z[1, at], forecast.first_force_from_base_rates(samples)[at]).statistic
+    expected = stats.spearmanr(z[1, at], yz.first_force_from_base_rates(samples)[at]).statistic
     assert float(found.rho.sel(recorded=2, score="base-rate force")) == pytest.approx(expected, rel=1e-9, abs=0)
     expected = stats.spearmanr(z[1, at], described.frequency).statistic
     assert float(found.rho.sel(recorded=2, score="frequency")) == pytest.approx(expected, rel=1e-9, abs=0)

@@ -23,7 +23,6 @@ from scansnap_core.storage.store import Store, read
 from scansnap_core.text import recording
 from scansnap_core.text.recording import NotRepeated, check_repeated, record, train_text
 from scansnap_core.text.settings import Settings
-from scansnap_core.text.training import digest
 from tests.sweeps.processes import finished_blocks, start, wait_for
 from tests.sweeps.stores import files
 from tests.text.tiny import small_corpus
@@ -144,41 +143,6 @@ def test_code_that_changed_meanwhile_is_refused(undisturbed: Path, monkeypatch: 
     with pytest.raises(BadInput, match=f"code = '{held['code']}', asked for is 'scansnap_core.text.training': a store"):
         record(CORPUS, SMALL, undisturbed)
     assert files(undisturbed) == before
-
-
-class Code:
-    """What a pickle would run when it's read."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return exec, ("raise SystemExit('it ran')",)
-
-
-STATES: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "a program": lambda kept: Code(),
-    "a list": lambda kept: [kept],
-    "nothing": lambda kept: None,
-    "no model": lambda kept: {**kept, "model": None},
-    "another model": lambda kept: {**kept, "model": {"a": torch.zeros(2)}},
-    "no optimizer": lambda kept: {**kept, "optimizer": {}},
-    "no random states": lambda kept: {**kept, "random": 3},
-    "too many snapshots": lambda kept: {**kept, "taken": 10**30},
-    "snapshots in words": lambda kept: {**kept, "taken": "two"},
-}
-
-
-@pytest.mark.parametrize("name", STATES)
-def test_a_state_that_no_training_left(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its checksum agrees, and nothing in it is run."""
-    path = tmp_path / "run.zarr"
-    killed_after_two(path, monkeypatch)
-    state = path / "state-1.pt"
-    kept = torch.load(state, weights_only=True)
-    expected = digest(state.read_bytes())
-    torch.save(STATES[name](kept), state)
-    monkeypatch.setattr(recording, "digest", lambda content: expected)
-    with pytest.raises(BadInput, match=r"state-1\.pt is no state of this training \(\w+"):
-        record(CORPUS, SMALL, path)
-    assert finished_blocks(path) == 2
 
 
 @pytest.mark.parametrize("damage", ["missing", "flipped", "truncated", "of another step"])

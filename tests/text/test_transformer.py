@@ -12,6 +12,7 @@ import torch
 from scipy import stats
 from torch import Tensor, nn
 
+from scansnap_core.text.settings import Settings
 from scansnap_core.text.transformer import Attention, Dice, Dropout, Layer, Transformer, sinusoids
 
 M, D, T = 50, 8, 6
@@ -27,9 +28,8 @@ def _seeded() -> Iterator[None]:
 
 
 def transformer(layers: int = 1, positions: bool = False, dropout: float = 0.2) -> Transformer:
-    model = Transformer(
-        M, layers=layers, embedding=D, hidden=12, context=T, dropout=dropout, positions=positions, seed=0
-    )
+    settings = Settings(layers=layers, embedding=D, hidden=12, context=T, dropout=dropout, positions=positions)
+    model = Transformer(M, settings)
     for parameter in model.parameters():  # biases start at 0, which would hide a forgotten one
         torch.nn.init.normal_(parameter, std=0.4)
     return model.double().eval()
@@ -131,7 +131,7 @@ def test_sinusoids() -> None:
 
 
 def test_initial_values() -> None:
-    model = Transformer(M, layers=1, embedding=D, hidden=12, context=T, dropout=0, positions=True, seed=0)
+    model = Transformer(M, Settings(embedding=D, hidden=12, context=T))
     for weight in (model.embedding.weight, model.decoder.weight):
         assert 0.09 < float(weight.detach().abs().max()) <= 0.1
     assert not model.decoder.bias.any()

@@ -18,7 +18,7 @@ from scansnap_core.theory.law.sentences import SENTENCES
 from scansnap_core.theory.solving import solve
 
 CLASSES = with_overlap(3, 1000, 0.3, distinct_weights=[1, 0.8, 0.5])
-TOPICS = list(dict.fromkeys(sentence.topic for sentence in SENTENCES))
+TOPICS = list(SENTENCES)
 
 
 def test_halves_are_where_the_flows_have_lost_half() -> None:

@@ -1,4 +1,4 @@
-"""The three flows of variants: against training steps, against Eqn 8, and against Eqn 4 with Theorem 5's decoder."""
+"""The flows of every model: against training steps, against Eqn 8, and against Eqn 4 with Theorem 5's decoder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scansnap_core.theory.flows import Flow
 from tests.engine.references import overlapping_classes
 from tests.engine.variants import residual
 
-NAMES = ("residual", "layernorm", "heads 3", "summed heads 2", "positions 3")
+NAMES = ("plain", "residual", "layernorm", "heads 3", "summed heads 2", "positions 3")
 MAKES = (flows.TrueFlow, flows.ModifiedFlow, flows.IdealisedFlow)
 LR_Y, LR_Z = 0.8, 0.5
 

@@ -5,7 +5,7 @@ import pytest
 
 from scansnap_core import IdealisedFlow, ModifiedFlow, formulas, function_of, h, solve
 from scansnap_core.data.datasets import with_overlap
-from scansnap_core.theory import paths
+from scansnap_core.theory import dynamics
 from scansnap_core.theory.formulas import K, M, eta_Y, eta_Z, h_
 
 CLASSES = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5])
@@ -20,11 +20,13 @@ def gammas(rate: float) -> np.ndarray:
 
 def test_the_flow_of_the_law_runs_along_its_path_by_the_clock() -> None:
     found = solve(IdealisedFlow(CLASSES, 1.0, 0.5), TIMES, rtol=1e-9).Z.values[:, 0]
-    assert paths.of_the_law(CLASSES, gammas(0.5)) == pytest.approx(found, rel=1e-5, abs=1e-12)
+    assert dynamics.path_of_the_law(CLASSES, gammas(0.5)) == pytest.approx(found, rel=1e-5, abs=1e-12)
 
 
 def test_update_26_runs_along_the_path_of_memory_and_not_along_the_law() -> None:
     found = solve(ModifiedFlow(CLASSES, 1.0, 10.0), TIMES, rtol=1e-9).Z.values[:, 0]
     fine = np.logspace(-4, 3, 200)
-    assert paths.distance(found, np.vstack([np.zeros(7), paths.of_memory(CLASSES, np.sqrt(2 * fine))])) < 1e-3
-    assert paths.distance(found, np.vstack([np.zeros(7), paths.of_the_law(CLASSES, fine)])) > 0.05
+    assert (
+        dynamics.distance(found, np.vstack([np.zeros(7), dynamics.path_of_memory(CLASSES, np.sqrt(2 * fine))])) < 1e-3
+    )
+    assert dynamics.distance(found, np.vstack([np.zeros(7), dynamics.path_of_the_law(CLASSES, fine)])) > 0.05

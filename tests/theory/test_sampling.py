@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -46,8 +45,8 @@ def test_leading_terms_meet_the_exact_means(length: int) -> None:
 def test_biases_leave_what_is_conserved() -> None:
     c = model.attend(PROBS, LOGITS)
     f = model.normalise(c)
-    assert sampling.bias_c(PROBS, c).sum().abs() < 1e-14
     covariance = sampling.covariance_f(PROBS, f)
+    assert sampling.bias_c(PROBS, c).sum().abs() < 1e-14
     assert (covariance @ f).abs().max() < 1e-14
     # ‖f‖ = 1 for every sample: 2 f^T bias = -tr C
     assert float(2 * f @ sampling.bias_f(PROBS, f) + covariance.trace()) == pytest.approx(0, abs=1e-14)
@@ -86,6 +85,8 @@ def test_flow_at_infinity_is_the_true_flow_and_its_change_falls_like_one_over_t(
     true = flows.TrueFlow(classes, 1.0, 0.1)
     state = np.random.default_rng(0).normal(size=true.initial().size)
     at = {T: sampling.FiniteLengthFlow(classes, 1.0, 0.1, seq_len=T).rhs(0.0, state) for T in (math.inf, 101, 11)}
+    with pytest.raises(BadInput, match="seq_len = 1"):
+        sampling.FiniteLengthFlow(classes, 1.0, 0.1, seq_len=1)
     assert np.array_equal(at[math.inf], true.rhs(0.0, state))
     assert np.allclose(10 * (at[101] - at[math.inf]), at[11] - at[math.inf], rtol=1e-9, atol=1e-12)
     dY, dZ, _ = true.unpack(at[11])
@@ -117,20 +118,17 @@ def test_flow_follows_the_mean_gradient_over_samples() -> None:
     limit, finite = (
         f.rhs(0.0, np.concatenate([Y.ravel(), Z.ravel(), np.zeros(2)])) for f in (flows.TrueFlow(classes, 1, 1), flow)
     )
-    q, queries, targets, weight = [], [], [], []
-    for n, k in itertools.product(range(2), range(2_001)):
-        held = np.flatnonzero(classes.compact.probs[n])
-        row = np.zeros(3)
-        row[held] = k / 2_000, 1 - k / 2_000
-        q.append(row)
-        queries.append([1.0])
-        targets.append(np.eye(2, 3)[n])
-        weight.append(0.5 * chance_of(k, classes.compact.probs[n][held]))
+    q, k = np.zeros((2, 2_001, 3)), np.arange(2_001)
+    counts = np.stack([k, 2_000 - k], axis=1)
+    held = [np.flatnonzero(row) for row in classes.compact.probs]
+    for n, tokens in enumerate(held):
+        q[n][:, tokens] = counts / 2_000
+    chance = [multinomial.pmf(counts, 2_000, row[own]) for row, own in zip(classes.compact.probs, held, strict=True)]
     exact = model.gradients(
-        torch.tensor(np.array(q)),
-        torch.tensor(queries).double(),
-        torch.tensor(np.array(targets)),
-        torch.tensor(weight).double(),
+        torch.tensor(q.reshape(-1, 3)),
+        torch.ones(4_002, 1).double(),
+        torch.eye(2, 3).double().repeat_interleave(2_001, dim=0),
+        torch.tensor(0.5 * np.concatenate(chance)),
         torch.from_numpy(Y),
         torch.from_numpy(Z),
         torch.tensor([1.0, 1.0, 98.0]).double(),
@@ -138,16 +136,6 @@ def test_flow_follows_the_mean_gradient_over_samples() -> None:
     for part, got, base in zip(exact[1:], flow.unpack(finite)[:2], flow.unpack(limit)[:2], strict=True):
         change = part.numpy() - base
         assert np.abs(got - base - change).max() < 0.02 * np.abs(change).max()
-
-
-def chance_of(k: int, probs: np.ndarray) -> float:
-    """The probability that the first of two tokens fills k of 2000 positions."""
-    return float(multinomial.pmf([k, 2_000 - k], 2_000, probs))
-
-
-def test_too_short_a_sequence_is_refused() -> None:
-    with pytest.raises(BadInput, match="seq_len = 1"):
-        sampling.FiniteLengthFlow(with_overlap(2, 100, 0.3), 1.0, 0.1, seq_len=1)
 
 
 def test_each_rate_scales_its_own_parameters() -> None:

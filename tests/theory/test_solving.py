@@ -26,15 +26,16 @@ CLASSES = overlapping_classes()
 FLOWS = (flows.IdealisedFlow, flows.ModifiedFlow, flows.TrueFlow)
 
 
+@pytest.mark.parametrize("frequencies", [None, [0.2, 0.5, 0.3]])
 @pytest.mark.parametrize("unit", ["step", "round", "tau"])
-def test_update_26_at_rest_is_theorem_5_on_every_clock(unit: str) -> None:
-    # W = F^T Y = (M - 1) h zeta for K = 3, M = 9, with h at the number of rounds
-    times = np.array([0.0, 5.0, 20.0])
-    rounds = {"step": times / 3, "round": times, "tau": times / LR_Y}[unit]
-    path = solve(flows.ModifiedFlow(CLASSES, LR_Y, 0.0), times, unit=unit)
-    F = spectrum.F(CLASSES.compact.probs, np.zeros_like(CLASSES.compact.probs))
+def test_update_26_at_rest_is_theorem_5_on_every_clock(unit: str, frequencies: list[float] | None) -> None:
+    # W = F^T Y = (M - 1) h zeta for K = 3, M = 9, with h at the number of a class's steps
+    times, classes = np.array([0.0, 5.0, 20.0]), CLASSES.with_frequencies(frequencies)
+    steps = {"step": times, "round": 3 * times, "tau": 3 * times / LR_Y}[unit]
+    path = solve(flows.ModifiedFlow(classes, LR_Y, 0.0), times, unit=unit)
+    F = spectrum.F(classes.compact.probs, np.zeros_like(classes.compact.probs))
     zeta = 9 / 8 * (np.eye(3, 4) - 1 / 9)
-    expected = 8 * clocks.h(rounds, 9, LR_Y)[:, None, None] * zeta
+    expected = 8 * clocks.h(np.outer(steps, classes.frequencies), 9, LR_Y)[..., None] * zeta
     assert F @ path.Y.transpose("recorded", "token", "output").values == pytest.approx(expected, rel=1e-8, abs=1e-12)
     assert path.recorded.values.tolist() == times.tolist()
     assert path.recorded.units.startswith({"step": "steps", "round": "rounds", "tau": "tau"}[unit])
@@ -121,11 +122,8 @@ def test_bad_input_is_refused(wrong: dict[str, Any], message: str) -> None:
 
 def test_a_start_of_other_classes_or_of_several_moments_is_refused() -> None:
     flow = flows.TrueFlow(CLASSES, LR_Y, LR_Z)
-    path, other = (
-        solve(flow, [0, 1]),
-        solve(flows.TrueFlow(with_overlap(2, 9, 0.3, distinct_weights=[1, 2]), 1, 1), [0]),
-    )
-    for start in (path, other.isel(recorded=0)):
+    others = flows.TrueFlow(with_overlap(2, 9, 0.3, distinct_weights=[1, 2]), 1, 1)
+    for start in (solve(flow, [0, 1]), solve(others, [0]).isel(recorded=0)):
         with pytest.raises(BadInput, match="one moment of one run of the flow's own classes"):
             solve(flow, [1], initial=start)
     with pytest.raises(BadInput, match="initial Y for the idealised: its state is Z, B; leave Y out"):

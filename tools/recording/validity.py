@@ -2,7 +2,7 @@
 
 ``short``: sequences of T = 4 to 64, against full-batch descent on the mean over all token counts that a sample can
 have. ``steps``: rates of 0.5 to 8 at T = infinity, against full-batch descent. The first half of the systems set
-the tables of :mod:`scansnap_core.theory.law.validity`; the second was held out. Writes ``validity.nc``.
+the tables of :mod:`scansnap_core.theory.law.predicting`; the second was held out. Writes ``validity.nc``.
 """
 
 import argparse

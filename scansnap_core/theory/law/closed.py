@@ -16,8 +16,6 @@ Clock: tau = eta_Y t/K with t in steps of batch size 1; evidence a = ∫ (1 - al
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike
@@ -25,7 +23,7 @@ from scipy import special
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import check_memory, check_numbers, check_within
+from scansnap_core.rules import Rule, check_memory, check_numbers, is_real, number, takes
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 
@@ -55,39 +53,31 @@ STILL = 1e-13
 LATEST = 1e280
 LEAST_EVIDENCE, MOST_EVIDENCE = 1e-100, 700.0
 """:func:`early_drift` has a value for evidence between these."""
+WHOLE = Rule(lambda K: is_real(K) and K >= 1 and K % 1 == 0, "K is a whole number, at least 1", "pass e.g. 2")
+OVERLAP = number(least=0, below=1, remedy="pass e.g. 0.1")
 
 
+@takes(num_classes=WHOLE, rho=OVERLAP)
 def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, steps: int = 50) -> Floats:
-    """The parameter s at tau >= 0; shape of ``tau``.
+    """The parameter s at tau, from 0 to 1e280, in its shape; K >= 1, M >= K and M >= 2, and 0 <= rho < 1.
 
     Two bounds from above are in closed form, for what comes before and after the crossing e^s = X: there one of the
-    factors under tau's integral is 1, or a power of e^s. From the lower of the two, Newton steps on ln tau over ln s.
-
-    Parameters
-    ----------
-    tau
-        eta_Y t/K with t in steps of batch size 1, at most 1e280.
-    num_classes, vocab_size, rho
-        K >= 1, M >= K and M >= 2, and 0 <= rho < 1.
-    steps
-        Newton steps at most; they end when s stands still.
-
-    Raises
-    ------
-    BadInput
-        Numbers outside these ranges, or so many classes and times that their powers don't fit in memory.
+    factors under tau's integral is 1, or a power of e^s. From the lower of the two go Newton steps on ln tau over
+    ln s, at most ``steps``, until s stands still.
     """
+    number(least=max(num_classes, 2), remedy="pass at least K, and 2")("vocab_size", vocab_size)
     times = check_numbers("tau", tau, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")
-    _check_size(num_classes, vocab_size, rho, times.size)
+    check_memory(f"{num_classes:g} powers at {times.size} times", 32.0 * num_classes * times.size)
     if (times > LATEST).any():
         raise BadInput(f"tau = {times.max():g}", f"tau is at most {LATEST:g}", "ask for earlier times")
     size = float(num_classes), float(vocab_size), float(rho)
-    later = times > 0
+    X, m, later = _X(*size), _m(*size), times > 0
     at, goal = np.zeros_like(times), np.log(times[later])
     found = _bound(times[later], *size)
     for _ in range(steps):
         reached = log_tau(found, *size)
-        slope = np.exp(_log_learned_rate(found, *size) - reached) + _a_rate(found, *size) * np.exp(-reached)
+        learned = (m + 1) * found + (num_classes - 1) * np.log1p(np.expm1(found) / X) - np.log((1 - rho) * X)
+        slope = np.exp(learned - reached) + _a_rate(found, *size) * np.exp(-reached)  # of ln tau
         change = (goal - reached) / (slope * found)
         found *= np.exp(change)
         if np.abs(change).max(initial=0.0) < STILL:
@@ -96,17 +86,8 @@ def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, s
     return at
 
 
-def _check_size(num_classes: Any, vocab_size: Any, rho: Any, num_times: int) -> None:
-    check_within("num_classes", num_classes, least=1, remedy="pass e.g. 2")
-    if num_classes % 1:
-        raise BadInput(f"num_classes = {num_classes:g}", "K is a whole number", "pass e.g. 2")
-    check_within("vocab_size", vocab_size, least=max(num_classes, 2), remedy="pass at least K, and 2")
-    check_within("rho", rho, least=0, below=1, remedy="pass e.g. 0.1")
-    check_memory(f"{num_classes:g} powers at {num_times} times", 32.0 * num_classes * num_times)
-
-
 def _bound(tau: Floats, num_classes: float, vocab_size: float, rho: float) -> Floats:
-    X, m = float(_X(num_classes, vocab_size, rho)), float(_m(num_classes, vocab_size, rho))
+    X, m = _X(num_classes, vocab_size, rho), _m(num_classes, vocab_size, rho)
     unit, late = (1 - rho) * X, m + num_classes
     # before: tau = (M - 1) s/unit + (e^((m + 1) s) - 1)/(unit (m + 1)), by Wright's omega
     linear = (vocab_size - 1) / (m + 1)
@@ -120,12 +101,10 @@ def _bound(tau: Floats, num_classes: float, vocab_size: float, rho: float) -> Fl
 def log_tau(at: Floats, num_classes: float, vocab_size: float, rho: float) -> Floats:
     """ln tau at s, the integral of :data:`tau_rate`, by the binomial series of its power K - 1 (terms all positive)."""
     size = num_classes, vocab_size, rho
-    X, m = float(_X(*size)), float(_m(*size))
-    j = np.arange(round(num_classes))
-    last = num_classes - 1
+    X, m = _X(*size), _m(*size)
+    j, last = np.arange(round(num_classes)), num_classes - 1
     binomial = special.gammaln(last + 1) - special.gammaln(j + 1) - special.gammaln(last - j + 1)
-    powers = m + 1 + j
-    at = np.asarray(at, dtype=np.float64)
+    powers, at = m + 1 + j, np.asarray(at, dtype=np.float64)
     with np.errstate(divide="ignore"):
         grown = powers * at[..., None] + np.log(-np.expm1(-powers * at[..., None])) - np.log(powers)
         terms = binomial + special.xlog1py(last - j, -1 / X) - j * np.log(X) + grown
@@ -134,20 +113,8 @@ def log_tau(at: Floats, num_classes: float, vocab_size: float, rho: float) -> Fl
 
 
 def log_crossing(num_classes: float, vocab_size: float, rho: float) -> float:
-    """ln tau at the crossing, e^s = X, where the odds of another class's output reach half of their limit X.
-
-    Examples
-    --------
-    >>> round(log_crossing(2, 1000, 0.3), 2)
-    13.81
-    """
+    """ln tau at the crossing, e^s = X, where the odds of another class's output reach half of their limit X."""
     return float(log_tau(np.log(_X(num_classes, vocab_size, rho)), num_classes, vocab_size, rho))
-
-
-def _log_learned_rate(at: Floats, num_classes: float, vocab_size: float, rho: float) -> Floats:
-    """ln of the second term of :data:`tau_rate`, which would overflow."""
-    X, m = float(_X(num_classes, vocab_size, rho)), float(_m(num_classes, vocab_size, rho))
-    return np.asarray((m + 1) * at + (num_classes - 1) * np.log1p(np.expm1(at) / X) - np.log((1 - rho) * X))
 
 
 def evidence(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tuple[Floats, Floats, Floats]:
@@ -174,29 +141,18 @@ def drift(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> 
     return np.asarray(_Lambda(b, c, num_classes, vocab_size))
 
 
+@takes(vocab_size=number(least=2, remedy="pass e.g. 1000"))
 def early_evidence(tau: ArrayLike, vocab_size: float) -> Floats:
-    """a = ln M + ln omega(tau - ln M) with Wright's omega, the solution of a + e^a/M = tau; for tau > 1/M.
-
-    Examples
-    --------
-    >>> early_evidence([1.0, 1e4], 10**6).round(3)
-    array([ 1.   , 23.024])
-    """
-    check_within("vocab_size", vocab_size, least=2, remedy="pass e.g. 1000")
+    """a = ln M + ln omega(tau - ln M) with Wright's omega, the solution of a + e^a/M = tau; for tau > 1/M."""
     rule = "tau is above 1/M, where one unit of evidence is"
     times = check_numbers("tau", tau, least=2 / vocab_size, rule=rule, remedy="pass e.g. 10.0")
     return np.asarray(np.log(vocab_size) + np.log(special.wrightomega(times - np.log(vocab_size)).real))
 
 
 def early_drift(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tuple[Floats, Floats]:
-    """Lambda by the one formula, and how far it can be from the exact one, relatively.
+    """Lambda by the one formula at the evidence a, and how far it can be from the exact one, relatively.
 
-    Parameters
-    ----------
-    a
-        The evidence, above 0 and at most 700.
-    num_classes, vocab_size, rho
-        K >= 2, M > K and 0 < rho < 1.
+    The evidence is above 0 and at most 700, K >= 2, M > K and 0 < rho < 1.
 
     Examples
     --------
@@ -212,14 +168,8 @@ def early_turning_length(
 ) -> tuple[Floats, Floats]:
     """T* of :func:`scansnap_core.theory.law.phases.turning_length` by the one formula, and the error of T* - 1.
 
-    T* - 1 = |tilt| M a/(2 (K - 1) (e^(rho a) - 1 - rho a/2)), as long as Lambda is the formula's.
-
-    Parameters
-    ----------
-    tilt
-        Of :func:`scansnap_core.theory.law.phases.tilt`.
-    a, num_classes, vocab_size, rho
-        As ``early_drift`` takes them.
+    T* - 1 = |tilt| M a/(2 (K - 1) (e^(rho a) - 1 - rho a/2)), as long as Lambda is the formula's; ``tilt`` is that of
+    :mod:`~scansnap_core.theory.law.phases`, the rest as ``early_drift`` takes it.
 
     Examples
     --------
@@ -235,15 +185,14 @@ def early_turning_length(
     return np.asarray(1 + np.abs(tilt) * square / (2 * (num_classes - 1) * rho * value)), np.asarray(error)
 
 
+@takes(num_classes=number(least=2, remedy="pass e.g. 2"), rho=number(least=1e-12, below=1, remedy="pass e.g. 0.1"))
 def _near(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tuple[Floats, Floats, Floats]:
     """Lambda by the formula, and at most its relative error and b/a."""
+    number(least=num_classes + 1, remedy="pass more outputs than classes")("vocab_size", vocab_size)
     rule = f"evidence is above 0, and at most {MOST_EVIDENCE:g}"
     a = check_numbers("a", a, least=LEAST_EVIDENCE, rule=rule, remedy="pass e.g. 10.0")
     if (a > MOST_EVIDENCE).any():
         raise BadInput(f"a = {a.max():g}", rule, "ask for earlier times")
-    check_within("num_classes", num_classes, least=2, remedy="pass e.g. 2")
-    check_within("vocab_size", vocab_size, least=num_classes + 1, remedy="pass more outputs than classes")
-    check_within("rho", rho, least=1e-12, below=1, remedy="pass e.g. 0.1")
     others, rest = num_classes - 1, vocab_size - num_classes
     b, c = np.expm1(rho * a) / (rho * vocab_size), a / vocab_size
     faster = rho * (1 + 1 / rest)

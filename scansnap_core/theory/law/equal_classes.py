@@ -16,21 +16,26 @@ Clock: tau = eta_Y t/K with t in steps of batch size 1; evidence a = ∫ (1 - al
 
 from __future__ import annotations
 
-import itertools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import check_count, check_flow_rate, check_numbers, check_within, checked_times, shown
+from scansnap_core.rules import FLOW_RATE, Rule, check_numbers, checked_times, number, takes, whole
 from scansnap_core.theory.solving import integrated
 
 RTOL, ATOL = 1e-9, 1e-24
 START = 1e-5
 """Integration begins at this tau; before it, errors are 1 - 1/M to that order."""
+MOST_STEPS, MARGIN = 200, 1 + 1e-6
+"""The way's bound is looked for in so many steps, each a little beyond the last."""
+GATHERED = Rule(
+    lambda at: all(math.isfinite(value) and value >= 0 for value in at) and at.a > 0,
+    "what was gathered is finite and not negative",
+    "pass an EqualClassesFlow's path",
+)
 
 
 class Rest:
@@ -50,17 +55,14 @@ class Rest:
     rates, modes
         sigma_i² ascending and without the 0 of a shift of all z, shape (D,), and their y, shape (1 + D, D): the
         eigenvectors of N^(1/2) J^T J N^(1/2).
-    drive
-        d, the drift of y for a unit of ratio times Lambda; shape (1 + D,).
+    drive, unit
+        d, the drift of y for a unit of ratio times Lambda, shape (1 + D,), and the same by mode, shape (D,).
     """
 
+    @takes(num_classes=whole(2), overlap=number(above=0, below=1, remedy="pass e.g. 0.1"))
     def __init__(self, num_classes: int, overlap: float, distinct_weights: ArrayLike) -> None:
-        check_count("num_classes", num_classes, least=2)
-        check_within("overlap", overlap, least=np.finfo(float).tiny, below=1, remedy="pass e.g. 0.1")
-        rule = "weights are positive, one for each distinct token"
-        weights = check_numbers("distinct_weights", distinct_weights, least=0, rule=rule, remedy="pass e.g. [1, 2]")
-        if weights.ndim != 1 or not weights.size or (weights <= 0).any():
-            raise BadInput(f"distinct_weights = {shown(distinct_weights)}", rule, "pass e.g. [1, 2]")
+        rule, remedy = "a list of positive finite numbers", "pass e.g. [1, 2]"
+        weights = check_numbers("distinct_weights", distinct_weights, above=0, rule=rule, remedy=remedy, dims=1)
         self.num_classes = num_classes
         self.f = np.append(np.sqrt(overlap), np.sqrt(1 - overlap) * weights / np.linalg.norm(weights))
         self.count = np.append(float(num_classes), np.ones(weights.size))
@@ -69,6 +71,11 @@ class Rest:
         rates, modes = np.linalg.eigh(push @ push.T)
         self.rates, self.modes = rates[1:], modes[:, 1:]
         self.drive = -(num_classes - 1) * push[:, 0] * self.f[0]
+        self.unit = self.modes.T @ self.drive
+
+    def check_vocabulary(self, vocab_size: float) -> None:
+        """Raise :class:`~scansnap_core.BadInput` unless there are more outputs than classes."""
+        number(least=self.num_classes + 1, remedy="pass more outputs than classes")("vocab_size", vocab_size)
 
 
 class Path(NamedTuple):
@@ -76,8 +83,8 @@ class Path(NamedTuple):
 
     ``z`` and ``linear`` (tau, 1 + D) on the common and the distinct tokens. ``a``, ``b``, ``c`` as in
     :mod:`~scansnap_core.theory.law.closed`, along the flow. ``share`` is the part of the errors that lies on other
-    classes' outputs; ``way`` = ∫ (max dz - min dz), how far attention has gone; ``response``, what the slowest mode
-    makes of a unit drift; ``length``, that of the law's own path in y; ``odds`` = alpha_other/alpha_rest.
+    classes' outputs; ``odds`` = alpha_other/alpha_rest; ``way`` = ∫ (max dz - min dz), how far attention has gone;
+    ``response``, what the slowest mode makes of a unit drift; ``length``, that of the law's own path in y.
     """
 
     z: Floats
@@ -93,96 +100,62 @@ class Path(NamedTuple):
 
 
 class EqualClassesFlow:
-    """The flow as a system of differential equations in ln tau.
+    """The flow as a system of differential equations in ln tau, with M > K and eta_Z/eta_Y = ``ratio`` >= 0."""
 
-    Parameters
-    ----------
-    rest
-        The classes.
-    vocab_size
-        M, above K.
-    ratio
-        eta_Z/eta_Y, 0 or more.
-
-    Examples
-    --------
-    >>> flow = EqualClassesFlow(Rest(2, 0.1, [1, 2]), vocab_size=10_000, ratio=0.01)
-    >>> at = flow.path([1e4])
-    >>> (1e5 * at.z).round(2), (1e5 * at.linear).round(2)
-    (array([[-12.97,   1.55,   4.94]]), array([[-12.97,   1.55,   4.94]]))
-    """
-
+    @takes(ratio=FLOW_RATE)
     def __init__(self, rest: Rest, *, vocab_size: float, ratio: float) -> None:
-        check_flow_rate("ratio", ratio)
-        check_within("vocab_size", vocab_size, least=rest.num_classes + 1, remedy="pass more outputs than classes")
+        rest.check_vocabulary(vocab_size)
         self.rest, self.M, self.ratio = rest, float(vocab_size), float(ratio)
         D = len(rest.rates)
-        ends = np.cumsum([0, 1 + D, 1, D, D, 2, D, D, 1, 1])
-        self._parts = [slice(*pair) for pair in itertools.pairwise(ends.tolist())]
+        self._cuts = np.cumsum([1 + D, 1, D, D, 2, D, D, 1])
 
     def path(self, taus: ArrayLike) -> Path:
         """The path at ascending taus above 1e-5."""
         times = checked_times("tau", taus, "pass e.g. [10.0]")
-        if times[0] < 2 * START:
-            raise BadInput(f"tau = {times[0]:g}", f"moments are above {START:g}", "pass e.g. [10.0]")
-        (common, *own), D, begun = self.rest.f, len(self.rest.rates), START / self.M
+        number(least=2 * START, says=f"moments are above {START:g}", remedy="pass e.g. [10.0]")("tau", times[0])
+        rest, (common, *own), begun = self.rest, self.rest.f, START / self.M
         learned = begun * np.concatenate([[common], own, own, [1.0, 1.0]])
-        start = np.concatenate([np.zeros(1 + D), learned, np.zeros(2 * D + 2)])
-        options = {"rtol": RTOL, "atol": ATOL}
-        found = integrated(
-            self._rhs, np.log(START), np.log(times), start, failed=self._failed, method="LSODA", **options
-        )
-        parts = [found[:, part] for part in self._parts]
-        z, (b, c), response, (way,), (length,) = parts[0], parts[4].T, parts[6], parts[7].T, parts[8].T
-        moved = (self._unit() * response) @ self.rest.modes.T * np.sqrt(self.rest.count)
-        K, logits = self.rest.num_classes, [self._logits(self._unpacked(state)) for state in found]
+        start = np.concatenate([np.zeros(len(rest.f)), learned, np.zeros(2 * len(own) + 2)])
+        how: dict[str, Any] = {"failed": self._failed, "method": "LSODA", "rtol": RTOL, "atol": ATOL}
+        states = integrated(self._rhs, np.log(START), np.log(times), start, **how)
+        z, _, _, _, outputs, _, response, way, length = np.split(states, self._cuts, axis=1)
+        b, c = outputs.T
+        moved = (rest.unit * response) @ rest.modes.T * np.sqrt(rest.count)
+        logits = [self._logits(*np.split(state, self._cuts)[:4]) for state in states]
         odds = np.exp([other - outside for _, other, outside, _ in logits])
-        share = (K - 1) * odds / ((K - 1) * odds + self.M - K)
-        return Path(z, moved, self._evidence(b, c), b, c, share, odds, way, response[:, 0], length)
-
-    def _unit(self) -> Floats:
-        return self.rest.modes.T @ self.rest.drive
+        share = (rest.num_classes - 1) * odds / ((rest.num_classes - 1) * odds + self.M - rest.num_classes)
+        return Path(z, moved, self._evidence(b, c), b, c, share, odds, way[:, 0], response[:, 0], length[:, 0])
 
     def _evidence(self, b: Floats, c: Floats) -> Floats:
         return (self.rest.num_classes - 1) * b + (self.M - self.rest.num_classes) * c
 
-    def _unpacked(self, state: Floats) -> list[Floats]:
-        return [state[part] for part in self._parts]
-
-    def _logits(self, parts: list[Floats]) -> tuple[float, float, float, Floats]:
+    def _logits(self, z: Floats, R: Floats, B: Floats, C: Floats) -> tuple[float, float, float, Floats]:
         """Own, another class's and an outside output's logit, and f."""
         K, rest = self.rest.num_classes, self.M - self.rest.num_classes
-        z, R, B, C, *_ = parts
         f = self.rest.f * np.exp(z - z.max())
         f /= np.linalg.norm(f)
-        shared = f[0] * R[0]
-        own = f[1:] @ ((K - 1) * B + rest * C)
+        shared, own = f[0] * R[0], f[1:] @ self._evidence(B, C)
         return rest * shared + own, rest * shared - f[1:] @ B, -K * shared - f[1:] @ C, f
 
     def _rhs(self, log_tau: float, state: Floats) -> Floats:
         K, rest = self.rest.num_classes, self.M - self.rest.num_classes
-        parts = self._unpacked(state)
-        _, R, B, C, (b, c), memory, *_ = parts
-        own, other, outside, f = self._logits(parts)
+        z, R, B, C, (b, c), memory, *_ = np.split(state, self._cuts)
+        own, other, outside, f = self._logits(z, R, B, C)
         logits = np.array([own, other + np.log(K - 1), outside + np.log(rest)])
         _, on_others, on_rest = np.exp(logits - np.logaddexp.reduce(logits))
         beta, r, error = on_others / (K - 1), on_rest / rest, on_others + on_rest
-        own_rows = ((K - 1) * B + rest * C) * error + (K - 1) * B * beta + rest * C * r
+        own_rows = self._evidence(B, C) * error + (K - 1) * B * beta + rest * C * r
         g = np.append(self.M * rest * r * R, own_rows)
         dz = self.ratio * self.rest.count * f * (g - f * (f @ g))
         a = self._evidence(b, c)
         kappa = (a + b) * beta + rest * (b - c) * r
         law = self.ratio * (kappa - error * memory)  # by mode, for a unit drift
         learned = np.concatenate([f[:1] * r, f[1:] * beta, f[1:] * r, [beta, r]])
-        ways = [np.ptp(dz), np.linalg.norm(self._unit() * law)]
+        ways = [np.ptp(dz), np.linalg.norm(self.rest.unit * law)]
         return np.exp(log_tau) * np.concatenate([dz, learned, self.rest.rates * a * law, law, ways])
 
     def _failed(self, log_tau: float) -> str:
         return f"equal classes, lr_z/lr_y = {self.ratio:g}: integrated up to lr_y t/K = {np.exp(log_tau):.3g}"
-
-
-MOST_STEPS = 200
-MARGIN = 1 + 1e-6
 
 
 class Reached(NamedTuple):
@@ -206,19 +179,12 @@ class Bound(NamedTuple):
     way: float
 
 
+@takes(ratio=FLOW_RATE, at=GATHERED)
 def linear_error(rest: Rest, vocab_size: float, ratio: float, at: Reached) -> Bound:
     """The bound at one evidence; it holds up to there if the odds alpha_other/alpha_rest haven't fallen.
 
-    Parameters
-    ----------
-    rest
-        The classes.
-    vocab_size
-        M, above K.
-    ratio
-        eta_Z/eta_Y.
-    at
-        What the decoder gathered, and the linear law driven by it.
+    It is for M = ``vocab_size`` > K and eta_Z/eta_Y = ``ratio``, where the decoder gathered what ``at`` says, and the
+    linear law was driven by it.
 
     Examples
     --------
@@ -228,10 +194,7 @@ def linear_error(rest: Rest, vocab_size: float, ratio: float, at: Reached) -> Bo
     >>> linear_error(rest, 10_000, 0.01, at).error < 0.01 * at.length
     True
     """
-    check_flow_rate("ratio", ratio)
-    check_within("vocab_size", vocab_size, least=rest.num_classes + 1, remedy="pass more outputs than classes")
-    if not all(math.isfinite(value) and value >= 0 for value in at) or not at.a > 0:
-        raise BadInput(f"at = {at}", "what was gathered is finite and not negative", "pass an EqualClassesFlow's path")
+    rest.check_vocabulary(vocab_size)
     widest = math.sqrt(rest.num_classes + 1)  # max dz - min dz over |dy|
     way = widest * at.length
     for _ in range(MOST_STEPS):
@@ -241,8 +204,6 @@ def linear_error(rest: Rest, vocab_size: float, ratio: float, at: Reached) -> Bo
         if further < gone:
             return Bound(error, gone)
         way = max(further, gone)
-        if not math.isfinite(way):
-            break
     return Bound(math.inf, math.inf)
 
 
@@ -251,8 +212,7 @@ def _error(rest: Rest, M: float, ratio: float, at: Reached, way: float) -> float
     if way > 1:
         return math.inf
     K, p, root = rest.num_classes, rest.f**2, np.sqrt(rest.count)
-    size = np.abs(rest.J) * root
-    squared = float(np.linalg.norm(size, 2) ** 2)  # of N^(1/2) |J|^T |J| N^(1/2)
+    squared = float(np.linalg.norm(np.abs(rest.J) * root, 2) ** 2)  # of N^(1/2) |J|^T |J| N^(1/2)
     turned = math.sqrt(K + 1) * float(np.linalg.norm(root * 2 * p * (1 - p)))  # of N^(1/2) |J|^T f, per |dy|
     pushed = float(np.linalg.norm(rest.drive))
     apart = (at.b - at.c) / at.a
@@ -264,9 +224,6 @@ def _error(rest: Rest, M: float, ratio: float, at: Reached, way: float) -> float
         + 4 * math.sqrt(K + 1) * math.exp(4 * way) * pushed * drift
         + math.exp(6 * way) * squared * at.share * M / (M - K)
     )
-    reach = min(1 / float(rest.rates[0]), ratio * at.a**2 / 4)
-    grown = reach * per_length
-    if not grown < 1:
-        return math.inf
+    grown = min(1 / float(rest.rates[0]), ratio * at.a**2 / 4) * per_length
     first = math.expm1(4 * way) * pushed * at.response
-    return (grown * at.length + first) / (1 - grown)
+    return (grown * at.length + first) / (1 - grown) if grown < 1 else math.inf

@@ -22,15 +22,15 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from scipy import special
 from scipy.optimize import elementwise
-from scipy.special import expm1
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine import variants
 from scansnap_core.engine.optimizers import ADAM_BETAS, ADAM_EPS
 from scansnap_core.engine.settings import checked_momentum
-from scansnap_core.rules import check_numbers, is_real, listed, shown
+from scansnap_core.rules import Rule, check_numbers, is_real, takes
 from scansnap_core.theory.flows import Flow, TrueFlow
 from scansnap_core.theory.formulas import mu
 from scansnap_core.theory.functions import function_of
@@ -46,32 +46,19 @@ ONE_BY_ONE = 8
 """After so many updates a sum over them is near an integral."""
 HEAVIEST = 1e12
 """:func:`plateau` still has ten digits at this mass."""
+BETAS = Rule(
+    lambda pair: isinstance(pair, tuple | list) and len(pair) == 2 and all(is_real(x) and 0 < x < 1 for x in pair),
+    "two numbers between 0 and 1",
+    "pass e.g. (0.9, 0.999)",
+)
 mass_of, _share_of = (function_of(expression, (mu,)) for expression in (mass, share))
 
 
 class InertialFlow(Flow):
-    """m θ'' + θ' = eta g of the true gradient at T = infinity, for Y and Z at once.
+    """m θ'' + θ' = eta g of the true gradient at T = infinity, for Y and Z at once; the rates are the updates'.
 
     The state packs Y, Z and B of :class:`~scansnap_core.theory.flows.TrueFlow`, then their velocities. It begins at
     the share (1 - mu)/(1 + mu) of the flow's velocity, at which it lags as far behind as momentum does in the end.
-
-    Parameters
-    ----------
-    classes, lr_y, lr_z
-        As in :class:`~scansnap_core.theory.flows.Flow`; the rates are those of the updates.
-    momentum
-        mu, in [0, 1).
-
-    Examples
-    --------
-    >>> import scansnap_core as ss
-    >>> classes = ss.syn_small()
-    >>> flow = InertialFlow(classes, lr_y=0.1, lr_z=0.1, momentum=0.9)
-    >>> after = ss.solve(flow, [10 * 100]).Z.values.ravel()  # 100 updates
-    >>> recipe = {"lr_y": 0.1, "lr_z": 0.1, "steps": 100, "optimizer": "momentum", "batch_size": None}
-    >>> trained = ss.train(classes, seq_len=float("inf"), **recipe).Z.isel(recorded=-1).values.ravel()
-    >>> bool(abs(after - trained).max() < 0.002)
-    True
     """
 
     name = "true flow with a mass"
@@ -81,11 +68,10 @@ class InertialFlow(Flow):
         self.mass = float(mass_of(self.momentum))
         self._true = TrueFlow(classes, lr_y, lr_z)
         names = tuple(self._true.shapes)
-        moving = tuple(f"velocity_{name}" for name in names)
-        super().__init__(classes, lr_y, lr_z, (*names, *moving), self._true.class_weight)
+        super().__init__(classes, lr_y, lr_z, names + tuple(map("velocity_{}".format, names)), self._true.class_weight)
 
     def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
-        """The state at t = 0, as :meth:`scansnap_core.theory.flows.Flow.initial` has it, set in motion."""
+        """The state at t = 0, set in motion."""
         state = super().initial(Z, Y)
         place, velocity = np.split(state, 2)
         velocity[:] = _share_of(self.momentum) * self._true.rhs(0.0, place)
@@ -98,13 +84,7 @@ class InertialFlow(Flow):
 
 
 class ReducedFlow(TrueFlow):
-    """θ' = eta g - m D(eta g) eta g: the modified equation of SGD, with momentum or without, to first order.
-
-    Parameters
-    ----------
-    classes, lr_y, lr_z, momentum
-        As in :class:`InertialFlow`.
-    """
+    """θ' = eta g - m D(eta g) eta g: the modified equation of SGD, with momentum or without, to first order."""
 
     name = "modified equation"
 
@@ -115,7 +95,7 @@ class ReducedFlow(TrueFlow):
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
         change = super().rhs(t, state)
-        here, pushed = (tuple(torch.from_numpy(part.copy()) for part in self.unpack(x)[:2]) for x in (state, change))
+        here, pushed = (tuple(map(torch.tensor, self.unpack(x)[:2])) for x in (state, change))
         _, turn = torch.autograd.functional.jvp(self._moves, here, pushed)
         for part, bent in zip(self.unpack(change), turn, strict=False):
             part -= self.mass * bent.numpy()
@@ -137,10 +117,8 @@ class InertialLaw:
 
     Parameters
     ----------
-    law
-        :class:`~scansnap_core.theory.law.memory.Law` or its kind at finite T.
-    momentum
-        mu, in [0, 1); 0 is plain SGD.
+    law, momentum
+        The law, of endless sequences or at finite T; and mu, 0 for plain SGD.
     pace
         eta_Y/K of the updates: the tau of one of them without momentum.
     """
@@ -149,9 +127,10 @@ class InertialLaw:
         self.law, self.momentum, self.pace = law, checked_momentum(momentum, "momentum"), pace
         self.update = pace / (1 - momentum)
         """One update takes so much tau."""
+        self._lagging = float(special.entr(momentum) / (1 - momentum))  # kappa, the share of a force that comes later
 
     def path(self, taus: Floats) -> Iterator[State]:
-        """The states at ascending taus > 0; s updates take tau = pace s/(1 - mu)."""
+        """The states at ascending taus > 0."""
         law, begin, mu = self.law, ONE_BY_ONE * self.update, self.momentum
         later, (places, speed) = taus[taus > begin], self._first()
         for count in taus[: taus.size - later.size] / self.update:
@@ -203,25 +182,13 @@ class InertialLaw:
         change = (1 - kappa) * force + coasting, slowing * (kappa * force - coasting)
         return np.asarray(np.exp(log_tau) * np.concatenate(change))
 
-    @property
-    def _lagging(self) -> float:
-        """kappa, the share of a force that comes later."""
-        mu = self.momentum
-        return float(-mu * np.log(mu) / (1 - mu)) if mu else 0.0
-
 
 def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
     """The evidence A at which a class comes to rest for a long time: it overshoots ln M, the more the larger the mass.
 
     A class alone gathers a by m a'' + a' = 1 - alpha. While 1 - alpha is 1, a is momentum's clock; its impulse carries
     a on to the time A that this took: A - m (1 - exp(-A/m)) = (1 - 1/M) ln M. A is near sqrt(2 m ln M) for m >> ln M.
-
-    Parameters
-    ----------
-    mass
-        In units of tau = eta_Y t/K: eta_Y/K times :data:`mass`; positive, and at most :data:`HEAVIEST`.
-    vocab_size
-        M >= 2.
+    The mass is in units of tau = eta_Y t/K, so eta_Y/K times :data:`mass`.
 
     Examples
     --------
@@ -236,7 +203,7 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
     goal = (1 - 1 / M) * np.log(M)
 
     def missing(A: Floats, m: Floats, goal: Floats) -> Floats:
-        return A + m * expm1(-A / m) - goal
+        return A + m * special.expm1(-A / m) - goal
 
     found = elementwise.find_root(missing, (goal, goal + 2 * np.sqrt(2 * m * goal) + 2 * goal), args=(m, goal))
     return np.asarray(found.x)
@@ -245,40 +212,20 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
 class AdamFlow(Flow):
     """θ' = eta m/(sqrt(v) + eps) of the true gradient at T = infinity, with both means' biases put right.
 
-    m and v are the running means of the gradient and of its square over -1/ln(beta) updates. The state packs Y and Z,
-    then their m, then their v.
-
-    Parameters
-    ----------
-    classes, lr_y, lr_z
-        As in :class:`~scansnap_core.theory.flows.Flow`; the rates are those of the updates.
-    betas
-        Adam's, each in (0, 1).
-
-    Examples
-    --------
-    >>> import scansnap_core as ss
-    >>> classes = ss.syn_small()
-    >>> flow = AdamFlow(classes, lr_y=0.001, lr_z=0.001)
-    >>> after = ss.solve(flow, [200], method="RK45", rtol=1e-5, atol=1e-9).Z.values.ravel()
-    >>> recipe = {"lr_y": 0.001, "lr_z": 0.001, "steps": 200, "optimizer": "adam", "batch_size": None}
-    >>> trained = ss.train(classes, seq_len=float("inf"), **recipe).Z.isel(recorded=-1).values.ravel()
-    >>> bool(abs(after - trained).max() < 0.003)
-    True
+    m and v are the running means of the gradient and of its square over -1/ln(beta) updates, for Adam's betas in
+    (0, 1). The state packs Y and Z, then their m, then their v; the rates are those of the updates.
     """
 
     name = "Adam's flow"
 
+    @takes(betas=BETAS)
     def __init__(
         self, classes: SequenceClasses, lr_y: float, lr_z: float, *, betas: tuple[float, float] = ADAM_BETAS
     ) -> None:
-        pair = listed("betas", betas)
-        if len(pair) != 2 or not all(is_real(beta) and 0 < beta < 1 for beta in pair):
-            raise BadInput(f"betas = {shown(betas)}", "two numbers between 0 and 1", "pass e.g. (0.9, 0.999)")
         self._true = TrueFlow(classes, 1.0, 1.0)
         memories = tuple(f"{kind}_{name}" for kind in ("mean", "square") for name in "YZ")
         super().__init__(classes, lr_y, lr_z, ("Y", "Z", *memories), self._true.class_weight)
-        self._lengths = [-1 / np.log(beta) for beta in pair]
+        self._lengths = [-1 / np.log(beta) for beta in betas]
         self._rates = np.repeat([lr_y, lr_z], [int(np.prod(self.shapes[name])) for name in "YZ"])
         self._b = np.zeros(classes.num_classes)
 

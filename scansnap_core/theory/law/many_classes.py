@@ -48,11 +48,6 @@ def path(
 
     They go on from ``start`` at the tau ``begin``, or from zero. With an ``update`` of plain SGD, in tau, the decoder's
     rates are those of half an update before, as in :class:`~scansnap_core.theory.law.inertia.InertialLaw`.
-
-    Raises
-    ------
-    ~scansnap_core.IntegrationFailed
-        Steps became too short, or attention can't be integrated.
     """
     goals = list(np.log1p(taus))
     if start is None:
@@ -84,22 +79,14 @@ def path(
 
 
 def _node(law: Law, x: float, state: State, update: float) -> Node:
-    f = law.attention(state)
-    errors, own, g = law.pulls(state, f)
     if update:
-        own_rate, *rest = law.follows(state, f, errors.own, g)
-        rates = (own_rate, law.types.paces[:, None] * errors.other, *rest)
-        state = State(
-            *(part - np.asarray(update / 2 * rate, part.dtype) for part, rate in zip(state, rates, strict=True))
-        )
-        errors, own, g = law.pulls(state, law.attention(state))
+        parts = zip(state, law.rates(state), strict=True)
+        state = State(*(part - np.asarray(update / 2 * rate, part.dtype) for part, rate in parts))
+    errors, own, g = law.pulls(state, law.attention(state))
     others = g[0] - own[:, None] * state.common / state.a[:, None]
     pace = float(np.exp(x))  # dtau/dx
-    return Node(
-        x,
-        pace * np.concatenate([errors.own, own, others.ravel()]),
-        (pace * law.types.paces[:, None] * errors.other).astype(np.float32),
-    )
+    pairs = (pace * law.types.paces[:, None] * errors.other).astype(np.float32)
+    return Node(x, pace * np.concatenate([errors.own, own, others.ravel()]), pairs)
 
 
 def _moved(law: Law, state: State, nodes: Sequence[Node], begin: float, end: float) -> State:
@@ -117,13 +104,12 @@ def _moved(law: Law, state: State, nodes: Sequence[Node], begin: float, end: flo
 def _under(law: Law, state: State, rates: Floats, begin: float, end: float) -> State:
     """Attention and memory at x = end; ``rates`` are the coefficients in x - begin, the highest power first."""
     T, C = state.common.shape
-    parts = (state.a, state.common, state.distinct, state.z_common, state.z_distinct)
-    cuts = np.cumsum([part.size for part in parts])[:-1]
-    powers = np.arange(len(rates))[::-1]
+    parts = {name: part for name, part in state._asdict().items() if name != "b"}
+    cuts, powers = np.cumsum([part.size for part in parts.values()])[:-1], np.arange(len(rates))[::-1]
 
     def unpacked(packed: Floats) -> State:
-        a, *rest = (new.reshape(old.shape) for new, old in zip(np.split(packed, cuts), parts, strict=True))
-        return state._replace(a=a, common=rest[0], distinct=rest[1], z_common=rest[2], z_distinct=rest[3])
+        pieces = zip(parts.items(), np.split(packed, cuts), strict=True)
+        return state._replace(**{name: piece.reshape(part.shape) for (name, part), piece in pieces})
 
     def rhs(x: float, packed: Floats) -> Floats:
         now, rate, pace = unpacked(packed), (x - begin) ** powers @ rates / np.exp(x), np.exp(x)
@@ -131,7 +117,7 @@ def _under(law: Law, state: State, rates: Floats, begin: float, end: float) -> S
         g = along * now.common / now.a[:, None] + others, along * now.distinct / now.a[:, None]
         return pace * np.concatenate([part.ravel() for part in law.follows(now, law.attention(now), own, g)])
 
-    start = np.concatenate([part.ravel() for part in parts])
+    start = np.concatenate([part.ravel() for part in parts.values()])
     how: dict[str, Any] = {"method": "RK45", "rtol": RTOL, "atol": ATOL, "first_step": end - begin}
     try:
         (packed,) = integrated(rhs, begin, np.array([end]), start, failed=lambda x: law.failed(_log_tau(x)), **how)
@@ -147,9 +133,5 @@ def _log_tau(x: float) -> float:
 
 def _apart(one: State, other: State) -> float:
     """The largest distance of z, over the largest value of its kind, and of a, over its own."""
-    found = [np.abs(one.a / other.a - 1).max()]
-    for guess, corrected in ((one.z_common, other.z_common), (one.z_distinct, other.z_distinct)):
-        largest = np.abs(corrected).max(initial=0.0)
-        if largest:
-            found.append(np.abs(guess - corrected).max() / largest)
-    return float(max(found))
+    pairs = [(one.a / other.a, np.ones(1)), (one.z_common, other.z_common), (one.z_distinct, other.z_distinct)]
+    return max(float(np.abs(guess - exact).max() / np.abs(exact).max()) for guess, exact in pairs if exact.any())

@@ -8,6 +8,10 @@ each class one mean of them, weighed by evidence: with a_k = ∫ (1 - alpha_kk) 
 The K columns of Y that name a class hold H_k exactly on their own class; all else is approximated. Then alpha_n comes
 of the logits sum_k <f_n, fbar_k> y_k, and attention moves along g_n = sum_k <y_k, e_n - alpha_n> fbar_k by Eqn 4.
 
+Two classes are of one *type* if they are equally frequent, hold the common tokens with the same probabilities, have the
+same probabilities of their distinct tokens in some order, and share their query with as many classes of each type. From
+Y(0) = Z(0) = 0 the flow never tells them apart, so one stands for all: the thousand classes of Syn-Large are one type.
+
 Clock: tau = eta_Y t/K with t in steps of batch size 1; how often a class was seen, times eta_Y. Class n is seen K P(n)
 times as often, so in y_k, H_k and z its dtau counts that many times.
 """
@@ -15,25 +19,145 @@ times as often, so in y_k, H_k and z its dtau counts that many times.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import check_flow_rate, shown
-from scansnap_core.theory.law.types import Types
+from scansnap_core.data.checks import check_places
+from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
+from scansnap_core.rules import FLOW_RATE, Rule, takes
 from scansnap_core.theory.solving import IntegrationFailed, integrated
 
+Ints = NDArray[np.int64]
 Pair = tuple[Floats, Floats]
 """A pair has values on common and on distinct tokens, (T, C) and (T, D)."""
 
+DIGITS = 12
+"""Probabilities that agree to so many decimals count as equal; further digits are rounding of a row's sum."""
 MOST_STIFF = 500
 """Up to so many numbers in a state, of some ten unlike classes, an implicit step takes some ten milliseconds."""
 RTOL, ATOL = 1e-7, 1e-16
 START = 1e-4
 """Integration begins at this tau, or at this share of the first one asked for; before it, errors are 1 - 1/M."""
+
+
+@dataclass(frozen=True, eq=False)
+class Types:
+    """A class system by types: T types over C common tokens, R kinds of queries, at most D distinct tokens a class.
+
+    Attributes
+    ----------
+    of_class, size
+        The type of each class, (K,), and how many classes are of each type, (T,).
+    others
+        How many classes of type j a class of type i sees beside itself, (T, T).
+    common, distinct
+        P(l|n) of a class of each type over the common tokens, (T, C), and its distinct ones, descending and filled up
+        with zeros, (T, D).
+    paces
+        K P(n) of a class of each type, (T,): how often it is seen, over the mean class.
+    of_query, query, asking
+        The kind of each query, (Q,), and of each type's query, (T,); how many classes of each type ask by kind, (R, T).
+    common_columns, distinct_columns
+        Where the common tokens, (C,), and each class's distinct tokens, (K, D) with -1 for none, stand among the
+        tokens of ``classes.compact``.
+    num_tokens, vocab_size
+        L, the tokens that some class holds, and M.
+    """
+
+    of_class: Ints
+    size: Floats
+    others: Floats
+    common: Floats
+    distinct: Floats
+    paces: Floats
+    of_query: Ints
+    query: Ints
+    asking: Floats
+    common_columns: Ints
+    distinct_columns: Ints
+    num_tokens: int
+    vocab_size: int
+    _query_row: Ints
+
+    @property
+    def rest(self) -> int:
+        """M - K, the outputs that are no class."""
+        return self.vocab_size - len(self.of_class)
+
+    def overlaps(self, common: Floats) -> Floats:
+        """f_n^T f_n' of two classes by type, (T, T), of f on common tokens, (T, C); 0 where there are no two."""
+        return np.where(self.others > 0, common @ common.T, 0.0)
+
+    def per_query(self, common: Floats, distinct: Floats) -> Floats:
+        """Values (R, C) and (T, D) on all queries and tokens, shape (Q, L), as Z has them; 0 where no class asks."""
+        Z = np.zeros((len(self.of_query), self.num_tokens))
+        Z[:, self.common_columns] = common[self.of_query]
+        held = self.distinct_columns >= 0
+        Z[np.repeat(self._query_row, held.sum(axis=1)), self.distinct_columns[held]] = distinct[self.of_class][held]
+        return Z
+
+
+TYPES = Rule(lambda value: isinstance(value, Types), "the law is one of types", "pass types_of(classes)")
+
+
+@takes(classes=CLASSES)
+def types_of(classes: SequenceClasses) -> Types:
+    """The types of a class system."""
+    probs = classes.sparse_probs
+    # mutant: The tokens are those that some class holds.
+    is_common = np.bincount(probs.indices) > 1
+    common_columns = np.flatnonzero(is_common)
+    check_places("P(l|n) of the common tokens", classes.num_classes * len(common_columns))
+    common = np.asarray(probs[:, common_columns].toarray())
+    distinct, places = _distinct(probs, ~is_common)
+
+    rows = np.round(np.hstack([common, distinct, classes.paces[:, None]]), DIGITS)
+    _, kind = np.unique(rows, axis=0, return_inverse=True)
+    _, query_row = np.unique(classes.query_of, return_inverse=True)
+    asked = np.split(kind[np.lexsort((kind, query_row))], np.cumsum(np.bincount(query_row))[:-1])
+    _, of_query = np.unique([str(kinds.tolist()) for kinds in asked], return_inverse=True)
+    both = np.column_stack([of_query[query_row], kind])
+    pairs, first, of_class = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    _, example = np.unique(of_query, return_index=True)  # one query of each kind
+    asking = np.stack([np.bincount(of_class[query_row == query], minlength=len(pairs)) for query in example])
+    size = np.bincount(of_class).astype(np.float64)
+    return Types(
+        of_class=of_class,
+        size=size,
+        others=size - np.eye(len(pairs)),
+        common=common[first],
+        distinct=distinct[first],
+        paces=classes.paces[first],
+        of_query=of_query,
+        query=pairs[:, 0],
+        asking=asking.astype(np.float64),
+        common_columns=common_columns,
+        distinct_columns=places,
+        num_tokens=len(is_common),
+        vocab_size=classes.vocab_size,
+        _query_row=query_row,
+    )
+
+
+def _distinct(probs: sparse.csr_array, is_distinct: NDArray[np.bool_]) -> tuple[Floats, Ints]:
+    """Each class's distinct probabilities, descending, and their columns, -1 for none; shapes (K, D)."""
+    coo = probs.tocoo()
+    kept = is_distinct[coo.col]
+    row, column, value = coo.row[kept], coo.col[kept], coo.data[kept]
+    order = np.lexsort((column, -np.round(value, DIGITS), row))
+    row, column, value = row[order], column[order], value[order]
+    held = np.bincount(row)
+    slot = np.arange(len(row)) - np.repeat(np.cumsum(held) - held, held)
+    values = np.zeros((probs.shape[0], int(held.max(initial=0))))
+    places = np.full(values.shape, -1, dtype=np.int64)
+    values[row, slot], places[row, slot] = value, column
+    return values, places
 
 
 class State(NamedTuple):
@@ -52,10 +176,7 @@ class State(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """The errors e_n - alpha_n by type.
-
-    ``own`` (T,) is 1 - alpha_nn; ``other`` (T, T) and ``rest`` (T,) are alpha of one other class, of one that is none.
-    """
+    """The errors by type: 1 - alpha_nn (T,), alpha of one other class (T, T), and of one output that is none (T,)."""
 
     own: Floats
     other: Floats
@@ -88,20 +209,21 @@ class Law:
         eta_Z/eta_Y, 0 or more.
     """
 
+    @takes(types=TYPES, ratio=FLOW_RATE)
     def __init__(self, types: Types, ratio: float) -> None:
-        if not isinstance(types, Types):
-            raise BadInput(
-                f"types = {shown(types)}", "the law is one of a class system's types", "pass types_of(classes)"
-            )
-        check_flow_rate("ratio", ratio)
         self.types, self.ratio = types, ratio
         T, C, D, R = *types.common.shape, types.distinct.shape[1], len(types.asking)
         self._shapes = ((T,), (T, T), (T, C), (T, D), (R, C), (T, D))
-        self._cuts = np.cumsum([np.prod(shape, dtype=int) for shape in self._shapes])
-        self._parts = [slice(*ends) for ends in itertools.pairwise([0, *self._cuts.tolist()])]
+        ends = np.cumsum([0, *(math.prod(shape) for shape in self._shapes)]).tolist()
+        self._parts, self.num_values = [slice(*pair) for pair in itertools.pairwise(ends)], ends[-1]
         with np.errstate(divide="ignore"):
             self._log_probs = np.log(np.hstack([types.common, types.distinct]))
         self._single = np.flatnonzero(types.size == 1)
+
+    @property
+    def is_split(self) -> bool:
+        """True if ``many_classes`` integrates it: the state is large, and attention is small beside the decoder."""
+        return self.num_values > MOST_STIFF and self.types.common.shape[1] < len(self.types.size)
 
     def unpack(self, state: Floats) -> State:
         """The state's parts."""
@@ -116,20 +238,28 @@ class Law:
         f /= np.sqrt(np.einsum("ij,ij->i", f, f))[:, None]
         return f[:, :C], f[:, C:]
 
+    def grip(self, state: State, weight: Floats) -> Pair:
+        """eta_Z/eta_Y sum_n f_nl² times a weight (T,) of the classes that push l; shapes (R, C) and (T, D)."""
+        common, distinct = (self.ratio * weight[:, None] * each**2 for each in self.attention(state))
+        return self.types.asking @ common, distinct
+
+    def rest_of(self, state: State) -> Floats:
+        """c (T,), what each output that is no class lost: y_k sums to 0."""
+        b, size = state.b, self.types.size.astype(state.b.dtype)
+        return (state.a - (b @ size - np.diag(b))) / max(self.types.rest, 1)
+
     def start(self, tau: float) -> Floats:
         """The state at a tau so small that errors are still 1 - 1/M."""
         types, M = self.types, self.types.vocab_size
-        state, seen = self.unpack(np.zeros(self._cuts[-1])), tau * self.types.paces[:, None]
-        a = seen * (1 - 1 / M)
-        f = self.attention(state)
+        state, seen = self.unpack(np.zeros(self.num_values)), tau * self.types.paces[:, None]
+        a, f = seen * (1 - 1 / M), self.attention(state)
         b = np.where(types.others > 0, seen / M, 0.0)
-        parts = (a, b, a * f[0], a * f[1], state.z_common, state.z_distinct)
-        return np.concatenate([part.ravel() for part in parts])
+        return np.concatenate([part.ravel() for part in (a, b, a * f[0], a * f[1], state.z_common, state.z_distinct)])
 
     def rows(self, state: State, f: Pair) -> Rows:
         """The common tokens' rows of Y, and what a class's distinct tokens have in common with its own fbar."""
         types, a, b = self.types, state.a[:, None], state.b
-        common, distinct, c = state.common / a, state.distinct / a, self._rest_of(state)
+        common, distinct, c = state.common / a, state.distinct / a, self.rest_of(state)
         # what all classes took off an output, but not the class whose output it is
         lost = (types.size[:, None] * common).T.astype(b.dtype) @ b - (common * np.diag(b)[:, None]).T
         alone = np.einsum("ij,ij->i", f[1], distinct)
@@ -176,76 +306,46 @@ class Law:
     def follows(self, state: State, f: Pair, own: Floats, g: Pair) -> tuple[Floats, ...]:
         """d/dtau of a, H and z, as :class:`State` has them, under attention f, a class's own errors (T,) and g."""
         learned, push = self.moves(state, f, own, g)
-        paces = self.types.paces[:, None]
-        a, common, distinct = paces[:, 0] * own, paces * push[0], paces * push[1]
-        gathered = (a[:, None] * learned[0], a[:, None] * learned[1])
-        return a, *gathered, self.ratio * self.types.asking @ common, self.ratio * distinct
+        paces, ratio = self.types.paces[:, None], self.ratio
+        a = paces * own[:, None]
+        z_common, z_distinct = ratio * self.types.asking @ (paces * push[0]), ratio * (paces * push[1])
+        return a[:, 0], a * learned[0], a * learned[1], z_common, z_distinct
 
-    def rate(self, packed: Floats) -> Floats:
+    def rates(self, state: State) -> State:
         """d(state)/dtau."""
-        state = self.unpack(packed)
         f = self.attention(state)
         errors, _, g = self.pulls(state, f)
         a, *others = self.follows(state, f, errors.own, g)
-        b = self.types.paces[:, None] * errors.other
-        return np.concatenate([part.ravel() for part in (a, b, *others)])
+        return State(a, self.types.paces[:, None] * errors.other, *others)
 
-    def rhs(self, log_tau: float, packed: Floats) -> Floats:
-        """d(state)/d(ln tau)."""
-        return np.asarray(np.exp(log_tau) * self.rate(packed))
+    def rate(self, packed: Floats) -> Floats:
+        """The same of a state in one row."""
+        return np.concatenate([part.ravel() for part in self.rates(self.unpack(packed))])
 
     def path(self, taus: Floats) -> list[State]:
         """The states at ascending taus > 0, to seven digits."""
         begin = first_tau(taus)
-        return self.along(self.rhs, begin, taus, self.start(begin))
+        return self.along(lambda x, packed: np.exp(x) * self.rate(packed), begin, taus, self.start(begin))
 
     def along(
         self, rhs: Callable[[float, Floats], Floats], begin: float, taus: Floats, start: Floats, *, stiff: bool = False
     ) -> list[State]:
-        """The states at ascending taus, from ``start`` at ``begin`` by d(state)/d(ln tau); more numbers may follow.
-
-        Raises
-        ------
-        ~scansnap_core.IntegrationFailed
-            As :func:`~scansnap_core.theory.solving.integrated` has it; its ``reached`` are states.
-        """
-        N = self.num_values
-        how: dict[str, Any] = {"method": "LSODA" if stiff or not self.is_large else "RK45", "rtol": RTOL, "atol": ATOL}
+        """The states at ascending taus by d(state)/d(ln tau) from ``start``, which may hold more, at ``begin``."""
+        method, N = "LSODA" if stiff or self.num_values <= MOST_STIFF else "RK45", self.num_values
+        options: dict[str, Any] = {"failed": self.failed, "method": method, "rtol": RTOL, "atol": ATOL}
         try:
-            found = integrated(rhs, np.log(begin), np.log(taus), start, failed=self.failed, **how)
+            found = integrated(rhs, np.log(begin), np.log(taus), start, **options)
         except IntegrationFailed as error:
             error.last = None if error.last is None else float(np.exp(error.last))
             error.reached = None if error.reached is None else [self.unpack(state[:N]) for state in error.reached]
             raise
         return [self.unpack(state[:N]) for state in found]
 
-    @property
-    def num_values(self) -> int:
-        """The number of values in a state."""
-        return int(self._cuts[-1])
-
-    @property
-    def is_large(self) -> bool:
-        """True if the state has more than ``MOST_STIFF`` numbers."""
-        return self.num_values > MOST_STIFF
-
-    @property
-    def is_split(self) -> bool:
-        """True if ``many_classes`` integrates it: the state is large, and attention is small beside the decoder."""
-        return self.is_large and self.types.common.shape[1] < len(self.types.size)
-
     def failed(self, log_tau: float) -> str:
         """The message that says how far the law could be integrated."""
         return f"the law with lr_z/lr_y = {self.ratio:g} could be integrated up to lr_y t/K = {np.exp(log_tau):.3g}"
 
-    def _rest_of(self, state: State) -> Floats:
-        """c (T,), what each output that is no class lost: y_k sums to 0."""
-        types = self.types
-        if not types.rest:
-            return np.zeros_like(state.a)
-        return (state.a - (state.b @ types.size.astype(state.b.dtype) - np.diag(state.b))) / types.rest
-
 
 def first_tau(taus: Floats) -> float:
-    """The tau at which integration begins."""
+    """The tau at which integration to these begins."""
     return START * min(float(taus[0]), 1.0)

@@ -14,26 +14,15 @@ import sympy as sp
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
+from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine.settings import checked_momentum
-from scansnap_core.rules import (
-    check_count,
-    check_flow_rate,
-    check_numbers,
-    check_rate,
-    check_seq_len,
-    check_within,
-    checked_times,
-)
+from scansnap_core.rules import FLOW_RATE, RATE, SEQ_LEN, check_numbers, checked_times, number, takes, whole
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed
 from scansnap_core.theory.law.inertia import mass_of
-from scansnap_core.theory.law.memory import Law, State
-from scansnap_core.theory.law.sample_means import FirstOrder, checked_rows
-from scansnap_core.theory.law.sampled_law import SampledLaw
-from scansnap_core.theory.law.types import types_of
+from scansnap_core.theory.law.memory import Law, types_of
+from scansnap_core.theory.law.sampled_law import FirstOrder, SampledLaw, checked_rows
 
 AT_REST = 1e-9
 """At this eta_Z/eta_Y attention stays at rest, so that z is linear in it."""
@@ -49,12 +38,9 @@ _balance = function_of(sp.simplify(balance), (closed.a_, closed.b_, closed.c_, K
 
 
 def tilt(probs: ArrayLike) -> Floats:
-    """(T - 1) s_nl/f_nl² to first order: negative for tokens that sampling pushes down; 0 for those not held.
+    """(T - 1) s_nl/f_nl² to first order, of P(l|n), shape (..., L); 0 for tokens not held.
 
-    Parameters
-    ----------
-    probs
-        P(l|n), shape (..., L).
+    It is negative for tokens that sampling pushes down.
 
     Examples
     --------
@@ -66,52 +52,34 @@ def tilt(probs: ArrayLike) -> Floats:
     return np.divide(FirstOrder(P, f).own(), f**2, out=np.zeros_like(f), where=f > 0)
 
 
+@takes(num_classes=number(least=2, remedy="pass e.g. 2"), rho=number(above=0, below=1, remedy="pass e.g. 0.1"))
 def turning_length(tilt: ArrayLike, tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> Floats:
     """T* at which sampling pushes a distinct token as hard as the drift: below it sampling decides, above it overlaps.
 
     T* - 1 is the tilt's modulus times (M - 1)/((K - 1) rho) at first, then about M a/(2 (K - 1) (e^(rho a) - 1 - rho
     a/2)) in the evidence a (:mod:`scansnap_core.theory.law.closed`), and in the end, for M -> infinity, (A^2
-    + K - 1)/((K - 1) (2 + (K - 2) rho)) with A = (1 + (K - 2) rho)/rho.
-
-    Parameters
-    ----------
-    tilt
-        Of :func:`tilt`.
-    tau, num_classes, vocab_size, rho
-        As in ``evidence`` of :mod:`scansnap_core.theory.law.closed`; tau >= 1e-100 and 0 < rho < 1.
+    + K - 1)/((K - 1) (2 + (K - 2) rho)) with A = (1 + (K - 2) rho)/rho. Arguments are as in its ``evidence``, and
+    ``tilt`` is that of :func:`tilt`.
 
     Examples
     --------
     >>> turning_length(-10.0, [0.1, 100.0, 1e250], 2, 1000, 0.3).round(1)
     array([32322.7,  2147.8,    63.1])
     """
-    at = closed.evidence(
-        check_numbers("tau", tau, least=EARLIEST, rule=f"tau is at least {EARLIEST:g}", remedy="pass e.g. 10.0"),
-        num_classes,
-        vocab_size,
-        rho,
-    )
-    if num_classes < 2 or not rho > 0:
-        raise BadInput(f"K = {num_classes:g}, rho = {rho:g}", "there is a drift", "pass K >= 2 and rho > 0")
+    rule = f"tau is at least {EARLIEST:g}"
+    times = check_numbers("tau", tau, least=EARLIEST, rule=rule, remedy="pass e.g. 10.0")
     tilt = check_numbers("tilt", tilt, least=-np.inf, rule="a tilt is finite", remedy="pass e.g. -10.0")
-    return np.asarray(1 + np.abs(tilt) * _balance(*at, num_classes, vocab_size, rho))
+    size = num_classes, vocab_size, rho
+    return np.asarray(1 + np.abs(tilt) * _balance(*closed.evidence(times, *size), *size))
 
 
+@takes(classes=CLASSES, lr_y=RATE, batch_size=whole(), seq_len=SEQ_LEN)
 def spread(classes: SequenceClasses, *, tau: ArrayLike, lr_y: float, seq_len: float, batch_size: int) -> Floats:
-    """The standard deviation of z over runs at small eta_Z, over eta_Z/eta_Y; shape (tau, Q, L).
+    """The standard deviation of z over runs at small eta_Z, over eta_Z/eta_Y, at ascending tau; shape (tau, Q, L).
 
     A batch's mean f differs from F. The difference enters Y, where it goes on pushing until the class is learned, and
     at once pushes the other way: a sample at tau' counts as <e_n - alpha_n, y_n(tau) - 2 y_n> at tau', so z's variance
     is eta_Y/B times sum_n K P(n) f_nl² Var f_nl times the integral of its square. To first order in 1/(T - 1).
-
-    Parameters
-    ----------
-    classes
-        The sequence classes.
-    tau
-        Ascending, positive.
-    lr_y, seq_len, batch_size
-        eta_Y, T and B.
 
     Examples
     --------
@@ -120,31 +88,29 @@ def spread(classes: SequenceClasses, *, tau: ArrayLike, lr_y: float, seq_len: fl
     >>> spread(classes, tau=[10.0], lr_y=1.0, seq_len=128, batch_size=8).ravel().round(2)
     array([0.11, 0.14, 0.11, 0.14, 0.11])
     """
-    check_classes(classes)
-    check_rate("lr_y", lr_y)
-    check_count("batch_size", batch_size)
-    check_seq_len(seq_len)
     ends = checked_times("tau", tau, "pass e.g. [10.0]")
-    if ends[0] < TINY:
-        raise BadInput(f"tau = {ends[0]:g}", "moments are positive", "pass e.g. [10.0]")
+    number(least=TINY, says="moments are positive", remedy="pass e.g. [10.0]")("tau", ends[0])
     types = types_of(classes)
     law = Law(types, 0.0)
     probs, cut = np.hstack([types.common, types.distinct]), types.common.shape[1]
     f = probs / np.linalg.norm(probs, axis=1, keepdims=True)
     per_class = types.paces[:, None] * f**2 * FirstOrder(probs, f).variance / (seq_len - 1) * lr_y / batch_size
-    early = np.geomspace(1e-3 * min(1.0, ends[0]), ends[-1], GRID)
-    grid = np.unique(np.concatenate([early, ends]))
-    gathered, errors, count = _outputs(law, law.path(grid))
-    found = []
-    for end in ends:
-        upto = slice(0, int(np.searchsorted(grid, end)) + 1)
-        rows = gathered[upto]
-        weight = (count * errors[upto] * (rows[-1] - 2 * rows)).sum(axis=-1)
-        total = np.trapezoid(weight**2, grid[upto], axis=0)[:, None] * per_class
-        found.append(types.per_query(types.asking @ total[:, :cut], total[:, cut:]))
-    return np.sqrt(np.stack(found))
+    grid = np.union1d(np.geomspace(1e-3 * min(1.0, ends[0]), ends[-1], GRID), ends)
+    # a class's own output, one of each type, and one that is no class: y_n and e_n - alpha_n, and how many there are
+    gathered, errors, count = [], [], np.column_stack([np.ones(len(f)), types.others, np.full(len(f), types.rest)])
+    for state in law.path(grid):
+        found, *_ = law.pulls(state, law.attention(state))
+        gathered.append(np.column_stack([state.a, -state.b, -law.rest_of(state)]))
+        errors.append(count * np.column_stack([found.own, -found.other, -found.rest]))
+    rows, errors_at, deviations = np.stack(gathered), np.stack(errors), []
+    for upto in np.searchsorted(grid, ends) + 1:
+        weight = (errors_at[:upto] * (rows[upto - 1] - 2 * rows[:upto])).sum(axis=-1)
+        total = np.trapezoid(weight**2, grid[:upto], axis=0)[:, None] * per_class
+        deviations.append(np.sqrt(types.per_query(types.asking @ total[:, :cut], total[:, cut:])))
+    return np.stack(deviations)
 
 
+@takes(classes=CLASSES, lr_y=RATE, lr_z=FLOW_RATE, t=number(least=TINY, remedy="pass e.g. 100"), seq_len=SEQ_LEN)
 def place(
     classes: SequenceClasses,
     *,
@@ -155,16 +121,7 @@ def place(
     batch_size: int,
     momentum: float = 0.0,
 ) -> xr.Dataset:
-    """Place a training among the forces: their ratios, as pure numbers, for attention near its start.
-
-    Parameters
-    ----------
-    classes
-        The sequence classes.
-    lr_y, lr_z, seq_len, batch_size, momentum
-        eta_Y, eta_Z, T, B and mu.
-    t
-        Updates, positive.
+    """Place a training among the forces after t updates: their ratios, as pure numbers, for attention near its start.
 
     Returns
     -------
@@ -184,11 +141,6 @@ def place(
     >>> float(found.inertia.round(1))
     13.5
     """
-    check_classes(classes)
-    check_rate("lr_y", lr_y)
-    check_flow_rate("lr_z", lr_z)
-    check_within("t", t, least=TINY, remedy="pass e.g. 100")
-    check_seq_len(seq_len)
     mu, K, M = checked_momentum(momentum, "momentum"), classes.num_classes, classes.vocab_size
     tau = lr_y * t / K / (1 - mu)
     types = types_of(classes)
@@ -196,34 +148,12 @@ def place(
     at, sampled = (law.path(np.array([tau]))[0] for law in (endless, finite))
     drift, moved = (types.per_query(state.z_common, state.z_distinct) / AT_REST for state in (at, sampled))
     noise = spread(classes, tau=tau, lr_y=lr_y / (1 - mu), seq_len=seq_len, batch_size=batch_size)[0]
-    f = endless.attention(at)
-    grip = (lr_z / lr_y / 2 * sampled.a[:, None] ** 2 * each**2 for each in f)
-    common, distinct = grip
-    overlaps = np.where(types.others > 0, f[0] @ f[0].T, 0.0)
+    grip = types.per_query(*endless.grip(at, at.a**2 / 2)) * (lr_z / lr_y / AT_REST)
     with np.errstate(divide="ignore", invalid="ignore"):
-        by_token = {"sampling": (moved - drift) / drift, "noise": noise / np.abs(moved)}
-    by_token["grip"] = types.per_query(types.asking @ common, distinct)
+        by_token = {"sampling": (moved - drift) / drift, "noise": noise / np.abs(moved), "grip": grip}
+    overlap = types.overlaps(endless.attention(at)[0]).max()
+    alone = {"learned": tau / np.log(M), "overlap": overlap, "inertia": mass_of(mu) * lr_y / K / np.log(M)}
     return xr.Dataset(
-        {name: (("query", "token"), values) for name, values in by_token.items()}
-        | {
-            "learned": tau / np.log(M),
-            "overlap": overlaps.max(),
-            "inertia": mass_of(mu) * lr_y / K / np.log(M),
-        },
+        {name: (("query", "token"), values) for name, values in by_token.items()} | alone,
         coords={name: classes.coords[name] for name in ("query", "token")},
     )
-
-
-def _outputs(law: Law, states: list[State]) -> tuple[Floats, Floats, Floats]:
-    """y_n and e_n - alpha_n of a class of each type, shapes (tau, T, 2 + T): its own output, one of each type, and one
-    that is no class; and how many there are of each, shape (T, 2 + T).
-    """
-    types = law.types
-    gathered, errors = [], []
-    for state in states:
-        found, *_ = law.pulls(state, law.attention(state))
-        c = (state.a - (types.others * state.b).sum(axis=1)) / max(types.rest, 1)
-        gathered.append(np.column_stack([state.a, -state.b, -c]))
-        errors.append(np.column_stack([found.own, -found.other, -found.rest]))
-    one = np.ones((len(types.size), 1))
-    return np.stack(gathered), np.stack(errors), np.hstack([one, types.others, types.rest * one])

@@ -1,8 +1,19 @@
-"""Our law predicts what SGD does to given classes: attention, its entropy, and the regime of every token."""
+"""Our law predicts what SGD does to given classes: attention, its entropy, the regime of every token, and its error.
+
+Two things take a prediction out of its range. Sequences can be too short for the evidence: samples are then weighed by
+errors that differ by more than the first order in 1/T has. Updates can be too large: attention or the decoder
+overshoots, and training leaves the law for good. Each has a measure, and a table of the error of the whole z that some
+nine in ten predictions stayed below there; between its entries the error is interpolated. ``tools.recording.validity``
+draws the systems and measures the errors: the tables were set on the systems 0 to 7 of seed 601 (short sequences) and
+of seed 603 (large rates; those of up to 8 classes), and tried on 8 to 15 of both, held out (``results/validity.nc``).
+
+Clock: tau = eta_Y t/K.
+"""
 
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -13,16 +24,15 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import ATTRIBUTE, Floats, SequenceClasses, check_classes, checksum
+from scansnap_core.data.sequences import ATTRIBUTE, CLASSES, Floats, SequenceClasses, checksum
 from scansnap_core.engine.settings import checked_momentum
-from scansnap_core.rules import check_choice, check_flow_rate, check_memory, check_rate, check_seq_len, checked_times
+from scansnap_core.rules import FLOW_RATE, RATE, SEQ_LEN, Rule, check_memory, checked_times, number, one_of, takes
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
-from scansnap_core.theory.law import closed, many_classes, validity
+from scansnap_core.theory.law import closed, many_classes
 from scansnap_core.theory.law.inertia import InertialLaw
-from scansnap_core.theory.law.memory import Law, State
+from scansnap_core.theory.law.memory import Law, State, types_of
 from scansnap_core.theory.law.sampled_law import SampledLaw
-from scansnap_core.theory.law.types import Types, types_of
 from scansnap_core.theory.solving import IntegrationFailed
 
 OPTIMIZERS = ("sgd", "momentum", "flow")
@@ -31,7 +41,12 @@ REGIMES = ("rest", "free", "slaved")
 """A token under a query is held by no class, not caught by memory yet (lambda a^2/2 < 1), or caught."""
 PHASES = ("start", "scan", "drift", "late")
 """A class hasn't been seen; tau < ln M; has learned its next token; or its errors favour other classes in full."""
-
+LONG = Rule(
+    lambda T: T > 2,
+    "a forecast takes T of at least 3: with one contextual token a sequence, Z stays 0",
+    "pass 3 or more; at 2 there is nothing to predict",
+)
+FINITE = number(says="ratios of rates and times times rates are finite", remedy="use smaller ones")
 MOST_WITH_MOMENTUM = 3_000
 """Up to so many numbers in the law's state momentum, which takes as many again, is integrated in minutes."""
 LOOKS = 24
@@ -39,10 +54,38 @@ LOOKS = 24
 UNSEEN = 1e-290
 """Before this tau squares of what was learned underflow: nothing has moved."""
 
+LIKELY = 0.1
+"""A prediction warns if the whole z is likely to be off by more."""
+LEAST = 0.03
+"""Inside the range the error is so large: one memory per class is no more exact."""
+SHORTNESS = (0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 3.0, 5.0), (0.03, 0.08, 0.09, 0.15, 0.24, 0.3, 0.48, 0.7, 1.0)
+"""These are evidence over T - 1, over the root of 1 - rho of the two nearest classes, and the error there."""
+STEPS = (3.0, 4.0, 4.5, 5.0), (0.03, 0.08, 0.5, 1.0)
+"""These are eta_Z f_l² a (1 - alpha)/(K (1 + mu)), the largest so far, and the error there."""
+PACES = (2.0, 3.0, 5.0), (0.07, 0.1, 0.6)
+"""These are eta_Y/(K (1 + mu)), and the error there."""
+
 _chi = function_of(formulas.chi, (formulas.z, formulas.z_0))
 _limit = function_of(closed.X, (formulas.M, formulas.rho))
 
 
+class PredictionOutOfRange(UserWarning):
+    """A prediction of z may well be off by more than 10 %; the message says by how much, why, and what to do.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import scansnap_core as ss
+    >>> classes = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", ss.PredictionOutOfRange)
+    ...     found = ss.predict(classes, lr_y=1, lr_z=0.1, t=[10, 1000], seq_len=16)
+    >>> found.expected_error.values.round(2)
+    array([0.12, 0.28])
+    """
+
+
+@takes(classes=CLASSES, lr_y=RATE, lr_z=FLOW_RATE, seq_len=SEQ_LEN, optimizer=one_of(OPTIMIZERS))
 def predict(
     classes: SequenceClasses,
     lr_y: float,
@@ -60,25 +103,23 @@ def predict(
     Parameters
     ----------
     classes
-        The sequence classes, with any P(n). Those alike count once, so a thousand of one type cost no more than two. Up
-        to some ten that are all unlike are integrated to seven digits; more, up to a hundredth of the largest z, and a
-        thousand with some tens of common tokens take some seconds and 300 MB. With more common tokens than classes, 400
-        take some ten seconds.
+        The classes, with any P(n). Those alike count once. Up to some ten that are all unlike are integrated to seven
+        digits; more, up to a hundredth of the largest z, and a thousand with some tens of common tokens take some
+        seconds and 300 MB.
     lr_y, lr_z
-        eta_Y > 0 and eta_Z >= 0, per step, of any size at which training doesn't overshoot: see ``step`` below.
+        eta_Y > 0 and eta_Z >= 0, per step.
     t
         When: ascending, finite, not negative; in steps of batch size 1, or in updates of any batch size (a batch mean
         moves Y and Z, in expectation, as far as one such step). Shape (recorded,), or one number.
     seq_len
         T, the query included, 3 or more, or ``inf``. A finite T is for lengths well above the evidence, which grows as
-        ln(M t): means over samples, each weighed by its error, are taken to the first order in 1/T beside their exact
-        values at z = 0. See ``shortness`` below.
+        ln(M t).
     optimizer
         "sgd"; "momentum", with which ``t`` counts its updates; or "flow", the gradient flow, to which SGD comes as the
         rates go to 0 at the same eta_Y t. For Adam there is a flow,
         :class:`scansnap_core.theory.law.inertia.AdamFlow`, and no law.
     momentum
-        mu of "momentum" alone, in [0, 1); 0.9 if not given. As it goes to 0 the forecast goes to that of "sgd".
+        mu of "momentum" alone, in [0, 1); 0.9 if not given.
 
     Returns
     -------
@@ -92,8 +133,8 @@ def predict(
 
         Over (recorded), how far it can be trusted. ``expected_error``: the error of the whole Z, as a share of its
         norm, that some nine in ten of such predictions stayed below; 3 % at least. It comes from the tables of
-        :mod:`scansnap_core.theory.law.validity`, of two measures: ``shortness``, the largest evidence over T - 1, over
-        the root of 1 - rho of the two classes whose attention is nearest (0 at T = inf); and ``step``,
+        :mod:`scansnap_core.theory.law.predicting`, of two measures: ``shortness``, the largest evidence over T - 1,
+        over the root of 1 - rho of the two classes whose attention is nearest (0 at T = inf); and ``step``,
         eta_Z f_l^2 a (1 - alpha)/(K (1 + mu)), the largest so far, of any token. Training overshoots from about 4 on.
         Of 220 predictions with an expected error of at most 10 %, 218 were within it.
 
@@ -105,8 +146,8 @@ def predict(
     Raises
     ------
     BadInput
-        Arguments that aren't as above; a sequence length or an optimizer that the law doesn't cover; more than some 50
-        unlike classes with momentum; more results than there is memory for.
+        Arguments that aren't as above; more than some 50 unlike classes with momentum; more results than there is
+        memory for.
     ~scansnap_core.IntegrationFailed
         Rates so unlike, or times so late, that the law's equations can't be integrated. ``last`` is the last time
         reached, as ``t`` counts it, and ``reached`` the data set of the times asked for up to there, or None.
@@ -121,57 +162,52 @@ def predict(
     >>> found.phase.sel({"class": 0}).values.tolist()
     ['drift', 'drift']
     """
-    check_classes(classes)
-    check_rate("lr_y", lr_y)
-    check_flow_rate("lr_z", lr_z)
-    check_seq_len(seq_len)
-    if seq_len == 2:
-        raise BadInput(
-            value="seq_len = 2",
-            rule="a forecast takes T of at least 3: with one contextual token a sequence, Z stays 0",
-            remedy="pass 3 or more; at 2 there is nothing to predict",
-        )
-    check_choice("optimizer", optimizer, OPTIMIZERS)
+    LONG("seq_len", seq_len)
     mu = checked_momentum(momentum, optimizer)
     recorded = checked_times("t", t, "pass e.g. [0, 100, 10_000]")
-
     types, K = types_of(classes), classes.num_classes
     places = recorded.size * len(types.of_query) * len(classes.tokens)
     check_memory(f"{places:,} attention logits and their regimes", 9.0 * places + 100.0 * K * recorded.size)
-    ratio, pace = lr_z / lr_y, lr_y / K
+    ratio, pace, is_flow = lr_z / lr_y, lr_y / K, optimizer == "flow"
+    update = pace / (1 - mu)
     with np.errstate(over="ignore"):  # refused below
-        taus = recorded * pace / (1 - mu)
-    for name, value in (("lr_z/lr_y", ratio), ("lr_y t/K", taus[-1])):
-        if not np.isfinite(value):
-            raise BadInput(
-                f"{name} = {value:g}", "ratios of rates and times times rates are finite", "use smaller ones"
-            )
+        taus = recorded * update
+    FINITE("lr_z/lr_y", ratio)
+    FINITE("lr_y t/K", taus[-1])
     law = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
     if mu and law.num_values > MOST_WITH_MOMENTUM:
-        raise BadInput(
-            value=f"{len(types.size)} unlike classes with momentum",
-            rule=f"with momentum the law has at most {MOST_WITH_MOMENTUM:,} numbers, of some 50 unlike classes",
-            remedy='ask for optimizer="sgd", or for fewer classes',
-        )
+        rule = f"with momentum the law has at most {MOST_WITH_MOMENTUM:,} numbers, of some 50 unlike classes"
+        remedy = 'ask for optimizer="sgd", or for fewer classes'
+        raise BadInput(f"{len(types.size)} unlike classes with momentum", rule, remedy)
+
     path: Callable[[Floats], Iterable[State]] = InertialLaw(law, mu, pace).path
-    if optimizer == "flow":
+    if is_flow:
         path = partial(many_classes.path, law) if law.is_split else law.path
-    attrs = {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len, "optimizer": optimizer, "momentum": mu}
-    began = int(np.count_nonzero(taus < UNSEEN))
-    moments = taus[began:] if optimizer == "flow" else _with_looks_between(taus[began:], pace / (1 - mu))
-    states = itertools.chain([None] * began, _until_it_fails(path, moments))
+    unseen, moments = np.split(taus, [np.count_nonzero(taus < UNSEEN)])
+    if not is_flow and moments.size and moments[-1] > update:
+        moments = np.union1d(moments, np.geomspace(update, moments[-1], LOOKS))
+    states = itertools.chain([law.unpack(law.start(0.0))] * unseen.size, _until_it_fails(path, moments))
+    settings = {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len, "optimizer": optimizer, "momentum": mu}
+    size = {"vocab_size": classes.vocab_size, "num_classes": K}
+    found = _empty(classes, law, recorded).assign_attrs({"law": "one memory a class", **settings, **size})
+    told, step, finite_pace = 0, 0.0, 0.0 if is_flow else pace / (1 + mu)
     try:
-        return _dataset(classes, law, recorded, taus, zip([*taus[:began], *moments], states, strict=True), attrs)
-    except IntegrationFailed as error:
-        error.last = None if error.last is None else error.last * (1 - mu) / pace
+        for tau, state in zip([*unseen, *moments], states, strict=True):
+            if state.a[0] and not is_flow:
+                step = max(step, step_of(law, state) * finite_pace)
+            if tau == taus[told]:
+                shortness = shortness_of(law, state, seq_len)
+                error = errors_by_cause(shortness, step, finite_pace).max()
+                trust = {"shortness": shortness, "step": step, "expected_error": error}
+                for name, values in (_told(law, state, tau) | trust).items():
+                    found[name].values[told] = values
+                told += 1
+    except IntegrationFailed as failure:
+        failure.last = None if failure.last is None else failure.last / update
+        failure.reached = found.isel(recorded=slice(told)) if told else None
         raise
-
-
-def _with_looks_between(taus: Floats, update: float) -> Floats:
-    """The taus, and :data:`LOOKS` more from the first update on, at which the size of updates is looked at."""
-    if not taus.size or taus[-1] <= update:
-        return taus
-    return np.union1d(taus, np.geomspace(update, taus[-1], LOOKS))
+    _warn(found, finite_pace)
+    return found
 
 
 def _until_it_fails(path: Callable[[Floats], Iterable[State]], taus: Floats) -> Iterator[State]:
@@ -183,99 +219,101 @@ def _until_it_fails(path: Callable[[Floats], Iterable[State]], taus: Floats) -> 
         raise
 
 
-def _dataset(
-    classes: SequenceClasses,
-    law: Law,
-    recorded: Floats,
-    taus: Floats,
-    states: Iterable[tuple[float, State | None]],
-    attrs: dict[str, Any],
-) -> xr.Dataset:
-    types, K, M = law.types, classes.num_classes, classes.vocab_size
-    Q, L = len(types.of_query), len(classes.tokens)
-    Z, regime = np.zeros((taus.size, Q, L)), np.zeros((taus.size, Q, L), dtype=np.int8)
-    entropy, chi, evidence = np.empty((3, taus.size, K))
-    phase = np.full((taus.size, K), PHASES[0], dtype=f"<U{max(map(len, PHASES))}")
-    shortness, step, largest, told, failure = np.zeros(taus.size), np.zeros(taus.size), 0.0, 0, None
-    flow, mu, pace = attrs["optimizer"] == "flow", attrs["momentum"], attrs["lr_y"] / K
-    try:
-        for tau, state in states:
-            i = told
-            if state is not None and not flow:
-                largest = max(largest, validity.step_of(law, state) * pace / (1 + mu))
-            if tau != taus[i]:
-                continue
-            step[i] = largest
-            if state is not None:
-                shortness[i] = validity.shortness_of(law, state, attrs["seq_len"])
-            state = law.unpack(np.zeros_like(law.start(1.0))) if state is None else state
-            Z[i] = types.per_query(state.z_common, state.z_distinct)
-            regime[i] = _regime(law, state)
-            of_type = (_entropy(types, state), _growth(types, state), state.a, _phase(law, state, tau))
-            for values, each in zip((entropy, chi, evidence, phase), of_type, strict=True):
-                values[i] = each[types.of_class]
-            told = i + 1
-    except IntegrationFailed as error:
-        failure = error
-    recorded, taus = recorded[:told], taus[:told]
-    trust = validity.Validity(shortness[:told], step[:told], 0.0 if flow else pace / (1 + mu))
-    dominant = np.full(K, -1)
-    if types.distinct.shape[1]:
-        dominant = np.where(types.distinct_columns[:, 0] >= 0, classes.tokens[types.distinct_columns[:, 0]], -1)
+def _empty(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.Dataset:
+    """The data set that :func:`predict` fills."""
+    types, K = law.types, classes.num_classes
+    first = np.hstack([types.distinct_columns, np.full((K, 1), -1)])[:, 0]
+    dominant = np.where(first >= 0, classes.tokens[first], -1)
+    shape, by_class = (recorded.size, len(types.of_query), len(classes.tokens)), ("recorded", "class")
     flags = {"flag_values": list(range(len(REGIMES))), "flag_meanings": " ".join(REGIMES)}
-    axes, by_class = ("recorded", "query", "token"), ("recorded", "class")
-    found = xr.Dataset(
+    entropy, chi, evidence = np.empty((3, recorded.size, K))
+    return xr.Dataset(
         {
-            "Z": (axes, Z[:told], {"units": "logits", ATTRIBUTE: checksum(classes)}),
-            "regime": (axes, regime[:told], flags),
-            "entropy": (by_class, entropy[:told], {"units": "nats"}),
+            "Z": (("recorded", "query", "token"), np.empty(shape), {"units": "logits", ATTRIBUTE: checksum(classes)}),
+            "regime": (("recorded", "query", "token"), np.empty(shape, dtype=np.int8), flags),
+            "entropy": (by_class, entropy, {"units": "nats"}),
             "dominant": ("class", dominant, {"units": "token"}),
-            "chi_dominant": (by_class, chi[:told], {"units": "1", "equation": "Eqn 11"}),
-            "evidence": (by_class, evidence[:told], {"units": "logits"}),
-            "phase": (by_class, phase[:told]),
-            "shortness": ("recorded", shortness[:told], {"units": "logits per token"}),
-            "step": ("recorded", step[:told], {"units": "1"}),
-            "expected_error": ("recorded", trust.expected, {"units": "share of |Z|"}),
+            "chi_dominant": (by_class, chi, {"units": "1", "equation": "Eqn 11"}),
+            "evidence": (by_class, evidence, {"units": "logits"}),
+            "phase": (by_class, np.full((recorded.size, K), max(PHASES, key=len))),
+            "shortness": ("recorded", np.empty(recorded.size), {"units": "logits per token"}),
+            "step": ("recorded", np.empty(recorded.size), {"units": "1"}),
+            "expected_error": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
         },
         coords={"recorded": ("recorded", recorded, {"units": formulas.registry.STEPS}), **classes.coords},
-        attrs={"law": "one memory a class", **attrs, "vocab_size": M, "num_classes": K},
     )
-    if failure is not None:
-        failure.reached = found if told else None
-        raise failure
-    trust.warn(recorded, attrs["seq_len"])
-    return found
 
 
-def _regime(law: Law, state: State) -> Floats:
-    """The regime by query and token, shape (Q, L), from lambda a^2/2 with lambda = eta_Z/eta_Y sum_n f_nl^2."""
+def _told(law: Law, state: State, tau: float) -> dict[str, Any]:
+    """What :func:`predict` says of one state, by name."""
     types = law.types
-    f = law.attention(state)
-    common, distinct = (law.ratio / 2 * state.a[:, None] ** 2 * each**2 for each in f)
-    grips = (types.asking @ (types.common > 0), types.asking @ common), (types.distinct, distinct)
-    return types.per_query(*(np.where(holders > 0, np.where(grip < 1, 1, 2), 0) for holders, grip in grips))
-
-
-def _entropy(types: Types, state: State) -> Floats:
+    common, distinct = law.grip(state, state.a**2 / 2)
+    grips = (types.asking @ (types.common > 0), common), (types.distinct, distinct)
+    regime = types.per_query(*(np.where(holders > 0, np.where(grip < 1, 1, 2), 0) for holders, grip in grips))
     top = state.z_distinct.max(axis=1, keepdims=True, initial=0.0)
     weights = types.distinct * np.exp(state.z_distinct - top)
-    total = weights.sum(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        return np.where(total[:, 0] > 0, special.entr(weights / total).sum(axis=1), np.nan)
+    total = weights.sum(axis=1)
+    chi = np.full_like(state.a, np.nan)
+    with np.errstate(over="ignore", invalid="ignore"):
+        entropy = np.where(total > 0, special.entr(weights / total[:, None]).sum(axis=1), np.nan)
+        if types.distinct.shape[1]:
+            chi = np.where(types.distinct[:, 0] > 0, _chi(state.z_distinct[:, 0], 0.0), np.nan)
+    by_type = {"entropy": entropy, "chi_dominant": chi, "evidence": state.a, "phase": _phase(law, state, tau)}
+    by_token = {"Z": types.per_query(state.z_common, state.z_distinct), "regime": regime}
+    return by_token | {name: values[types.of_class] for name, values in by_type.items()}
 
 
-def _growth(types: Types, state: State) -> Floats:
-    if not types.distinct.shape[1]:
-        return np.full_like(state.a, np.nan)
-    with np.errstate(over="ignore"):
-        return np.where(types.distinct[:, 0] > 0, _chi(state.z_distinct[:, 0], 0.0), np.nan)
-
-
-def _phase(law: Law, state: State, tau: float) -> Any:
+def _phase(law: Law, state: State, tau: float) -> Floats:
     types, M = law.types, law.types.vocab_size
     if tau == 0:
         return np.full(len(state.a), PHASES[0])
-    f, _ = law.attention(state)
-    rho = np.where(types.others > 0, f @ f.T, 0.0).max(axis=1)
+    rho = types.overlaps(law.attention(state)[0]).max(axis=1)
     late = rho * state.a >= np.log(_limit(M, np.minimum(rho, 1 - 1e-12)))
     return np.where(types.paces * tau < np.log(M), PHASES[1], np.where(late & (rho > 0), PHASES[3], PHASES[2]))
+
+
+def shortness_of(law: Law, state: State, seq_len: float) -> float:
+    """The largest evidence over T - 1, over the root of 1 - rho of the two classes whose attention is nearest."""
+    if np.isinf(seq_len):
+        return 0.0
+    common, distinct = law.attention(state)
+    length = np.sqrt((common**2).sum(axis=1) + (distinct**2).sum(axis=1))
+    rho = float(law.types.overlaps(common / length[:, None]).max(initial=0.0))
+    return float(state.a.max()) / (seq_len - 1) / np.sqrt(max(1 - rho, 1e-12))
+
+
+def step_of(law: Law, state: State) -> float:
+    """f_l² a (1 - alpha) times eta_Z/eta_Y, the largest of all tokens: how fast z turns back, per unit of tau."""
+    errors, _, _ = law.pulls(state, law.attention(state))
+    common, distinct = law.grip(state, law.types.paces * state.a * errors.own)
+    return float(max(common.max(initial=0.0), distinct.max(initial=0.0)))
+
+
+def errors_by_cause(shortness: Floats | float, step: Floats | float, pace: float) -> Floats:
+    """The errors to expect of short sequences and of large steps, shape (2, ...); the larger one counts.
+
+    ``pace`` is eta_Y/(K (1 + mu)), 0 for a flow, and ``step`` the largest :func:`step_of` so far times it.
+    """
+    by_step = np.maximum(np.interp(step, *STEPS, left=0.0), np.interp(pace, *PACES, left=0.0))
+    return np.maximum([np.interp(shortness, *SHORTNESS), by_step], LEAST)
+
+
+def _warn(found: xr.Dataset, pace: float) -> None:
+    """Give one :class:`PredictionOutOfRange` if an error above :data:`LIKELY` is to be expected at some time."""
+    expected = found.expected_error.values
+    beyond, at = expected > LIKELY, int(expected.argmax())
+    if not beyond.any():
+        return
+    by_shortness, by_step = errors_by_cause(found.shortness.values[at], found.step.values[at], pace)
+    if by_step >= by_shortness:
+        why, remedy = "updates are so large that training overshoots", "use smaller rates, or train"
+    else:
+        why = f"sequences of T = {found.seq_len:g} are too short for what was learned by then"
+        remedy = "ask for earlier times or a larger seq_len, or train"
+    share = f"up to {100 * expected[at]:.0f} %" if expected[at] < 1 else "100 % or more"
+    warnings.warn(
+        f"z may be off by {share} of its size at t = {found.recorded[at]:g}, and by more than {100 * LIKELY:.0f} % at "
+        f"{beyond.sum()} of {beyond.size} times: {why}; {remedy} (expected_error has it for each time)",
+        PredictionOutOfRange,
+        stacklevel=4,
+    )

@@ -1,25 +1,52 @@
-"""The push of sampling: what a finite sequence length adds to the law, in the same clock.
+"""The law at finite T: means over samples of f = LN(X^T b), of the pull of a row of Y, and the push of sampling.
 
 At T = infinity the own part of the gradient is lost, because f_n pushes nothing along itself. A sample's f lies beside
-the mean F_n of its class, and along F_n it is pushed: on average by
+the mean F_n of its class, and along F_n it is pushed: on average by s_n = E[f∘(F_n - f f·F_n)] for a unit of ``own`` =
+<y_n, e_n - alpha_n>, whose integral at rest is |y_n|²/2. To first order in 1/(T - 1) that is
+s_nl = f_l² (S_2 - 2 S_4 - (1 - 2 f_l²)/P_l)/(T - 1) with S_j = sum_l f_l^j/P_l.
 
-    s_n = E[f∘(F_n - f f·F_n)]
+**Exactly** (:class:`Counts`). A sample of T - 1 contextual tokens has counts k, multinomial, and f = LN(w∘k) with
+w = exp(z). The norm in it couples all tokens; written as an integral of Gaussians,
+|w∘k|^-1 = (2/√π) ∫ exp(-x² |w∘k|²) dx, it falls into factors, one a token. A multinomial is a family of independent
+Poisson counts, given their sum; the sum is fixed by a Fourier integral. So any T costs two sums over a few hundred
+nodes, both of which converge faster than any power.
 
-for a unit of ``own`` = <y_n, e_n - alpha_n>, whose integral at rest is |y_n|²/2. To first order in 1/(T - 1) that is
-s_nl = f_l² (S_2 - 2 S_4 - (1 - 2 f_l²)/P_l)/(T - 1) with S_j = sum_l f_l^j/P_l; at
-any T: :mod:`scansnap_core.theory.law.sample_means`.
+**To the first order in 1/(T - 1)** (:class:`FirstOrder`), each sample weighed by the decoder's error on it. A sample
+whose f lies off the mean is predicted worse. Where the class is known, its error goes as exp(-v·f) with v a fixed
+vector: v = a fbar, the evidence on what was learned. So means weighed by errors are means over a tilted law of
+samples. With y = (X^T b)/|c| - f, of covariance C/(T - 1) under the untilted law, C = diag(f²/P) - f f^T,
+
+    -v·f(y) = -v·f - v·y_⊥ + (v·f)(|y_⊥|²/2 - (f·y) |y_⊥|²) + ...,    y_⊥ = P⊥_f y,
+
+and a multinomial is exp(-(T - 1) KL). At a fixed kappa = v·f/(T - 1), as T grows, the tilted law is a Gaussian with
+
+    S = (C^-1 - kappa P⊥_f)^-1
+
+in the place of C, and the mean m that the cubic terms of both give. Errors inflate the scatter that they come of.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
+from scipy.stats import poisson
 
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.checks import SUM_TOLERANCE
 from scansnap_core.data.sequences import Floats
-from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State
-from scansnap_core.theory.law.sample_means import FirstOrder, means
-from scansnap_core.theory.law.types import Types
+from scansnap_core.rules import SEQ_LEN, check_numbers, number, shown, takes
+from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State, Types
 
+EXACT_UP_TO = 257
+"""Up to this T means are exact; beyond, they go on with three powers of 1/(T - 1), the first one known."""
+SPACING, REACH = 0.5, 6.5
+"""These are the distance of the x-nodes times the largest |w∘k|, and the last node times the smallest. The error is
+exp(-(π/0.5)²)."""
 WIDEST = 0.95
 """A tilt is at most this share of the one at which errors no longer fall off, and the scatter of ln error at most 1.
 
@@ -28,18 +55,214 @@ Beyond, at a T of a few times the evidence, the first order fails: errors then c
 TINY, HUGE = 1e-300, 700.0
 
 
+class Counts:
+    """The samples of one class at a finite T.
+
+    Parameters
+    ----------
+    probs
+        P(.|n), shape (L,). Tokens with P = 0 never occur.
+    seq_len
+        T, the query included: a whole number, 2 or more.
+    z
+        Attention logits, shape (L,); default 0.
+
+    Examples
+    --------
+    >>> two = Counts(np.array([0.75, 0.25]), seq_len=3)  # counts (2, 0), (1, 1), (0, 2)
+    >>> f = two.mean_f()
+    >>> f.round(4)
+    array([0.8277, 0.3277])
+    >>> two.pull(f).round(4)
+    array([ 0.0663, -0.0663])
+    """
+
+    @takes(seq_len=SEQ_LEN)
+    def __init__(self, probs: Floats, seq_len: float, z: Floats | None = None) -> None:
+        number(says="these are means over finite sequences", remedy="take f itself, of Eqn 5")("seq_len", seq_len)
+        self._shape, self._held, self._n = len(probs), np.flatnonzero(probs), int(seq_len) - 1
+        self._probs = np.asarray(probs, dtype=np.float64)[self._held]
+        weights = np.exp((np.zeros(len(probs)) if z is None else z)[self._held])
+        self._weights = weights / weights.max()
+        num = 2 * ((self._n + int(12 * math.sqrt(self._n)) + 40) // 2) + 1  # odd: factors have zeros at the angle π
+        self._angles = 2 * np.pi * np.arange(num) / num
+        self._turned = np.exp(-1j * self._n * self._angles) / (num * poisson.pmf(self._n, self._n))
+
+    def mean_f(self) -> Floats:
+        """F = E f, shape (L,)."""
+        (P, w), which, size = self._kinds()
+        F = np.zeros(len(P))
+        for _, wide, whole, (first, _, _) in self._nodes(P, w, size):
+            F += wide * self._fixed(whole * first)
+        return self._spread(F[which])
+
+    def pull(self, rows: Floats) -> Floats:
+        """E[f∘(v - f f·v)] for rows v, shape (..., L): what a row v = Y e does to z by Eqn 4."""
+        rows = np.asarray(rows, dtype=np.float64)
+        flat = rows.reshape(-1, self._shape)[:, self._held]
+        (P, w, *columns), which, size = self._kinds(*flat)
+        v = np.reshape(columns, (len(flat), len(P)))
+        F, cube = np.zeros(len(P)), np.zeros_like(v)
+        for at, wide, whole, (first, second, third) in self._nodes(P, w, size):
+            others = ((size * v) @ first)[:, None] - v[:, :, None] * first
+            F += wide * self._fixed(whole * first)
+            cube += wide * 2 * at**2 * self._fixed(whole * (second * others + v[:, :, None] * third))
+        return self._spread((F * v - cube)[:, which]).reshape(rows.shape)
+
+    def _kinds(self, *more: Floats) -> tuple[Floats, NDArray[np.intp], Floats]:
+        """Equal tokens count once: their columns, the column of each token, and how many are of each kind."""
+        columns = np.stack([self._probs, self._weights, *more])
+        kinds, which, size = np.unique(columns, axis=1, return_inverse=True, return_counts=True)
+        return kinds, which.ravel(), size.astype(np.float64)
+
+    def _spread(self, values: Floats) -> Floats:
+        result = np.zeros((*values.shape[:-1], self._shape))
+        result[..., self._held] = values
+        return result
+
+    def _nodes(self, P: Floats, w: Floats, size: Floats) -> Iterator[tuple[float, float, Floats, Floats]]:
+        """Nodes x with their weights; on the circle, all tokens' factor, and per kind E[(w k)^i], i = 1, 2, 3."""
+        n = self._n
+        largest, smallest = n * w.max(), math.sqrt(max(n**2 / (size / w**2).sum(), n * w.min() ** 2))
+        rate = n * P
+        top = int(min(n, np.ceil((rate + 12 * np.sqrt(rate) + 25).max())))
+        k = np.arange(top + 1)
+        chances, weighed = poisson.pmf(k, rate[:, None]), w[:, None] * k
+        phases = np.exp(1j * np.outer(k, self._angles))
+        for at in np.arange(0, REACH / smallest + SPACING / largest, SPACING / largest):
+            damped = chances * np.exp(-((at * weighed) ** 2))
+            powers = np.stack([(damped * weighed**i) @ phases for i in range(4)])
+            wide = (1 if at == 0 else 2) * SPACING / largest / math.sqrt(math.pi)
+            yield at, wide, np.prod(powers[0] ** size[:, None], axis=0), powers[1:] / powers[0]
+
+    def _fixed(self, values: Floats) -> Floats:
+        """The Fourier coefficient at which independent Poisson counts sum to T - 1, given that they do."""
+        return np.real(values @ self._turned)
+
+
+class FirstOrder:
+    """The coefficients of 1/(T - 1), at any z; leading axes batch over classes.
+
+    Parameters
+    ----------
+    probs, f
+        P(.|n), and f of Eqn 5 normalised, both of shape (..., L).
+    kappa
+        The tilt v·f/(T - 1), of shape (..., 1), below 1 over the largest f_l²/P_l; 0 for plain means.
+    beside
+        v less f f·v, of shape (..., L).
+    """
+
+    def __init__(self, probs: Floats, f: Floats, kappa: Floats | float = 0.0, beside: Floats | float = 0.0) -> None:
+        self._f = f
+        held = probs > 0
+        w = f**2 / np.where(held, probs, np.inf)
+        self._alone = w / (1 - kappa * w)
+        self._kappa = kappa / (1 + kappa * _dot(f**2, self._alone))
+        self._sum = np.where(held, probs, 0.0) / np.where(held, f, 1.0)  # frequencies sum to 1
+        self._fixed = self._free(self._sum)
+        self._fixed_by = _dot(self._sum, self._fixed)
+        diagonal = self._alone - self._kappa * (self._alone * f) ** 2 - self._fixed**2 / self._fixed_by
+        self._Sf = self._S(f)
+        self._along = _dot(f, self._Sf)
+        self.variance = diagonal - 2 * f * self._Sf + f**2 * self._along
+        """The coefficient of the variance of f_l."""
+        across = self.variance.sum(axis=-1, keepdims=True)
+        cubic = np.where(held, (self._sum * diagonal / np.where(held, f, 1.0) - 1) / np.where(held, 2 * f, 1.0), 0.0)
+        cubic = cubic - kappa * (f * across + 2 * (self._Sf - f * self._along))
+        m = self._S(cubic - beside)
+        self._bias = m - f * _dot(f, m) - self._Sf + f * (self._along - across / 2)
+
+    def mean_f(self) -> Floats:
+        """The coefficient of E f - f."""
+        return np.asarray(self._bias)
+
+    def own(self) -> Floats:
+        """The coefficient of s, the pull of E f itself."""
+        return np.asarray(self.pull(self._f) + _pushed(self._f, self._bias))
+
+    def pull(self, g: Floats) -> Floats:
+        """The coefficient of E[f∘(g - f f·g)], for one g of shape (..., L) per class."""
+        f, b, along = self._f, self._bias, _dot(self._f, g)
+        scattered = self._S(g - f * along)
+        turned = scattered - f * _dot(f, scattered)
+        return np.asarray(b * g - f**2 * _dot(b, g) - (2 * f * b + self.variance) * along - 2 * f * turned)
+
+    def _free(self, x: Floats) -> Floats:
+        """(diag(1/w) - kappa P⊥_f)^-1 x: S before frequencies sum to 1."""
+        return self._alone * (x - self._kappa * self._f * _dot(self._f, self._alone * x))
+
+    def _S(self, x: Floats) -> Floats:
+        return self._free(x) - self._fixed * (_dot(self._fixed, x) / self._fixed_by)
+
+
+def _dot(one: Floats, other: Floats) -> Floats:
+    return np.asarray((one * other).sum(axis=-1, keepdims=True))
+
+
+def _pushed(f: Floats, g: Floats) -> Floats:
+    """f∘(g - f f·g) of Eqn 4."""
+    return f * (g - f * _dot(f, g))
+
+
+class Means(NamedTuple):
+    """Means over samples of one class, (L,): F = E f, its own pull s, and another row's pull E[f∘(v - f f·v)]."""
+
+    f: Floats
+    push: Floats
+    other: Floats
+
+
+@takes(seq_len=SEQ_LEN)
+def means(probs: Floats, seq_len: float, row: Floats | None = None) -> Means:
+    """The means of one class, P(.|n) of shape (L,), at z = 0, for any T up to infinity; the other row is v, default 0.
+
+    Examples
+    --------
+    >>> means(np.array([0.5, 0.3, 0.2]), 128).push.round(5)
+    array([ 0.00507, -0.00229, -0.00279])
+    """
+    probs = checked_rows(probs)
+    if probs.ndim > 1:
+        raise BadInput(f"probs of shape {probs.shape}", "one class at a time", "pass its row")
+    f = probs / np.linalg.norm(probs)
+    v = np.zeros_like(f) if row is None else row
+    limit = np.stack([f, np.zeros_like(f), _pushed(f, v)])
+    if math.isinf(seq_len):
+        return Means(*limit)
+    if seq_len <= EXACT_UP_TO:
+        return _exact(probs, seq_len, v)
+    first = FirstOrder(probs, f)
+    slope = np.stack([first.mean_f(), first.own(), first.pull(v)])
+    shares = np.array([2.0, 1.0]) / (EXACT_UP_TO - 1)
+    left = np.stack([_exact(probs, 1 + round(1 / share), v) - limit - slope * share for share in shares])
+    powers = np.stack([shares**2, shares**3], axis=1)
+    square, cube = np.linalg.solve(powers, left.reshape(2, -1)).reshape(left.shape)
+    share = 1 / (seq_len - 1)
+    return Means(*(limit + slope * share + square * share**2 + cube * share**3))
+
+
+def checked_rows(probs: ArrayLike) -> Floats:
+    """Rows of probabilities, shape (..., L), or BadInput."""
+    rule, remedy = "probabilities are not negative and sum to 1", "pass e.g. [0.5, 0.3, 0.2]"
+    rows = check_numbers("probs", probs, least=0, rule=rule, remedy=remedy)
+    if not rows.size or not rows.ndim or (np.abs(rows.sum(axis=-1) - 1) > SUM_TOLERANCE).any():
+        raise BadInput(f"probs = {shown(probs)}", rule, remedy)
+    return rows
+
+
+def _exact(probs: Floats, seq_len: float, v: Floats) -> Means:
+    counts = Counts(probs, seq_len)
+    F = counts.mean_f()
+    return Means(F, *counts.pull(np.stack([F, v])))
+
+
 class SampledLaw(Law):
     """The law at a finite T: rows of Y gather samples' f, each weighed by its error, and samples are pushed beside it.
 
     At z = 0 plain means are exact; as z moves they follow their first order in 1/(T - 1), at the length that suits
     z = 0. What errors add, by weighing samples off the mean more, is taken to that order too, at any evidence over T.
-
-    Parameters
-    ----------
-    types, ratio
-        As in :class:`~scansnap_core.theory.law.memory.Law`.
-    seq_len
-        T, the query included; at infinity it is that law.
+    At T = infinity it is :class:`~scansnap_core.theory.law.memory.Law`, which tells of ``types`` and ``ratio``.
     """
 
     def __init__(self, types: Types, ratio: float, seq_len: float) -> None:
@@ -72,7 +295,7 @@ class SampledLaw(Law):
         spread = np.sqrt(np.maximum(variance, TINY))
         up = np.logaddexp(variance / 2 + log_ndtr((below - variance) / spread), below + log_ndtr(-below / spread))
         other = at_mean.other * np.exp(np.maximum(up, 0.0))
-        total = 1 + _sum(types.others * (other - at_mean.other))
+        total = 1 + _dot(types.others, (other - at_mean.other))
         other, rest = other / total, at_mean.rest / total[:, 0]
         return Errors((types.others * other).sum(axis=1) + types.rest * rest, other, rest)
 
@@ -83,21 +306,21 @@ class SampledLaw(Law):
         theirs, ours = state.a + state.b.T, state.a[:, None] + state.b  # rows of Y differ by these, times fbar
 
         def along(weight: Floats) -> Floats:
-            return np.asarray(theirs * (weight[:, :cut] @ common.T) - ours * _sum(weight * mine))
+            return np.asarray(theirs * (weight[:, :cut] @ common.T) - ours * _dot(weight, mine))
 
-        square = theirs**2 * (w[:, :cut] @ common.T**2) + ours**2 * _sum(w * mine**2)
+        square = theirs**2 * (w[:, :cut] @ common.T**2) + ours**2 * _dot(w, mine**2)
         square -= 2 * theirs * ours * ((w[:, :cut] * common) @ common.T)
         lengthwise = along(f)
-        return np.asarray(square - 2 * lengthwise * along(w * f) + lengthwise**2 * _sum(w * f**2))
+        return np.asarray(square - 2 * lengthwise * along(w * f) + lengthwise**2 * _dot(w, f**2))
 
     def moves(self, state: State, F: Pair, own: Floats, g: Pair) -> tuple[Pair, Pair]:
         """Means over samples weighed by their errors, whose own share is ``own``: of f, and of f∘(g - f f·g)."""
         f, felt = np.hstack(super().attention(state)), np.hstack(g)
         over = np.divide(1 - own, own, out=np.zeros_like(own), where=own > 0)[:, None]
         v, w = over * felt, self._spread(f)  # -grad ln(1 - alpha_nn) over f
-        along = _sum(f * v)
+        along = _dot(f, v)
         kappa, beside = along * self._share_s, v - f * along  # the length that suits the scatter is that of its push
-        reach = np.maximum(kappa * w.max(axis=1, keepdims=True) / WIDEST, np.sqrt(self._share_s * _sum(w * beside**2)))
+        reach = np.maximum(kappa * w.max(axis=1, keepdims=True) / WIDEST, np.sqrt(self._share_s * _dot(w, beside**2)))
         within = 1 / np.maximum(reach, 1)
         tilted = FirstOrder(self._probs, f, kappa * within, beside * within)
         return self._split(self._mean(tilted, f)), self._split(self._pulled(tilted, f, felt))
@@ -109,20 +332,15 @@ class SampledLaw(Law):
         return np.asarray(f + self._share_f * over.mean_f() + self._left_f)
 
     def _pulled(self, over: FirstOrder, f: Floats, g: Floats) -> Floats:
-        limit = f * (g - f * _sum(f * g))
         left = (self._left @ (self._told @ g[..., None]))[..., 0]
-        return np.asarray(limit + self._share_s * over.pull(g) + left)
+        return np.asarray(_pushed(f, g) + self._share_s * over.pull(g) + left)
 
     def _split(self, values: Floats) -> Pair:
         return values[:, : self._cut], values[:, self._cut :]
 
 
-def _sum(values: Floats) -> Floats:
-    return np.asarray(values.sum(axis=1, keepdims=True))
-
-
 def _fitted(known: Floats, wide: Floats) -> tuple[Floats, Floats]:
     """The share of ``wide`` in each row of ``known``, and what it leaves."""
-    norm = _sum(wide**2)
-    share = np.divide(_sum(wide * known), norm, out=np.zeros_like(norm), where=norm > 0)
+    norm = _dot(wide, wide)
+    share = np.divide(_dot(wide, known), norm, out=np.zeros_like(norm), where=norm > 0)
     return share, known - share * wide

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from scansnap_core.data.checks import checked_size
+from scansnap_core.bad_input import BadInput
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import Floats, SequenceClasses
+from scansnap_core.rules import takes, whole
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
-from scansnap_core.theory.law.memory import Law
+from scansnap_core.theory.law.memory import Law, types_of
 from scansnap_core.theory.law.predicting import predict
 from scansnap_core.theory.law.sampled_law import SampledLaw
-from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import solve
 
 TOKENS = ("common", "winner", "last")
@@ -35,6 +35,7 @@ LEAST_SHARE, LARGEST_SHARE = 0.02, 0.6
 """The common tokens' share of |f_n|² = 1 lies between these; with equal overlaps it is the overlap."""
 
 
+@takes(seed=whole(0), count=whole())
 def systems(seed: int, count: int) -> list[SequenceClasses]:
     """``count`` class systems, the same for the same seed: even ones with equal overlaps, odd ones with unequal.
 
@@ -46,8 +47,6 @@ def systems(seed: int, count: int) -> list[SequenceClasses]:
     >>> systems(0, 2)
     [SequenceClasses(K=16, M=30481, queries=1), SequenceClasses(K=7, M=549908, queries=1)]
     """
-    checked_size("seed", seed, least=0)
-    checked_size("count", count)
     rng = np.random.default_rng(seed)
     return [(_unequal if number % 2 else _equal)(rng) for number in range(count)]
 
@@ -96,12 +95,15 @@ def true_flow(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats
 
 def positions(classes: SequenceClasses) -> tuple[int, list[int]]:
     """The places of :data:`TOKENS` in Z: the row of the first class's query, and three columns."""
-    probs = classes.compact.probs
-    held = (probs > 0).sum(axis=0)
-    common = np.where(held > 1, probs[0], 0.0)
-    distinct = np.where((held == 1) & (probs[0] > 0), probs[0], np.nan)
-    columns = [int(common.argmax()), int(np.nanargmax(distinct)), int(np.nanargmin(distinct))]
-    return int(classes.compact.query_row[0]), columns
+    P = classes.compact.probs
+    shared, held = (P > 0).sum(axis=0) > 1, P[0] > 0
+    common, own = np.flatnonzero(held & shared), np.flatnonzero(held & ~shared)
+    for kind, places in (("common", common), ("distinct", own)):
+        if not places.size:
+            name = classes.coords["class"][0]
+            raise BadInput(f"class {name}", f"the first class holds a {kind} token", "put another class first")
+    columns = common[P[0, common].argmax()], own[P[0, own].argmax()], own[P[0, own].argmin()]
+    return int(classes.compact.query_row[0]), [int(column) for column in columns]
 
 
 def _at_tokens(classes: SequenceClasses, Z: Floats) -> Floats:

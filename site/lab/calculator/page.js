@@ -59,10 +59,12 @@ function written(x, significant = 3) {
 /** The sentences of these numbers by topic, as scansnap_core.theory.law.answer says them. */
 function sentencesOf(found, words) {
   const told = {};
-  for (const { topic, when, text } of SENTENCES) {
-    if (!when(found)) continue;
-    const fill = (_, name, percent) => words[name] ?? (percent ? `${written(100 * found[name], 2)} %` : written(found[name]));
-    (told[topic] ??= []).push(text.replace(/\{(\w+)(%?)\}/g, fill));
+  for (const [topic, groups] of Object.entries(SENTENCES)) {
+    for (const alternatives of groups) {
+      const { text } = alternatives.find(({ when }) => when(found)) ?? {};
+      const fill = (_, name, percent) => words[name] ?? (percent ? `${written(100 * found[name], 2)} %` : written(found[name]));
+      if (text) (told[topic] ??= []).push(text.replace(/\{(\w+)(%?)\}/g, fill));
+    }
   }
   return told;
 }
@@ -85,7 +87,7 @@ function makeCalculator(root) {
   clear.addEventListener("click", () => change("table", ""));
   const own = make("div", { class: "ss-lab-own" }, make("label", { for: tableId }, "Or your own words: a class per line, its words with their counts. They take the place of K, ρ and weights"), area, make("div", { class: "ss-lab-row" }, example, clear), tableFault);
   const [notice, told] = [make("p", { class: "ss-lab-fault", role: "status" }), make("div", { class: "ss-lab-answer", "aria-live": "polite" })];
-  const chart = makeChart("shares", "Attention of the class’s words, in %");
+  const chart = makeChart("shares", "Attention of the class’s words, in %, over time t (blue line: your steps)");
   const reset = make("button", { type: "button" }, "Start over");
   reset.addEventListener("click", () => take({ ...DEFAULTS }));
   const link = make("a", { class: "ss-lab-link", href: "#" }, "Link to this answer");
