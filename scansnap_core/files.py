@@ -128,21 +128,9 @@ def write(path: Path, content: dict[str, Any]) -> None:
 def save(path: Path, content: str | bytes | memoryview, *, new: bool = False) -> None:
     """Write a file whole or not at all, even if the process is killed, the disk is full, or another process writes it.
 
-    The content goes to a temporary file in the same folder first. A device or a pipe is written to directly.
-
-    Parameters
-    ----------
-    path
-        The file; a link is followed.
-    content
-        Text is written as UTF-8.
-    new
-        Refuse a name that is already taken. The content then stays under the name that the error gives.
-
-    Raises
-    ------
-    BadInput
-        The file can't be written, or ``new`` and its name is taken. An older file there is unchanged.
+    The content, text as UTF-8, goes to a temporary file in the same folder first. A link is followed; a device or pipe
+    is written to directly. ``new`` refuses a name that is taken, and the content then stays under the name that the
+    error gives. If the file can't be written, an older file there is unchanged.
     """
     content = content.encode() if isinstance(content, str) else content
     target = path.resolve()

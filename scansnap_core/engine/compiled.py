@@ -195,24 +195,10 @@ class SupportRun:
 
     @takes(steps=whole())
     def advance(self, steps: int, threads: Executor | None = None) -> Floats:
-        """Make steps from where the run stands.
+        """Make steps from where the run stands; return -J before each, the mean over classes in nats, shape (steps,).
 
-        Parameters
-        ----------
-        steps
-            How many.
-        threads
-            Where a step's work is shared out, such as a ``ThreadPoolExecutor``. It doesn't change a bit of the result.
-
-        Returns
-        -------
-        ndarray
-            -J before each step, the mean over classes in nats, shape (steps,).
-
-        Warns
-        -----
-        TrainingDiverged
-            The rates are too large: from some step on everything is NaN.
+        A step's work is shared out among ``threads``, such as a ``ThreadPoolExecutor``'s, which changes no bit. At rates
+        that are too large everything turns NaN, of which :class:`TrainingDiverged` warns.
         """
         loss = np.array([self._step(threads) for _ in range(steps)])
         if not np.isfinite(loss).all():

@@ -51,15 +51,13 @@ def labelled(
     begun = settings.initial  # its own numbers of rates, if it has some, so that the two can be put together
     clock = {"units": f"updates of batch size {settings.batch_size or 'expectation'}"}
     runs = ("seed", "rate")
-    of_whom = {"Y": {}, "Z": {ATTRIBUTE: checksum(classes)}}
-    variables = {
-        name: (("recorded", *runs, *axes), per_head(recorded[name], axes, heads_of(settings.variant)))
-        for name, axes in axes_of(settings.variant).items()
-    }
+    axes, heads = axes_of(settings.variant), heads_of(settings.variant)
+    told = {"Y": {"units": "logits"}, "Z": {"units": "logits", ATTRIBUTE: checksum(classes)}}
+    parts = {n: (("recorded", *runs, *axes[n]), per_head(recorded[n], axes[n], heads), told[n]) for n in axes}
     return xr.Dataset(
         {
             "loss": (("step", *runs), loss, {"units": "nats"}),
-            **{name: (*variable, {"units": "logits", **of_whom[name]}) for name, variable in variables.items()},
+            **parts,
             "multiplicity": ("output", outputs.multiplicity.copy(), {"units": "outputs"}),
         },
         coords={

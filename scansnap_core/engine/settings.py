@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -44,11 +44,7 @@ RANDOM = "rng_state"
 CLASSES = "checksum"
 """The variable that tells which classes a run was trained on."""
 
-DEVICE = Rule(
-    lambda value: isinstance(value, str) and value in ("auto", "cpu", "cuda"),
-    "a device is auto, cpu or cuda",
-    "use auto",
-)
+DEVICE = replace(one_of(("auto", "cpu", "cuda")), says="a device is auto, cpu or cuda", remedy="use auto")
 SEEDS = Rule(
     lambda seeds: (
         isinstance(seeds, list) and bool(seeds) and all(is_whole(s) and 0 <= s <= LARGEST_SEED for s in seeds)
@@ -166,17 +162,11 @@ class Settings:
     def attributes(self, classes: SequenceClasses) -> dict[str, Any]:
         """Return the attributes of the data set that a training on the classes returns."""
         attributes = {
-            "optimizer": name_of(self.optimizer),
-            "momentum": self.momentum,
-            "batch_size": str(self.batch_size or "expectation"),
-            "seq_len": self.seq_len,
-            "initial": self.begins,
-            "rng": self.rng,
-            "device": self.device,
-            "dtype": self.dtype,
-            "vocab_size": classes.vocab_size,
-            "num_classes": classes.num_classes,
-        }
+            "optimizer": name_of(self.optimizer), "momentum": self.momentum,
+            "batch_size": str(self.batch_size or "expectation"), "seq_len": self.seq_len,
+            "initial": self.begins, "rng": self.rng, "device": self.device, "dtype": self.dtype,
+            "vocab_size": classes.vocab_size, "num_classes": classes.num_classes,
+        }  # fmt: skip
         if self.model != PLAIN:
             attributes["model"] = name_of(self.model)
         if self.keep_state:

@@ -69,24 +69,13 @@ NUMBER_OF_SEEDS = whole(1, MOST_SEEDS, says=f"how many seeds (1 to {MOST_SEEDS})
 
 _SYN_MEDIUM: dict[str, Any] = {
     "data": ["syn_medium 1", "syn_medium 3", "syn_medium 5", "syn_medium 10"],
-    "rates": {"lr_z": [0.5, 1.0, 2.0, 3.0], "ratio": [1, 2, 5, 10]},
-    "steps": 100,
-    "seeds": 10,
-    "optimizer": "momentum",
-    "initial": "random",
-    "rng": "counter",  # drawn fastest, and alike on any device
-}
+    "rates": {"lr_z": [0.5, 1.0, 2.0, 3.0], "ratio": [1, 2, 5, 10]}, "steps": 100, "seeds": 10,
+    "optimizer": "momentum", "initial": "random", "rng": "counter",  # drawn fastest, and alike on any device
+}  # fmt: skip
+_PAIRS = {"pairs": [[0.1, 0.1], [0.5, 0.5], [1.0, 1.0]]}
 NAMED: dict[str, dict[str, Any]] = {
-    "fig5": {
-        "data": ["syn_small"],
-        "rates": {"pairs": [[0.1, 0.1], [0.5, 0.5], [1.0, 1.0]]},
-        "steps": 100,
-        "seeds": 20,
-        "optimizer": "adam",
-    },
-    "fig6": _SYN_MEDIUM,
-    "fig11": _SYN_MEDIUM,
-    "fig12": _SYN_MEDIUM,
+    "fig5": {"data": ["syn_small"], "rates": _PAIRS, "steps": 100, "seeds": 20, "optimizer": "adam"},
+    **dict.fromkeys(("fig6", "fig11", "fig12"), _SYN_MEDIUM),
 }
 """The paper's grids: Figs. 6, 11 and 12 read different measures off the same 640 runs."""
 
