@@ -197,8 +197,8 @@ class SupportRun:
     def advance(self, steps: int, threads: Executor | None = None) -> Floats:
         """Make steps from where the run stands; return -J before each, the mean over classes in nats, shape (steps,).
 
-        A step's work is shared out among ``threads``, such as a ``ThreadPoolExecutor``'s, which changes no bit. At rates
-        that are too large everything turns NaN, of which :class:`TrainingDiverged` warns.
+        A step's work is shared out among ``threads``, such as a ``ThreadPoolExecutor``'s, which changes no bit. At too
+        large rates everything turns NaN, of which :class:`TrainingDiverged` warns.
         """
         loss = np.array([self._step(threads) for _ in range(steps)])
         if not np.isfinite(loss).all():
