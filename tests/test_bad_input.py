@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from scansnap_core import BadInput
-from scansnap_core.data.datasets import syn_medium, syn_small
+from scansnap_core.data.datasets import syn_small
 from scansnap_core.engine import training
 from scansnap_core.engine.settings import OPTIMIZERS, RNGS
 from scansnap_core.engine.training import train
@@ -90,12 +90,6 @@ def test_cuda_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(BadInput, match="device = 'cuda': it needs a CUDA GPU, and PyTorch finds none here; use"):
         train(syn_small(), **GOOD, device="cuda")
-
-
-@pytest.mark.usefixtures("_nothing_is_computed")
-def test_initial_values_are_checked_for_every_data_set_first() -> None:
-    with pytest.raises(BadInput, match=r"initial Y of shape \(34, 34\): .* M = 33"):
-        train({"fits": syn_small(), "doesn't": syn_medium(1)}, **GOOD, initial=(EYE, EYE))
 
 
 def test_the_error_survives_pickling() -> None:

@@ -12,7 +12,7 @@ import xarray as xr
 
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.engine.arguments import checked_device
+from scansnap_core.engine.settings import checked_device
 from scansnap_core.progress import progress_bar
 from scansnap_core.rules import FLAG, PATH, takes
 from scansnap_core.storage.provenance import program, provenance

@@ -130,8 +130,7 @@ def test_a_file_cannot_blow_a_message_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", ["0x" + 6000 * "f", "9" * 5000])
 def test_an_integer_has_an_end(tmp_path: Path, number: str) -> None:
-    with pytest.raises(BadInput, match=r"an integer of [56],00\d characters"):
-        read(tmp_path, f"vocab_size: {number}")
+    assert read(tmp_path, f"vocab_size: {number}") == {"vocab_size": number}  # text, which no size is
 
 
 def full_disk(_: int) -> None:

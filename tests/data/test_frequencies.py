@@ -115,7 +115,7 @@ EXPECTED: dict[str, Any] = FINITE | {
     [
         lambda classes: ss.train(classes, **FINITE),
         lambda classes: SupportRun(classes, 1.0, 1.0),
-        lambda classes: SharedRuns(classes, Settings.checked(**EXPECTED)),
+        lambda classes: SharedRuns(classes, Settings(**EXPECTED)),
         lambda classes: dynamics.moments(classes, 1.0),
         lambda classes: ss.IdealisedFlow(classes, 1.0, 1.0, clock="printed"),
     ],

@@ -133,7 +133,7 @@ def test_code_that_changed_meanwhile_is_refused(undisturbed: Path, monkeypatch: 
     configuration = json.loads(read(undisturbed).configuration)
     assert held.items() <= configuration.items()
     monkeypatch.setattr(recording, "program", lambda module: held | {"code": module})
-    with pytest.raises(BadInput, match=f'code = "{held["code"]}", asked for is "scansnap_core.text.training": a store'):
+    with pytest.raises(BadInput, match=f"code = '{held['code']}', asked for is 'scansnap_core.text.training': a store"):
         record(CORPUS, SMALL, undisturbed)
     assert files(undisturbed) == before
 

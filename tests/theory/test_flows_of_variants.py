@@ -11,8 +11,7 @@ import torch
 
 import scansnap_core as ss
 from scansnap_core import BadInput
-from scansnap_core.engine.architectures import variant_of
-from scansnap_core.engine.variants import Variant, plain_inputs
+from scansnap_core.engine.variants import Variant, plain_inputs, variant_of
 from scansnap_core.theory import decoder, flows, spectrum
 from tests.engine.references import overlapping_classes
 from tests.engine.variants import residual
