@@ -22,18 +22,10 @@ INTERRUPTED, NOBODY_READS = 130, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line.
+    """Run the command line, without arguments that of the process, and return the exit status.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Without it, those of the process.
-
-    Returns
-    -------
-    int
-        The exit status: 0; 1 if something isn't verified; 2 on bad input; 130 if interrupted; 141 if whoever reads the
-        output has gone, as ``head`` goes.
+    That is 0; 1 if something isn't verified; 2 on bad input; 130 if interrupted; 141 if whoever reads the output has
+    gone, as ``head`` goes.
     """
     if arguments is None and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # where Greek can't be written, question marks stand for it
@@ -85,7 +77,7 @@ def _in_options(message: str, options: argparse.Namespace) -> str:
     """Turn a message about Python's arguments into one about the command's: "lr_y = -1.0" is "--lr-y -1.0" there."""
     if message.startswith("file "):  # which has keys of such names
         return message
-    for name in set(vars(options)) - {"command", "command_line"}:
+    for name in set(vars(options)) - {"command", "command_line", "id"}:
         argument = rf"(?<![\w-]){name} ?= ?'?(?:math\.)?([\w.:+-]*\w)'?"
         message = re.sub(argument, rf"--{name.replace('_', '-')} \1", message)
     return message.replace("--batch-size None", "--expectation") if "expectation" in options else message

@@ -30,11 +30,10 @@ def digits(value: float | Fraction, significant: int = 3) -> str:
     if value in _INFINITE:
         return _INFINITE[value]
     rounded = Context(prec=significant, rounding=ROUND_HALF_EVEN).plus(_NINE_DIGITS.create_decimal(value))
-    exponent = rounded.adjusted()
-    if -4 <= exponent < 5:
-        text = f"{rounded:f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
-    mantissa = f"{rounded.scaleb(-exponent):f}"
-    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    exponent = rounded.adjusted() if not -4 <= rounded.adjusted() < 5 else 0
+    text = f"{rounded.scaleb(-exponent):f}"
+    mantissa = text.rstrip("0").rstrip(".") if "." in text else text
+    if not exponent:
+        return mantissa
     power = f"10{str(exponent).translate(_RAISED)}"
     return {"1": power, "-1": f"-{power}"}.get(mantissa, f"{mantissa} × {power}")

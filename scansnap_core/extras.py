@@ -12,17 +12,7 @@ class MissingExtra(BadInput, ImportError):
 
 @contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """Name the extra that a failing import needs.
-
-    Parameters
-    ----------
-    extra : str
-        One of ``pyproject.toml``'s, such as ``"sweeps"``.
-
-    Raises
-    ------
-    MissingExtra
-        If a module that is imported in the block isn't installed.
+    """Raise `MissingExtra`, with one of ``pyproject.toml``'s extras, if an import in the block isn't installed.
 
     Examples
     --------

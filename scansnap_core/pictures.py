@@ -14,7 +14,7 @@ import xarray as xr
 
 from scansnap_core import plots
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import CLASSES, SequenceClasses
 from scansnap_core.extras import needs
 from scansnap_core.rules import Rule
 from scansnap_core.theory import measures
@@ -96,7 +96,7 @@ def logit_map(run: xr.Dataset, classes: SequenceClasses) -> Figure:
 
 def _checked(run: xr.Dataset, classes: SequenceClasses, n: int | str = 0) -> int:
     """Return the number of class n, after a check of the run and the classes."""
-    check_classes(classes)
+    CLASSES("classes", classes)
     RUN("run", run)
     return classes.number_of(n)
 
@@ -107,12 +107,11 @@ def _averaged(values: xr.DataArray) -> xr.DataArray:
         raise BadInput("a run at one moment", "a picture wants the dimension recorded", "keep it, e.g. [[-1]]")
     if not values.sizes["recorded"]:
         raise BadInput("a run without a recorded step", "a picture shows at least one", "select fewer of them away")
-    chosen = [dim for dim in ("rate", "head") if dim in values.dims]
-    for dim in chosen:
-        if values.sizes[dim] > 1:
-            raise BadInput(f"{values.sizes[dim]} {dim}s", "a picture shows one", f"choose it, e.g. run.isel({dim}=0)")
-    one = values.squeeze(chosen, drop=True)
-    return one.mean("seed") if "seed" in one.dims else one
+    for dim in ("rate", "head"):
+        if (size := values.sizes.get(dim, 1)) > 1:
+            raise BadInput(f"{size} {dim}s", "a picture shows one", f"choose it, e.g. run.isel({dim}=0)")
+        values = values.squeeze(dim, drop=True) if dim in values.dims else values
+    return values.mean("seed") if "seed" in values.dims else values
 
 
 def _on_a_log_clock(values: xr.DataArray) -> tuple[Figure, Axes]:

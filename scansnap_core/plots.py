@@ -157,7 +157,8 @@ def show(fig: Figure, caption: str) -> None:
     """Display a figure and its caption as the outputs of the cell, then close the figure.
 
     The PNG is the same, byte for byte, in every run with the same versions. The caption is an output of its own, as
-    text that is compared when the notebook is verified, so a number in it is checked like any other.
+    text that is compared when the notebook is verified, so a number in it is checked like any other. A figure without
+    a caption, or one that is too wide to be read on a phone, raises BadInput.
 
     Parameters
     ----------
@@ -165,21 +166,13 @@ def show(fig: Figure, caption: str) -> None:
         A figure no wider than :data:`MAX_WIDTH` inches. Put more panels below one another, not side by side.
     caption
         Markdown, with TeX between dollar signs: one or two sentences that say what to see. Round its numbers.
-
-    Raises
-    ------
-    BadInput
-        If the caption is empty, or the figure is too wide to be read on a phone.
     """
     width = float(fig.get_figwidth())
     if not caption.strip():
         raise BadInput(repr(caption), "a figure needs a caption", "say in one sentence what to see")
     if width > MAX_WIDTH:
-        raise BadInput(
-            f"figure width {width:g} in",
-            f"a figure is at most {MAX_WIDTH} in wide, to be legible on a phone",
-            "arrange its panels below one another",
-        )
+        rule = f"a figure is at most {MAX_WIDTH} in wide, to be legible on a phone"
+        raise BadInput(f"figure width {width:g} in", rule, "arrange its panels below one another")
     buffer = io.BytesIO()
     fig.savefig(buffer, format="png", metadata={"Software": None})
     plt.close(fig)

@@ -26,8 +26,8 @@ import math
 import os
 import reprlib
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -36,8 +36,6 @@ from numpy.typing import NDArray
 
 from scansnap_core.bad_input import BadInput
 
-LONGEST_SEQUENCE = 2**53
-"""A sequence length is a floating-point number, so that it may be infinite; these count exactly up to here."""
 MOST_VALUES = 1_000_000
 """A list of seeds, rates or recorded steps holds at most a million of them, which take a second to check."""
 LONGEST_SHOWN = 60
@@ -48,8 +46,6 @@ _REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = _REPR.maxset = _REPR.maxfrozens
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Check = Callable[[str, Any], None]
-"""A check takes an argument's name and value, and raises BadInput unless the value keeps its rule."""
 
 
 def is_real(value: Any) -> bool:
@@ -166,28 +162,22 @@ FLAG = Rule(lambda value: isinstance(value, bool | np.bool_), "it is True or Fal
 PATH = Rule(lambda value: isinstance(value, str | os.PathLike), "a path is text or a Path", "pass e.g. 'a.zarr'")
 
 
-def SEQ_LEN(name: str, value: Any) -> None:
-    """Raise :class:`BadInput` unless T is a whole number of at least 2, or inf."""
-    Rule(
-        lambda T: is_real(T) and T >= 2 and (math.isinf(T) or T % 1 == 0),
-        "T is a whole number of at least 2 (one contextual token and the query), or inf",
-        "pass e.g. 128",
-        "write a number; infinity is .inf in YAML, math.inf in Python",
-    )(name, value)
-    Rule(
-        lambda T: math.isinf(T) or T <= LONGEST_SEQUENCE,
-        f"token counts are exact up to T = 2^53 = {LONGEST_SEQUENCE:,}",
-        "pass inf for the limit of long sequences",
-    )(name, value)
+SEQ_LEN = Rule(
+    lambda T: is_real(T) and T >= 2 and (math.isinf(T) or (T % 1 == 0 and T <= 2**53)),
+    "T is a whole number of at least 2 (one contextual token and the query) and at most 2^53, or inf",
+    "pass e.g. 128, or inf",
+    "write a number; infinity is .inf in YAML, math.inf in Python",
+)
+"""T is a floating-point number, so that it may be infinite; these count exactly up to 2^53."""
 
 
-def optional(check: Check) -> Check:
-    """Let None pass, and hold any other value to a check."""
-    return lambda name, value: None if value is None else check(name, value)
+def optional(rule: Rule) -> Rule:
+    """Let None pass, and hold any other value to a rule."""
+    return replace(rule, holds=lambda value: value is None or rule.holds(value))
 
 
-def check(values: Mapping[str, Any], **checks: Check) -> None:
-    """Hold values to the checks of their names, in the order of the checks.
+def check(values: Mapping[str, Any], **rules: Rule) -> None:
+    """Hold values to the rules of their names, in the order of the rules.
 
     Examples
     --------
@@ -195,22 +185,26 @@ def check(values: Mapping[str, Any], **checks: Check) -> None:
     Traceback (most recent call last):
     scansnap_core.bad_input.BadInput: layers = 0: a positive integer; pass e.g. 100
     """
-    for name, rule in checks.items():
+    for name, rule in rules.items():
         rule(name, values[name])
 
 
-def takes(**checks: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def takes(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare the rules of a function's arguments: they are checked before its first line, in the order given here.
 
-    Arguments that a call leaves out aren't checked, so a default needs no :func:`optional`.
+    Arguments that a call leaves out aren't checked, so a default needs no :func:`optional`. The function's docstring
+    says under Raises what the rules are.
 
     Examples
     --------
     >>> @takes(lr=RATE, steps=whole())
     ... def train(lr, steps=100):
+    ...     "Train."
     ...     return lr * steps
     >>> train(0.5)
     50.0
+    >>> print(train.__doc__.splitlines()[-1].strip())
+    An argument breaks its rule. ``lr``: a learning rate is positive and finite; ``steps``: a positive integer.
     >>> train(-1)
     Traceback (most recent call last):
     scansnap_core.bad_input.BadInput: lr = -1: a learning rate is positive and finite; pass e.g. 1.0
@@ -218,43 +212,32 @@ def takes(**checks: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def declared(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
-        if unknown := checks.keys() - signature.parameters.keys():
+        if unknown := rules.keys() - signature.parameters.keys():
             raise TypeError(f"{function.__name__}() has no argument {', '.join(sorted(unknown))}")
 
         @functools.wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
             given = signature.bind(*args, **kwargs).arguments
-            check(given, **{name: rule for name, rule in checks.items() if name in given})
+            check(given, **{name: rule for name, rule in rules.items() if name in given})
             return function(*args, **kwargs)
 
+        checked.__doc__ = _with_rules(function.__doc__, rules)
         return checked
 
     return declared
 
 
-# -- one value by one call ---------------------------------------------------------------------------------------------
-
-check_rate, check_flow_rate, check_flag = RATE, FLOW_RATE, FLAG
-
-
-def check_seq_len(seq_len: Any) -> None:
-    """Raise :class:`BadInput` unless T is a whole number of at least 2, or inf."""
-    SEQ_LEN("seq_len", seq_len)
-
-
-def check_choice(name: str, value: Any, known: Sequence[str]) -> None:
-    """Raise :class:`BadInput` unless a value is one of some names."""
-    one_of(known)(name, value)
-
-
-def check_count(name: str, count: Any, least: int = 1) -> None:
-    """Raise :class:`BadInput` unless a number of things is an integer and not too small."""
-    whole(least)(name, count)
-
-
-def check_within(name: str, value: Any, *, least: float, below: float = math.inf, remedy: str) -> None:
-    """Raise :class:`BadInput` unless a value is one real number, at least ``least`` and less than ``below``."""
-    number(least=least, below=below, remedy=remedy)(name, value)
+def _with_rules(docstring: str | None, rules: Mapping[str, Rule]) -> str | None:
+    """Say in a docstring's section Raises, which is made if there is none, what each argument's rule is."""
+    if not docstring:
+        return docstring
+    text, header = inspect.cleandoc(docstring), "Raises\n------\n"
+    broken = "; ".join(f"``{name}``: {rule.says}" for name, rule in rules.items())
+    entry = f"BadInput\n    An argument breaks its rule. {broken}.\n"
+    if header in text:
+        return text.replace(header, header + entry)
+    head, examples, rest = text.partition("Examples\n--------\n")
+    return f"{head.rstrip()}\n\n{header}{entry}\n{examples}{rest}".rstrip()
 
 
 def listed(name: str, values: Any) -> list[Any]:
@@ -329,9 +312,16 @@ def not_finite(array: NDArray[Any]) -> str:
 
 
 def check_numbers(
-    name: str, values: Any, *, least: float, rule: str, remedy: str, dims: int | None = None
+    name: str,
+    values: Any,
+    *,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    rule: str,
+    remedy: str,
+    dims: int | None = None,
 ) -> NDArray[np.float64]:
-    """Make an array of float64; :class:`BadInput` unless all values are finite numbers and at least ``least``.
+    """Make an array of float64; :class:`BadInput` unless all are finite numbers, at least ``least``, over ``above``.
 
     With ``dims`` the array has so many dimensions and isn't empty.
     """
@@ -339,9 +329,9 @@ def check_numbers(
         if np.asarray(values).dtype.kind in "cSU":  # NumPy would drop imaginary parts, and read text
             raise TypeError
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         raise BadInput(f"{name} = {shown(values)}", rule, remedy) from None
-    bad = array[~(np.isfinite(array) & (array >= least))]
+    bad = array[~(np.isfinite(array) & (array >= least) & (array > above))]
     if bad.size:
         raise BadInput(f"{name} = {bad[0]:g}", rule, remedy)
     if dims is not None and (array.ndim != dims or not array.size):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import pickle
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ import pytest
 import torch
 
 from scansnap_core import BadInput
-from scansnap_core.data.datasets import syn_medium, syn_small
+from scansnap_core.data.datasets import syn_small
 from scansnap_core.engine import training
 from scansnap_core.engine.settings import OPTIMIZERS, RNGS
 from scansnap_core.engine.training import train
@@ -21,44 +19,35 @@ from scansnap_core.engine.training import train
 GOOD: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 2, "batch_size": 4, "seq_len": 8}
 RATE = "a learning rate is positive and finite; pass e.g. 1.0"
 LENGTH = "T is a whole number of at least 2"
-REST = "(one contextual token and the query), or inf"
+REST = "(one contextual token and the query) and at most 2^53, or inf"
 EYE = np.eye(34)
 
 BAD = [
     ({"lr_y": 0.0}, f"lr_y = 0.0: {RATE}"),
     ({"lr_z": -1.0}, f"lr_z = -1.0: {RATE}"),
-    ({"lr_y": np.inf}, f"lr_y = inf: {RATE}"),
     ({"lr_z": [1.0, np.nan]}, f"lr_z = nan: {RATE}"),
     ({"lr_y": "fast"}, f"lr_y = 'fast': {RATE}, a number without quotes"),
     ({"lr_y": None}, f"lr_y = None: {RATE}"),
-    ({"lr_y": True}, f"lr_y = True: {RATE}"),
     ({"lr_y": [1, 2, 3], "lr_z": [1, 2]}, "3 values of lr_y and 2 of lr_z: rates are paired; pass lists of one length"),
     ({"lr_y": [], "lr_z": []}, "0 values of lr_y and 0 of lr_z: rates are paired"),
-    ({"lr_y": []}, "0 values of lr_y and 1 of lr_z: rates are paired"),
     ({"seq_len": 1}, f"seq_len = 1: {LENGTH}"),
     ({"seq_len": 2.5}, f"seq_len = 2.5: {LENGTH}"),
     ({"seq_len": np.nan}, f"seq_len = nan: {LENGTH}"),
-    ({"seq_len": -np.inf}, f"seq_len = -inf: {LENGTH}"),
     ({"seq_len": "inf"}, f"seq_len = 'inf': {LENGTH} {REST}; write a number; infinity is .inf in YAML, math.inf"),
     ({"steps": 0}, "steps = 0: a positive integer; pass e.g. 100"),
     ({"steps": 2.0}, "steps = 2.0: a positive integer"),
     ({"batch_size": 0}, "batch_size = 0: a positive integer"),
     ({"batch_size": None}, "batch_size = None with seq_len = 8: the expectation over classes is defined at T = inf"),
     ({"seeds": []}, "seeds = []: a list of integers that are not negative, and at most 2^63 - 3; pass"),
-    ({"seeds": 3}, "seeds = 3: a list of integers"),
     ({"seeds": [0, -1]}, "seeds = [0, -1]: a list of integers"),
-    ({"seeds": [0.5]}, "seeds = [0.5]: a list of integers"),
     ({"optimizer": "lion"}, f"optimizer = 'lion': the choices are {', '.join(OPTIMIZERS)}; of your own"),
     ({"momentum": 1.0}, "momentum = 1.0: momentum lies in [0, 1); pass e.g. 0.9"),
-    ({"momentum": np.nan}, "momentum = nan: momentum lies in [0, 1)"),
     ({"initial": "one"}, "initial = 'one': the choices are zero, random"),
     ({"initial": (EYE,)}, "initial of 1 parts: initial values are zero, random, (Y, Z), or"),
     ({"initial": (EYE, EYE[:3])}, "initial Z of shape (3, 34): Y and Z are finite M x M arrays, M = 34"),
     ({"initial": (np.nan * EYE, EYE)}, "initial Y of shape (34, 34) with nan at (0, 0): Y and Z are finite"),
     ({"record": []}, "record = []: recorded steps are integers in 0..2; change the list or steps"),
     ({"record": [0, 3]}, "record = [0, 3]: recorded steps are integers in 0..2"),
-    ({"record": [-1]}, "record = [-1]: recorded steps are integers in 0..2"),
-    ({"record": [0.5]}, "record = [0.5]: recorded steps are integers in 0..2"),
     ({"record": 0}, "record = 0: a positive integer"),
     ({"rng": "lottery"}, f"rng = 'lottery': the choices are {', '.join(RNGS)}; use one of them"),
     ({"rng": "replay", "seq_len": np.inf}, "rng = 'replay' without a finite batch and T: the authors' runs"),
@@ -66,6 +55,15 @@ BAD = [
     ({"dtype": "float16"}, "dtype = 'float16': the choices are float64, float32"),
     ({"keep_state": 1}, "keep_state = 1: it is True or False; pass one of them"),
     ({"progress": 3}, "progress = 3: it is True or False"),
+    ({"steps": 10**12}, "the losses of 1 runs at 1,000,000,000,000 steps, which take 8,000,000,000,000 bytes: all is"),
+    ({"batch_size": 10**12}, "1 runs of 2 steps, recorded 2 times, which take "),
+    ({"seq_len": 1e30}, f"seq_len = 1e+30: {LENGTH} {REST}; pass e.g. 128, or inf"),
+    ({"seeds": range(10**12)}, "seeds of more than 1,000,000 values: a list holds at most 1,000,000; split the work"),
+    ({"seeds": itertools.count()}, "seeds of more than 1,000,000 values"),
+    ({"record": range(10**12)}, "record of more than 1,000,000 values"),
+    ({"seeds": [2**63]}, "seeds = [9223372036854775808]: a list of integers that are not negative, and at most 2^63"),
+    ({"seeds": [1, 2, 1]}, "seeds holds 1 twice: the values of an axis differ; remove one"),
+    ({"steps": 10**7, "record": 1, "seeds": range(100)}, "record of more than 1,000,000 values"),
 ]  # fmt: skip
 
 
@@ -88,56 +86,12 @@ def test_bad_argument(changes: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.usefixtures("_nothing_is_computed")
-def test_good_arguments_do_start_the_work() -> None:
-    with pytest.raises(AssertionError, match="work started"):
-        train(syn_small(), **GOOD)
-
-
-@pytest.mark.usefixtures("_nothing_is_computed")
 def test_cuda_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(BadInput, match="device = 'cuda': it needs a CUDA GPU, and PyTorch finds none here; use"):
         train(syn_small(), **GOOD, device="cuda")
 
 
-@pytest.mark.usefixtures("_nothing_is_computed")
-def test_initial_values_are_checked_for_every_data_set_first() -> None:
-    with pytest.raises(BadInput, match=r"initial Y of shape \(34, 34\): .* M = 33"):
-        train({"fits": syn_small(), "doesn't": syn_medium(1)}, **GOOD, initial=(EYE, EYE))
-
-
 def test_the_error_survives_pickling() -> None:
     error = pickle.loads(pickle.dumps(BadInput("x = 1", "x is 2", "pass 2")))
     assert (error.value, error.rule, error.remedy, str(error)) == ("x = 1", "x is 2", "pass 2", "x = 1: x is 2; pass 2")
-
-
-TOO_MUCH = [
-    ({"steps": 10**12}, "the losses of 1 runs at 1,000,000,000,000 steps, which take 8,000,000,000,000 bytes: all is"),
-    ({"batch_size": 10**12}, "1 runs of 2 steps, recorded 2 times, which take "),
-    ({"seq_len": 1e30}, "seq_len = 1e+30: token counts are exact up to T = 2^53 = 9,007,199,254,740,992; pass inf"),
-    ({"seeds": range(10**12)}, "seeds of more than 1,000,000 values: a list holds at most 1,000,000; split the work"),
-    ({"seeds": itertools.count()}, "seeds of more than 1,000,000 values"),
-    ({"record": range(10**12)}, "record of more than 1,000,000 values"),
-    ({"seeds": [2**63]}, "seeds = [9223372036854775808]: a list of integers that are not negative, and at most 2^63"),
-    ({"seeds": [1, 2, 1]}, "seeds holds 1 twice: the values of an axis differ; remove one"),
-    ({"steps": 10**7, "record": 1, "seeds": range(100)}, "record of more than 1,000,000 values"),
-]  # fmt: skip
-
-
-@pytest.mark.usefixtures("_nothing_is_computed")
-@pytest.mark.parametrize(("changes", "message"), TOO_MUCH, ids=[message.split(":")[0] for _, message in TOO_MUCH])
-def test_more_than_there_is_room_for(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(BadInput) as caught:
-        train(syn_small(), **{**GOOD, **changes})
-    assert str(caught.value).startswith(message)
-
-
-def test_torch_is_imported_where_training_happens() -> None:
-    program = (
-        "import sys, scansnap_core.cli, scansnap_core.engine.settings, scansnap_core.data.audit\n"
-        "try: scansnap_core.cli.main(['--help'])\nexcept SystemExit: pass\n"
-        "assert 'torch' not in sys.modules\n"
-        "import scansnap_core.engine.training\nassert 'torch' in sys.modules"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

@@ -70,27 +70,35 @@ def test_maps_hold_the_last_moment(path: xr.Dataset) -> None:
     assert image.norm.vmin == -image.norm.vmax  # type: ignore[operator]
 
 
+Draw = Callable[[xr.Dataset, SequenceClasses], Figure]
+
+
 @pytest.mark.parametrize(
     "draw", [pictures.attention_over_time, pictures.logits_over_time, pictures.entropy_over_time, pictures.logit_map]
 )
-def test_what_cannot_be_drawn_is_refused(
-    draw: Callable[[xr.Dataset, SequenceClasses], Figure], path: xr.Dataset
-) -> None:
+def test_what_cannot_be_drawn_is_refused(draw: Draw, path: xr.Dataset) -> None:
     runs = train(WEAK, lr_y=[1, 2], lr_z=[1, 1], steps=2, batch_size=4)
-    for wrong, message in ((runs, "2 rates: a picture shows one"), (path.isel(recorded=1), "a run at one moment")):
+    for wrong, classes, message in (
+        (runs, WEAK, "2 rates: a picture shows one"),
+        (path.isel(recorded=1), WEAK, "a run at one moment"),
+        (path, syn_small(), "attention logits and classes name the same"),
+    ):
         with pytest.raises(BadInput, match=message):
-            draw(wrong, WEAK)
-    with pytest.raises(BadInput, match="attention logits and classes name the same"):
-        draw(path, syn_small())
+            draw(wrong, classes)
     assert plt.get_fignums() == []
 
 
-def test_a_class_that_is_not_there_and_a_start_alone_are_refused(path: xr.Dataset) -> None:
+def test_classes_and_moments_that_are_not_there_are_refused(path: xr.Dataset) -> None:
     for n in (2, -1, 0.5, "0"):
         with pytest.raises(BadInput, match=r"classes are numbered 0\.\.1"):
             pictures.attention_over_time(path, WEAK, n)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="nothing recorded after the start"):
         pictures.attention_over_time(path.isel(recorded=[0]), WEAK)
+    none = "a run without a recorded step: a picture shows at least one"
+    draws: tuple[Draw, ...] = (pictures.attention_map, pictures.logit_map, pictures.entropy_over_time)
+    for draw in draws:
+        with pytest.raises(BadInput, match=none):
+            draw(path.isel(recorded=slice(0)), WEAK)
 
 
 def test_one_head_and_one_seed_are_chosen() -> None:
@@ -104,29 +112,13 @@ def test_one_head_and_one_seed_are_chosen() -> None:
         assert line.get_ydata() == pytest.approx(c.values.ravel()[1:], rel=1e-12, abs=0)
 
 
-def test_names_stand_in_the_legends() -> None:
-    rows = [[0.4, 0.6, 0, 0], [0.4, 0, 0.6, 0]]
-    named = SequenceClasses(rows, [3, 3], token_names=list("abcd"), class_names=["x", "y"])
-    run = solve(flows.IdealisedFlow(named, 1.0, 1.0), [0, 1, 10])
-    for n in (1, "y"):
-        assert labels(pictures.attention_over_time(run, named, n)) == ["token a, common", "token c, distinct"]
-    assert labels(pictures.entropy_over_time(run, named)) == ["class x", "class y"]
-
-
-@pytest.mark.parametrize("draw", [pictures.attention_map, pictures.logit_map, pictures.entropy_over_time])
-def test_a_picture_of_no_recorded_step_is_refused(
-    draw: Callable[[xr.Dataset, SequenceClasses], Figure], path: xr.Dataset
-) -> None:
-    with pytest.raises(BadInput, match="a run without a recorded step: a picture shows at least one"):
-        draw(path.isel(recorded=slice(0)), WEAK)
-
-
 def test_named_tokens_and_classes_are_named() -> None:
     rows = {"ship": {"and": 0.4, "$wave": 0.6}, "plane": {"and": 0.4, **{f"cloud {i}": 0.06 for i in range(10)}}}
     classes = SequenceClasses.from_dicts(rows, query_of="the")
     path = solve(flows.TrueFlow(classes, 1.0, 0.1), [0, 1, 10])
-    figure = pictures.attention_over_time(path, classes, "ship")
-    assert labels(figure) == ["token and, common", r"token \$wave, distinct"]
+    for n in (0, "ship"):
+        figure = pictures.attention_over_time(path, classes, n)
+        assert labels(figure) == ["token and, common", r"token \$wave, distinct"]
     assert figure.axes[0].get_ylabel() == "attention $c_l$ of class ship, query the"
     assert pictures.logits_over_time(path, classes, 1).axes[0].get_ylabel() == "$z_{ml}$ of class plane, query the"
     assert labels(pictures.entropy_over_time(path, classes)) == ["class ship", "class plane"]

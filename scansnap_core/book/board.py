@@ -22,7 +22,7 @@ CSS classes
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.ledger.cards import SCALE, SGD, SILENCE, TRUE_GRADIENT
 from scansnap_core.ledger.display import VERDICT_CLASS, WORD_CLASS, render
 from scansnap_core.ledger.entries import HOLDS, KINDS, OPEN, VOICES
-from scansnap_core.ledger.pages import Page
+from scansnap_core.ledger.registry import Page
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _NAMED_GROUNDS = 4
@@ -96,20 +96,16 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
 
 
 def _row(stored: Stored, page: Page, url: str, errata: list[Erratum]) -> dict[str, Any]:
-    verdict = stored.verdict_of(page.id)
-    full = " ss-full" if page.id in stored.fully_verified else ""
-    none = {"checks": 0, "refutations": 0}
-    counts = stored.verdicts[page.id].get("witnesses", {})
-    said = [_said(counts.get(witness, none)) for witness in VOICES]
+    verdict, counts = stored.verdict_of(page.id), stored.verdicts[page.id].get("witnesses", {})
     return {
         "name": page.name,
         "title": page.title if page.number else "",
         "url": url,
         "answers": [],
-        "css": f"{VERDICT_CLASS[verdict]}{full}",
-        "said": said,
+        "css": VERDICT_CLASS[verdict] + (" ss-full" if page.id in stored.fully_verified else ""),
+        "said": [_said(counts.get(witness, {})) for witness in VOICES],
         "verdict": verdict,
-        "under": [(word, WORD_CLASS.get(word, "")) for word in words_under(stored.verdicts[page.id], DYNAMICS)],
+        "under": _under(stored.verdicts[page.id]),
         "standing": _standing(stored, page),
         "errata": errata,
     }
@@ -123,8 +119,7 @@ def _row_of_claim(
     answered: Mapping[str, int],
 ) -> dict[str, Any]:
     """Make a claim's row; it has the words of a page's card if that page answers this claim alone."""
-    own = [page_id for page_id in claim.pages if answered[page_id] == 1 == len(claim.pages)]
-    card = stored.verdicts[own[0]] if own else {}
+    own = [stored.verdicts[page_id] for page_id in claim.pages if answered[page_id] == 1 == len(claim.pages)]
     return {
         "name": claim.name,
         "title": claim.says,
@@ -133,33 +128,32 @@ def _row_of_claim(
         "css": VERDICT_CLASS[claim.verdict],
         "said": [_said(claim.counts(witness)) for witness in VOICES],
         "verdict": claim.verdict,
-        "under": [(word, WORD_CLASS.get(word, "")) for word in words_under(card, DYNAMICS)],
+        "under": _under(own[0] if own else {}),
         "standing": claim.place,
         "errata": [erratum for erratum in errata if any(place.refutation in claim.entries for place in erratum.places)],
     }
 
 
 def _said(counts: Mapping[str, int]) -> list[tuple[str, str, int]]:
-    return [(what, mark, counts[what]) for what, mark in (("checks", "✓"), ("refutations", "✗")) if counts[what]]
+    return [(what, mark, counts[what]) for what, mark in (("checks", "✓"), ("refutations", "✗")) if counts.get(what)]
 
 
 def _standing(stored: Stored, page: Page) -> str:
     """Say beside a statement's verdict whether it is fully verified, or what stands in the way."""
     if page.id in stored.fully_verified:
         return "fully verified"
-    if not page.is_statement or stored.verdict_of(page.id) == OPEN:
-        return ""
-    grounds = [stored.pages[ground].name for ground in stored.unverified_grounds(page.id)]
+    judged = page.is_statement and stored.verdict_of(page.id) != OPEN
+    grounds = [stored.pages[ground].name for ground in stored.unverified_grounds(page.id)] if judged else []
     if not grounds:
         return ""
     waits = ", ".join(grounds) if len(grounds) <= _NAMED_GROUNDS else f"{len(grounds)} statements"
     return f"rests on {waits}, not all of which holds as printed"
 
 
-def words_under(verdict: Mapping[str, Any], dynamics: Iterable[str]) -> list[str]:
-    """Return the word that a card has for each of these dynamics; empty where there is no card."""
+def _under(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the word that a card has for each of the dynamics, with its class; empty where there is no card."""
     words = {row["of"]: row["word"] for row in verdict.get("card", [])}
-    return [words.get(of, "") for of in dynamics]
+    return [(word, WORD_CLASS.get(word, "")) for word in (words.get(of, "") for of in DYNAMICS)]
 
 
 def holding(stored: Stored) -> dict[str, list[Page]]:
@@ -167,7 +161,7 @@ def holding(stored: Stored) -> dict[str, list[Page]]:
     found: dict[str, list[Page]] = {name: [] for name in GROUPS}
     for page in stored.statements.values():
         if stored.verdict_of(page.id) == HOLDS:
-            (word,) = words_under(stored.verdicts[page.id], (TRUE_GRADIENT,))
+            word, _ = _under(stored.verdicts[page.id])[DYNAMICS.index(TRUE_GRADIENT)]
             found[next(name for name, words in GROUPS.items() if word in words)].append(page)
     return {name: pages for name, pages in found.items() if pages}
 

@@ -22,31 +22,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.notebooks import Stored
+from scansnap_core.files import TEXT, Entry
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
+from scansnap_core.rules import Rule
 
 FILE = "claims_in_words.yaml"
-_HOW = "write it as scansnap_core.book.claims_in_words says"
 _KEYS = ("place", "says", "answers", "against")
+_PAGES = Rule(
+    lambda pages: isinstance(pages, dict), "it maps pages to ids of their claims", f"write it as {__name__} says"
+)
 
 
 @dataclass(frozen=True)
 class ClaimInWords:
-    """A claim without a number of its own, and what the book's witnesses say of it.
+    """A claim without a number of its own, such as ``"C19"``, and what the book's witnesses say of it.
 
-    Attributes
-    ----------
-    name : str
-        Such as ``"C19"``.
-    place, says : str
-        Where the paper claims it, and what, in the book's words.
-    pages : tuple of str
-        The ids of the pages that answer it.
-    entries : tuple of dict
-        The checks and refutations that do, as the notebooks store them, but for those in `against`.
-    against : tuple of dict
-        The checks among them that measured something against it.
+    The pages with these ids answer it by their `entries`, as the notebooks store them; the checks among them that
+    measured something against it stand apart in `against`.
     """
 
     name: str
@@ -80,14 +75,7 @@ class ClaimInWords:
 
 
 def claims_in_words(book: Path, stored: Stored) -> list[ClaimInWords]:
-    """Read the claims of a book in the order of its file; none where there is no file.
-
-    Parameters
-    ----------
-    book : Path
-        The folder that holds ``chapters/``.
-    stored : Stored
-        What its notebooks say.
+    """Read the claims of a book's folder in the order of its file; none where there is no file.
 
     Raises
     ------
@@ -95,44 +83,18 @@ def claims_in_words(book: Path, stored: Stored) -> list[ClaimInWords]:
         If the file is unreadable or lacks a key, or names a page or an entry that isn't there, or one twice.
     """
     path = book / "chapters" / FILE
-    if not path.is_file():
-        return []
-    from scansnap_core import files
-
-    listed = files.read(path, example="correct it")
-    if not isinstance(listed, dict):
-        raise BadInput(
-            str(path),
-            "it maps names of claims to what is said of them",
-            _HOW,
-        )
-    return [_claim(f"{path.name}: {name}", name, entry, stored) for name, entry in listed.items()]
+    listed = Entry(FILE, files.read(path, example="correct it") if path.is_file() else {}).values
+    return [_claim(Entry(f"{FILE}: {name}", entry, _KEYS), str(name), stored) for name, entry in listed.items()]
 
 
-def _claim(source: str, name: Any, entry: Any, stored: Stored) -> ClaimInWords:
-    if not isinstance(entry, dict) or not {"place", "says", "answers"} <= set(entry) <= set(_KEYS):
-        raise BadInput(source, f"a claim has the keys {', '.join(_KEYS)}, the last if need be", "correct it")
-    for key in ("place", "says"):
-        if not isinstance(entry[key], str) or not entry[key].strip():
-            raise BadInput(f"{source}.{key}", "a reader must learn it", "say it in a few words")
-    answers, contrary = (_pages(source, entry, key) for key in ("answers", "against"))
-    against = _found(source, contrary, stored)
+def _claim(take: Entry, name: str, stored: Stored) -> ClaimInWords:
+    answers, contrary = take("answers", _PAGES, {}), take("against", _PAGES, {})
+    against = _found(take.place, contrary, stored)
     if any("place" in each for each in against):
-        raise BadInput(f"{source}.against", "a refutation contradicts by itself", "name it under answers")
-    found = [each for each in _found(source, answers, stored) if each not in against]
+        raise BadInput(f"{take.place}.against", "a refutation contradicts by itself", "name it under answers")
+    found = [each for each in _found(take.place, answers, stored) if each not in against]
     pages = tuple(dict.fromkeys([*answers, *contrary]))
-    return ClaimInWords(str(name), entry["place"], entry["says"], pages, tuple(found), tuple(against))
-
-
-def _pages(source: str, entry: Mapping[str, Any], key: str) -> dict[str, Any]:
-    pages = entry.get(key) or {}
-    if not isinstance(pages, dict):
-        raise BadInput(
-            f"{source}.{key}",
-            "it maps pages to ids of their claims",
-            _HOW,
-        )
-    return pages
+    return ClaimInWords(name, take("place", TEXT), take("says", TEXT), pages, tuple(found), tuple(against))
 
 
 def _found(source: str, pages: Mapping[str, Any], stored: Stored) -> list[Mapping[str, Any]]:

@@ -25,17 +25,7 @@ _TOLERANCE = 10.0
 
 
 def differences(stored: list[NotebookNode], fresh: list[NotebookNode]) -> list[str]:
-    """List what differs between the outputs of a cell.
-
-    Parameters
-    ----------
-    stored, fresh : list of notebook outputs
-
-    Returns
-    -------
-    list of str
-        One line for each output that differs; empty if none does.
-    """
+    """List what differs between the outputs of a cell, in a line for each output that differs."""
     before, after = _merged(stored), _merged(fresh)
     if len(before) != len(after):
         return [f"stores {len(before)} outputs ({_kinds(before)}), but gives {len(after)} ({_kinds(after)})"]

@@ -13,18 +13,20 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.errata import Erratum, read_errata
-from scansnap_core.book.notebooks import Stored, read_stored
-from scansnap_core.book.numbers import texts
+from scansnap_core.book.errata import Erratum, Place, read_errata
+from scansnap_core.book.notebooks import Stored, read_stored, texts
+from scansnap_core.files import COUNT, LIST, MAPPING, TEXT, Entry, list_of
 from scansnap_core.ledger.display import anchor_of, render
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, PROVED
-from scansnap_core.ledger.pages import Page
+from scansnap_core.ledger.registry import Page
+from scansnap_core.rules import Rule
 
 EQUATIONS_FILE = Path("chapters", "equations.yaml")
 KINDS = ("definition", "claim", "step", "premise")
@@ -34,24 +36,14 @@ DERIVED, CHECKED, REFUTED, DEFINED, UNTOUCHED = STATUSES = ("derived", "checked"
 _NAMED = re.compile(r"Eqns? ((?:\d+(?:-\d+)?(?:, | and )?)+)")
 _TAGGED = re.compile(r"\$\$((?:(?!\$\$).)+?)\\tag\{(\d+)\}\s*\$\$", re.DOTALL)
 _DERIVING = ("symbolic", PROVED)
-_KEYS = {"number": int, "kind": str, "at": str, "formula": str, "tries": dict}
-_MORE_KEYS = {"unsure": str, "test": str, "code": list}
+_KEYS = ("number", "kind", "at", "formula", "tries", "unsure", "test", "code")
+_KIND = Rule(lambda kind: kind in KINDS, "it is no kind of equation", f"use one of {', '.join(KINDS)}")
+_NAMES = list_of(TEXT, "it is a list of names")
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A stored claim that tries an equation.
-
-    Attributes
-    ----------
-    page : Page
-        Where it stands.
-    anchor : str
-        The id of its place there.
-    entry : mapping
-        The check or refutation as `Conclusion.as_json` gives it.
-    refutes : bool
-    """
+    """A stored claim that tries an equation: its page, the id of its place there, and the entry as it is stored."""
 
     page: Page
     anchor: str
@@ -65,7 +57,6 @@ class Equation:
 
     Attributes
     ----------
-    number : int
     section : str
         The part of the paper that prints it.
     kind : {"definition", "claim", "step", "premise"}
@@ -73,7 +64,6 @@ class Equation:
         The statement that it belongs to.
     formula : str
         LaTeX, as printed.
-    trials : tuple of Trial
     unsure : str
         What can't be read with certainty in the source; empty if all can.
     test : str
@@ -122,29 +112,17 @@ def equation_anchor(number: int) -> str:
 def read_equations(book: Path) -> list[Equation]:
     """Read the equations of a book's file, each with the stored claims that try it.
 
-    Parameters
-    ----------
-    book : Path
-        The folder that holds ``_toc.yml``, ``chapters/`` and ``tests/``.
-
     Raises
     ------
     BadInput
         If the file is unreadable; a number is missing or there twice; a page, a claim or a unit test doesn't exist.
     """
-    from scansnap_core import files
-
-    path = book / EQUATIONS_FILE
-    contents = files.read(path, example="restore it")
-    try:
-        count = int(contents["count"])
-        rows = [(str(part["section"]), dict(row)) for part in contents["sections"] for row in part["equations"]]
-    except (ValueError, TypeError, KeyError) as error:
-        raise BadInput(
-            f"{path}", f"it is no readable list of equations ({type(error).__name__})", "restore it"
-        ) from None
+    whole = Entry(str(EQUATIONS_FILE), files.read(book / EQUATIONS_FILE, example="restore it"), ("count", "sections"))
+    count, sections, equations = whole("count", COUNT), whole("sections", LIST), []
     stored = read_stored(book)
-    equations = [_equation(book, stored, section, row) for section, row in rows]
+    for entry in sections:
+        part = Entry(f"{EQUATIONS_FILE}: a section", entry, ("section", "equations"))
+        equations += [_equation(book, stored, part("section", TEXT), row) for row in part("equations", LIST)]
     numbers = [equation.number for equation in equations]
     # mutant: The number beyond all is there as often as it should be, not at all.
     for number in range(1, max([count, *numbers]) + 1):
@@ -178,53 +156,35 @@ def _packed(formula: str) -> str:
     return re.sub(r"\s+", "", formula).rstrip(".,")
 
 
-def _equation(book: Path, stored: Stored, section: str, row: Mapping[str, Any]) -> Equation:
-    place = f"{EQUATIONS_FILE}, ({row.get('number')})"
-    for key, kind in (_KEYS | _MORE_KEYS).items():
-        if not isinstance(row.get(key, kind() if key in _MORE_KEYS else None), kind):
-            raise BadInput(f"{place}: {key} = {row.get(key)!r}", f"it is a {kind.__name__}", "correct it")
-    if unknown := set(row) - {*_KEYS, *_MORE_KEYS}:
-        raise BadInput(f"{place}: {sorted(unknown, key=str)}", "there is no such key", f"use {', '.join(_KEYS)}")
-    if row["kind"] not in KINDS:
-        raise BadInput(
-            f"{place}: kind = {row['kind']!r}", "it is no kind of equation", f"use one of {', '.join(KINDS)}"
-        )
-    if test := row.get("test", ""):
-        _check_test(book, place, test)
+def _equation(book: Path, stored: Stored, section: str, row: Any) -> Equation:
+    number = Entry(f"{EQUATIONS_FILE}: {section}", row)("number", COUNT)
+    take = Entry(f"{EQUATIONS_FILE}, ({number})", row, _KEYS)
+    is_test = Rule(lambda node: _is_test(book, node), "there is no such unit test", "write tests/file.py::test_name")
+    is_page = Rule(lambda page_id: page_id in list(stored.pages), "the book has no such page", "correct its id")
+    trials = []
+    for page_id, claim_ids in take("tries", MAPPING).items():
+        is_page(f"{take.place}.tries", page_id)
+        trials += [
+            Trial(stored.pages[page_id], anchor_of(entry["id"]), entry, "place" in entry)
+            for entry in stored.claims(take.place, page_id, claim_ids)
+        ]
     return Equation(
-        number=row["number"],
-        section=section,
-        kind=row["kind"],
-        at=_page(stored, place, row["at"]),
-        formula=row["formula"],
-        trials=tuple(_trials(stored, place, row["tries"])),
-        unsure=row.get("unsure", ""),
-        test=test,
-        code=tuple(row.get("code", [])),
+        number,
+        section,
+        take("kind", _KIND),
+        stored.pages[take("at", is_page)],
+        take("formula", TEXT),
+        tuple(trials),
+        take("unsure", TEXT, ""),
+        take("test", is_test, ""),
+        tuple(take("code", _NAMES, ())),
     )
 
 
-def _page(stored: Stored, place: str, page_id: str) -> Page:
-    if page_id not in stored.pages:
-        raise BadInput(f"{place}: {page_id!r}", "the book has no such page", "correct its id")
-    return stored.pages[page_id]
-
-
-def _trials(stored: Stored, place: str, tries: Mapping[str, Any]) -> Iterator[Trial]:
-    for page_id, claim_ids in tries.items():
-        page = _page(stored, place, page_id)
-        for entry in stored.claims(place, page_id, claim_ids):
-            yield Trial(page, anchor_of(entry["id"]), entry, "place" in entry)
-
-
-def _check_test(book: Path, place: str, node: str) -> None:
-    file, _, name = node.partition("::")
-    path = book / file
-    tree = ast.parse(path.read_text(encoding="utf-8")) if path.is_file() else ast.Module([], [])
-    if name not in {function.name for function in tree.body if isinstance(function, ast.FunctionDef)}:
-        raise BadInput(
-            f"{place}: test = {node!r}", "there is no such unit test", "name one as tests/file.py::test_name"
-        )
+def _is_test(book: Path, node: str) -> bool:
+    file, _, name = str(node).partition("::")
+    tree = ast.parse((book / file).read_text(encoding="utf-8")) if (book / file).is_file() else ast.Module([], [])
+    return name in {function.name for function in tree.body if isinstance(function, ast.FunctionDef)}
 
 
 def equations_named(place: str) -> list[int]:
@@ -241,38 +201,21 @@ def equations_named(place: str) -> list[int]:
 
 def by_equation(errata: Iterable[Erratum], equations: Iterable[Equation]) -> dict[int, list[Erratum]]:
     """Find the errata of every equation that has some; equations and errata keep their order."""
+
+    def is_about(place: Place, equation: Equation) -> bool:
+        tried = [(trial.page.id, trial.anchor) for trial in equation.trials if trial.refutes]
+        named = equations_named(place.refutation["place"]) if place.page.paper.own else []
+        return (place.page.id, place.cell) in tried or equation.number in named
+
     errata = list(errata)
-    found = {}
-    for equation in equations:
-        cells = {(trial.page.id, trial.anchor) for trial in equation.trials if trial.refutes}
-        hit = [erratum for erratum in errata if _is_about(erratum, equation.number, cells)]
-        if hit:
-            found[equation.number] = hit
-    return found
-
-
-def _is_about(erratum: Erratum, number: int, cells: set[tuple[str, str]]) -> bool:
-    return any(
-        (place.page.id, place.cell) in cells
-        or (place.page.paper.own and number in equations_named(place.refutation["place"]))
-        for place in erratum.places
-    )
+    found = {q.number: [e for e in errata if any(is_about(place, q) for place in e.places)] for q in equations}
+    return {number: hit for number, hit in found.items() if hit}
 
 
 def errata_index_html(book: Path, page_url: Callable[[str], str]) -> str:
     """Draw the list of the equations that have errata, each linked to its own place and to its errata.
 
-    Parameters
-    ----------
-    book : Path
-        The folder with the table of contents and the chapters.
-    page_url : callable
-        From a page's id to its address.
-
-    Raises
-    ------
-    BadInput
-        If the book, its errata or its equations can't be read.
+    The function ``page_url`` gives a page's address by id. What can't be read raises `BadInput`.
     """
     return render(
         Path(__file__).with_name("templates") / "errata_index.html",

@@ -1,7 +1,8 @@
-"""The errata: every refutation that a chapter stores, under a number that stays its own, ranked by what follows.
+"""The errata: every refutation that a chapter stores, under a number that stays its own, ranked; and how to cite them.
 
 The refutations come from the notebooks. Their numbers and ranks are judged by people, in `ERRATA_FILE`: it and the
-notebooks must name the same refutations, so that none is lost and none is invented.
+notebooks must name the same refutations, so that none is lost and none is invented. Where they don't, or a file can't
+be read, the functions here raise `BadInput`.
 
 CSS classes
 -----------
@@ -20,15 +21,21 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.notebooks import Stored, read_stored
+from scansnap_core.extras import needs
+from scansnap_core.files import LIST, TEXT, Entry, list_of
 from scansnap_core.ledger.display import anchor_of as anchor_of_claim
 from scansnap_core.ledger.display import render
-from scansnap_core.ledger.entries import JUDGES
-from scansnap_core.ledger.pages import Page
-from scansnap_core.ledger.registry import chapter_paths
+from scansnap_core.ledger.entries import JUDGES, asked
+from scansnap_core.ledger.registry import Page, chapter_paths, papers_of, read_contents
+from scansnap_core.rules import Rule
 
 ERRATA_FILE = Path("chapters", "errata.yaml")
+CITATION_FILE = Path("CITATION.cff")
+BIBLIOGRAPHY = Path("references.bib")
+BOOK_KEY = "scansnap"
 RANKS = {
     "conclusion": "changes a conclusion of the paper",
     "constant": "changes a constant, a rate or a condition that later results could lean on",
@@ -39,6 +46,18 @@ RANKS = {
 _TEMPLATE = Path(__file__).with_name("templates") / "errata.html"
 _RETIRED = Path(__file__).with_name("templates") / "errata_retired.html"
 _KEYS = ("number", "rank", "because", "places")
+_REASONS = Rule(
+    lambda retired: isinstance(retired, dict) and all(isinstance(text, str) for text in [*retired, *retired.values()]),
+    "it is a mapping from numbers to reasons",
+    "restore it",
+)
+_NUMBER = Rule(
+    lambda number: isinstance(number, str) and number[:1] == "E" and number[1:].isdecimal(),
+    "it is E with digits behind it",
+    "write e.g. E7",
+)
+_RANK = Rule(lambda rank: rank in list(RANKS), f"the ranks are {', '.join(RANKS)}", "choose one")
+_PLACES = list_of(TEXT, "it is a list of refutations as page:id, each once", least=1)
 
 
 @dataclass(frozen=True)
@@ -103,38 +122,25 @@ def anchor_of(number: str) -> str:
 
 
 def read_errata(book: Path) -> list[Erratum]:
-    """Read the errata of a book, by rank, and within a rank in the order of `ERRATA_FILE`.
-
-    Parameters
-    ----------
-    book : Path
-        The folder with the table of contents and the chapters.
-
-    Raises
-    ------
-    BadInput
-        If the book can't be read; if a refutation has no entry or two, or says another number than its entry, an entry
-        has no refutation, a number is used twice, is retired or isn't one, or a rank is unknown.
-    """
+    """Read the errata of a book's folder, by rank, and within a rank in the order of `ERRATA_FILE`."""
     return errata_of(read_stored(book), book)
 
 
 def errata_of(stored: Stored, book: Path) -> list[Erratum]:
     """Do as `read_errata` does, with pages that were read before."""
-    retired, entries = _reviewed(book)
+    retired, reviewed = _reviewed(book)
     waiting = {
         f"{page_id}:{refutation['id']}": Place(page, refutation)
         for page_id, page in stored.pages.items()
         for refutation in stored.verdicts[page_id].get("refutations", [])
     }
     found, used = [], set(retired)
-    for entry in entries:
-        number = entry["number"]
+    for number, rank, because, claims in reviewed:
         if number in used:
             raise _wrong(f"number {number}", "it is another erratum's, or was", "give the next number that is free")
         used.add(number)
         places = []
-        for claim in entry["places"]:
+        for claim in claims:
             if claim not in waiting:
                 rule = "no chapter stores such a refutation, or another entry has it"
                 raise _wrong(f"{number}, {claim!r}", rule, "name it as page:id, or retire the number")
@@ -143,7 +149,7 @@ def errata_of(stored: Stored, book: Path) -> list[Erratum]:
                 rule = f"its chapter says that it is {place.refutation['erratum'] or 'none'}"
                 raise _wrong(f"{number}, {claim!r}", rule, "correct one of them")
             places.append(place)
-        found.append(Erratum(number, entry["rank"], entry["because"], tuple(places)))
+        found.append(Erratum(number, rank, because, tuple(places)))
     if waiting:
         rule = "a refutation has a number"
         raise _wrong(", ".join(waiting), rule, "judge what follows from it, and add it with a new one")
@@ -151,52 +157,19 @@ def errata_of(stored: Stored, book: Path) -> list[Erratum]:
 
 
 def errata_html(book: Path, page_url: Callable[[str], str], rank: str) -> str:
-    """Draw the errata of one rank, each linked to the cells that show it.
-
-    Parameters
-    ----------
-    book : Path
-        The folder with the table of contents and the chapters.
-    page_url : callable
-        From an id to its page's address.
-    rank : str
-        One of `RANKS`.
-
-    Raises
-    ------
-    BadInput
-        As `read_errata`, or if there is no such rank.
-    """
-    if rank not in RANKS:
-        raise BadInput(f"rank {rank!r}", "there is none", f"the ranks are {', '.join(RANKS)}")
+    """Draw the errata of one rank, each linked to the cells that show it; ``page_url`` gives a page's address by id."""
+    _RANK("rank", rank)
     ranked = [erratum for erratum in read_errata(book) if erratum.rank == rank]
-    return render(_TEMPLATE, errata=ranked, judges=JUDGES, page_url=page_url)
+    return render(_TEMPLATE, errata=ranked, judges=JUDGES, asked=asked, page_url=page_url)
 
 
 def retired_html(book: Path) -> str:
-    """Draw the numbers that are no longer in use, each with the reason; old links to them still arrive.
-
-    Raises
-    ------
-    BadInput
-        As `read_errata`.
-    """
+    """Draw the numbers that are no longer in use, each with the reason; old links to them still arrive."""
     return render(_RETIRED, retired=[(number, anchor_of(number), why) for number, why in _reviewed(book)[0].items()])
 
 
 def errata_json(book: Path) -> dict[str, Any]:
-    """Return the errata for scripts: what stands on the page, by key, with addresses from the site's root.
-
-    Parameters
-    ----------
-    book : Path
-        The folder with the table of contents and the chapters.
-
-    Raises
-    ------
-    BadInput
-        As `read_errata`.
-    """
+    """Return the errata for scripts: what stands on the page, by key, with addresses from the site's root."""
     addresses = {
         path.stem: path.relative_to(book).with_suffix(".html").as_posix() for path in chapter_paths(book / "chapters")
     }
@@ -222,11 +195,7 @@ def _place_json(place: Place, address: str) -> dict[str, Any]:
     said = place.refutation
     return {
         "paper": place.page.paper.id,
-        "place": said["place"],
-        "judges": said["judges"],
-        "printed": said["printed"],
-        "repair": said["repair"],
-        "condition": said["condition"],
+        **{key: said[key] for key in ("place", "judges", "printed", "repair", "condition")},
         "evidence": {key: said[key] for key in ("witness", "what", "measured", "required")},
         "repaired": {"measured": said["control"], "what": said["control_is"]},
         "consequence": said["consequence"],
@@ -235,40 +204,48 @@ def _place_json(place: Place, address: str) -> dict[str, Any]:
     }
 
 
-def _reviewed(book: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """Read the book's file: the retired numbers, each with its reason, and the entries; none where there is no file."""
-    from scansnap_core import files
-
-    path = book / ERRATA_FILE
-    if not path.exists():
+def _reviewed(book: Path) -> tuple[dict[str, str], list[tuple[str, str, str, list[str]]]]:
+    """Read the book's file, if it has one: the retired numbers with their reasons, and each entry's `_KEYS`."""
+    if not (path := book / ERRATA_FILE).exists():
         return {}, []
-    content = files.read(path, example="restore it")
-    try:
-        retired, entries = content["retired"], content["errata"]
-        right = _all_texts([*retired, *retired.values()]) and isinstance(entries, list)
-    except (KeyError, TypeError, AttributeError):
-        right = False
-    if not right:
-        rule = "it is a mapping with retired, from numbers to reasons, and the list errata"
-        raise _wrong("the file", rule, "restore it")
-    for entry in entries:
-        if not isinstance(entry, dict) or set(entry) != set(_KEYS):
-            raise _wrong(f"{entry!r:.80}", f"an erratum has {', '.join(_KEYS)}", "add or remove a key")
-        number, rank, because, places = (entry[key] for key in _KEYS)
-        if not (isinstance(number, str) and number[:1] == "E" and number[1:].isdecimal()):
-            raise _wrong(f"number {number!r}", "it is E with digits behind it", "write e.g. E7")
-        if rank not in list(RANKS):
-            raise _wrong(f"{number}, rank {rank!r}", f"the ranks are {', '.join(RANKS)}", "choose one")
-        if not isinstance(because, str) or not because.strip():
-            raise _wrong(f"{number}, because", "a rank is judged for a reason", "say it in one line")
-        if not (_all_texts(places) and places):
-            raise _wrong(f"{number}, places", "it is a list of refutations as page:id", "name one at least")
-    return retired, entries
-
-
-def _all_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+    whole = Entry(str(ERRATA_FILE), files.read(path, example="restore it"), ("retired", "errata"))
+    retired, reviewed = whole("retired", _REASONS), []
+    for place, entry in enumerate(whole("errata", LIST), 1):
+        number = Entry(f"{ERRATA_FILE}: entry {place}", entry, _KEYS)("number", _NUMBER)
+        take = Entry(f"{ERRATA_FILE}: {number}", entry)
+        reviewed.append((number, take("rank", _RANK), take("because", TEXT), take("places", _PLACES)))
+    return retired, reviewed
 
 
 def _wrong(value: str, rule: str, remedy: str) -> BadInput:
     return BadInput(f"{ERRATA_FILE}: {value}", rule, remedy)
+
+
+def bibtex(book: Path, year: str, url: str) -> str:
+    """Cite the book, under the key ``scansnap``, as `CITATION_FILE` does, and its paper as the bibliography does.
+
+    The year and the address of the book are given, because the file doesn't say them.
+    """
+    with needs("book"):
+        from pybtex.database import BibliographyData, Person, parse_string
+        from pybtex.database import Entry as Cited
+        from pybtex.exceptions import PybtexError
+
+    take = Entry(str(CITATION_FILE), files.read(book / CITATION_FILE, example="restore it", kinds=(".cff",)))
+    fields = {"title": take("title", TEXT), "version": take("version", TEXT), "year": year, "url": url}
+    authors = [
+        # The braces keep the name of a group from being taken apart.
+        Person(last=f"{{{author['name']}}}")
+        if "name" in author
+        else Person(first=author.get("given-names", ""), last=author["family-names"])
+        for author in take("authors", LIST)
+    ]
+    try:
+        known = parse_string((book / BIBLIOGRAPHY).read_text(encoding="utf-8"), "bibtex").entries
+    except (OSError, PybtexError) as error:
+        raise BadInput(f"{BIBLIOGRAPHY}", f"it is no readable bibliography ({error})", "restore it") from None
+    paper = next(paper.id for paper in papers_of(read_contents(book)).values() if paper.own)
+    if paper not in known:
+        raise BadInput(paper, f"{BIBLIOGRAPHY} lacks it", "add the paper under its key in _toc.yml")
+    own = Cited("misc", list(fields.items()), {"author": authors})
+    return str(BibliographyData({BOOK_KEY: own, paper: known[paper]}).to_string("bibtex"))

@@ -12,8 +12,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-from scansnap_core import files
-from scansnap_core.book.notebooks import code_cells, read_notebook
+from scansnap_core.book.notebooks import code_cells, read_notebook, write_notebook
 from scansnap_core.extras import needs
 
 with needs("book"):
@@ -46,20 +45,11 @@ _METADATA = {
 
 @dataclass(frozen=True)
 class Execution:
-    """A fresh execution.
-
-    Attributes
-    ----------
-    notebook : nbformat.NotebookNode
-        The notebook with its fresh outputs, up to the cell that failed.
-    failure : str
-        Why it ended early; empty if it didn't.
-    seconds : float
-        Wall time, with the kernel's start.
-    """
+    """A notebook with its fresh outputs, up to the cell that failed, and the wall time with the kernel's start."""
 
     notebook: nbformat.NotebookNode
     failure: str
+    """Why it ended early; empty if it didn't."""
     seconds: float
 
 
@@ -77,20 +67,7 @@ class _ThisPython(AsyncKernelManager):
 
 
 def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> dict[Path, Execution]:
-    """Execute notebooks, several at a time.
-
-    Parameters
-    ----------
-    paths : list of Path
-    jobs : int
-        How many at a time, a thread each.
-    on_cell : callable
-        Called after each executed cell.
-
-    Returns
-    -------
-    dict from Path to Execution
-    """
+    """Execute notebooks, several at a time in a thread each; ``on_cell`` is called after each executed cell."""
     environment = kernel_environment()
     clients = {path: _client(path, on_cell) for path in paths}
     with ThreadPoolExecutor(jobs) as pool:
@@ -126,10 +103,8 @@ def _no_profile() -> TemporaryDirectory[str]:
 
 def kernel_environment() -> dict[str, str]:
     """Return the environment variables of kernels that execute chapters; no setting of the user's own is among them."""
-    matplotlib = find_spec("matplotlib")
-    own_style = (
-        Path(matplotlib.origin).with_name("mpl-data") / "matplotlibrc" if matplotlib and matplotlib.origin else ""
-    )
+    plots = find_spec("matplotlib")
+    style = Path(plots.origin).with_name("mpl-data") / "matplotlibrc" if plots and plots.origin else ""
     return {
         **os.environ,
         # One thread adds up in one order, so the last digits don't depend on the machine; and a chapter's matrices are
@@ -137,7 +112,7 @@ def kernel_environment() -> dict[str, str]:
         **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
         # A backend chosen for the terminal would leave the notebook without its figures.
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        "MATPLOTLIBRC": str(own_style),
+        "MATPLOTLIBRC": str(style),
         "IPYTHONDIR": _no_profile().name,
         "PYTHONSTARTUP": "",
     }
@@ -189,14 +164,11 @@ def _kill(client: NotebookClient) -> None:
 def store(execution: Execution, path: Path) -> None:
     """Write a notebook with its fresh outputs and nothing that changes from run to run or from machine to machine.
 
-    Raises
-    ------
-    BadInput
-        If it can't be written; the notebook is as it was.
+    If it can't be written, the notebook is as it was.
     """
     notebook = execution.notebook
     notebook.metadata.pop("widgets", None)
     notebook.metadata.update(_METADATA)
     for cell in code_cells(notebook):
         cell.metadata.pop("execution", None)
-    files.save(path, nbformat.writes(notebook).rstrip("\n") + "\n")
+    write_notebook(notebook, path)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from scansnap_core.book.notebooks import code_cells
 from scansnap_core.ledger.entries import PROVED
-from scansnap_core.ledger.pages import Page
+from scansnap_core.ledger.registry import Page
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -30,20 +30,14 @@ _LITERALS = {"E", "Float", "I", "Integer", "Matrix", "Number", "One", "Rational"
 
 
 def stored_faults(notebook: NotebookNode) -> list[str]:
-    """List what makes a stored notebook unfit, whatever it would show when executed.
-
-    A notebook that was cleared or executed in part passes any comparison of outputs, and so does what an ignore marker
-    covers; hence these are faults of their own.
-    """
-    cells = code_cells(notebook)
+    """List what makes a stored notebook unfit, whatever it would show when executed."""
+    cells, faults = code_cells(notebook), source_faults(notebook)
     if cells and not any(cell.execution_count for cell in cells):
-        return [*source_faults(notebook), "its outputs were cleared: no code cell is stored as executed"]
-    faults = source_faults(notebook)
+        return [*faults, "its outputs were cleared: no code cell is stored as executed"]
     for number, cell in enumerate(cells, 1):
         if not cell.execution_count:
             faults.append(f"cell {number} is stored as never executed")
-        elif cell.execution_count != number:
-            count = cell.execution_count
+        elif (count := cell.execution_count) != number:
             faults.append(f"cell {number} is stored as execution {count}: it wasn't executed once, from top to bottom")
         faults += [f"cell {number} stores {fault}" for fault in output_faults(cell.outputs)]
     return faults + picture_faults(notebook)
@@ -98,43 +92,31 @@ def output_faults(outputs: Iterable[NotebookNode]) -> list[str]:
 
 def card_faults(notebook: NotebookNode, verdict: Mapping[str, Any]) -> list[str]:
     """Find where the figure that a card names isn't one of its notebook's."""
-    if "card" not in verdict:
+
+    def shows(cell: NotebookNode) -> bool:
+        return any(kind.startswith("image/") for output in cell.outputs for kind in output.get("data", {}))
+
+    pictures = [cell.id for cell in code_cells(notebook) if shows(cell)]
+    if "card" not in verdict or verdict["figure"] in (pictures or [""]):
         return []
-    pictures = [cell.id for cell in code_cells(notebook) if _shows_picture(cell)]
-    if verdict["figure"] not in (pictures or [""]):
-        return [f"its card shows the figure of {verdict['figure']!r}; the cells with one are {pictures}"]
-    return []
-
-
-def _shows_picture(cell: NotebookNode) -> bool:
-    return any(kind.startswith("image/") for output in cell.outputs for kind in output.get("data", {}))
+    return [f"its card shows the figure of {verdict['figure']!r}; the cells with one are {pictures}"]
 
 
 def constant_controls(cells: Iterable[str]) -> list[tuple[int, str]]:
     """Find the controls that nothing computes, or that are the measured value with a number added or multiplied.
 
-    Parameters
-    ----------
-    cells : iterable of str
-        The sources of a notebook's code cells.
-
-    Returns
-    -------
-    list of (int, str)
-        The cell's number, from 1, and the control's source; ``**{...}`` if it hides there.
+    Given the sources of a notebook's code cells, it returns each such cell's number, from 1, and the control's source;
+    ``**{...}`` if it hides there.
     """
     trees = [_parsed(source) for source in cells]
-    made = _made_of(trees)
-    found = []
+    made, mathematical, found = _made_of(trees), _mathematical(trees), []
     for number, tree in enumerate(trees, 1):
         for call in _claims_in(tree):
-            controls = [keyword.value for keyword in call.keywords if keyword.arg == "control"]
-            found += [] if controls else [(number, "**{...}")]
-            found += [
-                (number, ast.unparse(control))
-                for control in controls
-                if not _reaches_mathematics(control, made) or _is_the_measured(control, call.args[1:2])
-            ]
+            control = next((keyword.value for keyword in call.keywords if keyword.arg == "control"), None)
+            if control is None:
+                found.append((number, "**{...}"))
+            elif not _reaches(mathematical, control, made) or _is_the_measured(control, call.args[1:2]):
+                found.append((number, ast.unparse(control)))
     return found
 
 
@@ -154,8 +136,19 @@ def _claims_in(tree: ast.Module) -> Iterator[ast.Call]:
                 yield node
 
 
+def _mathematical(trees: Iterable[ast.Module]) -> set[str]:
+    """Return the names under which the notebook imports mathematics."""
+    found = set()
+    for node in (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)):
+        for alias in node.names:
+            full = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+            if full.startswith(_MATHEMATICS) and not full.startswith(_NO_MATHEMATICS):
+                found.add((alias.asname or alias.name).partition(".")[0])
+    return found
+
+
 _Made = dict[str, list[ast.AST]]
-"""A mapping from a name to all that the notebook makes it of; an import stands for itself."""
+"""A mapping from a name to all that the notebook makes it of."""
 
 
 def _made_of(trees: Iterable[ast.Module]) -> _Made:
@@ -166,64 +159,43 @@ def _made_of(trees: Iterable[ast.Module]) -> _Made:
             if isinstance(node, ast.Name):
                 made.setdefault(node.id, []).extend(part for part in parts if part is not None)
 
-    for tree in trees:
-        for node in ast.walk(tree):
-            match node:
-                case ast.Assign(targets=targets, value=value):
-                    for target in targets:
-                        add(target, value)
-                case ast.AnnAssign(target=target) | ast.AugAssign(target=target) | ast.NamedExpr(target=target):
-                    add(target, node.value)
-                case ast.For(target=target, iter=rows) | ast.comprehension(target=target, iter=rows):
-                    add(target, rows)
-                    if isinstance(rows, ast.Tuple | ast.List):  # lists that the loop fills by another name
-                        add(rows, target)
-                case ast.withitem(optional_vars=target, context_expr=value) if target is not None:
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
                     add(target, value)
-                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                    made.setdefault(name, []).extend(node.body)
-                case ast.Import(names=names) | ast.ImportFrom(names=names):
-                    for alias in names:
-                        made.setdefault((alias.asname or alias.name).partition(".")[0], []).append(node)
-                case ast.Call(func=ast.Attribute(value=target, attr="append" | "add" | "extend" | "update")):
-                    add(target, *node.args)
+            case ast.AnnAssign(target=target) | ast.AugAssign(target=target) | ast.NamedExpr(target=target):
+                add(target, node.value)
+            case ast.For(target=target, iter=rows) | ast.comprehension(target=target, iter=rows):
+                add(target, rows)
+                if isinstance(rows, ast.Tuple | ast.List):  # lists that the loop fills by another name
+                    add(rows, target)
+            case ast.withitem(optional_vars=target, context_expr=value) if target is not None:
+                add(target, value)
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                made.setdefault(name, []).extend(node.body)
+            case ast.Call(func=ast.Attribute(value=target, attr="append" | "add" | "extend" | "update")):
+                add(target, *node.args)
     return made
 
 
-def _reaches_mathematics(start: ast.AST, made: _Made) -> bool:
+def _reaches(mathematical: set[str], start: ast.AST, made: _Made) -> bool:
+    """Tell whether what an expression is made of reaches one of the mathematical names."""
     seen: set[str] = set()
     waiting = [start]
     while waiting:
-        for node in _walk_outside_literals(waiting.pop()):
-            if isinstance(node, ast.Attribute) and ast.unparse(node).partition(".")[2].startswith(_WITHIN_NUMPY):
+        match node := waiting.pop():
+            case ast.Attribute(attr=name) if name in _LITERALS:
+                continue  # sp.pi, and the function in sp.Integer(2), are numbers written down
+            case ast.Attribute() if ast.unparse(node).partition(".")[2].startswith(_WITHIN_NUMPY):
                 return True
-            if isinstance(node, ast.Name) and node.id not in seen:
-                seen.add(node.id)
-                for part in made.get(node.id, []):
-                    if isinstance(part, ast.Import | ast.ImportFrom):
-                        if _is_mathematics(part, node.id):
-                            return True
-                    else:
-                        waiting.append(part)
+            case ast.Name(id=name) if name in mathematical:
+                return True
+            case ast.Name(id=name) if name not in seen:
+                seen.add(name)
+                waiting += made.get(name, [])
+        waiting.extend(ast.iter_child_nodes(node))
     return False
-
-
-def _walk_outside_literals(node: ast.AST) -> Iterator[ast.AST]:
-    """Walk below a node past ``sp.pi`` and the function in ``sp.Integer(2)``, which are numbers written down."""
-    waiting = [node]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, ast.Attribute) and each.attr in _LITERALS:
-            continue
-        yield each
-        waiting.extend(ast.iter_child_nodes(each))
-
-
-def _is_mathematics(node: ast.Import | ast.ImportFrom, name: str) -> bool:
-    origin = node.module or "" if isinstance(node, ast.ImportFrom) else ""
-    full = [f"{origin}.{alias.name}".strip(".") for alias in node.names if name in (alias.asname, alias.name)]
-    full += [alias.name for alias in node.names if alias.name.startswith(f"{name}.")]
-    return any(each.startswith(_MATHEMATICS) and not each.startswith(_NO_MATHEMATICS) for each in full)
 
 
 def _is_the_measured(control: ast.expr, measured: list[ast.expr]) -> bool:

@@ -16,19 +16,20 @@ CSS classes
     samples of edges are ``ss-edge``; its words are ``ss-label``.
 """
 
+from __future__ import annotations
+
 import itertools
 import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scansnap_core.book.notebooks import read_stored
 from scansnap_core.extras import needs
 from scansnap_core.ledger.display import VERDICT_CLASS, render
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
-from scansnap_core.ledger.pages import Page
+from scansnap_core.ledger.registry import Page
 
-if TYPE_CHECKING:
+with needs("book"):
     import networkx as nx
 
 Point = tuple[float, float]
@@ -48,26 +49,9 @@ TITLE_CHARACTERS = 23
 
 
 def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the graph of the statements.
+    """Draw the graph of a book's statements as an ``svg`` element; ``page_url`` gives a page's address by id.
 
     An edge leads from a statement to one that rests on it. An edge that a longer path implies isn't drawn.
-
-    Parameters
-    ----------
-    book : Path
-        The folder with the table of contents and the chapters.
-    page_url : callable
-        From a statement's id to its page's address.
-
-    Returns
-    -------
-    str
-        An ``svg`` element.
-
-    Raises
-    ------
-    BadInput
-        If the folder, the table of contents or a notebook can't be read, or a page is registered wrongly.
     """
     stored = read_stored(book)
     places, routes = _layout(drawn_graph(stored.statements))
@@ -102,11 +86,8 @@ def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
     )
 
 
-def drawn_graph(statements: Mapping[str, Page]) -> "nx.DiGraph[str]":
+def drawn_graph(statements: Mapping[str, Page]) -> nx.DiGraph[str]:
     """Link each ground to the statements that rest on it, and leave out the edges that a longer path implies."""
-    with needs("book"):
-        import networkx as nx
-
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(statements)
     graph.add_edges_from((ground, s.id) for s in statements.values() for ground in (*s.uses, *s.proof_uses))
@@ -115,7 +96,7 @@ def drawn_graph(statements: Mapping[str, Page]) -> "nx.DiGraph[str]":
     return graph
 
 
-def _layout(graph: "nx.DiGraph[str]") -> tuple[dict[str, Point], dict[Edge, list[Point]]]:
+def _layout(graph: nx.DiGraph[str]) -> tuple[dict[str, Point], dict[Edge, list[Point]]]:
     """Find where each node's top centre lies, and the points through which each edge runs.
 
     A layered drawing (Sugiyama, Tagawa, Toda 1981): an edge that skips layers passes through one bend in each.
@@ -197,14 +178,11 @@ def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-def _layers(graph: "nx.DiGraph[str]") -> dict[str, int]:
+def _layers(graph: nx.DiGraph[str]) -> dict[str, int]:
     """Give each statement a layer: below all its grounds, and otherwise as low as what rests on it allows.
 
     The lowest layer keeps edges short.
     """
-    with needs("book"):
-        import networkx as nx
-
     layers = {s: layer for layer, together in enumerate(nx.topological_generations(graph)) for s in together}
     for statement in reversed(list(layers)):
         layers[statement] = min((layers[f] - 1 for f in graph.successors(statement)), default=layers[statement])

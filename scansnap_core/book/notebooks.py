@@ -1,19 +1,29 @@
-"""The book's notebooks: where they are, and the verdicts that they store, from which every computed page is drawn."""
+"""The book's notebooks: where they are, the verdicts that they store, and the numbers that the book's prose quotes.
+
+Every computed page is drawn from the verdicts. The numbers in prose stand in the text, where every reader sees them,
+and are compared. In the text of a notebook or a page, ``<data value="drop">1.2</data>`` is the number ``drop`` that the
+chapter gives by `Chapter.numbers`, or what its claim ``drop`` measured. ``<data value="lemma_03:drop">`` is another
+chapter's, and ``<data value="lemma_03:drop.control">`` what a claim's control gave.
+
+What can't be read raises `BadInput`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.extras import needs
-from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, OPEN, VERDICT_MIME
-from scansnap_core.ledger.pages import Page
+from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, NUMBERS_MIME, OPEN, VERDICT_MIME
 from scansnap_core.ledger.registry import (
     TABLE_OF_CONTENTS,
+    Page,
     chapter_paths,
     entries,
     read_contents,
@@ -21,39 +31,24 @@ from scansnap_core.ledger.registry import (
     statements,
 )
 
-if TYPE_CHECKING:
-    import networkx as nx
+with needs("book"):
+    import nbformat
     from nbformat import NotebookNode
 
 _PAGE_SUFFIXES = ("", ".ipynb", ".md", ".rst", ".txt")
+_NUMBER = re.compile(r'(<data value="([^"]*)">)((?:(?!</?data).)*)(</data>)', re.DOTALL)
+_UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, nbformat.ValidationError)
+_TAG = re.compile(r"<data\b[^>]*>?")
 
 
 def read_notebook(path: Path) -> NotebookNode:
-    """Read a stored notebook.
-
-    Raises
-    ------
-    BadInput
-        If the file is no readable notebook.
-    """
-    # Every chapter imports the ledger, and only what reads chapters needs nbformat.
-    with needs("book"):
-        import nbformat
-
+    """Read a stored notebook."""
     try:
         faults: dict[str, nbformat.ValidationError] = {}
         notebook = nbformat.read(path, as_version=4, capture_validation_error=faults)
         for fault in faults.values():
             raise fault
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-        nbformat.ValidationError,
-    ) as error:
+    except _UNREADABLE as error:
         raise BadInput(f"{path}", f"it is no readable notebook ({type(error).__name__})", "restore the file") from None
     return notebook
 
@@ -63,31 +58,24 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
 
 
+def _markdown(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+
+
+def _stored_as(mime: str, notebook: NotebookNode) -> list[dict[str, Any]]:
+    outputs = (output for cell in code_cells(notebook) for output in cell.outputs)
+    return [output.data[mime] for output in outputs if mime in output.get("data", {})]
+
+
 def verdicts_in(notebook: NotebookNode) -> list[dict[str, Any]]:
     """Return every verdict in a notebook's outputs."""
-    outputs = (output for cell in code_cells(notebook) for output in cell.outputs)
-    return [output.data[VERDICT_MIME] for output in outputs if VERDICT_MIME in output.get("data", {})]
+    return _stored_as(VERDICT_MIME, notebook)
 
 
 def contents(book: Path) -> tuple[set[Path], list[str]]:
-    """List the pages of the table of contents, and its faults.
+    """List the files of the entries of a book's table of contents, and its faults.
 
-    Parameters
-    ----------
-    book : Path
-        The folder that holds ``_toc.yml``.
-
-    Returns
-    -------
-    pages : set of Path
-        The files of its entries.
-    faults : list of str
-        Entries that have no file, or whose file another entry has.
-
-    Raises
-    ------
-    BadInput
-        If it is missing or unreadable.
+    A fault is an entry that has no file, or whose file another entry has.
     """
     pages: set[Path] = set()
     faults = []
@@ -122,24 +110,10 @@ class Stored:
         """Return those of the pages that are statements."""
         return statements(self.pages)
 
-    @cached_property
-    def proofs(self) -> nx.DiGraph[str]:
-        """Link each statement to every one whose proof appeals to it."""
-        with needs("book"):
-            import networkx as nx
-
-        edges = ((ground, page.id) for page in self.statements.values() for ground in page.proof_uses)
-        graph = nx.DiGraph(edges)
-        graph.add_nodes_from(self.statements)
-        return graph
-
     def claims(self, place: str, page_id: str, claim_ids: Any) -> list[Mapping[str, Any]]:
-        """Checks, refutations and proofs of a page that a file of the book lists by their ids.
+        """Return the checks, refutations and proofs of a page that a file of the book lists by their ids, each once.
 
-        Raises
-        ------
-        BadInput
-            If it is no list of ids, each once, or the notebook stores no such claim; `place` says where that stands.
+        `place` says where the list stands.
         """
         if not (isinstance(claim_ids, list) and all(claim_ids.count(claim_id) == 1 for claim_id in claim_ids)):
             raise BadInput(f"{place}: {page_id}", "it lists ids of the page's claims, each once", "correct it")
@@ -156,10 +130,12 @@ class Stored:
 
     def unverified_grounds(self, statement_id: str) -> list[str]:
         """List the ids of all that a statement's proof rests on, however far back, and that doesn't itself hold."""
-        import networkx as nx
-
-        grounds = nx.ancestors(self.proofs, statement_id)
+        grounds = self._grounds(statement_id)
         return [s for s in self.statements if s in grounds and not self._holds(s)]
+
+    def _grounds(self, statement_id: str) -> set[str]:
+        direct = set(self.statements[statement_id].proof_uses)
+        return direct.union(*map(self._grounds, direct))
 
     @cached_property
     def fully_verified(self) -> frozenset[str]:
@@ -171,21 +147,91 @@ class Stored:
 
 
 def read_stored(book: Path) -> Stored:
-    """Read a book's pages, and the verdicts that its notebooks store.
-
-    Parameters
-    ----------
-    book : Path
-        The folder that holds ``_toc.yml`` and ``chapters/``.
-
-    Raises
-    ------
-    BadInput
-        If the folder, the table of contents or a notebook can't be read, or a page is registered wrongly.
-    """
+    """Read the pages of a book's folder, and the verdicts that its notebooks store."""
     pages = read_pages(book)
     found: dict[str, Mapping[str, Any]] = {}
     for path in chapter_paths(book / "chapters"):
         own = [verdict for verdict in verdicts_in(read_notebook(path)) if verdict["id"] == path.stem]
         found[path.stem] = own[0] if own else {"verdict": OPEN}
     return Stored(pages, {page_id: found[page_id] for page_id in pages})
+
+
+# -- prose and its numbers ---------------------------------------------------------------------------------------------
+
+
+class _Prose:
+    """The prose of a book, and the numbers that its notebooks give; none of a notebook that can't be read."""
+
+    def __init__(self, book: Path) -> None:
+        self.notebooks: dict[Path, NotebookNode] = {}
+        self.numbers: dict[str, dict[str, str]] = {}
+        for path in chapter_paths(book / "chapters"):
+            try:
+                self.notebooks[path] = notebook = read_notebook(path)
+            except BadInput:  # verifying it says so
+                continue
+            given = self.numbers[path.stem] = {}
+            for verdict in verdicts_in(notebook):
+                for entry in (*verdict.get("checks", []), *verdict.get("refutations", [])):
+                    given |= {entry["id"]: entry["measured"], f"{entry['id']}.control": entry["control"]}
+            for numbers in _stored_as(NUMBERS_MIME, notebook):
+                given |= numbers
+        self.texts = {path: "\n\n".join(cell.source for cell in _markdown(nb)) for path, nb in self.notebooks.items()}
+        self.texts |= {path: path.read_text(encoding="utf-8") for path in sorted((book / "chapters").rglob("*.md"))}
+
+    def computed(self, name: str, path: Path) -> str | None:
+        """Return the number of this name that a file quotes; None if its chapter gives none."""
+        page, _, key = name.rpartition(":")
+        return self.numbers.get(page or path.stem, {}).get(key)
+
+    def filled(self, text: str, path: Path) -> str:
+        """Return a file's text with the numbers that its chapters give; one without a source stays."""
+
+        def number(match: re.Match[str]) -> str:
+            computed = self.computed(match[2], path)
+            return match[1] + (match[3] if computed is None else computed) + match[4]
+
+        return _NUMBER.sub(number, text)
+
+
+def texts(book: Path) -> Iterator[tuple[Path, str]]:
+    """Return the prose of every page of a book, with its file; none of a notebook that can't be read."""
+    yield from _Prose(book).texts.items()
+
+
+def number_faults(book: Path) -> list[str]:
+    """List numbers in the book's text that aren't the stored ones, have no source, or escape the comparison."""
+    prose, faults = _Prose(book), []
+    for path, text in prose.texts.items():
+        place = path.relative_to(book)
+        for _, name, said, _ in _NUMBER.findall(text):
+            fault = f"{place}: the text says {said!r} for {name}, and the chapter"
+            if (computed := prose.computed(name, path)) is None:
+                faults.append(f"{fault} gives no such number")
+            elif computed != said:
+                faults.append(f"{fault} computes {computed!r}: run scansnap verify --store")
+        faults += [
+            f'{place}: {tag} is no number that is compared: write <data value="name">…</data>'
+            for tag in _TAG.findall(_NUMBER.sub("", text))
+        ]
+    return faults
+
+
+def write_numbers(book: Path) -> None:
+    """Write the stored numbers into the book's text; a number without a source stays."""
+    prose = _Prose(book)
+    for path, text in prose.texts.items():
+        filled = prose.filled(text, path)
+        if filled == text:
+            continue
+        if path in prose.notebooks:
+            for cell in _markdown(prose.notebooks[path]):
+                cell.source = prose.filled(cell.source, path)
+            write_notebook(prose.notebooks[path], path)
+        else:
+            files.save(path, filled)
+
+
+def write_notebook(notebook: NotebookNode, path: Path) -> None:
+    """Write a notebook whole or not at all."""
+    files.save(path, nbformat.writes(notebook).rstrip("\n") + "\n")

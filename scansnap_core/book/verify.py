@@ -19,12 +19,19 @@ from scansnap_core.book.faults import (
     source_faults,
     stored_faults,
 )
-from scansnap_core.book.notebooks import code_cells, contents, read_notebook, read_stored, verdicts_in
-from scansnap_core.book.numbers import number_faults, write_numbers
+from scansnap_core.book.notebooks import (
+    code_cells,
+    contents,
+    number_faults,
+    read_notebook,
+    read_stored,
+    verdicts_in,
+    write_numbers,
+)
 from scansnap_core.ledger.entries import WITNESSES
-from scansnap_core.ledger.pages import Page
 from scansnap_core.ledger.registry import (
     TABLE_OF_CONTENTS,
+    Page,
     chapter_paths,
     check_id,
     page_faults,
@@ -40,27 +47,27 @@ class Report:
 
     Attributes
     ----------
-    id : str
-        The stem of the notebook's file name.
-    path : Path
     title : str
         Empty where the notebook registers no page.
     verdict : dict or None
         The fresh verdict, or None where there is none.
-    seconds : float
     failures : list of str
         Why the chapter isn't verified; empty if it is.
     stored : bool
         Whether its fresh outputs were stored.
     """
 
-    id: str
     path: Path
     title: str
     verdict: dict[str, Any] | None = None
     seconds: float = 0.0
     failures: list[str] = field(default_factory=list)
     stored: bool = False
+
+    @property
+    def id(self) -> str:
+        """Return the stem of the notebook's file name."""
+        return self.path.stem
 
     def as_json(self) -> dict[str, Any]:
         """Return what ``scansnap verify --json`` writes."""
@@ -69,9 +76,7 @@ class Report:
             "id": self.id,
             "title": self.title,
             "verified": not self.failures,
-            "verdict": verdict["verdict"],
-            "witnesses": verdict["witnesses"],
-            "refutations": verdict["refutations"],
+            **{key: verdict[key] for key in ("verdict", "witnesses", "refutations")},
             "card": verdict.get("card", []),
             "seconds": round(self.seconds, 1),
             "failures": self.failures,
@@ -79,37 +84,22 @@ class Report:
 
     def counts(self) -> str:
         """Write the number of checks and refutations of each witness, such as ``"4 6 2"``."""
-        if self.verdict is None:
-            return ""
-        said = [self.verdict["witnesses"][witness] for witness in WITNESSES]
-        return " ".join(str(s["checks"] + s["refutations"]) for s in said)
+        said = self.verdict["witnesses"] if self.verdict else {}
+        return " ".join(str(sum(said[witness].values())) for witness in WITNESSES if said)
 
 
 def find_chapters(book: Path, ids: list[str]) -> list[Path]:
-    """Return the notebooks that the ids name, or all of them.
+    """Return the notebooks of a book's folder that the ids name, or all of them if there are no ids.
 
-    Parameters
-    ----------
-    book : Path
-        The folder that holds ``chapters/`` and ``_toc.yml``.
-    ids : list of str
-        Empty for all.
-
-    Raises
-    ------
-    BadInput
-        If an id is unknown, or there are no chapters at all.
+    An unknown id, or a book without chapters, raises `BadInput`.
     """
     paths = chapter_paths(book / "chapters")
     if not paths:
-        raise BadInput(
-            f"{book / 'chapters'}", "it holds no notebook, so nothing would be verified", "name another --book"
-        )
-    if not ids:
-        return paths
+        rule = "it holds no notebook, so nothing would be verified"
+        raise BadInput(f"{book / 'chapters'}", rule, "name another --book")
     for page_id in ids:
         check_id(page_id, [path.stem for path in paths])
-    return [path for path in paths if path.stem in ids]
+    return [path for path in paths if path.stem in ids or not ids]
 
 
 def cell_count(paths: list[Path]) -> int:
@@ -118,28 +108,13 @@ def cell_count(paths: list[Path]) -> int:
 
 
 def verify(
-    book: Path,
-    paths: list[Path],
-    *,
-    jobs: int,
-    rewrite: bool,
-    on_cell: Callable[[], object],
+    book: Path, paths: list[Path], *, jobs: int, rewrite: bool, on_cell: Callable[[], object]
 ) -> tuple[list[Report], list[str]]:
-    """Verify chapters.
+    """Verify the chapters with these paths, as `find_chapters` gives them, several at a time.
 
-    Parameters
-    ----------
-    book : Path
-        The folder that holds ``_toc.yml``.
-    paths : list of Path
-        The chapters, as `find_chapters` gives them.
-    jobs : int
-        How many to execute at a time.
-    rewrite : bool
-        Whether to store the fresh outputs of every chapter that executes without a fault, instead of comparing them.
-        Outputs that aren't the stored ones are stored only if a second execution gives them too.
-    on_cell : callable
-        Called after each executed cell.
+    With ``rewrite`` the fresh outputs of every chapter that executes without a fault are stored instead of compared;
+    those that aren't the stored ones only if a second execution gives them too. ``on_cell`` is called after each
+    executed cell.
 
     Returns
     -------
@@ -155,9 +130,9 @@ def verify(
     """
     listed, failures = contents(book)
     pages, wrong = _registered(book)
-    failures += [str(BadInput(*fault)) for fault in page_faults(pages.values())]
+    failures += map(str, page_faults(pages.values()))
     failures += [fault for path, fault in wrong.items() if path not in paths]
-    reports = {path: Report(path.stem, path, pages[path].title if path in pages else "") for path in paths}
+    reports = {path: Report(path, pages[path].title if path in pages else "") for path in paths}
     stored = {path: _readable(path) for path in paths}
     readable = [path for path in paths if stored[path] is not None]
     executions = execute_all(readable, jobs, on_cell)
@@ -185,17 +160,17 @@ def _review_faults(book: Path) -> list[str]:
         stored = read_stored(book)
     except BadInput:  # the chapter's own report says so, or that of all pages together
         return []
-    faults = _refusal(lambda: claims_in_words(book, stored))
+    faults = _refusal(claims_in_words, book, stored)
     if (book / ERRATA_FILE).exists():
-        faults += _refusal(lambda: errata_of(stored, book))
+        faults += _refusal(errata_of, stored, book)
     if (book / EQUATIONS_FILE).exists():
-        faults += _refusal(lambda: read_equations(book)) or formula_faults(book)
+        faults += _refusal(read_equations, book) or formula_faults(book)
     return faults
 
 
-def _refusal(read: Callable[[], object]) -> list[str]:
+def _refusal(read: Callable[..., object], *arguments: object) -> list[str]:
     try:
-        read()
+        read(*arguments)
     except BadInput as error:
         return [str(error)]
     return []

@@ -30,7 +30,7 @@ ROWS, DRAWN, SHOWN = 7, 49, 10
 
 @command(
     "predict",
-    "foretell what SGD does to a class system, without training",
+    "predict what SGD does to a class system, without training",
     CLASS_FILE,
     ("--lr-y RATE", float, "eta_Y", REQUIRED),
     ("--lr-z RATE", float, "eta_Z", REQUIRED),
@@ -42,7 +42,7 @@ ROWS, DRAWN, SHOWN = 7, 49, 10
     ("--draw FILE", Path, "draw attention logits over time into this picture"),
 )
 def run(options: argparse.Namespace) -> int:
-    """Foretell what SGD does to a class system from zero weights, by the law that the gradient obeys."""
+    """Predict what SGD does to a class system from zero weights, by the law that the gradient obeys."""
     from scansnap_core.data.class_files import load_classes
     from scansnap_core.theory.law.answer import ANSWERED, answer
     from scansnap_core.theory.law.predicting import PredictionOutOfRange, predict

@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
 def sweep(options: argparse.Namespace) -> int:
     """Train a grid of runs and store their results as Zarr; interrupted, the same command goes on where it was."""
     from scansnap_core.storage.store import values
-    from scansnap_core.sweeps.grid_files import load_grid
+    from scansnap_core.sweeps.grids import load_grid
     from scansnap_core.sweeps.running import run as run_grid
 
     grid = load_grid(options.grid, seeds=options.seeds, rng=options.rng)

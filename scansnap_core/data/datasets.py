@@ -12,19 +12,16 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import check_places, checked_numbers, checked_size
+from scansnap_core.data.checks import SIZE, check_places
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.rules import number, takes, whole
+from scansnap_core.rules import check_numbers, number, takes, whole
 
 NUM_COMMON = 10
 DISTINCT_WEIGHTS = np.linspace(0.1, 1.0, 10)
 """The unnormalised weights of a class's ten distinct tokens in Syn-Small and Syn-Medium; a common token weighs 1."""
 
 OVERLAP = number(
-    least=0,
-    below=1,
-    says="probabilities are not negative, so an overlap lies in [0, 1)",
-    remedy="choose 0 <= rho < 1",
+    least=0, below=1, says="probabilities are not negative, so an overlap lies in [0, 1)", remedy="choose 0 <= rho < 1"
 )
 
 
@@ -60,6 +57,7 @@ def syn_medium(num_queries: int) -> SequenceClasses:
     return _shared_and_distinct(num_classes=2 * num_queries, classes_per_query=2)
 
 
+@takes(num_classes=SIZE, vocab_size=SIZE)
 def syn_large(num_classes: int, vocab_size: int) -> SequenceClasses:
     """Make classes like Syn-Medium's, two per query token, in any number and in any larger vocabulary.
 
@@ -74,19 +72,13 @@ def syn_large(num_classes: int, vocab_size: int) -> SequenceClasses:
     >>> syn_large(1000, 50_272)
     SequenceClasses(K=1000, M=50272, queries=500)
     """
-    num_classes, vocab_size = checked_size("num_classes", num_classes, least=0), checked_size("vocab_size", vocab_size)
+    num_classes, vocab_size = int(num_classes), int(vocab_size)
     needed = NUM_COMMON + (len(DISTINCT_WEIGHTS) + 1) * num_classes + -(-num_classes // 2)
-    if num_classes < 1 or vocab_size < needed:
-        raise BadInput(
-            f"K = {num_classes}, M = {vocab_size}",
-            f"K >= 1, and M >= {needed} for the common, distinct, query and next tokens",
-            "raise the vocabulary size or use fewer classes",
-        )
-    check_places("P(l|n)", num_classes * (NUM_COMMON + len(DISTINCT_WEIGHTS)))
+    _check_room(num_classes, vocab_size, needed, NUM_COMMON + len(DISTINCT_WEIGHTS))
     return _shared_and_distinct(num_classes, classes_per_query=2, vocab_size=vocab_size)
 
 
-@takes(rho=OVERLAP)
+@takes(num_classes=whole(2), vocab_size=SIZE, rho=OVERLAP)
 def with_overlap(
     num_classes: int,
     vocab_size: int,
@@ -114,21 +106,24 @@ def with_overlap(
     >>> with_overlap(3, 10_000, 0.1).E.round(3).tolist()
     [[0.0, 0.1, 0.1], [0.1, 0.0, 0.1], [0.1, 0.1, 0.0]]
     """
-    num_classes, vocab_size = checked_size("num_classes", num_classes), checked_size("vocab_size", vocab_size)
-    weights = checked_numbers("distinct_weights", distinct_weights, dims=1)
+    num_classes, vocab_size = int(num_classes), int(vocab_size)
+    rule, remedy = "a list of positive finite numbers", "pass e.g. [1, 2, 3]"
+    weights = check_numbers("distinct_weights", distinct_weights, above=0, rule=rule, remedy=remedy, dims=1)
     needed = 2 + num_classes * weights.size
-    if num_classes < 2 or vocab_size < needed:
-        raise BadInput(
-            f"K = {num_classes}, M = {vocab_size}",
-            f"K >= 2, and M >= {needed} for the common, distinct and query tokens",
-            "raise the vocabulary size or use fewer distinct tokens",
-        )
-    check_places("P(l|n)", num_classes * (1 + weights.size))
+    _check_room(num_classes, vocab_size, needed, 1 + weights.size)
     # f_common^2 = rho needs p^2 / (p^2 + |w|^2) = rho
     common = math.sqrt(rho / (1 - rho)) * float(np.linalg.norm(weights))
     probs = _blocks(np.array([common]), weights, num_classes, vocab_size)
     query = needed - 1
     return SequenceClasses(probs, np.full(num_classes, query))
+
+
+def _check_room(num_classes: int, vocab_size: int, needed: int, held: int) -> None:
+    """Raise BadInput unless all tokens find room in the vocabulary, and those that each class holds in memory."""
+    if vocab_size < needed:
+        rule = f"M >= {needed} for the common, distinct, query and next tokens"
+        raise BadInput(f"K = {num_classes}, M = {vocab_size}", rule, "enlarge the vocabulary or use fewer tokens")
+    check_places("P(l|n)", num_classes * held)
 
 
 def _shared_and_distinct(num_classes: int, classes_per_query: int, vocab_size: int | None = None) -> SequenceClasses:

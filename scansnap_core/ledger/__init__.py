@@ -3,9 +3,8 @@
 from scansnap_core.ledger.checks import Chapter, CheckFailed, ControlPassed, Witness
 from scansnap_core.ledger.claims import Claim, Claims, read_claims
 from scansnap_core.ledger.entries import VERDICT_MIME, VERDICTS, WITNESSES
-from scansnap_core.ledger.pages import Page, Paper
 from scansnap_core.ledger.proofs import Certificate, FalseProved, NotProved, NotRefuted, ProofWitness, all_of
-from scansnap_core.ledger.registry import page, read_pages, statements
+from scansnap_core.ledger.registry import Page, Paper, page, read_pages, statements
 from scansnap_core.ledger.values import NoEvidence
 
 __all__ = [

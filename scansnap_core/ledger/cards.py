@@ -11,18 +11,18 @@ printed holds follows from the verdict::
       figure: cell-17
 
 ``gradient`` and ``sgd`` have a word of `SCALE` and the claim that was measured under these very dynamics, with
-``number:
-control`` where its control was; or a word of `SILENCE` and no claim. ``figure`` is the id of the notebook's cell that
-draws the one figure to look at, or empty.
+``number: control`` where its control was; or a word of `SILENCE` and no claim. ``figure`` is the id of the notebook's
+cell that draws the one figure to look at, or empty.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.ledger.claims import text_of
-from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, REPRODUCED, Check, Refutation, Row
+from scansnap_core.files import TEXT, Entry
+from scansnap_core.ledger.claims import CARD, Claims
+from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, REPRODUCED, Check, Refutation, Row, asked
 from scansnap_core.ledger.values import NoEvidence
+from scansnap_core.rules import Rule
 
 PRINTED, REPAIRED, TRUE_GRADIENT, SGD = "as printed", "repaired", "under the true gradient", "under SGD"
 SCALE = {
@@ -61,19 +61,17 @@ def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, s
     ]
 
 
-Entries = Sequence[Check | Refutation]
-
-_ROWS = {"printed": PRINTED, "repaired": REPAIRED, "gradient": TRUE_GRADIENT, "sgd": SGD}
 _KEYS = {
-    "printed": {"by", "says"},
-    "repaired": {"formula", "where", "by"},
-    "gradient": {"word", "by", "says", "number"},
-    "sgd": {"word", "by", "says", "number"},
+    "printed": ("by", "says"),
+    "repaired": ("formula", "where", "by"),
+    "gradient": ("word", "by", "says", "number"),
+    "sgd": ("word", "by", "says", "number"),
 }
+_Found = Mapping[str, Check | Refutation]
 
 
-def rows_of(card: Mapping[str, Any], verdict: str, entries: Entries) -> list[Row]:
-    """Make a card's rows, with the numbers of a chapter's entries.
+def card_of(claims: Claims, verdict: str, entries: Sequence[Check | Refutation]) -> tuple[tuple[Row, ...], str]:
+    """Make the rows of a chapter's card, with the numbers of its entries, and name the cell of its figure.
 
     Raises
     ------
@@ -83,60 +81,52 @@ def rows_of(card: Mapping[str, Any], verdict: str, entries: Entries) -> list[Row
     NoEvidence
         If the verdict is that something has to be repaired, and the card has no repair.
     """
-    keys = {*_ROWS, "figure"}
-    if wrong := sorted(({*card} ^ keys) - {"repaired"}, key=str):
-        raise BadInput(f"card.{wrong[0]}", f"a card has {', '.join(sorted(keys))}", "add or remove it")
-    said = {name: _texts(name, card[name]) for name in _ROWS if name in card}
-    return [
-        _printed(said["printed"], verdict, entries),
-        _repaired(said.get("repaired"), verdict, entries),
-        _under("gradient", said["gradient"], entries),
-        _under("sgd", said["sgd"], entries),
-    ]
+    place, keys = f"{claims.path.name}: {CARD}", {*_KEYS, "figure"}
+    if wrong := sorted(({*claims.card} ^ keys) - {"repaired"}, key=str):
+        raise BadInput(f"{place}.{wrong[0]}", f"a card has {', '.join(sorted(keys))}", "add or remove it")
+    rows = {name: Entry(f"{place}.{name}", claims.card.get(name), allowed) for name, allowed in _KEYS.items()}
+    found = {entry.id: entry for entry in entries}
+    made = (
+        _printed(rows["printed"], verdict, found),
+        _repaired(rows["repaired"], verdict, found),
+        _under(TRUE_GRADIENT, rows["gradient"], found),
+        _under(SGD, rows["sgd"], found),
+    )
+    return made, Entry(place, claims.card)("figure", TEXT, "")
 
 
-def _texts(name: str, row: Any) -> dict[str, str]:
-    if not isinstance(row, Mapping) or not {*row} <= _KEYS[name]:
-        raise BadInput(f"card.{name} = {row!r:.80}", f"it has {', '.join(sorted(_KEYS[name]))}", "correct its keys")
-    return {key: text_of(f"card.{name}.{key}", value) for key, value in row.items()}
-
-
-def _printed(row: Mapping[str, str], verdict: str, entries: Entries) -> Row:
-    _require(PRINTED, row, "says")
-    entry = _named(PRINTED, row, entries)
+def _printed(take: Entry, verdict: str, found: _Found) -> Row:
+    says, entry = take("says", TEXT), _named(take, found)
     judges = entry.judges if isinstance(entry, Refutation) else ""
     if judges != ("" if _is_upheld(verdict) else "claim"):
-        asked = "a check" if _is_upheld(verdict) else "a refutation of the claim itself"
-        raise BadInput(f"{PRINTED}: by = {entry.id!r}", f"the verdict is {verdict!r}", f"name {asked}")
-    return Row(PRINTED, verdict, row["says"], **_number(entry, "measured"))
+        wanted = "a check" if _is_upheld(verdict) else "a refutation of the claim itself"
+        raise BadInput(f"{take.place}.by = {entry.id!r}", f"the verdict is {verdict!r}", f"name {wanted}")
+    return Row(PRINTED, verdict, says, **_number(entry, "measured"))
 
 
-def _repaired(row: Mapping[str, str] | None, verdict: str, entries: Entries) -> Row:
+def _repaired(take: Entry, verdict: str, found: _Found) -> Row:
     if _is_upheld(verdict):
-        if row is not None:
-            raise BadInput(f"{REPAIRED}: {row!r:.80}", f"the verdict is {verdict!r}", "leave the repair out")
+        if take.values:
+            raise BadInput(take.place, f"the verdict is {verdict!r}", "leave the repair out")
         return Row(REPAIRED, NONE_NEEDED, "")
-    if row is None:
+    if not take.values:
         raise NoEvidence(f"the verdict is {verdict!r}, and the card doesn't say what should be printed instead")
     # mutant: The other verdicts that get here, "fails as printed" and "differs from the paper", come before it in the
     # alphabet.
-    _require(REPAIRED, row, "where", *(["formula"] if verdict != HOLDS_UNDER_A_CONDITION else []))
-    entry, formula = _named(REPAIRED, row, entries), row.get("formula", "")
+    unchanged = "" if verdict == HOLDS_UNDER_A_CONDITION else None
+    where, formula, entry = take("where", TEXT), take("formula", TEXT, unchanged), _named(take, found)
     number = _number(entry, "control" if isinstance(entry, Refutation) else "measured")
-    return Row(REPAIRED, "" if formula else AS_PRINTED, row["where"], formula, **number)
+    return Row(REPAIRED, "" if formula else AS_PRINTED, where, formula, **number)
 
 
-def _under(name: str, row: Mapping[str, str], entries: Entries) -> Row:
-    dynamics = _ROWS[name]
-    _require(dynamics, row, "says", "word")
-    scale = SCALE if "by" in row else SILENCE
-    if row["word"] not in scale:
-        raise BadInput(f"{dynamics}: word = {row['word']!r}", "the scale is closed", f"use one of {', '.join(scale)}")
-    if "by" not in row:
-        return Row(dynamics, row["word"], row["says"])
-    if (number := row.get("number", "measured")) not in NUMBERS:
-        raise BadInput(f"{dynamics}: number = {number!r}", "an entry has two numbers", f"use {' or '.join(NUMBERS)}")
-    return Row(dynamics, row["word"], row["says"], **_number(_named(dynamics, row, entries), number))
+def _under(dynamics: str, take: Entry, found: _Found) -> Row:
+    scale = SCALE if "by" in take.values else SILENCE
+    is_of_scale = Rule(lambda word: word in list(scale), "the scale is closed", f"use one of {', '.join(scale)}")
+    says, word = take("says", TEXT), take("word", is_of_scale)
+    if "by" not in take.values:
+        return Row(dynamics, word, says)
+    is_number = Rule(lambda number: number in NUMBERS, "an entry has two numbers", f"use {' or '.join(NUMBERS)}")
+    return Row(dynamics, word, says, **_number(_named(take, found), take("number", is_number, "measured")))
 
 
 def _is_upheld(verdict: str) -> bool:
@@ -146,18 +136,11 @@ def _is_upheld(verdict: str) -> bool:
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
     # mutant: Of the two words only "control" is not above "control" in the alphabet.
     on = entry.control_is if number == "control" else ""
-    shown = {"number": getattr(entry, number), "required": entry.required, "what": entry.what}
-    return {**shown, "on": on, "by": entry.id}
+    needed = asked(vars(entry), number)
+    needed += ". Checked" if needed.startswith("where") else ""  # what follows is then the claim that fails
+    return {"number": getattr(entry, number), "required": needed, "what": entry.what, "on": on, "by": entry.id}
 
 
-def _named(of: str, row: Mapping[str, str], entries: Entries) -> Check | Refutation:
-    found = {entry.id: entry for entry in entries}
-    if row.get("by") not in found:
-        raise BadInput(f"{of}: by = {row.get('by')!r}", "no check or refutation here has this id", "name one of them")
-    return found[row["by"]]
-
-
-def _require(of: str, row: Mapping[str, str], *keys: str) -> None:
-    for key in keys:
-        if not row.get(key):
-            raise BadInput(f"{of}: {key} is empty", "a reader must learn it", "say it in one plain sentence")
+def _named(take: Entry, found: _Found) -> Check | Refutation:
+    is_known = Rule(lambda by: by in list(found), "no check or refutation here has this id", "name one of them")
+    return found[take("by", is_known)]

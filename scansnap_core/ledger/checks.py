@@ -5,17 +5,24 @@ in the chapter's file of claims (`scansnap_core.ledger.claims`); the notebook na
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, overload
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.ledger.cards import rows_of
-from scansnap_core.ledger.claims import Claim, read_claims, text_of
+from scansnap_core.ledger.cards import card_of
+from scansnap_core.ledger.claims import Claim, read_claims
 from scansnap_core.ledger.display import show_check, show_conclusion, show_numbers, show_refutation
 from scansnap_core.ledger.entries import PROVED, VOICES, WITNESSES, Check, Conclusion, Proof, Refutation, Sampled
-from scansnap_core.ledger.pages import WITHOUT_CARD
 from scansnap_core.ledger.proofs import ProofWitness
-from scansnap_core.ledger.registry import notebook_of, page
+from scansnap_core.ledger.registry import WITHOUT_CARD, notebook_of, page
 from scansnap_core.ledger.values import NoEvidence, holds, is_infinite, requirement, scalar, written
+from scansnap_core.rules import Rule, one_of
+
+_PROSE = Rule(
+    lambda text: isinstance(text, str) and bool(text.strip()),
+    "a number in prose is written by the chapter",
+    'pass f"{x:.2f}"',
+)
 
 
 class CheckFailed(AssertionError):
@@ -49,7 +56,7 @@ class Chapter:
     def __init__(self, page_id: str) -> None:
         self.page = page(page_id)
         self.claims = read_claims(notebook_of(page_id).with_suffix(".yaml"))
-        self._witnesses: dict[str, Witness] = {}
+        self._witnesses = {name: Witness(self, name) for name in WITNESSES}
         self._proved = ProofWitness(self)
         self._entries: dict[str, Check | Refutation | Proof] = {}
         self._numbers: set[str] = set()
@@ -62,23 +69,9 @@ class Chapter:
     def witness(self, name: str) -> "Witness": ...
 
     def witness(self, name: str) -> "Witness | ProofWitness":
-        """Call a witness.
-
-        Parameters
-        ----------
-        name : {"symbolic", "numeric", "empirical", "proved"}
-            A statement needs the first three; the fourth, a `ProofWitness`, proves what it can.
-
-        Raises
-        ------
-        BadInput
-            If the name is none of these.
-        """
-        if name == PROVED:
-            return self._proved
-        if name not in WITNESSES:
-            raise BadInput(f"witness = {name!r}", "there are four witnesses", f"call one of {', '.join(VOICES)}")
-        return self._witnesses.setdefault(name, Witness(self, name))
+        """Call one of the three witnesses that a statement needs, or ``"proved"``, which proves what it can."""
+        one_of(VOICES)("witness", name)
+        return self._proved if name == PROVED else self._witnesses[name]
 
     def numbers(self, numbers: Mapping[str, str] | None = None, /, **more: str) -> None:
         """Give the numbers that the chapter's prose contains.
@@ -101,8 +94,7 @@ class Chapter:
         given = {**(numbers or {}), **more}
         self._require_open("numbers")
         for name, text in given.items():
-            if not (isinstance(text, str) and text.strip()):
-                raise BadInput(f"{name} = {text!r}", "a number in prose is written by the chapter", 'pass f"{x:.2f}"')
+            _PROSE(name, text)
             if {*':"<>'} & {*name}:
                 raise BadInput(f"number {name!r}", "a text can't quote a name with one of :\"<>", "choose another name")
             if name in self._numbers or name in self.claims.claims:
@@ -122,41 +114,26 @@ class Chapter:
             If the chapter was concluded before, or the card is missing, malformed or names what isn't in the file.
         """
         self._require_open("conclude")
-        if left := [claim_id for claim_id in self.claims.claims if claim_id not in self._entries]:
-            raise NoEvidence(f"{self.claims.path.name} claims what the notebook doesn't compute: {', '.join(left)}")
+        file, claims = self.claims.path.name, self.claims.claims
+        if left := [claim_id for claim_id in claims if claim_id not in self._entries]:
+            raise NoEvidence(f"{file} claims what the notebook doesn't compute: {', '.join(left)}")
         # They stand in the file's order, as they were reviewed, however the notebook is arranged.
-        entries = [self._entries[claim_id] for claim_id in self.claims.claims]
+        entries = [self._entries[claim_id] for claim_id in claims]
         checks = tuple(entry for entry in entries if isinstance(entry, Check))
         refutations = tuple(entry for entry in entries if isinstance(entry, Refutation))
-        heard = {entry.witness for entry in checks}
-        missing = [name for name in WITNESSES if name not in heard]
+        missing = [name for name in WITNESSES if name not in {entry.witness for entry in checks}]
         if self.page.is_statement and missing:
             raise NoEvidence(f"{self.page.name}: no check by the witness {' or '.join(missing)}")
         if not (checks or refutations):
             raise NoEvidence(f"{self.page.name}: no check by any witness")
-        card = self.claims.card
-        if not card and self.page.kind not in WITHOUT_CARD:
-            raise BadInput(
-                f"{self.claims.path.name}: no card", f"{self.page.name} opens with its card", "write it there"
-            )
-        conclusion = Conclusion(
-            self.page,
-            checks,
-            refutations,
-            proofs=tuple(entry for entry in entries if isinstance(entry, Proof)),
-            sampled=tuple(
-                Sampled(claim.id, "sampled", claim.says, claim.only_sampled)
-                for claim in self.claims.claims.values()
-                if claim.only_sampled
-            ),
-        )
-        if card:
-            try:
-                rows = rows_of(card, conclusion.verdict, (*checks, *refutations))
-            except BadInput as error:
-                place = f"{self.claims.path.name}: {error.value}"
-                raise BadInput(place, error.rule, error.remedy) from None
-            conclusion = conclusion.with_card(rows, text_of("card.figure", card["figure"]))
+        if not self.claims.card and self.page.kind not in WITHOUT_CARD:
+            raise BadInput(f"{file}: no card", f"{self.page.name} opens with its card", "write it there")
+        proofs = tuple(entry for entry in entries if isinstance(entry, Proof))
+        sampled = tuple(Sampled(c.id, "sampled", c.says, c.only_sampled) for c in claims.values() if c.only_sampled)
+        conclusion = Conclusion(self.page, checks, refutations, proofs=proofs, sampled=sampled)
+        if self.claims.card:
+            card, figure = card_of(self.claims, conclusion.verdict, (*checks, *refutations))
+            conclusion = replace(conclusion, card=card, figure=figure)
         self._concluded = True
         show_conclusion(conclusion)
 
@@ -208,92 +185,50 @@ class Witness:
         BadInput
             If the file has no such check, it was recorded before, or a value is malformed.
         """
-        claim, place, measured, bound, control = self._admit(claim_id, "check", measured, bound, control)
-        relation, required = claim.relation, requirement(claim.relation, bound)
-        if not holds(measured, relation, bound):
-            raise CheckFailed(f"{place}: measured {measured}, must be {required}")
-        if holds(control, relation, bound):
-            raise ControlPassed(f"{place}: the control ({claim.control}) gives {control}, which also is {required}")
-        check = Check(
-            claim.id,
-            self.name,
-            claim.says,
-            written(measured, relation, bound, met=True),
-            required,
-            written(control, relation, bound, met=False),
-            claim.control,
-        )
-        self._chapter._enter(check)
-        show_check(check, claim.only_sampled)
+        self._record("check", claim_id, measured, bound, control)
 
     def refutes(self, claim_id: str, measured: Any, *, control: Any, bound: Any = None) -> None:
         """Record a counterexample to what is printed, with a repair or the condition that is missing.
 
-        Parameters
-        ----------
-        claim_id : str
-            The id of a refutation in the chapter's file.
-        measured : real number or SymPy value
-            What is measured of the printed claim. It must violate the bound.
-        control : real number or SymPy value
-            The same measure of the repaired claim, or where the missing condition is met. It must meet the bound.
-        bound : real number or SymPy value, optional
-            What the printed claim requires; needed exactly where the file says ``bound`` in the place of a number.
-
-        Raises
-        ------
-        CheckFailed
-            If `measured` meets the bound, so that it refutes nothing.
-        ControlPassed
-            If `control` violates the bound, so that the remedy mends nothing.
-        NoEvidence
-            If a value is NaN or undecided.
-        BadInput
-            If the file has no such refutation, it was recorded before, or a value is malformed.
+        Arguments and errors are those of `holds`, the other way round. `measured` is measured of the printed claim and
+        must violate the bound, or it refutes nothing (`CheckFailed`). `control` is the same measure of the repaired
+        claim, or where the missing condition is met, and must meet the bound, or the remedy mends nothing
+        (`ControlPassed`).
         """
-        claim, place, measured, bound, control = self._admit(claim_id, "refutation", measured, bound, control)
-        relation, required = claim.relation, requirement(claim.relation, bound)
-        if holds(measured, relation, bound):
-            raise CheckFailed(f"{place}: measured {measured} is {required}, so it is no counterexample")
-        if not holds(control, relation, bound):
-            remedy = "repair" if claim.repair else "condition"
-            raise ControlPassed(
-                f"{place}: the {remedy} ({claim.control}) gives {control}, which isn't {required} either"
-            )
-        refutation = Refutation(
-            claim.id,
-            self.name,
-            claim.says,
-            written(measured, relation, bound, met=False),
-            required,
-            written(control, relation, bound, met=True),
-            claim.control,
-            claim.place,
-            claim.printed,
-            claim.repair,
-            claim.condition,
-            claim.consequence,
-            claim.judges,
-            claim.erratum,
-        )
-        self._chapter._enter(refutation)
-        show_refutation(refutation)
+        self._record("refutation", claim_id, measured, bound, control)
 
-    def _admit(
-        self, claim_id: str, kind: str, measured: Any, bound: Any, control: Any
-    ) -> tuple[Claim, str, Any, Any, Any]:
+    def _record(self, kind: str, claim_id: str, measured: Any, bound: Any, control: Any) -> None:
+        """Compare a claim's values with its bound: of a check only the measured one meets it, else only the control."""
         claim = self._chapter._claim(claim_id, self.name, kind)
         place = f"{self._chapter.page.name}, {self.name} witness, {claim_id} ({claim.says})"
         if (bound is None) == (claim.bound is None):
-            file = self._chapter.claims.path.name
-            rule = f"{file} says that it must be {claim.must}"
+            rule = f"{self._chapter.claims.path.name} says that it must be {claim.must}"
             raise BadInput(f"{claim_id}: bound = {bound!r}", rule, "give the bound in one place: here, or there")
         bound = claim.bound if bound is None else bound
         if bound == 0 and hasattr(measured, "is_zero_matrix"):
             bound = measured * 0
-        values = [
-            scalar(v, f"{place}: {n}") for v, n in ((measured, "measured"), (bound, "bound"), (control, "control"))
-        ]
-        if is_infinite(values[1]):
+        measured = scalar(measured, f"{place}: measured")
+        bound = scalar(bound, f"{place}: bound")
+        control = scalar(control, f"{place}: control")
+        if is_infinite(bound):
             raise BadInput(f"{place}: bound = {bound}", "nothing but infinity could fail it", "pass a finite bound")
-        return claim, place, values[0], values[1], values[2]
+        relation, required, checks = claim.relation, requirement(claim.relation, bound), kind == "check"
+        if holds(measured, relation, bound) != checks:
+            wrong = f", must be {required}" if checks else f" is {required}, so it is no counterexample"
+            raise CheckFailed(f"{place}: measured {measured}{wrong}")
+        if holds(control, relation, bound) == checks:
+            tried = "control" if checks else "repair" if claim.repair else "condition"
+            wrong = f"also is {required}" if checks else f"isn't {required} either"
+            raise ControlPassed(f"{place}: the {tried} ({claim.control}) gives {control}, which {wrong}")
+        effect = written(measured, relation, bound, met=checks)
+        compared = written(control, relation, bound, met=not checks)
+        found = claim.id, self.name, claim.says, effect, required, compared, claim.control
+        if checks:
+            check = Check(*found)
+            self._chapter._enter(check)
+            show_check(check, claim.only_sampled)
+        else:
+            remedy = claim.place, claim.printed, claim.repair, claim.condition, claim.consequence
+            refutation = Refutation(*found, *remedy, claim.judges, claim.erratum)
+            self._chapter._enter(refutation)
+            show_refutation(refutation)

@@ -34,25 +34,46 @@ A check may say under ``only_sampled`` why a claim over all of its conditions is
 import difflib
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
+from scansnap_core.files import TEXT, Entry
 from scansnap_core.ledger.entries import JUDGES, PROVED, VOICES
 from scansnap_core.ledger.values import RELATION_OF
+from scansnap_core.rules import Rule
 
 CARD = "card"
 COMPUTED = "bound"
 """This word stands in the place of a bound that the notebook computes."""
 
-_CHECK = ("says", "must", "control")
-_REFUTATION = (*_CHECK, "judges", "place", "printed", "consequence")
-_PROOF = ("says", "control", "region", "assumptions")
-_OPTIONAL = {_CHECK: ("only_sampled",), _REFUTATION: ("repair", "condition", "erratum"), _PROOF: ("sampled",)}
+_CHECK = {"says": None, "must": None, "control": None, "only_sampled": ""}
+"""A check's keys, each with its default, as `Entry` takes them: None for a key that it needs."""
+_REFUTATION: dict[str, str | None] = {
+    **dict.fromkeys(("says", "must", "control", "judges", "place", "printed", "consequence")),
+    **dict.fromkeys(("repair", "condition", "erratum"), ""),
+}
+_PROOF = {"says": None, "control": None, "region": None, "assumptions": None, "sampled": ""}
 _ID = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def _is_bound(must: str) -> bool:
+    sign, _, bound = must.partition(" ")
+    try:
+        return sign in RELATION_OF and (bound == COMPUTED or math.isfinite(_bound(bound)))
+    except (ValueError, ArithmeticError):
+        return False
+
+
+_MUST = Rule(
+    _is_bound,
+    f"it is one of {' '.join(RELATION_OF)} and a finite number, or the word {COMPUTED}",
+    "write e.g. ≤ 1e-9",
+)
 
 
 @dataclass(frozen=True)
@@ -94,29 +115,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class Claims:
-    """A chapter's file.
-
-    Attributes
-    ----------
-    path : Path
-    claims : mapping from str to Claim
-        By id, in the file's order.
-    card : mapping
-        As it stands there; empty where there is none.
-    """
+    """A chapter's file: its claims by id, in its order, and its card as it stands there, empty where it has none."""
 
     path: Path
     claims: Mapping[str, Claim]
     card: Mapping[str, Any]
 
     def find(self, claim_id: str, witness: str, kind: str) -> Claim:
-        """Return the claim with an id.
-
-        Raises
-        ------
-        BadInput
-            If there is none, or it is another witness's or of another kind.
-        """
+        """Return the claim with an id; refuse one that isn't there, is another witness's or is of another kind."""
         found = self.claims.get(claim_id)
         if found is None:
             nearest = difflib.get_close_matches(str(claim_id), self.claims, n=3, cutoff=0.5)
@@ -138,14 +144,11 @@ def read_claims(path: Path) -> Claims:
         letters, digits and _, two claims say the same, a bound is none that a value could fail, or a refutation has
         both a repair and a condition, or neither.
     """
-    from scansnap_core import files
-
-    contents = files.read(path, example="write it as scansnap_core.ledger.claims says")
-    groups = _mapping(path.name, contents, (*VOICES, CARD))
+    groups = Entry(path.name, files.read(path, example=f"write it as {__name__} says"), (*VOICES, CARD)).values
     claims: dict[str, Claim] = {}
     said: dict[str, str] = {}
     for witness in VOICES:
-        for claim_id, entry in _mapping(f"{path.name}: {witness}", groups.get(witness)).items():
+        for claim_id, entry in Entry(f"{path.name}: {witness}", groups.get(witness)).values.items():
             place = f"{path.name}: {claim_id}"
             if claim_id in claims:
                 rule = f"the {claims[claim_id].witness} witness has a claim of this id"
@@ -154,62 +157,23 @@ def read_claims(path: Path) -> Claims:
             if claim.says in said:
                 raise BadInput(f"{place}.says", f"{said[claim.says]} says the same", "reword one of them")
             claims[claim_id], said[claim.says] = claim, claim_id
-    return Claims(path, claims, _mapping(f"{path.name}: {CARD}", groups.get(CARD)))
-
-
-def text_of(place: str, value: Any) -> str:
-    """Take a value of the file as text in one line; empty where there is none.
-
-    Raises
-    ------
-    BadInput
-        If it is something else, which YAML would print in its own way.
-    """
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise BadInput(f"{place} = {value!r:.80}", "it is a text", "put it in quotes")
-    return " ".join(value.split())
-
-
-def _mapping(place: str, value: Any, keys: Collection[str] = ()) -> Mapping[Any, Any]:
-    """Take a mapping of the file; empty where there is nothing."""
-    value = {} if value is None else value
-    if not isinstance(value, dict):
-        raise BadInput(f"{place} = {value!r:.80}", "it is a mapping", "write it as scansnap_core.ledger.claims says")
-    if unknown := [key for key in value if keys and key not in keys]:
-        raise BadInput(f"{place}: {unknown[0]}", "there is no such key", f"use {', '.join(keys)}")
-    return value
+    return Claims(path, claims, Entry(f"{path.name}: {CARD}", groups.get(CARD)).values)
 
 
 def _claim(place: str, claim_id: Any, witness: str, entry: Any) -> Claim:
     if not (isinstance(claim_id, str) and _ID.fullmatch(claim_id)):
         raise BadInput(place, "an id is lower-case letters, digits and _, a letter first", "rename it")
-    refutes = isinstance(entry, dict) and {*_REFUTATION, *_OPTIONAL[_REFUTATION]} - {*_CHECK} & {*entry}
-    required = _PROOF if witness == PROVED else _REFUTATION if refutes else _CHECK
-    entry = _mapping(place, entry, (*required, *_OPTIONAL[required]))
-    texts = {key: text_of(f"{place}.{key}", value) for key, value in entry.items()}
-    if missing := [key for key in required if not texts.get(key)]:
-        raise BadInput(f"{place}.{missing[0]}", "a reader must learn it", "say it in a few words")
-    claim = Claim(claim_id, witness, **texts)
-    if required != _PROOF:
-        _check_must(place, claim.must)
-    if required == _REFUTATION and bool(claim.repair) == bool(claim.condition):
+    refutes = (_REFUTATION.keys() - _CHECK) & Entry(place, entry).values.keys()
+    keys = _PROOF if witness == PROVED else _REFUTATION if refutes else _CHECK
+    take = Entry(place, entry, keys)
+    claim = Claim(claim_id, witness, **{key: take(key, TEXT, default) for key, default in keys.items()})
+    if claim.must:
+        _MUST(f"{place}.must", claim.must)
+    if refutes and bool(claim.repair) == bool(claim.condition):
         raise BadInput(f"{place}.repair and .condition", "a refutation names one remedy", "give exactly one of the two")
     if claim.judges and claim.judges not in JUDGES:
         raise BadInput(f"{place}.judges = {claim.judges!r}", "it hits one of four things", f"use {', '.join(JUDGES)}")
     return claim
-
-
-def _check_must(place: str, must: str) -> None:
-    sign, _, bound = must.partition(" ")
-    try:
-        right = sign in RELATION_OF and (bound == COMPUTED or math.isfinite(_bound(bound)))
-    except (ValueError, ArithmeticError):
-        right = False
-    if not right:
-        rule = f"it is one of {' '.join(RELATION_OF)} and a finite number, or the word {COMPUTED}"
-        raise BadInput(f"{place}.must = {must!r}", rule, "write e.g. ≤ 1e-9")
 
 
 def _bound(text: str) -> Any:

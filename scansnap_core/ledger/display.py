@@ -34,36 +34,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scansnap_core.extras import needs
+from scansnap_core.ledger import entries
 from scansnap_core.ledger.cards import AS_PRINTED, NONE_NEEDED, SCALE, SILENCE, UNPRINTED, rows_shown
-from scansnap_core.ledger.entries import (
-    DIFFERS,
-    FAILS_AS_PRINTED,
-    HOLDS,
-    HOLDS_UNDER_A_CONDITION,
-    JUDGES,
-    KINDS,
-    NUMBERS_MIME,
-    OPEN,
-    REPRODUCED,
-    VERDICT_MIME,
-    VOICES,
-    WITNESSES,
-    Check,
-    Conclusion,
-    Proof,
-    Refutation,
-)
+from scansnap_core.ledger.entries import JUDGES, KINDS, VOICES, WITNESSES, Check, Conclusion, Proof, Refutation, asked
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 VERDICT_CLASS = {
-    HOLDS: "ss-holds",
-    HOLDS_UNDER_A_CONDITION: "ss-condition",
-    FAILS_AS_PRINTED: "ss-fails",
-    REPRODUCED: "ss-reproduced",
-    DIFFERS: "ss-differs",
-    OPEN: "ss-open",
+    entries.HOLDS: "ss-holds",
+    entries.HOLDS_UNDER_A_CONDITION: "ss-condition",
+    entries.FAILS_AS_PRINTED: "ss-fails",
+    entries.REPRODUCED: "ss-reproduced",
+    entries.DIFFERS: "ss-differs",
+    entries.OPEN: "ss-open",
 }
 WORD_CLASS = {
     **VERDICT_CLASS,
@@ -74,68 +58,64 @@ WORD_CLASS = {
     **dict.fromkeys(SILENCE, "ss-open"),
 }
 _TEMPLATES = Path(__file__).with_name("templates")
+_NOTHING = {"checks": 0, "refutations": 0}
+_INLINE_MATH = re.compile(r"\$([^$]+)\$")
+_LINE_END = re.compile(r"\s*\n\s*")
 
 
-class Shown:
-    """An output in several formats, for `IPython.display.display`."""
-
-    def __init__(self, plain: str, markup: str, data: Mapping[str, Any] | None = None) -> None:
-        self._plain = plain
-        texts = {"text/plain": plain, "text/html": markup} if plain else {}
-        self._bundle: dict[str, Any] = {**texts, **(data or {})}
-
-    def __repr__(self) -> str:
-        return self._plain
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return self._bundle
-
-
-def show(shown: Shown) -> None:
-    """Put an output into the running cell."""
+def show(output: Mapping[str, Any]) -> None:
+    """Put an output, given in several formats, into the running cell."""
     # Only a notebook needs IPython; reading the ledger doesn't, and starts the faster without it.
     with needs("book"):
         from IPython.display import display
 
-    display(shown)
+    display(dict(output), raw=True)
 
 
 def show_check(check: Check, only_sampled: str = "") -> None:
     """Display a check that held, and why the claim that it stands for is only sampled, if it is."""
-    values = [(f"control: {check.control_is}", check.control)]
-    values += [("only sampled", only_sampled)] if only_sampled else []
-    show(_shown(check, "✓", _measured(check), values))
+    _show(check, "✓", "holds", {f"control: {check.control_is}": check.control, "only sampled": only_sampled})
 
 
 def show_proof(proof: Proof) -> None:
     """Display a proof with what it covers, assumes and refuses."""
-    values = [
-        *([("certified", proof.formula)] if proof.formula else []),
-        ("proved for", proof.region),
-        ("by", f"{KINDS[proof.kind]}: {proof.how}"),
-        ("assumes", proof.assumptions),
-        *([("left to a sweep", proof.sampled)] if proof.sampled else []),
-        (f"control: {proof.control_is}", ", ".join(filter(None, [proof.control_formula, proof.control]))),
-    ]
-    show(_shown(proof, "∎", ("", ""), values))
+    values = {
+        "certified": proof.formula,
+        "proved for": proof.region,
+        "by": f"{KINDS[proof.kind]}: {proof.how}",
+        "assumes": proof.assumptions,
+        "left to a sweep": proof.sampled,
+        f"control: {proof.control_is}": ", ".join(filter(None, [proof.control_formula, proof.control])),
+    }
+    _show(proof, "∎", "proved", values)
 
 
 def show_refutation(refutation: Refutation) -> None:
     """Display a counterexample with its repair or missing condition."""
-    remedy = ("condition", refutation.condition) if refutation.condition else ("repair", refutation.repair)
-    values = [
-        ("printed", f"{refutation.printed} ({refutation.place})"),
-        remedy,
-        (f"with the {remedy[0]}: {refutation.control_is}", refutation.control),
-        ("what fails", JUDGES[refutation.judges]),
-        ("consequence", refutation.consequence),
-    ]
-    show(_shown(refutation, "✗", _measured(refutation), values))
+    remedy = "condition" if refutation.condition else "repair"
+    values = {
+        "printed": f"{refutation.printed} ({refutation.place})",
+        remedy: refutation.condition or refutation.repair,
+        f"with the {remedy}: {refutation.control_is}": refutation.control,
+        "what fails": JUDGES[refutation.judges],
+        "consequence": refutation.consequence,
+    }
+    _show(refutation, "✗", "refuted", values)
+
+
+def _show(entry: Check | Refutation | Proof, mark: str, says: str, values: Mapping[str, str]) -> None:
+    number = () if isinstance(entry, Proof) else (entry.measured, f", {asked(vars(entry))}")
+    values = {term: text for term, text in values.items() if text}
+    head = f"{mark} {entry.witness}: {entry.what}{': ' if number else ''}{''.join(number)}"
+    template, anchor = _TEMPLATES / "entry.html", anchor_of(entry.id)
+    markup = render(template, entry=entry, mark=mark, says=says, number=number, values=values, anchor=anchor)
+    plain = "\n".join([head, *(f"    {term}: {text}" for term, text in values.items())])
+    show({"text/plain": plain, "text/html": markup})
 
 
 def show_numbers(numbers: Mapping[str, str]) -> None:
     """Store the numbers of the chapter's prose in the running cell's outputs, where they aren't seen."""
-    show(Shown("", "", {NUMBERS_MIME: dict(numbers)}))
+    show({"text/plain": "", entries.NUMBERS_MIME: dict(numbers)})
 
 
 def anchor_of(claim_id: str) -> str:
@@ -149,39 +129,10 @@ def anchor_of(claim_id: str) -> str:
     return f"claim-{claim_id}"
 
 
-def _measured(entry: Check | Refutation) -> tuple[str, str]:
-    """Say what was measured, and what was required where that doesn't read the same."""
-    if entry.required in (entry.measured, f"= {entry.measured}"):
-        return entry.required, ""
-    return entry.measured, f" (must be {entry.required})"
-
-
-def _shown(
-    entry: Check | Refutation | Proof, mark: str, number: tuple[str, str], values: list[tuple[str, str]]
-) -> Shown:
-    lines = [f"{mark} {entry.witness}: {entry.what}{': ' if number[0] else ''}{''.join(number)}"]
-    plain = "\n".join([*lines, *(f"    {term}: {text}" for term, text in values)])
-    css, says = _MARKS[mark]
-    template = _TEMPLATES / ("refutation.html" if mark == "✗" else "entry.html")
-    anchor = anchor_of(entry.id)
-    markup = render(template, entry=entry, mark=mark, says=says, css=css, number=number, values=values, anchor=anchor)
-    return Shown(plain, markup)
-
-
-_MARKS = {"✓": ("ss-check", "holds"), "∎": ("ss-check", "proved"), "✗": ("ss-refutation", "refuted")}
-
-
 def card_html(rows: Iterable[Mapping[str, str]], kind: str, *, links: bool = False) -> str:
-    """Draw a card's rows.
+    """Draw a card's rows, as `Conclusion.as_json` gives them, on a page of some kind.
 
-    Parameters
-    ----------
-    rows : iterable of mappings
-        As `Conclusion.as_json` gives them.
-    kind : str
-        The page's.
-    links : bool
-        Whether the claims are links to their places on the same page.
+    With ``links`` the claims are links to their places on the same page.
     """
     drawn = [
         {**row, "css": WORD_CLASS.get(row["word"], ""), "link": f"#{anchor_of(row['by'])}" if links else ""}
@@ -192,7 +143,7 @@ def card_html(rows: Iterable[Mapping[str, str]], kind: str, *, links: bool = Fal
 
 def show_conclusion(conclusion: Conclusion) -> None:
     """Display a verdict as text, as HTML and as JSON."""
-    kind = conclusion.page.kind
+    kind, card = conclusion.page.kind, [asdict(row) for row in conclusion.card]
     needed = WITNESSES if conclusion.page.is_statement else ()
     rows = [(w, conclusion.counts(w)) for w in VOICES if w in needed or conclusion.counts(w) != _NOTHING]
     plain = [f"Verdict: {conclusion.verdict}"]
@@ -200,33 +151,24 @@ def show_conclusion(conclusion: Conclusion) -> None:
     beside = "; ".join(f"{number} of {JUDGES[what]}" for what, number in conclusion.beside.items())
     note = f"refuted beside it, which doesn't decide the verdict: {beside}" if beside else ""
     plain += [f"    {note}"] if note else []
-    plain += [line for row in rows_shown(map(asdict, conclusion.card), kind) for line in _row_lines(row)]
+    plain += [line for row in rows_shown(card, kind) for line in _row_lines(row)]
     markup = render(
         _TEMPLATES / "verdict.html",
         verdict=conclusion.verdict,
         css=VERDICT_CLASS[conclusion.verdict],
         rows=rows,
         note=note,
-        card=card_html(map(asdict, conclusion.card), kind) if conclusion.card else "",
+        card=card_html(card, kind) if card else "",
     )
-    show(Shown("\n".join(plain), markup, {VERDICT_MIME: conclusion.as_json()}))
+    show({"text/plain": "\n".join(plain), "text/html": markup, entries.VERDICT_MIME: conclusion.as_json()})
 
 
 def _row_lines(row: Mapping[str, str]) -> list[str]:
     lines = [f"    {row['of']}: {'; '.join(row[key] for key in ('word', 'formula', 'says') if row[key])}"]
     if row["number"]:
-        required = ", as required" if row["number"] == row["required"] else f", required {row['required']}"
-        if row["on"]:
-            required = f" (this number: {row['on']}), where {row['required']} is required"
-        lines.append(f"        {row['number']}{required}: {row['what']}")
+        on = f"{row['on']}: " if row["on"] else ""
+        lines.append(f"        {on}{row['number']}, {row['required']}: {row['what']}")
     return lines
-
-
-_NOTHING = {"checks": 0, "refutations": 0}
-
-
-_INLINE_MATH = re.compile(r"\$([^$]+)\$")
-_LINE_END = re.compile(r"\s*\n\s*")
 
 
 def render(template: Path, **values: Any) -> str:

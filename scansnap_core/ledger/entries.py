@@ -3,11 +3,11 @@
 All of their values are written text, so that they mean and look the same on every machine.
 """
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from scansnap_core.ledger.pages import Page
+from scansnap_core.ledger.registry import Page
 
 WITNESSES = ("symbolic", "numeric", "empirical")
 """The witnesses that every statement needs."""
@@ -30,6 +30,14 @@ JUDGES = {
 }
 """What a refutation can hit. Only a page's own claim decides its verdict."""
 
+_NEEDY = {
+    "claim": "the printed claim",
+    "proof": "the printed step",
+    "remark": "the printed remark",
+    "reading": "this reading",
+}
+_IN_WORDS = {"=": "", "≠": "anything but ", "≤": "at most ", "≥": "at least ", "<": "less than ", ">": "more than "}
+
 KINDS = {
     "algebra": "algebra, for every size",
     "interval": "interval arithmetic, with a lemma where a region has no end",
@@ -43,8 +51,8 @@ NUMBERS_MIME = "application/vnd.scansnap.numbers+json"
 
 
 @dataclass(frozen=True)
-class Check:
-    """A claim that held, beside a control on which it failed."""
+class Compared:
+    """A number that was compared with what is required of it, beside a control's."""
 
     id: str
     witness: str
@@ -56,7 +64,12 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Refutation:
+class Check(Compared):
+    """A claim that held, beside a control on which it failed."""
+
+
+@dataclass(frozen=True)
+class Refutation(Compared):
     """A counterexample to what is printed, beside a control that shows the remedy at work.
 
     Exactly one of `repair` (what should be printed) and `condition` (what is missing) isn't empty. The control is
@@ -64,13 +77,6 @@ class Refutation:
     the number in the errata.
     """
 
-    id: str
-    witness: str
-    what: str
-    measured: str
-    required: str
-    control: str
-    control_is: str
     place: str
     printed: str
     repair: str
@@ -78,6 +84,31 @@ class Refutation:
     consequence: str
     judges: str = "claim"
     erratum: str = ""
+
+
+def asked(entry: Mapping[str, str], number: str = "measured") -> str:
+    """Say in words what is asked of a check's or a refutation's number, which is ``"measured"`` or ``"control"``.
+
+    Examples
+    --------
+    >>> asked({"measured": "0.1", "required": "< 1", "control": "2"})
+    'must be less than 1'
+    >>> asked({"measured": "0.52", "required": "= 0", "judges": "claim", "printed": "$h(0)$"})
+    'where the printed formula needs 0'
+    """
+    required = entry["required"]
+    if entry[number] in (required, required.removeprefix("= ")):
+        return "as required"
+    sign, _, bound = required.partition(" ")
+    needed = _IN_WORDS[sign] + bound
+    refutes = "judges" in entry
+    if refutes == (number == "control"):
+        return f"must be {needed}"
+    if not refutes:
+        return f"where the claim needs {needed}"
+    printed = entry["printed"]
+    is_formula = printed[0] == printed[-1] == "$" and entry["judges"] != "reading"
+    return f"where {'the printed formula' if is_formula else _NEEDY[entry['judges']]} needs {needed}"
 
 
 @dataclass(frozen=True)
@@ -114,8 +145,8 @@ class Sampled:
 class Row:
     """A row of the card at a chapter's head: a word and a sentence, borne out by one number.
 
-    The `number` is that of the entry with the id `by`, which says `what` and of which `required` was asked; `on` says
-    what it belongs to where it is a control's. A row without a number is silent, or needs none.
+    The `number` is that of the entry with the id `by`, which says `what`; `required` says what was `asked` of it, and
+    `on` what it belongs to where it is a control's. A row without a number is silent, or needs none.
     """
 
     of: str
@@ -140,10 +171,6 @@ class Conclusion:
     figure: str = ""
     proofs: tuple[Proof, ...] = ()
     sampled: tuple[Sampled, ...] = ()
-
-    def with_card(self, rows: Iterable[Row], figure: str) -> "Conclusion":
-        """Add a card: its rows, and the id of the cell that draws its figure."""
-        return replace(self, card=tuple(rows), figure=figure)
 
     @property
     def verdict(self) -> str:
@@ -170,17 +197,13 @@ class Conclusion:
 
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as it stands in a notebook's output; the fourth witness only where it spoke."""
-        voices = VOICES if self.proofs else WITNESSES
-        proved = {
-            "proofs": [asdict(proof) for proof in self.proofs],
-            "sampled": [asdict(entry) for entry in self.sampled],
-        }
+        lists = {key: [asdict(each) for each in getattr(self, key)] for key in ("proofs", "sampled", "card")}
         return {
             "id": self.page.id,
             "verdict": self.verdict,
-            "witnesses": {witness: self.counts(witness) for witness in voices},
+            "witnesses": {witness: self.counts(witness) for witness in (VOICES if self.proofs else WITNESSES)},
             "checks": [asdict(check) for check in self.checks],
             "refutations": [asdict(refutation) for refutation in self.refutations],
-            **{name: entries for name, entries in proved.items() if entries},
-            **({"card": [asdict(row) for row in self.card], "figure": self.figure} if self.card else {}),
+            **{key: entries for key, entries in lists.items() if entries},
+            **({"figure": self.figure} if self.card else {}),
         }

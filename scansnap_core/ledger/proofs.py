@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -12,12 +12,13 @@ from scansnap_core.digits import digits
 from scansnap_core.ledger import display
 from scansnap_core.ledger.claims import Claim
 from scansnap_core.ledger.entries import KINDS, PROVED, Proof
-from scansnap_core.ledger.pages import Page
+from scansnap_core.ledger.registry import Page
+from scansnap_core.rules import FLAG, Rule
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a procedure of proof found of one claim.
+    """What a procedure of proof found of one claim; one that contradicts itself raises `BadInput`.
 
     Attributes
     ----------
@@ -32,11 +33,6 @@ class Certificate:
     false
         Whether the gap is a counterexample: a point, an exact sign, a model. A claim that is neither proved nor false
         is undecided.
-
-    Raises
-    ------
-    BadInput
-        If it is proved and has a gap, isn't proved and has none, or is both proved and false.
     """
 
     kind: str
@@ -46,8 +42,7 @@ class Certificate:
     false: bool = False
 
     def __post_init__(self) -> None:
-        if self.proved is not True and self.proved is not False:
-            raise BadInput(f"proved = {self.proved!r}", "a claim is proved or not", "pass True or False")
+        FLAG("proved", self.proved)
         if self.proved == bool(self.gap) or (self.proved and self.false):
             value = f"proved = {self.proved}, gap = {self.gap!r}, false = {self.false}"
             raise BadInput(value, "what is proved has no gap, and what isn't has one", "say where the proof stopped")
@@ -57,48 +52,39 @@ class Certificate:
 
 
 _TRUTHS = ("bool", "BooleanTrue", "BooleanFalse")  # Python's and NumPy's, and SymPy's, which the ledger doesn't import
+_STEP = Rule(
+    lambda step: isinstance(step, Certificate) or type(step).__name__ in _TRUTHS,
+    "a step is a certificate, True or False",
+    "compare it, e.g. with == 0",
+)
 
 
 def all_of(**parts: Certificate | bool) -> Certificate:
     """Join several steps to one proof; each is certified by itself, or an identity of algebra that is true or not.
 
     Its kind is that of its parts where they are all of one kind. It is proved if every one of them is; else its gap
-    names the first that is false, or the first that is undecided if none is.
-
-    Raises
-    ------
-    BadInput
-        If there is no part, or one is neither a certificate nor True or False: an expression that should be 0 is
-        none of them.
+    names the first that is false, or the first that is undecided if none is. Other parts raise `BadInput`, such as an
+    expression that should be 0.
 
     Examples
     --------
     >>> all_of(rises=Certificate("interval", True, "3 boxes"), start=True).how
     'rises (3 boxes); start'
     """
-    certificates = {name: part for name, part in parts.items() if isinstance(part, Certificate)}
-    for name, part in parts.items():
-        if name not in certificates and type(part).__name__ not in _TRUTHS:
-            rule = "a step is a certificate, True or False"
-            raise BadInput(f"step {_spaced(name)} = {part!r}", rule, "compare it, e.g. with == 0")
     if not parts:
         raise BadInput("no steps", "a proof has one at least", "pass e.g. all_of(rises=..., start=...)")
-    kinds = {certificates[name].kind if name in certificates else "algebra" for name in parts}
-    kind = kinds.pop() if len(kinds) == 1 else "steps"
-    how = "; ".join(
-        f"{_spaced(name)} ({certificates[name].how})" if name in certificates else _spaced(name) for name in parts
-    )
-    open_ = [name for name, part in parts.items() if not part]
-    if not open_:
-        return Certificate(kind, True, how)
-    false = [name for name in open_ if name not in certificates or certificates[name].false]
-    name = (false or open_)[0]
-    where = certificates[name].gap if name in certificates else "it is false"
-    return Certificate(kind, False, how, f"{_spaced(name)}: {where}", bool(false))
-
-
-def _spaced(name: str) -> str:
-    return name.replace("_", " ")
+    steps: dict[str, Certificate] = {}
+    for name, part in parts.items():
+        step = name.replace("_", " ")
+        _STEP(f"step {step}", part)
+        if isinstance(part, Certificate):
+            steps[f"{step} ({part.how})"] = replace(part, gap=f"{step}: {part.gap}" if part.gap else "")
+        else:
+            steps[step] = Certificate("algebra", bool(part), "", "" if part else f"{step}: it is false", not part)
+    kinds = {step.kind for step in steps.values()}
+    kind, how = kinds.pop() if len(kinds) == 1 else "steps", "; ".join(steps)
+    gaps = sorted((step for step in steps.values() if not step), key=lambda step: not step.false)
+    return Certificate(kind, False, how, gaps[0].gap, gaps[0].false) if gaps else Certificate(kind, True, how)
 
 
 class Ledger(Protocol):
@@ -161,11 +147,8 @@ class ProofWitness:
             raise BadInput(f"control = {control!r:.80}", "a control is another claim than the one proved", "spoil it")
         theirs = {str(letter): letter for letter in _letters(control)}
         if other := sorted(str(letter) for letter in _letters(claim) if theirs.get(str(letter), letter) != letter):
-            raise BadInput(
-                f"{claim_id}: the letter {other[0]}",
-                "claim and control assume the same of it",
-                "use one symbol for both",
-            )
+            rule = "claim and control assume the same of it"
+            raise BadInput(f"{claim_id}: the letter {other[0]}", rule, "use one symbol for both")
         found, refused = (_certificate(procedure(each), place) for each in (claim, control))
         if not found:
             raise NotProved(f"{place}: {found.how}; it stops at {found.gap}")

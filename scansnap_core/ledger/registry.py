@@ -10,63 +10,178 @@ its notebook's file name. The papers stand in the table of contents, the one tha
           authors: [Yuandong Tian, Yiping Wang, Beidi Chen, Simon S. Du]
           year: 2023
           statements: [lemma, theorem, corollary]
+
+A page's title stands in one place, the notebook's heading, such as ``# Lemma 6: the clock of the decoder``. The
+notebook's metadata hold the rest under ``scansnap``::
+
+    {"paper": "tian2023", "kind": "lemma", "number": 6, "equations": [44, 45], "uses": ["lemma_05"], "proof_uses": []}
+
+Two kinds of edges lead from a statement to its grounds. ``uses`` names the statements without which the statement
+itself can't be read, because they define a symbol or a condition that it contains; ``proof_uses`` names those that its
+proof appeals to, by name or by one of their formulas. A pointer ahead is no appeal.
+
+Whatever is missing, unreadable or wrong raises `BadInput`.
 """
 
 import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.ledger.pages import OTHER_KINDS, Page, Paper, page_of, paper_of
+from scansnap_core.files import COUNT, TEXT, Entry, list_of
+from scansnap_core.rules import Rule
 
 TABLE_OF_CONTENTS = "_toc.yml"
+KEY = "scansnap"
+OTHER_KINDS = ("figure", "notation", "claim", "law", "beyond", "equations")
+"""What a page can be beside a statement: "claim" is what a paper says in words, "law" this book's own statement,
+"beyond" what a paper leaves open, and "equations" tries formulas that stand between its statements."""
+WITHOUT_CARD = ("notation", "equations")
+"""Kinds of pages that open without a verdict card."""
+
+_IDS = list_of(TEXT, "it is a list of statements' ids")
+_NUMBERS = list_of(COUNT, "it is a list of the paper's numbers")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper that the book checks.
+
+    Attributes
+    ----------
+    id : str
+        Its key among the papers of the table of contents.
+    authors : tuple of str
+        Full names, surnames last.
+    statements : tuple of str
+        The kinds of its statements, such as ``("lemma", "theorem")``, in the order in which the board lists them.
+    own : bool
+        Whether the book is about it: its statements are named without it, and those of other papers with theirs.
+
+    Examples
+    --------
+    >>> Paper("li2023", "How Transformers Learn", ("Yuchen Li", "Yuanzhi Li"), 2023, ("theorem",), own=False).of
+    ' of Li and Li (2023)'
+    """
+
+    id: str
+    title: str
+    authors: tuple[str, ...]
+    year: int
+    statements: tuple[str, ...]
+    own: bool = True
+
+    @property
+    def citation(self) -> str:
+        """Write it as a text cites it, such as ``"Tian et al. (2023)"``."""
+        surnames = [author.split()[-1] for author in self.authors]
+        return f"{' and '.join(surnames) if len(surnames) < 3 else f'{surnames[0]} et al.'} ({self.year})"
+
+    @property
+    def of(self) -> str:
+        """Return what the names of its statements end with: nothing for the paper that the book is about."""
+        return "" if self.own else f" of {self.citation}"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that can hold a verdict.
+
+    Attributes
+    ----------
+    id : str
+        The stem of its notebook's file name, such as ``"lemma_06"``.
+    kind : str
+        One of the paper's kinds of statements or of `OTHER_KINDS`.
+    number : int
+        The paper's number; 0 for a page that has none.
+    title : str
+        What its heading says that it is about.
+    equations : tuple of int
+        The paper's numbers of the formulas that state it, or that prove it where the statement has none of its own.
+    """
+
+    id: str
+    paper: Paper
+    kind: str
+    number: int
+    title: str
+    equations: tuple[int, ...] = ()
+    uses: tuple[str, ...] = ()
+    proof_uses: tuple[str, ...] = ()
+
+    @property
+    def is_statement(self) -> bool:
+        """Tell whether the page is one of its paper's statements."""
+        return self.kind in self.paper.statements
+
+    @property
+    def name(self) -> str:
+        """Return the paper's name of it, such as ``"Lemma 6"``, or where it has no number, its title."""
+        return _numbered(self.kind, self.number, self.paper) or self.title
+
+    @property
+    def label(self) -> str:
+        """Return the name where there is little room: of another paper's statement ``"Lemma 6, Li 2023"``."""
+        paper = self.paper
+        if paper.own or not self.number:
+            return self.name
+        return f"{self.kind.capitalize()} {self.number}, {paper.authors[0].split()[-1]} {paper.year}"
+
+
+def _numbered(kind: str, number: int, paper: Paper) -> str:
+    return f"{kind.capitalize()} {number}{paper.of}" if number else ""
+
+
+def page_of(page_id: str, heading: str, metadata: Mapping[str, Any], papers: Mapping[str, Paper], source: str) -> Page:
+    """Make a page of what its notebook's first line and metadata say; errors call the notebook ``source``."""
+    place = f"{source}: metadata.{KEY}"
+    take = Entry(place, metadata.get(KEY), ("paper", "kind", "number", "equations", "uses", "proof_uses"))
+
+    def one_of(names: Iterable[str], says: str) -> Rule:
+        return Rule(lambda value: value in list(names), f"{says} {', '.join(names)}", "correct it")
+
+    paper = papers[take("paper", one_of(papers, "it is a paper of the book:"))]
+    kind = take("kind", one_of((*paper.statements, *OTHER_KINDS), "it is one of"))
+    number = 0
+    if kind == "figure" or kind in paper.statements:
+        number = take("number", Rule(COUNT.holds, "it is the paper's number, from 1", "correct it"))
+        if not re.fullmatch(rf"(.+_)?{'fig' if kind == 'figure' else kind}_0*{number}", page_id):
+            rule = f"it is the number that the file's name says, after {kind}"
+            raise BadInput(f"{place}.number = {number}", rule, "correct it")
+    start = f"# {_numbered(kind, number, paper)}: " if number else "# "
+    if not (title := heading.removeprefix(start).strip()) or not heading.startswith(start):
+        rule = f"it is '{start}' and what the page is about"
+        raise BadInput(f"{source}: the heading {heading!r}", rule, "correct it")
+    lists = (("equations", _NUMBERS), ("uses", _IDS), ("proof_uses", _IDS))
+    title = title[0].upper() + title[1:]
+    return Page(page_id, paper, kind, number, title, *(tuple(take(key, rule, ())) for key, rule in lists))
 
 
 def book_folder(inside: Path) -> Path:
-    """Return the book in which a folder lies: the nearest folder from there up that holds a table of contents.
-
-    Raises
-    ------
-    BadInput
-        If there is none.
-    """
+    """Return the book in which a folder lies: the nearest folder from there up that holds a table of contents."""
     for folder in (here := inside.resolve(), *here.parents):
         if (folder / TABLE_OF_CONTENTS).is_file():
             return folder
-    raise BadInput(
-        f"{inside.resolve()}",
-        f"a page is found by the book around it, and no folder from here up holds {TABLE_OF_CONTENTS}",
-        "run this in the book's folder or below it",
-    )
+    rule = f"a page is found by the book around it, and no folder from here up holds {TABLE_OF_CONTENTS}"
+    raise BadInput(f"{inside.resolve()}", rule, "run this in the book's folder or below it")
 
 
 def chapter_paths(chapters_dir: Path) -> list[Path]:
-    """Return every notebook below a folder, sorted.
-
-    Raises
-    ------
-    BadInput
-        If there is no such folder.
-    """
+    """Return every notebook below a folder, sorted."""
     if not chapters_dir.is_dir():
         raise BadInput(f"{chapters_dir}", "there is no such folder", "run this in the book's folder, or name it")
     return sorted(p for p in chapters_dir.rglob("*.ipynb") if p.parent.name != ".ipynb_checkpoints")
 
 
 def read_contents(book: Path) -> dict[str, Any]:
-    """Read the table of contents as it is written.
-
-    Raises
-    ------
-    BadInput
-        If it is missing or unreadable, or names a key twice.
-    """
-    from scansnap_core import files
-
+    """Read the table of contents as it is written."""
     path = book / TABLE_OF_CONTENTS
     contents = files.read(path, example="restore it") if path.is_file() else None
     if not isinstance(contents, dict):
@@ -89,30 +204,24 @@ def entries(contents: Any) -> Iterator[str]:
 
 
 def papers_of(contents: Mapping[str, Any]) -> dict[str, Paper]:
-    """Return the papers that a table of contents names, the one that the book is about first.
-
-    Raises
-    ------
-    BadInput
-        If it names none, or one of them badly.
-    """
+    """Return the papers that a table of contents names, the one that the book is about first."""
     try:
         named = dict(contents["meta"]["papers"])
         first = next(iter(named))
     except (KeyError, TypeError, ValueError, StopIteration):
         rule = "the table of contents names the papers that the book checks"
         raise BadInput(f"{TABLE_OF_CONTENTS}: meta.papers", rule, "add the paper that the book is about") from None
-    return {key: paper_of(key, entry, TABLE_OF_CONTENTS, own=key == first) for key, entry in named.items()}
+    found = {}
+    for key, entry in named.items():
+        take = Entry(f"{TABLE_OF_CONTENTS}: paper {key}", entry, ("title", "authors", "year", "statements"))
+        authors = tuple(take("authors", list_of(TEXT, "it is a list of full names", least=1)))
+        kinds = tuple(take("statements", list_of(TEXT, "it is a list of kinds, such as [lemma, theorem]")))
+        found[key] = Paper(key, take("title", TEXT), authors, take("year", COUNT), kinds, own=key == first)
+    return found
 
 
 def read_page(path: Path, papers: Mapping[str, Paper]) -> Page:
-    """Read the page that a notebook registers.
-
-    Raises
-    ------
-    BadInput
-        If the file is no readable notebook, or its heading or its metadata are wrong.
-    """
+    """Read the page that a notebook registers."""
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         head = next((cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "markdown"), "")
@@ -123,26 +232,16 @@ def read_page(path: Path, papers: Mapping[str, Paper]) -> Page:
 
 
 def page(page_id: str, inside: Path | None = None) -> Page:
-    """Look a page of a book up.
+    """Look a page of a book up by its id, such as ``"lemma_06"``; an unknown id is answered with the nearest ones.
 
-    Parameters
-    ----------
-    page_id : str
-        The stem of its notebook's file name.
-    inside : Path, optional
-        The book's folder or one below it, by default the working one, which for a notebook is the notebook's own.
-
-    Raises
-    ------
-    BadInput
-        If there is no book or no such page, whereupon the nearest ids are suggested; or the page's metadata are wrong.
+    The book is the one around the folder ``inside``, or else around the working one, which is a notebook's own.
     """
     book = book_folder(inside or Path())
     return read_page(notebook_of(page_id, book), papers_of(read_contents(book)))
 
 
 def notebook_of(page_id: str, inside: Path | None = None) -> Path:
-    """Return the notebook of a page; arguments and errors are those of `page`."""
+    """Return the notebook of a page, which is found as by `page`."""
     paths = {path.stem: path for path in chapter_paths(book_folder(inside or Path()) / "chapters")}
     check_id(page_id, paths)
     return paths[page_id]
@@ -164,18 +263,12 @@ def _bare(page_id: str) -> str:
 
 
 def read_pages(book: Path) -> dict[str, Page]:
-    """Read all pages of a book: paper by paper, statements, figures and the rest, by number or in the book's order.
-
-    Raises
-    ------
-    BadInput
-        If the table of contents or a notebook is unreadable, or what they say of papers and pages is wrong.
-    """
+    """Read all pages of a book: paper by paper, statements, figures and the rest, by number or in the book's order."""
     contents = read_contents(book)
     papers = papers_of(contents)
     pages = [read_page(path, papers) for path in chapter_paths(book / "chapters")]
-    if faults := page_faults(pages):
-        raise BadInput(*faults[0])
+    for fault in page_faults(pages):
+        raise fault
     listed = [Path(entry).with_suffix("").name for entry in entries(contents)]
 
     def place(page: Page) -> tuple[int, int, int, int]:
@@ -186,32 +279,28 @@ def read_pages(book: Path) -> dict[str, Page]:
     return {page.id: page for page in sorted(pages, key=place)}
 
 
-def page_faults(pages: Iterable[Page]) -> list[tuple[str, str, str]]:
-    """Find where pages that are right by themselves don't go together, as the arguments of :class:`BadInput`.
+def page_faults(pages: Iterable[Page]) -> Iterator[BadInput]:
+    """Find where pages that are right by themselves don't go together.
 
     Two have one id or one name, one rests on what is no statement of the book, or in the end on itself.
     """
     pages = list(pages)
-    faults = []
-    for number, page in enumerate(pages):
-        for other in pages[:number]:
-            if other.id == page.id:
-                faults.append((f"{page.id}", "two notebooks have this file name", "rename one of them"))
-            elif other.name == page.name:
-                faults.append((f"{page.id}", f"{other.id} is {page.name} too", "correct the number of one of them"))
-    statements = {page.id: page for page in pages if page.is_statement}
+    for page, other in ((page, other) for number, page in enumerate(pages) for other in pages[:number]):
+        if other.id == page.id:
+            yield BadInput(page.id, "two notebooks have this file name", "rename one of them")
+        elif other.name == page.name:
+            yield BadInput(page.id, f"{other.id} is {page.name} too", "correct the number of one of them")
+    statements = [page.id for page in pages if page.is_statement]
     for page in pages:
-        for key in ("uses", "proof_uses"):
-            for ground in getattr(page, key):
-                if ground not in statements:
-                    value = f"{page.id}: metadata.scansnap.{key} has {ground!r}"
-                    faults.append((value, "it is no statement of the book", "correct it, or add its notebook first"))
+        for key, grounds in (("uses", page.uses), ("proof_uses", page.proof_uses)):
+            for ground in (ground for ground in grounds if ground not in statements):
+                value, rule = f"{page.id}: metadata.{KEY}.{key} has {ground!r}", "it is no statement of the book"
+                yield BadInput(value, rule, "correct it, or add its notebook first")
     try:
         TopologicalSorter({page.id: {*page.uses, *page.proof_uses} for page in pages}).prepare()
     except CycleError as error:
-        rule = "nothing rests on itself"
-        faults.append((" rests on ".join(reversed(error.args[1])), rule, "correct uses or proof_uses of one of them"))
-    return faults
+        circle = " rests on ".join(reversed(error.args[1]))
+        yield BadInput(circle, "nothing rests on itself", "correct uses or proof_uses of one of them")
 
 
 def statements(pages: Mapping[str, Page]) -> dict[str, Page]:

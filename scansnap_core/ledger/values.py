@@ -36,24 +36,9 @@ class NoEvidence(ValueError):
 
 
 def scalar(value: Any, name: str) -> Any:
-    """Bring a number, an array of one element or a SymPy value to what can be compared.
+    """Bring a number, an array of one element or a SymPy value to what can be compared; messages call it by its name.
 
-    Parameters
-    ----------
-    value : number, array of one element, SymPy expression or SymPy matrix
-    name : str
-        The value's name in messages.
-
-    Returns
-    -------
-    bool, int, float, fractions.Fraction or SymPy value
-
-    Raises
-    ------
-    BadInput
-        If the value is no single real number.
-    NoEvidence
-        If it is NaN.
+    What is no single real number raises `BadInput`, and NaN `NoEvidence`.
     """
     if _is_symbolic(value):
         if value.has(_sympy().nan):
@@ -63,15 +48,11 @@ def scalar(value: Any, name: str) -> Any:
         try:
             value = value.item()
         except (ValueError, RuntimeError):
-            raise BadInput(
-                f"{name} of shape {tuple(value.shape)}", "a check compares one number", "reduce it, e.g. to its maximum"
-            ) from None
+            shape, remedy = tuple(value.shape), "reduce it, e.g. to its maximum"
+            raise BadInput(f"{name} of shape {shape}", "a check compares one number", remedy) from None
     if not isinstance(value, bool | int | float | Fraction):
-        raise BadInput(
-            f"{name} of type {type(value).__name__}",
-            "a check compares one real number or a SymPy value",
-            "pass a float, an int or a SymPy expression",
-        )
+        rule = "a check compares one real number or a SymPy value"
+        raise BadInput(f"{name} of type {type(value).__name__}", rule, "pass a float, an int or a SymPy expression")
     if math.isnan(value):
         raise NoEvidence(f"{name} is NaN, which is never evidence")
     return value
@@ -80,19 +61,11 @@ def scalar(value: Any, name: str) -> Any:
 def holds(value: Any, relation: str, bound: Any) -> bool:
     """Tell whether ``value relation bound``, both as `scalar` gives them.
 
-    SymPy values are equal if they are structurally equal, and different only if SymPy can prove it.
-
-    Raises
-    ------
-    NoEvidence
-        If SymPy can't decide.
+    SymPy values are equal if they are structurally equal, and different only if SymPy can prove it; what it can't
+    decide raises `NoEvidence`.
     """
-    if _is_symbolic(value) or _is_symbolic(bound):
-        return _holds_symbolically(value, relation, bound)
-    return bool(RELATIONS[relation](value, bound))
-
-
-def _holds_symbolically(value: Any, relation: str, bound: Any) -> bool:
+    if not (_is_symbolic(value) or _is_symbolic(bound)):
+        return bool(RELATIONS[relation](value, bound))
     sympy = _sympy()
     value, bound = sympy.sympify(value), sympy.sympify(bound)
     if relation in ("==", "!="):
@@ -120,43 +93,35 @@ def _same(value: Any, bound: Any) -> bool | None:
 
 
 def written(value: Any, relation: str, bound: Any, met: bool | None = None) -> str:
-    """Write a compared value: an effect by its digits, anything else by the relation that it meets.
+    """Write a compared value, as `scalar` gives it: an effect by its digits, anything else by the relation it meets.
 
-    Parameters
-    ----------
-    value, bound : as `scalar` gives them
-    relation : str
-        The relation that was asked; where it fails, its negation is written.
-    met : bool, optional
-        Whether it holds, where that is known: SymPy may need seconds to find it out.
+    That relation is the one that was asked, or its negation. Say which where it is known (``met``): SymPy may need
+    seconds to find it out.
     """
-    number = _number(value) if _is_symbolic(value) else value
-    if number is None:
-        return _relation_met(value, relation, bound, met)
-    text = digits(number)
+    number = _number(value)
     # Digits that read like the bound's would hide on which side of it the value lies.
-    unclear = abs(number) < ROUNDING_LEVEL or text == written_bound(bound)
-    return _relation_met(value, relation, bound, met) if isinstance(number, float) and unclear else text
+    if number is None or (
+        isinstance(number, float) and (abs(number) < ROUNDING_LEVEL or digits(number) == written_bound(bound))
+    ):
+        met = holds(value, relation, bound) if met is None else met
+        return requirement(relation if met else _NEGATED[relation], bound)
+    return digits(number)
 
 
 def is_infinite(value: Any) -> bool:
     """Tell whether a value, as `scalar` gives it, is plus or minus infinity."""
-    number = _number(value) if _is_symbolic(value) else value
+    number = _number(value)
     return number is not None and math.isinf(number)
 
 
 def written_bound(bound: Any) -> str:
     """Write a bound: three significant digits however small it is, because a bound is chosen and not measured."""
-    if not _is_symbolic(bound):
-        return digits(bound)
     number = _number(bound)
     if number is not None:
         return digits(number)
     if hasattr(bound, "shape"):
         size = "×".join(str(n) for n in bound.shape)
-        if all(entry == 0 for entry in bound):
-            return f"0 ({size})"
-        return f"the {size} matrix"
+        return f"0 ({size})" if all(entry == 0 for entry in bound) else f"the {size} matrix"
     return str(_sympy().sstr(bound))
 
 
@@ -165,13 +130,10 @@ def requirement(relation: str, bound: Any) -> str:
     return f"{_SIGN[relation]} {written_bound(bound)}"
 
 
-def _relation_met(value: Any, relation: str, bound: Any, met: bool | None) -> str:
-    met = holds(value, relation, bound) if met is None else met
-    return requirement(relation if met else _NEGATED[relation], bound)
-
-
 def _number(value: Any) -> float | Fraction | None:
-    """Return the real number that a SymPy value is, exact where it is rational."""
+    """Return the real number that a value is, exact where SymPy knows it to be rational; None where it is no number."""
+    if not _is_symbolic(value):
+        return value
     if getattr(value, "is_Rational", False):
         fraction = Fraction(int(value.p), int(value.q))
         # mutant: A denominator is 1 at least.

@@ -13,14 +13,18 @@ from scipy.special import expit, lambertw
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import check_count, check_memory, check_numbers, check_rate, is_real, shown
+from scansnap_core.rules import RATE, check_memory, check_numbers, number, takes, whole
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 
 _h = function_of(formulas.h, (formulas.t, formulas.M, formulas.eta_Y))
 _h_rate = function_of(formulas.h_rate, (formulas.h_, formulas.M, formulas.eta_Y))
-_t_0_prime = function_of(formulas.t_0_prime, (formulas.K, formulas.M, formulas.eta_Y))
-_t_0 = function_of(formulas.t_0, (formulas.K, formulas.M, formulas.eta_Y, formulas.omega_1_))
+t_0_prime = function_of(formulas.t_0_prime, (formulas.K, formulas.M, formulas.eta_Y))
+t_0 = function_of(formulas.t_0, (formulas.K, formulas.M, formulas.eta_Y, formulas.omega_1_))
+gamma = function_of(formulas.gamma, (formulas.h_, formulas.M))
+"""gamma at h(t P(n)): the speed of attention."""
+
+_SIZE = number(above=0, remedy="pass e.g. 10")
 
 
 def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
@@ -33,27 +37,17 @@ def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
     vocab_size, lr_y
         M >= 2 and eta_Y > 0.
 
-    Raises
-    ------
-    BadInput
-        A number outside these ranges, NaN or infinity; arrays that don't broadcast.
-
     Examples
     --------
     >>> h([0, 10, 100], vocab_size=100, lr_y=1.0).round(4)
     array([0.    , 0.0601, 0.0912])
     """
     time = check_numbers("t", t, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")
-    M, rate = _vocabulary(vocab_size), _rate(lr_y)
-    try:
-        with np.errstate(over="ignore"):
-            learned = M * rate * time
-    except ValueError:
-        shapes = f"{time.shape}, {M.shape} and {rate.shape}"
-        raise BadInput(f"t, vocab_size and lr_y of shapes {shapes}", "they broadcast", "pass e.g. one M") from None
-    if np.isinf(learned).any():
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = height(time, _vocabulary(vocab_size), _rate(lr_y))
+    if not np.isfinite(found).all():
         raise BadInput("M lr_y t = inf", "a clock runs up to the largest float", "use smaller rates or earlier times")
-    return height(time, M, rate)
+    return found
 
 
 def height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
@@ -65,27 +59,17 @@ def height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
     return np.asarray((u - residual / (np.exp(u) + M - 1)) / M)
 
 
+@takes(steps=whole(0))
 def h_star(steps: int, vocab_size: float, lr_y: float) -> Floats:
     """h*(0), ..., h*(steps) by the recursion of Eqn 33, shape (steps + 1,).
 
-    Parameters
-    ----------
-    steps
-        Steps of batch size 1 that show the class, 0 or more.
-    vocab_size, lr_y
-        M >= 2 and eta_Y > 0.
-
-    Raises
-    ------
-    BadInput
-        A number outside these ranges.
+    ``steps`` counts steps of batch size 1 that show the class; M >= 2 and eta_Y > 0.
 
     Examples
     --------
     >>> h_star(2, vocab_size=100, lr_y=1.0).round(4)
     array([0.    , 0.01  , 0.0198])
     """
-    check_count("steps", steps, least=0)
     check_memory(f"{steps} values of h*", 8.0 * steps)
     M, rate = float(_vocabulary(vocab_size, dims=0)), float(_rate(lr_y, dims=0))
     values = np.zeros(steps + 1)
@@ -94,6 +78,7 @@ def h_star(steps: int, vocab_size: float, lr_y: float) -> Floats:
     return values
 
 
+@takes(steps=whole(0))
 def lead(steps: int, vocab_size: ArrayLike, lr_y: ArrayLike) -> tuple[Floats, Floats]:
     """Count the steps by which the recursion of Eqn 33 is ahead of the flow of Eqn 44.
 
@@ -109,18 +94,12 @@ def lead(steps: int, vocab_size: ArrayLike, lr_y: ArrayLike) -> tuple[Floats, Fl
     heights, lead : numpy.ndarray, shape (steps + 1, ...)
         M h*(s), and c(s) with h*(s) = h(s + c(s)), summed step by step so that nothing cancels (Lemma 7).
 
-    Raises
-    ------
-    BadInput
-        A number outside these ranges.
-
     Examples
     --------
     >>> heights, ahead = lead(2, vocab_size=100, lr_y=1.0)
     >>> heights.round(3), ahead.round(4)
     (array([0.   , 1.   , 1.983]), array([0.    , 0.0072, 0.0259]))
     """
-    check_count("steps", steps, least=0)
     M, rate = np.broadcast_arrays(_vocabulary(vocab_size), _rate(lr_y))
     check_memory(f"{steps} leads", 16.0 * steps * M.size)
     heights, ahead = np.zeros((2, steps + 1, *M.shape))
@@ -140,17 +119,9 @@ def h_rhs(t: float, h: Floats, vocab_size: float, lr_y: float) -> Floats:
 
 
 def omega(vocab_size: ArrayLike) -> tuple[Floats, Floats]:
-    """omega_0 and omega_1 of Lemma 8, from both branches of Lambert's W.
+    """omega_0 and omega_1 of Lemma 8, from both branches of Lambert's W, for M >= 1 + e, so 4 tokens or more.
 
-    Parameters
-    ----------
-    vocab_size
-        M >= 1 + e, so 4 tokens or more.
-
-    Raises
-    ------
-    BadInput
-        A smaller M: exp(M h) stays above (M - 1) M h, and there are no such omegas.
+    With fewer exp(M h) stays above (M - 1) M h, and there are no such omegas.
 
     Examples
     --------
@@ -165,40 +136,26 @@ def omega(vocab_size: ArrayLike) -> tuple[Floats, Floats]:
     return np.asarray((u_lower - np.log1p(-1 / M)) / np.log(M)), np.asarray(u_upper / np.log(M) - 1)
 
 
+@takes(num_classes=_SIZE, vocab_size=_SIZE, lr_y=RATE)
 def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[float, float]:
-    """t_0' and t_0 of Theorem 4, the two ends of the phase transition, in steps of batch size 1.
+    """t_0' and t_0 of Theorem 4, the two ends of the phase transition, in steps of batch size 1, for M >= 4.
 
     With K = 1 and eta_Y = 1 they are in units of K/eta_Y.
-
-    Parameters
-    ----------
-    num_classes, vocab_size, lr_y
-        K, M >= 4 (see :func:`omega`) and eta_Y.
-
-    Raises
-    ------
-    BadInput
-        A number outside these ranges.
 
     Examples
     --------
     >>> [round(time) for time in transition(10, 1000, 0.5)]
     [138, 365]
     """
-    for name, value in (("num_classes", num_classes), ("vocab_size", vocab_size)):
-        if not is_real(value) or not (math.isfinite(value) and value > 0):
-            raise BadInput(f"{name} = {shown(value)}", "a positive finite number", "pass e.g. 10")
-    check_rate("lr_y", lr_y)
     size = (num_classes, vocab_size, lr_y)
-    return float(_t_0_prime(*size)), float(_t_0(*size, omega(vocab_size)[1]))
+    return float(t_0_prime(*size)), float(t_0(*size, omega(vocab_size)[1]))
 
 
 def _vocabulary(vocab_size: ArrayLike, dims: int | None = None) -> Floats:
-    rule, remedy = "M is finite and at least 2", "pass e.g. 100"
-    return check_numbers("vocab_size", vocab_size, least=2, rule=rule, remedy=remedy, dims=dims)
+    rule = "M is finite and at least 2"
+    return check_numbers("vocab_size", vocab_size, least=2, rule=rule, remedy="pass e.g. 100", dims=dims)
 
 
 def _rate(lr_y: ArrayLike, dims: int | None = None) -> Floats:
     tiny = float(np.finfo(np.float64).smallest_subnormal)
-    rule, remedy = "a learning rate is positive and finite", "pass e.g. 1.0"
-    return check_numbers("lr_y", lr_y, least=tiny, rule=rule, remedy=remedy, dims=dims)
+    return check_numbers("lr_y", lr_y, least=tiny, rule=RATE.says, remedy=RATE.remedy, dims=dims)

@@ -1,20 +1,25 @@
-"""The four dynamics side by side: the quasi-static Eqn 10, update (26) with Eqn 4, the true gradient flow and SGD.
+"""The four dynamics side by side, and the two paths of attention on which no learning rate is left.
 
-Clock: steps of batch size 1. A batch mean moves Y and Z, in expectation, as far as one such step does.
+The dynamics are the law (10), update (26) with Eqn 4, the true gradient flow and SGD: :func:`compare`. The paths are
+those of the law (10) and of update (26). Clock: steps of batch size 1. A batch mean moves Y and Z, in expectation, as
+far as one such step does.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy.integrate import solve_ivp
 
-from scansnap_core.data.sequences import SequenceClasses, check_classes
+from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine.training import train
-from scansnap_core.rules import listed
-from scansnap_core.theory import clocks, flows
+from scansnap_core.rules import listed, takes
+from scansnap_core.theory import clocks, decoder, flows, spectrum
+from scansnap_core.theory.errors import standard_error
 from scansnap_core.theory.solving import solve
 
 FLOWS = (flows.IdealisedFlow, flows.ModifiedFlow, flows.TrueFlow)
@@ -22,17 +27,12 @@ MOMENTS = ("t_0'/2", "t_0'", "t_0", "4 t_0", "40 t_0")
 """Names of :func:`moments`: one while attention scans, the two ends of the transition, and two long after it."""
 
 
+@takes(classes=CLASSES)
 def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
-    """t_0'/2, t_0', t_0, 4 t_0 and 40 t_0 (Theorem 4), rounded to whole steps of batch size 1.
+    """t_0'/2, t_0', t_0, 4 t_0 and 40 t_0 (Theorem 4) of uniform classes, rounded to whole steps of batch size 1.
 
-    Parameters
-    ----------
-    classes
-        Uniform ones; M must be 4 or more (see :func:`scansnap_core.theory.clocks.omega`).
-    lr_y
-        eta_Y.
+    M must be 4 or more (see :func:`scansnap_core.theory.clocks.omega`).
     """
-    check_classes(classes)
     classes.check_uniform("t_0' and t_0")
     t_0_prime, t_0 = clocks.transition(classes.num_classes, classes.vocab_size, lr_y)
     return [round(time) for time in (t_0_prime / 2, t_0_prime, t_0, 4 * t_0, 40 * t_0)]
@@ -53,8 +53,6 @@ def compare(
 
     Parameters
     ----------
-    lr_y, lr_z
-        eta_Y and eta_Z.
     marks
         Times, in steps of batch size 1 for the flows and in updates of ``batch_size`` for SGD.
     seeds, batch_size, seq_lens, optimizer
@@ -74,26 +72,15 @@ def compare(
         Z.append(path.Z.values)
         B.append(path.B.values)
         error.append(np.zeros_like(path.Z.values))
+    training: dict[str, Any] = {"lr_y": lr_y, "lr_z": lr_z, "steps": marks[-1], "record": marks, "optimizer": optimizer}
     for seq_len in seq_lens:
-        run = train(
-            classes,
-            lr_y=lr_y,
-            lr_z=lr_z,
-            steps=marks[-1],
-            seeds=seeds,
-            batch_size=batch_size,
-            seq_len=seq_len,
-            optimizer=optimizer,
-            record=marks,
-        )
+        run = train(classes, seeds=seeds, batch_size=batch_size, seq_len=seq_len, **training)
         runs = run.Z.squeeze("rate").transpose("seed", "recorded", "query", "token").values
-        mean = runs.mean(axis=0)
-        Z.append(mean)
+        Z.append(runs.mean(axis=0))
         # mutant: Training refuses an empty list of seeds.
-        error.append(runs.std(axis=0, ddof=1) / math.sqrt(len(runs)) if len(runs) > 1 else np.full_like(mean, np.nan))
+        error.append(standard_error(runs) if len(runs) > 1 else np.full_like(runs[0], np.nan))
         B.append(np.full((len(marks), classes.num_classes), np.nan))
     axes = ("dynamics", "t", "query", "token")
-    names = [*flow_of, *(f"SGD T={seq_len:g}" for seq_len in seq_lens)]
     return xr.Dataset(
         {
             "Z": (axes, np.stack(Z), {"units": "logits"}),
@@ -101,8 +88,91 @@ def compare(
             "B": (("dynamics", "t", "class"), np.stack(B)),
         },
         coords={
-            "dynamics": names,
+            "dynamics": [*flow_of, *(f"SGD T={seq_len:g}" for seq_len in seq_lens)],
             "t": ("t", list(marks), {"units": "steps of batch size 1"}),
             **classes.coords,
         },
     )
+
+
+def integrate(rhs: Callable[[float, Floats], Floats], start: Floats, at: Floats, first_step: float) -> Floats:
+    """The states of an autonomous system at ascending values of its clock, shape (values, state).
+
+    ``first_step`` is needed because over a span of decades LSODA's own first step would be far too long.
+    """
+    found = solve_ivp(rhs, (0, at[-1]), start, method="LSODA", rtol=1e-10, atol=1e-15, first_step=first_step, t_eval=at)
+    return np.asarray(found.y.T)
+
+
+def path_of_the_law(classes: SequenceClasses, gammas: Floats, vocab_size: float = math.inf) -> Floats:
+    """Z along the path of the law (10), dz/dGamma = Phi(z) from z = 0: shape (values, Q * L), one row after another.
+
+    Parameters
+    ----------
+    gammas : array, shape (values,)
+        Ascending positive values of the clock Gamma (125).
+    vocab_size
+        M of beta, Theorem 1's multipliers. At infinity they are E', as in the paper.
+
+    Examples
+    --------
+    >>> import scansnap_core as ss
+    >>> path_of_the_law(ss.with_overlap(2, 1000, 0.3, distinct_weights=[1]), np.array([1.0])).round(3)
+    array([[-0.111,  0.055,  0.055]])
+    """
+    here, shape = decoder.Expectation(classes), (len(classes.compact.queries), len(classes.compact.tokens))
+
+    def rhs(_: float, row: Floats) -> Floats:
+        F = here.f(row.reshape(shape))
+        return here.per_query(spectrum.force(F, spectrum.beta(spectrum.E(F), vocab_size))).ravel()
+
+    return integrate(rhs, np.zeros(shape[0] * shape[1]), gammas, first_step=min(gammas[0], 1) / 1000)
+
+
+def path_of_memory(classes: SequenceClasses, sigmas: Floats) -> Floats:
+    """Z along the path of memory, shape (values, Q * L), one row after another.
+
+    It is update (26) with (4) if all errors keep their directions and shrink alike. With the errors zeta_n the decoder
+    is Y = sum_n D_n zeta_n^T, and dz/dsigma = Psi(z) D, dD_n/dsigma = d_n(z), where the d_n are the columns of
+    F (I - E'). The clock sigma takes ascending positive values; Gamma = sigma^2 / 2.
+
+    Examples
+    --------
+    At the start both paths leave along one tangent.
+
+    >>> import scansnap_core as ss
+    >>> classes, small = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1]), np.array([1e-6])
+    >>> ratio = path_of_memory(classes, np.sqrt(2 * small)) / path_of_the_law(classes, small, 1000)
+    >>> bool(np.allclose(ratio, 1, atol=1e-3))
+    True
+    """
+    here, shape = decoder.Expectation(classes), (len(classes.compact.queries), len(classes.compact.tokens))
+    K, M, size = classes.num_classes, classes.vocab_size, shape[0] * shape[1]
+    gram = M / (M - 1) * decoder.zeta(K, M)[:, :K]  # zeta_n^T zeta_n', as each zeta_n adds up to 0
+
+    def rhs(_: float, state: Floats) -> Floats:
+        F = here.f(state[:size].reshape(shape))
+        moved = here.per_query(decoder.through_attention(F, gram @ state[size:].reshape(F.shape)))
+        return np.concatenate([moved.ravel(), np.linalg.solve(F @ F.T, F).ravel()])
+
+    start = np.zeros(size + classes.compact.probs.size)
+    return integrate(rhs, start, sigmas, first_step=sigmas[0] / 1000)[:, :size]
+
+
+def distance(points: Floats, line: Floats) -> float:
+    """The largest distance of points (P, D) from a polyline (V, D), each relative to the point's length.
+
+    Points at 0, and points farther out than the line's end, are left out.
+
+    Examples
+    --------
+    >>> distance(np.array([[3.0, 4.0]]), np.array([[0.0, 0.0], [10.0, 0.0]]))
+    0.8
+    """
+    start, step = line[:-1], np.diff(line, axis=0)
+    worst = 0.0
+    for point, length in zip(points, np.linalg.norm(points, axis=1), strict=True):
+        if 0 < length <= np.linalg.norm(line[-1]):
+            along = np.clip(((point - start) * step).sum(axis=1) / (step**2).sum(axis=1), 0, 1)
+            worst = max(worst, np.linalg.norm(point - start - along[:, None] * step, axis=1).min() / length)
+    return float(worst)

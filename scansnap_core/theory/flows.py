@@ -18,17 +18,14 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
+from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine import variants
-from scansnap_core.engine.architectures import variant_of
-from scansnap_core.engine.names import MODELS, PLAIN, check_windows, heads_of, name_of
-from scansnap_core.engine.results import axes_of, tokens_of
-from scansnap_core.rules import check_choice, check_flow_rate, check_rate, not_finite, shown
-from scansnap_core.theory import clocks, formulas, spectrum
-from scansnap_core.theory.expectation import Expectation, Forward
-from scansnap_core.theory.functions import function_of
-
-_gamma = function_of(formulas.gamma, (formulas.h_, formulas.M))
+from scansnap_core.engine.names import MODELS, PLAIN, check_windows, name_of
+from scansnap_core.engine.results import axes_of, rows_of, tokens_of
+from scansnap_core.engine.variants import variant_of
+from scansnap_core.rules import FLOW_RATE, RATE, not_finite, one_of, shown, takes
+from scansnap_core.theory import clocks, spectrum
+from scansnap_core.theory.decoder import Expectation, Forward
 
 
 class Flow(ABC):
@@ -44,44 +41,37 @@ class Flow(ABC):
         The names of the arrays that the state packs, in their order: Z and B, before them Y where the flow has it; and
         what it remembers of each, such as ``velocity_Y``.
     class_weight
-        What a class weighs in a unit of time, in the mean over classes: 1/K by steps of batch size 1, 1 by Eqn 10 as
-        printed. Class n weighs ``classes.paces[n]`` = K P(n) times as much.
+        What a class weighs in a unit of time, in the mean over classes: 1/K by steps of batch size 1, which is the
+        default, 1 by Eqn 10 as printed. Class n weighs ``classes.paces[n]`` = K P(n) times as much.
     model
         "plain", the paper's; a variant's name, as in :func:`scansnap_core.engine.training.train`; or a
         :class:`~scansnap_core.engine.variants.Variant`.
-
-    Raises
-    ------
-    BadInput
-        A rate that is negative or not finite; a model without a flow.
     """
 
     name: str
 
+    @takes(classes=CLASSES, lr_y=RATE, lr_z=FLOW_RATE)
     def __init__(
         self,
         classes: SequenceClasses,
         lr_y: float,
         lr_z: float,
         shapes: tuple[str, ...],
-        class_weight: float,
+        class_weight: float | None = None,
         model: str | variants.Variant = PLAIN,
     ) -> None:
-        check_classes(classes)
-        check_rate("lr_y", lr_y)
-        check_flow_rate("lr_z", lr_z)
-        self.classes, self.lr_y, self.lr_z, self.class_weight = classes, lr_y, lr_z, class_weight
+        self.classes, self.lr_y, self.lr_z = classes, lr_y, lr_z
+        self.class_weight = 1 / classes.num_classes if class_weight is None else class_weight
         self.model, self.variant = model, _checked_variant(model)
-        check_windows(model, classes.vocab_size)
+        check_windows(self.variant, classes.vocab_size)
         self.tokens = tokens_of(classes, PLAIN if self.variant is None else self.variant)
         self._batch = variants.at_infinite_length(classes, self.tokens)
-        heads = max(1, heads_of(self.variant))
         Q, L, K = len(classes.compact.queries), len(self.tokens), classes.num_classes
-        decoders = heads if self.variant is not None and self.variant.concatenates else 1
+        decoders, heads = rows_of(self.variant)
         sizes = {"Y": (decoders * L, len(classes.outputs)), "Z": (heads * Q, L), "B": (K,)}
         self.shapes = {name: sizes[name[-1]] for name in shapes}
-        self._cuts = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
-        self._parts = [slice(*ends) for ends in itertools.pairwise([0, *self._cuts.tolist()])]
+        cuts = itertools.accumulate(map(math.prod, self.shapes.values()), initial=0)
+        self._parts = [slice(*ends) for ends in itertools.pairwise(cuts)]
         self._expectation = Expectation(classes)
 
     @property
@@ -99,9 +89,7 @@ class Flow(ABC):
 
     def inputs(self, Z: Floats) -> Floats:
         """The decoder's input for every class, f_n or a variant's u_n, as rows: shape (K, D)."""
-        if self.variant is None:
-            return self._expectation.f(Z)
-        return self.variant.inputs(self._batch, torch.from_numpy(Z)).numpy()
+        return self._read(Z)[0]
 
     def _read(self, Z: Floats) -> tuple[Floats, Callable[[Floats], Floats] | None]:
         """:meth:`inputs`, and of a variant what takes g (K, D) of all classes back to Z's rows, once."""
@@ -111,22 +99,21 @@ class Flow(ABC):
         return u.numpy(), lambda g: pull(torch.from_numpy(g)).numpy()
 
     def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
-        """The state at t = 0: B(0) = 0, and Z(0) and Y(0) the given ones, of the flow's ``shapes``, or 0.
-
-        Raises
-        ------
-        BadInput
-            An array of another shape, one that isn't finite, or a Y for a flow without one.
-        """
-        parts = [np.zeros(shape) for shape in self.shapes.values()]
+        """The state at t = 0: B(0) = 0, and finite Z(0) and Y(0) of the flow's ``shapes``, or 0."""
+        parts = {name: np.zeros(shape) for name, shape in self.shapes.items()}
         for name, values in (("Z", Z), ("Y", Y)):
+            if values is not None and name not in parts:
+                value, rule = f"initial {name} for the {self.name}", f"its state is {', '.join(parts)}"
+                raise BadInput(value, rule, f"leave {name} out, or solve another flow")
             if values is not None:
-                at = self._position(name)
-                parts[at] = _checked_start(name, values, self.shapes[name])
-        return np.concatenate([part.ravel() for part in parts])
+                parts[name] = _checked_start(name, values, self.shapes[name])
+        return np.concatenate([part.ravel() for part in parts.values()])
 
     def unpack(self, state: Floats) -> tuple[Floats, ...]:
-        """The arrays of ``shapes``, in their order, of states (..., N) with the packed axis last: (..., *shape)."""
+        """The arrays of ``shapes``, in their order, of states (..., N) with the packed axis last: (..., *shape).
+
+        Those of one state are views: a change of one changes the state.
+        """
         return tuple(
             state[..., part].reshape(state.shape[:-1] + shape)
             for part, shape in zip(self._parts, self.shapes.values(), strict=True)
@@ -136,24 +123,13 @@ class Flow(ABC):
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
 
-    def _position(self, name: str) -> int:
-        if name not in self.shapes:
-            raise BadInput(
-                value=f"initial {name} for the {self.name}",
-                rule=f"its state is {', '.join(self.shapes)}",
-                remedy=f"leave {name} out, or solve another flow",
-            )
-        return list(self.shapes).index(name)
-
 
 def _checked_variant(model: Any) -> variants.Variant | None:
     variant = variant_of(model)
     if variant is None and model != PLAIN:
-        raise BadInput(
-            value=f"model = {shown(model) if isinstance(model, str) else name_of(model)}",
-            rule=f"a flow's model says what its decoder reads: {', '.join(MODELS)}, or a Variant",
-            remedy="write yours as scansnap_core.engine.variants.Variant(inputs)",
-        )
+        value = f"model = {shown(model) if isinstance(model, str) else name_of(model)}"
+        rule = f"a flow's model says what its decoder reads: {', '.join(MODELS)}, or a Variant"
+        raise BadInput(value, rule, "write yours as scansnap_core.engine.variants.Variant(inputs)")
     return variant
 
 
@@ -163,11 +139,9 @@ def _checked_start(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
     except (TypeError, ValueError):
         array = np.zeros(0)
     if array.shape != shape or not np.isfinite(array).all():
-        raise BadInput(
-            value=f"initial {name} of shape {array.shape}{not_finite(array)}",
-            rule=f"{name} starts at finite numbers of shape {shape}, on the tokens that some class holds",
-            remedy="index the full matrix by classes.compact's queries and tokens",
-        )
+        rule = f"{name} starts at finite numbers of shape {shape}, on the tokens that some class holds"
+        remedy = "index the full matrix by classes.compact's queries and tokens"
+        raise BadInput(f"initial {name} of shape {array.shape}{not_finite(array)}", rule, remedy)
     return array
 
 
@@ -196,8 +170,7 @@ class TrueFlow(Flow):
     def __init__(
         self, classes: SequenceClasses, lr_y: float, lr_z: float, model: str | variants.Variant = PLAIN
     ) -> None:
-        check_classes(classes)
-        super().__init__(classes, lr_y, lr_z, ("Y", "Z", "B"), class_weight=1 / classes.num_classes, model=model)
+        super().__init__(classes, lr_y, lr_z, ("Y", "Z", "B"), model=model)
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
@@ -251,8 +224,8 @@ class ModifiedFlow(TrueFlow):
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
         found, change = self._moved(*self.unpack(state)[:2])
-        removed = self._expectation.of_Y(found._replace(u=spectrum.E_prime(spectrum.E(found.u)) @ found.u))
-        change[: self._cuts[0]] -= self.lr_y * removed.ravel()
+        dY = self.unpack(change)[0]
+        dY -= self.lr_y * self._expectation.of_Y(found._replace(u=spectrum.E_prime(spectrum.E(found.u)) @ found.u))
         return change
 
 
@@ -285,6 +258,7 @@ class IdealisedFlow(Flow):
 
     name = "idealised"
 
+    @takes(clock=one_of(("steps", "printed")))
     def __init__(
         self,
         classes: SequenceClasses,
@@ -293,13 +267,10 @@ class IdealisedFlow(Flow):
         clock: str = "steps",
         model: str | variants.Variant = PLAIN,
     ) -> None:
-        check_classes(classes)
-        check_choice("clock", clock, ("steps", "printed"))
+        super().__init__(classes, lr_y, lr_z, ("Z", "B"), model=model)
         if clock == "printed":
             classes.check_uniform("Eqn 10 as printed")
-        # mutant: The other clock, "printed", comes first in the alphabet.
-        weight = 1 / classes.num_classes if clock == "steps" else 1.0
-        super().__init__(classes, lr_y, lr_z, ("Z", "B"), class_weight=weight, model=model)
+            self.class_weight = 1.0
         _check_unit_length(self)
 
     def gamma(self, t: ArrayLike) -> Floats:
@@ -307,7 +278,7 @@ class IdealisedFlow(Flow):
         M, seen = self.classes.vocab_size, np.asarray(t, dtype=np.float64) / self.classes.num_classes
         if not self.classes.is_uniform:
             seen = seen[..., None] * self.classes.paces
-        return np.asarray(_gamma(clocks.height(seen, M, self.lr_y), M))
+        return np.asarray(clocks.gamma(clocks.height(seen, M, self.lr_y), M))
 
     def phi(self, Z: Floats, speed: Floats | float = 1.0) -> tuple[Floats, Floats]:
         """Phi(z), shape (Q, L), and sum_{n'≠n} beta_nn' f_n^T f_n', shape (K,): directions without the speed.
@@ -341,8 +312,5 @@ def _check_unit_length(flow: Flow) -> None:
     farthest = lengths[np.abs(lengths - 1).argmax()]
     # mutant: Near 1 a float lies a multiple of 2^-53 from 1, which 1e-9 isn't, so the two are never equal.
     if abs(farthest - 1) > 1e-9:
-        raise BadInput(
-            value=f"a model whose decoder reads inputs of length {farthest:.3g} for the {flow.name}",
-            rule="it's written for inputs of length 1",
-            remedy="solve the TrueFlow, or normalise them",
-        )
+        value = f"a model whose decoder reads inputs of length {farthest:.3g} for the {flow.name}"
+        raise BadInput(value, "it's written for inputs of length 1", "solve the TrueFlow, or normalise them")

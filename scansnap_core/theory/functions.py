@@ -18,7 +18,7 @@ import sympy as sp
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import check_choice, listed, shown
+from scansnap_core.rules import Rule, listed, one_of, shown, takes
 
 if TYPE_CHECKING:
     import torch
@@ -34,12 +34,12 @@ OMEGA_STEPS = 8
 def function_of(
     expression: sp.Expr, arguments: Sequence[sp.Symbol | sp.IndexedBase], backend: str = "numpy"
 ) -> Callable[..., Any]:
-    """Make a function of arrays of a formula.
+    """Make a function of arrays of a formula, one of :mod:`scansnap_core.theory.formulas` or built from them.
 
     Parameters
     ----------
     expression
-        A formula of :mod:`scansnap_core.theory.formulas`, or one built from them.
+        The formula. Lambert's W is taken of exponentials only.
     arguments
         Its symbols in the order in which the function takes them. An indexed symbol takes an array whose last axis is
         the index: a free index stays an axis, a summed index is summed over the whole of it.
@@ -49,15 +49,8 @@ def function_of(
     Returns
     -------
     callable
-        It takes one number or array for each argument, and gives one of the shape to which they broadcast. Values that
-        aren't numbers, too few or too many of them, and shapes that don't fit raise BadInput. Signs and units aren't
-        checked: outside a formula's range the result is what the formula says there, or NaN.
-
-    Raises
-    ------
-    BadInput
-        An unknown backend, a symbol of the formula that is not among the arguments or is there twice, or Lambert's W
-        of anything but an exponential.
+        It takes one number or array for each argument, and gives one of the shape to which they broadcast. Signs and
+        units aren't checked: outside a formula's range the result is what the formula says there, or NaN.
 
     Examples
     --------
@@ -65,7 +58,7 @@ def function_of(
     >>> function_of(alpha_target, (h_, M))([0, 0.005, 0.05], 1000).round(3)
     array([0.001, 0.129, 1.   ])
     """
-    check_choice("backend", backend, list(_BACKENDS))
+    one_of(_BACKENDS)("backend", backend)
     arrays, stable = stable_form(expression, arguments)
     convert, namespace = _BACKENDS[backend]()
     function = sp.lambdify(arrays, stable, modules=[namespace])
@@ -84,11 +77,8 @@ def function_of(
 def _refuse(names: Sequence[str], values: Sequence[Any], convert: Callable[[Any], Any], error: Exception) -> None:
     """Raise :class:`BadInput` where the values are at fault."""
     if len(values) != len(names):
-        raise BadInput(
-            value=f"{len(values)} values",
-            rule=f"this function takes {len(names)}: {', '.join(names)}",
-            remedy="pass one number or array for each, in this order",
-        ) from None
+        rule = f"this function takes {len(names)}: {', '.join(names)}"
+        raise BadInput(f"{len(values)} values", rule, "pass one number or array for each, in this order") from None
     shapes = []
     for name, value in zip(names, values, strict=True):
         try:
@@ -97,20 +87,15 @@ def _refuse(names: Sequence[str], values: Sequence[Any], convert: Callable[[Any]
             raise BadInput(f"{name} = {shown(value)}", "a number or an array of numbers", "pass e.g. 1.0") from None
     if isinstance(error, ValueError | RuntimeError):  # NumPy's and Torch's way to refuse shapes
         told = ", ".join(f"{name} {shape}" for name, shape in zip(names, shapes, strict=True))
-        raise BadInput(
-            f"values of shapes {told}", "they broadcast to one", "pass numbers, or shapes that fit"
-        ) from None
+        remedy = "pass numbers, or shapes that fit"
+        raise BadInput(f"values of shapes {told}", "they broadcast to one", remedy) from None
 
 
+@takes(expression=Rule(lambda value: isinstance(value, sp.Expr), "a formula is SymPy's", "pass e.g. gamma"))
 def stable_form(
     expression: sp.Expr, arguments: Sequence[sp.Symbol | sp.IndexedBase]
 ) -> tuple[list[sp.Symbol], sp.Expr]:
-    """A formula after the rewritings above, for any printer of code.
-
-    Parameters
-    ----------
-    expression, arguments
-        As :func:`function_of` takes them.
+    """A formula after the rewritings above, for any printer of code, as :func:`function_of` takes it.
 
     Returns
     -------
@@ -118,29 +103,24 @@ def stable_form(
         The arguments as plain symbols, and the formula in them. Beside exp, log and sqrt it may call ``sigmoid``,
         ``omega`` and ``log1p``, and ``top`` and ``total`` over the last axis.
 
-    Raises
-    ------
-    BadInput
-        As :func:`function_of` does.
-
     Examples
     --------
     >>> from scansnap_core.theory import formulas
     >>> stable_form(formulas.alpha_target, (formulas.h_, formulas.M))[1]
     sigmoid(M*h - log(M - 1))
     """
-    if not isinstance(expression, sp.Expr):
-        raise BadInput(f"expression = {shown(expression)}", "a formula is SymPy's", "pass e.g. gamma")
     given = listed("arguments", arguments)
     if wrong := [a for a in given if not isinstance(a, sp.Symbol | sp.IndexedBase)]:
         raise BadInput(f"the argument {shown(wrong[0])}", "arguments are symbols", "pass e.g. (h_, M)")
     arrays = [sp.Symbol(a.name, **a.assumptions0) if isinstance(a, sp.IndexedBase) else a for a in given]
-    whole = _without_indices(expression.replace(sp.Sum, _stable_sum), {array.name: array for array in arrays})
+    named = {array.name: array for array in arrays}
+    # an indexed symbol becomes the whole array, and its index the last axis
+    whole = expression.replace(sp.Sum, _stable_sum).replace(
+        sp.Indexed, lambda base, _: named.get(base.name, sp.Symbol(base.name))
+    )
     if twice := [a for i, a in enumerate(arrays) if a in arrays[:i]]:
         raise BadInput(f"the argument {twice[0]} twice", "each symbol is one argument", "name it once")
-    missing = whole.free_symbols - set(arrays)
-    if missing:
-        names = ", ".join(sorted(map(str, missing)))
+    if names := ", ".join(sorted(map(str, whole.free_symbols - set(arrays)))):
         raise BadInput(f"no argument for {names}", "every symbol of a formula is an argument", f"add {names}")
     merged = sp.powsimp(whole, deep=True, combine="exp")
     return arrays, _stable_quotients(merged.replace(sp.LambertW, _stable_lambert)).replace(sp.log, _stable_log)
@@ -156,11 +136,6 @@ def of_matrices(formula: sp.MatrixExpr, values: Mapping[sp.MatrixSymbol, sp.Matr
     values
         A matrix for each of its matrix symbols. They settle the sizes.
 
-    Raises
-    ------
-    BadInput
-        A matrix symbol without a matrix, or matrices whose sizes don't fit.
-
     Examples
     --------
     >>> from scansnap_core.theory.formulas import E, E_prime
@@ -175,11 +150,8 @@ def of_matrices(formula: sp.MatrixExpr, values: Mapping[sp.MatrixSymbol, sp.Matr
     for letter, matrix in values.items():
         for symbol, size in zip(letter.shape, matrix.shape, strict=True):
             if sizes.setdefault(symbol, size) != size:
-                raise BadInput(
-                    value=f"{letter.name} of shape {matrix.shape}",
-                    rule=f"{symbol} is {sizes[symbol]} elsewhere",
-                    remedy="pass matrices that fit",
-                )
+                value, rule = f"{letter.name} of shape {matrix.shape}", f"{symbol} is {sizes[symbol]} elsewhere"
+                raise BadInput(value, rule, "pass matrices that fit")
     sized = formula.subs(sizes)
     explicit = {letter.subs(sizes): sp.ImmutableMatrix(matrix) for letter, matrix in values.items()}
     return sp.Matrix(sized.xreplace(explicit).doit().as_explicit())
@@ -197,19 +169,11 @@ def _stable_sum(summand: sp.Expr, limits: sp.Tuple) -> sp.Expr:
     return sp.exp(top) * _total(weight * sp.exp(exponent - top))
 
 
-def _without_indices(expression: sp.Expr, arrays: dict[str, sp.Symbol]) -> sp.Expr:
-    """Every indexed symbol becomes the whole array; its index is the last axis."""
-    return expression.replace(sp.Indexed, lambda base, _: arrays.get(base.name, sp.Symbol(base.name)))
-
-
 def _stable_lambert(argument: sp.Expr, branch: sp.Expr = sp.S.Zero) -> sp.Expr:
     exponent, scale = _split(argument)
     if exponent == 0 or branch != 0:
-        raise BadInput(
-            value=f"LambertW({argument}, {branch})",
-            rule="W is evaluated on its main branch, of an exponential with a positive factor",
-            remedy="use scipy.special.lambertw",
-        )
+        rule = "W is evaluated on its main branch, of an exponential with a positive factor"
+        raise BadInput(f"LambertW({argument}, {branch})", rule, "use scipy.special.lambertw")
     return _omega(exponent + sp.log(scale))
 
 
@@ -239,14 +203,15 @@ def _stable_quotients(expression: sp.Expr) -> sp.Expr:
     return expression.func(*map(_stable_quotients, expression.args))
 
 
+_ALIKE = ("exp", "log", "log1p", "sqrt")
+"""These functions have one name in NumPy and in Torch."""
+
+
 def _numpy() -> tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]:
     return (
         lambda value: np.asarray(value, dtype=np.float64)[()],  # a scalar, which NumPy handles the faster
         {
-            "exp": np.exp,
-            "log": np.log,
-            "log1p": np.log1p,
-            "sqrt": np.sqrt,
+            **{name: getattr(np, name) for name in _ALIKE},
             "sigmoid": special.expit,
             "omega": special.wrightomega,
             "top": lambda x: np.maximum.reduce(x, axis=-1, keepdims=True),
@@ -280,10 +245,7 @@ def _torch() -> tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]:
     return (
         tensor,
         {
-            "exp": lifted(torch.exp),
-            "log": lifted(torch.log),
-            "log1p": lifted(torch.log1p),
-            "sqrt": lifted(torch.sqrt),
+            **{name: lifted(getattr(torch, name)) for name in _ALIKE},
             "sigmoid": lifted(sigmoid),
             "omega": lifted(omega),
             "top": lambda x: x.amax(dim=-1, keepdim=True),

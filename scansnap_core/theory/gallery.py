@@ -13,40 +13,26 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import brentq
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import check_generator, check_places, checked_numbers, checked_size
+from scansnap_core.data.checks import GENERATOR, check_places
 from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import Floats, SequenceClasses
-from scansnap_core.rules import is_real, is_whole, shown
+from scansnap_core.rules import check_numbers, number, takes, whole
 from scansnap_core.theory import spectrum
 
 MOST_CLASSES = 10_000
 """The overlaps of so many classes take 0.8 GB."""
+_CLASSES = whole(2, MOST_CLASSES, says=f"overlaps need two classes, {MOST_CLASSES:,} at most", example=3)
+_TOP = number(above=0, says="|lambda_1| is positive where two classes overlap", remedy="pass e.g. 0.3")
 
 
+@takes(num_classes=_CLASSES, top=_TOP, rng=GENERATOR)
 def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str, Floats]:
     """Five matrices E with |lambda_1| = top: symmetric, zero diagonal, no negative entry, shape (K, K).
 
     ``equal``: all overlaps the same. ``pair``: two classes overlap, the others overlap with none. ``pairs``: classes
     overlap two by two. ``star``: the first class overlaps with all others, and these not with each other. ``random``:
-    of :func:`random_classes`, scaled.
-
-    Parameters
-    ----------
-    num_classes
-        K, at least 2. With K = 2 the five are one.
-    top
-        |lambda_1|, positive. With ``top < 1``, I + E is positive definite.
-    rng
-        For ``random``.
+    of :func:`random_classes`, scaled. With K = 2 the five are one. With ``top < 1``, I + E is positive definite.
     """
-    check_generator(rng)
-    if not (is_whole(num_classes) and 2 <= num_classes <= MOST_CLASSES and is_real(top) and 0 < top < math.inf):
-        raise BadInput(
-            value=f"K = {shown(num_classes)}, top = {shown(top)}",
-            rule=f"overlaps need two classes ({MOST_CLASSES} at most), and |lambda_1| is then positive",
-            remedy="pass num_classes >= 2 and a positive finite top",
-        )
     pair, pairs, star = np.zeros((3, num_classes, num_classes))
     pair[0, 1] = 1
     first = np.arange(0, num_classes - 1, 2)
@@ -62,13 +48,12 @@ def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str
     return {name: top / np.linalg.eigvalsh(shape)[-1] * shape for name, shape in shapes.items()}
 
 
+@takes(num_classes=_CLASSES, rng=GENERATOR)
 def random_classes(num_classes: int, rng: np.random.Generator) -> SequenceClasses:
     """K >= 2 classes that draw 8 tokens each from 4K, with Dirichlet(1) probabilities; 4 query tokens take turns.
 
     Where K is large, a class overlaps with about 16 others, some hardly and some nearly whole.
     """
-    check_generator(rng)
-    checked_size("num_classes", num_classes, least=2, most=MOST_CLASSES)
     tokens, held = 4 * num_classes, 8
     columns = np.concatenate([rng.choice(tokens, held, replace=False) for _ in range(num_classes)])
     probs = rng.dirichlet(np.ones(held), num_classes).ravel()
@@ -77,20 +62,14 @@ def random_classes(num_classes: int, rng: np.random.Generator) -> SequenceClasse
     return SequenceClasses(sparse.csr_array((probs, (rows, columns)), shape=shape), tokens + np.arange(num_classes) % 4)
 
 
+@takes(num_classes=_CLASSES, top=_TOP, rng=GENERATOR)
 def tied_classes(num_classes: int, vocab_size: int, top: float, rng: np.random.Generator) -> SequenceClasses:
     """Random classes with one query and |lambda_1(E)| = top: two tokens of their own each, two more a tied pair.
 
-    About 7 in 10 pairs of classes are tied, one at least; how much of a class its ties take gives ``top``.
-
-    Parameters
-    ----------
-    num_classes, vocab_size
-        K >= 2 and M, larger than 2K + K(K - 1)/2.
-    top
-        Positive, at most about 0.6 (K = 2: below 1).
+    About 7 in 10 pairs of classes are tied, one at least; how much of a class its ties take gives ``top``, at most
+    about 0.6 (K = 2: below 1). M is larger than 2K + K(K - 1)/2.
     """
-    check_generator(rng)
-    K = checked_size("num_classes", num_classes, least=2, most=MOST_CLASSES)
+    K = num_classes
     pairs = [(i, j) for i in range(K) for j in range(i)]
     own, tied = rng.uniform(0.5, 1.5, (K, 2)), rng.exponential(1, (len(pairs), 2)) * (rng.random((len(pairs), 1)) < 0.7)
     tied[0] += 0.1
@@ -110,6 +89,12 @@ def tied_classes(num_classes: int, vocab_size: int, top: float, rng: np.random.G
     return SequenceClasses(probs(math.exp(brentq(excess, -12, 6))), np.full(K, vocab_size - 1))
 
 
+@takes(
+    num_classes=_CLASSES,
+    num_common=whole(1, MOST_CLASSES),
+    rng=GENERATOR,
+    spread=number(above=0, remedy="pass e.g. 1.0"),
+)
 def attentions(
     num_classes: int, num_common: int, tops: Floats, rng: np.random.Generator, *, spread: float = 1.0
 ) -> Floats:
@@ -127,11 +112,7 @@ def attentions(
     spread
         How unevenly a class splits its common attention: Dirichlet(1/spread), positive.
     """
-    check_generator(rng)
-    checked_size("num_classes", num_classes, least=2, most=MOST_CLASSES)
-    checked_size("num_common", num_common, most=MOST_CLASSES)
-    tops = checked_numbers("tops", tops, dims=1)
-    checked_numbers("spread", spread, dims=0)
+    tops = check_numbers("tops", tops, above=0, rule="positive finite numbers", remedy="pass e.g. [0.1]", dims=1)
     check_places("attention", len(tops) * num_classes * (num_common + 2 * num_classes))
     split = rng.dirichlet(np.full(num_common, 1 / spread), (len(tops), num_classes))
     common = rng.uniform(0.2, 1, (len(tops), num_classes, 1)) * split / np.linalg.norm(split, axis=-1, keepdims=True)
@@ -170,12 +151,8 @@ def compared() -> dict[str, SequenceClasses]:
 def with_attention(F: Floats, num_queries: int) -> SequenceClasses:
     """Classes that have a given attention at Z = 0, over the smallest vocabulary that Assumption 2 allows.
 
-    Parameters
-    ----------
-    F
-        f_n as rows, shape (K, L): not negative, of length 1, and no eigenvalue of their overlaps is zero.
-    num_queries
-        How many queries there are; the classes take them in turn.
+    F has f_n as rows, shape (K, L): not negative, of length 1, and no eigenvalue of their overlaps is zero. The classes
+    take the queries in turn.
 
     Examples
     --------
@@ -201,14 +178,9 @@ def uneven() -> SequenceClasses:
 def along_training(classes: SequenceClasses, marks: Sequence[int], *, lr_y: float, lr_z: float) -> Floats:
     """E at T = infinity of a model in training, shape (len(marks), K, K).
 
-    Parameters
-    ----------
-    marks
-        After how many steps of SGD with batch size 32 and T = 128 to take E, ascending; 0 is the start, Z = 0.
-    lr_y, lr_z
-        eta_Y and eta_Z.
+    ``marks`` tells after how many steps of SGD with batch size 32 and T = 128, ascending; 0 is the start, Z = 0.
     """
-    from scansnap_core.engine.training import train  # brings torch, which the systems themselves don't need
+    from scansnap_core.engine.training import train  # brings torch, which the systems don't need
 
     run = train(classes, lr_y=lr_y, lr_z=lr_z, steps=marks[-1], batch_size=32, record=marks, device="cpu")
     compact = classes.compact

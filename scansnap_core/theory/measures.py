@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import ATTRIBUTE, SequenceClasses, check_classes, checksum
-from scansnap_core.rules import check_numbers, shown
+from scansnap_core.data.sequences import ATTRIBUTE, CLASSES, SequenceClasses, checksum
+from scansnap_core.rules import Rule, check, check_numbers, is_whole, shown
 
 
 @functools.cache
@@ -34,18 +34,12 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
         As :func:`scansnap_core.engine.training.train` returns it, dimensions (..., query, token); of a variant of the
         model too, with the dimension ``head`` where it has heads.
     classes
-        Those of the run.
+        Those of the run; of others, which its attribute ``classes`` tells, Z is refused.
 
     Returns
     -------
     xarray.DataArray
         Dimensions (..., class, token), both labelled as in ``classes.coords``; sums to 1 over ``token``.
-
-    Raises
-    ------
-    BadInput
-        Z isn't labelled so, or it is of other classes: over other queries or tokens, or another run's, which its
-        attribute ``classes`` tells.
 
     Examples
     --------
@@ -109,23 +103,19 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     array([[0.637, 0.637],
            [0.636, 0.636]])
     """
-    check_classes(classes)
+    CLASSES("classes", classes)
     check_labelled("c", c, "class", "token")
     _check_own(c, classes)
-    c = _by_class(c, classes)
+    c = _by_class(c, classes).transpose(..., "class", "token")
     # mutant: Probabilities are never negative.
-    held = classes.compact.probs > 0
-    places = c.indexes["token"].get_indexer(classes.coords["token"])  # -1 where c lacks a token
-    distinct = np.zeros((len(held), c.sizes["token"]), bool)
+    held = xr.DataArray(classes.compact.probs > 0, dims=("class", "token"), coords={"token": classes.coords["token"]})
     # mutant: What a class holds is held by one at least.
-    distinct[:, places[places >= 0]] = (held & (held.sum(axis=0) == 1))[:, places >= 0]
-    own = np.where(distinct, c.transpose(..., "class", "token").values, 0.0)
+    distinct = (held & (held.sum("class") == 1)).reindex(token=c.token, fill_value=False)
+    own = c.where(distinct, 0.0)
     # of a class without distinct tokens, of a diverged run or of vanished attention there is nothing to divide by
     with np.errstate(invalid="ignore"):
-        values = special.entr(own / own.sum(axis=-1, keepdims=True)).sum(axis=-1)
-    # mutant: Only the dimensions and labels that are left serve, and they are the same at every token.
-    template = c.isel(token=0, drop=True).transpose(..., "class")
-    return template.copy(data=values).drop_attrs(deep=False).assign_attrs(units="nats")
+        found = xr.apply_ufunc(special.entr, own / own.sum("token", skipna=False)).sum("token", skipna=False)
+    return found.drop_attrs(deep=False).assign_attrs(units="nats")
 
 
 def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> xr.DataArray:
@@ -142,11 +132,6 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
         they began uniformly in ±1/sqrt(M) it moves the softmax by less than exp(1/sqrt(M)) - 1, relatively.
     thresholds
         Shape (thresholds,), or one number; not negative, since all attention is above a negative one.
-
-    Raises
-    ------
-    BadInput
-        Logits as :func:`attention` refuses them, or thresholds that are no such numbers.
 
     Examples
     --------
@@ -192,11 +177,6 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
     token, other
         l and l', as ``c.token`` labels them.
 
-    Raises
-    ------
-    BadInput
-        No attention: logits, or negative numbers; a token that c doesn't hold.
-
     Examples
     --------
     >>> import scansnap_core as ss
@@ -209,13 +189,11 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
     check_labelled("c", c, "token")
     if "query" in c.dims or c.attrs.get("units") == "logits" or (c < 0).any():
         raise BadInput("c of logits", "relative gain is of attention", "pass attention(run.Z, classes)")
-    for name, each in (("token", token), ("other", other)):
-        if (
-            isinstance(each, bool)
-            or not isinstance(each, str | int | np.integer)
-            or each not in c.token.values.tolist()
-        ):
-            raise BadInput(f"{name} = {shown(each)}", "a token that c holds", "choose from c.token")
+    held = set(c.token.values.tolist())
+    one_of_them = Rule(
+        lambda each: (isinstance(each, str) or is_whole(each)) and each in held, "a token that c holds", "use c.token's"
+    )
+    check({"token": token, "other": other}, token=one_of_them, other=one_of_them)
     r = _formula("r", "c_l", "c_other")
     with np.errstate(divide="ignore", invalid="ignore"):
         # mutant: Only the dimensions and labels that are left serve, and they are the same at every token. Only the
@@ -227,36 +205,27 @@ def check_labelled(name: str, values: Any, *dims: str) -> None:
     """Raise :class:`BadInput` unless values are a labelled array of numbers that has these dimensions."""
     labelled = isinstance(values, xr.DataArray) and values.dtype.kind in "fiu"
     if not labelled or not set(dims) <= {str(dim) for dim in values.dims}:
-        raise BadInput(
-            value=f"{name} = {shown(values)}",
-            rule=" over ".join(
-                ["a labelled array (xarray.DataArray) of numbers", *([", ".join(dims)] if dims else [])]
-            ),
-            remedy="pass what train or solve recorded, e.g. run.Z",
-        )
+        rule = "a labelled array (xarray.DataArray) of numbers" + (f" over {', '.join(dims)}" if dims else "")
+        raise BadInput(f"{name} = {shown(values)}", rule, "pass what train or solve recorded, e.g. run.Z")
 
 
 def _by_class(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
-    """Values over classes, in the order of the classes, by label where they have labels."""
+    """Values over classes, in the order of the classes."""
     names = classes.coords["class"]
     labels = c["class"].values
     if c.sizes["class"] != len(names) or not np.array_equal(np.sort(labels), np.sort(names)):
-        raise BadInput(
-            value=f"c over the classes {shown(labels.tolist())}",
-            rule=f"attention and classes name the same classes, here {shown(names.tolist())}",
-            remedy="pass all of them, and select from the result",
-        )
+        rule = f"attention and classes name the same classes, here {shown(names.tolist())}"
+        remedy = "pass all of them, and select from the result"
+        raise BadInput(f"c over the classes {shown(labels.tolist())}", rule, remedy)
     return c if np.array_equal(labels, names) else c.sel({"class": names})
 
 
 def _check_own(values: xr.DataArray, classes: SequenceClasses) -> None:
     """Raise :class:`BadInput` if values tell that they are of other classes, which may hold the same tokens."""
     if values.attrs.get(ATTRIBUTE, told := checksum(classes)) != told:
-        raise BadInput(
-            value=f"{values.name or 'values'} of other classes than {shown(classes)}",
-            rule="a measure takes a run with the classes that it was made with",
-            remedy="pass those; for others on purpose, drop what Z tells of them with Z.drop_attrs()",
-        )
+        rule = "a measure takes a run with the classes that it was made with"
+        remedy = "pass those; for others on purpose, drop what Z tells of them with Z.drop_attrs()"
+        raise BadInput(f"{values.name or 'values'} of other classes than {shown(classes)}", rule, remedy)
 
 
 def growth_factor(z: NDArray[np.float64], z_0: float | NDArray[np.float64]) -> NDArray[np.float64]:
@@ -273,53 +242,38 @@ def on_axes_of(
     others' queries and tokens; these, NaN throughout, are left out. So are the rows that a variant's decoder reads
     besides, of query tokens that no class holds, where the values tell that they are of these classes. Labels may stand
     in any order. The dimension of the only query may have been squeezed out.
-
-    Raises
-    ------
-    BadInput
-        Several data sets at once; no dimension ``query`` or ``token`` where classes have several; or values of other
-        classes: over other queries or tokens, or such as tell so.
     """
-    check_classes(classes)
+    CLASSES("classes", classes)
     check_labelled("Z", values)
     if "data" in values.dims:
-        raise BadInput(
-            value=f"{values.name} of {values.sizes['data']} data sets",
-            rule="quantities are taken of one data set, with its classes",
-            remedy=f"choose one, e.g. run.sel(data={str(values['data'].values[0])!r})",
+        remedy = f"choose one, e.g. run.sel(data={str(values['data'].values[0])!r})"
+        value, rule = (
+            f"{values.name} of {values.sizes['data']} data sets",
+            "quantities are taken of one, with its classes",
         )
+        raise BadInput(value, rule, remedy)
     labels = {dim: np.asarray(classes.coords[dim]) for dim in dims}
     for dim in dims:
         if dim not in values.dims:
             values = _with_the_one(values, dim, labels[dim])
-    if all(np.array_equal(values.coords.get(dim, ()), labels[dim]) for dim in dims):
-        _check_own(values, classes)
-        return values
-    if all(dim in values.indexes and values.indexes[dim].is_unique for dim in dims) and all(
-        np.isin(labels[dim], values[dim]).all() for dim in dims
-    ):
-        own = values.sel({dim: labels[dim] for dim in dims})  # whatever the order is: a sweep's names are sorted
+    indexes = {dim: values.indexes.get(dim) for dim in dims}
+    if all(each is not None and each.is_unique and np.isin(labels[dim], each).all() for dim, each in indexes.items()):
+        own = values.sel(labels)  # whatever the order is: a sweep's names are sorted
         # mutant: What is chosen holds no more than what it is chosen from.
         if ATTRIBUTE in values.attrs or int(own.count()) == int(values.count()):
             _check_own(values, classes)
             return own
-    shape = " and ".join(
-        f"{values.sizes.get(dim, 0)} {name}" for dim, name in (("query", "queries"), ("token", "tokens"))
-    )
-    raise BadInput(
-        value=f"{values.name or 'Z'} over {shape}",
-        rule="attention logits and classes name the same queries and tokens",
-        remedy="pass the classes that the run was trained on (one data set at a time)",
-    )
+    shape = f"{values.sizes.get('query', 0)} queries and {values.sizes.get('token', 0)} tokens"
+    rule = "attention logits and classes name the same queries and tokens"
+    remedy = "pass the classes that the run was trained on (one data set at a time)"
+    raise BadInput(f"{values.name or 'Z'} over {shape}", rule, remedy)
 
 
 def _with_the_one(values: xr.DataArray, dim: str, labels: NDArray[Any]) -> xr.DataArray:
     """Values with a dimension that was squeezed out, if classes have one label there, and values still tell it."""
     name = values.name or "Z"
     if dim not in values.coords or len(labels) > 1:
-        raise BadInput(
-            value=f"{name} without the dimension {dim}",
-            rule=f"classes of {len(labels)} {'queries' if dim == 'query' else 'tokens'} need all of them",
-            remedy=f"keep the dimension, as run.{name} has it, and select from the result",
-        )
+        rule = f"classes of {len(labels)} {'queries' if dim == 'query' else 'tokens'} need all of them"
+        remedy = f"keep the dimension, as run.{name} has it, and select from the result"
+        raise BadInput(f"{name} without the dimension {dim}", rule, remedy)
     return values.expand_dims(dim)

@@ -9,13 +9,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.integrate import cumulative_trapezoid
-from scipy.special import log_softmax
 from sympy import diff
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import Floats, SequenceClasses, check_classes
+from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine.names import PLAIN
-from scansnap_core.theory import clocks, formulas, measures, spectrum
+from scansnap_core.theory import clocks, decoder, formulas, measures, spectrum
 from scansnap_core.theory.flows import IdealisedFlow
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.solving import solve
@@ -51,14 +50,10 @@ _ABOUT = {
 }
 """Each variable of :func:`theory_of` has a meaning, a unit and a place in the paper."""
 
-_gamma = function_of(formulas.gamma, (formulas.h_, formulas.M))
 _Gamma = function_of(formulas.Gamma, (formulas.h_, formulas.M, formulas.K, formulas.eta_Y, formulas.eta_Z))
 _r = function_of(formulas.r, (formulas.c_l, formulas.c_other))
-_chi = function_of(formulas.chi, (formulas.z, formulas.z_0))
 _chi_lower = function_of(formulas.chi_lower, (formulas.f_0, formulas.B_))
 _chi_upper = function_of(formulas.chi_upper, (formulas.B_,))
-_t_0_prime = function_of(formulas.t_0_prime, (formulas.K, formulas.M, formulas.eta_Y))
-_t_0 = function_of(formulas.t_0, (formulas.K, formulas.M, formulas.eta_Y, formulas.omega_1_))
 _B_printed = function_of(formulas.B, (formulas.Gamma_, formulas.C_0))
 _xi_printed = function_of(formulas.xi_snap, (formulas.gamma_, formulas.Gamma_, formulas.C_0))
 _B_shared = function_of(formulas.B_shared, (formulas.Gamma_, formulas.K, formulas.rho))
@@ -102,12 +97,6 @@ def theory_of(
         overlaps. Attributes name meaning, unit and equation; those of ``xi`` and ``B`` say where they come from. The
         coordinate ``t`` counts steps of batch size 1.
 
-    Raises
-    ------
-    BadInput
-        Rates or times beside a run, or none for classes alone; a run of other classes, of several data sets, or without
-        its start.
-
     Examples
     --------
     >>> from scansnap_core.data.datasets import with_overlap
@@ -119,7 +108,7 @@ def theory_of(
     >>> found.B.isel(recorded=-1).values.round(3), found.B.equation
     (array([0.258, 0.258]), 'Theorem 3')
     """
-    check_classes(classes)
+    CLASSES("classes", classes)
     if run is None:
         if lr_y is None or lr_z is None or times is None:
             raise BadInput("classes alone", "the idealised flow needs lr_y, lr_z and times", "pass them, or a run")
@@ -137,7 +126,7 @@ def theory_of(
     steps = run.recorded.drop_vars("recorded") * run.attrs.get("steps_per_unit", 1.0)
 
     h = xr.apply_ufunc(lambda t, rate: clocks.h(t, M, rate), steps / period, rate_y)
-    gamma = xr.apply_ufunc(_gamma, h, M)
+    gamma = xr.apply_ufunc(clocks.gamma, h, M)
     Gamma = weight * xr.apply_ufunc(_Gamma, h, M, period, rate_y, rate_z)
     f, xi, force = _motion(run, classes, gamma)
     found = {"h": h, "gamma": gamma, "Gamma": Gamma, "xi": xi}
@@ -173,17 +162,11 @@ def _checked(run: xr.Dataset, classes: SequenceClasses) -> xr.Dataset:
     if not isinstance(run, xr.Dataset) or "Z" not in run:
         raise BadInput(f"a run of type {type(run).__name__}", "a run is a data set with Z", "pass train's or solve's")
     if run.attrs.get("model", PLAIN) != PLAIN:
-        raise BadInput(
-            value=f"a run of the model {run.attrs['model']}",
-            rule="the theorems are of the paper's model",
-            remedy="pass a run or a flow with model='plain'; attention and entropy take variants",
-        )
+        remedy = "pass a run or a flow with model='plain'; attention and entropy take variants"
+        raise BadInput(f"a run of the model {run.attrs['model']}", "the theorems are of the paper's model", remedy)
     if "recorded" not in run.dims or float(run.recorded[0]) != 0:
-        raise BadInput(
-            value="a run without its start",
-            rule="growth and B_n are counted from recorded = 0 on",
-            remedy="record step 0, or begin times with 0, and keep the dimension recorded",
-        )
+        remedy = "record step 0, or begin times with 0, and keep the dimension recorded"
+        raise BadInput("a run without its start", "growth and B_n are counted from recorded = 0 on", remedy)
     squeezed = [dim for dim in ("class", "query", "token") if dim not in run.dims]  # each variable has them as scalars
     parts = {"Z": measures.on_axes_of(run.Z.drop_vars("class", errors="ignore"), classes)}
     if "Y" in run:
@@ -213,30 +196,22 @@ def _motion(
     if "Y" in run:
         Y = run.Y.transpose(*lead, "token", "output")
         finite = finite & np.isfinite(Y).all(["token", "output"])
-        g = _g(F, Y.where(finite, 0.0), classes, run.multiplicity.values)
-        xi, per_class = spectrum.xi(F, g), F * (g - F * (F * g).sum(axis=-1, keepdims=True))
+        targets = classes.labels(classes.next_of)[:, None] == Y.output.values
+        g = decoder.forward(F, Y.where(finite, 0.0).values, targets, run.multiplicity.values).g
+        xi, per_class = spectrum.xi(F, g), decoder.through_attention(F, g)
     else:
         clocked = gamma if "class" in gamma.dims else gamma.expand_dims("class")
         speed = clocked.broadcast_like(finite).transpose(*lead, "class").values
         E = spectrum.E(F)
         beta = spectrum.beta(E, math.inf)
         xi, per_class = speed * (beta * E).sum(axis=-1), speed[..., None] * spectrum.force(F, beta)
-    force = np.zeros((*F.shape[:-2], len(compact.queries), F.shape[-1]))
-    for n, row in enumerate(compact.query_row):
-        force[..., row, :] += classes.paces[n] * per_class[..., n, :]
+    force = decoder.Expectation(classes).per_query(classes.paces[:, None] * per_class)
 
     def labelled(values: Floats, *dims: str) -> xr.DataArray:
         return xr.DataArray(values, dims=(*lead, *dims)).where(finite.drop_vars(list(finite.coords)))
 
     by_class = force[..., compact.query_row, :]
     return labelled(F, "class", "token"), labelled(xi, "class"), labelled(by_class, "class", "token")
-
-
-def _g(F: Floats, Y: xr.DataArray, classes: SequenceClasses, multiplicity: Floats) -> Floats:
-    """g = Y (x_{T+1} - alpha_n) for every class (Theorem 1), shape (..., K, L)."""
-    alpha = np.exp(log_softmax(F @ Y.values + np.log(multiplicity), axis=-1))
-    targets = classes.labels(classes.next_of)[:, None] == Y.output.values
-    return np.asarray((targets - alpha) @ np.swapaxes(Y.values, -1, -2))
 
 
 def _theorem_3(
@@ -254,7 +229,7 @@ def _theorem_3(
     others = distinct & (xr.DataArray(np.arange(len(compact.tokens)), dims="token") != leader) & has_one
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         r = xr.apply_ufunc(_r, f.isel(token=leader), f).where(others)
-        chi = xr.apply_ufunc(_chi, z, z.isel(recorded=0)).where(held)
+        chi = xr.apply_ufunc(measures.growth_factor, z, z.isel(recorded=0)).where(held)
         f_0 = start.isel(token=leader)
         bounds = {"chi_lower": xr.apply_ufunc(_chi_lower, f_0, B), "chi_upper": xr.apply_ufunc(_chi_upper, B + 0 * f_0)}
     dominance = (has_one & ((r.isel(recorded=0) > 0) | ~others).all("token")).transpose(..., "class")
@@ -283,11 +258,12 @@ def _theorem_4(
     one_of_each = len(classes.compact.queries) == len(classes.common_tokens) == 1
     rho = rho.where(np.logical_and(one_of_each and classes.is_uniform, equal) & (rho > 0))
     C_0 = 1 / (K * rho**2)
-    found: dict[str, Any] = {"rho": rho}
-    found["t_0_prime"] = xr.apply_ufunc(_t_0_prime, K, M, rate_y).where(classes.is_uniform)
-    found["t_0"] = xr.apply_ufunc(_t_0, K, M, rate_y, omega_1).where(classes.is_uniform)
-    found["xi_printed"] = xr.apply_ufunc(_xi_printed, gamma, Gamma, C_0)
-    found["xi_shared"] = xr.apply_ufunc(_xi_shared, gamma, Gamma, K, rho)
-    found["B_printed"] = xr.apply_ufunc(_B_printed, Gamma, C_0)
-    found["B_shared"] = xr.apply_ufunc(_B_shared, Gamma, K, rho)
-    return found
+    return {
+        "rho": rho,
+        "t_0_prime": xr.apply_ufunc(clocks.t_0_prime, K, M, rate_y).where(classes.is_uniform),
+        "t_0": xr.apply_ufunc(clocks.t_0, K, M, rate_y, omega_1).where(classes.is_uniform),
+        "xi_printed": xr.apply_ufunc(_xi_printed, gamma, Gamma, C_0),
+        "xi_shared": xr.apply_ufunc(_xi_shared, gamma, Gamma, K, rho),
+        "B_printed": xr.apply_ufunc(_B_printed, Gamma, C_0),
+        "B_shared": xr.apply_ufunc(_B_shared, Gamma, K, rho),
+    }

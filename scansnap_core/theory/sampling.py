@@ -15,8 +15,8 @@ from torch import Tensor
 
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine import model
-from scansnap_core.rules import check_seq_len
-from scansnap_core.theory.expectation import Forward
+from scansnap_core.rules import SEQ_LEN, takes
+from scansnap_core.theory.decoder import Forward
 from scansnap_core.theory.flows import TrueFlow
 
 
@@ -31,12 +31,8 @@ def _over(values: Tensor, probs: Tensor) -> Tensor:
 def dispersion(probs: Tensor, c: Tensor) -> Tensor:
     """sum_l c_l^2/P(l|n), shape (...): T - 1 positions tell c as well as (T - 1)/dispersion tell P.
 
-    It is 1 at z = 0, and at most 1/min P and cosh^2(s/2) with s the spread of z over the support.
-
-    Parameters
-    ----------
-    probs, c
-        P(l|n) and the attention c of Eqn 5, both of shape (..., L).
+    It is 1 at z = 0, and at most 1/min P and cosh^2(s/2) with s the spread of z over the support. P(l|n) and the
+    attention c of Eqn 5 have shape (..., L).
     """
     return _over(c**2, probs).sum(dim=-1)
 
@@ -63,12 +59,7 @@ def covariance_f(probs: Tensor, f: Tensor) -> Tensor:
 def gain(probs: Tensor, f: Tensor, target: Tensor, Y: Tensor, multiplicity: Tensor | None = None) -> Tensor:
     """(T - 1)(E[J] - J at q = P) of each class, shape (..., B): g^T bias_f less half the logits' variance under alpha.
 
-    Parameters
-    ----------
-    probs, f
-        Shape (..., B, L), B classes.
-    target, Y, multiplicity
-        As in :func:`scansnap_core.engine.model.gradients`.
+    P and f have shape (..., B, L), B classes; the others are as in :func:`scansnap_core.engine.model.gradients`.
     """
     alpha = model.decode(f, Y, multiplicity).exp()
     shift = (bias_f(probs, f) * ((target - alpha) @ Y.mT)).sum(dim=-1)
@@ -82,12 +73,7 @@ class FiniteLengthFlow(TrueFlow):
     """The gradient flow of the expected objective at finite T, to the order 1/(T - 1).
 
     State and clock as in :class:`~scansnap_core.theory.flows.TrueFlow`, which it is at T = infinity; B takes xi at
-    q = P.
-
-    Parameters
-    ----------
-    seq_len
-        T, the query included; at least 2, or ``inf``.
+    q = P. T is ``seq_len``, the query included: at least 2, or ``inf``.
 
     Examples
     --------
@@ -100,8 +86,8 @@ class FiniteLengthFlow(TrueFlow):
 
     name = "true flow at finite T"
 
+    @takes(seq_len=SEQ_LEN)
     def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float, *, seq_len: float) -> None:
-        check_seq_len(seq_len)
         super().__init__(classes, lr_y, lr_z)
         self._share = 0.0 if math.isinf(seq_len) else 1 / (seq_len - 1)
         probs, outputs = classes.compact.probs, classes.outputs
@@ -114,26 +100,18 @@ class FiniteLengthFlow(TrueFlow):
         Y, Z = self.unpack(state)[:2]
         found, change = self._moved(Y, Z)
         if self._share:
-            dY, dZ = self.added(Y, found)
-            change[: self._cuts[0]] += self._share * self.lr_y * dY.ravel()
-            change[self._cuts[0] : self._cuts[1]] += self._share * self.lr_z * dZ.ravel()
+            dY, dZ = self.unpack(change)[:2]
+            more_Y, more_Z = self.added(Y, found)
+            dY += self._share * self.lr_y * more_Y
+            dZ += self._share * self.lr_z * more_Z
         return change
 
     def added(self, Y: Floats, found: Forward) -> tuple[Floats, Floats]:
         """The gradient of the mean over classes, by P(n), of ``gain``: in Y, of one of the equal columns, and in Z.
 
         By hand, in a tenth of autograd's time. With y_o for a column of Y less their mean under alpha, ``gain`` is
-        g^T bias_f less half of V = sum_o alpha_o y_o^T C y_o, where C is ``covariance_f``.
-
-        Parameters
-        ----------
-        Y, found
-            Y, shape (L, O), and the forward pass with it.
-
-        Returns
-        -------
-        dY, dZ
-            Shapes (L, O) and (Q, L).
+        g^T bias_f less half of V = sum_o alpha_o y_o^T C y_o, where C is ``covariance_f``. Y has shape (L, O), and
+        ``found`` is the forward pass with it.
         """
         f, error, g = found
         alpha, weighed = self._target - error, f * self._over_P

@@ -18,7 +18,8 @@ from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import ATTRIBUTE, Floats, checksum
 from scansnap_core.engine.names import heads_of, name_of
-from scansnap_core.rules import check_choice, checked_times, is_real, shown
+from scansnap_core.engine.results import per_head
+from scansnap_core.rules import Rule, checked_times, number, one_of, takes
 from scansnap_core.theory.flows import Flow
 
 SOLVERS = {"LSODA": LSODA, "DOP853": DOP853, "RK45": RK45, "RK23": RK23, "Radau": Radau, "BDF": BDF}
@@ -48,6 +49,16 @@ class IntegrationFailed(RuntimeError):
         self.last, self.reached = last, reached
 
 
+_TOLERANCE = number(above=0, below=1, says="a tolerance lies between 0 and 1", remedy="pass e.g. 1e-10")
+
+
+@takes(
+    flow=Rule(lambda flow: isinstance(flow, Flow), "a flow is integrated", "pass e.g. a TrueFlow"),
+    unit=one_of(UNITS),
+    method=one_of(SOLVERS),
+    rtol=_TOLERANCE,
+    atol=_TOLERANCE,
+)
 def solve(
     flow: Flow,
     times: ArrayLike,
@@ -85,10 +96,8 @@ def solve(
 
     Raises
     ------
-    BadInput
-        Times, initial values or a unit that aren't as above, before anything is computed.
     ~scansnap_core.IntegrationFailed
-        The solver gave up or met numbers that aren't finite.
+        The solver gave up or met numbers that aren't finite; it holds what was reached.
 
     Examples
     --------
@@ -100,37 +109,33 @@ def solve(
     >>> path.recorded.units
     'steps of batch size 1'
     """
-    if not isinstance(flow, Flow):
-        raise BadInput(f"flow = {shown(flow)}", "a flow is integrated", "pass e.g. a TrueFlow")
-    check_choice("unit", unit, list(UNITS))
-    check_choice("method", method, list(SOLVERS))
-    for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        if not is_real(tolerance) or not 0 < tolerance < 1:
-            raise BadInput(f"{name} = {shown(tolerance)}", "a tolerance lies between 0 and 1", "pass e.g. 1e-10")
     classes = flow.classes
     steps_of = {"step": 1.0, "round": classes.num_classes, "tau": classes.num_classes / flow.lr_y}[unit]
     recorded = checked_times("times", times, "pass e.g. [0, 10, 100]")
-    start = _start(flow, initial)
+    start, t = _start(flow, initial), recorded * steps_of
+    states, later = np.tile(start, (int((t <= EARLIEST).sum()), 1)), t[t > EARLIEST]
     attrs = {"steps_per_unit": steps_of, "initial": "zero" if initial is None else "given"}
+
+    def failed(when: float) -> str:
+        rates = f"lr_y = {flow.lr_y:g}, lr_z = {flow.lr_z:g}"
+        return f"the {flow.name} with {rates} could be integrated up to step {when:.3g}"
+
     try:
-        states = _integrate(flow, recorded * steps_of, start, method=method, rtol=rtol, atol=atol)
+        if later.size:
+            how: dict[str, Any] = {"method": method, "rtol": rtol, "atol": atol}
+            states = np.vstack([states, integrated(flow.rhs, 0.0, later, start, failed=failed, **how)])
     except IntegrationFailed as error:
         error.last = None if error.last is None else error.last / steps_of
-        if error.reached is not None:
-            error.reached = _dataset(flow, recorded[: len(error.reached)], error.reached, unit, attrs)
+        states = states if error.reached is None else np.vstack([states, error.reached])
+        error.reached = _dataset(flow, recorded[: len(states)], states, unit, attrs) if len(states) else None
         raise
     return _dataset(flow, recorded, states, unit, attrs)
 
 
 def attention_rates(flow: Flow, path: xr.Dataset) -> Floats:
-    """dZ/dt at the recorded moments of a solved path, shape (recorded, Q, L).
+    """dZ/dt at the recorded moments of a path that `solve` returned for a flow, shape (recorded, Q, L).
 
-    Parameters
-    ----------
-    flow
-        A flow with a decoder, without heads; its right-hand side must not name the time.
-    path
-        What `solve` returned for it.
+    The flow has a decoder and no heads; its right-hand side must not name the time.
 
     Examples
     --------
@@ -146,36 +151,22 @@ def attention_rates(flow: Flow, path: xr.Dataset) -> Floats:
 
 def _dataset(flow: Flow, recorded: Floats, states: Floats, unit: str, attrs: dict[str, Any]) -> xr.Dataset:
     classes = flow.classes
-    variables: dict[str, Any] = {
-        name: (
-            ("recorded", *flow.axes[name]),
-            _by_head(flow, name, part),
-            {"units": "logits"} if len(name) == 1 else {},
-        )
-        for name, part in zip(flow.shapes, flow.unpack(states), strict=True)
-    }
     K, M = classes.num_classes, classes.vocab_size
+    variables: dict[str, Any] = {}
+    for name, part in zip(flow.shapes, flow.unpack(states), strict=True):
+        values = per_head(part, flow.axes[name], heads_of(flow.variant))
+        variables[name] = (("recorded", *flow.axes[name]), values, {"units": "logits"} if len(name) == 1 else {})
     variables["Z"][-1][ATTRIBUTE] = checksum(classes)
     if "Y" in variables:
         variables["multiplicity"] = ("output", classes.outputs.multiplicity, {"units": "outputs"})
     clock = UNITS[unit] + ("" if flow.class_weight < 1 or K == 1 else ", each showing every class (Eqn 10 as printed)")
-    labels = {
-        "recorded": ("recorded", recorded, {"units": clock}),
-        **flow.coords,
-    }
+    about = {"flow": flow.name, "lr_y": flow.lr_y, "lr_z": flow.lr_z, "vocab_size": M, "num_classes": K}
+    about |= {"class_weight": flow.class_weight, **attrs}
+    labels = {name: label for name, label in flow.coords.items() if "Y" in variables or name != "output"}
     return xr.Dataset(
         variables,
-        coords={name: label for name, label in labels.items() if "Y" in variables or name != "output"},
-        attrs={
-            "flow": flow.name,
-            "lr_y": flow.lr_y,
-            "lr_z": flow.lr_z,
-            "vocab_size": M,
-            "num_classes": K,
-            "class_weight": flow.class_weight,
-        }
-        | attrs
-        | ({} if flow.variant is None else {"model": name_of(flow.model)}),
+        coords={"recorded": ("recorded", recorded, {"units": clock}), **labels},
+        attrs=about if flow.variant is None else {**about, "model": name_of(flow.model)},
     )
 
 
@@ -186,52 +177,19 @@ def _start(flow: Flow, initial: ArrayLike | Mapping[str, Any] | None) -> Floats:
         return flow.initial(initial)
     parts = {name: initial[name] for name in ("Z", "Y") if name in initial and name in flow.shapes}
     if not parts:
-        raise BadInput(
-            value=f"initial with {', '.join(map(str, initial)) or 'nothing'}",
-            rule="initial values are Z or Y by name, as far as the flow has them",
-            remedy="pass e.g. {'Z': ...}, or leave initial out",
-        )
+        value, rule = f"initial with {', '.join(map(str, initial)) or 'nothing'}", "initial values are Z or Y by name"
+        raise BadInput(value, f"{rule}, as far as the flow has them", "pass e.g. {'Z': ...}, or leave initial out")
     for name, part in parts.items():
         if isinstance(part, xr.DataArray):
             labels, dims = flow.coords, flow.axes[name]
             if sorted(map(str, part.dims)) != sorted(dims) or not all(
                 np.array_equal(part[dim], labels[dim]) for dim in dims if dim in labels
             ):
-                raise BadInput(
-                    value=f"initial {name} over {', '.join(map(str, part.dims))}",
-                    rule=f"it is one moment of one run of the flow's own classes, over {', '.join(dims)}",
-                    remedy="choose one, e.g. run.isel(seed=0, rate=0, recorded=-1)",
-                )
+                rule = f"it is one moment of one run of the flow's own classes, over {', '.join(dims)}"
+                remedy = "choose one, e.g. run.isel(seed=0, rate=0, recorded=-1)"
+                raise BadInput(f"initial {name} over {', '.join(map(str, part.dims))}", rule, remedy)
             parts[name] = part.transpose(*dims).values.reshape(-1, part.sizes[dims[-1]])
     return flow.initial(**parts)
-
-
-def _by_head(flow: Flow, name: str, part: Floats) -> Floats:
-    """States (t, rows, columns) with the rows of each head apart, where the flow's axes have heads."""
-    if "head" not in flow.axes[name]:
-        return part
-    return part.reshape(len(part), heads_of(flow.variant), -1, part.shape[-1])
-
-
-def _integrate(flow: Flow, t: Floats, start: Floats, **solver: Any) -> Floats:
-    """The states at times t >= 0, shape (t, N)."""
-    later = t[t > EARLIEST]
-    still = np.tile(start, (len(t) - len(later), 1))
-    if not later.size:
-        return still
-
-    def failed(when: float) -> str:
-        return (
-            f"the {flow.name} with lr_y = {flow.lr_y:g}, lr_z = {flow.lr_z:g} could be integrated up to step {when:.3g}"
-        )
-
-    try:
-        states = integrated(flow.rhs, 0.0, later, start, failed=failed, **solver)
-    except IntegrationFailed as error:
-        reached = still if error.reached is None else np.vstack([still, error.reached])
-        error.reached = reached if len(reached) else None
-        raise
-    return np.vstack([still, states])
 
 
 def integrated(
@@ -246,20 +204,17 @@ def integrated(
 ) -> Floats:
     """The states at ascending times after ``begin``, shape (times, N).
 
+    A solver that gives up, asks more than :data:`MOST_RATES` times or meets numbers that aren't finite raises
+    :class:`IntegrationFailed`. Its ``reached`` are the states at the first of the times, shape (times reached, N).
+
     Parameters
     ----------
     rhs, begin, start
         d(state)/dt, and the state (N,) at the time ``begin``.
     failed
         Says up to where it went, given the time of the last state.
-    solver
-        ``method``, one of ``SOLVERS``, and its tolerances as ``scipy.integrate.solve_ivp`` takes them.
-
-    Raises
-    ------
-    IntegrationFailed
-        The solver gave up or asked more than :data:`MOST_RATES` times, or numbers aren't finite. Its ``reached`` are
-        the states at the first of the times, shape (times reached, N).
+    method, solver
+        One of ``SOLVERS``, and its tolerances as ``scipy.integrate.solve_ivp`` takes them.
 
     Examples
     --------
@@ -307,14 +262,7 @@ def runge_kutta(
 ) -> list[Any]:
     """Follow an equation of motion over a length of time, by Runge-Kutta of order four in equal steps.
 
-    It serves states of Torch tensors, whose rate of change may come from autograd.
-
-    Parameters
-    ----------
-    rate
-        The parts' rates of change, from their list.
-    state
-        The parts at the start: tensors or arrays of any shapes.
+    The parts of the state are Torch tensors, whose rates of change may come from autograd, or arrays of any shapes.
 
     Examples
     --------

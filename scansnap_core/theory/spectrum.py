@@ -12,21 +12,6 @@ import sympy as sp
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
 from scansnap_core.theory import formulas
-from scansnap_core.theory.formulas import (
-    Ep_other,
-    Ep_rest,
-    M,
-    P,
-    f,
-    q_0,
-    q_0_,
-    q_1,
-    q_1_,
-    sigma,
-    theta,
-    theta_other,
-    z_m,
-)
 from scansnap_core.theory.functions import function_of
 
 # mutant: Between the two no digit of an entry is right.
@@ -35,23 +20,22 @@ LARGEST_E_PRIME = 1 / np.finfo(np.float64).eps
 SMALLEST = 1e-15
 """A singular value below this share of the largest counts as zero."""
 
-_f = function_of(f, (P, z_m))
+_f = function_of(formulas.f, (formulas.P, formulas.z_m))
 # mutant: The factors are the same, whatever its sign.
 _inverse = sp.Symbol("1/(M-1)", nonnegative=True)  # in which M may be infinite
-_q_0, _q_1 = (sp.factor(q.subs(M, 1 + 1 / _inverse)) for q in (q_0, q_1))
+_q_0, _q_1 = (sp.factor(q.subs(formulas.M, 1 + 1 / _inverse)) for q in (formulas.q_0, formulas.q_1))
+_exact_counts = {formulas.sigma: 0, formulas.theta: 0, formulas.theta_other: 0}
 _beta = function_of(
-    formulas.beta.subs({sigma: 0, theta: 0, theta_other: 0, q_0_: _q_0, q_1_: _q_1}), (Ep_other, Ep_rest, _inverse)
+    formulas.beta.subs({**_exact_counts, formulas.q_0_: _q_0, formulas.q_1_: _q_1}),
+    (formulas.Ep_other, formulas.Ep_rest, _inverse),
 )
 
 
 def F(probs: Floats, z: Floats) -> Floats:
     """The decoder's inputs F = [f_1..f_K] as rows, shape (K, L) (the paper's F is the transpose).
 
-    Parameters
-    ----------
-    probs, z
-        P(l|n) and the attention logits z_{psi(n)} that class n sees, both of shape (K, L). Tokens with P = 0 get no
-        attention, whatever their z.
+    P(l|n) and the attention logits z_{psi(n)} that class n sees have that shape too. Tokens with P = 0 get no
+    attention, whatever their z.
     """
     # mutant: Probabilities are never negative.
     return np.asarray(_f(probs, np.where(probs > 0, z, -np.inf)))
@@ -77,12 +61,8 @@ def equal_overlaps(num_classes: int, overlap: float) -> Floats:
 def E_prime(E: Floats) -> Floats:
     """E' = I - (I + E)^{-1}, shape (..., K, K), so that (I + E)^{-1} = I - E' (Lemma 14).
 
-    App. D.1 defines E' with the opposite sign; Eqn 28, Lemmas 14-17 and Theorems 1 and 5 need this one.
-
-    Raises
-    ------
-    BadInput
-        I + E is singular, or so close to it that E' has no digit that is right.
+    App. D.1 defines E' with the opposite sign; Eqn 28, Lemmas 14-17 and Theorems 1 and 5 need this one. Where I + E is
+    singular, or so close to it that E' has no digit that is right, E is refused.
     """
     # the same as (I + E)^{-1} E, which keeps its relative precision however small the overlaps get
     try:
@@ -92,11 +72,8 @@ def E_prime(E: Floats) -> Floats:
         if (np.abs(found) > LARGEST_E_PRIME).any():
             raise np.linalg.LinAlgError
     except np.linalg.LinAlgError:
-        raise BadInput(
-            value="E with I + E singular",
-            rule="(I + E)^-1 needs classes whose f_n are linearly independent",
-            remedy="merge classes that are alike",
-        ) from None
+        rule = "(I + E)^-1 needs classes whose f_n are linearly independent"
+        raise BadInput("E with I + E singular", rule, "merge classes that are alike") from None
     return found
 
 
@@ -114,10 +91,7 @@ def projection(F: Floats, g: Floats) -> Floats:
 def xi(F: Floats, g: Floats) -> Floats:
     """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by :func:`projection`; shape (..., K).
 
-    Parameters
-    ----------
-    F, g
-        f_n and g_n as rows, both of shape (..., K, L).
+    f_n and g_n are rows, of shape (..., K, L).
     """
     own = np.diagonal(projection(F, g), axis1=-2, axis2=-1)
     return np.asarray(own - (F * g).sum(axis=-1))
@@ -126,14 +100,7 @@ def xi(F: Floats, g: Floats) -> Floats:
 def beta(E: Floats, vocab_size: float) -> Floats:
     """beta_nn' of Theorem 1 without its statistical terms (sigma = theta = 0), zero diagonal, shape (..., K, K).
 
-    Eqn 88 with the sign of its first q_0 term put right. It tends to E'_n'n as M grows.
-
-    Parameters
-    ----------
-    E
-        The overlaps, shape (..., K, K).
-    vocab_size
-        M >= 2; infinity is allowed.
+    Eqn 88 with the sign of its first q_0 term put right. It tends to E'_n'n as M, which may be infinite, grows.
     """
     Ep = E_prime(E)
     rest = Ep.sum(axis=-2, keepdims=True) - Ep  # Ep is symmetric: the sum over k≠n of E'_kn', at (n, n')
@@ -143,14 +110,8 @@ def beta(E: Floats, vocab_size: float) -> Floats:
 def force(F: Floats, beta: Floats) -> Floats:
     """f_nl sum_{n'≠n} beta_nn' [(f_n^T f_n') f_nl - f_n'l], class n's term of Eqn 97; shape (..., K, L).
 
-    z'_ml is eta_Z gamma times its sum over the classes with query m.
-
-    Parameters
-    ----------
-    F
-        f_n as rows, shape (..., K, L).
-    beta
-        beta_nn' with a zero diagonal, shape (..., K, K).
+    z'_ml is eta_Z gamma times its sum over the classes with query m. F holds f_n as rows, shape (..., K, L); beta
+    (..., K, K) has a zero diagonal.
     """
     pull = (beta * E(F)).sum(axis=-1, keepdims=True)
     return np.asarray(F * (pull * F - beta @ F))

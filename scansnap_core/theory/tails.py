@@ -4,42 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, xlogy
-from scipy.stats import binom
+from scipy.stats import binom, poisson
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import check_count, check_numbers, is_real, shown
+from scansnap_core.rules import check_numbers, number, takes, whole
 
 Ints = NDArray[np.int64]
 
+CHANCE = number(least=0, most=1, says="a probability lies in [0, 1]", remedy="pass e.g. 0.5")
 
+
+@takes(draws=whole(0), p=CHANCE)
 def log_tails(draws: int, p: float) -> tuple[Floats, Floats]:
-    """ln P(count <= k) and ln P(count >= k) for k = 0..draws, each of shape (draws + 1,).
+    """ln P(count <= k) and ln P(count >= k) for k = 0..draws independent draws that count with probability p.
 
-    Summed in log space, so that a tail far below the smallest float keeps its digits.
-
-    Parameters
-    ----------
-    draws, p
-        The number of independent draws and the probability that one of them counts.
+    Both have shape (draws + 1,). They are summed in log space, so that a tail far below the smallest float keeps its
+    digits.
     """
-    check_count("draws", draws, least=0)
-    if not is_real(p) or not 0 <= p <= 1:
-        raise BadInput(f"p = {shown(p)}", "a probability lies in [0, 1]", "pass e.g. 0.5")
     log_pmf = binom.logpmf(np.arange(draws + 1), draws, p)
     return np.logaddexp.accumulate(log_pmf), np.logaddexp.accumulate(log_pmf[::-1])[::-1]
 
 
 def log_miss(draws: int, p: float, center: int, distances: Ints) -> Floats:
-    """ln P(|count - center| >= distance), shape of ``distances``.
+    """ln P(|count - center| >= distance) for whole distances of at least 1, in their shape.
 
-    Parameters
-    ----------
-    center
-        A whole number, such as the paper's ceil(N P(n)).
-    distances
-        Whole numbers of at least 1.
+    The center is a whole number, such as the paper's ceil(N P(n)).
     """
     below, above = log_tails(draws, p)
     low, high = center - distances, center + distances
@@ -50,13 +40,9 @@ def log_miss(draws: int, p: float, center: int, distances: Ints) -> Floats:
     return np.asarray(np.logaddexp(left, right))
 
 
+@takes(draws=whole(), p=CHANCE)
 def log_deviations(draws: int, p: float) -> tuple[Floats, Floats]:
     """Deviations d = |count/draws - p| for count = 0..draws, and ln P(|count/draws - p| >= d), each (draws + 1,).
-
-    Parameters
-    ----------
-    draws, p
-        As in :func:`log_tails`; at least one draw.
 
     Examples
     --------
@@ -64,7 +50,6 @@ def log_deviations(draws: int, p: float) -> tuple[Floats, Floats]:
     >>> d, np.exp(logs).round(12)
     (array([0.5, 0. , 0.5]), array([0.5, 1. , 0.5]))
     """
-    check_count("draws", draws, least=1)
     counts = np.arange(draws + 1)
     d = np.abs(counts / draws - p)
     far_first = np.argsort(-d)
@@ -73,6 +58,7 @@ def log_deviations(draws: int, p: float) -> tuple[Floats, Floats]:
     return d, np.minimum(summed[as_far - 1], 0.0)
 
 
+@takes(draws=whole(0))
 def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) -> float:
     """P(low_n <= N_n <= high_n for every n at once), for multinomial counts N_n of ``draws`` draws.
 
@@ -83,36 +69,22 @@ def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) ->
     ----------
     probs, low, high
         Shape (K,); the probabilities sum to 1. Bounds may lie outside 0..draws.
-
-    Raises
-    ------
-    BadInput
-        If the probabilities don't sum to 1.
     """
-    check_count("draws", draws, least=0)
     rule = "probabilities are not negative"
     weights = check_numbers("probs", probs, least=0, rule=rule, remedy="pass e.g. [0.5, 0.5]", dims=1)
     # mutant: Near 1 a float lies a multiple of 2^-53 from 1, which 1e-9 isn't, so the two are never equal.
     if abs(weights.sum() - 1) > 1e-9:
-        raise BadInput(
-            value=f"probs sum to {weights.sum():.9g}",
-            rule="every draw falls into one of the classes",
-            remedy="divide the probabilities by their sum, or add the missing class",
-        )
+        rule, remedy = "every draw falls into one of the classes", "divide them by their sum, or add the missing class"
+        raise BadInput(f"probs sum to {weights.sum():.9g}", rule, remedy)
     first = np.clip(np.broadcast_to(low, weights.shape), 0, None)
     last = np.clip(np.broadcast_to(high, weights.shape), None, draws)
     if np.any(first > last) or not first.sum() <= draws <= last.sum():
         return 0.0
     # mutant: One count more than any window holds is never looked up.
     counts = np.arange(last.max() + 1)
-    pmf = {weight: _poisson(counts, draws * weight) for weight in np.unique(weights)}
+    pmf = {weight: poisson.pmf(counts, draws * weight) for weight in np.unique(weights)}
     sums = np.ones(1)
     for weight, a, b in zip(weights, first, last, strict=True):
         # mutant: The cut only saves time; sums past draws reach no entry that is returned.
         sums = np.convolve(sums, pmf[weight][a : b + 1])[: draws + 1]
-    return float(sums[draws - first.sum()] / _poisson(draws, draws))
-
-
-def _poisson(counts: ArrayLike, mean: float) -> Floats:
-    """``scipy.stats.poisson.pmf`` to the last bit, without its checks, which take ten times as long."""
-    return np.asarray(np.exp(xlogy(counts, mean) - gammaln(np.add(counts, 1)) - mean))
+    return float(sums[draws - first.sum()] / poisson.pmf(draws, draws))

@@ -54,7 +54,7 @@ SAID = {
 """A verdict in words, of one equation and of several."""
 CSS = {DEFINED: "ss-open", UNTOUCHED: VERDICT_CLASS[FAILS_AS_PRINTED]}
 KINDS = {"definition": "for", "claim": "part of", "step": "step of the proof of", "premise": "premise of"}
-TOPICS = [formulas.attention, formulas.correlations, formulas.decoder]
+TOPICS = [formulas.attention, formulas.decoder]
 
 
 def page(equations: list[Equation], errata: Mapping[int, list[Erratum]], page_url: Callable[[str], str]) -> str:

@@ -21,9 +21,16 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from stored_once import errata_in
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.citation import BOOK_KEY, bibtex
 from scansnap_core.book.equations import errata_index_html
-from scansnap_core.book.errata import Erratum, anchor_of, errata_html, errata_json, retired_html
+from scansnap_core.book.errata import (
+    BOOK_KEY,
+    Erratum,
+    anchor_of,
+    bibtex,
+    errata_html,
+    errata_json,
+    retired_html,
+)
 from scansnap_core.ledger.display import rich
 
 PAGE = "chapters/errata"

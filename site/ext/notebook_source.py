@@ -1,8 +1,8 @@
 """Turns a notebook's plain Markdown, which every reader understands, into what the site shows.
 
 Below a chapter's heading and its first paragraph stands the verdict's card, and below a statement as printed stand the
-links to what it rests on. A paragraph that is one link into the lab becomes the lab itself. A link to an erratum or to
-the references becomes one to the very entry.
+links to what it rests on. A paragraph that is one link into the lab becomes the lab itself, folded. A link to an
+erratum or to the references becomes one to the very entry.
 """
 
 import json
@@ -12,10 +12,18 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from scansnap_core.ledger.entries import VERDICT_MIME
-from scansnap_core.ledger.pages import KEY
+from scansnap_core.ledger.registry import KEY
 
 _CARD = "```{verdict-card}\n```"
-_LAB = re.compile(r"^\[[^\]]+\]\([./]*lab\.md#([^)]+)\)$", re.MULTILINE)
+_LAB = re.compile(r"^\[([^\]]+)\]\([./]*lab\.md#([^)]+)\)$", re.MULTILINE)
+_FOLDED_LAB = """```{raw} html
+<details><summary>\\1</summary>
+```
+```{lab} \\2
+```
+```{raw} html
+</details>
+```"""
 _ERRATUM = re.compile(r"\[(E\d+)\]\([./]*errata\.md#e\d+\)")
 _CITED = re.compile(r"\[[^\]]+\]\([./]*references\.md#(\w+)\)")
 _QUOTE = re.compile(r"^(?:>.*\n?)+", re.MULTILINE)
@@ -34,7 +42,7 @@ def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
     texts = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
     for cell in texts:
         text = "".join(cell["source"])
-        text = _LAB.sub(r"```{lab} \1\n```", text)
+        text = _LAB.sub(_FOLDED_LAB, text)
         text = _ERRATUM.sub(r"{erratum}`\1`", text)
         cell["source"] = _CITED.sub(r"{cite}`\1`", text)
     if texts:

@@ -13,7 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from scansnap_core.book.notebooks import read_notebook, verdicts_in
 from scansnap_core.ledger.display import card_html
-from scansnap_core.ledger.pages import KEY
+from scansnap_core.ledger.registry import KEY
 
 CHECK = (
     '<p class="ss-check-yourself">To check this yourself: <code>make install</code>, once, then '

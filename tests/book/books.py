@@ -25,27 +25,24 @@ GOOD_CELLS = (
 )
 QUIET = {"word": "not concerned", "says": "It has no noise in it."}
 CLAIMS: dict[str, Any] = {
-    **{
-        name: {f"{name}_half": {"says": f"{name} half", "must": "≤ 0.6", "control": "another half"}}
-        for name in WITNESSES
-    },
+    **{n: {f"{n}_half": {"says": f"{n} half", "must": "≤ 0.6", "control": "another half"}} for n in WITNESSES},
     "card": {
         "printed": {"by": "numeric_half", "says": "It holds."},
+        "figure": "picture",
         "gradient": QUIET,
         "sgd": QUIET,
-        "figure": "picture",
     },
 }
 REFUTATION = {
-    "says": "a tenth",
-    "must": "≤ 0.6",
-    "control": "half of it",
+    "says": "printed error",
+    "must": "≤ 0.5",
+    "control": "with exp(2Mh)",
     "judges": "claim",
-    "place": "Lemma 8, Eqn 45",
-    "printed": "2",
-    "repair": "1",
+    "place": "Lemma 6, Eqn 45",
+    "printed": "$e^{Mh}$",
     "consequence": "none",
 }
+REPAIRED = REFUTATION | {"repair": "the other"}
 CHAPTER = Path("chapters", "statements", "lemma_08.ipynb")
 PAPERS = """\
 meta:
@@ -149,23 +146,21 @@ def claim(book: Path, witness: str, claim_id: str, **changes: Any) -> None:
     path.write_text(yaml.safe_dump(claims, allow_unicode=True, sort_keys=False))
 
 
-def change_code(cells: list[Any]) -> None:
-    cells[3]["source"] = "print('a number:', 1 + 2)"
+def put(number: int, **changes: Any) -> Callable[[list[Any]], None]:
+    """Replace a cell's source, outputs, metadata or count, for `spoil`."""
+    return lambda cells: cells[number].update(changes)
 
 
-def claim_falsely(cells: list[Any]) -> None:
-    cells[1]["source"][1] = cells[1]["source"][1].replace(", 0.5,", ", 0.61,")
-
-
-def write_to_stderr(cells: list[Any]) -> None:
-    cells[3]["source"] = "import sys; print('careful', file=sys.stderr)"
-    cells[3]["outputs"] = [{"output_type": "stream", "name": "stderr", "text": ["careful\n"]}]
-
-
-def claim_another_statement(cells: list[Any]) -> None:
-    cells[4]["source"] = (
-        "import dataclasses; lemma.page = dataclasses.replace(lemma.page, id='lemma_09'); lemma.conclude()"
-    )
+change_code = put(3, source="print('a number:', 1 + 2)")
+claim_falsely = put(1, source=GOOD_CELLS[1].replace(", 0.5,", ", 0.61,"))
+claim_another_statement = put(
+    4, source="import dataclasses; lemma.page = dataclasses.replace(lemma.page, id='lemma_09'); lemma.conclude()"
+)
+write_to_stderr = put(
+    3,
+    source="import sys; print('careful', file=sys.stderr)",
+    outputs=[{"output_type": "stream", "name": "stderr", "text": ["careful\n"]}],
+)
 
 
 def replace_verdict(cells: list[Any]) -> None:

@@ -6,7 +6,7 @@ import yaml
 from pybtex.database import parse_string
 
 from scansnap_core import BadInput
-from scansnap_core.book.citation import BIBLIOGRAPHY, BOOK_KEY, CITATION_FILE, bibtex
+from scansnap_core.book.errata import BIBLIOGRAPHY, BOOK_KEY, CITATION_FILE, bibtex
 from tests.book.books import PAPERS
 from tests.book.test_board import ROOT
 
@@ -56,7 +56,7 @@ def test_the_citation_file_and_the_bibliography_agree_on_the_paper() -> None:
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
-        (CITATION_FILE, "title: alone", "no citation with title, version and authors"),
+        (CITATION_FILE, "title: alone", "CITATION.cff.version: a reader must learn it"),
         (CITATION_FILE, "[", "is valid YAML"),
         (BIBLIOGRAPHY, "@misc{", "no readable bibliography"),
         (BIBLIOGRAPHY, "@misc{other, title = {Other}}", "tian2023: references.bib lacks it"),

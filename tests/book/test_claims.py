@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from scansnap_core.book.errata import ERRATA_FILE
-from tests.book.books import CHAPTER, REFUTATION, claim, spoil
+from tests.book.books import CHAPTER, REPAIRED, claim, spoil
 from tests.book.conftest import Run
 
-JUDGED = REFUTATION | {"judges": "remark"}
+JUDGED = REPAIRED | {"judges": "remark"}
 
 
 def equations(claim_id: str) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def equations(claim_id: str) -> dict[str, Any]:
             {"must": "≤ 0.4"},
             "raised CheckFailed: Lemma 8, numeric witness, numeric_half (num",
         ),
-        ("card", "printed", {"by": "half"}, "lemma_08.yaml: as printed: by = 'half': no check or refutation here"),
+        ("card", "printed", {"by": "half"}, "lemma_08.yaml: card.printed.by = 'half': no check or refutation here"),
     ],
 )
 def test_what_the_notebook_cannot_bear_out_fails_in_one_line(

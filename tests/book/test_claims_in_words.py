@@ -14,7 +14,7 @@ from scansnap_core import BadInput
 from scansnap_core.book.board import board_html
 from scansnap_core.book.claims_in_words import FILE, claims_in_words
 from scansnap_core.book.notebooks import Stored, read_stored
-from scansnap_core.ledger.pages import WITHOUT_CARD
+from scansnap_core.ledger.registry import WITHOUT_CARD
 
 ROOT = Path(__file__).parents[2]
 
@@ -113,11 +113,11 @@ def test_what_speaks_against_a_claim_counts_for_its_witness_alone(tmp_path: Path
         ({"fig_04": ["size", "size"]}, {}, "in_words.yaml: C1: fig_04: it lists ids of the page's claims, each once"),
         ({"fig_04": "size"}, {}, "C1: fig_04: it lists ids"),
         ({"fig_04": [["size"]]}, {}, "C1: fig_04:['size']: fig_04 stores no such"),
-        (["fig_04"], {}, "C1.answers: it maps pages to ids"),
+        (["fig_04"], {}, "C1.answers = ['fig_04']: it maps pages to ids"),
         ({}, {"says": " "}, "C1.says: a reader must learn it"),
-        ({}, {"place": 3}, "C1.place: a reader must learn it"),
-        ({}, {"verdict": "holds"}, "C1: a claim has the keys place, says, answers, against, the last if need be"),
-        ({}, {"against": ["fig_04"]}, "C1.against: it maps pages to ids"),
+        ({}, {"place": 3}, "C1.place = 3: it is a text; put it in quotes"),
+        ({}, {"verdict": "holds"}, "C1: verdict: there is no such key; use place, says, answers, against"),
+        ({}, {"against": ["fig_04"]}, "C1.against = ['fig_04']: it maps pages to ids"),
         ({}, {"against": {"fig_04": ["order"]}}, "C1.against: a refutation contradicts by itself"),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_claim_that_was_read_cannot_be_changed(tmp_path: Path) -> None:
         claim.place = "Sec. 2"  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(("text", "said"), [("[1", "is valid YAML"), ("- a", "it maps names of claims")])
+@pytest.mark.parametrize(("text", "said"), [("[1", "is valid YAML"), ("- a", "in_words.yaml = .*: it is a mapping")])
 def test_an_unreadable_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
     written(tmp_path, {})
     (tmp_path / "chapters" / FILE).write_text(text)

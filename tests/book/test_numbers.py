@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scansnap_core.book.numbers import number_faults, write_numbers
+from scansnap_core.book.notebooks import number_faults, write_numbers
 from scansnap_core.cli import main
 from tests.book.books import CHAPTER, spoil
 from tests.book.conftest import Run

@@ -11,10 +11,9 @@ import pytest
 import symbols
 
 from scansnap_core import BadInput
-from scansnap_core.book.citation import CITATION_FILE, bibtex
 from scansnap_core.book.claims_in_words import FILE, claims_in_words
 from scansnap_core.book.equations import EQUATIONS_FILE, read_equations
-from scansnap_core.book.errata import ERRATA_FILE, errata_of
+from scansnap_core.book.errata import CITATION_FILE, ERRATA_FILE, bibtex, errata_of
 from scansnap_core.book.notebooks import Stored
 from scansnap_core.ledger import read_claims
 from scansnap_core.ledger.registry import TABLE_OF_CONTENTS, read_contents

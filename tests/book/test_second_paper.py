@@ -9,7 +9,7 @@ from scansnap_core.book.board import board_html
 from scansnap_core.book.errata import ERRATA_FILE, errata_html
 from scansnap_core.book.graph import graph_svg
 from scansnap_core.ledger import page
-from tests.book.books import CHAPTER, CLAIMS, GOOD_CELLS, REFUTATION, write_notebook
+from tests.book.books import CHAPTER, CLAIMS, GOOD_CELLS, REPAIRED, write_notebook
 from tests.book.conftest import Run
 
 NOTEBOOK = Path("chapters", "li2023_lemma_08.ipynb")
@@ -38,7 +38,7 @@ def content(book: Path) -> dict[str, str]:
 def add_the_statement(book: Path) -> None:
     sources = [source.replace("lemma_08", "li2023_lemma_08") for source in GOOD_CELLS]
     claims = CLAIMS | {
-        "numeric": CLAIMS["numeric"] | {"tenth": REFUTATION | {"place": "Lemma 8", "erratum": "E1"}},
+        "numeric": CLAIMS["numeric"] | {"tenth": REPAIRED | {"place": "Lemma 8", "erratum": "E1"}},
         "card": CLAIMS["card"] | CARD,
     }
     page: dict[str, Any] = {

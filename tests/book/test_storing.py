@@ -17,6 +17,7 @@ from tests.book.books import (
     claim_falsely,
     clear,
     png,
+    put,
     spoil,
     write_to_stderr,
 )
@@ -34,10 +35,6 @@ def test_storing_refreshes_what_is_stale_and_cleans_it(book: Path, verify: Run) 
     assert stored["cells"][4]["outputs"][0]["text"] == ["a number: 3\n"]
     assert stored["cells"][4]["metadata"] == {}
     assert {key: stored["metadata"][key] for key in execute._METADATA} == execute._METADATA
-
-
-def conclude_in_vain(cells: list[Any]) -> None:
-    cells[4]["source"] = "lemma"
 
 
 def test_a_full_disk_leaves_the_notebook_as_it_was(book: Path, verify: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +56,7 @@ def test_a_full_disk_leaves_the_notebook_as_it_was(book: Path, verify: Run, monk
         (claim_falsely, "cell 2 raised CheckFailed"),
         (write_to_stderr, "cell 4 gives on stderr 'careful'"),
         (claim_another_statement, "its verdict is that of lemma_09"),
-        (conclude_in_vain, "its outputs hold no verdicts"),
+        (put(4, source="lemma"), "its outputs hold no verdicts"),
     ],
 )
 def test_storing_leaves_a_faulty_chapter_as_it_was(

@@ -20,6 +20,7 @@ from tests.book.books import (
     claim_falsely,
     clear,
     png,
+    put,
     register,
     replace_verdict,
     spoil,
@@ -38,82 +39,42 @@ def test_a_good_book_is_verified(book: Path, verify: Run) -> None:
     assert (book / CHAPTER).read_text() == before
     found = json.loads((book / "found.json").read_text())
     assert found["failures"] == []
-    assert [(c["id"], c["verified"], c["verdict"], c["failures"]) for c in found["chapters"]] == [
-        ("lemma_08", True, "holds", [])
-    ]
+    (chapter,) = found["chapters"]
+    assert [chapter[key] for key in ("id", "verified", "verdict", "failures")] == ["lemma_08", True, "holds", []]
 
 
 def replace_text(cells: list[Any]) -> None:
-    cells[1]["outputs"][0]["data"]["text/plain"][0] = "✓ symbolic: symbolic half: 0.4 (must be ≤ 0.6)\n"
+    cells[1]["outputs"][0]["data"]["text/plain"][0] = "✓ symbolic: symbolic half: 0.4, must be at most 0.6\n"
 
 
 def swap_picture(cells: list[Any]) -> None:
     cells[2]["outputs"][0]["data"]["image/png"] = png("darkgreen")
 
 
-def delete_picture(cells: list[Any]) -> None:
-    cells[2]["outputs"] = []
-
-
-def drop_alternative_text(cells: list[Any]) -> None:
-    cells[2]["metadata"] = {}
-
-
-def clear_one(cells: list[Any]) -> None:
-    cells[3]["outputs"], cells[3]["execution_count"] = [], None
-
-
-def execute_twice(cells: list[Any]) -> None:
-    cells[3]["execution_count"] = 9
-
-
-def end_with_semicolon(cells: list[Any]) -> None:
-    cells[0]["source"][-1] += ";"
-
-
-def mark_by_comment(cells: list[Any]) -> None:
-    cells[3]["source"].insert(0, "# NBVAL_IGNORE_OUTPUT\n")
-
-
-def mark_by_tag(cells: list[Any]) -> None:
-    cells[3]["metadata"]["tags"] = ["nbval-ignore-output"]
-
-
-def let_control_pass(cells: list[Any]) -> None:
-    cells[1]["source"][1] = cells[1]["source"][1].replace("another(0.5)", "another(0.35)")
-
-
-def drop_conclusion(cells: list[Any]) -> None:
-    del cells[4]
-
-
-def write_literal_control(cells: list[Any]) -> None:
-    cells[1]["source"][1] = cells[1]["source"][1].replace("control=another(0.5)", "control=0.7")
+def recompute(old: str, new: str) -> Callable[[list[Any]], None]:
+    return put(1, source=GOOD_CELLS[1].replace(old, new))
 
 
 @pytest.mark.parametrize(
     ("change", "reasons"),
     [
-        (replace_text, ["cell 2 stores another text/plain than it gives: stored", "symbolic half: 0.5 (must be"]),
+        (replace_text, ["cell 2 stores another text/plain than it gives: stored", "symbolic half: 0.5, must be"]),
         (replace_verdict, [f"cell 5 stores another {VERDICT_MIME} than it gives", "fails as printed"]),
         (swap_picture, ["cell 3 stores another image/png than it gives: they differ by"]),
-        (delete_picture, ["cell 3 stores 0 outputs (none), but gives 2"]),
-        (drop_alternative_text, ["cell 3 shows a picture without alternative text in its metadata"]),
+        (put(2, outputs=[]), ["cell 3 stores 0 outputs (none), but gives 2"]),
+        (put(2, metadata={}), ["cell 3 shows a picture without alternative text in its metadata"]),
         (change_code, ["cell 4 stores another stdout than it gives", "stored 'a number: 2", "fresh 'a number: 3"]),
         (clear, ["its outputs were cleared"]),
-        (clear_one, ["cell 4 is stored as never executed"]),
-        (execute_twice, ["cell 4 is stored as execution 9"]),
-        (end_with_semicolon, ["cell 1 has a line that ends in ';'"]),
-        (mark_by_comment, ["cell 4 has the marker NBVAL_IGNORE_OUTPUT"]),
-        (mark_by_tag, ["cell 4 has the marker nbval-ignore-output"]),
-        (
-            claim_falsely,
-            ["cell 2 raised CheckFailed: Lemma 8, symbolic witness, symbolic_half (symbolic half): measured"],
-        ),
-        (let_control_pass, ["cell 2 raised ControlPassed", "the control (another half) gives 0.55"]),
+        (put(3, outputs=[], execution_count=None), ["cell 4 is stored as never executed"]),
+        (put(3, execution_count=9), ["cell 4 is stored as execution 9"]),
+        (put(0, source=GOOD_CELLS[0] + ";"), ["cell 1 has a line that ends in ';'"]),
+        (put(3, source="1  # NBVAL_IGNORE_OUTPUT"), ["cell 4 has the marker NBVAL_IGNORE_OUTPUT"]),
+        (put(3, metadata={"tags": ["nbval-ignore-output"]}), ["cell 4 has the marker nbval-ignore-output"]),
+        (claim_falsely, ["cell 2 raised CheckFailed: Lemma 8, symbolic witness, symbolic_half (symbolic half): meas"]),
+        (recompute("r(0.5)", "r(0.35)"), ["cell 2 raised ControlPassed", "the control (another half) gives 0.55"]),
         (claim_another_statement, ["its verdict is that of lemma_09"]),
-        (drop_conclusion, ["its outputs hold no verdicts"]),
-        (write_literal_control, ["cell 2 has a control that nothing computes: 0.7"]),
+        (lambda cells: cells.pop(4), ["its outputs hold no verdicts"]),
+        (recompute("another(0.5)", "0.7"), ["cell 2 has a control that nothing computes: 0.7"]),
         (write_to_stderr, ["cell 4 stores on stderr 'careful'", "cell 4 gives on stderr 'careful'"]),
     ],
 )
@@ -129,17 +90,6 @@ def test_a_spoilt_chapter_is_named_with_its_reason(
         assert reason in errors
 
 
-def test_a_chapter_missing_from_the_contents_and_an_entry_without_a_file(book: Path, verify: Run) -> None:
-    toc = book / "_toc.yml"
-    toc.write_text(toc.read_text().replace("lemma_08", "lemma_11"))
-    code, _, errors = verify()
-    assert code == 1
-    assert errors.splitlines() == [
-        "scansnap: lemma_08: it is missing from _toc.yml",
-        "scansnap: _toc.yml lists chapters/statements/lemma_11, which has no file",
-    ]
-
-
 @pytest.mark.parametrize(
     ("named", "faults"),
     [("Lemma 8", ""), ("Remark 8", ""), ("Lemma 9", "scansnap: lemma_08: it shows Lemma 9 as its own statement\n")],
@@ -152,23 +102,24 @@ def test_a_chapter_names_its_own_page(book: Path, verify: Run, named: str, fault
 
 
 @pytest.mark.parametrize(
-    ("entries", "reason"),
+    ("entry", "reason"),
     [
-        (["chapters/lemma_11"], "lists chapters/lemma_11, which has no file"),
-        (["chapters/statements/lemma_08"], "lists chapters/statements/lemma_08, whose file it lists already"),
-        (
-            ["chapters/statements/lemma_08.ipynb"],
-            "lists chapters/statements/lemma_08.ipynb, whose file it lists already",
-        ),
+        ("chapters/lemma_11", ", which has no file"),
+        ("chapters/statements/lemma_08", ", whose file it lists already"),
+        ("chapters/statements/lemma_08.ipynb", ", whose file it lists already"),
     ],
 )
-def test_what_is_wrong_with_the_book_alone_fails_it(book: Path, verify: Run, entries: list[str], reason: str) -> None:
-    with (book / "_toc.yml").open("a") as toc:
-        toc.writelines(f"- file: {entry}\n" for entry in entries)
+def test_what_is_wrong_with_the_book_alone_fails_it(book: Path, verify: Run, entry: str, reason: str) -> None:
+    toc = book / "_toc.yml"
+    toc.write_text(f"{toc.read_text()}- file: {entry}\n")
     code, table, errors = verify()
+    assert (code, errors) == (1, f"scansnap: _toc.yml lists {entry}{reason}\n")
     assert "NOT VERIFIED" not in table
-    assert errors == f"scansnap: _toc.yml {reason}\n"
-    assert code == 1
+
+
+def test_a_chapter_that_is_missing_from_the_contents_is_named(book: Path, verify: Run) -> None:
+    (book / "_toc.yml").write_text((book / "_toc.yml").read_text().partition("chapters:\n")[0])
+    assert verify()[::2] == (1, "scansnap: lemma_08: it is missing from _toc.yml\n")
 
 
 def test_a_cell_that_hangs_is_named_and_leaves_no_traceback(
@@ -190,11 +141,9 @@ def test_several_chapters_at_a_time(book: Path, verify: Run) -> None:
     write_book(book, (Path("chapters/lemma_09.ipynb"), spoilt), (Path("chapters/lemma_99.ipynb"), GOOD_CELLS))
     register(book / "chapters/lemma_99.ipynb", number=98)
     (folder / "lemma_10.ipynb").write_text("{")
-    (book / "_toc.yml").write_text(
-        f"root: chapters/index\n{PAPERS}parts:\n"
-        "- chapters:\n  - file: chapters/lemma_09\n  - file: chapters/lemma_99.ipynb\n"
-        "    sections: [{file: chapters/statements/lemma_08}, {file: chapters/statements/lemma_10}]\n"
-    )
+    parts = "- chapters:\n  - file: chapters/lemma_09\n  - file: chapters/lemma_99.ipynb\n"
+    parts += "    sections: [{file: chapters/statements/lemma_08}, {file: chapters/statements/lemma_10}]\n"
+    (book / "_toc.yml").write_text(f"root: chapters/index\n{PAPERS}parts:\n{parts}")
     code, _, errors = verify("--jobs", "2", "--json", str(book / "found.json"))
     assert code == 1
     assert "lemma_09: cell 2 raised CheckFailed: Lemma 9, symbolic witness" in errors
@@ -208,8 +157,7 @@ def test_several_chapters_at_a_time(book: Path, verify: Run) -> None:
 
 def test_a_record_that_cannot_be_written_is_said_after_the_findings(verify: Run) -> None:
     code, table, errors = verify("lemma_08", "--json", "/proc/found.json")
-    assert code == 2
-    assert "lemma_08" in table
+    assert (code, "lemma_08" in table) == (2, True)
     assert "scansnap: error: file /proc/found.json" in errors
 
 
@@ -225,10 +173,9 @@ def test_a_record_that_cannot_be_written_is_said_after_the_findings(verify: Run)
 )
 def test_bad_input_is_refused_before_anything_runs(verify: Run, arguments: list[str], message: str) -> None:
     code, table, errors = verify(*arguments)
-    assert (code, table) == (2, "")
+    assert (code, table, len(errors.splitlines())) == (2, "", 1)
     assert errors.startswith("scansnap: error: ")
     assert message in errors
-    assert len(errors.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -246,34 +193,27 @@ def test_a_book_needs_readable_contents(book: Path, verify: Run, toc: str | None
         (book / "_toc.yml").write_bytes(toc.encode("utf-8", "surrogateescape"))
     code, _, errors = verify()
     assert code == 2
-    assert "_toc.yml: " in errors
-    assert said in errors
+    assert re.search(f"_toc.yml: .*{said}", errors)
 
 
 def test_a_book_without_chapters_is_refused(book: Path, verify: Run) -> None:
     (book / CHAPTER).unlink()
     code, _, errors = verify()
-    assert code == 2
-    assert "nothing would be verified" in errors
+    assert (code, "nothing would be verified" in errors) == (2, True)
 
 
-NO_OUTPUTS = json.dumps(
-    {
-        "cells": [{"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": 3, "source": "1"}],
-        "metadata": {},
-        "nbformat": 4,
-        "nbformat_minor": 4,
-    }
-)
+NO_OUTPUTS = """
+{"cells": [{"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": 3, "source": "1"}],
+"metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+"""
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"cells": 3}', NO_OUTPUTS])
 def test_a_file_that_is_no_notebook_spoils_its_chapter_alone(book: Path, verify: Run, text: str) -> None:
     (book / "chapters" / "statements" / "lemma_10.ipynb").write_text(text)
     code, table, errors = verify()
-    assert code == 1
+    assert (code, "lemma_08" in table) == (1, True)
     assert re.search("lemma_10: .*no readable notebook", errors)
-    assert "lemma_08" in table
 
 
 def test_nothing_of_the_users_settings_reaches_a_chapter(

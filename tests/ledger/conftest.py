@@ -10,21 +10,12 @@ import pytest
 
 from scansnap_core.ledger import WITNESSES, Chapter, display
 from scansnap_core.ledger.entries import VERDICT_MIME
-from tests.book.books import QUIET, write_book
+from tests.book.books import QUIET, REFUTATION, write_book
 
 Outputs = list[dict[str, Any]]
 Opened = Callable[..., Chapter]
 
-REFUTATION = {
-    "says": "printed error",
-    "must": "≤ 0.5",
-    "control": "with exp(2Mh)",
-    "judges": "claim",
-    "place": "Lemma 6, Eqn 45",
-    "printed": "$e^{Mh}$",
-    "consequence": "none",
-}
-REPAIRED, LACKING = REFUTATION | {"repair": "the other"}, REFUTATION | {"condition": "h is small"}
+LACKING = REFUTATION | {"condition": "h is small"}
 UPHELD: dict[str, Any] = {
     "printed": {"by": "numeric_error", "says": "It holds."},
     "gradient": QUIET,
@@ -45,7 +36,7 @@ def check(says: str, **changes: str) -> dict[str, str]:
 def outputs(monkeypatch: pytest.MonkeyPatch) -> Outputs:
     """What the ledger displays, in place of a notebook."""
     shown: Outputs = []
-    monkeypatch.setattr(display, "show", lambda output: shown.append(output._repr_mimebundle_()))
+    monkeypatch.setattr(display, "show", lambda output: shown.append(output))
     return shown
 
 

@@ -9,7 +9,8 @@ import pytest
 from scansnap_core import BadInput
 from scansnap_core.ledger import Chapter, NoEvidence
 from scansnap_core.ledger.cards import SCALE, SILENCE, rows_shown
-from tests.ledger.conftest import BROKEN, LACKING, REPAIRED, UPHELD, Opened, Outputs, all_three, check, concluded
+from tests.book.books import REPAIRED
+from tests.ledger.conftest import BROKEN, LACKING, UPHELD, Opened, Outputs, all_three, check, concluded
 
 CARD = UPHELD | {
     "printed": {"by": "numeric_error", "says": "It solves it."},
@@ -35,7 +36,7 @@ def test_a_row_has_its_entrys_number_and_the_verdicts_word(opened: Opened, outpu
         "says": "It solves it.",
         "formula": "",
         "number": "0.11",
-        "required": "≤ 0.5",
+        "required": "must be at most 0.5",
         "what": "numeric error",
         "on": "",
         "by": "numeric_error",
@@ -49,7 +50,7 @@ def test_a_row_has_its_entrys_number_and_the_verdicts_word(opened: Opened, outpu
 def test_a_card_is_shown_as_text_and_as_html(opened: Opened, outputs: Outputs) -> None:
     concluded(opened(card=CARD), outputs)
     shown = outputs[-1]
-    text = "under the true gradient: in part; One sign $<0$ is lost.\n        0.1, required ≤ 0.5"
+    text = "under the true gradient: in part; One sign $<0$ is lost.\n        0.1, must be at most 0.5: symbolic"
     assert text in shown["text/plain"]
     assert r'<span class="math notranslate nohighlight">\(&lt;0\)</span>' in shown["text/html"]
     assert shown["text/html"].count("<dt>") == 4
@@ -91,6 +92,10 @@ def test_only_own_statements_were_not_printed_and_need_no_repair(kind: str, name
 def test_a_repair_stands_beside_what_bears_it_out(opened: Opened, outputs: Outputs) -> None:
     printed, repaired, *_ = concluded(refuting(opened), outputs)["card"]
     assert (printed["word"], printed["number"]) == ("fails as printed", "0.7")
+    said = ", where the printed formula needs at most 0.5. Checked: printed error"
+    assert f"        0.7{said}\n" in outputs[-1]["text/plain"]
+    assert f"<strong>0.7</strong>{said}" in outputs[-1]["text/html"]
+    assert "        with exp(2Mh): 0.2, must be at most 0.5: printed" in outputs[-1]["text/plain"]
     assert (repaired["formula"], repaired["number"], repaired["on"]) == ("$e^{2Mh}$", "0.2", "with exp(2Mh)")
     by_check = BROKEN | {"repaired": BROKEN["repaired"] | {"by": "empirical_error"}}
     assert concluded(refuting(opened, by_check), outputs)["card"][1]["number"] == "0.12"
@@ -100,7 +105,7 @@ def test_under_a_missing_condition_the_statement_stands_as_printed(opened: Opene
     card = BROKEN | {"repaired": {"where": "Where h is small.", "by": "printed_error"}}
     repaired = concluded(refuting(opened, card, printed_error=LACKING), outputs)["card"][1]
     assert (repaired["word"], repaired["says"], repaired["number"]) == ("as printed", "Where h is small.", "0.2")
-    with pytest.raises(BadInput, match=r"lemma_06\.yaml: repaired: formula is empty"):
+    with pytest.raises(BadInput, match=r"lemma_06\.yaml: card\.repaired\.formula: a reader must learn it"):
         concluded(refuting(opened, card), outputs)
 
 
@@ -108,7 +113,9 @@ def test_the_controls_number_says_what_it_belongs_to(opened: Opened, outputs: Ou
     row = {"word": "fails", "by": "empirical_error", "says": "It jumps.", "number": "control"}
     sgd = concluded(opened(card=CARD | {"sgd": row}), outputs)["card"][3]
     assert (sgd["number"], sgd["on"]) == ("0.7", "another exponent")
-    assert "(this number: another exponent)" in outputs[-1]["text/html"]
+    said = ", where the claim needs at most 0.5. Checked: empirical error"
+    assert f"        another exponent: 0.7{said}" in outputs[-1]["text/plain"]
+    assert f"another exponent: <strong>0.7</strong>{said}" in outputs[-1]["text/html"]
 
 
 @pytest.mark.parametrize("page_id", ["lemma_06", "fig_04", "one_path"])
@@ -135,31 +142,19 @@ def test_a_number_that_is_its_own_requirement_is_written_once(opened: Opened, ou
 @pytest.mark.parametrize(
     ("row", "change", "message"),
     [
-        ("printed", {"by": "error"}, "as printed: by = 'error': no check or refutation here has this id"),
-        ("printed", {"by": None}, "as printed: by = ''"),
-        ("printed", {"says": " "}, "as printed: says is empty: a reader must learn it"),
+        ("printed", {"by": "error"}, "card.printed.by = 'error': no check or refutation here has this id; name"),
+        ("printed", {"by": None}, "card.printed.by: no check or refutation here has this id; add it"),
+        ("printed", {"says": " "}, "card.printed.says: a reader must learn it"),
         ("printed", {"says": 3}, "card.printed.says = 3: it is a text"),
-        (
-            "printed",
-            {"word": "holds"},
-            "card.printed = {'by': 'numeric_error', 'says': 'It solves it.', 'word': 'holds'}",
-        ),
+        ("printed", {"word": "holds"}, "card.printed: word: there is no such key; use by, says"),
         ("sgd", {"word": "mostly", "by": "empirical_error"}, "use one of as stated, in kind, not in size, in part"),
-        (
-            "sgd",
-            {"word": "not measured", "by": "empirical_error"},
-            "under SGD: word = 'not measured': the scale is clos",
-        ),
-        ("sgd", {"word": "fails", "by": "another_error"}, "under SGD: by = 'another_error': no check"),
-        ("sgd", {"word": ""}, "under SGD: word is empty"),
-        ("gradient", {"says": ""}, "under the true gradient: says is empty"),
+        ("sgd", {"word": "not measured", "by": "empirical_error"}, "sgd.word = 'not measured': the scale is closed"),
+        ("sgd", {"word": "fails", "by": "another_error"}, "card.sgd.by = 'another_error': no check"),
+        ("sgd", {"word": ""}, "card.sgd.word: the scale is closed; add it"),
+        ("gradient", {"says": ""}, "card.gradient.says: a reader must learn it"),
         ("gradient", {"number": "bound"}, "number = 'bound': an entry has two numbers; use measured or control"),
         ("sgd", {"word": "as stated"}, "use one of not concerned, not measured"),
-        (
-            "repaired",
-            {"where": "All.", "by": "numeric_error"},
-            "repaired: {'where': 'All.', 'by': 'numeric_error'}: the v",
-        ),
+        ("repaired", {"where": "All.", "by": "numeric_error"}, "card.repaired: the verdict is 'holds'; leave the rep"),
         ("figur", {}, "card.figur: a card has figure, gradient, printed, repaired, sgd; add or remove it"),
     ],
 )
@@ -168,7 +163,7 @@ def test_a_malformed_card_is_refused(opened: Opened, row: str, change: dict[str,
     all_three(chapter)
     with pytest.raises(BadInput) as refused:
         chapter.conclude()
-    assert str(refused.value).startswith("lemma_06.yaml: ")
+    assert str(refused.value).startswith("lemma_06.yaml: card")
     assert message in str(refused.value)
 
 
@@ -205,7 +200,7 @@ def test_a_refuted_remark_is_not_what_the_verdict_rests_on(opened: Opened, outpu
     concluded(refuting(opened, **both), outputs)
 
 
-@pytest.mark.parametrize("module", ["claims", "entries", "pages", "proofs"])
+@pytest.mark.parametrize("module", ["claims", "entries", "proofs", "registry"])
 def test_what_is_recorded_cannot_be_changed(module: str) -> None:
     members = vars(import_module(f"scansnap_core.ledger.{module}")).values()
     kinds = [kind for kind in members if isinstance(kind, type) and is_dataclass(kind)]

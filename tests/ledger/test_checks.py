@@ -8,7 +8,8 @@ import sympy as sp
 from scansnap_core import BadInput
 from scansnap_core.ledger import VERDICT_MIME, WITNESSES, Chapter, CheckFailed, ControlPassed, NoEvidence, Witness
 from scansnap_core.ledger.entries import JUDGES, NUMBERS_MIME
-from tests.ledger.conftest import BROKEN, LACKING, REPAIRED, Opened, Outputs, all_three, check, concluded
+from tests.book.books import REPAIRED
+from tests.ledger.conftest import BROKEN, LACKING, Opened, Outputs, all_three, check, concluded
 
 
 @pytest.fixture
@@ -29,24 +30,66 @@ def test_a_check_shows_what_it_found(numeric: Witness, outputs: Outputs) -> None
     numeric.holds("tiny", 1 / 3, control=2 / 3)
     assert outputs == [
         {
-            "text/plain": "✓ numeric: error of $e^h$ & h: 0.333 (must be ≤ 0.5)\n    control: a <b>: 0.667",
+            "text/plain": "✓ numeric: error of $e^h$ & h: 0.333, must be at most 0.5\n    control: a <b>: 0.667",
             "text/html": outputs[0]["text/html"],
         }
     ]
     markup = outputs[0]["text/html"]
     assert r'error of <span class="math notranslate nohighlight">\(e^h\)</span> &amp; h' in markup
     assert "<dt>control: a &lt;b&gt;</dt><dd>0.667</dd>" in markup
-    assert '<span class="ss-number"><strong>0.333</strong> (must be ≤ 0.5)</span>' in markup
+    assert '<span class="ss-number"><strong>0.333</strong>, must be at most 0.5</span>' in markup
     assert 'class="ss-check ss-numeric" id="claim-tiny"' in markup
 
 
-@pytest.mark.parametrize(("must", "measured", "shown"), [("≤ 1e-9", 3e-13, "≤ 10⁻⁹"), ("= 2", 2, "= 2")])
+@pytest.mark.parametrize(("must", "measured", "shown"), [("≤ 1e-9", 3e-13, "≤ 10⁻⁹"), ("= 2", 2, "2")])
 def test_what_reads_like_its_requirement_is_written_once(
     opened: Opened, outputs: Outputs, must: str, measured: float, shown: str
 ) -> None:
     opened(numeric={"size": check("size", must=must)}).witness("numeric").holds("size", measured, control=1 / 3)
-    assert outputs[0]["text/plain"] == f"✓ numeric: size: {shown}\n    control: another exponent: 0.333"
-    assert f'<span class="ss-number"><strong>{shown}</strong></span>' in outputs[0]["text/html"]
+    assert outputs[0]["text/plain"] == f"✓ numeric: size: {shown}, as required\n    control: another exponent: 0.333"
+    assert f'<span class="ss-number"><strong>{shown}</strong>, as required</span>' in outputs[0]["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("must", "good", "bad", "needed"),
+    [
+        ("= 0.5", 0.5, 0.1, "0.5"),
+        ("≠ 0.5", 0.1, 0.5, "anything but 0.5"),
+        ("≤ 0.5", 0.1, 0.7, "at most 0.5"),
+        ("≥ 0.5", 0.7, 0.1, "at least 0.5"),
+        ("< 0.5", 0.1, 0.7, "less than 0.5"),
+        ("> 0.5", 0.7, 0.1, "more than 0.5"),
+    ],
+)
+def test_what_was_asked_of_a_number_is_said_in_words(
+    opened: Opened, outputs: Outputs, must: str, good: float, bad: float, needed: str
+) -> None:
+    refuted = REPAIRED | {"must": must, "printed": "words"}
+    numeric = opened(numeric={"size": check("size", must=must), "printed_error": refuted}).witness("numeric")
+    numeric.holds("size", good, control=bad)
+    numeric.refutes("printed_error", bad, control=good)
+    kept, printed = (output["text/plain"].splitlines()[0] for output in outputs)
+    assert kept.endswith(", as required" if must == "= 0.5" else f": {good}, must be {needed}")
+    assert printed.endswith(f", where the printed claim needs {needed}")
+
+
+@pytest.mark.parametrize(
+    ("judges", "printed", "needs"),
+    [
+        ("claim", "$h = t$", "the printed formula needs"),
+        ("proof", "$h = t$", "the printed formula needs"),
+        ("proof", "so it falls for $h = t$", "the printed step needs"),
+        ("remark", "it falls", "the printed remark needs"),
+        ("reading", "$h = t$", "this reading needs"),
+    ],
+)
+def test_a_refutation_says_what_needs_another_number(
+    opened: Opened, outputs: Outputs, judges: str, printed: str, needs: str
+) -> None:
+    claims = {"printed_error": REPAIRED | {"judges": judges, "printed": printed}}
+    opened(numeric=claims).witness("numeric").refutes("printed_error", 0.7, control=0.1)
+    assert f": 0.7, where {needs} at most 0.5\n" in outputs[0]["text/plain"]
+    assert f"<strong>0.7</strong>, where {needs} at most 0.5</span>" in outputs[0]["text/html"]
 
 
 def test_a_check_says_why_its_claim_is_only_sampled(opened: Opened, outputs: Outputs) -> None:
@@ -88,7 +131,7 @@ def test_an_undecided_control_is_no_evidence(chapter: Chapter) -> None:
 def test_a_matrix_that_must_be_zero_is_compared_with_its_zeros(opened: Opened, outputs: Outputs, must: str) -> None:
     symbolic = opened(symbolic={"zero": check("rows", must=must)}).witness("symbolic")
     symbolic.holds("zero", sp.zeros(2, 2), control=sp.ones(2, 2), bound=None if must == "= 0" else sp.zeros(2, 2))
-    assert outputs[0]["text/plain"].startswith("✓ symbolic: rows: = 0 (2×2)\n")
+    assert outputs[0]["text/plain"].startswith("✓ symbolic: rows: = 0 (2×2), as required\n")
 
 
 @pytest.mark.parametrize("bound", [math.inf, -math.inf, sp.oo])
@@ -259,8 +302,8 @@ def test_digits_that_read_like_the_bounds_say_on_which_side_they_lie(opened: Ope
     numeric.holds("numeric_error", below, control=above)
     numeric.refutes("printed_error", above, control=below)
     kept, refuted = (output["text/plain"] for output in outputs)
-    assert ": ≤ 0.2\n    control: another exponent: > 0.2" in kept
-    assert ": > 0.2 (must be ≤ 0.2)\n" in refuted
+    assert ": ≤ 0.2, as required\n    control: another exponent: > 0.2" in kept
+    assert ": > 0.2, where the printed formula needs at most 0.2\n" in refuted
     assert "with the repair: with exp(2Mh): ≤ 0.2\n" in refuted
 
 
@@ -283,7 +326,8 @@ def test_numbers_of_the_prose_are_stored_and_not_seen(opened: Opened, outputs: O
     chapter = opened()
     chapter.numbers({"way_0.1": "7 to 9"}, drop="1.2")
     chapter.numbers(rise="1.3")
-    assert outputs == [{NUMBERS_MIME: {"way_0.1": "7 to 9", "drop": "1.2"}}, {NUMBERS_MIME: {"rise": "1.3"}}]
+    shown = [{"way_0.1": "7 to 9", "drop": "1.2"}, {"rise": "1.3"}]
+    assert outputs == [{"text/plain": "", NUMBERS_MIME: numbers} for numbers in shown]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import yaml
 
 from scansnap_core import BadInput
 from scansnap_core.ledger import Claims, read_claims
-from tests.ledger.conftest import BROKEN, LACKING, REFUTATION, REPAIRED, UPHELD, check
+from tests.book.books import REFUTATION, REPAIRED
+from tests.ledger.conftest import BROKEN, LACKING, UPHELD, check
 
 PROOF = {"says": "it rises", "control": "it falls", "region": "every $M > 1$", "assumptions": "none"}
 GOOD = {

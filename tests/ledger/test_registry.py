@@ -8,9 +8,8 @@ import pytest
 
 from scansnap_core import BadInput
 from scansnap_core.book.notebooks import read_notebook
-from scansnap_core.ledger import Chapter, page, read_pages, statements
-from scansnap_core.ledger.pages import page_of, paper_of
-from scansnap_core.ledger.registry import chapter_paths, papers_of
+from scansnap_core.ledger import Chapter, Paper, page, read_pages, statements
+from scansnap_core.ledger.registry import chapter_paths, page_of, papers_of
 from tests.book.books import CHAPTER, register, write_book
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +82,7 @@ def test_names() -> None:
     ],
 )
 def test_papers_are_cited_by_their_authors(authors: list[str], citation: str) -> None:
-    paper = paper_of("x", {**LI, "authors": authors, "statements": ["lemma"]}, "here", own=False)
+    paper = Paper("x", "Topics", tuple(authors), 2023, ("lemma",), own=False)
     assert (paper.citation, paper.of) == (citation, f" of {citation}")
 
 
@@ -110,7 +109,7 @@ def test_statements_of_two_papers_have_two_names() -> None:
         ({"equations": [1, "2"]}, ".equations = [1, '2']: it is a list of the paper's numbers"),
         ({"uses": "lemma_05"}, ".uses = 'lemma_05': it is a list of statements' ids"),
         ({"proof_uses": ["lemma_05", "lemma_05"]}, ".proof_uses = "),
-        ({"title": "The clock"}, ".title: there is no such key; the keys are equations, kind"),
+        ({"title": "The clock"}, ": title: there is no such key; use paper, kind, number, equations"),
     ],
 )
 def test_wrong_metadata_name_the_notebook_and_the_key(change: dict[str, Any], message: str) -> None:
@@ -125,9 +124,12 @@ def test_a_missing_key_is_named(key: str) -> None:
         page_of("lemma_06", HEADING, {"scansnap": registered}, PAPERS, "a")
 
 
-@pytest.mark.parametrize("metadata", [{}, {"scansnap": None}, {"scansnap": [1]}])
-def test_a_notebook_that_registers_nothing_is_refused(metadata: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=r"a: metadata\.scansnap: it is missing; write a mapping with the keys"):
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [({}, ".paper: it is"), ({"scansnap": None}, ".paper: it is"), ({"scansnap": [1]}, " = [1]: it is a mapping")],
+)
+def test_a_notebook_that_registers_nothing_is_refused(metadata: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput, match="^" + re.escape(f"a: metadata.scansnap{said}")):
         page_of("lemma_06", HEADING, metadata, PAPERS, "a")
 
 

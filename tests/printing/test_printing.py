@@ -28,17 +28,12 @@ PARTS = [(None, ["chapters/index"]), ("Part A", ["chapters/deep/one", "chapters/
 
 
 @pytest.fixture
-def small_site(tmp_path: Path) -> Path:
+def whole(tmp_path: Path) -> str:
     for name, body in PAGES.items():
         path = tmp_path / f"{name}.html"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{HEAD}<body><nav>menu</nav><article>{body}</article>", encoding="utf8")
-    return tmp_path
-
-
-@pytest.fixture
-def whole(small_site: Path) -> str:
-    return book_html(small_site, PARTS)
+    return book_html(tmp_path, PARTS)
 
 
 def test_one_page_holds_all_that_is_printed(whole: str) -> None:
@@ -77,8 +72,8 @@ def test_parts_are_those_of_the_contents() -> None:
     assert all(caption for caption, _ in parts[1:])
 
 
-def test_the_pdf_has_outline_tags_and_page_numbers(small_site: Path, whole: str) -> None:
-    page, out = small_site / "printed.html", small_site / "book.pdf"
+def test_the_pdf_has_outline_tags_and_page_numbers(tmp_path: Path, whole: str) -> None:
+    page, out = tmp_path / "printed.html", tmp_path / "book.pdf"
     page.write_text(whole, encoding="utf8")
     with ThreadPoolExecutor(1) as elsewhere:  # a thread drives one browser, and other tests may have one open
         elsewhere.submit(print_page, browser_or_skip(), page, out).result()

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from lab import lab_html, write_lab
+from lab_widgets import ESSAY, essay_script, widget_html
 from playwright.sync_api import Page
 
 from tests.site.book import ROOT
 
 FIELDS = json.loads((ROOT / "site/lab/fields.json").read_text(encoding="utf8"))
-PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf8"><title>Lab</title>
-<link rel="stylesheet" href="uPlot.min.css"><link rel="stylesheet" href="lab.css"><article>BODY</article>
+PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf8">
+<title>Lab</title><link rel="stylesheet" href="uPlot.min.css"><link rel="stylesheet" href="lab.css">
+<article class="bd-article">BODY</article>
 <script src="uPlot.iife.min.js" defer></script><script src="lab.js" defer></script>"""
 
 
@@ -23,6 +25,16 @@ def write_page(folder: Path, *presets: str, play: bool = False) -> str:
     (folder / "still.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"/>')
     body = "".join(lab_html(preset, "still.svg", "In words.", play=play) for preset in presets)
     (folder / "index.html").write_text(PAGE.replace("BODY", body), encoding="utf8")
+    return (folder / "index.html").as_uri()
+
+
+def write_essay(folder: Path, more: str = "") -> str:
+    """Write a page with the essay's pictures and ``more``, and all that it loads; returns its address on the disk."""
+    write_lab(ROOT, folder)
+    (folder / "essay.js").write_text(essay_script(ROOT), encoding="utf8")
+    script = '<script src="uPlot.iife.min.js" defer></script>'
+    page = PAGE.replace(script, f'{script}<script src="essay.js" defer></script>')
+    (folder / "index.html").write_text(page.replace("BODY", "".join(map(widget_html, ESSAY)) + more), encoding="utf8")
     return (folder / "index.html").as_uri()
 
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from lab import lab_html, write_lab
-from lab_widgets import ESSAY, essay_script, widget_html
+import sympy as sp
+from lab import lab_html
 from playwright.sync_api import Page
 
 from scansnap_core import with_overlap
-from scansnap_core.theory import clocks
+from scansnap_core.theory import clocks, formulas
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.law import closed
 from scansnap_core.theory.solving import solve
 from tests.site.book import ROOT
-from tests.site.lab_page import PAGE
+from tests.site.lab_page import write_essay
 
 CLASSES = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5])
+# Of the plane's arrows: the name, and where the tip lies from the tail, in lengths of f_1 to the right and down.
+TIPS = """all => all.map((path) => {
+  const [x1, y1, x2, y2] = path.getAttribute('d').match(/[-\\d.]+/g).map(Number);
+  return [path.getAttribute('class'), [(x2 - x1) / 250, (y2 - y1) / 250]];
+})"""
 COUNTS = np.array([3.0, 3.0, 2.0, 1.0])
 GUESS = (
     '<div class="ss-guess" data-right="1"><p>Which?</p><button type="button">A</button>'
@@ -27,17 +31,18 @@ GUESS = (
 )
 
 
+POWERS = str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789")
+
+
+def number(text: str) -> float:
+    """A number as readers write it."""
+    return float(text.translate(POWERS).replace(" × 10", "e"))
+
+
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder: Path = tmp_path_factory.mktemp("essay")
-    write_lab(ROOT, folder)
-    (folder / "essay.js").write_text(essay_script(ROOT), encoding="utf8")
     small = lab_html("dyn=true", "still.svg", "In words.", play=False, show="etaZ,T", names="and,wave,sail,harbour")
-    body = "".join(map(widget_html, ESSAY)) + GUESS + small
-    script = '<script src="uPlot.iife.min.js" defer></script>'
-    page = PAGE.replace("BODY", body).replace(script, f'{script}<script src="essay.js" defer></script>')
-    (folder / "index.html").write_text(page, encoding="utf8")
-    return (folder / "index.html").as_uri()
+    return write_essay(tmp_path_factory.mktemp("essay"), GUESS + small)
 
 
 def test_words_light_up_as_attention_does(address: str, page: Page) -> None:
@@ -71,18 +76,26 @@ def test_words_light_up_as_attention_does(address: str, page: Page) -> None:
             assert seen["next"] == pytest.approx(odds[0] / odds.sum(), rel=1e-6, abs=0)
 
 
-def test_the_reader_chooses_law_and_time(address: str, page: Page) -> None:
+@pytest.mark.parametrize(("law", "label"), [("ideal", "the paper’s law (10)"), ("true", "the gradient")])
+@pytest.mark.parametrize("end", [0, -1])
+def test_the_reader_chooses_law_and_time(law: str, label: str, end: int, address: str, page: Page) -> None:
     page.goto(address)
-    told = page.locator(".ss-sentence > .ss-lab-words")
+    page.get_by_role("radio", name=label).check()
+    page.locator(".ss-sentence [type=range]").fill("0" if end == 0 else "1000")
+    want, start = page.evaluate(f"""() => {{
+      const {{ readingOf, times }} = document.querySelector('.ss-sentence').lab;
+      return [times.at({end}), times[0]].map((t) => readingOf('{law}', [3, 3, 2, 1], Float64Array.of(t))[0]);
+    }}""")
     shares = "els => els.map(e => Number(getComputedStyle(e).getPropertyValue('--share')))"
-    before = page.locator(".ss-sentence .ss-word").evaluate_all(shares)
-    assert sum(before[:9]) == pytest.approx(1, abs=1e-3)
-    page.get_by_label("the gradient").check()
-    assert told.inner_text().startswith("By the gradient")
-    assert page.locator(".ss-sentence .ss-word").evaluate_all(shares) != before
-    page.locator(".ss-sentence [type=range]").fill("0")
-    percents = re.findall(r"([\d.]+) %", told.inner_text())
-    assert percents == ["33.3", "33.3"]
+    common, wave, sail, harbour = np.divide(want["attention"], COUNTS)
+    by_word = [wave, common, sail, common, wave, harbour, common, wave, sail]
+    assert page.locator(".ss-sentence .ss-token").evaluate_all(shares)[:9] == pytest.approx(by_word, abs=1e-4)
+    odds = [float(said.split()[0]) for said in page.locator(".ss-text output").all_inner_texts()]
+    assert odds == pytest.approx([100 * want["next"]] * 2, abs=0.5 if end else 0.05)
+    told = page.locator(".ss-sentence > .ss-lab-words").inner_text()
+    assert told.startswith(f"By {label}, at t = ")
+    percents = [float(percent) for percent in re.findall(r"([\d.]+) %", told)]
+    assert percents == pytest.approx([100 * want["attention"][0], 100 * start["attention"][0]], abs=0.051)
 
 
 @pytest.mark.parametrize(("rho", "M"), [(0.3, 1000), (0.05, 1000000), (0.9, 30)])
@@ -101,12 +114,25 @@ def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, a
     assert page.evaluate("document.querySelector('[data-widget=plane]').lab.share") == pytest.approx(
         share[0], rel=1e-6, abs=0
     )
+    said = re.search(r"is (.*) % of that", page.locator(".ss-plane > .ss-lab-words").inner_text())
+    assert said is not None
+    assert number(said[1]) == pytest.approx(100 * share[0], rel=0.06, abs=0)
+    ends = dict(page.locator(".ss-lab.ss-plane path:not(.ss-head)").evaluate_all(TIPS))
+    assert (ends["ss-update ss-felt"][1], ends["ss-update"][1]) == pytest.approx(
+        [rho * np.sqrt(1 - rho**2)] * 2, abs=1e-3
+    )
+    for name in ("ss-gradient ss-felt", "ss-gradient"):
+        assert ends.get(name, [0, 0])[1] == pytest.approx(share[0] * ends["ss-update"][1], abs=5e-3)
+    assert np.dot(ends["ss-update"], [rho, -np.sqrt(1 - rho**2)]) == pytest.approx(0, abs=1e-3)
 
 
-@pytest.mark.parametrize(("K", "M", "rho", "lr_z"), [(2, 1000, 0.3, 0.1), (3, 10**9, 0.1, 1.0)])
-def test_both_trainings_are_pythons(K: int, M: int, rho: float, lr_z: float, address: str, page: Page) -> None:
+@pytest.mark.parametrize(("K", "M", "rho", "lr_y", "lr_z"), [(2, 1000, 0.3, 0.5, 0.1), (3, 10**9, 0.1, 1.0, 1.0)])
+def test_both_trainings_are_pythons(
+    K: int, M: int, rho: float, lr_y: float, lr_z: float, address: str, page: Page
+) -> None:
     page.goto(address)
-    for key, value in (("K", K), ("M", M), ("rho", rho), ("etaZ", lr_z)):
+    page.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
+    for key, value in (("K", K), ("M", M), ("rho", rho), ("etaY", lr_y), ("etaZ", lr_z)):
         page.locator(f".ss-pair [data-field={key}] [type=text]").fill(str(value))
     page.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
     got = page.evaluate("""() => {
@@ -115,14 +141,21 @@ def test_both_trainings_are_pythons(K: int, M: int, rho: float, lr_z: float, add
       return { ideal: of(curves.ideal), true: of(curves.true), moments };
     }""")
     assert [got["moments"][name] for name in ("scan", "snap")] == pytest.approx(
-        clocks.transition(K, M, 1.0), rel=1e-12, abs=0
+        clocks.transition(K, M, lr_y), rel=1e-12, abs=0
     )
     classes = with_overlap(K, M, rho, distinct_weights=[1, 0.8, 0.5])
     own = [0, *classes.distinct_tokens(0)]
     for name, flow in (("ideal", IdealisedFlow), ("true", TrueFlow)):
         times, z = got[name]
-        want = solve(flow(classes, 1.0, lr_z), times, method="DOP853", rtol=1e-11, atol=1e-17)
+        want = solve(flow(classes, lr_y, lr_z), times, method="DOP853", rtol=1e-11, atol=1e-17)
         np.testing.assert_allclose(z, want.Z.isel(query=0).sel(token=own).values.T, rtol=1e-6, atol=1e-13)
+    page.wait_for_timeout(400)  # the words wait for a pause
+    told = page.locator(".ss-pair > .ss-lab-words").inner_text()
+    t_0 = clocks.transition(K, M, lr_y)[1]
+    at_t_0 = [t_0, *(np.interp(t_0, got[name][0], got[name][1][0]) for name in ("ideal", "true"))]
+    said = re.search(r"at t = (.*) the z of the common token is (.*) by the paper’s law .10. and (.*) under", told)
+    assert said is not None
+    assert [number(text) for text in said.groups()] == pytest.approx(at_t_0, rel=6e-3, abs=0)
 
 
 def test_the_right_bars_stand_under_a_magnifier(address: str, page: Page) -> None:
@@ -130,8 +163,13 @@ def test_the_right_bars_stand_under_a_magnifier(address: str, page: Page) -> Non
     page.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
     factor = page.evaluate("document.querySelector('.ss-pair').lab.picture.factor")
     assert factor == 10
-    assert "changes × 10" in page.locator(".ss-pair figcaption >> nth=2").inner_text()
+    headings = page.locator(".ss-pair figcaption").all_inner_texts()
+    assert headings[::2] == ["The paper’s law (10)", "The true gradient, bars: changes × 10"]
     page.locator(".ss-pair .ss-lab-time [type=range]").fill("1000")
+    for side, dynamics in enumerate(("ideal", "true")):
+        shares = page.evaluate(f"Array.from(document.querySelector('.ss-pair').lab.picture.curves.{dynamics}.c.at(-1))")
+        bars = page.locator(f".ss-pair .ss-lab-bars >> nth={side}").locator("output").all_inner_texts()
+        assert [float(bar.split()[0]) for bar in bars] == pytest.approx([100 * share for share in shares], abs=0.051)
     right = page.locator(".ss-pair .ss-lab-bars >> nth=1")
     said = float(right.locator("output >> nth=0").inner_text().split()[0])
     drawn = float(right.locator("b >> nth=0").evaluate("e => e.style.width").rstrip("%"))
@@ -144,6 +182,15 @@ def test_memory_catches_words_as_the_gradient_does(ratio: float, address: str, p
     page.goto(address)
     page.locator(".ss-spring [type=text]").fill(str(ratio))
     found = page.evaluate("document.querySelector('.ss-spring').lab.found")
+    bars = page.locator(".ss-spring .ss-lab-bars b").evaluate_all(
+        "els => els.map(e => parseFloat(e.style.width) / 100)"
+    )
+    assert bars == pytest.approx([word["kept"] for word in found], rel=1e-4, abs=0)
+    said = [re.split(" %, m = ", text) for text in page.locator(".ss-spring output").all_inner_texts()]
+    assert [number(kept) for kept, _ in said] == pytest.approx([100 * word["kept"] for word in found], abs=0.51)
+    assert [number(memory) for _, memory in said] == pytest.approx([w["memory"] for w in found], rel=0.06, abs=0)
+    held = sum(word["memory"] > 1 for word in found)
+    assert f"the memory number of {held} of the three" in page.locator(".ss-spring > .ss-lab-words").inner_text()
     classes = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.6, 0.3, 0.01])
     t = 40 * clocks.transition(2, 1000, 1.0)[1]
     own = classes.distinct_tokens(0)
@@ -175,3 +222,88 @@ def test_a_small_lab_has_the_fields_and_words_asked_for(address: str, page: Page
     assert lab.locator(".ss-lab-plot").count() == 1
     assert lab.locator(".ss-lab-bars li span").all_inner_texts() == ["and", "wave", "sail", "harbour"]
     assert "to “wave”" in lab.locator(".ss-lab-words").inner_text()
+
+
+# -- what the essay says, against what its pictures show ---------------------------------------------------------------
+
+ESSAY = (ROOT / "chapters/essay.md").read_text(encoding="utf8")
+PRESETS = [dict(pair.split("=") for pair in preset.split("&")) for preset in re.findall(r"```{lab} (.*)", ESSAY)]
+
+
+def gains(preset: dict[str, str], flow: type[IdealisedFlow] | type[TrueFlow], t: float) -> np.ndarray:
+    """z of "and" and of a topic's three words in a lab of the essay."""
+    classes = with_overlap(2, int(preset["M"]), float(preset["rho"]), distinct_weights=[1, 0.8, 0.5])
+    path = solve(flow(classes, float(preset["etaY"]), float(preset["etaZ"])), [t])
+    return path.Z.isel(query=0, recorded=0).sel(token=[0, *classes.distinct_tokens(0)]).values
+
+
+def told(claim: str) -> list[float]:
+    """The number that the essay gives for a claim, as often as it gives one."""
+    return [float(text) for text in re.findall(rf'<data value="{claim}">(.*?)</data>', ESSAY)]
+
+
+def test_the_essays_numbers_are_those_of_its_pictures() -> None:
+    t_0 = clocks.transition(2, 1000, 1.0)[1]
+    ratio = gains(PRESETS[0], IdealisedFlow, t_0)[0] / gains(PRESETS[0], TrueFlow, t_0)[0]
+    assert told("theorem_4:ratio_k2") == [round(ratio)] * 2
+    even = PRESETS[1] | {"etaZ": "1"}
+    for claim, preset, flow in (
+        ("even_10_1", even, IdealisedFlow),
+        ("even_true_1", even, TrueFlow),
+        ("even_true_10", PRESETS[1], TrueFlow),
+    ):
+        z = gains(preset, flow, 40 * t_0)
+        assert told(f"snapping_gradient:{claim}") == [round(z[3] / z[1], 2)]
+
+
+def test_the_essays_dates_are_those_of_the_registry() -> None:
+    assert formulas.t_0_prime == formulas.K * sp.log(formulas.M) / formulas.eta_Y
+    assert r"Up to $t_0' = K\ln M/\eta_Y$" in ESSAY
+    assert "From $t_0$ on, two to three times as late" in ESSAY
+    assert all(2 < np.divide(*clocks.transition(2, M, 1.0)[::-1]) < 3 for M in (100, 1000, 10**9))
+
+
+def test_the_right_guesses_are_right() -> None:
+    """The answer that counts as right, against what the laws do."""
+    t_0 = clocks.transition(2, 1000, 1.0)[1]
+    assert all(gains(PRESETS[0], flow, t_0)[0] < 0 for flow in (IdealisedFlow, TrueFlow))
+    slow, fast = (gains(PRESETS[1] | {"etaZ": rate}, TrueFlow, 40 * t_0) for rate in ("1", "10"))
+    assert slow[3] / slow[1] > 0.8
+    assert fast[3] / fast[1] > 0.95
+    guesses = re.findall(r'<div class="ss-guess" data-right="(\d)".*', ESSAY)
+    buttons = [re.findall(r">([^<]+)</button>", line) for line in re.findall(r'<div class="ss-guess" .*', ESSAY)]
+    right = [choices[int(place)] for choices, place in zip(buttons, guesses, strict=True)]
+    assert right == ["loses attention", "nearly as much", "the words gain alike"]
+
+
+def test_the_essay_quotes_the_texts_of_its_picture(address: str, page: Page) -> None:
+    page.goto(address)
+    drawn = [text.partition(" → ")[0] for text in page.locator(".ss-text").all_text_contents()]
+    assert re.findall(r"^> (.+) …$", ESSAY.replace("**", ""), re.MULTILINE) == drawn
+    assert f"out of {CLASSES.vocab_size}." in ESSAY
+
+
+def test_short_texts_push_the_rarest_word_down(address: str, page: Page) -> None:
+    """What the essay says of its last lab, which shows SGD, for the seed that it begins with and others."""
+    page.goto(address)
+    preset = {key: float(value) for key, value in PRESETS[2].items() if key != "dyn"}
+    ends = page.evaluate(
+        """preset => {
+          const { core } = document.querySelector('.ss-lab[data-show]').lab;
+          const at = (T, seed) => {
+            const settings = { ...preset, T, seed, w: [1, 0.8, 0.5], B: 32, dyn: 'sgd' };
+            const system = core.withOverlap(settings);
+            const times = core.moments(settings).all.slice(2).map(Math.round);
+            const { z } = [...core.trainingPath(system, settings, times)].at(-1);
+            return times.map((_, i) => [z[i * system.L], z[i * system.L + 3]]);
+          };
+          return [preset.T, Infinity].map((T) => [0, 1, 2, 3, 4].map((seed) => at(T, seed)));
+        }""",
+        preset,
+    )
+    short, endless = np.array(ends)
+    assert (short[..., 1] < 0).all()
+    assert (short[:, 0, 0] > 0).any()  # "and", at t_0
+    assert (short[:, -1, 0] < 0).all()
+    assert (endless[..., 0] < 0).all()
+    assert (endless[..., 1] > 0).all()

@@ -12,11 +12,9 @@ import yaml
 
 from scansnap_core.book.equations import formula_faults
 from scansnap_core.book.faults import card_faults, naming_faults, stored_faults
-from scansnap_core.book.notebooks import contents, read_notebook, verdicts_in
-from scansnap_core.book.numbers import number_faults
+from scansnap_core.book.notebooks import contents, number_faults, read_notebook, verdicts_in
 from scansnap_core.ledger import read_claims, read_pages
-from scansnap_core.ledger.pages import WITHOUT_CARD
-from scansnap_core.ledger.registry import chapter_paths
+from scansnap_core.ledger.registry import WITHOUT_CARD, chapter_paths
 from tests.site.book import ROOT, documents
 
 CHAPTERS = ROOT / "chapters"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,14 +93,6 @@ def test_true_flow_with_Z_fixed() -> None:
     assert np.abs(Y).max() > 1
 
 
-def test_idealised_flow_is_h_at_t_over_K() -> None:
-    E = overlapping_classes().E
-    model = Decoder(E, 1000, LR, modified=True)
-    end = solve_ivp(model.rhs, (0, 60), model.initial().ravel(), method="DOP853", rtol=1e-11, atol=1e-15).y[:, -1]
-    expected = decoder.solution(E, 1000, np.full(3, clocks.h(20.0, 1000, LR)))
-    assert end.reshape(3, 4) == pytest.approx(expected, rel=1e-8, abs=0)
-
-
 def test_the_error_of_a_learned_class_keeps_its_digits() -> None:
     model = Decoder(np.zeros((2, 2)), 10, LR, modified=False)
     V = 50.0 * decoder.zeta(2, 10)
@@ -112,63 +106,51 @@ def test_leading_axes_are_times() -> None:
     assert model.gradient(both)[1] == pytest.approx(model.gradient(2 * V), rel=1e-14, abs=0)
 
 
-@pytest.mark.parametrize(
-    ("shape", "vocab_size"), [((3,), 9), ((2, 3), 9), ((3, 2), 9), ((3, 3, 3), 9), ((3, 3), 2), ((1, 1), 1)]
-)
-def test_bad_input_is_named(shape: tuple[int, ...], vocab_size: int) -> None:
-    with pytest.raises(BadInput, match=r"E of shape|M = 2 with K = 3|M = 1 with K = 1"):
-        Decoder(np.zeros(shape), vocab_size, LR, modified=False)
-
-
-def test_one_class_of_two_tokens_is_the_least() -> None:
-    model = Decoder(np.zeros((1, 1)), 2, LR, modified=False)
-    assert model.errors(model.initial()).tolist() == [[0.5, -0.5]]
-
-
 OVERLAPS = np.array([[0.0, 0.3], [0.3, 0.0]])
 ALIKE = np.array([[0.0, 1.0], [1.0, 0.0]])
-ALIKE_TO_ROUNDING = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1e-200], [0.0, 1e-200, 0.0]])
 
 
-@pytest.mark.parametrize(
-    ("E", "vocab_size", "lr_y", "rule"),
-    [
-        (np.array([[0.0, 0.3], [0.2, 0.0]]), 9, 1.0, "E, which isn't its transpose"),
-        (np.full((2, 2), np.nan), 9, 1.0, "E = nan: "),
-        (ALIKE_TO_ROUNDING, 9, 1.0, "E with I \\+ E singular"),
-        (ALIKE, 9, 1.0, "E with I \\+ E singular: .*; merge classes that are alike"),
-        (OVERLAPS, np.nan, 1.0, "next tokens are tokens"),
-        (OVERLAPS, 9, -1.0, "lr_y = -1.0: a learning rate is positive"),
-        (OVERLAPS, 9, np.nan, "lr_y = nan: a learning rate is positive"),
-    ],
-)
-def test_bad_input_of_a_decoder_is_refused(E: np.ndarray, vocab_size: int, lr_y: float, rule: str) -> None:
-    with pytest.raises(BadInput, match=rule):
-        decoder.Decoder(E, vocab_size, lr_y, modified=True)
-
-
-@pytest.mark.parametrize("n", [-1, 2, 3, True, 0.0, None])
-def test_a_step_shows_one_of_the_classes(n: Any) -> None:
-    model = decoder.Decoder(OVERLAPS, 9, 1.0, modified=True)
-    with pytest.raises(BadInput, match=r"n = .*: classes are numbered 0\.\.1"):
-        model.step(model.initial(), n)
-
-
-def test_the_gradient_needs_no_independent_classes() -> None:
-    model = decoder.Decoder(ALIKE, 9, 1.0, modified=False)
-    assert np.isfinite(model.rhs(0.0, model.initial().ravel())).all()
-
-
-@pytest.mark.parametrize("heights", [[0.1], [0.1, 0.1, 0.1], [0.1, -0.1], [0.1, np.inf]])
-def test_a_solution_takes_one_height_a_class(heights: list[float]) -> None:
-    with pytest.raises(BadInput, match="one finite height a class, not negative"):
-        decoder.solution(OVERLAPS, 9, heights)
-
-
-def test_zeta_of_more_classes_than_memory_holds_is_refused() -> None:
+def test_the_least_decoders() -> None:
+    one = Decoder(np.zeros((1, 1)), 2, LR, modified=False)
+    assert one.errors(one.initial()).tolist() == [[0.5, -0.5]]
+    alike = Decoder(ALIKE, 9, 1.0, modified=False)  # the gradient needs no independent classes
+    assert np.isfinite(alike.rhs(0.0, alike.initial().ravel())).all()
     assert decoder.zeta(500, 1000).shape == (500, 501)
-    with pytest.raises(BadInput, match=r"zeta of 4e\+08 numbers"):
-        decoder.zeta(20_000, 50_000)
+
+
+def one_step(n: Any) -> Any:
+    model = Decoder(OVERLAPS, 9, 1.0, modified=True)
+    return model.step(model.initial(), n)
+
+
+MADE: list[tuple[Any, Any, Any, str]] = [
+    *((np.zeros(shape), 9, 1.0, "E of shape") for shape in ((3,), (2, 3), (3, 2), (3, 3, 3))),
+    (np.zeros((3, 3)), 2, 1.0, "M = 2 with K = 3"),
+    (np.zeros((1, 1)), 1, 1.0, "M = 1 with K = 1"),
+    (np.array([[0.0, 0.3], [0.2, 0.0]]), 9, 1.0, "E, which isn't its transpose"),
+    (np.full((2, 2), np.nan), 9, 1.0, "E = nan: "),
+    (np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1e-200], [0.0, 1e-200, 0.0]]), 9, 1.0, r"E with I \+ E singular"),
+    (ALIKE, 9, 1.0, r"E with I \+ E singular: .*; merge classes that are alike"),
+    (OVERLAPS, np.nan, 1.0, "next tokens are tokens"),
+    (OVERLAPS, 9, -1.0, "lr_y = -1.0: a learning rate is positive"),
+    (OVERLAPS, 9, np.nan, "lr_y = nan: a learning rate is positive"),
+]
+BAD: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
+    *((partial(Decoder, modified=True), (E, M, rate), rule) for E, M, rate, rule in MADE),
+    *((one_step, (n,), r"n = .*: classes are numbered 0\.\.1") for n in (-1, 2, 3, True, 0.0, None)),
+    *(
+        (decoder.solution, (OVERLAPS, 9, heights), "one finite height a class, not negative")
+        for heights in ([0.1], [0.1, 0.1, 0.1], [0.1, -0.1], [0.1, np.inf])
+    ),
+    *((decoder.zeta, (3, M), r"vocab_size = .*: an integer") for M in ([9], np.array([9]), "9", None, np.nan)),
+    (decoder.zeta, (20_000, 50_000), r"zeta of 4e\+08 numbers"),
+]
+
+
+@pytest.mark.parametrize(("call", "arguments", "rule"), BAD)
+def test_bad_input_is_refused(call: Callable[..., Any], arguments: tuple[Any, ...], rule: str) -> None:
+    with pytest.raises(BadInput, match=rule):
+        call(*arguments)
 
 
 def test_overlaps_are_their_transpose_but_for_rounding() -> None:
@@ -176,12 +158,6 @@ def test_overlaps_are_their_transpose_but_for_rounding() -> None:
         decoder.Decoder(np.array([[0.0, off], [0.0, 0.0]]), 9, LR, modified=True)
     with pytest.raises(BadInput, match="isn't its transpose"):
         decoder.Decoder(np.array([[0.0, 2 * off * 1.001], [0.0, 0.0]]), 9, LR, modified=True)
-
-
-@pytest.mark.parametrize("vocab_size", [[9], np.array([9]), "9", None, np.nan])
-def test_zeta_is_of_one_vocabulary(vocab_size: Any) -> None:
-    with pytest.raises(BadInput, match=r"vocab_size = .*: an integer"):
-        decoder.zeta(3, vocab_size)
 
 
 def test_path_follows_the_solution_under_update_26() -> None:

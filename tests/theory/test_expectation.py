@@ -9,7 +9,7 @@ import torch
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import model, variants
 from scansnap_core.theory import gallery
-from scansnap_core.theory.expectation import Expectation
+from scansnap_core.theory.decoder import Expectation
 from tests.engine.references import overlapping_classes, scattered_classes
 
 SYSTEMS = {

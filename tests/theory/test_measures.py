@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,27 +34,20 @@ def logits(classes: SequenceClasses, scale: float = 1.0) -> xr.DataArray:
     )
 
 
-SYSTEMS = [overlapping_classes(), scattered_classes()]
-
-
-@pytest.mark.parametrize("classes", SYSTEMS)
-def test_attention_is_eqn_5(classes: SequenceClasses) -> None:
-    Z = logits(classes)
-    c = measures.attention(Z, classes)
-    assert c.dims == ("recorded", "class", "token")
-    for n in range(classes.num_classes):
-        row = Z.isel(recorded=1).sel(query=classes.query_of[n]).values
-        weights = classes.compact.probs[n] * np.exp(row)
-        assert c.isel({"recorded": 1, "class": n}).values == pytest.approx(weights / weights.sum(), rel=1e-13, abs=0)
+ANYWHERE = np.zeros((2, 9))
+ANYWHERE[[[0], [1]], [[3, 5, 8], [3, 4, 6]]] = [0.2, 0.6, 0.2], [0.5, 0.5, 0.0]
+TWINS = [SequenceClasses([[p, 1 - p, 0, 0], [0.5, 0, 0.5, 0]], query_of=[3, 3]) for p in (0.5, 0.2)]
+SYSTEMS = [overlapping_classes(), scattered_classes(), SequenceClasses(ANYWHERE, [7, 1])]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_attention_is_the_formula_c_to_the_last_bit(dtype: str) -> None:
-    classes = overlapping_classes()
+@pytest.mark.parametrize("classes", SYSTEMS)
+def test_attention_is_the_formula_c_to_the_last_bit(classes: SequenceClasses, dtype: str) -> None:
     Z, probs = logits(classes, scale=30.0).astype(dtype), classes.compact.probs
-    rows = np.where(probs > 0, Z.values[:, classes.compact.query_row], -np.inf)
-    c = function_of(formulas.c, (formulas.P, formulas.z_m))(probs, rows)
-    assert (measures.attention(Z, classes).values == c).all()
+    rows = np.where(probs > 0, Z.sel(query=classes.query_of).values, -np.inf)
+    c = measures.attention(Z, classes)
+    assert c.dims == ("recorded", "class", "token")
+    assert (c.values == function_of(formulas.c, (formulas.P, formulas.z_m))(probs, rows)).all()
 
 
 def test_class_logits_are_those_of_lns_input() -> None:
@@ -78,25 +73,15 @@ def test_attention_is_finite_where_another_class_of_the_query_wins() -> None:
     assert (c.isel({"class": 2}).sel(token=2) == 0).all()
 
 
-def test_attention_of_a_training() -> None:
-    classes = syn_medium(1)
-    run = train(classes, lr_y=2, lr_z=3, steps=4, seeds=[0, 1], batch_size=8, seq_len=16)
-    c = measures.attention(run.Z, classes)
-    assert dict(c.sizes) == {"seed": 2, "rate": 1, "recorded": 2, "class": 2, "token": 30}
-    assert c.sum("token").values == pytest.approx(np.ones((2, 1, 2, 2)), rel=1e-9, abs=0)
-    with pytest.raises(BadInput, match="Z over 1 queries and 30 tokens: attention logits and classes name the same"):
-        measures.attention(run.Z, syn_small())
-
-
-def test_entropy_by_hand() -> None:
-    classes = overlapping_classes()
-    Z = logits(classes)
-    H = measures.entropy(measures.attention(Z, classes), classes)
+@pytest.mark.parametrize("classes", [*SYSTEMS, SequenceClasses([[0.0, 1.0]], [0])])
+def test_entropy_by_hand(classes: SequenceClasses) -> None:
+    c = measures.attention(logits(classes), classes)
+    H = measures.entropy(c, classes)
     assert H.dims == ("recorded", "class")
-    row = Z.isel(recorded=0).sel(query=7, token=[3, 4]).values
-    weights = np.array([0.1, 0.3]) * np.exp(row)
-    p = weights / weights.sum()
-    assert H.isel(recorded=0).values == pytest.approx([0.0, -(p * np.log(p)).sum(), 0.0], abs=1e-13)
+    for n in range(classes.num_classes):
+        p = c.isel({"recorded": 0, "class": n}).sel(token=classes.distinct_tokens(n)).values
+        p = p / p.sum() if p.size else np.array([np.nan])
+        assert H.values[0, n] == pytest.approx(-(p * np.log(p)).sum(), abs=1e-13, nan_ok=True)
 
 
 @pytest.mark.parametrize("classes", SYSTEMS)
@@ -146,15 +131,6 @@ def test_the_only_query_may_be_squeezed_out(dynamics: str) -> None:
     xr.testing.assert_identical(theory_of(one, path.squeeze()).B, theory_of(one, path).B)
 
 
-def test_entropy_of_tokens_anywhere_in_the_vocabulary() -> None:
-    probs = np.zeros((2, 9))
-    probs[0, [3, 5, 8]], probs[1, [3, 4]] = [0.2, 0.6, 0.2], [0.5, 0.5]
-    classes = SequenceClasses(probs, [7, 1])
-    H = measures.entropy(measures.attention(0 * logits(classes), classes), classes)
-    p = np.array([0.75, 0.25])  # of tokens 5 and 8
-    assert H.isel(recorded=0).values == pytest.approx([-(p * np.log(p)).sum(), 0.0], abs=1e-14)
-
-
 def test_entropy_of_the_tokens_that_are_given() -> None:
     classes = SequenceClasses([[0.4, 0.1, 0.2, 0.3, 0.0], [0.6, 0.0, 0.0, 0.0, 0.4]], [0, 0])
     c = measures.attention(0 * logits(classes), classes)
@@ -171,8 +147,6 @@ def test_entropy_of_no_tokens_is_undefined() -> None:
         H = measures.entropy(measures.attention(logits(classes), classes), classes)
     assert np.isnan(H.isel({"class": 0})).all()
     assert (H.isel({"class": 1}) == 0).all()
-    one = SequenceClasses([[0.0, 1.0]], [0])
-    assert (measures.entropy(measures.attention(logits(one), one), one) == 0).all()
 
 
 @pytest.mark.parametrize("classes", SYSTEMS)
@@ -196,21 +170,17 @@ def test_recall_by_hand(classes: SequenceClasses) -> None:
 
 def test_recall_falls_from_one_to_none_at_one_over_M() -> None:
     classes = syn_medium(1)
-    R = measures.recall(0 * logits(classes), classes, [0.0, 0.99 / 33, 1.01 / 33, 1.0])
-    assert R.isel(recorded=0).values.tolist() == [1, 1, 0, 0]
-    assert R.threshold.values.tolist() == [0.0, 0.99 / 33, 1.01 / 33, 1.0]
     # the three tokens outside all supports hold a part of the attention
-    held = len(classes.compact.tokens)
-    assert held == 30
-    assert measures.recall(0 * logits(classes), classes, 1 / 31).max() == 0
+    assert len(classes.compact.tokens) == 30
+    R = measures.recall(0 * logits(classes), classes, [0.0, 0.99 / 33, 1.01 / 33, 1 / 31, 1.0])
+    assert R.isel(recorded=0).values.tolist() == [1, 1, 0, 0, 0]
+    assert R.threshold.values.tolist() == [0.0, 0.99 / 33, 1.01 / 33, 1 / 31, 1.0]
     # above, not at
     four = SequenceClasses([[0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0]], [0, 1])
     assert measures.recall(0 * logits(four), four, 1 / 4).max() == 0
-
-
-def test_recall_of_no_distinct_tokens_and_of_a_diverged_run_is_undefined() -> None:
-    classes = SequenceClasses([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]], [0, 1])
-    assert np.isnan(measures.recall(logits(classes), classes, 0.1)).all()
+    # nothing to recall, and a diverged run
+    none = SequenceClasses([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]], [0, 1])
+    assert np.isnan(measures.recall(logits(none), none, 0.1)).all()
     Z = logits(syn_small())
     Z[0] = np.nan
     assert np.isnan(measures.recall(Z, syn_small(), 0.1).values).tolist() == [[True], [False]]
@@ -249,18 +219,22 @@ def test_leading_axes_stay_whatever_their_number() -> None:
 
 def test_only_the_labels_of_what_is_left_are_left() -> None:
     classes = overlapping_classes()
-    Z = logits(classes)
+    Z = logits(classes).assign_coords(recorded=("recorded", [0, 5], {"units": "steps"}))
     c = measures.attention(Z, classes)
-    assert set(c.coords) == {"class", "query", "token"}
-    assert c["class"].values.tolist() == [0, 1, 2]
-    assert c["query"].values.tolist() == [6, 7, 6]
-    assert set(measures.entropy(c, classes).coords) == {"class", "query"}
-    assert set(measures.relative_gain(c.isel({"class": 1}), 3, 4).coords) == {"class", "query"}
-    assert set(measures.recall(Z, classes, 0.1).coords) == {"threshold"}
+    H, R, r = measures.entropy(c, classes), measures.recall(Z, classes, 0.1), measures.relative_gain(c, 3, 4)
+    assert (c["class"].values.tolist(), c["query"].values.tolist()) == ([0, 1, 2], [6, 7, 6])
+    for found, labels in (
+        (c, {"class", "query", "token"}),
+        (H, {"class", "query"}),
+        (r, {"class", "query"}),
+        (R, {"threshold"}),
+    ):
+        assert set(found.coords) == labels | {"recorded"}
+        assert found.recorded.attrs == {"units": "steps"}
 
 
 def test_other_classes_on_the_same_tokens_are_refused() -> None:
-    one, other = (SequenceClasses([[p, 1 - p, 0, 0], [0.5, 0, 0.5, 0]], query_of=[3, 3]) for p in (0.5, 0.2))
+    one, other = TWINS
     run = train(one, lr_y=1, lr_z=1, steps=2)
     path = solve(TrueFlow(one, 1, 1), [0, 1])
     for Z in (run.Z, path.Z, predict(one, 1, 1, [1]).Z, run.Z.isel(recorded=-1, rate=0)):
@@ -277,7 +251,7 @@ def test_other_classes_on_the_same_tokens_are_refused() -> None:
 
 
 def test_attention_of_a_variant_that_reads_the_query_tokens_too() -> None:
-    one, other = (SequenceClasses([[p, 1 - p, 0, 0], [0.5, 0, 0.5, 0]], query_of=[3, 3]) for p in (0.5, 0.2))
+    one, other = TWINS
     run = train(one, lr_y=1, lr_z=1, steps=2, model="residual")
     for Z in (run.Z, solve(TrueFlow(one, 1, 1, model="residual"), [0, 1]).Z):
         assert Z.token.values.tolist() == [0, 1, 2, 3]
@@ -288,36 +262,47 @@ def test_attention_of_a_variant_that_reads_the_query_tokens_too() -> None:
             measures.attention(Z, other)
         with pytest.raises(BadInput, match="1 queries and 4 tokens"):  # they could be any classes' on four tokens
             measures.attention(Z.drop_attrs(), one)
+    classes = overlapping_classes()
+    for name, told in itertools.product((None, "Z"), "!~"):  # before and after all checksums in the alphabet
+        with pytest.raises(BadInput, match=rf"^{name or 'values'} of other classes than"):
+            measures.attention(logits(classes).rename(name).assign_attrs(classes=told), classes)
 
 
 def test_values_without_labels_or_numbers_are_refused() -> None:
     classes = overlapping_classes()
-    c = measures.attention(logits(classes), classes)
-    over = "a labelled array (xarray.DataArray) of numbers"
-    for values in (c.values, c.astype(str), c.isel({"class": 0}), c.isel(token=0)):
-        with pytest.raises(BadInput, match=re.escape(f": {over} over class, token; pass what")):
-            measures.entropy(values, classes)  # type: ignore[arg-type]
-    for values in (c.values, c.astype(str)):
-        with pytest.raises(BadInput, match=re.escape(f": {over}; pass what")):
-            measures.attention(values, classes)  # type: ignore[arg-type]
+    Z = logits(classes)
+    c, over = measures.attention(Z, classes), ": a labelled array (xarray.DataArray) of numbers"
+    refused: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
+        *(
+            (measures.entropy, (values, classes), f"{over} over class, token; pass what")
+            for values in (c.values, c.astype(str), c.isel({"class": 0}), c.isel(token=0))
+        ),
+        *((measures.attention, (values, classes), f"{over}; pass what") for values in (c.values, c.astype(str))),
+        (
+            measures.attention,
+            (Z, syn_small()),
+            "Z over 2 queries and 6 tokens: attention logits and classes name the same",
+        ),
+        (measures.recall, (Z, classes, -1), "thresholds = -1: thresholds are a number that isn't negative"),
+        (measures.recall, (Z, classes, [[0.1, 0.2]]), "thresholds of shape (1, 2)"),
+    ]
+    for measure, arguments, message in refused:
+        with pytest.raises(BadInput, match=re.escape(message)):
+            measure(*arguments)
 
 
-@pytest.mark.parametrize("token", [True, 1.0, 9, "wave", [1], None])
-def test_a_gain_is_of_two_tokens_that_are_there(token: Any) -> None:
+def test_a_gain_is_of_the_attention_of_two_tokens_that_are_there() -> None:
     classes = overlapping_classes()
     c = measures.attention(logits(classes), classes)
-    for name, chosen in (("token", (token, 1)), ("other", (1, token))):
-        with pytest.raises(BadInput, match=f"{name} = .*a token that c holds"):
-            measures.relative_gain(c, *chosen)
+    for token in (True, 1.0, 9, "wave", [1], None):
+        for name, chosen in (("token", (token, 1)), ("other", (1, token))):
+            with pytest.raises(BadInput, match=f"{name} = .*a token that c holds"):
+                measures.relative_gain(c, *chosen)
     assert measures.relative_gain(c, c.token.values[1], 1).sel({"class": 0}).values == pytest.approx(0, abs=0)
-
-
-@pytest.mark.parametrize("of_others", ["!", "~"])  # before and after all checksums in the alphabet
-@pytest.mark.parametrize("name", [None, "Z"])
-def test_what_tells_of_other_classes_is_refused_by_name(of_others: str, name: str | None) -> None:
-    classes = overlapping_classes()
-    with pytest.raises(BadInput, match=rf"^{name or 'values'} of other classes than"):
-        measures.attention(logits(classes).rename(name).assign_attrs(classes=of_others), classes)
+    Z = predict(syn_small(), 1, 1, [10]).Z
+    for given in (Z, Z.isel(query=0), logits(syn_small()).isel(query=0)):
+        with pytest.raises(BadInput, match="c of logits: relative gain is of attention; pass attention"):
+            measures.relative_gain(given, 1, 2)
 
 
 def test_padding_is_left_out_and_what_isnt_padding_refused() -> None:
@@ -327,22 +312,3 @@ def test_padding_is_left_out_and_what_isnt_padding_refused() -> None:
     xr.testing.assert_equal(measures.on_axes_of(padded, classes), Z)
     with pytest.raises(BadInput, match="2 queries and 7 tokens"):
         measures.on_axes_of(padded.fillna(0.0), classes)
-
-
-def test_coordinates_keep_what_they_tell_of_themselves() -> None:
-    classes = overlapping_classes()
-    Z = logits(classes).assign_coords(recorded=("recorded", [0, 5], {"units": "steps"}))
-    c = measures.attention(Z, classes)
-    for measured in (measures.entropy(c, classes), measures.recall(Z, classes, 0.1)):
-        assert measured.recorded.attrs == {"units": "steps"}
-
-
-def test_relative_gain_of_logits_and_negative_thresholds_are_refused() -> None:
-    Z = predict(syn_small(), 1, 1, [10]).Z
-    for given in (Z, Z.isel(query=0), logits(syn_small()).isel(query=0)):
-        with pytest.raises(BadInput, match="c of logits: relative gain is of attention; pass attention"):
-            measures.relative_gain(given, 1, 2)
-    with pytest.raises(BadInput, match="thresholds = -1: thresholds are a number that isn't negative"):
-        measures.recall(Z, syn_small(), -1)
-    with pytest.raises(BadInput, match=r"thresholds of shape \(1, 2\)"):
-        measures.recall(Z, syn_small(), [[0.1, 0.2]])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.integrate import quad, simpson
 
 from scansnap_core import BadInput
@@ -16,6 +17,7 @@ from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import TrainingDiverged, train
 from scansnap_core.theory import clocks, flows
+from scansnap_core.theory.flows import Flow
 from scansnap_core.theory.quantities import theory_of
 from scansnap_core.theory.solving import solve
 from tests.engine.references import overlapping_classes
@@ -42,29 +44,21 @@ def test_h_gamma_and_Gamma_are_those_of_the_rounds() -> None:
     assert u == pytest.approx(math.log(9_999 * u), rel=1e-9, abs=0)
 
 
+@pytest.mark.parametrize("frequencies", [None, [0.1, 0.6, 0.3]])
 @pytest.mark.parametrize("make", [flows.IdealisedFlow, flows.ModifiedFlow, flows.TrueFlow])
-def test_B_is_the_integral_of_xi_that_the_solver_adds_up(make: type[flows.IdealisedFlow]) -> None:
-    path = solve(make(WEAK, LR_Y, LR_Z), TIMES)
-    found = theory_of(WEAK, path)
-    area = LR_Z / 3 * simpson(found.xi.transpose("class", "recorded").values, x=TIMES)
-    assert found.B.isel(recorded=-1).values == pytest.approx(area, rel=1e-4, abs=0)
-    assert ("Eqn 10" in found.xi.attrs["from"]) == (make is flows.IdealisedFlow)
-    # a run that has no B of its own: trapezoids
-    again = theory_of(WEAK, path.drop_vars("B"))
-    assert again.B.isel(recorded=-1).values == pytest.approx(area, rel=1e-3, abs=0)
-
-
-@pytest.mark.parametrize("make", [flows.IdealisedFlow, flows.ModifiedFlow, flows.TrueFlow])
-def test_classes_that_are_not_equally_frequent_have_their_own_clocks(make: type[flows.IdealisedFlow]) -> None:
-    classes = WEAK.with_frequencies([0.1, 0.6, 0.3])
-    path = solve(make(classes, LR_Y, LR_Z), TIMES)
+def test_B_and_Gamma_are_integrals_on_each_classs_clock(make: type[Flow], frequencies: list[float] | None) -> None:
+    classes = WEAK.with_frequencies(frequencies)
+    path = solve(make(classes, LR_Y, LR_Z), TIMES)  # type: ignore[call-arg]
     found = theory_of(classes, path)
     area = LR_Z * classes.frequencies * simpson(found.xi.transpose("class", "recorded").values, x=TIMES)
     assert found.B.isel(recorded=-1).values == pytest.approx(area, rel=1e-4, abs=0)
+    assert ("Eqn 10" in found.xi.attrs["from"]) == (make is flows.IdealisedFlow)
+    # a run that has no B of its own: trapezoids
     assert theory_of(classes, path.drop_vars("B")).B.isel(recorded=-1).values == pytest.approx(area, rel=1e-3, abs=0)
-    assert found.h.isel(recorded=-1).values == pytest.approx(
-        clocks.h(40 * np.array([1, 6, 3]), 10_000, LR_Y), rel=1e-6, abs=0
-    )
+    if frequencies is None:
+        return
+    heights = clocks.h(400 * classes.frequencies, 10_000, LR_Y)
+    assert found.h.isel(recorded=-1).values == pytest.approx(heights, rel=1e-6, abs=0)
     weighed = LR_Z * classes.frequencies * simpson(found.gamma.transpose("class", "recorded").values, x=TIMES)
     assert found.Gamma.isel(recorded=-1).values == pytest.approx(weighed, rel=1e-4, abs=0)
     # Theorem 4 is for uniform classes
@@ -114,18 +108,15 @@ def test_random_starts_decide_who_is_dominant() -> None:
 def test_xi_of_a_random_start_is_theorem_1s() -> None:
     classes = overlapping_classes()
     run = train(classes, lr_y=3.0, lr_z=3.0, steps=20, seeds=[1], batch_size=8, seq_len=16, initial="random", record=20)
-    found = theory_of(classes, run)
     Y, Z = (run[name].isel(seed=0, rate=0, recorded=-1).values for name in "YZ")
     rows = classes.compact.probs * np.exp(Z[classes.compact.query_row])
     F = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    for n in range(3):
-        logits = np.exp(F[n] @ Y)
-        g = Y @ (np.eye(9)[classes.next_of[n]] - logits / logits.sum())
-        gamma_beta = -np.linalg.lstsq(F.T, g)[0]
-        expected = sum(gamma_beta[k] * F[n] @ F[k] for k in range(3) if k != n)
-        assert float(found.xi.isel({"seed": 0, "rate": 0, "recorded": -1, "class": n})) == pytest.approx(
-            expected, rel=1e-9, abs=0
-        )
+    weights = np.exp(F @ Y)
+    g = (np.eye(9)[classes.next_of] - weights / weights.sum(axis=1, keepdims=True)) @ Y.T
+    gamma_beta = -np.linalg.lstsq(F.T, g.T)[0].T
+    expected = (gamma_beta * (F @ F.T) * (1 - np.eye(3))).sum(axis=1)
+    found = theory_of(classes, run).xi.isel(seed=0, rate=0, recorded=-1)
+    assert found.values == pytest.approx(expected, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("make", [flows.IdealisedFlow, flows.TrueFlow])
@@ -198,7 +189,9 @@ def test_a_diverged_run_is_undefined_and_the_others_are_not() -> None:
 
 def test_one_data_set_cut_out_of_several_is_that_data_set() -> None:
     options: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 4, "record": 2, "seq_len": 16}
-    both, alone = train({"weak": WEAK, "small": syn_small()}, **options), train(syn_small(), **options)
+    weak, alone = train(WEAK, **options), train(syn_small(), **options)
+    names = xr.DataArray(["weak", "small"], dims="data", name="data")
+    both = xr.concat([weak, alone], dim=names, join="outer", combine_attrs="drop_conflicts")
     cut = theory_of(syn_small(), both.sel(data="small"))
     for name in ("xi", "B", "chi", "r", "dominant"):
         np.testing.assert_allclose(cut[name], theory_of(syn_small(), alone)[name], rtol=1e-12)

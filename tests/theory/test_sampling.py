@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -46,8 +45,8 @@ def test_leading_terms_meet_the_exact_means(length: int) -> None:
 def test_biases_leave_what_is_conserved() -> None:
     c = model.attend(PROBS, LOGITS)
     f = model.normalise(c)
-    assert sampling.bias_c(PROBS, c).sum().abs() < 1e-14
     covariance = sampling.covariance_f(PROBS, f)
+    assert sampling.bias_c(PROBS, c).sum().abs() < 1e-14
     assert (covariance @ f).abs().max() < 1e-14
     # ‖f‖ = 1 for every sample: 2 f^T bias = -tr C
     assert float(2 * f @ sampling.bias_f(PROBS, f) + covariance.trace()) == pytest.approx(0, abs=1e-14)
@@ -86,6 +85,8 @@ def test_flow_at_infinity_is_the_true_flow_and_its_change_falls_like_one_over_t(
     true = flows.TrueFlow(classes, 1.0, 0.1)
     state = np.random.default_rng(0).normal(size=true.initial().size)
     at = {T: sampling.FiniteLengthFlow(classes, 1.0, 0.1, seq_len=T).rhs(0.0, state) for T in (math.inf, 101, 11)}
+    with pytest.raises(BadInput, match="seq_len = 1"):
+        sampling.FiniteLengthFlow(classes, 1.0, 0.1, seq_len=1)
     assert np.array_equal(at[math.inf], true.rhs(0.0, state))
     assert np.allclose(10 * (at[101] - at[math.inf]), at[11] - at[math.inf], rtol=1e-9, atol=1e-12)
     dY, dZ, _ = true.unpack(at[11])
@@ -111,73 +112,40 @@ def test_what_a_finite_length_adds_is_the_gradient_of_the_mean_gain(classes: Seq
 
 def test_flow_follows_the_mean_gradient_over_samples() -> None:
     classes = with_overlap(2, 100, 0.3, distinct_weights=[1.0])  # two tokens a class
-    flow = sampling.FiniteLengthFlow(classes, 1.0, 1.0, seq_len=2_001)
+    rates = 0.3, 0.07
+    flow = sampling.FiniteLengthFlow(classes, *rates, seq_len=2_001)
     rng = np.random.default_rng(1)
     Y, Z = rng.normal(size=(3, 3)), rng.normal(size=(1, 3))
     limit, finite = (
-        f.rhs(0.0, np.concatenate([Y.ravel(), Z.ravel(), np.zeros(2)])) for f in (flows.TrueFlow(classes, 1, 1), flow)
+        f.rhs(0.0, np.concatenate([Y.ravel(), Z.ravel(), np.zeros(2)])) for f in (flows.TrueFlow(classes, *rates), flow)
     )
-    q, queries, targets, weight = [], [], [], []
-    for n, k in itertools.product(range(2), range(2_001)):
-        held = np.flatnonzero(classes.compact.probs[n])
-        row = np.zeros(3)
-        row[held] = k / 2_000, 1 - k / 2_000
-        q.append(row)
-        queries.append([1.0])
-        targets.append(np.eye(2, 3)[n])
-        weight.append(0.5 * chance_of(k, classes.compact.probs[n][held]))
+    q, k = np.zeros((2, 2_001, 3)), np.arange(2_001)
+    counts = np.stack([k, 2_000 - k], axis=1)
+    held = [np.flatnonzero(row) for row in classes.compact.probs]
+    for n, tokens in enumerate(held):
+        q[n][:, tokens] = counts / 2_000
+    chance = [multinomial.pmf(counts, 2_000, row[own]) for row, own in zip(classes.compact.probs, held, strict=True)]
     exact = model.gradients(
-        torch.tensor(np.array(q)),
-        torch.tensor(queries).double(),
-        torch.tensor(np.array(targets)),
-        torch.tensor(weight).double(),
+        torch.tensor(q.reshape(-1, 3)),
+        torch.ones(4_002, 1).double(),
+        torch.eye(2, 3).double().repeat_interleave(2_001, dim=0),
+        torch.tensor(0.5 * np.concatenate(chance)),
         torch.from_numpy(Y),
         torch.from_numpy(Z),
         torch.tensor([1.0, 1.0, 98.0]).double(),
     )
-    for part, got, base in zip(exact[1:], flow.unpack(finite)[:2], flow.unpack(limit)[:2], strict=True):
-        change = part.numpy() - base
+    parts = zip(exact[1:], rates, flow.unpack(finite)[:2], flow.unpack(limit)[:2], strict=True)
+    for part, rate, got, base in parts:
+        change = rate * part.numpy() - base
         assert np.abs(got - base - change).max() < 0.02 * np.abs(change).max()
-
-
-def chance_of(k: int, probs: np.ndarray) -> float:
-    """The probability that the first of two tokens fills k of 2000 positions."""
-    return float(multinomial.pmf([k, 2_000 - k], 2_000, probs))
-
-
-def test_too_short_a_sequence_is_refused() -> None:
-    with pytest.raises(BadInput, match="seq_len = 1"):
-        sampling.FiniteLengthFlow(with_overlap(2, 100, 0.3), 1.0, 0.1, seq_len=1)
-
-
-def test_each_rate_scales_its_own_parameters() -> None:
-    classes = with_overlap(2, 100, 0.3, distinct_weights=[1, 0.5])
-    state = np.random.default_rng(0).normal(size=flows.TrueFlow(classes, 1.0, 1.0).initial().size)
-
-    def change(lr_y: float, lr_z: float) -> tuple[np.ndarray, np.ndarray]:
-        finite = sampling.FiniteLengthFlow(classes, lr_y, lr_z, seq_len=11)
-        dY, dZ, _ = finite.unpack(finite.rhs(0.0, state) - flows.TrueFlow(classes, lr_y, lr_z).rhs(0.0, state))
-        return dY, dZ
-
-    (dY, dZ), (dY_scaled, dZ_scaled) = change(1.0, 1.0), change(0.3, 0.07)
-    np.testing.assert_allclose(dY_scaled, 0.3 * dY, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(dZ_scaled, 0.07 * dZ, rtol=1e-9, atol=1e-12)
-    assert np.abs(dY).max() > 1e-3
-    assert np.abs(dZ).max() > 1e-3
 
 
 def test_leading_dimensions_are_a_batch() -> None:
     rng = np.random.default_rng(3)
-    probs, logits = (
-        torch.from_numpy(rng.dirichlet(np.ones(4), size=(2, 3))),
-        torch.from_numpy(rng.normal(size=(2, 3, 4))),
-    )
-    c = model.attend(probs, logits)
-    for coefficient, values in (
-        (sampling.dispersion, c),
-        (sampling.bias_c, c),
-        (sampling.bias_f, model.normalise(c)),
-        (sampling.covariance_f, model.normalise(c)),
-    ):
-        each = [torch.stack([coefficient(probs[i, j], values[i, j]) for j in range(3)]) for i in range(2)]
-        torch.testing.assert_close(coefficient(probs, values), torch.stack(each), rtol=1e-12, atol=0)
+    probs = torch.from_numpy(rng.dirichlet(np.ones(4), size=(2, 3)))
+    c = model.attend(probs, torch.from_numpy(rng.normal(size=(2, 3, 4))))
+    f = model.normalise(c)
+    pairs = (sampling.dispersion, c), (sampling.bias_c, c), (sampling.bias_f, f), (sampling.covariance_f, f)
+    for coefficient, values in pairs:
+        each = [coefficient(*one) for one in zip(probs.flatten(0, 1), values.flatten(0, 1), strict=True)]
+        torch.testing.assert_close(coefficient(probs, values).flatten(0, 1), torch.stack(each), rtol=1e-12, atol=0)

@@ -16,25 +16,21 @@ from tests.engine.references import overlapping_classes
 def planted() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(3)
     probs = rng.dirichlet(np.ones(8), size=4)
-    probs[0, :3] = 0.0
-    probs[2, 5] = 0.0
+    probs[0, :3] = probs[2, 5] = 0.0
     return probs, rng.normal(size=(4, 8))
 
 
 def test_F_and_E_are_what_they_say() -> None:
     probs, z = planted()
     F = spectrum.F(probs, z)
-    for n in range(4):
-        weights = np.array([probs[n, i] * np.exp(z[n, i]) for i in range(8)])
-        assert F[n] == pytest.approx(weights / np.sqrt(np.sum(weights**2)), rel=1e-14, abs=0)
-    overlaps = spectrum.E(F)
-    for n in range(4):
-        for other in range(4):
-            expected = 0.0 if n == other else sum(F[n, i] * F[other, i] for i in range(8))
-            assert overlaps[n, other] == pytest.approx(expected, rel=1e-13, abs=1e-15)
+    weights = probs * np.exp(z)
+    assert pytest.approx(weights / np.sqrt((weights**2).sum(axis=1, keepdims=True)), rel=1e-14, abs=0) == F
+    expected = [[0.0 if n == k else sum(F[n] * F[k]) for k in range(4)] for n in range(4)]
+    assert spectrum.E(F) == pytest.approx(np.array(expected), rel=1e-13, abs=1e-15)
     classes = overlapping_classes()
     at_zero = spectrum.E(spectrum.F(classes.probs, np.zeros_like(classes.probs)))
     assert at_zero == pytest.approx(classes.E, abs=1e-15)
+    assert spectrum.equal_overlaps(2, 0.3).tolist() == [[0, 0.3], [0.3, 0]]
 
 
 def test_tokens_outside_a_class_get_no_attention_however_large_their_logit() -> None:
@@ -61,14 +57,18 @@ def test_E_prime_keeps_its_precision_at_tiny_overlaps() -> None:
 
 
 @pytest.mark.parametrize("twins", [False, True])
-def test_projection_of_one_system_is_that_of_a_stack(twins: bool) -> None:
+def test_projection_and_xi_of_a_stack_are_those_of_each_system(twins: bool) -> None:
     rng = np.random.default_rng(5)
-    F, g = rng.random((2, 5, 9))
+    F, g = rng.random((2, 3, 5, 9))
     if twins:  # two classes that are alike share what either could have
-        F[1] = F[0]
-    one = spectrum.projection(F, g)
-    assert one == pytest.approx(spectrum.projection(F[None], g[None])[0], rel=1e-10, abs=1e-12)
-    assert np.allclose(one[:, 0], one[:, 1], rtol=1e-10, atol=0) is twins
+        F[:, 1] = F[:, 0]
+    stack = zip(F, g, spectrum.projection(F, g), spectrum.xi(F, g), strict=True)
+    for own_F, own_g, a, xi in stack:
+        assert spectrum.projection(own_F, own_g) == pytest.approx(a, rel=1e-10, abs=1e-12)
+        assert np.allclose(a[:, 0], a[:, 1], rtol=1e-10, atol=0) is twins
+        by_hand = [-sum(a[n, k] * (own_F[n] @ own_F[k]) for k in range(5) if k != n) for n in range(5)]
+        lengths = np.linalg.norm(own_F, axis=1) ** 2  # 1 for f_n, which has the length 1
+        assert xi == pytest.approx(by_hand - (lengths - 1) * np.diagonal(a), rel=1e-9, abs=1e-12)
 
 
 def test_projection_recovers_planted_coefficients() -> None:
@@ -84,17 +84,6 @@ def test_projection_recovers_planted_coefficients() -> None:
     assert np.abs(g @ F.T - coefficients).max() > 0.1
 
 
-def test_xi_of_a_stack_is_that_of_each_system() -> None:
-    rng = np.random.default_rng(6)
-    F, g = rng.random((2, 3, 4, 9))
-    for one, own_F, own_g in zip(spectrum.xi(F, g), F, g, strict=True):
-        a = spectrum.projection(own_F, own_g)
-        by_hand = [-sum(a[n, k] * (own_F[n] @ own_F[k]) for k in range(4) if k != n) for n in range(4)]
-        lengths = np.linalg.norm(own_F, axis=1) ** 2  # 1 for f_n, which has the length 1
-        assert one == pytest.approx(by_hand - (lengths - 1) * np.diagonal(a), rel=1e-9, abs=1e-12)
-        assert one == pytest.approx(spectrum.xi(own_F, own_g), rel=1e-9, abs=1e-12)
-
-
 def random_F() -> np.ndarray:
     return gallery.attentions(4, 3, np.array([0.1, 0.6, 0.9]), np.random.default_rng(0), spread=3.0)
 
@@ -108,15 +97,9 @@ def test_beta_is_what_the_idealised_decoder_passes_back() -> None:
         gamma = (M - 1) ** 2 * height / (M - 1 + math.exp(M * height))
         np.fill_diagonal(a, 0.0)
         assert spectrum.beta(E, M) == pytest.approx(-a / gamma, rel=1e-10, abs=0)
-        # control: E' alone lacks the terms of order 1/M
-        assert np.abs(spectrum.beta(E, math.inf) + a / gamma).max() > 0.1 / M
-
-
-def test_beta_without_end_of_the_vocabulary_is_E_prime_off_the_diagonal() -> None:
-    E = spectrum.E(random_F())[1]
-    expected = spectrum.E_prime(E)
-    np.fill_diagonal(expected, 0.0)
-    assert spectrum.beta(E, math.inf) == pytest.approx(expected, abs=1e-15)
+        off_diagonal = spectrum.E_prime(E) * (1 - np.eye(4))
+        assert spectrum.beta(E, math.inf) == pytest.approx(off_diagonal, abs=1e-15)  # which lacks terms of order 1/M
+        assert np.abs(off_diagonal + a / gamma).max() > 0.1 / M
 
 
 def test_force_is_eqn_97_written_out() -> None:

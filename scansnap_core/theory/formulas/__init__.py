@@ -15,7 +15,7 @@ h*(M - 1)**2/(M + exp(M*h) - 1)
 
 from typing import Any
 
-from scansnap_core.theory.formulas import attention, correlations, decoder, symbols  # noqa: F401
+from scansnap_core.theory.formulas import attention, decoder, symbols  # noqa: F401
 from scansnap_core.theory.formulas.registry import FORMULAS, SYMBOLS, Formula, Symbol, find
 
 __all__ = ["FORMULAS", "SYMBOLS", "Formula", "Symbol", "find"]

@@ -3,27 +3,7 @@
 from sympy import LambertW, exp, log, sqrt
 
 from scansnap_core.theory.formulas.registry import OWN_STEPS, STEPS, record
-from scansnap_core.theory.formulas.symbols import (
-    C_0,
-    Delta_1_,
-    Delta_2_,
-    Gamma_,
-    K,
-    M,
-    e_,
-    epsilon,
-    eta_Y,
-    eta_Z,
-    gamma_,
-    h_,
-    i,
-    mu,
-    omega_1_,
-    rho,
-    rho_0,
-    t,
-    z,
-)
+from scansnap_core.theory.formulas.symbols import *
 
 h_rate = record(
     "h_rate",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import sympy as sp
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import shown
+from scansnap_core.rules import Rule, optional, takes, whole
 
 Origin = Literal["printed", "repaired", "ours"]
 
@@ -103,28 +102,25 @@ class Formula:
 
 def record_symbol(name: str, expression: sp.Basic, meaning: str) -> sp.Basic:
     """Enter a symbol under a name of its own, and return it."""
-    _check_new(name)
-    SYMBOLS[name] = Symbol(name, expression, meaning)
-    return expression
+    return _entered(SYMBOLS, Symbol(name, expression, meaning))
 
 
-def record(
-    name: str,
-    expression: sp.Basic,
-    place: str,
-    meaning: str,
-    origin: Origin = "printed",
-    *,
-    region: sp.Basic = sp.true,
-    conditions: str = "",
-    clock: str = "",
-) -> sp.Basic:
-    """Enter a closed form under a name of its own, and return its expression."""
-    _check_new(name)
-    FORMULAS[name] = Formula(name, expression, place, meaning, origin, region, conditions, clock)
-    return expression
+def record(name: str, expression: sp.Basic, *stated: Any, **known: Any) -> sp.Basic:
+    """Enter a closed form under a name of its own, as :class:`Formula` takes it, and return its expression."""
+    return _entered(FORMULAS, Formula(name, expression, *stated, **known))
 
 
+def _entered(book: dict[str, Any], entry: Symbol | Formula) -> sp.Basic:
+    if entry.name in SYMBOLS or entry.name in FORMULAS:
+        raise ValueError(f"{entry.name} stands in the registry already")
+    book[entry.name] = entry
+    return entry.expression
+
+
+_TEXT = Rule(lambda value: isinstance(value, str), "words and symbols are text", 'pass e.g. find("speed")')
+
+
+@takes(word=_TEXT, equation=optional(whole(example=85)), symbol=optional(_TEXT))
 def find(word: str = "", *, equation: int | None = None, symbol: str | None = None) -> list[Formula]:
     """The closed forms that answer to all that is asked, in the order of the paper's topics.
 
@@ -137,11 +133,6 @@ def find(word: str = "", *, equation: int | None = None, symbol: str | None = No
     symbol
         The name under which a symbol is imported.
 
-    Raises
-    ------
-    BadInput
-        A word or symbol that is no text, an equation that is no number.
-
     Examples
     --------
     >>> [formula.name for formula in find(equation=85)]
@@ -151,10 +142,6 @@ def find(word: str = "", *, equation: int | None = None, symbol: str | None = No
     >>> find("Lemma 7")[0].expression
     2*eta_Y/M
     """
-    for name, asked, kind in (("word", word, str), ("equation", equation, int), ("symbol", symbol, str)):
-        if not isinstance(asked, kind) and not (asked is None and name != "word"):
-            rule, remedy = "words and symbols are text, an equation is a number", 'pass e.g. find("speed", equation=85)'
-            raise BadInput(f"{name} = {shown(asked)}", rule, remedy)
     return [
         formula
         for formula in FORMULAS.values()
@@ -162,8 +149,3 @@ def find(word: str = "", *, equation: int | None = None, symbol: str | None = No
         and (equation is None or equation in formula.equations)
         and (symbol is None or symbol in formula.symbols)
     ]
-
-
-def _check_new(name: str) -> None:
-    if name in SYMBOLS or name in FORMULAS:
-        raise ValueError(f"{name} stands in the registry already")

@@ -3,26 +3,19 @@
 ``gamma`` is written in ``h_``, and ``h`` is what h is at time t.
 """
 
+from collections.abc import Callable
+
 from sympy import IndexedBase, MatrixSymbol, Symbol
 
 from scansnap_core.theory.formulas.registry import record_symbol as _record
 
 
-def _positive(name: str, letter: str, meaning: str) -> Symbol:
-    return _record(name, Symbol(letter, positive=True), meaning)
+def _letters(**assumed: bool) -> Callable[[str, str, str], Symbol]:
+    return lambda name, letter, meaning: _record(name, Symbol(letter, **assumed), meaning)
 
 
-def _nonnegative(name: str, letter: str, meaning: str) -> Symbol:
-    return _record(name, Symbol(letter, nonnegative=True), meaning)
-
-
-def _real(name: str, letter: str, meaning: str) -> Symbol:
-    return _record(name, Symbol(letter, real=True), meaning)
-
-
-def _index(name: str, letter: str, meaning: str) -> Symbol:
-    return _record(name, Symbol(letter, integer=True, positive=True), meaning)
-
+_positive, _nonnegative, _real = _letters(positive=True), _letters(nonnegative=True), _letters(real=True)
+_index = _letters(integer=True, positive=True)
 
 # sizes, rates, time
 M = _positive("M", "M", "Vocabulary size.")

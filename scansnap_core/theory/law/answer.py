@@ -18,7 +18,7 @@ from scipy.interpolate import CubicSpline
 
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.digits import digits
-from scansnap_core.engine.arguments import checked_momentum
+from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.rules import RATE, SEQ_LEN, number, one_of, takes
 from scansnap_core.theory.clocks import transition
 from scansnap_core.theory.flows import Flow, IdealisedFlow, TrueFlow

@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scansnap_core.data.checks import checked_numbers
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import FLOW_RATE, Rule, checked_times, number, takes, whole
+from scansnap_core.rules import FLOW_RATE, Rule, check_numbers, checked_times, number, takes, whole
 from scansnap_core.theory.solving import integrated
 
 RTOL, ATOL = 1e-9, 1e-24
@@ -62,7 +61,8 @@ class Rest:
 
     @takes(num_classes=whole(2), overlap=number(above=0, below=1, remedy="pass e.g. 0.1"))
     def __init__(self, num_classes: int, overlap: float, distinct_weights: ArrayLike) -> None:
-        weights = checked_numbers("distinct_weights", distinct_weights, dims=1)
+        rule, remedy = "a list of positive finite numbers", "pass e.g. [1, 2]"
+        weights = check_numbers("distinct_weights", distinct_weights, above=0, rule=rule, remedy=remedy, dims=1)
         self.num_classes = num_classes
         self.f = np.append(np.sqrt(overlap), np.sqrt(1 - overlap) * weights / np.linalg.norm(weights))
         self.count = np.append(float(num_classes), np.ones(weights.size))

@@ -28,8 +28,8 @@ from scipy.optimize import elementwise
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine import variants
-from scansnap_core.engine.arguments import checked_momentum
 from scansnap_core.engine.optimizers import ADAM_BETAS, ADAM_EPS
+from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.rules import Rule, check_numbers, is_real, takes
 from scansnap_core.theory.expectation import Expectation
 from scansnap_core.theory.flows import Flow, TrueFlow

@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
-from scansnap_core.engine.arguments import checked_momentum
+from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.rules import FLOW_RATE, RATE, SEQ_LEN, check_numbers, checked_times, number, takes, whole
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of

@@ -25,7 +25,7 @@ from scipy import special
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import ATTRIBUTE, CLASSES, Floats, SequenceClasses, checksum
-from scansnap_core.engine.arguments import checked_momentum
+from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.rules import FLOW_RATE, RATE, SEQ_LEN, Rule, check_memory, checked_times, number, one_of, takes
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of

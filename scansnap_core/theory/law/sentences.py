@@ -57,7 +57,7 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
         {
             push > 1: "The paper’s picture doesn’t apply: it is of endless sequences, and yours are short. By t₀ "
             "sampling, a force that endless sequences don’t have, moves a distinct word up to {push} times as far as "
-            "the overlap of the classes.",
+            "drift does, the push of overlapping classes.",
             sp.Not(leaves): "The paper’s picture doesn’t apply: {common} doesn’t lose attention by t₀ under both the "
             "paper’s law (10) and the true gradient flow (“the gradient”).",
             memory_snap > 1: "The paper’s picture applies in part: attention leaves {common}, but by t₀ the decoder’s "
@@ -82,6 +82,8 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
             always: "Assumption 1(c), a decoder much faster than attention, holds: η_Y is {speedup} times η_Z.",
         },
         {
+            sp.And(weak, largest < 1.000001 * smallest): "Assumption 2, classes that overlap little, holds: the "
+            "eigenvalues of E have modulus {largest}, between 6/√M = {low} and 1/K = {high}.",
             weak: "Assumption 2, classes that overlap little, holds: the eigenvalues of E have moduli from {smallest} "
             "to {largest}, within 6/√M = {low} and 1/K = {high}.",
         },
@@ -112,16 +114,17 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
     ],
     "Which force": [
         {
-            finite: "By t₀ sampling has moved {first} {push_first} times as far as the overlap has, and {last} "
-            "{push_last} times; a minus means that it lost attention.",
-            always: "Endless sequences have no force of sampling: overlap and memory move attention.",
+            finite: "By t₀ sampling has moved {first} {push_first} times as far as drift has, the push of overlapping "
+            "classes, and {last} {push_last} times; a minus means that it lost attention.",
+            always: "Endless sequences have no force of sampling: drift, the push of overlapping classes, and memory "
+            "move attention.",
         },
         {
-            at_once: "The overlap is stronger than sampling from the start.",
-            until: "Sampling is the strongest force until t = {t_drift}; from then on the overlap is.",
+            at_once: "Drift, the push of overlapping classes, is stronger than sampling from the start.",
+            until: "Sampling is the strongest force until t = {t_drift}; from then on drift is.",
             ever: "Sampling stays the strongest force up to a million t₀.",
         },
-        {push > 1: "The overlap is the stronger one by t₀ in sequences of more than {T_drift} tokens."},
+        {push > 1: "Drift is the stronger one by t₀ in sequences of more than {T_drift} tokens."},
         {
             memory > 1: "Memory holds {first} from t = {t_memory} on: its memory number is {memory} at t = {steps}.",
             t_memory < never: "Memory doesn’t hold {first} at t = {steps} yet: its memory number is {memory}, and "

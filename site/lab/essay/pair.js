@@ -22,12 +22,13 @@ function makePair(root) {
     drawTime();
   });
   const sides = Object.entries(SIDES).map(([dynamics, title]) => {
-    const [bars, chart, heading] = [makeBars(), makeChart("z", "Attention logits z"), make("figcaption", {}, title)];
+    const [bars, chart, heading] = [makeBars(), makeChart("z", "Attention logits z over time t (own scale)"), make("figcaption", {}, title)];
     return { dynamics, title, bars, chart, heading, view: make("div", {}, make("figure", { class: "ss-lab-chart" }, heading, bars.list), chart.figure) };
   });
   const [notice, told] = [make("p", { class: "ss-lab-fault", role: "status" }), make("p", { class: "ss-lab-words", "aria-live": "polite" })];
   const boxes = fields.map(([, field]) => field.box);
-  root.replaceChildren(make("div", { class: "ss-lab-controls", role: "group", "aria-label": "Setting" }, ...boxes), notice, time.bar, make("div", { class: "ss-pair-sides" }, ...sides.map(({ view }) => view)), told);
+  const both = make("div", { class: "ss-pair-sides" }, ...sides.map(({ view }) => view));
+  root.replaceChildren(make("div", { class: "ss-lab-controls", role: "group", "aria-label": "Setting" }, ...boxes), notice, time.bar, both, told, makeTake("pair", [both, told], tell));
 
   function change(key, text) {
     texts[key] = text;
@@ -46,16 +47,17 @@ function makePair(root) {
     if (failure) return (root.dataset.state = "failed");
     coming[path.dynamics] = path;
     if (!coming.ideal || !coming.true) return;
-    const seen = { ...settings, n: 1 };
+    const [seen, moments] = [{ ...settings, n: 1 }, core.moments(settings)];
+    now = (picture ? now / picture.moments.snap : 1) * moments.snap; // t_0 stays t_0
     const system = core.withOverlap(settings);
     const curves = Object.fromEntries(Object.entries(coming).map(([dynamics, one]) => [dynamics, curvesOf(one, system, seen)]));
-    picture = { seen, system, curves, moments: core.moments(settings), factor: magnifierOf(curves.ideal, curves.true) };
+    picture = { seen, system, curves, moments, factor: magnifierOf(curves.ideal, curves.true) };
     draw();
     root.dataset.state = "done";
   };
   function draw() {
     const { curves, moments, factor } = picture;
-    now = time.span(curves.true.times, moments, now || moments.snap);
+    now = time.span(curves.true.times, moments, now);
     sides.forEach(({ dynamics, title, chart, heading }) => {
       chart.draw(curves[dynamics], null, moments, now);
       chart.describe(courseOf(`z of the common token, ${title}`, curves[dynamics], curves[dynamics].z[0], moments));
@@ -74,10 +76,12 @@ function makePair(root) {
       if (dynamics === "true") bars.list.querySelectorAll("b").forEach((bar, i) => (bar.style.width = `${100 * Math.max(0, prior[i] + factor * (curves.true.c[index][i] - prior[i]))}%`));
     });
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      const [left, right] = ["ideal", "true"].map((dynamics) => readable(curves[dynamics].z[0][index]));
-      told.textContent = `At t = ${readable(now)} the z of the common token is ${left} by the paper’s law (10) and ${right} under the true gradient.`;
-    }, 250);
+    timer = setTimeout(tell, 250);
+  }
+  function tell() {
+    const { curves, seen } = picture;
+    const [left, right] = ["ideal", "true"].map((dynamics) => readable(curves[dynamics].z[0][indexAt(curves.true.times, now)]));
+    told.replaceChildren(...withSubscripts(`${settingInWords(seen)}: at t = ${readable(now)} the z of the common token is ${left} by the paper’s law (10) and ${right} under the true gradient.`));
   }
   root.lab = { get picture() { return picture; } }; // for the tests
   new ResizeObserver(() => sides.forEach(({ chart }) => chart.resize())).observe(root);

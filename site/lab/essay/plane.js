@@ -22,14 +22,14 @@ function makePlane(root) {
   const texts = { rho: "0.3", M: "1000" };
   const fields = Object.keys(texts).map((key) => makeField(key, (text) => ((texts[key] = text), draw())));
   const [told, holder] = [make("p", { class: "ss-lab-words", "aria-live": "polite" }), make("div", { class: "ss-plane" })];
-  root.replaceChildren(make("div", { class: "ss-lab-controls", role: "group", "aria-label": "Setting" }, ...fields.map(({ box }) => box)), holder, told);
+  root.replaceChildren(make("div", { class: "ss-lab-controls", role: "group", "aria-label": "Setting" }, ...fields.map(({ box }) => box)), holder, told, makeTake("plane", [holder, told]));
   const arrow = ([x1, y1], [x2, y2], name) => {
     const [dx, dy] = [x2 - x1, y2 - y1];
     const length = Math.hypot(dx, dy);
     if (length < 1) return "";
     const [ux, uy, head] = [dx / length, dy / length, Math.min(9, length / 2)];
-    const wing = (sign) => `L${x2 - head * (ux - sign * 0.5 * uy)} ${y2 - head * (uy + sign * 0.5 * ux)}`;
-    return `<path class="${name}" d="M${x1} ${y1}L${x2} ${y2}${wing(1)}M${x2} ${y2}${wing(-1)}"/>`;
+    const wing = (sign) => `${x2 - head * (ux - sign * 0.5 * uy)} ${y2 - head * (uy + sign * 0.5 * ux)}`;
+    return `<path class="${name}" d="M${x1} ${y1}L${x2} ${y2}"/><path class="${name} ss-head" d="M${wing(1)}L${x2} ${y2}L${wing(-1)}"/>`;
   };
   const label = ([x, y], text, name = "") => `<text class="${name}" x="${x}" y="${y}">${text}</text>`;
   function draw() {
@@ -43,14 +43,15 @@ function makePlane(root) {
     const sine = Math.sqrt(1 - rho * rho);
     const pushed = (share) => at(1 - share * rho, -share * sine); // f_1 less share times f_2
     const foot = (share) => at(1, -share * sine);
+    const [right, middle] = [at(1.1, 0)[0], (at(1, 0)[1] + foot(gradient)[1]) / 2 + 6]; // of the labels beside f_1
     holder.innerHTML =
-      `<svg viewBox="0 20 580 430" role="img" aria-label="The directions of two classes, and of the updates of class 1">` +
+      `<svg viewBox="0 20 580 440" role="img" aria-label="The directions of two classes, and of the updates of class 1">` +
       arrow(origin, at(1, 0), "ss-f") + arrow(origin, at(rho, sine), "ss-f") +
       arrow(origin, pushed(update26), "ss-update") + arrow(origin, pushed(gradient), "ss-gradient") +
       arrow(at(1, 0), foot(update26), "ss-update ss-felt") + arrow(at(1.06, 0), [at(1.06, 0)[0], foot(gradient)[1]], "ss-gradient ss-felt") +
       label([at(1, 0)[0] + 8, at(1, 0)[1] - 8], "f₁") + label([at(rho, sine)[0] + 8, at(rho, sine)[1]], "f₂") +
-      label([pushed(update26)[0] - 110, pushed(update26)[1] + 24], "update (26)", "ss-update") +
-      label([at(1.1, 0)[0], foot(update26)[1] + 4], "felt: update (26)", "ss-update") + label([at(1.1, 0)[0], (at(1, 0)[1] + foot(gradient)[1]) / 2 + 6], "gradient", "ss-gradient") + "</svg>";
+      label([Math.max(0, pushed(update26)[0] - 110), pushed(update26)[1] + 24], "update (26)", "ss-update") +
+      label([right, middle], "felt: gradient", "ss-gradient") + label([right, Math.max(foot(update26)[1] + 4, middle + 24)], "felt: update (26)", "ss-update") + "</svg>";
     told.textContent = `At t = 2t₀′, with ρ = ${rho} and M = ${M}, the push that attention feels under the gradient is ${readable((100 * gradient) / update26, 2)} % of that under update (26) on a large vocabulary. Update (26) points at a right angle to f₂, so class 2 doesn’t see it.`;
     root.lab = { share: gradient / update26 }; // for the tests
     root.dataset.state = "done";

@@ -41,7 +41,7 @@ function makeSentence(root) {
   const moments = core.moments(SCENE);
   const times = Float64Array.from(new Set([...Array.from({ length: 160 }, (_, i) => (moments.scan / 100) * ((4000 * moments.snap) / moments.scan) ** (i / 160)), ...moments.all])).sort();
   const readings = Object.fromEntries(Object.keys(LAWS).map((law) => [law, TEXTS.map(({ words, text }) => readingOf(law, words.map((word) => text.split(" ").filter((one) => one === word).length), times))]));
-  let [law, now] = ["ideal", moments.snap];
+  let [law, now] = ["ideal", times[0]];
   const time = makeTime((t) => {
     now = t;
     draw();
@@ -56,13 +56,13 @@ function makeSentence(root) {
     return make("label", {}, input, ` ${words}`);
   });
   const shown = TEXTS.map(({ next, words, text }) => {
-    const marks = text.split(" ").map((word) => ({ at: words.indexOf(word), box: make("span", { class: word === "and" ? "ss-word ss-word-common" : "ss-word" }, word) }));
+    const marks = text.split(" ").map((word) => ({ at: words.indexOf(word), box: make("span", { class: word === "and" ? "ss-token ss-token-common" : "ss-token" }, word, make("b")) }));
     const odds = make("output", {});
     const spread = marks.flatMap(({ box }) => [box, " "]);
     return { words, marks, odds, counts: words.map((word) => marks.filter(({ at }) => words[at] === word).length), line: make("p", { class: "ss-text" }, ...spread, make("span", { class: "ss-query" }, "the"), ` → ${next}? `, odds) };
   });
   const told = make("p", { class: "ss-lab-words", "aria-live": "polite" });
-  root.replaceChildren(make("div", { class: "ss-choices", role: "radiogroup", "aria-label": "Law" }, "Attention moves by ", ...choices), ...shown.map(({ line }) => line), time.bar, told);
+  root.replaceChildren(make("div", { class: "ss-choices", role: "radiogroup", "aria-label": "Law" }, "Attention moves by ", ...choices), ...shown.map(({ line }) => line), time.bar, told, makeTake("sentence", [...shown.map(({ line }) => line), told]));
   function draw() {
     const index = Math.max(0, times.findLastIndex((t) => t <= now * (1 + 1e-12)));
     shown.forEach(({ marks, odds, counts }, i) => {
@@ -71,7 +71,7 @@ function makeSentence(root) {
       odds.textContent = `${(100 * next).toFixed(next > 0.1 ? 0 : 1)} %`;
     });
     const [before, after] = [0, index].map((k) => (100 * readings[law][0][k].attention[0]).toFixed(1));
-    told.textContent = `By ${LAWS[law]}, the three “and” of the first text have ${after} % of its attention; they began with ${before} %.`;
+    told.textContent = `By ${LAWS[law]}, at t = ${readable(now)} (${readable(now / moments.snap, 2)} t₀), the three “and” of the first text have ${after} % of its attention; they began with ${before} %.`;
   }
   root.lab = { readingOf, times, moments }; // for the tests
   time.span(times, moments, now);

@@ -26,7 +26,8 @@ function makeSpring(root) {
     return { bar, number, row: make("li", {}, make("span", {}, `weight ${weight}`), make("div", {}, bar), number) };
   });
   const heading = make("figcaption", {}, "Share of its gain that a word keeps, at 40 t₀ under the gradient, and its memory number m");
-  root.replaceChildren(make("div", { class: "ss-lab-controls", role: "group", "aria-label": "Setting" }, field.box), make("figure", { class: "ss-lab-chart" }, heading, make("ul", { class: "ss-lab-bars" }, ...rows.map(({ row }) => row))), told);
+  const figure = make("figure", { class: "ss-lab-chart" }, heading, make("ul", { class: "ss-lab-bars" }, ...rows.map(({ row }) => row)));
+  root.replaceChildren(make("div", { class: "ss-lab-controls", role: "group", "aria-label": "Setting" }, field.box), figure, told, makeTake("spring", [figure, told]));
   function draw(text) {
     const { values, faults } = check({ ...DEFAULTS, etaZ: text });
     field.show(text, faults.etaZ);

@@ -13,6 +13,14 @@ function distinctInk({ hues: [from, to], light }, i, d) {
   return `hsl(${hue} 70% ${light})`;
 }
 
+const pen = document.createElement("canvas").getContext("2d");
+
+/** A colour as every program that draws SVG reads it, #rrggbb; a transparent one begins with rgba. */
+function plainColour(colour) {
+  pen.fillStyle = colour;
+  return pen.fillStyle;
+}
+
 /** A number with the decimals that tell it from its neighbour a step away. */
 function decimal(y, step) {
   return y.toFixed(Math.min(12, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)))).replace("-", "−");
@@ -57,6 +65,8 @@ function makeChart(kind, caption) {
   marks[0].textContent = "t₀′";
   marks[1].textContent = "t₀";
   let [plot, drawn, places] = [null, "", []];
+  const ticks = {}; // of each axis: [value, text]
+  const named = (axis, splits, texts) => ((ticks[axis] = splits.map((value, i) => [value, texts[i]]).filter(([, text]) => text)), texts);
 
   const axis = (ink) => ({ stroke: ink.text, font: "12px system-ui, sans-serif", grid: { stroke: ink.grid, width: 1 }, ticks: { stroke: ink.grid, size: 4 } });
   const place = () => {
@@ -76,8 +86,8 @@ function makeChart(kind, caption) {
       height: 190,
       scales: { x: { time: false, distr: 3, range: [first, last] }, y: { range: (_, low, high) => wide(low, high) } },
       axes: [
-        { ...axis(ink), size: 28, values: (_, splits) => logarithmic(splits) },
-        { ...axis(ink), size: (_, texts) => 16 + 7 * Math.max(3, ...(texts ?? []).map((text) => text.length)), values: (_, splits, axis, space, step) => splits.map((y) => decimal(y, step)) },
+        { ...axis(ink), size: 28, values: (_, splits) => named("x", splits, logarithmic(splits)) },
+        { ...axis(ink), size: (_, texts) => 16 + 7 * Math.max(3, ...(texts ?? []).map((text) => text.length)), values: (_, splits, axis, space, step) => named("y", splits, splits.map((y) => decimal(y, step))) },
       ],
       series: [{}, ...lines.map(({ label, stroke, dash }) => ({ label, stroke, dash, width: dash ? 1.4 : 2, points: { show: false } }))],
       legend: { show: false },
@@ -86,6 +96,22 @@ function makeChart(kind, caption) {
     };
     plot = new uPlot(options, data, holder);
     plot.over.append(...marks);
+  };
+
+  /** What uPlot has painted, as SVG in the holder's pixels. */
+  holder.shapes = () => {
+    const [ink, corner, frame] = [inks(figure), holder.getBoundingClientRect(), plot.over.getBoundingClientRect()];
+    const [left, top] = [frame.left - corner.left, frame.top - corner.top];
+    const [right, bottom] = [left + frame.width, top + frame.height];
+    const [x, y] = [(t) => left + plot.valToPos(t, "x"), (value) => top + plot.valToPos(value, "y")];
+    const line = (d, stroke, width, dash) => shape("path", { d, fill: "none", stroke, "stroke-width": width, "stroke-dasharray": dash?.join(" ") ?? null });
+    const text = (at, anchor, words) => shape("text", { ...at, fill: ink.text, "font-size": 12, "text-anchor": anchor }, words);
+    const curve = (values) => values.flatMap((value, i) => (value === null ? [] : [`${x(plot.data[0][i]).toFixed(1)} ${y(value).toFixed(1)}`]));
+    return [
+      ...ticks.x.flatMap(([t, words]) => [line(`M${x(t)} ${top}V${bottom}`, ink.grid, 1), text({ x: x(t), y: bottom + 18 }, "middle", words)]),
+      ...ticks.y.flatMap(([value, words]) => [line(`M${left} ${y(value)}H${right}`, ink.grid, 1), text({ x: left - 8, y: y(value) + 4 }, "end", words)]),
+      ...plot.series.slice(1).map(({ stroke, dash, width }, i) => line(`M${curve(plot.data[i + 1]).join("L")}`, plainColour(stroke()), width, dash)),
+    ];
   };
 
   return {
@@ -107,9 +133,8 @@ function makeChart(kind, caption) {
       place();
       legend.replaceChildren(
         ...lines.filter(({ swatch }) => swatch).map(({ label, swatch, dash }) => {
-          const sample = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-          sample.innerHTML = `<path d="M0 3H26" stroke="${swatch}" stroke-width="2" stroke-dasharray="${dash ?? ""}"/>`;
-          return make("span", {}, sample, label);
+          const sample = shape("path", { d: "M0 3H26", stroke: swatch, "stroke-width": 2, "stroke-dasharray": dash ?? null });
+          return make("span", {}, shape("svg", {}, sample), label);
         }),
       );
     },

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import sympy as sp
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,8 +23,8 @@ from scansnap_core.theory.certify import (
     positive_on_ray,
     vanishes,
 )
-from scansnap_core.theory.certify.overlaps import E_prime_word, E_word
-from scansnap_core.theory.formulas import K
+from scansnap_core.theory.certify.overlaps import ONES, E_prime_word, E_word
+from scansnap_core.theory.formulas import E_prime_equal, K, rho
 
 x, y, u, v = sp.symbols("x y u v", real=True)
 p = sp.Symbol("p", positive=True)
@@ -101,6 +102,8 @@ def test_quadratic_forms(a: int, b: int, c: int) -> None:
         (u > 5, [False]),
         (u != v, []),  # Python's True
         (u > 0.5, []),
+        (sp.exp(u) > 2, []),
+        (u + v, []),
     ],
 )
 def test_what_decide_refuses(claim: Any, assumptions: list[Any]) -> None:
@@ -115,6 +118,7 @@ def test_what_decide_refuses(claim: Any, assumptions: list[Any]) -> None:
         (1 + p, {p: (sp.Rational(-1, 9), 2)}),
         (u, {u: (0.1, 1)}),
         (u, {u: (sp.Float("0.3"), 1)}),
+        *((u**2 + 1, {u: ends}) for ends in ((2, 1), (0, arb("inf")), (arb("-inf"), 0))),
     ],
 )
 def test_what_a_box_refuses(expression: sp.Expr, box: Any) -> None:
@@ -137,6 +141,21 @@ def test_what_is_not_true_on_all_of_a_box(expression: sp.Expr, box: Any) -> None
     assert not positive(expression, {u: box}, budget=2000).proved
 
 
+def test_equal_overlaps_of_every_size_are_pairs() -> None:
+    one = sp.Identity(K)
+    E, E_prime = rho * (ONES - one), E_prime_equal * ONES - E_prime_equal * one * (1 + (K - 1) * rho)
+    assert as_pair((one + E) * (one - E_prime)) == (1, 0)
+    assert as_pair((one + E) * (one + E_prime)) != (1, 0)
+    assert as_pair(ONES**2) == (0, K)
+
+
+def test_words_in_E_and_its_inverse() -> None:
+    assert vanishes((1 - E_prime_word) * (1 + E_word) - 1)
+    assert vanishes(E_word * E_prime_word * E_word - E_word**2 + E_word - E_prime_word)
+    assert not vanishes(E_word * E_prime_word - E_word)
+    assert normal_form(E_word**2 * E_prime_word) == E_word**2 - E_word + E_prime_word
+
+
 def test_what_algebra_refuses() -> None:
     three = sp.Identity(3) + sp.OneMatrix(3, 3)
     for refused in (
@@ -148,6 +167,7 @@ def test_what_algebra_refuses() -> None:
         lambda: nonnegative_between([1, -0.1], 0, 1),
         lambda: nonnegative_between([1], 1, 0),
         lambda: positive_on_ray(x, x, 0.1),
+        lambda: positive_on_ray(sp.exp(x) - y, x, 1),
     ):
         with pytest.raises(BadInput):
             refused()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -15,6 +19,7 @@ from scansnap_core.theory.law import closed, drift, evidence, phases
 SIZES = [(2, 900, 0.294), (2, 1000, 0.0), (3, 3, 0.2), (5, 40_000, 0.04), (20, 500, 0.6)]
 EARLY = [(2, 300, 0.4), (2, 10_000, 0.1), (3, 10**6, 0.16), (10, 1_000, 0.01), (40, 10**9, 0.0005)]
 TAUS = np.logspace(-1, 8, 25)
+NO_FORMULA = [(0.0, EARLY[0]), (1e3, EARLY[0]), (1.0, (1, 100, 0.1)), (1.0, (5, 5, 0.1)), (1.0, (2, 100, 0.0))]
 
 
 def integrated(num_classes: int, vocab_size: int, overlap: float, taus: np.ndarray) -> np.ndarray:
@@ -50,13 +55,6 @@ def test_drift_is_the_integral_of_the_push() -> None:
     assert found - found[0] == pytest.approx(between, rel=2e-3, abs=1e-9)
 
 
-def test_drift_is_half_the_growth_of_the_product_of_two_classes() -> None:
-    a, b, c = closed.a_, closed.b_, closed.c_
-    product = -2 * a * b + (K - 2) * b**2 + (M - K) * c**2
-    rest = (a - (K - 1) * b) / (M - K)
-    assert sp.simplify((product / 2 + closed.Lambda).subs(c, rest)) == 0
-
-
 def test_time_and_parameter_are_each_others_inverse() -> None:
     for size in SIZES:
         taus = np.logspace(-6, 200, 60)
@@ -71,15 +69,6 @@ def test_one_newton_step_from_the_bounds_is_good_to_two_percent() -> None:
         near = closed._Lambda(closed._b(rough, *size), closed._c(rough, *size), *size[:2])
         assert near == pytest.approx(drift(taus, *size), rel=0.02, abs=0)
         assert (closed.s_of(taus, *size, steps=0) >= closed.s_of(taus, *size) * (1 - 1e-6)).all()
-
-
-def test_late_the_drift_overtakes_the_theorys() -> None:
-    overlap, taus = 0.3, np.array([1e200, 1e280])
-    moved = drift(taus, 2, 1e9, overlap)
-    theory = overlap / (1 - overlap) / (1 + overlap) * np.log(taus) ** 2 / 2
-    ratio = moved / theory
-    assert ratio[0] < ratio[1] < 1 / 0.7 + 1 / 1.3
-    assert drift(1e280, 2, 100, overlap) / theory[1] == pytest.approx(1 / 0.7 + 1 / 1.3, rel=0.05, abs=0)
 
 
 def test_time_is_the_integral_of_its_rate() -> None:
@@ -126,19 +115,19 @@ def test_first_moments_keep_their_digits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "size"),
-    [(0.0, EARLY[0]), (1e3, EARLY[0]), (1.0, (1, 100, 0.1)), (1.0, (5, 5, 0.1)), (1.0, (2, 100, 0.0))],
+    ("call", "a", "size"),
+    [
+        *((closed.early_drift, a, size) for a, size in NO_FORMULA),
+        *((partial(closed.early_turning_length, 1.0), a, size) for a, size in NO_FORMULA),
+        (closed.early_evidence, 1e-4, (1_000,)),
+    ],
 )
-def test_refuses_what_it_has_no_formula_for(a: float, size: tuple[int, float, float]) -> None:
+def test_refuses_what_it_has_no_formula_for(call: Callable[..., Any], a: float, size: tuple[float, ...]) -> None:
     with pytest.raises(BadInput):
-        closed.early_drift(a, *size)
-    with pytest.raises(BadInput):
-        closed.early_turning_length(1.0, a, *size)
+        call(a, *size)
 
 
 def test_early_evidence_leaves_out_what_other_classes_take() -> None:
     a, _, _ = closed.evidence([1.0, 1e2, 1e4, 1e8], 2, 10_000, 0.1)
     off = np.abs(closed.early_evidence([1.0, 1e2, 1e4, 1e8], 10_000) - a)
     assert off[:3].max() < 0.01
-    with pytest.raises(BadInput):
-        closed.early_evidence(1e-4, 1_000)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -104,37 +106,18 @@ def test_the_share_of_errors_on_other_classes_is_that_of_their_integrals(ratio: 
     np.testing.assert_allclose(path.share[1], 4 * (path.b[2] - path.b[0]) / (path.a[2] - path.a[0]), rtol=1e-4)
 
 
-def test_no_bound_where_attention_goes_far() -> None:
-    rest = Rest(2, 0.3, [1, 2])
-    path = EqualClassesFlow(rest, vocab_size=1_000, ratio=1.0).path(TAUS)
-    assert linear_error(rest, 1_000, 1.0, reached(path)) == (np.inf, np.inf)
+REST = Rest(2, 0.1, [1, 2])
+BAD: list[Callable[[], object]] = [
+    *(partial(Rest, *size) for size in ((1, 0.1, [1]), (2, 0.0, [1]), (2, 1.0, [1]), (2, 0.1, []), (2, 0.1, [1, 0]))),
+    partial(EqualClassesFlow, REST, vocab_size=2, ratio=0.1),
+    partial(EqualClassesFlow, REST, vocab_size=100, ratio=-1.0),
+    partial(EqualClassesFlow(REST, vocab_size=100, ratio=1.0).path, [2.0, 1.0]),
+    partial(linear_error, REST, 100, 0.1, Reached(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
+    partial(linear_error, REST, 100, 0.1, Reached(1.0, 0.0, np.nan, 0.0, 0.0, 0.0)),
+]
 
 
-def test_bound_grows_with_what_is_left_out() -> None:
-    rest = Rest(2, 0.1, [1, 2])
-    at = reached(EqualClassesFlow(rest, vocab_size=10_000, ratio=0.1).path(TAUS))
-    least = linear_error(rest, 10_000, 0.1, at).error
-    for worse in (at._replace(b=2 * at.b), at._replace(share=2 * at.share), at._replace(length=1.1 * at.length)):
-        assert linear_error(rest, 10_000, 0.1, worse).error > least
-
-
-@pytest.mark.parametrize(
-    ("K", "rho", "weights"), [(1, 0.1, [1]), (2, 0.0, [1]), (2, 1.0, [1]), (2, 0.1, []), (2, 0.1, [1, 0])]
-)
-def test_rest_refuses(K: int, rho: float, weights: list[int]) -> None:
+@pytest.mark.parametrize("refused", BAD)
+def test_bad_input_is_refused(refused: Callable[[], object]) -> None:
     with pytest.raises(BadInput):
-        Rest(K, rho, weights)
-
-
-def test_flow_and_bound_refuse() -> None:
-    rest = Rest(2, 0.1, [1, 2])
-    with pytest.raises(BadInput):
-        EqualClassesFlow(rest, vocab_size=2, ratio=0.1)
-    with pytest.raises(BadInput):
-        EqualClassesFlow(rest, vocab_size=100, ratio=-1.0)
-    with pytest.raises(BadInput):
-        EqualClassesFlow(rest, vocab_size=100, ratio=1.0).path([2.0, 1.0])
-    with pytest.raises(BadInput):
-        linear_error(rest, 100, 0.1, Reached(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    with pytest.raises(BadInput):
-        linear_error(rest, 100, 0.1, Reached(1.0, 0.0, np.nan, 0.0, 0.0, 0.0))
+        refused()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import scansnap_core as ss
 from scansnap_core.theory.law import Law, inertia, types_of
 
 CLASSES = ss.with_overlap(2, 100, 0.3, distinct_weights=[1, 0.5])
+SMALL = ss.syn_small()
 PART = np.array([0.1, 0.3, 1.0])
 
 
@@ -34,12 +36,11 @@ def orders(flow: type, momentum: float) -> float:
     return float(np.log2(errors[0] / errors[1]) / 2)
 
 
-def test_the_flow_with_a_mass_is_of_second_order() -> None:
-    assert orders(inertia.InertialFlow, 0.5) > 1.7
-
-
-def test_the_modified_equation_is_of_second_order() -> None:
-    assert orders(inertia.ReducedFlow, 0.0) > 1.8
+@pytest.mark.parametrize(
+    ("flow", "momentum", "least"), [(inertia.InertialFlow, 0.5, 1.7), (inertia.ReducedFlow, 0.0, 1.8)]
+)
+def test_both_flows_are_of_second_order(flow: type, momentum: float, least: float) -> None:
+    assert orders(flow, momentum) > least
 
 
 def test_mass() -> None:
@@ -71,43 +72,22 @@ def test_plateau_solves_its_equation_and_overshoots() -> None:
     assert float(inertia.plateau(1e6, 1000)) == pytest.approx(math.sqrt(2e6 * 0.999 * math.log(1000)), rel=0.01, abs=0)
 
 
-@pytest.mark.parametrize(("value", "size"), [(0.0, 10), (-1.0, 10), (1.0, 1)])
-def test_plateau_refuses_what_has_none(value: float, size: float) -> None:
-    with pytest.raises(ss.BadInput):
-        inertia.plateau(value, size)
-
-
-@pytest.mark.parametrize("momentum", [1.0, -0.1, "much"])
-def test_momentum_lies_below_one(momentum: float) -> None:
-    with pytest.raises(ss.BadInput, match="momentum"):
-        inertia.InertialFlow(CLASSES, 1.0, 1.0, momentum=momentum)
-
-
-def test_the_law_with_a_mass_foretells_momentum() -> None:
-    classes = ss.syn_small()
-    types, law = types_of(classes), Law(types_of(classes), 1.0)
-    at = inertia.InertialLaw(law, 0.9, 0.5).path(np.array([50.0, 500.0]))
-    found = np.stack([types.per_query(state.z_common, state.z_distinct) for state in at])
-    recipe: dict[str, Any] = {
-        "lr_y": 1,
-        "lr_z": 1,
-        "steps": 100,
-        "record": [10, 100],
-        "batch_size": None,
-        "optimizer": "momentum",
-    }
-    Z = ss.train(classes, seq_len=math.inf, **recipe).Z.isel(seed=0, rate=0).values
-    assert np.linalg.norm(found - Z) < 0.01 * np.linalg.norm(Z)
-    light = law.path(np.array([500.0]))[0]
-    assert np.linalg.norm(types.per_query(light.z_common, light.z_distinct) - Z[1]) > 0.1 * np.linalg.norm(Z[1])
-
-
-SMALL = ss.syn_small()
+def test_the_law_with_a_mass_predicts_momentum() -> None:
+    types = types_of(SMALL)
+    law = Law(types, 1.0)
+    heavy, light = (
+        np.stack([types.per_query(state.z_common, state.z_distinct) for state in path(np.array([50.0, 500.0]))])
+        for path in (inertia.InertialLaw(law, 0.9, 0.5).path, law.path)
+    )
+    options: dict[str, Any] = {"steps": 100, "record": [10, 100], "batch_size": None, "optimizer": "momentum"}
+    Z = ss.train(SMALL, lr_y=1, lr_z=1, seq_len=math.inf, **options).Z.isel(seed=0, rate=0).values
+    assert np.linalg.norm(heavy - Z) < 0.01 * np.linalg.norm(Z)
+    assert np.linalg.norm(light[1] - Z[1]) > 0.1 * np.linalg.norm(Z[1])
 
 
 def adam_apart(rate: float, betas: tuple[float, float], lr_z: float) -> float:
     steps = round(0.8 / rate)
-    made = functools.partial(torch.optim.Adam, betas=betas)
+    made = partial(torch.optim.Adam, betas=betas)
     recipe: dict[str, Any] = {"lr_y": rate, "lr_z": lr_z * rate, "steps": steps, "record": [steps], "batch_size": None}
     Z = ss.train(SMALL, optimizer=made, seq_len=math.inf, **recipe).Z.values.ravel()
     flow = inertia.AdamFlow(SMALL, rate, lr_z * rate, betas=betas)
@@ -121,7 +101,19 @@ def test_adams_flow_is_of_first_order(betas: tuple[float, float], lr_z: float) -
     assert far > 2.5 * near
 
 
-@pytest.mark.parametrize("betas", [(0.0, 0.9), (0.9, 1.0), ("0.9", 0.9)])
-def test_adams_memories_have_a_length(betas: tuple[float, float]) -> None:
-    with pytest.raises(ss.BadInput, match="beta"):
-        inertia.AdamFlow(SMALL, 0.1, 0.1, betas=betas)
+NO_MASS = (0.0, 10), (-1.0, 10), (1.0, 1)
+NO_MOMENTUM: tuple[Any, ...] = (1.0, -0.1, "much")
+NO_MEMORY: tuple[Any, ...] = ((0.0, 0.9), (0.9, 1.0), ("0.9", 0.9))
+
+
+@pytest.mark.parametrize(
+    ("refused", "message"),
+    [
+        *((partial(inertia.plateau, *given), None) for given in NO_MASS),
+        *((partial(inertia.InertialFlow, CLASSES, 1.0, 1.0, momentum=mu), "momentum") for mu in NO_MOMENTUM),
+        *((partial(inertia.AdamFlow, SMALL, 0.1, 0.1, betas=betas), "beta") for betas in NO_MEMORY),
+    ],
+)
+def test_bad_input_is_refused(refused: Callable[[], object], message: str | None) -> None:
+    with pytest.raises(ss.BadInput, match=message):
+        refused()

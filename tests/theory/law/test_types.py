@@ -51,10 +51,7 @@ def test_values_stand_on_all_queries_and_tokens() -> None:
     common[types.of_query] = [[1, 2], [3, 4]]
     distinct[types.of_class] = [[5, 0], [6, 7], [8, 0], [9, 0]]
     # columns are the tokens that some class holds: 0 to 5, and 7
-    assert types.per_query(common, distinct).tolist() == [
-        [0, 1, 7, 2, 6, 8, 0],
-        [5, 3, 0, 4, 0, 0, 9],
-    ]
+    assert types.per_query(common, distinct).tolist() == [[0, 1, 7, 2, 6, 8, 0], [5, 3, 0, 4, 0, 0, 9]]
 
 
 def test_classes_are_alike_that_agree_to_twelve_decimals() -> None:
@@ -63,11 +60,15 @@ def test_classes_are_alike_that_agree_to_twelve_decimals() -> None:
     assert (alike.size.tolist(), other.size.tolist()) == ([2], [1, 1])
 
 
-def test_classes_are_alike_only_if_they_are_equally_frequent() -> None:
+def test_classes_are_alike_only_if_they_are_equally_frequent_and_share_their_query_alike() -> None:
     types = types_of(ss.syn_medium(2).with_frequencies([0.1, 0.3, 0.3, 0.3]))
     # the queries differ: one asks for classes of 0.1 and 0.3, one for two of 0.3
     assert sorted(types.size) == [1, 1, 2]
     assert types.paces[types.of_class] == pytest.approx([0.4, 1.2, 1.2, 1.2], rel=1e-12, abs=0)
+    probs = np.pad(np.hstack([np.full((4, 1), 0.4), 0.6 * np.eye(4)]), ((0, 0), (0, 2)))
+    for query_of, sizes in (([5, 5, 6, 6], [4]), ([5, 5, 5, 6], [1, 3])):
+        assert sorted(types_of(ss.SequenceClasses(probs, query_of)).size) == sizes
+    assert types_of(ss.with_overlap(5, 1000, 0.1)).others.tolist() == [[4]]
 
 
 def test_without_distinct_tokens() -> None:

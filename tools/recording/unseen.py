@@ -1,6 +1,6 @@
-"""The contest: what the law and the paper's formulas foretell of random class systems, then what the true flow does.
+"""Unseen systems: what the law and the paper's formulas predict of random class systems, then what the true flow does.
 
-``foretell`` draws the systems and writes ``contest_foretold.nc``; only then does ``integrate`` write ``contest.nc``,
+``predict`` draws the systems and writes ``unseen_predicted.nc``; only then does ``integrate`` write ``unseen.nc``,
 with the true flow on all of them and SGD on a handful. It names the digest of the predictions that it found.
 """
 
@@ -28,11 +28,11 @@ RATIOS = (1e-3, 1e-2, 0.1, 1.0, 10.0)
 TRAINED, TRAINED_TAUS, TRAINED_RATIOS = 6, (10, 100, 1000), (0.01, 1.0)
 LR_Y, SEEDS = 0.5, 4
 AXES = ("system", "ratio", "tau", "token")
-PREDICTIONS = RESULTS / "contest_foretold.nc"
+PREDICTIONS = RESULTS / "unseen_predicted.nc"
 
 
-def foretell() -> None:
-    """Draw the systems and write what is foretold of them."""
+def predict() -> None:
+    """Draw the systems and write what is predicted of them."""
     systems = trials.systems(SEED, COUNT)
     found = {
         "law": (AXES, _over(systems, trials.law)),
@@ -42,7 +42,7 @@ def foretell() -> None:
         "num_queries": ("system", [len(each.compact.queries) for each in systems]),
         "lambda_1": ("system", [float(each.eigenvalues[0]) for each in systems]),
     }
-    _write(found, "foretell", PREDICTIONS, seed=SEED)
+    _write(found, "predict", PREDICTIONS, seed=SEED)
 
 
 def integrate() -> None:
@@ -58,7 +58,7 @@ def integrate() -> None:
         "trained_ratio": ("trained_ratio", list(TRAINED_RATIOS)),
         "trained_tau": ("trained_tau", list(TRAINED_TAUS)),
     }
-    _write(found, "integrate", RESULTS / "contest.nc", foretold_sha256=digest, lr_y=LR_Y, batch_size=128)
+    _write(found, "integrate", RESULTS / "unseen.nc", foretold_sha256=digest, lr_y=LR_Y, batch_size=128)
 
 
 def _over(systems: list[SequenceClasses], z_of: Callable[..., np.ndarray]) -> np.ndarray:
@@ -92,7 +92,7 @@ def _trained(classes: SequenceClasses, ratio: float) -> np.ndarray:
 
 
 def _write(found: dict[str, Any], stage: str, path: Path, **told: Any) -> None:
-    source: dict[str, Any] = provenance(f"python -m tools.recording.contest {stage}") | told
+    source: dict[str, Any] = provenance(f"python -m tools.recording.unseen {stage}") | told
     source["written"] = datetime.now(UTC).isoformat(timespec="seconds")
     coords = {"ratio": list(RATIOS), "tau": TAUS, "token": list(trials.TOKENS)}
     result = xr.Dataset(found, coords=coords, attrs={"source": json.dumps(source)})
@@ -101,5 +101,5 @@ def _write(found: dict[str, Any], stage: str, path: Path, **told: Any) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("stage", choices=("foretell", "integrate"))
-    {"foretell": foretell, "integrate": integrate}[parser.parse_args().stage]()
+    parser.add_argument("stage", choices=("predict", "integrate"))
+    {"predict": predict, "integrate": integrate}[parser.parse_args().stage]()

@@ -1,7 +1,7 @@
-"""The contest at finite T and with momentum: what the law foretells of random class systems, then what SGD does.
+"""Unseen systems at finite T and with momentum: what the law predicts of random class systems, then what SGD does.
 
-``foretell`` draws the systems and writes ``contest_sgd_foretold.nc``, which was committed before anything was trained;
-``train`` writes ``contest_sgd.nc`` and names the digest of the predictions that it found.
+``predict`` draws the systems and writes ``unseen_sgd_predicted.nc``, which was committed before anything was trained;
+``train`` writes ``unseen_sgd.nc`` and names the digest of the predictions that it found.
 """
 
 import argparse
@@ -36,11 +36,11 @@ RATIOS, TAUS = (0.1, 1.0), (3.0, 10.0, 30.0)
 PACE, BATCH_SIZE, SEEDS = 0.5, 128, 32
 """eta_Y over 1 - mu; and of each training."""
 AXES = ("system", "ratio", "tau", "token")
-PREDICTIONS = RESULTS / "contest_sgd_foretold.nc"
+PREDICTIONS = RESULTS / "unseen_sgd_predicted.nc"
 
 
-def foretell() -> None:
-    """Draw the systems and write what is foretold of them."""
+def predict() -> None:
+    """Draw the systems and write what is predicted of them."""
     systems = trials.systems(SEED, COUNT)
     law = np.full((len(ARMS), COUNT, len(RATIOS), len(TAUS), len(trials.TOKENS)), np.nan)
     quasi_static = np.full(law.shape[1:], np.nan)
@@ -57,7 +57,7 @@ def foretell() -> None:
         "num_classes": ("system", [each.num_classes for each in systems]),
         "vocab_size": ("system", [each.vocab_size for each in systems]),
     }
-    _write({"law": (("arm", *AXES), law), "quasi_static": (AXES, quasi_static)} | sizes, "foretell", PREDICTIONS)
+    _write({"law": (("arm", *AXES), law), "quasi_static": (AXES, quasi_static)} | sizes, "predict", PREDICTIONS)
 
 
 def trained() -> None:
@@ -71,7 +71,7 @@ def trained() -> None:
                 z[:, arm, number] = each.mean(axis=0), each.std(axis=0, ddof=1) / np.sqrt(SEEDS)
     axes = ("arm", *AXES)
     found = {"sgd": (axes, z[0]), "standard_error": (axes, z[1])}
-    _write(found, "train", RESULTS / "contest_sgd.nc", foretold_sha256=digest)
+    _write(found, "train", RESULTS / "unseen_sgd.nc", foretold_sha256=digest)
 
 
 def takes_part(classes: SequenceClasses, how: dict[str, float]) -> bool:
@@ -106,7 +106,7 @@ def sgd(classes: SequenceClasses, how: dict[str, float], num_seeds: int = SEEDS)
 
 
 def _write(found: dict[str, Any], stage: str, path: Path, **told: Any) -> None:
-    source: dict[str, Any] = provenance(f"python -m tools.recording.contest_sgd {stage}") | told
+    source: dict[str, Any] = provenance(f"python -m tools.recording.unseen_sgd {stage}") | told
     source |= {"written": datetime.now(UTC).isoformat(timespec="seconds"), "seed": SEED}
     source |= {"lr_y": PACE, "batch_size": BATCH_SIZE, "seeds": SEEDS}
     coords = {"arm": list(ARMS), "ratio": list(RATIOS), "tau": list(TAUS), "token": list(trials.TOKENS)}
@@ -116,5 +116,5 @@ def _write(found: dict[str, Any], stage: str, path: Path, **told: Any) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("stage", choices=("foretell", "train"))
-    {"foretell": foretell, "train": trained}[parser.parse_args().stage]()
+    parser.add_argument("stage", choices=("predict", "train"))
+    {"predict": predict, "train": trained}[parser.parse_args().stage]()
