@@ -128,7 +128,7 @@ def numbers(
     found |= dict(zip(("largest", "smallest"), np.abs(classes.eigenvalues)[[0, -1]], strict=True))
     found |= {"square_first": P[first] ** 2 / (P @ P), "share": P[common], "lead": P[first] / P[last]}
     found |= dict(zip(("sampled_first", "sampled_last"), over[at_snap], strict=True))
-    found["t_drift"] = _first_time(times, seq_len - 1 - np.abs(over).max(axis=1))
+    found["t_drift"] = 0.0 if np.isinf(seq_len) else _first_time(times, seq_len - 1 - np.abs(over).max(axis=1))
     found["error"] = _error(law, lr_y / K, lr_z / lr_y, mu, steps, seq_len, flow=optimizer == "flow")
     for name, flow in (("ten", IdealisedFlow), ("true", TrueFlow)):
         z = _path(flow(classes, *rates), times)[:, row]

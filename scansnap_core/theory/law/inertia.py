@@ -31,7 +31,7 @@ from scansnap_core.engine import variants
 from scansnap_core.engine.optimizers import ADAM_BETAS, ADAM_EPS
 from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.rules import Rule, check_numbers, is_real, takes
-from scansnap_core.theory.expectation import Expectation
+from scansnap_core.theory.decoder import Expectation
 from scansnap_core.theory.flows import Flow, TrueFlow
 from scansnap_core.theory.formulas import mu
 from scansnap_core.theory.functions import function_of
