@@ -1,5 +1,6 @@
 """Faults of a stored notebook: its card, its pictures, and controls that nothing computes."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,48 +115,31 @@ for value in np.linspace(0, 1, 3):
 (kept if half else [])
 measured = grown(half)
 """
-CONSTANT = [
-    "1.0",
-    "np.float64(1.0)",
-    "max(1.0, 2.0)",
-    "math.sqrt(4)",
-    "[1.0][0]",
-    "total",
-    "one()",
-    "low + high",
-    "len('D.1')",
-    "sp.Integer(2) * sp.pi",
-    "sp.Matrix([1, 1])",
-    "measured * 2",
-    "1e-11 + measured",
-]
-COMPUTED = [
-    "formulas.h",
-    "grown(half)",
-    "max(kept)",
-    "np.linalg.norm([half])",
-    "sp.simplify(formulas.h - 1)",
-    "min(spectrum.F(x) for x in range(3))",
-]
+CONSTANT = """
+1.0; np.float64(1.0); max(1.0, 2.0); math.sqrt(4); [1.0][0]; total; one(); low + high; len('D.1')
+sp.Integer(2) * sp.pi; sp.Matrix([1, 1]); measured * 2; 1e-11 + measured
+"""
+COMPUTED = """
+formulas.h; grown(half); max(kept); np.linalg.norm([half]); sp.simplify(formulas.h - 1)
+min(spectrum.F(x) for x in range(3))
+"""
 
 
-@pytest.mark.parametrize("control", CONSTANT)
+def found(control: str, record: str = "numeric.holds") -> list[tuple[int, str]]:
+    return constant_controls([HEAD, f"{record}('a', measured, {control})"])
+
+
+@pytest.mark.parametrize("control", re.split("[;\n] *", CONSTANT.strip()))
 def test_what_nothing_computes_is_found(control: str) -> None:
-    assert constant_controls([HEAD, f"numeric.holds('a', measured, control={control})"]) == [(2, control)]
+    assert found(f"control={control}") == [(2, control)]
+    assert found("**{'control': 1.0}") == [(2, "**{...}")]
 
 
-@pytest.mark.parametrize("control", COMPUTED)
+@pytest.mark.parametrize("control", re.split("[;\n] *", COMPUTED.strip()))
 def test_what_is_computed_is_none(control: str) -> None:
-    assert constant_controls([HEAD, f"numeric.refutes('a', measured, control={control})"]) == []
+    assert found(f"control={control}", "numeric.refutes") == []
 
 
-def test_a_control_in_unpacked_keywords_is_found() -> None:
-    assert constant_controls([HEAD, "numeric.holds('a', measured, **{'control': 1.0})"]) == [(2, "**{...}")]
-
-
-def test_a_proofs_control_is_a_claim() -> None:
-    assert constant_controls([HEAD, "proved.holds('a', decide, 2, control=1)"]) == []
-
-
-def test_code_that_is_no_python_is_left_to_its_execution() -> None:
-    assert constant_controls(["control = = 1"]) == []
+def test_a_proofs_control_is_a_claim_and_what_is_no_python_is_left_to_its_execution() -> None:
+    assert found("control=1", "proved.holds") == []
+    assert found("control = = 1") == []

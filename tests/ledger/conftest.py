@@ -10,7 +10,7 @@ import pytest
 
 from scansnap_core.ledger import WITNESSES, Chapter, display
 from scansnap_core.ledger.entries import VERDICT_MIME
-from tests.book.books import QUIET, REFUTATION, write_book
+from tests.book.books import QUIET, REFUTATION, REPAIRED, write_book
 
 Outputs = list[dict[str, Any]]
 Opened = Callable[..., Chapter]
@@ -66,3 +66,11 @@ def concluded(chapter: Chapter, outputs: Outputs) -> Any:
     all_three(chapter)
     chapter.conclude()
     return outputs[-1][VERDICT_MIME]
+
+
+def refuting(opened: Opened, card: Any = BROKEN, page_id: Any = "lemma_06", **refutations: Any) -> Chapter:
+    """A chapter that has recorded a refutation, of the claim itself unless others are given."""
+    chapter = opened(page_id, card, numeric=refutations or {"printed_error": REPAIRED})
+    for claim_id in refutations or ["printed_error"]:
+        chapter.witness("numeric").refutes(claim_id, 0.7, control=0.2)
+    return chapter

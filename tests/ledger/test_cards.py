@@ -1,5 +1,6 @@
 """The card at a chapter's head: nothing on it that the chapter's ledger doesn't hold."""
 
+import re
 from dataclasses import is_dataclass
 from importlib import import_module
 from typing import Any
@@ -7,10 +8,10 @@ from typing import Any
 import pytest
 
 from scansnap_core import BadInput
-from scansnap_core.ledger import Chapter, NoEvidence
+from scansnap_core.ledger import NoEvidence
 from scansnap_core.ledger.cards import SCALE, SILENCE, rows_shown
 from tests.book.books import REPAIRED
-from tests.ledger.conftest import BROKEN, LACKING, UPHELD, Opened, Outputs, all_three, check, concluded
+from tests.ledger.conftest import BROKEN, LACKING, UPHELD, Opened, Outputs, all_three, check, concluded, refuting
 
 CARD = UPHELD | {
     "printed": {"by": "numeric_error", "says": "It solves it."},
@@ -19,28 +20,12 @@ CARD = UPHELD | {
 }
 
 
-def refuting(opened: Opened, card: Any = BROKEN, page_id: Any = "lemma_06", **refutations: Any) -> Chapter:
-    """A chapter that has recorded a refutation, of the claim itself unless others are given."""
-    chapter = opened(page_id, card, numeric=refutations or {"printed_error": REPAIRED})
-    for claim_id in refutations or ["printed_error"]:
-        chapter.witness("numeric").refutes(claim_id, 0.7, control=0.2)
-    return chapter
-
-
 def test_a_row_has_its_entrys_number_and_the_verdicts_word(opened: Opened, outputs: Outputs) -> None:
     verdict = concluded(opened(card=CARD), outputs)
     printed, repaired, gradient, sgd = verdict["card"]
-    assert printed == {
-        "of": "as printed",
-        "word": "holds",
-        "says": "It solves it.",
-        "formula": "",
-        "number": "0.11",
-        "required": "must be at most 0.5",
-        "what": "numeric error",
-        "on": "",
-        "by": "numeric_error",
-    }
+    measured = {"number": "0.11", "required": "must be at most 0.5", "what": "numeric error", "by": "numeric_error"}
+    said = {"of": "as printed", "word": "holds", "says": "It solves it."}
+    assert printed == {**said, "formula": "", "on": "", **measured}
     assert (repaired["word"], repaired["number"]) == ("none needed", "")
     assert (gradient["of"], gradient["word"], gradient["number"]) == ("under the true gradient", "in part", "0.1")
     assert (sgd["of"], sgd["word"], sgd["number"]) == ("under SGD", "not concerned", "")
@@ -142,44 +127,30 @@ def test_a_number_that_is_its_own_requirement_is_written_once(opened: Opened, ou
 @pytest.mark.parametrize(
     ("row", "change", "message"),
     [
-        ("printed", {"by": "error"}, "card.printed.by = 'error': no check or refutation here has this id; name"),
-        ("printed", {"by": None}, "card.printed.by: no check or refutation here has this id; add it"),
-        ("printed", {"says": " "}, "card.printed.says: a reader must learn it"),
-        ("printed", {"says": 3}, "card.printed.says = 3: it is a text"),
-        ("printed", {"word": "holds"}, "card.printed: word: there is no such key; use by, says"),
-        ("sgd", {"word": "mostly", "by": "empirical_error"}, "use one of as stated, in kind, not in size, in part"),
-        ("sgd", {"word": "not measured", "by": "empirical_error"}, "sgd.word = 'not measured': the scale is closed"),
-        ("sgd", {"word": "fails", "by": "another_error"}, "card.sgd.by = 'another_error': no check"),
-        ("sgd", {"word": ""}, "card.sgd.word: the scale is closed; add it"),
-        ("gradient", {"says": ""}, "card.gradient.says: a reader must learn it"),
-        ("gradient", {"number": "bound"}, "number = 'bound': an entry has two numbers; use measured or control"),
-        ("sgd", {"word": "as stated"}, "use one of not concerned, not measured"),
-        ("repaired", {"where": "All.", "by": "numeric_error"}, "card.repaired: the verdict is 'holds'; leave the rep"),
-        ("figur", {}, "card.figur: a card has figure, gradient, printed, repaired, sgd; add or remove it"),
+        ("printed", {"by": "error"}, ".printed.by = 'error': no check or refutation here has this id; name"),
+        ("printed", {"by": None}, ".printed.by: no check or refutation here has this id; add it"),
+        ("printed", {"says": " "}, ".printed.says: a reader must learn it"),
+        ("printed", {"says": 3}, ".printed.says = 3: it is a text"),
+        ("printed", {"word": "holds"}, ".printed: word: there is no such key; use by, says"),
+        ("sgd", {"word": "mostly", "by": "empirical_error"}, ".sgd.word = 'mostly': the scale is closed; use one of"),
+        ("sgd", {"word": "not measured", "by": "empirical_error"}, ".sgd.word = 'not measured': the scale is closed"),
+        ("sgd", {"word": "fails", "by": "another_error"}, ".sgd.by = 'another_error': no check"),
+        ("sgd", {"word": ""}, ".sgd.word: the scale is closed; add it"),
+        ("sgd", {"word": "as stated"}, ".sgd.word = 'as stated': the scale is closed; use one of not concerned, not"),
+        ("gradient", {"says": ""}, ".gradient.says: a reader must learn it"),
+        ("gradient", {"number": "bound"}, ".number = 'bound': an entry has two numbers; use measured or control"),
+        ("repaired", {"where": "All.", "by": "numeric_error"}, ".repaired: the verdict is 'holds'; leave the"),
+        ("figur", {}, ".figur: a card has figure, gradient, printed, repaired, sgd; add or remove it"),
+        *((row, None, f".{row}: a card has figure, gradient") for row in ("printed", "gradient", "sgd", "figure")),
+        *((row, value, f".{row} = ") for row, value in (("sgd", []), ("printed", "numeric_error"), ("figure", 3))),
     ],
 )
-def test_a_malformed_card_is_refused(opened: Opened, row: str, change: dict[str, Any], message: str) -> None:
-    chapter = opened(card=CARD | {row: CARD.get(row, {}) | change})
+def test_a_malformed_card_is_refused(opened: Opened, row: str, change: Any, message: str) -> None:
+    changed = CARD.get(row, {}) | change if isinstance(change, dict) else change
+    card = {key: value for key, value in (CARD | {row: changed}).items() if value is not None}
+    chapter = opened(card=card)
     all_three(chapter)
-    with pytest.raises(BadInput) as refused:
-        chapter.conclude()
-    assert str(refused.value).startswith("lemma_06.yaml: card")
-    assert message in str(refused.value)
-
-
-@pytest.mark.parametrize(("row", "value"), [("sgd", []), ("printed", "numeric_error"), ("figure", 3)])
-def test_a_row_that_is_none_is_refused(opened: Opened, row: str, value: Any) -> None:
-    chapter = opened(card=CARD | {row: value})
-    all_three(chapter)
-    with pytest.raises(BadInput, match=rf"card\.{row} = "):
-        chapter.conclude()
-
-
-@pytest.mark.parametrize("row", ["printed", "gradient", "sgd", "figure"])
-def test_a_missing_row_is_named(opened: Opened, row: str) -> None:
-    chapter = opened(card={key: value for key, value in CARD.items() if key != row})
-    all_three(chapter)
-    with pytest.raises(BadInput, match=rf"^lemma_06\.yaml: card\.{row}: a card has figure, gradient"):
+    with pytest.raises(BadInput, match=rf"^lemma_06\.yaml: card.*{re.escape(message)}"):
         chapter.conclude()
 
 
