@@ -1,7 +1,7 @@
 """The commands of ``scansnap``: functions, whose options are declared in a row each. Importing them needs no torch.
 
 A row is an option's name with what stands for its value, its type or the choices, and its help; then its default if it
-has one, or :data:`REQUIRED`. A name that ends in "..." takes several values.
+has one, or ``REQUIRED``. A name that ends in "..." takes several values.
 """
 
 from __future__ import annotations
