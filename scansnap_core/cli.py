@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from scansnap_core import __version__
 from scansnap_core.bad_input import BadInput
-from scansnap_core.commands import audit, book, predict, sweep, text, train
+from scansnap_core.commands import audit, book, predict, text, train
 
 REFUSED = 2
 INTERRUPTED, NOBODY_READS = 130, 141
@@ -48,8 +48,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.set_defaults(command_line=shlex.join(["scansnap", *given]))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (book, audit, predict, train, sweep, text):
-        module.add_to(commands)
+    for each in (book.verify, book.errata, audit.run, predict.run, train.run, train.sweep, text.run):
+        each.add_to(commands)
     for option, value in itertools.pairwise([*given, "-"]):
         if option.startswith("--") and (not value or option.endswith("=")):
             print(f"scansnap: error: {option.rstrip('=')} '': a value isn't empty; write one", file=sys.stderr)
@@ -77,7 +77,7 @@ def _in_options(message: str, options: argparse.Namespace) -> str:
     """Turn a message about Python's arguments into one about the command's: "lr_y = -1.0" is "--lr-y -1.0" there."""
     if message.startswith("file "):  # which has keys of such names
         return message
-    for name in set(vars(options)) - {"command", "command_line"}:
+    for name in set(vars(options)) - {"command", "command_line", "id"}:
         argument = rf"(?<![\w-]){name} ?= ?'?(?:math\.)?([\w.:+-]*\w)'?"
         message = re.sub(argument, rf"--{name.replace('_', '-')} \1", message)
     return message.replace("--batch-size None", "--expectation") if "expectation" in options else message

@@ -22,22 +22,18 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.rules import Rule, is_whole, shown
 
 KINDS = (".yaml", ".yml", ".json")
-_DIGITS = 100
-_SCALARS: dict[str, tuple[str, Callable[[str], Any]]] = {  # the core schema of YAML 1.2
+_SCALARS: dict[str, tuple[str, Callable[[str], Any]]] = {  # the core schema of YAML 1.2, where numbers have an end
     "null": (r"~|null|Null|NULL|", lambda text: None),
     "bool": (r"true|True|TRUE|false|False|FALSE", lambda text: text.lower() == "true"),
-    "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", lambda text: _integer(text)),
+    "int": (
+        r"[-+]?[0-9]{1,99}|0o[0-7]{1,99}|0x[0-9a-fA-F]{1,99}",
+        lambda text: int(text, 0 if text[:2] in ("0o", "0x") else 10),
+    ),
     "float": (
-        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        r"[-+]?(\.[0-9]+|[0-9]{1,99}(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
         lambda text: float(text.replace(".", "") if text[-1:] in ("f", "F", "n", "N") else text),
     ),
 }
-
-
-def _integer(text: str) -> int:
-    if len(text) > _DIGITS:
-        raise ValueError(f"an integer of {len(text):,} characters, {text[:9]}…: {_DIGITS} are enough")
-    return int(text, 0 if text[:2] in ("0o", "0x") else 10)
 
 
 class _Loader(yaml.SafeLoader):
@@ -52,7 +48,7 @@ class _Loader(yaml.SafeLoader):
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, Hashable):  # the base class refuses other keys
                 if key in seen:
-                    raise _Repeated(key, f" in line {key_node.start_mark.line + 1}")
+                    raise _twice(key, f" in line {key_node.start_mark.line + 1}")
                 seen.add(key)
         return super().construct_mapping(node, deep)
 
@@ -75,11 +71,17 @@ for _name, (_pattern, _meaning) in _SCALARS.items():
     _Loader.add_constructor(f"tag:yaml.org,2002:{_name}", _constructor(_meaning))
 
 
-class _Repeated(ValueError):
-    """A mapping names a key twice."""
+def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in content:
+            raise _twice(key)
+        content[key] = value
+    return content
 
-    def __init__(self, key: Any, place: str = "") -> None:
-        super().__init__(f"key {key!r} twice{place}")
+
+def _twice(key: Any, place: str = "") -> BadInput:
+    return BadInput(f"key {key!r} twice{place}", "the keys of a mapping differ", "remove or rename one")
 
 
 def _check_ending(path: Path, kinds: tuple[str, ...]) -> None:
@@ -88,16 +90,9 @@ def _check_ending(path: Path, kinds: tuple[str, ...]) -> None:
 
 
 def read(path: Path, *, example: str, kinds: tuple[str, ...] = KINDS) -> Any:
-    """Read a YAML or JSON file.
+    """Read a YAML or JSON file; its ending, one of ``kinds``, tells which.
 
-    Parameters
-    ----------
-    path
-        The file; its ending tells the format.
-    example
-        Where to look how such a file is written.
-    kinds
-        The endings that it may have.
+    ``example`` says where to look how such a file is written.
 
     Raises
     ------
@@ -105,19 +100,17 @@ def read(path: Path, *, example: str, kinds: tuple[str, ...] = KINDS) -> Any:
         The file can't be read, isn't valid, or names a key twice in one mapping.
     """
     _check_ending(path, kinds)
-    try:
-        text = path.read_text(encoding="utf8")
-        if path.suffix == ".json":
-            return json.loads(text, object_pairs_hook=_mapping)
-        return yaml.load(text, _Loader)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
-        raise BadInput(f"file {path}: {reason}", "the file must exist and be readable", "check the path") from None
-    except _Repeated as error:
-        raise BadInput(f"file {path}: {error}", "the keys of a mapping differ", "remove or rename one") from None
-    except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        problem = " ".join(str(error).split())
-        raise BadInput(f"file {path}: {problem}", "the file is valid YAML or JSON", example) from None
+    with inside(path):
+        try:
+            text = path.read_text(encoding="utf8")
+            return json.loads(text, object_pairs_hook=_mapping) if path.suffix == ".json" else yaml.load(text, _Loader)
+        except BadInput:
+            raise
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
+            raise BadInput(str(reason), "the file must exist and be readable", "check the path") from None
+        except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise BadInput(" ".join(str(error).split()), "the file is valid YAML or JSON", example) from None
 
 
 def write(path: Path, content: dict[str, Any]) -> None:
@@ -135,21 +128,9 @@ def write(path: Path, content: dict[str, Any]) -> None:
 def save(path: Path, content: str | bytes | memoryview, *, new: bool = False) -> None:
     """Write a file whole or not at all, even if the process is killed, the disk is full, or another process writes it.
 
-    The content goes to a temporary file in the same folder first. A device or a pipe is written to directly.
-
-    Parameters
-    ----------
-    path
-        The file; a link is followed.
-    content
-        Text is written as UTF-8.
-    new
-        Refuse a name that is already taken. The content then stays under the name that the error gives.
-
-    Raises
-    ------
-    BadInput
-        The file can't be written, or ``new`` and its name is taken. An older file there is unchanged.
+    The content, text as UTF-8, goes to a temporary file in the same folder first. A link is followed; a device or pipe
+    is written to directly. ``new`` refuses a name that is taken, and the content then stays under the name that the
+    error gives. If the file can't be written, an older file there is unchanged.
     """
     content = content.encode() if isinstance(content, str) else content
     target = path.resolve()
@@ -184,21 +165,9 @@ def save(path: Path, content: str | bytes | memoryview, *, new: bool = False) ->
 def mapping(
     value: Any, where: str, required: Collection[str], optional: Collection[str] = (), *, example: str
 ) -> dict[str, Any]:
-    """Return a part of a file that is a mapping with known keys.
+    """Return a part of a file, which messages call ``where``: a mapping that has no keys but the required and optional.
 
-    Parameters
-    ----------
-    value, where
-        The part, and how messages call it.
-    required, optional
-        The keys that it has, and those that it may have.
-    example
-        Where to look how such a part is written.
-
-    Raises
-    ------
-    BadInput
-        It is no mapping, has an unknown key, or lacks a required one.
+    ``example`` says where to look how such a part is written.
     """
     if not isinstance(value, dict):
         raise BadInput(f"{where}: {shown(value)}", "a mapping of keys to values", example)
@@ -277,12 +246,3 @@ def inside(path: Path) -> Iterator[None]:
         yield
     except BadInput as error:
         raise BadInput(f"file {path}: {error.value}", error.rule, error.remedy) from None
-
-
-def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in content:
-            raise _Repeated(key)
-        content[key] = value
-    return content

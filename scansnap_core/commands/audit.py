@@ -5,28 +5,22 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+
+from scansnap_core.commands import CLASS_FILE, command
 
 SHOWN_AT_EACH_END = 4
 
 
-def add_to(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to the command line."""
-    parser = commands.add_parser(
-        "audit",
-        help="show what a class system holds, and whether it satisfies Assumptions 1 and 2",
-        description="Show the tokens and overlaps of a class system, and audit Assumptions 1 and 2 at Z = 0.",
-    )
-    parser.add_argument("file", type=Path, metavar="FILE", help="the classes, a .yaml or .json file")
-    parser.add_argument("--seq-len", type=float, default=math.inf, metavar="T", help="sequence length (default: inf)")
-    parser.add_argument("--lr-y", type=float, metavar="RATE", help="eta_Y, for condition 1(c)")
-    parser.add_argument("--lr-z", type=float, metavar="RATE", help="eta_Z, for condition 1(c)")
-    parser.set_defaults(command=run)
-
-
+@command(
+    "audit",
+    "show what a class system holds, and whether it satisfies Assumptions 1 and 2",
+    CLASS_FILE,
+    ("--seq-len T", float, "sequence length", math.inf),
+    ("--lr-y RATE", float, "eta_Y, for condition 1(c)"),
+    ("--lr-z RATE", float, "eta_Z, for condition 1(c)"),
+)
 def run(options: argparse.Namespace) -> int:
-    """Print the audit; the exit status tells only that it was made."""
+    """Show the tokens and overlaps of a class system, and audit Assumptions 1 and 2 at Z = 0."""
     import numpy as np
 
     from scansnap_core.data.audit import audit
@@ -39,8 +33,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"query tokens      {len(np.unique(classes.query_of))}")
     print(f"common tokens     {len(classes.common_tokens)}")
     print(f"distinct tokens   {listed(distinct)} (by class)")
-    print(f"eigenvalues of E  {listed(classes.eigenvalues)}")
-    print()
+    print(f"eigenvalues of E  {listed(classes.eigenvalues)}\n")
     print(conditions)
     return 0
 

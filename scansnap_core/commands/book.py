@@ -6,63 +6,39 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.commands import check_folder, command
+from scansnap_core.rules import whole
 
 VERIFIED, NOT_VERIFIED = 0, 1
+BOOK = ("--book DIR", Path, "the folder with chapters/ and _toc.yml", Path())
 
 
-def add_to(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the commands to the command line."""
-    parser = commands.add_parser(
-        "verify",
-        help="execute chapters and compare them with what they store",
-        description="Execute chapters, compare their outputs with the stored ones, and print the verdicts.",
-    )
-    parser.add_argument("ids", nargs="*", metavar="ID", help="a chapter, such as lemma_06 (default: all)")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many chapters at a time (default: 1)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found to this file too")
-    parser.add_argument(
-        "--store", action="store_true", help="store the fresh outputs, if a second execution gives them too"
-    )
-    parser.add_argument(
-        "--book",
-        type=Path,
-        default=Path(),
-        metavar="DIR",
-        help="the folder with chapters/ and _toc.yml (default: here)",
-    )
-    parser.set_defaults(command=verify)
-
-    parser = commands.add_parser(
-        "errata",
-        help="list the errata, ranked by what follows from them",
-        description="List what the chapters refuted, ranked by what follows from it, with its numbers.",
-    )
-    parser.add_argument("--json", action="store_true", help="print all of it as JSON, as the site has it")
-    parser.add_argument("--book", type=Path, default=Path(), metavar="DIR", help="the book's folder (default: here)")
-    parser.set_defaults(command=errata)
-
-
+@command(
+    "verify",
+    "execute chapters and compare them with what they store",
+    ("ID...", str, "a chapter, such as lemma_06 (default: all)"),
+    ("--jobs N", int, "how many chapters at a time", 1),
+    ("--json FILE", Path, "write what was found to this file too"),
+    ("--store", bool, "store the fresh outputs, if a second execution gives them too"),
+    BOOK,
+)
 def verify(options: argparse.Namespace) -> int:
-    """Verify chapters, print a table, and name every failure."""
+    """Execute chapters, compare their outputs with the stored ones, and print the verdicts."""
     # Jupyter's client takes longest to import; the other commands don't need it.
     from scansnap_core import files
     from scansnap_core.book.verify import cell_count, find_chapters
     from scansnap_core.book.verify import verify as verify_chapters
     from scansnap_core.progress import progress_bar
 
-    if options.jobs < 1:
-        raise BadInput(f"--jobs {options.jobs}", "at least one chapter is executed at a time", "pass e.g. --jobs 2")
-    if options.json is not None and not options.json.resolve().parent.is_dir():
-        raise BadInput(f"--json {options.json}", "its folder doesn't exist", "create it or name another file")
-    paths = find_chapters(options.book, options.ids)
+    whole(says="at least one chapter is executed at a time", remedy="pass e.g. --jobs 2")("jobs", options.jobs)
+    if options.json is not None:
+        check_folder("--json", options.json)
+    paths = find_chapters(options.book, options.id)
     cells = cell_count(paths) * (2 if options.store else 1)  # at most: what is stored already isn't executed again
     with progress_bar(None, True, total=cells, unit="cell") as bar:
-        reports, failures = verify_chapters(
-            options.book, paths, jobs=options.jobs, rewrite=options.store, on_cell=bar.update
-        )
+        how = {"jobs": options.jobs, "rewrite": options.store, "on_cell": bar.update}
+        reports, failures = verify_chapters(options.book, paths, **how)
 
     rows: list[tuple[str, ...]] = [("chapter", "title", "verdict", "checks", "seconds")]
     for report in reports:
@@ -84,8 +60,14 @@ def verify(options: argparse.Namespace) -> int:
     return NOT_VERIFIED if named else VERIFIED
 
 
+@command(
+    "errata",
+    "list the errata, ranked by what follows from them",
+    ("--json", bool, "print all of it as JSON, as the site has it"),
+    BOOK,
+)
 def errata(options: argparse.Namespace) -> int:
-    """Print the errata."""
+    """List what the chapters refuted, ranked by what follows from it, with its numbers."""
     from scansnap_core.book.errata import RANKS, errata_json, read_errata
 
     if options.json:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from dataclasses import dataclass
-from typing import SupportsIndex, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,7 @@ MUCH_GREATER = 10.0
 """The paper writes a >> b without a constant; the audit reads it as a >= 10 b and prints the ratio."""
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """One condition of an assumption."""
 
     name: str
@@ -36,11 +34,7 @@ class Audit(tuple[Condition, ...]):
         """Whether all conditions hold."""
         return all(condition.holds for condition in self)
 
-    @overload
-    def __getitem__(self, index: SupportsIndex) -> Condition: ...
-    @overload
-    def __getitem__(self, index: slice) -> Audit: ...
-    def __getitem__(self, index: SupportsIndex | slice) -> Condition | Audit:
+    def __getitem__(self, index: Any) -> Any:
         return Audit(super().__getitem__(index)) if isinstance(index, slice) else super().__getitem__(index)
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -49,7 +43,7 @@ class Audit(tuple[Condition, ...]):
 
     def __str__(self) -> str:
         rows = self._rows()
-        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
         return "\n".join(line.rstrip() for line in lines)
 
@@ -57,12 +51,11 @@ class Audit(tuple[Condition, ...]):
         return f"Audit({', '.join(c.name if c.holds else f'NOT {c.name}' for c in self)})"
 
     def _repr_html_(self) -> str:
-        header, *rows = (
-            "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in row)
+        header, *body = (
+            f"<tr>{''.join(f'<{cell}>{html.escape(text)}</{cell}>' for text in row)}</tr>"
             for row, cell in zip(self._rows(), ["th", *["td"] * len(self)], strict=True)
         )
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        return f"<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<table><thead>{header}</thead><tbody>{''.join(body)}</tbody></table>"
 
 
 @takes(classes=CLASSES, seq_len=SEQ_LEN, lr_y=optional(RATE), lr_z=optional(RATE))
@@ -102,45 +95,24 @@ def audit(
     """
     M, K = classes.vocab_size, classes.num_classes
     magnitudes = np.abs(classes.eigenvalues)
-    largest, smallest = float(magnitudes[0]), float(magnitudes[-1])
-    floor = 6 / math.sqrt(M)
-    conditions = [
-        Condition("1(a) positions", "no positional encoding", "none: a sequence is its token counts", True),
-        Condition("1(b) length", "T -> infinity", f"T = {seq_len:g}", math.isinf(seq_len)),
+    largest, smallest, floor = float(magnitudes[0]), float(magnitudes[-1]), 6 / math.sqrt(M)
+    ten = f"(at least {MUCH_GREATER:g} times)"
+    conditions: list[tuple[str, str, str, bool]] = [
+        ("1(a) positions", "no positional encoding", "none: a sequence is its token counts", True),
+        ("1(b) length", "T -> infinity", f"T = {seq_len:g}", math.isinf(seq_len)),
     ]
     if lr_y is not None and lr_z is not None:
         ratio = lr_y / lr_z
-        conditions.append(
-            Condition(
-                "1(c) rates",
-                f"eta_Y >> eta_Z (at least {MUCH_GREATER:g} times)",
-                f"eta_Y/eta_Z = {ratio:.4g}",
-                ratio >= MUCH_GREATER,
-            )
-        )
+        conditions.append(("1(c) rates", f"eta_Y >> eta_Z {ten}", f"eta_Y/eta_Z = {ratio:.4g}", ratio >= MUCH_GREATER))
     if not classes.is_uniform:
         low, high = classes.paces.min(), classes.paces.max()
-        conditions.append(
-            Condition(
-                "uniform classes",
-                f"P(n) = 1/K = {1 / K:.4g} (Theorems 1 and 5, Lemma 12, Corollary 1)",
-                f"{low / K:.4g} to {high / K:.4g}, {low:.3g} to {high:.3g} times 1/K",
-                False,
-            )
-        )
+        required = f"P(n) = 1/K = {1 / K:.4g} (Theorems 1 and 5, Lemma 12, Corollary 1)"
+        actual = f"{low / K:.4g} to {high / K:.4g}, {low:.3g} to {high:.3g} times 1/K"
+        conditions.append(("uniform classes", required, actual, False))
+    every = f"|lambda_i(E)| >= 6/sqrt(M) = {floor:.4g} for all i"
     conditions += [
-        Condition(
-            "2 vocabulary",
-            f"M >> K^2 (at least {MUCH_GREATER:g} times)",
-            f"M/K^2 = {M / K**2:.4g}",
-            M >= MUCH_GREATER * K**2,
-        ),
-        Condition("2 largest eigenvalue", f"|lambda_1(E)| < 1/K = {1 / K:.4g}", f"{largest:.4g}", largest < 1 / K),
-        Condition(
-            "2 smallest eigenvalue",
-            f"|lambda_i(E)| >= 6/sqrt(M) = {floor:.4g} for all i",
-            f"{smallest:.4g}",
-            smallest >= floor,
-        ),
+        ("2 vocabulary", f"M >> K^2 {ten}", f"M/K^2 = {M / K**2:.4g}", M >= MUCH_GREATER * K**2),
+        ("2 largest eigenvalue", f"|lambda_1(E)| < 1/K = {1 / K:.4g}", f"{largest:.4g}", largest < 1 / K),
+        ("2 smallest eigenvalue", every, f"{smallest:.4g}", smallest >= floor),
     ]
-    return Audit(conditions)
+    return Audit(Condition(*each) for each in conditions)

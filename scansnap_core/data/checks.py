@@ -1,8 +1,9 @@
-"""The rules of class systems: rows of probabilities, tokens of a vocabulary, sizes."""
+"""What is given of class systems, checked: numbers as arrays, names, and tables by name, which become arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import Rule, check_numbers, is_real, shown, whole
+from scansnap_core.rules import Rule, check_differ, check_numbers, number, shown, whole
 
 SUM_TOLERANCE = 1e-6
 """A class's probabilities may sum to 1 within this, because decimal fractions in files are rounded."""
@@ -18,27 +19,33 @@ SAME_FREQUENCY = 1e-12
 """Frequencies within this of 1/K, relatively, count as uniform, because they were divided by a sum."""
 MOST_PLACES = 10**8
 """An array holds at most so many numbers, 0.8 GB."""
-MOST_TOKENS = 2**62
-"""The largest M: tokens are numbered in 64 bits."""
-SIZE = whole(1, MOST_TOKENS, says="an integer in 1..2^62", example=30)
+OTHERS, OTHERS_NAME = -1, "(others)"
+"""The label of the output that stands for all tokens that are no next token, and its name among named tokens."""
+RESERVED = re.compile(r"#\d+|\(others\)")
+
+SIZE = whole(1, 2**62, says="an integer in 1..2^62", example=30)  # tokens are numbered in 64 bits
 GENERATOR = Rule(
     lambda rng: isinstance(rng, np.random.Generator), "a NumPy generator draws", "pass np.random.default_rng(0)"
 )
-PROBABILITY = Rule(  # the sum of a class's probabilities finds those between 1 and 2, which rounding may make
-    lambda value: is_real(value) and not abs(value) > 2,
-    "a probability is a number in [0, 1]",
-    "write a decimal with a point, such as 0.25",
+SHARE = number(least=0, says="a finite number, not negative", remedy="write a decimal with a point, such as 0.25")
+NAME = Rule(
+    lambda name: isinstance(name, str) and name.isprintable() and bool(name.strip()) and not RESERVED.fullmatch(name),
+    f"a name is printable text, neither blank nor {OTHERS_NAME} nor # with a number",
+    "write e.g. 'sea', in quotes where YAML would read a number, and a decimal with a point",
+)
+TABLE = Rule(lambda value: isinstance(value, Mapping), "a mapping by name", 'pass e.g. {"and": 1.0}')
+CLASSES_BY_NAME = Rule(
+    lambda value: isinstance(value, Mapping) and bool(value),
+    "classes map names to the probabilities of tokens by name, and there is at least one",
+    'pass e.g. {"sea": {"and": 0.4, "wave": 0.6}}',
 )
 
 
 def check_places(what: str, places: int) -> None:
     """Raise BadInput for an array of more numbers than are held in memory."""
     if places > MOST_PLACES:
-        raise BadInput(
-            f"{what} of {places:.3g} numbers",
-            f"an array in memory holds {MOST_PLACES:.0e} of them at most",
-            "use fewer classes or tokens",
-        )
+        held = f"an array in memory holds {MOST_PLACES:.0e} of them at most"
+        raise BadInput(f"{what} of {places:.3g} numbers", held, "use fewer classes or tokens")
 
 
 def fix(array: NDArray[Any], *more: NDArray[Any]) -> NDArray[Any]:
@@ -48,8 +55,11 @@ def fix(array: NDArray[Any], *more: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+# -- arrays: each function returns what it checked, or raises BadInput -------------------------------------------------
+
+
 def checked_frequencies(values: Any, num_classes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return P(n) as given, and divided by its sum; None and nearly uniform ones become exactly 1/K. Or BadInput."""
+    """Return P(n) as given, and divided by its sum; None and nearly uniform ones become exactly 1/K."""
     uniform = fix(np.full(num_classes, 1 / num_classes))
     if values is None:
         return uniform, uniform
@@ -68,136 +78,198 @@ def checked_frequencies(values: Any, num_classes: int) -> tuple[NDArray[np.float
     return fix(given), fix(given / total)
 
 
-def checked_probs(probs: ArrayLike | Any, class_names: Sequence[Any]) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Return P(l|n) as given, and with rows that sum to 1 as exactly as floats can, both sparse; or raise BadInput.
-
-    Parameters
-    ----------
-    probs
-        Shape (K, M), dense or sparse.
-    class_names
-        The names by which messages call the classes; empty if they have none.
-    """
-    given = _matrix(probs)
-    num_classes, vocab_size = given.shape
-    if num_classes > vocab_size:
+def checked_probs(probs: ArrayLike | Any, class_names: Sequence[str]) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Return P(l|n), (K, M), as given, and with rows that sum to 1 as exactly as floats can, both sparse."""
+    given = _matrix("probs", probs)
+    K, M = given.shape
+    if K > M:
         raise BadInput(
-            f"K = {num_classes} classes over M = {vocab_size} tokens",
+            f"K = {K} classes over M = {M} tokens",
             "next tokens are tokens, so K <= M",
             "enlarge the vocabulary, or check that rows are classes and columns are tokens",
         )
+    sums = np.array([row.sum() for row in np.split(given.data, given.indptr[1:-1])])
+    if (wrong := np.flatnonzero(~(np.abs(sums - 1) <= SUM_TOLERANCE))).size:
+        value = f"class {_called(wrong[0], class_names)} sums to {sums[wrong[0]]:.9g}"
+        rule = f"the probabilities of a class sum to 1 (within {SUM_TOLERANCE:g})"
+        raise BadInput(value, rule, "divide the class's weights by their sum")
     normalised = given.copy()
-    for n in range(num_classes):
-        row = normalised.data[normalised.indptr[n] : normalised.indptr[n + 1]]
-        name = repr(class_names[n]) if n < len(class_names) else n
-        if row.size == 0:
-            raise BadInput(
-                f"class {name} holds no token",
-                "every class gives some token a positive probability",
-                "remove the class or give it tokens",
-            )
-        bad = row[~np.isfinite(row) | (row < 0)]
-        if bad.size:
-            raise BadInput(
-                f"class {name} has the probability {bad[0]}",
-                "probabilities are finite and not negative",
-                "correct the entry",
-            )
-        if not abs(row.sum() - 1) <= SUM_TOLERANCE:
-            raise BadInput(
-                f"class {name} sums to {row.sum():.9g}",
-                f"the probabilities of a class sum to 1 (within {SUM_TOLERANCE:g})",
-                "divide the class's weights by their sum",
-            )
-        row /= row.sum()
+    normalised.data /= np.repeat(sums, np.diff(given.indptr))
     for matrix in (given, normalised):
         fix(matrix.data, matrix.indices, matrix.indptr)
     return given, normalised
 
 
-def _matrix(probs: Any, name: str = "probs", rule: str = "P(l|n) is a matrix of numbers") -> sparse.csr_array:
-    try:
-        dense = None if sparse.issparse(probs) else np.asarray(probs)
-        kind = (probs if dense is None else dense).dtype.kind
-        if kind == "c":
-            raise TypeError("complex numbers")
-        matrix = sparse.csr_array(probs if dense is None else dense.astype(np.float64))
-        matrix = matrix.astype(np.float64, copy=True)
-    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
-        raise BadInput(
-            f"{name}: {' '.join(str(error).split())}",
-            rule,
-            f"pass one row of M {'probabilities' if name == 'probs' else name} a class",
-        ) from None
+def shares_of(counts: Any, class_names: Sequence[str] = ()) -> sparse.csr_array:
+    """Divide each row of counts, (K, M), by its sum, sparse."""
+    matrix = _matrix("counts", counts)
+    totals = np.asarray(matrix.sum(axis=1)).ravel()
+    if not totals.all():
+        value = f"class {_called(np.argmin(totals), class_names)} without a count"
+        raise BadInput(value, "every class was seen with some token", "remove the class or count its tokens")
+    matrix.data /= np.repeat(totals, np.diff(matrix.indptr))
+    return matrix
+
+
+def _called(n: Any, class_names: Sequence[str]) -> str:
+    return repr(class_names[n]) if n < len(class_names) else str(n)
+
+
+def _matrix(name: str, values: Any) -> sparse.csr_array:
+    rule = "each class has a row of M finite numbers, none negative: shape (K, M)"
+    remedy = "pass one row of M numbers for each class"
+    is_sparse = sparse.issparse(values)
+    dense = values if is_sparse else check_numbers(name, values, least=0, rule=rule, remedy=remedy, dims=2)
+    matrix = sparse.csr_array(dense)
+    check_numbers(name, matrix.data, least=0, rule=rule, remedy=remedy)
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise BadInput(
-            f"{name} of shape {matrix.shape}",
-            "P(l|n) has shape (K, M) with K and M at least 1",
-            f"pass one row of M {'probabilities' if name == 'probs' else name} a class",
-        )
+        raise BadInput(f"{name} of shape {matrix.shape}", rule, remedy)
+    matrix = matrix.astype(np.float64, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
 
 
-def without_count(name: str | int) -> BadInput:
-    """Make the refusal of a class whose counts are all 0."""
-    seen = "every class was seen with some token"
-    return BadInput(f"class {name} without a count", seen, "remove the class or count its tokens")
-
-
-def shares_of_rows(counts: Any) -> sparse.csr_array:
-    """Divide each row by its sum, shape (K, M), sparse; raise BadInput unless it is a matrix of counts."""
-    matrix = _matrix(counts, "counts", "each class has one count for each of M tokens, shape (K, M)")
-    bad = matrix.data[~np.isfinite(matrix.data) | (matrix.data < 0)]
-    if bad.size:
-        raise BadInput(f"counts hold {bad[0]:g}", "counts are finite and not negative", "correct the entry")
-    totals = np.asarray(matrix.sum(axis=1)).ravel()
-    if not totals.all():
-        raise without_count(int(np.argmin(totals)))
-    matrix.data /= np.repeat(totals, np.diff(matrix.indptr))
-    return matrix
-
-
 def checked_tokens(
-    name: str, tokens: ArrayLike, vocab_size: int, *, num_classes: int | None = None, distinct: bool = False
+    name: str, tokens: ArrayLike, vocab_size: int, *, least: int = 0, num_classes: int | None = None
 ) -> NDArray[np.int64]:
-    """Make an array of one token per class, shape (K,), in 0..M-1 and with ``distinct`` all different; or BadInput."""
+    """Return tokens in ``least``..M-1 as an array of any shape; with ``num_classes`` one token for each class."""
     try:
         array = np.asarray(tokens)
     except (TypeError, ValueError, RuntimeError):  # ragged lists
         array = np.array(None)
-    if array.ndim != 1 or not array.size or array.size != (num_classes or array.size) or array.dtype.kind not in "iu":
+    rule = f"tokens are integers in {least}..{vocab_size - 1} (M = {vocab_size})"
+    if array.size and array.dtype.kind not in "iu":
+        raise BadInput(f"{name} = {shown(tokens)}", rule, "pass a list of them")
+    if (outside := array[(array < least) | (array >= vocab_size)]).size:
+        raise BadInput(f"{name} holds {outside[0]}", rule, "count tokens from 0, or enlarge the vocabulary")
+    if num_classes is not None and array.shape != (num_classes,):
         raise BadInput(
-            f"{name} of shape {array.shape} and type {array.dtype}",
-            "one integer token a class" + (f", K = {num_classes}" if num_classes else ""),
-            "pass a list of K token indices",
-        )
-    outside = array[(array < 0) | (array >= vocab_size)]
-    if outside.size:
-        raise BadInput(
-            f"{name} holds {outside[0]}",
-            f"tokens are numbered 0..{vocab_size - 1} (M = {vocab_size})",
-            "count tokens from 0, or enlarge the vocabulary",
-        )
-    if distinct and len(np.unique(array)) < len(array):
-        rule = "a class is named by its next token, so next tokens are distinct"
-        remedy = "merge the classes that share a next token, or give each its own"
-        raise BadInput(f"{name} = {shown(array.tolist())}", rule, remedy)
-    return fix(array.astype(np.int64))
-
-
-def checked_numbering(tokens: ArrayLike, vocab_size: int) -> NDArray[Any]:
-    """Make an array, of any shape, of tokens in 0..M-1 or -1 (all that are no next token); or raise BadInput."""
-    try:
-        array = np.asarray(tokens)
-    except (TypeError, ValueError, RuntimeError):  # ragged lists
-        array = np.array(None)
-    outside = array[(array < -1) | (array >= vocab_size)] if array.dtype.kind in "iu" else np.array([])
-    if (array.size and array.dtype.kind not in "iu") or outside.size:
-        raise BadInput(
-            f"tokens hold {outside[0]}" if outside.size else f"tokens = {shown(tokens)}",
-            f"tokens are numbered 0..{vocab_size - 1} (M = {vocab_size}), and -1 stands for the others",
-            "pass their numbers, e.g. classes.tokens",
+            f"{name} of shape {array.shape}", f"one token for each of K = {num_classes} classes", "pass a list of K"
         )
     return array.astype(np.int64)
+
+
+def checked_next(next_of: ArrayLike, vocab_size: int, num_classes: int | None = None) -> NDArray[np.int64]:
+    """Return the next token of each class: at least one, and all different."""
+    tokens = checked_tokens("next_of", next_of, vocab_size, num_classes=num_classes)
+    if tokens.ndim != 1 or not tokens.size or len(np.unique(tokens)) < len(tokens):
+        rule = "a list of one token for each class, all different, because a class is named by its next token"
+        remedy = "merge the classes that share a next token, or give each its own"
+        raise BadInput(f"next_of = {shown(tokens.tolist())}", rule, remedy)
+    return fix(tokens)
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+
+def checked_names(what: str, names: Any) -> tuple[str, ...]:
+    """Return names as text if they differ and none is empty."""
+    if isinstance(names, str | Mapping) or not isinstance(names, Iterable):
+        raise BadInput(f"{what} = {shown(names)}", "a list of names", 'pass e.g. ["sea", "sky"]')
+    given = tuple(names)
+    for name in given:
+        NAME(f"a name of {what}", name)
+    check_differ(what, given)
+    return tuple(str(name) for name in given)
+
+
+def labels(tokens: NDArray[np.int64], names: Sequence[str]) -> NDArray[Any]:
+    """Return the names of tokens, ``#7`` for the token 7 if it has none; without any names their numbers."""
+    if not names:
+        return np.asarray(tokens)
+    called = {OTHERS: OTHERS_NAME}
+    found = [called.get(t) or (names[t] if t < len(names) else f"#{t}") for t in np.ravel(tokens).tolist()]
+    return np.array(found).reshape(np.shape(tokens))
+
+
+def union(axes: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    """Join the labels of several class systems on one axis, ascending; numbers become text among names."""
+    return np.unique(np.concatenate([*axes]))
+
+
+# -- tables by name ----------------------------------------------------------------------------------------------------
+
+
+def in_order(what: str, by_class: Any, classes: Sequence[str]) -> list[Any]:
+    """Return the values of a mapping by class name, in the order of the classes."""
+    TABLE(what, by_class)
+    known = set(classes)
+    if wrong := [name for name in [*by_class, *classes] if name not in known or name not in by_class]:
+        rule = f"one value for each of the classes {', '.join(classes)}"[:120]
+        raise BadInput(f"{what} of {shown(wrong[0])}", rule, "add or correct the name")
+    return [by_class[name] for name in classes]
+
+
+def entries(rows: Iterable[tuple[str, Any]], column: Callable[[str, Any], int]) -> tuple[list[float], tuple[Any, Any]]:
+    """Go through tables of numbers by token: return the numbers, and the row and the column of each.
+
+    Parameters
+    ----------
+    rows
+        How messages call each table, and the table.
+    column
+        Takes what messages call a token, and the token; checks it, and returns its number.
+    """
+    data, places = [], []
+    for n, (where, row) in enumerate(rows):
+        TABLE(where, row)
+        for token, value in row.items():
+            places.append((n, column(f"a token of {where}", token)))
+            SHARE(f"{where}: value of {shown(token)}", value)
+            data.append(float(value))
+    of_rows, of_columns = np.array(places, dtype=np.int64).reshape(-1, 2).T
+    return data, (of_rows, of_columns)
+
+
+def named_classes(
+    rows: Mapping[str, Any],
+    *,
+    query_of: Any,
+    next_of: Any = None,
+    tokens: Any = (),
+    vocab_size: int | None = None,
+    frequencies: Any = None,
+) -> dict[str, Any]:
+    """Number classes by name: the arguments of :class:`~scansnap_core.data.sequences.SequenceClasses`.
+
+    Parameters
+    ----------
+    rows
+        The probability of each token, or its count, by class.
+    query_of, next_of, vocab_size, frequencies
+        As in :meth:`~scansnap_core.data.sequences.SequenceClasses.from_dicts`.
+    tokens
+        Names that are numbered first, in this order. All others follow in the order in which they are first mentioned:
+        class by class, then query tokens, then next tokens.
+    """
+    CLASSES_BY_NAME("classes", rows)
+    names = checked_names("classes", list(rows))
+    TABLE("next_of", next_of := {} if next_of is None else next_of)
+    number = {name: i for i, name in enumerate(checked_names("tokens", tokens))}
+
+    def column(what: str, token: Any) -> int:
+        NAME(what, token)
+        return number.setdefault(token, len(number))
+
+    data, places = entries(((f"class {name!r}", rows[name]) for name in names), column)
+    queries = dict.fromkeys(names, query_of) if isinstance(query_of, str) else query_of
+    query_numbers = [column("query_of", token) for token in in_order("query_of", queries, names)]
+    next_numbers = [
+        column("next_of", token) for token in in_order("next_of", {name: name for name in names} | dict(next_of), names)
+    ]
+    SIZE("vocab_size", M := len(number) if vocab_size is None else vocab_size)
+    if len(number) > M:
+        raise BadInput(
+            f"{len(number)} names of tokens over M = {M} tokens",
+            "every name is a token of the vocabulary",
+            f"raise vocab_size to {len(number)} or more, or leave it out",
+        )
+    return {
+        "probs": sparse.csr_array((data, places), shape=(len(names), M), dtype=np.float64),
+        "query_of": query_numbers,
+        "next_of": next_numbers,
+        "token_names": tuple(number),
+        "class_names": names,
+        "frequencies": None if frequencies is None else in_order("frequencies", frequencies, names),
+    }

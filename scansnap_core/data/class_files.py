@@ -18,6 +18,7 @@ Where classes aren't equally frequent each has its P(n) too, such as ``frequency
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,15 @@ from scipy import sparse
 
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import MOST_TOKENS, PROBABILITY, SIZE
-from scansnap_core.data.naming import checked_names, labels, named_classes
+from scansnap_core.data.checks import SIZE, checked_names, entries, named_classes
 from scansnap_core.data.sequences import CLASSES, SequenceClasses
-from scansnap_core.rules import as_path, is_real, shown, whole
+from scansnap_core.rules import PATH, Rule, takes, whole
 
 EXAMPLE = "see the example that python -m pydoc scansnap_core.data.class_files shows"
-TOKEN = whole(-MOST_TOKENS, MOST_TOKENS, says="a token is an integer", remedy="write e.g. 20")
+ENTRIES = Rule(lambda value: isinstance(value, list) and bool(value), "a list with an entry for each class", EXAMPLE)
 
 
+@takes(path=PATH)
 def load_classes(path: str | Path) -> SequenceClasses:
     """Read a class system from a ``.yaml``, ``.yml`` or ``.json`` file.
 
@@ -50,21 +51,20 @@ def load_classes(path: str | Path) -> SequenceClasses:
         The file can't be read or parsed, holds an unknown, missing or repeated key, or describes impossible classes.
         It names the file and the class.
     """
-    path = as_path("path", path)
-    content = files.read(path, example=EXAMPLE)
-    with files.inside(path):
+    content = files.read(Path(path), example=EXAMPLE)
+    with files.inside(Path(path)):
         keys = files.mapping(content, "its content", {"classes"}, {"vocab_size", "tokens"}, example=EXAMPLE)
-        listed = keys["classes"]
-        if not isinstance(listed, list) or not listed:
-            raise BadInput(f"classes = {shown(listed)}", "classes is a list with at least one entry", EXAMPLE)
-        entries = [
-            files.mapping(entry, f"class {n}", {"query", "probs"}, {"next", "name", "frequency"}, example=EXAMPLE)
-            for n, entry in enumerate(listed)
+        ENTRIES("classes", keys["classes"])
+        rows = [
+            files.mapping(row, f"class {n}", {"query", "probs"}, {"next", "name", "frequency"}, example=EXAMPLE)
+            for n, row in enumerate(keys["classes"])
         ]
-        by_name = "tokens" in keys or isinstance(entries[0]["query"], str)
-        return _named(keys, entries) if by_name else _numbered(keys, entries)
+        by_name = "tokens" in keys or isinstance(rows[0]["query"], str)
+        made = _named(keys, rows) if by_name else _numbered(keys, rows)
+        return SequenceClasses(**made | {"frequencies": _of_all(rows, "frequency")})
 
 
+@takes(classes=CLASSES, path=PATH)
 def save_classes(classes: SequenceClasses, path: str | Path) -> None:
     """Write a class system to a ``.yaml``, ``.yml`` or ``.json`` file; reading it gives equal classes.
 
@@ -73,109 +73,65 @@ def save_classes(classes: SequenceClasses, path: str | Path) -> None:
     BadInput
         The file can't be written, or its name has another ending.
     """
-    CLASSES("classes", classes)
-    path, rows, entries = as_path("path", path), classes.given_probs, []
+    rows, entries = classes.given_probs, []
     for n in range(classes.num_classes):
         at = slice(rows.indptr[n], rows.indptr[n + 1])
-        tokens = labels(rows.indices[at], classes.token_names).tolist()
-        query, following = labels(np.array([classes.query_of[n], classes.next_of[n]]), classes.token_names).tolist()
+        tokens = classes.labels(rows.indices[at]).tolist()
+        query, following = classes.labels([classes.query_of[n], classes.next_of[n]]).tolist()
         name = {"name": classes.class_names[n]} if classes.class_names else {}
         probs = dict(zip(tokens, rows.data[at].tolist(), strict=True))
         seen = {} if classes.is_uniform else {"frequency": float(classes.given_frequencies[n])}
         entries.append({**name, **seen, "query": query, "next": following, "probs": probs})
     named = {"tokens": list(classes.token_names)} if classes.token_names else {}
-    files.write(path, {"vocab_size": classes.vocab_size, **named, "classes": entries})
+    files.write(Path(path), {"vocab_size": classes.vocab_size, **named, "classes": entries})
 
 
-def _numbered(keys: dict[str, Any], entries: list[dict[str, Any]]) -> SequenceClasses:
+def _numbered(keys: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
     files.mapping(keys, "its content", {"vocab_size", "classes"}, example=EXAMPLE)
-    SIZE("vocab_size", vocab_size := keys["vocab_size"])
-    places: list[tuple[int, int]] = []
-    data: list[float] = []
-    query_of, next_of = [], []
-    for n, entry in enumerate(entries):
-        where = f"class {n}"
-        row = _row(entry["probs"], where, vocab_size)
-        places += [(n, token) for token in row]
-        data += row.values()
-        TOKEN(f"{where}: query", entry["query"])
-        TOKEN(f"{where}: next", entry.get("next", n))
-        query_of.append(entry["query"])
-        next_of.append(entry.get("next", n))
-    rows_and_columns = np.array(places, dtype=np.int64).reshape(-1, 2).T
-    return SequenceClasses(
-        sparse.csr_array((data, tuple(rows_and_columns)), shape=(len(entries), vocab_size), dtype=np.float64),
-        query_of,
-        next_of,
-        class_names=_names(entries),
-        frequencies=_frequencies(entries),
+    SIZE("vocab_size", M := keys["vocab_size"])
+    says = f"tokens are integers in 0..{M - 1} (M = {M})"
+    check_token = whole(0, M - 1, says=says, remedy="count tokens from 0, or raise vocab_size")
+    check_table = Rule(
+        lambda probs: isinstance(probs, dict) or (isinstance(probs, list) and len(probs) == M),
+        f"probs maps tokens to probabilities, or lists all M = {M} of them",
+        EXAMPLE,
+    )
+
+    def column(what: str, token: Any) -> int:
+        is_text = isinstance(token, str) and re.fullmatch("0|[1-9][0-9]{0,18}", token)  # the keys of JSON
+        check_token(what, token := int(token) if is_text else token)
+        return int(token)
+
+    def table(n: int, probs: Any) -> dict[Any, Any]:
+        check_table(f"class {n}: probs", probs)
+        return dict(enumerate(probs)) if isinstance(probs, list) else probs
+
+    data, places = entries(((f"class {n}", table(n, row["probs"])) for n, row in enumerate(rows)), column)
+    return {
+        "probs": sparse.csr_array((data, places), shape=(len(rows), M), dtype=np.float64),
+        "query_of": [column(f"class {n}: query", row["query"]) for n, row in enumerate(rows)],
+        "next_of": [column(f"class {n}: next", row.get("next", n)) for n, row in enumerate(rows)],
+        "class_names": _of_all(rows, "name") or (),
+    }
+
+
+def _named(keys: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    key = "name" if any("name" in row for row in rows) else "next"
+    names = checked_names(key, _of_all(rows, key, required=True))
+    return named_classes(
+        dict(zip(names, (row["probs"] for row in rows), strict=True)),
+        query_of=dict(zip(names, (row["query"] for row in rows), strict=True)),
+        next_of={name: row["next"] for name, row in zip(names, rows, strict=True) if "next" in row},
+        tokens=keys.get("tokens", ()),
+        vocab_size=keys.get("vocab_size"),
     )
 
 
-def _named(keys: dict[str, Any], entries: list[dict[str, Any]]) -> SequenceClasses:
-    for n, entry in enumerate(entries):
-        if "name" not in entry and "next" not in entry:
-            raise BadInput(f"class {n}: neither name nor next", "a class has a next token", EXAMPLE)
-        for key in ("query", "next"):
-            if key in entry:
-                checked_names(f"class {n}: {key}", [entry[key]])
-    if "vocab_size" in keys:
-        SIZE("vocab_size", keys["vocab_size"])
-    names = _names(entries) or checked_names("next", [entry["next"] for entry in entries])
-    rows = dict(zip(names, entries, strict=True))
-    return SequenceClasses(
-        **named_classes(
-            {name: entry["probs"] for name, entry in rows.items()},
-            query_of={name: entry["query"] for name, entry in rows.items()},
-            next_of={name: entry.get("next", name) for name, entry in rows.items()},
-            tokens=keys.get("tokens", ()),
-            vocab_size=keys.get("vocab_size"),
-        ),
-        frequencies=_frequencies(entries),
-    )
-
-
-def _names(entries: list[dict[str, Any]]) -> tuple[str, ...]:
-    names = [entry["name"] for entry in entries if "name" in entry]
-    if names and len(names) < len(entries):
-        missing = next(n for n, entry in enumerate(entries) if "name" not in entry)
-        raise BadInput(f"class {missing}: no name", "all classes have names, or none", "name it")
-    return checked_names("name", names)
-
-
-def _frequencies(entries: list[dict[str, Any]]) -> list[float] | None:
-    if not any("frequency" in entry for entry in entries):
-        return None
-    for n, entry in enumerate(entries):
-        if not is_real(entry.get("frequency")):
-            raise BadInput(
-                f"class {n}: frequency = {shown(entry.get('frequency'))}",
-                "P(n) is a number, and all classes have theirs, or none",
-                "write e.g. frequency: 0.5",
-            )
-    return [float(entry["frequency"]) for entry in entries]
-
-
-def _row(value: Any, where: str, vocab_size: int) -> dict[int, float]:
-    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
-    if pairs is None or (isinstance(value, list) and len(value) != vocab_size):
-        raise BadInput(
-            f"{where}: probs = {shown(value)}",
-            f"probs maps tokens to probabilities, or lists all M = {vocab_size} of them",
-            EXAMPLE,
-        )
-    row: dict[int, float] = {}
-    for key, probability in pairs:
-        token = int(key) if isinstance(key, str) and key.isdecimal() else key  # the keys of JSON are text
-        TOKEN(f"{where}: token", token)
-        if not 0 <= token < vocab_size:
-            raise BadInput(
-                f"{where}: token {shown(token)}",
-                f"tokens are numbered 0..{vocab_size - 1} (M = {vocab_size})",
-                "count tokens from 0, or raise vocab_size",
-            )
-        if token in row:
-            raise BadInput(f"{where}: token {token} twice", "tokens differ", "add the two up")
-        PROBABILITY(f"{where}: probability of {token}", probability)
-        row[token] = probability
-    return row
+def _of_all(rows: list[dict[str, Any]], key: str, *, required: bool = False) -> list[Any] | None:
+    """Return what all classes have under a key, or None if none has it."""
+    given = [row[key] for row in rows if key in row]
+    if (given or required) and len(given) < len(rows):
+        missing = next(n for n, row in enumerate(rows) if key not in row)
+        rule = f"all classes have a {key}" + ("" if required else ", or none")
+        raise BadInput(f"class {missing}: no {key}", rule, "give it one")
+    return given or None

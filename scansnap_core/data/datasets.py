@@ -21,10 +21,7 @@ DISTINCT_WEIGHTS = np.linspace(0.1, 1.0, 10)
 """The unnormalised weights of a class's ten distinct tokens in Syn-Small and Syn-Medium; a common token weighs 1."""
 
 OVERLAP = number(
-    least=0,
-    below=1,
-    says="probabilities are not negative, so an overlap lies in [0, 1)",
-    remedy="choose 0 <= rho < 1",
+    least=0, below=1, says="probabilities are not negative, so an overlap lies in [0, 1)", remedy="choose 0 <= rho < 1"
 )
 
 
@@ -77,13 +74,7 @@ def syn_large(num_classes: int, vocab_size: int) -> SequenceClasses:
     """
     num_classes, vocab_size = int(num_classes), int(vocab_size)
     needed = NUM_COMMON + (len(DISTINCT_WEIGHTS) + 1) * num_classes + -(-num_classes // 2)
-    if vocab_size < needed:
-        raise BadInput(
-            f"K = {num_classes}, M = {vocab_size}",
-            f"M >= {needed} for the common, distinct, query and next tokens",
-            "raise the vocabulary size or use fewer classes",
-        )
-    check_places("P(l|n)", num_classes * (NUM_COMMON + len(DISTINCT_WEIGHTS)))
+    _check_room(num_classes, vocab_size, needed, NUM_COMMON + len(DISTINCT_WEIGHTS))
     return _shared_and_distinct(num_classes, classes_per_query=2, vocab_size=vocab_size)
 
 
@@ -119,18 +110,20 @@ def with_overlap(
     rule, remedy = "a list of positive finite numbers", "pass e.g. [1, 2, 3]"
     weights = check_numbers("distinct_weights", distinct_weights, above=0, rule=rule, remedy=remedy, dims=1)
     needed = 2 + num_classes * weights.size
-    if vocab_size < needed:
-        raise BadInput(
-            f"K = {num_classes}, M = {vocab_size}",
-            f"M >= {needed} for the common, distinct and query tokens",
-            "raise the vocabulary size or use fewer distinct tokens",
-        )
-    check_places("P(l|n)", num_classes * (1 + weights.size))
+    _check_room(num_classes, vocab_size, needed, 1 + weights.size)
     # f_common^2 = rho needs p^2 / (p^2 + |w|^2) = rho
     common = math.sqrt(rho / (1 - rho)) * float(np.linalg.norm(weights))
     probs = _blocks(np.array([common]), weights, num_classes, vocab_size)
     query = needed - 1
     return SequenceClasses(probs, np.full(num_classes, query))
+
+
+def _check_room(num_classes: int, vocab_size: int, needed: int, held: int) -> None:
+    """Raise BadInput unless all tokens find room in the vocabulary, and those that each class holds in memory."""
+    if vocab_size < needed:
+        rule = f"M >= {needed} for the common, distinct, query and next tokens"
+        raise BadInput(f"K = {num_classes}, M = {vocab_size}", rule, "enlarge the vocabulary or use fewer tokens")
+    check_places("P(l|n)", num_classes * held)
 
 
 def _shared_and_distinct(num_classes: int, classes_per_query: int, vocab_size: int | None = None) -> SequenceClasses:

@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import check_places, checked_numbering, shares_of_rows
-from scansnap_core.data.naming import (
-    check_naming,
+from scansnap_core.data.checks import (
+    check_places,
     checked_names,
-    frequencies_by_class,
+    checked_tokens,
     labels,
     named_classes,
-    shares_by_name,
+    shares_of,
 )
 from scansnap_core.data.probabilities import Floats as Floats
 from scansnap_core.data.probabilities import Ints as Ints
@@ -84,9 +83,13 @@ class SequenceClasses(Probabilities):
     ) -> None:
         super().__init__(probs, query_of, next_of, frequencies, checked_names("class_names", class_names))
         self.token_names: tuple[str, ...] = checked_names("token_names", token_names)
-        size = {"num_classes": self.num_classes, "vocab_size": self.vocab_size}
+        if len(self.class_names) not in (0, self.num_classes):
+            rule = f"each of K = {self.num_classes} classes has a name, or none has"
+            raise BadInput(f"{len(self.class_names)} names of classes", rule, "pass one name for each class")
         used = max(self._probs.indices.max(), self.query_of.max(), self.next_of.max())
-        check_naming(self.token_names, self.class_names, **size, last_token=int(used))
+        if self.token_names and not used < len(self.token_names) <= self.vocab_size:
+            rule = f"the first of M = {self.vocab_size} tokens have names, on to the last that a class uses, {used}"
+            raise BadInput(f"{len(self.token_names)} names of tokens", rule, "name more, or number unnamed ones last")
         if self.token_names and not self.class_names:
             self.class_names = tuple(self.token_names[token] for token in self.next_of)
 
@@ -133,8 +136,8 @@ class SequenceClasses(Probabilities):
         >>> classes.coords["token"].tolist()
         ['and', 'wave', 'cloud']
         """
-        named = named_classes(classes, query_of=query_of, next_of=next_of, vocab_size=vocab_size)
-        return cls(**named, frequencies=frequencies_by_class(frequencies, named["class_names"]))
+        tables: dict[str, Any] = {"query_of": query_of, "next_of": next_of, "frequencies": frequencies}
+        return cls(**named_classes(classes, vocab_size=vocab_size, **tables))
 
     @classmethod
     def from_counts(
@@ -183,26 +186,26 @@ class SequenceClasses(Probabilities):
         if isinstance(counts, Mapping):
             if token_names or class_names:
                 raise BadInput("names beside a mapping", "a mapping names tokens and classes", "leave them out")
-            shares = shares_by_name(counts)
-            options = {"query_of": query_of, "next_of": next_of, "vocab_size": vocab_size, "frequencies": frequencies}
-            return cls.from_dicts(shares, **options)
+            tables = {"query_of": query_of, "next_of": next_of, "frequencies": frequencies}
+            named = named_classes(counts, vocab_size=vocab_size, **tables)
+            return cls(**named | {"probs": shares_of(named["probs"], named["class_names"])})
         if vocab_size is not None:
             raise BadInput("vocab_size beside an array", "its columns are the M tokens", "leave vocab_size out")
         names = {"token_names": token_names, "class_names": class_names}
-        return cls(shares_of_rows(counts), query_of, next_of, **names, frequencies=frequencies)
+        return cls(shares_of(counts), query_of, next_of, **names, frequencies=frequencies)
 
     @classmethod
     def load(cls, path: str | Path) -> SequenceClasses:
         """Read the classes of a YAML or JSON file: :func:`scansnap_core.data.class_files.load_classes`."""
-        from scansnap_core.data import class_files  # which imports this module
+        from scansnap_core.data.class_files import load_classes  # which imports this module
 
-        return class_files.load_classes(path)
+        return load_classes(path)
 
     def save(self, path: str | Path) -> None:
         """Write a YAML or JSON file of these classes: :func:`scansnap_core.data.class_files.save_classes`."""
-        from scansnap_core.data import class_files
+        from scansnap_core.data.class_files import save_classes
 
-        class_files.save_classes(self, path)
+        save_classes(self, path)
 
     def with_frequencies(self, frequencies: ArrayLike | None) -> SequenceClasses:
         """Copy the classes with other frequencies P(n): K positive numbers with the sum 1, or None for uniform ones.
@@ -253,15 +256,7 @@ class SequenceClasses(Probabilities):
     def labels(self, tokens: ArrayLike) -> NDArray[Any]:
         """Label tokens as coordinates do: by their names, or by their numbers if tokens have no names.
 
-        Parameters
-        ----------
-        tokens
-            Numbers of tokens in 0..M-1, of any shape; -1 stands for all tokens that are no next token.
-
-        Raises
-        ------
-        BadInput
-            A name, or another number.
+        Tokens are given by their numbers, in an array of any shape; -1 stands for all that are no next token.
 
         Examples
         --------
@@ -270,7 +265,7 @@ class SequenceClasses(Probabilities):
         >>> ss.SequenceClasses.from_dicts(sea, query_of="the").labels([1, 2]).tolist()
         ['wave', 'the']
         """
-        return labels(checked_numbering(tokens, self.vocab_size), self.token_names)
+        return labels(checked_tokens("tokens", tokens, self.vocab_size, least=-1), self.token_names)
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
@@ -287,11 +282,6 @@ CLASSES = Rule(
     "the data are SequenceClasses",
     "make them of arrays, with SequenceClasses.from_dicts, or from a file with SequenceClasses.load",
 )
-
-
-def check_classes(classes: Any) -> None:
-    """Raise :class:`~scansnap_core.BadInput` for anything but sequence classes."""
-    CLASSES("classes", classes)
 
 
 def checksum(classes: SequenceClasses) -> str:

@@ -15,14 +15,12 @@ from concurrent.futures import Executor
 import numpy as np
 from scipy import sparse
 
-from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
-from scansnap_core.engine.draws import WORD, Draws, Fresh, class_cuts_of, cuts_of, key_of
+from scansnap_core.engine.draws import WORD, Fresh, class_cuts_of, cuts_of, draws_of, key_of
 from scansnap_core.engine.kernel import climb, climb_classes, climb_common, draw, prepare
-from scansnap_core.engine.results import TrainingDiverged
+from scansnap_core.engine.results import TrainingDiverged, initial_values
 from scansnap_core.engine.settings import Settings
-from scansnap_core.engine.starts import draws_of, initial_values
-from scansnap_core.rules import RATE
+from scansnap_core.rules import RATE, check_memory, takes, whole
 
 CHUNK = 128
 """So many steps' samples are drawn at a time, and take CHUNK x B x S numbers."""
@@ -41,15 +39,6 @@ def num_threads() -> int:
 class SharedRuns:
     """Runs of one seed, one for each pair of rates, by SGD with or without momentum: they share their samples.
 
-    Parameters
-    ----------
-    classes
-        The data.
-    settings
-        Checked arguments of :func:`scansnap_core.engine.training.train`, with one seed.
-
-    Notes
-    -----
     A run's result doesn't depend on the other runs, nor on the threads that :meth:`finish` is given, to the last bit.
     """
 
@@ -58,13 +47,9 @@ class SharedRuns:
             classes.check_uniform("a compiled expectation")
         prepare()
         self._settings, self._dtype, probs = settings, np.dtype(settings.dtype), classes.sparse_probs
-        self._counter: ByCounter | None = None
-        self._source: Draws
-        if settings.rng == "counter" and settings.batch_size is not None:
-            self._counter = ByCounter(classes, settings.seeds[0], settings.seq_len)
-            self._source = Fresh(classes, settings.seeds, 0, math.inf)
-        else:
-            self._source = draws_of(classes, settings)
+        by_counter = settings.rng == "counter" and settings.batch_size is not None
+        self._counter = ByCounter(classes, settings.seeds[0], settings.seq_len) if by_counter else None
+        self._source = Fresh(classes, settings.seeds, 0, math.inf) if by_counter else draws_of(classes, settings)
         first_Y, first_Z, outputs = initial_values(classes, settings, self._source, classes.tokens)
         runs = (len(settings.rates), 1, 1)
         self._Y, self._Z = (np.tile(first[0], runs).astype(self._dtype) for first in (first_Y, first_Z))
@@ -74,7 +59,11 @@ class SharedRuns:
         # copies, because arrays that came from another process may be read-only, which is another type to Numba
         self._starts, self._rows = probs.indptr.astype(np.int64), probs.indices.astype(np.int64)
         self._query_row, self._target = np.array(classes.compact.query_row), np.array(outputs.columns)
-        self._supports, self._held = _supports(self._starts, self._rows)
+        # each class's rows, filled up to the largest class's S with 0, and a mask of what is no filling: (K, S)
+        sizes = np.diff(self._starts)[:, None]
+        self._held = np.arange(sizes.max()) < sizes
+        self._supports = np.zeros(self._held.shape, np.int64)
+        self._supports[self._held] = self._rows
         self._loss = np.empty((len(settings.rates), settings.steps), self._dtype)
 
     def _sample(self, first: int) -> tuple[Ints, Floats]:
@@ -95,11 +84,8 @@ class SharedRuns:
     def finish(self, threads: Executor | None = None) -> dict[str, np.ndarray]:
         """Make all updates, once; the rates are shared out among threads, such as a ``ThreadPoolExecutor``'s.
 
-        Returns
-        -------
-        dict
-            ``loss`` (rate, step), ``Z`` (rate, query, token) after the last update and ``diverged_at`` (rate), as
-            :func:`scansnap_core.engine.training.train` has them.
+        The result is ``loss`` (rate, step), ``Z`` (rate, query, token) after the last update and ``diverged_at``
+        (rate), as :func:`scansnap_core.engine.training.train` has them.
         """
         number, rates = self._dtype.type, self._settings.rates
         for first in range(0, self._settings.steps, CHUNK):
@@ -120,15 +106,6 @@ class SharedRuns:
         after = np.where(lost, self._settings.steps, -1)
         diverged_at = np.where(bad.any(axis=1), bad.argmax(axis=1), after)
         return {"loss": self._loss, "Z": self._Z, "diverged_at": diverged_at}
-
-
-def _supports(starts: Ints, rows: Ints) -> tuple[Ints, np.ndarray]:
-    """Return each class's rows, filled up to the largest class's S with 0, and a mask of what is no filling: (K, S)."""
-    sizes = np.diff(starts)
-    held = np.arange(sizes.max()) < sizes[:, None]
-    supports = np.zeros(held.shape, np.int64)
-    supports[held] = rows
-    return supports, held
 
 
 class ByCounter:
@@ -183,20 +160,12 @@ class SupportRun:
         equally frequent (``train`` takes these).
     """
 
+    @takes(lr_y=RATE, lr_z=RATE)
     def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float) -> None:
-        RATE("lr_y", lr_y)
-        RATE("lr_z", lr_z)
         classes.check_uniform("a run on supports")
-        probs, K, L = classes.sparse_probs, classes.num_classes, len(classes.tokens)
-        outputs = classes.outputs
-        try:
-            self.Y, self._moves = np.zeros((L, len(outputs))), np.zeros((K, len(outputs)))
-        except MemoryError:
-            raise BadInput(
-                value=f"K = {K} classes that hold L = {L} tokens",
-                rule=f"Y takes {8 * L * len(outputs) / 2**30:.2g} GiB, and it is held in memory",
-                remedy="use fewer classes or smaller supports",
-            ) from None
+        probs, K, L, outputs = classes.sparse_probs, classes.num_classes, len(classes.tokens), classes.outputs
+        check_memory(f"K = {K} classes that hold L = {L} tokens", 8.0 * (L + K) * len(outputs))
+        self.Y, self._moves = np.zeros((L, len(outputs))), np.zeros((K, len(outputs)))
         self._lr_z = lr_z / K
         self._log_multiplicity, self._scale = np.log(outputs.multiplicity), lr_y / K / outputs.multiplicity
         self._starts, self._rows = probs.indptr.astype(np.int64), probs.indices.astype(np.int64)
@@ -224,40 +193,17 @@ class SupportRun:
         """Count the multiplications and additions in a step's products with Y: 6 for every place and output."""
         return 6 * len(self._q) * self.Y.shape[1]
 
+    @takes(steps=whole())
     def advance(self, steps: int, threads: Executor | None = None) -> Floats:
-        """Make steps from where the run stands.
+        """Make steps from where the run stands; return -J before each, the mean over classes in nats, shape (steps,).
 
-        Parameters
-        ----------
-        steps
-            How many.
-        threads
-            Where a step's work is shared out, such as a ``ThreadPoolExecutor``. It doesn't change a bit of the result.
-
-        Returns
-        -------
-        ndarray
-            -J before each step, the mean over classes in nats, shape (steps,).
-
-        Raises
-        ------
-        BadInput
-            ``steps`` is not a positive integer.
-
-        Warns
-        -----
-        TrainingDiverged
-            The rates are too large: from some step on everything is NaN.
+        A step's work is shared out among ``threads``, such as a ``ThreadPoolExecutor``'s, which changes no bit. At too
+        large rates everything turns NaN, of which :class:`TrainingDiverged` warns.
         """
-        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1:
-            raise BadInput(value=f"steps = {steps!r}", rule="a positive integer", remedy="pass e.g. 100")
         loss = np.array([self._step(threads) for _ in range(steps)])
         if not np.isfinite(loss).all():
-            warnings.warn(
-                f"the run turned NaN at step {np.argmin(np.isfinite(loss))} of {steps}; use smaller rates",
-                TrainingDiverged,
-                stacklevel=2,
-            )
+            told = f"the run turned NaN at step {np.argmin(np.isfinite(loss))} of {steps}; use smaller rates"
+            warnings.warn(told, TrainingDiverged, stacklevel=3)
         return loss
 
     def _step(self, threads: Executor | None) -> float:

@@ -2,7 +2,7 @@
 
 A source serves all seeds of one class system at once. ``initial`` gives Y (S, L, O) and Z (S, Q, L) at random, and
 ``batch`` the next batch: classes (S, B) and token frequencies q (S, B, L), for S seeds on the axes of
-:class:`~scansnap_core.data.axes.Compact`. What a seed draws depends on that seed alone, never on its neighbours.
+:class:`~scansnap_core.data.probabilities.Compact`. What a seed draws depends on that seed alone, not on its neighbours.
 ``state`` and ``resume`` say where each seed's random numbers stand, as text, so that another source goes on from there.
 """
 
@@ -12,42 +12,22 @@ import json
 import math
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
 
-from scansnap_core.data.axes import Compact
+from scansnap_core.data.probabilities import Compact
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
+from scansnap_core.engine.settings import RANDOM, Settings
 
 if TYPE_CHECKING:
     import torch
 
-# mutant: How many numbers are drawn at once changes none of them.
-AT_ONCE = 2**16
-"""A replay draws so many numbers at a time, or those of one sample if it takes more."""
 WORD = 0xFFFFFFFF
 """The largest word."""
 TOKENS, CLASS = 0, 1
 """A counter's last word says what a sample's random words are for."""
-
-
-class Draws(Protocol):
-    """A source draws initial parameters and batches."""
-
-    def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """Draw Y (S, L, M) and Z (S, Q, L), each entry uniform in ±1/sqrt(M), which is a linear layer's default.
-
-        The L tokens, ascending, are those that some class holds, or these and the query tokens.
-        """
-
-    def batch(self) -> tuple[Any, Any]:
-        """Draw classes (S, B) and token frequencies (S, B, L): arrays of NumPy, or tensors on the training's device."""
-
-    def state(self) -> list[str]:
-        """Say where each seed's random numbers stand."""
-
-    def resume(self, states: list[str]) -> None:
-        """Go on where other random numbers stood."""
 
 
 class Fresh:
@@ -92,22 +72,18 @@ class Fresh:
             rng.bit_generator.state = json.loads(state)
 
 
-class Expectation:
+class Expectation(Fresh):
     """A batch is every class once with its exact token frequencies, to be weighed by P(n): the mean at T = infinity."""
 
-    def __init__(self, classes: SequenceClasses, seeds: list[int]) -> None:
+    def __init__(self, classes: SequenceClasses, seeds: Sequence[int]) -> None:
         # mutant: It draws initial values alone, and no batch.
-        self._fresh = Fresh(classes, seeds, batch_size=0, seq_len=math.inf)
-        self._classes = np.tile(np.arange(classes.num_classes), (len(seeds), 1))
+        super().__init__(classes, seeds, batch_size=0, seq_len=math.inf)
+        self._every = np.tile(np.arange(classes.num_classes), (len(seeds), 1))
         self._q = np.tile(classes.compact.probs, (len(seeds), 1, 1))
-
-    def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """Draw Y and Z as :class:`Fresh` does."""
-        return self._fresh.initial(tokens)
 
     def batch(self) -> tuple[Ints, Floats]:
         """Return the K classes, one sample each."""
-        return self._classes, self._q
+        return self._every, self._q
 
     def state(self) -> list[str]:
         """Nothing is drawn after the initial values."""
@@ -125,23 +101,15 @@ class Replay:
     Both generators are private here, so that replaying leaves the global ones alone.
     """
 
-    def __init__(self, classes: SequenceClasses, seeds: list[int], batch_size: int, seq_len: float) -> None:
-        self._classes, self._batch_size, self._num_context = classes, batch_size, int(seq_len) - 1
+    def __init__(self, classes: SequenceClasses, seeds: Sequence[int], batch_size: int, seq_len: float) -> None:
         import torch  # a second, which nothing else in a sweep on a CPU needs
 
-        self._pythons = [random.Random(seed) for seed in seeds]
-        self._torches = [torch.Generator().manual_seed(seed + 2) for seed in seeds]
-        own = [np.flatnonzero(row) for row in classes.compact.probs]
-        self._sizes = np.array(list(map(len, own)))
-        self._columns = np.zeros((len(own), self._sizes.max()), np.int64)
-        self._weights = torch.zeros(self._columns.shape)
-        for n, held in enumerate(own):
-            self._columns[n, : len(held)] = held
-            self._weights[n, : len(held)] = torch.from_numpy(classes.compact.probs[n, held])
-        # mutant: How many samples are drawn at once changes none of them.
-        size = max(1, AT_ONCE // max(self._num_context, len(classes.compact.tokens)))
-        self._parts = [slice(first, first + size) for first in range(0, batch_size, size)]
-        self._layers = [(self._layer(generator), self._layer(generator)) for generator in self._torches]
+        self._classes, self._batch_size, self._num_context = classes, batch_size, int(seq_len) - 1
+        self._generators = [(random.Random(seed), torch.Generator().manual_seed(seed + 2)) for seed in seeds]
+        self._supports = [np.flatnonzero(row) for row in classes.compact.probs]
+        rows = zip(classes.compact.probs, self._supports, strict=True)
+        self._weights = [torch.tensor(row[held], dtype=torch.float32) for row, held in rows]
+        self._layers = [(self._layer(generator), self._layer(generator)) for _, generator in self._generators]
 
     def _layer(self, generator: torch.Generator) -> np.ndarray:
         import torch
@@ -159,50 +127,30 @@ class Replay:
 
     def batch(self) -> tuple[Ints, Floats]:
         """Draw the next B samples of every seed."""
-        samples = [self._one(*generators) for generators in zip(self._pythons, self._torches, strict=True)]
-        return np.stack([classes for classes, _ in samples]), np.stack([q for _, q in samples])
+        import torch
+
+        size, K = (len(self._generators), self._batch_size), range(self._classes.num_classes)
+        drawn, q = np.empty(size, np.int64), np.zeros((*size, len(self._classes.compact.tokens)))
+        for seed, (python, generator) in enumerate(self._generators):
+            for b in range(self._batch_size):
+                n = drawn[seed, b] = python.choice(K)
+                weights = self._weights[n]
+                places = torch.multinomial(weights, self._num_context, replacement=True, generator=generator)
+                q[seed, b, self._supports[n]] = np.bincount(places, minlength=len(weights)) / self._num_context
+        return drawn, q
 
     def state(self) -> list[str]:
         """Return the states of Python's and torch's generators, as JSON."""
-        pairs = zip(self._pythons, self._torches, strict=True)
-        return [json.dumps([python.getstate(), generator.get_state().tolist()]) for python, generator in pairs]
+        return [json.dumps([python.getstate(), torchs.get_state().tolist()]) for python, torchs in self._generators]
 
     def resume(self, states: list[str]) -> None:
         """Take over states that :meth:`state` returned."""
         import torch
 
-        for python, generator, state in zip(self._pythons, self._torches, states, strict=True):
+        for (python, generator), state in zip(self._generators, states, strict=True):
             (version, numbers, gauss), held = json.loads(state)
             python.setstate((version, tuple(numbers), gauss))
             generator.set_state(torch.tensor(held, dtype=torch.uint8))
-
-    def _one(self, python: random.Random, generator: torch.Generator) -> tuple[Ints, Floats]:
-        n, L = self._chosen(python), len(self._classes.compact.tokens)
-        q = np.empty((len(n), L))
-        for part in self._parts:
-            cells = self._columns[n[part, None], self._drawn(n[part], generator)]
-            cells += L * np.arange(len(cells))[:, None]
-            # mutant: To NumPy any negative number means what is left.
-            q[part] = np.bincount(cells.ravel(), minlength=q[part].size).reshape(-1, L) / self._num_context
-        return n, q
-
-    def _chosen(self, python: random.Random) -> Ints:
-        classes = range(self._classes.num_classes)
-        return np.array([python.choice(classes) for _ in range(self._batch_size)], dtype=np.int64)
-
-    def _drawn(self, n: Ints, generator: torch.Generator) -> Ints:
-        """Draw places on the supports of the classes n, shape (N, T - 1)."""
-        import torch
-
-        def drawn(weights: torch.Tensor) -> Ints:
-            places: Ints = torch.multinomial(weights, self._num_context, replacement=True, generator=generator).numpy()
-            return places
-
-        # mutant: It is 1 at least. Several tokens are the same, drawn for one sample after the other.
-        if self._num_context > 1:
-            return drawn(self._weights[torch.from_numpy(n)])
-        # a single token takes a random number for each weight, those of 0 too
-        return np.stack([drawn(self._weights[each, : self._sizes[each]]) for each in n])
 
 
 # -- By counter: sample b of step t depends on the seed, t and b alone, wherever and whenever it's drawn ---------------
@@ -241,12 +189,8 @@ def key_of(seed: int) -> tuple[int, int]:
 def cuts_of(compact: Compact) -> tuple[Ints, Ints]:
     """Find where a random word turns from one token of a class to the next.
 
-    Returns
-    -------
-    places, cuts
-        Each class's tokens, ascending, as places on the L, shape (K, S), and the S - 1 words from which on the next of
-        them is meant, ascending, shape (K, S - 1). A class of fewer tokens has 2^32 in place of cuts, which no word
-        reaches.
+    Returns each class's tokens, ascending, as places on the L, shape (K, S), and the words from which on the next of
+    them is meant, shape (K, S - 1). A class of fewer tokens has 2^32 in place of cuts, which no word reaches.
     """
     own = [np.flatnonzero(row) for row in compact.probs]
     size = max(map(len, own))
@@ -265,37 +209,25 @@ def class_cuts_of(classes: SequenceClasses) -> Ints:
     return np.rint(classes.frequencies.cumsum()[:-1] * (WORD + 1)).astype(np.int64)
 
 
-class Counter:
-    """PyTorch draws samples by counter, on the device where they're used.
-
-    Parameters
-    ----------
-    classes, seeds, batch_size, seq_len
-        As :class:`Fresh` takes them.
-    device
-        Where tensors lie.
-    """
+class Counter(Fresh):
+    """PyTorch draws samples by counter, on the device where they're used."""
 
     def __init__(
-        self, classes: SequenceClasses, seeds: list[int], batch_size: int, seq_len: float, device: str = "cpu"
+        self, classes: SequenceClasses, seeds: Sequence[int], batch_size: int, seq_len: float, device: str = "cpu"
     ) -> None:
         import torch  # a second, which a sweep on a CPU does without
 
         def placed(array: Any) -> torch.Tensor:
             return torch.tensor(array, device=device)
 
-        self._fresh = Fresh(classes, seeds, batch_size=0, seq_len=math.inf)
-        self._seeds, self._seq_len, self._class_cuts = len(seeds), seq_len, placed(class_cuts_of(classes))
+        super().__init__(classes, seeds, batch_size, seq_len)
+        self._class_cuts = placed(class_cuts_of(classes))
         self._keys = placed([key_of(seed) for seed in seeds]).reshape(-1, 1, 2).unbind(-1)
         self._samples, self._probs = torch.arange(batch_size, device=device), placed(classes.compact.probs)
         self._places, self._cuts = map(placed, cuts_of(classes.compact))
         self._step = 0
 
-    def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """Draw Y and Z as :class:`Fresh` does."""
-        return self._fresh.initial(tokens)
-
-    def batch(self) -> tuple[torch.Tensor, torch.Tensor]:
+    def batch(self) -> tuple[torch.Tensor, torch.Tensor]:  # type: ignore[override]
         """Draw the next B samples of every seed, on the device."""
         import torch
 
@@ -315,8 +247,26 @@ class Counter:
 
     def state(self) -> list[str]:
         """Return how many steps were drawn, for each seed."""
-        return [str(self._step)] * self._seeds
+        return [str(self._step)] * len(self._rngs)
 
     def resume(self, states: list[str]) -> None:
         """Go on after so many steps."""
         self._step = int(states[0])
+
+
+Draws = Fresh | Replay
+
+
+def draws_of(classes: SequenceClasses, settings: Settings) -> Draws:
+    """Make the source of the batches that the settings ask for; a run that goes on gets those that follow."""
+    if settings.batch_size is None:
+        return Expectation(classes, settings.seeds)
+    given = classes, settings.seeds, settings.batch_size, settings.seq_len
+    source: Draws
+    if settings.rng == "counter":
+        source = Counter(*given, settings.device)
+    else:
+        source = Replay(*given) if settings.rng == "replay" else Fresh(*given)
+    if isinstance(settings.initial, xr.Dataset):
+        source.resume(settings.initial[RANDOM].values.tolist())
+    return source

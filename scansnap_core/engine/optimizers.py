@@ -6,7 +6,7 @@ of a user's own is made once for every run (:class:`OnePerRun`). All step *up* t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -19,12 +19,14 @@ ADAM_EPS = 1e-8
 
 Factory = Callable[[list[dict[str, Any]]], torch.optim.Optimizer]
 """Makes an optimiser of two parameter groups, Y's and Z's, each with its ``lr``: any class of ``torch.optim``."""
+Rates = Sequence[tuple[float, float]]
+"""Pairs (eta_Y, eta_Z), one for each run of a seed."""
 
 
 class SGD:
     """v <- momentum v + gradient; parameter <- parameter + lr v (torch's convention; momentum 0 is plain SGD)."""
 
-    def __init__(self, parameter: Tensor, lr: Tensor, momentum: float) -> None:
+    def __init__(self, parameter: Tensor, lr: Tensor, momentum: float, steps: int) -> None:
         self._parameter, self._lr, self._momentum = parameter, lr, momentum
         self._velocity = torch.zeros_like(parameter)
 
@@ -40,15 +42,9 @@ class SGD:
 
 
 class Adam:
-    """Adam (Kingma and Ba, 2015) with torch's defaults: betas (0.9, 0.999), eps 1e-8.
+    """Adam (Kingma and Ba, 2015) with torch's defaults; its state has ``steps`` updates behind it."""
 
-    Parameters
-    ----------
-    steps
-        How many updates the state has behind it.
-    """
-
-    def __init__(self, parameter: Tensor, lr: Tensor, steps: int = 0) -> None:
+    def __init__(self, parameter: Tensor, lr: Tensor, momentum: float, steps: int) -> None:
         self._parameter, self._lr, self._steps = parameter, lr, steps
         self._mean, self._square = torch.zeros_like(parameter), torch.zeros_like(parameter)
 
@@ -67,35 +63,47 @@ class Adam:
         return {"mean": self._mean, "square": self._square}
 
 
-class BuiltIn:
-    """One of the optimisers above moves Y of all runs at once, and another Z."""
+BUILT_IN: dict[str, type[SGD | Adam]] = {"sgd": SGD, "momentum": SGD, "adam": Adam}
 
-    def __init__(self, of_Y: SGD | Adam, of_Z: SGD | Adam) -> None:
-        self._of = {"Y": of_Y, "Z": of_Z}
+
+class BuiltIn:
+    """An optimiser with a name moves Y of all runs at once, and another Z; they have ``steps`` updates behind them."""
+
+    def __init__(self, name: str, Y: Tensor, Z: Tensor, rates: Rates, momentum: float, steps: int) -> None:
+        lrs = (torch.tensor(lr, dtype=Y.dtype, device=Y.device).reshape(1, -1, 1, 1) for lr in zip(*rates, strict=True))
+        self._Y, self._Z = (BUILT_IN[name](part, lr, momentum, steps) for part, lr in zip((Y, Z), lrs, strict=True))
 
     def step(self, dY: Tensor, dZ: Tensor) -> None:
         """Make one update of all runs, in place."""
-        self._of["Y"].step(dY)
-        self._of["Z"].step(dZ)
+        self._Y.step(dY)
+        self._Z.step(dZ)
 
     def states(self) -> dict[str, dict[str, Tensor]]:
         """Return the states of Y's and of Z's optimiser by name, themselves: a value written into them is used."""
-        return {parameter: climber.state() for parameter, climber in self._of.items()}
+        return {"Y": self._Y.state(), "Z": self._Z.state()}
 
 
 class OnePerRun:
     """Every run (seed, rate) has an optimiser of the same kind, on the run's own part of Y and Z.
 
     So whatever it computes, elementwise or over a whole matrix, a run's numbers are those of the run alone.
+
+    Raises
+    ------
+    ValueError
+        An optimiser holds other parts or rates than those that it was given.
     """
 
-    def __init__(self, make: Factory, Y: Tensor, Z: Tensor, rates: list[tuple[float, float]]) -> None:
+    def __init__(self, make: Factory, Y: Tensor, Z: Tensor, rates: Rates) -> None:
         self._runs = []
         for seed in range(Y.shape[0]):
             for rate, pair in enumerate(rates):
                 parts = Y[seed, rate], Z[seed, rate]
-                groups = [{"params": [part], "lr": lr} for part, lr in zip(parts, pair, strict=True)]
-                self._runs.append((make(groups), (seed, rate), parts))
+                optimizer = make([{"params": [part], "lr": lr} for part, lr in zip(parts, pair, strict=True)])
+                held = [(group["lr"], *map(id, group["params"])) for group in optimizer.param_groups]
+                if held != list(zip(pair, map(id, parts), strict=True)):
+                    raise ValueError(f"it holds the rates {[lr for lr, *_ in held]}, not {list(pair)}")
+                self._runs.append((optimizer, (seed, rate), parts))
 
     def step(self, dY: Tensor, dZ: Tensor) -> None:
         """Make one update of all runs, in place."""
@@ -109,29 +117,15 @@ class OnePerRun:
         return {}
 
 
-def check_optimizer(name: str, make: Factory, rates: list[tuple[float, float]]) -> None:
-    """Make an optimiser of a user's own and let it step once, on zeros.
-
-    Raises
-    ------
-    BadInput
-        It can't be made of two groups, has other rates than these, or can't step.
-    """
+def check_optimizer(name: str, make: Factory, rates: Rates) -> None:
+    """Make a user's own optimisers and let them step once, on zeros: :class:`BadInput` if they can't."""
     # mutant: A matrix of any size will do.
-    parts = [torch.zeros(2, 2) for _ in ("Y", "Z")]
+    Y, Z = torch.zeros(2, 1, len(rates), 2, 2)
     try:
-        for pair in rates:
-            groups = [{"params": [part], "lr": lr} for part, lr in zip(parts, pair, strict=True)]
-            optimizer = make(groups)
-            held = [(group["lr"], *group["params"]) for group in optimizer.param_groups]
-            if [lr for lr, *_ in held] != list(pair) or any(a is not b for (_, a), b in zip(held, parts, strict=True)):
-                raise ValueError(f"it holds the rates {[lr for lr, *_ in held]}, not {list(pair)}")
-        for part in parts:
-            part.grad = torch.zeros_like(part)
-        optimizer.step()
+        OnePerRun(make, Y, Z, rates).step(Y, Z)
     except Exception as error:  # a user's own code may raise anything
         raise BadInput(
-            value=f"optimizer = {name}: {' '.join(str(error).split())}",
-            rule="called with two parameter groups, Y's and Z's, each with its lr, it gives an Optimizer of torch's",
-            remedy="pass e.g. torch.optim.AdamW, or functools.partial of it; its step takes no closure",
+            f"optimizer = {name}: {' '.join(str(error).split())}",
+            "called with two parameter groups, Y's and Z's, each with its lr, it gives an Optimizer of torch's",
+            "pass e.g. torch.optim.AdamW, or functools.partial of it; its step takes no closure",
         ) from None

@@ -1,24 +1,34 @@
-"""A training returns a labelled data set, which is made here."""
+"""A training returns a labelled data set, and may go on from one: labels, initial values and limits are made here.
+
+Nothing here imports PyTorch, which takes a second: the compiled engine does without.
+"""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
-from scansnap_core.data.axes import OTHERS, Outputs
-from scansnap_core.data.sequences import ATTRIBUTE, Ints, SequenceClasses, checksum
-from scansnap_core.engine.arguments import CLASSES, RANDOM
-from scansnap_core.engine.names import PLAIN, heads_of
-from scansnap_core.engine.settings import Settings, known_variant
+from scansnap_core.bad_input import BadInput
+from scansnap_core.data.probabilities import OTHERS, Outputs
+from scansnap_core.data.sequences import ATTRIBUTE, Floats, Ints, SequenceClasses, checksum
+from scansnap_core.engine import draws
+from scansnap_core.engine.names import PLAIN, check_windows, heads_of
+from scansnap_core.engine.settings import CLASSES, RANDOM, Settings, known_variant
+from scansnap_core.rules import check_memory, not_finite, shown
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 AXES = {"Y": ("token", "output"), "Z": ("query", "token")}
+FIXED = ("seeds", "lr_y", "lr_z", "model", "optimizer", "momentum", "batch_size", "seq_len", "rng", "device", "dtype")
+"""A run's numbers depend on these settings, the classes, the initial values and the steps, and on nothing else."""
+WORD_BYTES = 64
+"""A token of a sample takes at most so much while it's drawn by counter."""
 
 
 class TrainingDiverged(UserWarning):
@@ -34,37 +44,29 @@ def labelled(
     tokens: Ints,
     outputs: Outputs,
 ) -> xr.Dataset:
-    """Label what was recorded, with units.
+    """Label what was recorded, with units: losses (step, seed, rate), Y (recorded, seed, rate, token, output) and Z.
 
-    Parameters
-    ----------
-    loss, recorded
-        Shape (step, seed, rate); of ``recorded``, Y (recorded, seed, rate, token, output) and Z (recorded, seed, rate,
-        query, token), with the rows of several heads one below the other.
-    tokens, outputs
-        What rows and columns of Y stand for.
+    Rows and columns of Y stand for ``tokens`` and ``outputs``; the rows of several heads come one below the other.
     """
     begun = settings.initial  # its own numbers of rates, if it has some, so that the two can be put together
     clock = {"units": f"updates of batch size {settings.batch_size or 'expectation'}"}
     runs = ("seed", "rate")
-    of_whom = {"Y": {}, "Z": {ATTRIBUTE: checksum(classes)}}
-    variables = {
-        name: (("recorded", *runs, *axes), per_head(recorded[name], axes, heads_of(settings.model)))
-        for name, axes in axes_of(settings.model).items()
-    }
+    axes, heads = axes_of(settings.variant), heads_of(settings.variant)
+    told = {"Y": {"units": "logits"}, "Z": {"units": "logits", ATTRIBUTE: checksum(classes)}}
+    parts = {n: (("recorded", *runs, *axes[n]), per_head(recorded[n], axes[n], heads), told[n]) for n in axes}
     return xr.Dataset(
         {
             "loss": (("step", *runs), loss, {"units": "nats"}),
-            **{name: (*variable, {"units": "logits", **of_whom[name]}) for name, variable in variables.items()},
+            **parts,
             "multiplicity": ("output", outputs.multiplicity.copy(), {"units": "outputs"}),
         },
         coords={
             "step": ("step", np.arange(settings.start, settings.end), clock),
-            "recorded": ("recorded", settings.recorded, clock),
+            "recorded": ("recorded", settings.record, clock),
             "seed": settings.seeds,
             "rate": begun["rate"].values if isinstance(begun, xr.Dataset) else np.arange(len(settings.rates)),
-            "lr_y": ("rate", [lr_y for lr_y, _ in settings.rates], {"units": "per step"}),
-            "lr_z": ("rate", [lr_z for _, lr_z in settings.rates], {"units": "per step"}),
+            "lr_y": ("rate", settings.lr_y, {"units": "per step"}),
+            "lr_z": ("rate", settings.lr_z, {"units": "per step"}),
             "token": classes.labels(tokens),
             "query": classes.coords["query"],
             "output": classes.labels(outputs.labels),
@@ -75,25 +77,32 @@ def labelled(
 
 def blank(classes: SequenceClasses, settings: Settings) -> xr.Dataset:
     """Return a training's data set with zeros in place of its numbers: it shows the labels before any work."""
-    tokens = tokens_of(classes, settings.model)
-    outputs = outputs_of(classes, settings)
-    sizes = {"token": len(tokens), "query": len(classes.compact.queries), "output": len(outputs)}
-    runs = (len(settings.seeds), len(settings.rates))
-    recorded = {
-        name: np.zeros((len(settings.recorded), *runs, heads * sizes[row], sizes[column]), settings.dtype)
-        for name, (*head, row, column) in axes_of(settings.model).items()
-        for heads in [heads_of(settings.model) if head else 1]
-    }
-    loss = np.zeros((settings.steps, *runs), settings.dtype)
+    tokens, outputs = tokens_of(classes, settings.model), outputs_of(classes, settings)
+    runs, dtype = (len(settings.seeds), len(settings.rates)), settings.dtype
+    shapes = zip("YZ", _shapes(classes, settings, tokens, outputs), strict=True)
+    recorded = {name: np.zeros((len(settings.record), *runs, *shape), dtype) for name, shape in shapes}
+    loss = np.zeros((settings.steps, *runs), dtype)
     result = labelled(classes, settings, loss, recorded, tokens=tokens, outputs=outputs)
     return result.assign(diverged_at=(("seed", "rate"), np.full(runs, -1)))
 
 
-def axes_of(model: object) -> dict[str, tuple[str, ...]]:
-    """Name the axes of Y and Z in results, runs aside."""
-    variant = known_variant(model) if heads_of(model) else None
-    heads = {"Y": variant is not None and variant.concatenates, "Z": variant is not None}
-    return {name: (*["head"] * heads[name], *axes) for name, axes in AXES.items()}
+def axes_of(variant: Any) -> dict[str, tuple[str, ...]]:
+    """Name the axes of Y and Z in results, runs aside, of a variant or of other models."""
+    headed = {"Y": heads_of(variant) and variant.concatenates, "Z": heads_of(variant)}
+    return {name: ("head", *axes) if headed[name] else axes for name, axes in AXES.items()}
+
+
+def rows_of(variant: Any) -> tuple[int, int]:
+    """Count how often the rows of Y, and those of Z, stand one below the other: once for each head."""
+    heads = max(1, heads_of(variant))
+    return heads if heads > 1 and variant.concatenates else 1, heads
+
+
+def _shapes(
+    classes: SequenceClasses, settings: Settings, tokens: Ints, outputs: Outputs
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    decoders, heads = rows_of(settings.variant)
+    return (decoders * len(tokens), len(outputs)), (heads * len(classes.compact.queries), len(tokens))
 
 
 def per_head(values: np.ndarray, axes: tuple[str, ...], heads: int) -> np.ndarray:
@@ -104,7 +113,7 @@ def per_head(values: np.ndarray, axes: tuple[str, ...], heads: int) -> np.ndarra
 def tokens_of(classes: SequenceClasses, model: object) -> Ints:
     """List the tokens that rows of Y stand for; a variant may also read the query tokens' rows, and all others'."""
     compact, variant = classes.compact, known_variant(model)
-    if model == PLAIN:
+    if isinstance(model, str) and model == PLAIN:
         return compact.tokens
     both = np.union1d(compact.tokens, compact.queries)
     return np.append(OTHERS, both) if variant is not None and variant.rest else both
@@ -147,6 +156,141 @@ def with_divergence(result: xr.Dataset, settings: Settings) -> xr.Dataset:
             f"run seed={int(run.seed)}, lr_y={float(run.lr_y):g}, lr_z={float(run.lr_z):g} turned NaN at step "
             f"{int(run)}: its later values are NaN; use smaller rates",
             TrainingDiverged,
-            stacklevel=4,
+            stacklevel=5,  # to who calls train
         )
     return result.assign(diverged_at=first)
+
+
+# -- Where a training begins ------------------------------------------------------------------------------------------
+
+
+def initial_values(
+    classes: SequenceClasses, settings: Settings, source: draws.Draws, tokens: Ints
+) -> tuple[Floats, Floats, Outputs]:
+    """Return Y (S, R, L, O), Z (S, R, Q, L) and the O outputs, for S seeds, R rates and the L tokens of Y's rows.
+
+    R is 1 where all rates begin with the same values. The rows of several heads stand one below the other.
+    """
+    S, (decoders, heads) = len(settings.seeds), rows_of(settings.variant)
+    queries, outputs = classes.compact.queries, outputs_of(classes, settings)
+    if isinstance(settings.initial, xr.Dataset):
+        labels = labels_of(classes, tokens, outputs)
+        return final(settings.initial, "Y", labels), final(settings.initial, "Z", labels), outputs
+    if settings.begins == "zero":
+        Y, Z = (np.zeros((S, 1, *shape)) for shape in _shapes(classes, settings, tokens, outputs))
+        return Y, Z, outputs
+    if settings.begins == "random":
+        # the first head draws what the plain model does, and each other head from generators of its own
+        more = [draws.Fresh(classes, [[seed, h] for seed in settings.seeds], 0, np.inf) for h in range(1, heads)]
+        drawn = [_drawn(each, classes.vocab_size, tokens) for each in (source, *more)]
+        Y, Z = (np.concatenate(each, axis=1)[:, None] for each in zip(*drawn, strict=True))
+        return Y[:, :, : decoders * len(tokens)], Z, outputs
+    full_Y, full_Z = (np.asarray(array, dtype=np.float64) for array in settings.initial)
+    Y = _rows(np.broadcast_to(full_Y, (decoders, *full_Y.shape[-2:])), tokens)
+    Z = _columns(np.broadcast_to(full_Z, (heads, *full_Z.shape[-2:]))[:, queries], tokens)
+    Y, Z = (np.tile(part.reshape(-1, part.shape[-1]), (S, 1, 1, 1)) for part in (Y, Z))
+    return Y, Z, outputs
+
+
+def _drawn(source: draws.Draws, vocab_size: int, tokens: Ints) -> tuple[Floats, Floats]:
+    if tokens[0] != OTHERS:
+        return source.initial(tokens)
+    Y, Z = source.initial(np.arange(vocab_size))
+    return _rows(Y, tokens), _columns(Z, tokens)
+
+
+def _rows(Y: Floats, tokens: Ints) -> Floats:
+    """Take some tokens' rows of the full Y (..., M, O); all others' become one, the part along their 1/sqrt(n)."""
+    if tokens[0] != OTHERS:
+        return Y[..., tokens, :]
+    others = np.delete(Y, tokens[1:], axis=-2)
+    together = others.sum(axis=-2, keepdims=True) / np.sqrt(max(1, others.shape[-2]))
+    return np.concatenate([together, Y[..., tokens[1:], :]], axis=-2)
+
+
+def _columns(Z: Floats, tokens: Ints) -> Floats:
+    """Take some tokens' columns of the full Z (..., Q, M); the others get no attention, whatever their logits."""
+    return np.where(tokens == OTHERS, 0.0, Z[..., tokens])
+
+
+def labels_of(classes: SequenceClasses, tokens: Ints, outputs: Outputs) -> dict[str, np.ndarray]:
+    """Label the axes of Y and Z as results do."""
+    return {
+        "query": classes.coords["query"],
+        "token": classes.labels(tokens),
+        "output": classes.labels(outputs.labels),
+    }
+
+
+def final(run: xr.Dataset, name: str, labels: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Take a variable at the run's end: (seed, rate, ...), with the axes and labels that are named, in their order."""
+    end = run[name].isel(recorded=-1) if "recorded" in run[name].dims else run[name]
+    chosen = {dim: values for dim, values in labels.items() if dim in end.dims}
+    return np.asarray(end.sel(chosen).transpose("seed", "rate", *chosen).values)
+
+
+# -- What suits the classes --------------------------------------------------------------------------------------------
+
+
+def check_fits(classes: SequenceClasses, settings: Settings) -> None:
+    """Check that initial values suit the classes, that windows divide M, and that all fits into memory."""
+    check_windows(settings.variant, classes.vocab_size)
+    if settings.rng == "replay":
+        classes.check_uniform("rng = 'replay', the authors' order of random numbers,")
+    M, outputs = classes.vocab_size, len(classes.outputs) if settings.begins == "zero" else classes.vocab_size
+    if isinstance(settings.initial, xr.Dataset):
+        _check_continues(settings.initial, classes, settings)
+    elif not isinstance(settings.initial, str):
+        _check_given(settings.initial, M, heads_of(settings.variant))
+    heads, S, T = max(1, heads_of(settings.variant)), len(settings.seeds), settings.seq_len
+    L, Q, batch = heads * len(classes.tokens), len(np.unique(classes.query_of)), settings.batch_size
+    runs = len(settings.rates) * S
+    state = np.dtype(settings.dtype).itemsize * runs * (L * outputs + Q * L)
+    samples = 8 * S * (batch or classes.num_classes) * (4 * L + outputs)
+    words = WORD_BYTES * T * S * (batch or 0) if settings.rng == "counter" and math.isfinite(T) else 0.0
+    tokens = 16 * T if settings.rng == "replay" else words
+    check_memory(
+        f"{runs:,} runs of {settings.steps:,} steps, recorded {len(settings.record):,} times",
+        8.0 * runs * settings.steps + state * (2.0 * len(settings.record) + 4) + samples + tokens,
+    )
+
+
+def _check_given(initial: Any, vocab_size: int, heads: int) -> None:
+    """Check that initial values are finite M x M arrays Y and Z; with heads either may be one for each, (H, M, M)."""
+    if not isinstance(initial, tuple | list) or len(initial) != 2:
+        raise BadInput(
+            f"initial of {len(initial)} parts" if hasattr(initial, "__len__") else f"initial = {shown(initial)}",
+            "initial values are zero, random, (Y, Z), or the data set of a training to go on with",
+            "pass a pair of M x M arrays",
+        )
+    shapes = [(vocab_size,) * 2] + [(heads, vocab_size, vocab_size)] * bool(heads)
+    for name, array in zip("YZ", initial, strict=True):
+        try:
+            values = np.asarray(array)
+        except (TypeError, ValueError, RuntimeError):
+            values = np.array(None)
+        numbers = values.dtype.kind in "iuf"
+        if not numbers or values.shape not in shapes or not np.isfinite(values).all():
+            raise BadInput(
+                f"initial {name} of shape {values.shape}{not_finite(values) if numbers else ', not of numbers'}",
+                f"Y and Z are finite M x M arrays, M = {vocab_size}" + f", or {heads} of them" * bool(heads),
+                "pass both in full, rows first",
+            )
+
+
+def _check_continues(run: xr.Dataset, classes: SequenceClasses, settings: Settings) -> None:
+    """Check that a run goes on as it began: the classes and all settings but steps."""
+    held = {"model": PLAIN, **run.attrs, "seeds": run["seed"].values.tolist()}
+    held |= {name: run[name].values.tolist() for name in ("lr_y", "lr_z")}
+    asked = {"model": PLAIN, **settings.attributes(classes), "seeds": settings.seeds}
+    asked |= {"lr_y": settings.lr_y, "lr_z": settings.lr_z}
+    values = [
+        f"{name} = {shown(value)} after {name} = {shown(held.get(name))}"
+        for name, value in asked.items()
+        if name in FIXED and held.get(name) != value
+    ]
+    if str(run[CLASSES].values) != checksum(classes):
+        values.insert(0, f"classes = {shown(classes)} after others")
+    if values:
+        rule = "a training goes on with the classes and settings that it began with"
+        raise BadInput(values[0], rule, "pass the same, or start anew from (Y, Z)")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,128 +13,144 @@ import xarray as xr
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.arguments import (
-    check_continues,
-    check_given,
-    checked_device,
-    checked_length,
-    checked_momentum,
-    checked_rates,
-    checked_record,
-    checked_seeds,
-    start_of,
+from scansnap_core.engine.names import MODELS, PLAIN, check_takes, heads_of, name_of, resolved
+from scansnap_core.rules import (
+    FLAG,
+    RATE,
+    SEQ_LEN,
+    Rule,
+    check,
+    check_differ,
+    check_memory,
+    is_whole,
+    listed,
+    number,
+    one_of,
+    optional,
+    whole,
 )
-from scansnap_core.engine.names import (
-    MODELS,
-    PLAIN,
-    check_takes,
-    check_windows,
-    checked_model_name,
-    heads_of,
-    name_of,
-    resolved,
-    windows_of,
-)
-from scansnap_core.rules import FLAG, check_memory, one_of, whole
 
 if TYPE_CHECKING:
     from scansnap_core.engine.variants import Variant
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
 RNGS = ("fresh", "replay", "counter")
-WORD_BYTES = 64
-"""A token of a sample takes at most so much while it's drawn by counter."""
+MOMENTUM = 0.9
+"""The optimiser "momentum" uses it where none is given."""
+LARGEST_SEED = 2**63 - 3
+"""The authors' order of random numbers adds 2, and that is stored in 64 bits."""
+RANDOM = "rng_state"
+"""The variable with the state of each seed's random numbers, as text."""
+CLASSES = "checksum"
+"""The variable that tells which classes a run was trained on."""
 
-Initial = str | tuple[Any, Any] | xr.Dataset
+DEVICE = replace(one_of(("auto", "cpu", "cuda")), says="a device is auto, cpu or cuda", remedy="use auto")
+SEEDS = Rule(
+    lambda seeds: (
+        isinstance(seeds, list) and bool(seeds) and all(is_whole(s) and 0 <= s <= LARGEST_SEED for s in seeds)
+    ),
+    "a list of integers that are not negative, and at most 2^63 - 3",
+    "pass e.g. [0, 1, 2]",
+)
+BETWEEN_0_AND_1 = number(least=0, below=1, says="momentum lies in [0, 1)", remedy="pass e.g. 0.9")
+STARTS = one_of(("zero", "random"))
+
 Extension = str | Callable[..., Any]
 
 
-@dataclass(frozen=True)
+@dataclass(kw_only=True)
 class Settings:
-    """Checked arguments of :func:`scansnap_core.engine.training.train`, which documents them."""
+    """Arguments of :func:`scansnap_core.engine.training.train`, which documents them: checked, and each in one form.
 
-    rates: list[tuple[float, float]]
+    Numbers are Python's, ``seeds``, ``lr_y`` and ``lr_z`` lists, these two of one length; ``record`` lists the recorded
+    steps, ``device`` is one that is there, and ``model`` and ``optimizer`` are names of known ones or functions.
+    """
+
+    lr_y: Any
+    lr_z: Any
     steps: int
-    seeds: list[int]
+    seeds: Any
     batch_size: int | None
     seq_len: float
     optimizer: Extension
-    momentum: float
-    initial: Initial
-    recorded: list[int]
+    momentum: Any = None
+    model: Extension = PLAIN
+    initial: str | tuple[Any, Any] | xr.Dataset
+    record: Any
     rng: str
     device: str
     dtype: str
-    model: Extension
-    keep_state: bool
-    start: int
-    """So many updates lie behind the initial values."""
+    keep_state: bool = False
 
-    @classmethod
-    def checked(
-        cls,
-        *,
-        lr_y: float | Sequence[float],
-        lr_z: float | Sequence[float],
-        steps: int,
-        seeds: Iterable[int],
-        batch_size: int | None,
-        seq_len: float,
-        optimizer: Extension,
-        momentum: float | None = None,
-        initial: Initial,
-        record: int | Iterable[int] | None,
-        rng: str,
-        device: str,
-        dtype: str,
-        model: Extension = PLAIN,
-        keep_state: bool = False,
-    ) -> Settings:
-        """Check every argument; raise :class:`~scansnap_core.BadInput` for the first that breaks its rule."""
-        one_of(RNGS)("rng", rng)
-        one_of(("float64", "float32"))("dtype", dtype)
-        if isinstance(initial, str):
-            one_of(("zero", "random"))("initial", initial)
-        whole()("steps", steps)
-        if batch_size is not None:
-            whole()("batch_size", batch_size)
-        FLAG("keep_state", keep_state)
-        rates, seed_list = checked_rates(lr_y, lr_z), checked_seeds(seeds)
+    def __post_init__(self) -> None:
+        check(vars(self), rng=one_of(RNGS), dtype=one_of(("float64", "float32")), keep_state=FLAG, seq_len=SEQ_LEN)
+        check(vars(self), steps=whole(), batch_size=optional(whole()))
+        if isinstance(self.initial, str):
+            STARTS("initial", self.initial)
+        self.lr_y, self.lr_z = checked_rates(self.lr_y, self.lr_z)
+        self.seeds, self.steps, self.seq_len = checked_seeds(self.seeds), int(self.steps), float(self.seq_len)
+        self.batch_size = None if self.batch_size is None else int(self.batch_size)
         # not counting Y and Z, and before they are: a list of recorded steps alone may be too long
-        runs = len(rates) * len(seed_list)
-        check_memory(f"the losses of {runs:,} runs at {steps:,} steps", 8.0 * int(steps) * runs)
-        start = start_of(initial)
-        recorded = checked_record(record, start, start + int(steps))
-        _check_keeps(keep_state, optimizer, recorded, start + int(steps))
-        _check_heads(model, initial, rng, keep_state)
-        _check_windows(model, optimizer)
-        return cls(
-            rates=rates,
-            steps=int(steps),
-            seeds=seed_list,
-            batch_size=None if batch_size is None else int(batch_size),
-            seq_len=checked_length(seq_len, batch_size, rng),
-            optimizer=_checked_optimizer(optimizer, rates),
-            momentum=checked_momentum(momentum, optimizer),
-            initial=initial,
-            recorded=recorded,
-            rng=rng,
-            device=checked_device(device),
-            dtype=dtype,
-            model=_checked_model(model),
-            keep_state=keep_state,
-            start=start,
+        runs = len(self.rates) * len(self.seeds)
+        check_memory(f"the losses of {runs:,} runs at {self.steps:,} steps", 8.0 * self.steps * runs)
+        self.record = _checked_record(self.record, self.start, self.end)
+        self.optimizer = _checked_optimizer(self.optimizer, self.rates)
+        self.momentum = checked_momentum(self.momentum, self.optimizer)
+        self.model = _checked_model(self.model)
+        self.device = checked_device(self.device)
+        if refusal := self._refusal():
+            raise BadInput(*refusal)
+
+    def _refusal(self) -> tuple[str, str, str] | None:
+        """Find arguments that don't go together: the value, the rule and the remedy."""
+        model, optimizer, heads = (
+            f"model = {name_of(self.model)!r} with",
+            name_of(self.optimizer),
+            heads_of(self.variant),
         )
+        finite = not math.isinf(self.seq_len)
+        if self.batch_size is None and finite:
+            rule = "the expectation over classes is defined at T = infinity"
+            return f"batch_size = None with seq_len = {self.seq_len:g}", rule, "pass seq_len=math.inf or a batch size"
+        if self.rng == "replay" and not finite:
+            rule, remedy = "the authors' runs draw batches of finite sequences", "pass batch_size=128, seq_len=128"
+            return "rng = 'replay' without a finite batch and T", rule, f"{remedy} or use rng='fresh'"
+        if self.keep_state and optimizer not in OPTIMIZERS:
+            rule = f"the state of {', '.join(OPTIMIZERS)} is kept, that of other optimisers isn't"
+            return f"keep_state with {optimizer}", rule, "use one of these, or make all steps in one training"
+        if self.keep_state and self.record[-1] != self.end:
+            value, rule = f"keep_state with the last recorded step {self.record[-1]}", "a training goes on from its end"
+            return value, rule, f"record step {self.end} too"
+        if heads and self.rng == "replay" and self.begins == "random":
+            rule = "the authors' runs draw initial values for one head"
+            return f"{model} rng = 'replay' and initial = 'random'", rule, "use rng='fresh', or pass initial values"
+        if heads and (self.keep_state or isinstance(self.initial, xr.Dataset)):
+            rule = "a training of several heads doesn't go on later"
+            return f"{model} keep_state, or an initial data set", rule, "make all steps in one training"
+        if getattr(self.variant, "windows", 0) and optimizer not in ("sgd", "momentum"):
+            rule = "its Z holds sums of a token's and a window's logit, which only sgd and momentum move part by part"
+            return f"{model} {optimizer}", rule, "use one of these"
+        return None
+
+    @property
+    def rates(self) -> list[tuple[float, float]]:
+        """The pairs (eta_Y, eta_Z)."""
+        return list(zip(self.lr_y, self.lr_z, strict=True))
+
+    @cached_property
+    def start(self) -> int:
+        """So many updates lie behind the initial values."""
+        return _start_of(self.initial)
 
     @property
     def end(self) -> int:
         """Count the updates behind the last values."""
         return self.start + self.steps
 
-    @property
-    def in_closed_form(self) -> bool:
-        """Tell whether nothing needs autograd: models and optimisers with a name don't, a user's own may."""
-        return isinstance(self.model, str) and isinstance(self.optimizer, str)
+    @cached_property
+    def variant(self) -> Variant | None:
+        """The variant that is trained; None for the paper's model, and for functions that are none."""
+        return known_variant(self.model)
 
     @property
     def begins(self) -> str:
@@ -145,117 +162,136 @@ class Settings:
     def attributes(self, classes: SequenceClasses) -> dict[str, Any]:
         """Return the attributes of the data set that a training on the classes returns."""
         attributes = {
-            "optimizer": name_of(self.optimizer),
-            "momentum": self.momentum,
-            "batch_size": str(self.batch_size or "expectation"),
-            "seq_len": self.seq_len,
-            "initial": self.begins,
-            "rng": self.rng,
-            "device": self.device,
-            "dtype": self.dtype,
-            "vocab_size": classes.vocab_size,
-            "num_classes": classes.num_classes,
-        }
+            "optimizer": name_of(self.optimizer), "momentum": self.momentum,
+            "batch_size": str(self.batch_size or "expectation"), "seq_len": self.seq_len,
+            "initial": self.begins, "rng": self.rng, "device": self.device, "dtype": self.dtype,
+            "vocab_size": classes.vocab_size, "num_classes": classes.num_classes,
+        }  # fmt: skip
         if self.model != PLAIN:
             attributes["model"] = name_of(self.model)
         if self.keep_state:
             attributes["end"] = self.end
         return attributes
 
-    def check_fits(self, classes: SequenceClasses) -> None:
-        """Check that initial values suit the classes, that windows divide M, and that all fits into memory."""
-        check_windows(self.model, classes.vocab_size)
-        if self.rng == "replay":
-            classes.check_uniform("rng = 'replay', the authors' order of random numbers,")
-        M, outputs = classes.vocab_size, len(classes.outputs) if self.begins == "zero" else classes.vocab_size
-        if isinstance(self.initial, xr.Dataset):
-            check_continues(self.initial, classes, self.attributes(classes), self.seeds, self.rates)
-        elif not isinstance(self.initial, str):
-            check_given(self.initial, M, heads_of(self.model))
-        heads = max(1, heads_of(self.model))
-        L, Q = heads * len(classes.tokens), len(np.unique(classes.query_of))
-        runs, size = len(self.rates) * len(self.seeds), np.dtype(self.dtype).itemsize
-        state = size * runs * (L * outputs + Q * L)
-        samples = 8 * len(self.seeds) * (self.batch_size or classes.num_classes) * (4 * L + outputs)
-        tokens = 0.0
-        if self.rng == "replay":
-            tokens = 16 * self.seq_len
-        elif self.rng == "counter" and math.isfinite(self.seq_len):
-            tokens = WORD_BYTES * self.seq_len * len(self.seeds) * (self.batch_size or 0)
-        check_memory(
-            f"{runs:,} runs of {self.steps:,} steps, recorded {len(self.recorded):,} times",
-            8.0 * runs * self.steps + state * (2.0 * len(self.recorded) + 4) + samples + tokens,
-        )
+
+def known_variant(model: Any) -> Variant | None:
+    """Ask :func:`scansnap_core.engine.variants.variant_of`, but without PyTorch for the paper's own model."""
+    if isinstance(model, str) and model == PLAIN:
+        return None
+    from scansnap_core.engine.variants import variant_of
+
+    return variant_of(model)
 
 
-def _never(*_: Any) -> None:
-    raise AssertionError("the plain model is no function of a user's own")
+def checked_device(device: Any) -> str:
+    """Return the device's name; "auto" becomes "cuda" where there is a GPU, and "cpu" elsewhere."""
+    DEVICE("device", device)
+    if device == "cpu":
+        return "cpu"
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    if device == "cuda":
+        raise BadInput("device = 'cuda'", "it needs a CUDA GPU, and PyTorch finds none here", "use auto or cpu")
+    return "cpu"
 
 
-def _check_keeps(keep_state: bool, optimizer: Any, recorded: list[int], end: int) -> None:
-    if keep_state and optimizer not in OPTIMIZERS:
+def checked_rates(lr_y: Any, lr_z: Any) -> tuple[list[float], list[float]]:
+    """Return eta_Y and eta_Z of every pair, from two numbers or lists, of which one may hold one number for all."""
+    lists = [_numbers("lr_y", lr_y), _numbers("lr_z", lr_z)]
+    count = max(1, *map(len, lists))
+    if any(len(rates) not in (1, count) for rates in lists):
+        value, remedy = "{} values of lr_y and {} of lr_z", "pass lists of one length, or one number for either"
+        raise BadInput(value.format(*map(len, lists)), "rates are paired", remedy)
+    lr_ys, lr_zs = (rates * (count // len(rates)) for rates in lists)
+    return lr_ys, lr_zs
+
+
+def _numbers(name: str, given: Any) -> list[float]:
+    try:
+        values = np.asarray(given).tolist() if hasattr(given, "__array__") else given
+    except (TypeError, RuntimeError):  # such as a data set's, or those of a tensor with gradients
+        values = given
+    several = isinstance(values, Iterable) and not isinstance(values, str | Mapping)
+    rates = listed(name, values) if several else [values]
+    for rate in rates:
+        RATE(name, rate)
+    return list(map(float, rates))
+
+
+def checked_seeds(seeds: Any) -> list[int]:
+    """Return the seeds: one or more different integers that are not negative."""
+    seeds = listed("seeds", seeds) if isinstance(seeds, Iterable) and not isinstance(seeds, str) else seeds
+    SEEDS("seeds", seeds)
+    check_differ("seeds", seeds)
+    return list(map(int, seeds))
+
+
+def checked_momentum(momentum: Any, optimizer: Any) -> float:
+    """Return the momentum, in [0, 1). Only the optimiser "momentum" has one; it is 0 for the others."""
+    if momentum is None:
+        return MOMENTUM if optimizer == "momentum" else 0.0
+    BETWEEN_0_AND_1("momentum", momentum)
+    if momentum and optimizer != "momentum":
         raise BadInput(
-            value=f"keep_state with {name_of(optimizer)}",
-            rule=f"the state of {', '.join(OPTIMIZERS)} is kept, that of other optimisers isn't",
-            remedy="use one of these, or make all steps in one training",
+            f"momentum = {momentum} with the optimizer {name_of(optimizer)}",
+            "only the optimizer momentum has it",
+            "leave it out, or use optimizer='momentum'",
         )
-    if keep_state and recorded[-1] != end:
-        raise BadInput(
-            value=f"keep_state with the last recorded step {recorded[-1]}",
-            rule="a training goes on from its end",
-            remedy=f"record step {end} too",
-        )
+    return float(momentum)
 
 
-def _check_heads(model: Extension, initial: Initial, rng: str, keep_state: bool) -> None:
-    if not heads_of(model):
-        return
-    if isinstance(initial, str) and initial == "random" and rng == "replay":
-        raise BadInput(
-            value=f"model = {model!r} with rng = 'replay' and initial = 'random'",
-            rule="the authors' runs draw initial values for one head",
-            remedy="use rng='fresh', or pass initial values",
-        )
-    if keep_state or isinstance(initial, xr.Dataset):
-        raise BadInput(
-            value=f"model = {model!r} with keep_state, or an initial data set",
-            rule="a training of several heads doesn't go on later",
-            remedy="make all steps in one training",
-        )
+def _checked_record(record: Any, start: int, end: int) -> list[int]:
+    """Return the recorded steps, ascending: every ``record`` steps, those of a list, or by default first and last."""
+    if record is None:
+        return [start, end]
+    if not isinstance(record, Iterable):
+        whole()("record", record)
+        return [*listed("record", range(start, end, int(record))), end]
+    record = listed("record", record)
+    Rule(
+        lambda steps: bool(steps) and all(is_whole(step) and start <= step <= end for step in steps),
+        f"recorded steps are integers in {start}..{end}",
+        "change the list or steps",
+    )("record", record)
+    return sorted(set(map(int, record)))
 
 
-def _check_windows(model: Extension, optimizer: Extension) -> None:
-    if windows_of(model) and optimizer not in ("sgd", "momentum"):
-        raise BadInput(
-            value=f"model = {model!r} with {name_of(optimizer)}",
-            rule="its Z holds sums of a token's and a window's logit, which only sgd and momentum move part by part",
-            remedy="use one of these",
-        )
+def _start_of(initial: Any) -> int:
+    """Count the updates that initial values have behind them: a data set holds what a training goes on from."""
+    if not isinstance(initial, xr.Dataset):
+        return 0
+    held = {name: set(array.dims) for name, array in initial.variables.items()}
+    needed = {name: {"seed", "rate", "recorded"} for name in "YZ"} | {RANDOM: {"seed"}, CLASSES: set()}
+    if any(name not in held or not held[name] >= dims for name, dims in needed.items()):
+        value = f"initial with the variables {', '.join(map(str, initial.data_vars)) or 'none'}"
+        remedy = "train with keep_state=True, and take all of its variables, seeds and rates"
+        raise BadInput(value, "a training goes on from the data set of one that kept its state", remedy)
+    end = int(initial["recorded"][-1])
+    if end != initial.attrs.get("end"):
+        remedy = "take all of its recorded steps, or pass (Y, Z) to start anew from there"
+        value = f"initial that ends at step {end} of {initial.attrs.get('end')}"
+        raise BadInput(value, "a training goes on from the end of another", remedy)
+    return end
 
 
 def _checked_model(model: Extension) -> Extension:
-    if name := checked_model_name(model):
-        return name
-    variant = resolved("model", model, dict.fromkeys(MODELS, _never))
+    if (variant := known_variant(model)) is not None and variant.name:
+        return variant.name
+    if isinstance(model, str) and model == PLAIN:
+        return PLAIN
+    mine = resolved("model", model, MODELS)
     rule, remedy = "a model is called with a batch, Y and Z", "see scansnap_core.engine.variants"
-    check_takes(f"model {name_of(variant)}", variant, "batch", "Y", "Z", rule=rule, remedy=remedy)
-    return variant
+    check_takes(f"model {name_of(mine)}", mine, "batch", "Y", "Z", rule=rule, remedy=remedy)
+    return mine
 
 
 def _checked_optimizer(optimizer: Extension, rates: list[tuple[float, float]]) -> Extension:
     if isinstance(optimizer, str) and optimizer in OPTIMIZERS:
         return optimizer
-    make = resolved("optimizer", optimizer, dict.fromkeys(OPTIMIZERS, _never), such_as="torch.optim:AdamW")
+    make = resolved("optimizer", optimizer, OPTIMIZERS, such_as="torch.optim:AdamW")
     from scansnap_core.engine.optimizers import check_optimizer
 
     check_optimizer(name_of(optimizer), make, rates)
     return make
-
-
-def known_variant(model: Any) -> Variant | None:
-    """Ask :func:`scansnap_core.engine.architectures.variant_of`, but without PyTorch for the paper's own model."""
-    if isinstance(model, str) and model == PLAIN:
-        return None
-    from scansnap_core.engine.architectures import variant_of
-
-    return variant_of(model)

@@ -1,9 +1,9 @@
-"""The shared training core: many runs at once (seeds x rates x data sets) of the model under real gradient steps."""
+"""The shared training core: many runs at once (seeds x rates) of the model under real gradient steps."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,18 +11,24 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import CLASSES, SequenceClasses
 from scansnap_core.engine import optimizers, variants
-from scansnap_core.engine.architectures import variant_of
-from scansnap_core.engine.arguments import checked_data
-from scansnap_core.engine.model import Gradients
+from scansnap_core.engine.draws import draws_of
 from scansnap_core.engine.names import PLAIN
-from scansnap_core.engine.results import TrainingDiverged, labelled, tokens_of, with_divergence, with_state
+from scansnap_core.engine.results import (
+    TrainingDiverged,
+    check_fits,
+    final,
+    initial_values,
+    labelled,
+    labels_of,
+    tokens_of,
+    with_divergence,
+    with_state,
+)
 from scansnap_core.engine.settings import Settings
-from scansnap_core.engine.starts import draws_of, initial_values, last_loss, optimizer_of
 from scansnap_core.progress import progress_bar
-from scansnap_core.rules import FLAG
+from scansnap_core.rules import FLAG, takes
 
 __all__ = ["TrainingDiverged", "train"]
 
@@ -30,8 +36,9 @@ FINITE_CHECK_EVERY = 50
 """Looking for runs that turned NaN stops a GPU, so it is done now and then; the step itself is found afterwards."""
 
 
+@takes(classes=CLASSES, progress=FLAG)
 def train(
-    classes: SequenceClasses | Mapping[str, SequenceClasses],
+    classes: SequenceClasses,
     *,
     lr_y: float | Sequence[float],
     lr_z: float | Sequence[float],
@@ -55,7 +62,7 @@ def train(
     Parameters
     ----------
     classes
-        The data, or several data sets by name (they get the dimension ``data``).
+        The data.
     lr_y, lr_z
         eta_Y and eta_Z: numbers, or lists that are paired into the dimension ``rate``, numbered from 0.
     steps
@@ -77,7 +84,7 @@ def train(
         Of "momentum" alone; 0.9 if not given.
     model
         "plain", the paper's; "residual", "layernorm", "heads H", "summed heads H" or "positions W"
-        (:mod:`scansnap_core.engine.architectures`); or a function of a
+        (:mod:`scansnap_core.engine.variants`); or a function of a
         :class:`~scansnap_core.engine.variants.Batch`, Y and Z that returns ln α (autograd does the rest) or
         :class:`~scansnap_core.engine.model.Gradients`, or its ``module:name``. All but the first hold the query tokens
         in ``token`` too. Heads have the dimension ``head``.
@@ -107,7 +114,7 @@ def train(
     xarray.Dataset
         ``loss`` (seed, rate, step): -J of the batch before update ``step``, in nats.
         ``Y`` (seed, rate, recorded, token, output) and ``Z`` (seed, rate, recorded, query, token) after ``recorded``
-        updates. Only rows and columns that can move are held (see :class:`~scansnap_core.data.axes.Compact`); with
+        updates. Only rows and columns that can move are held (:class:`~scansnap_core.data.probabilities.Compact`); with
         Y(0) = 0 all outputs that are no next token are one column, ``output`` -1, with its ``multiplicity``.
         ``diverged_at`` (seed, rate): the step whose loss was the first not finite, or -1.
         With ``keep_state`` also ``rng_state`` (seed), the classes' ``checksum``, and the optimiser's ``velocity_Y``,
@@ -131,52 +138,24 @@ def train(
     >>> more.step.values[[0, -1]].tolist()
     [50, 99]
     """
-    FLAG("progress", progress)
-    settings = Settings.checked(
-        lr_y=lr_y,
-        lr_z=lr_z,
-        steps=steps,
-        seeds=seeds,
-        batch_size=batch_size,
-        seq_len=seq_len,
-        optimizer=optimizer,
-        momentum=momentum,
-        initial=initial,
-        record=record,
-        rng=rng,
-        device=device,
-        dtype=dtype,
-        model=model,
+    settings = Settings(
+        lr_y=lr_y, lr_z=lr_z, steps=steps, seeds=seeds, batch_size=batch_size, seq_len=seq_len, optimizer=optimizer,
+        momentum=momentum, model=model, initial=initial, record=record, rng=rng, device=device, dtype=dtype,
         keep_state=keep_state,
-    )
-    data_sets = checked_data(classes)
-    each = {name: _of(settings, name) for name in data_sets}
-    for name, data_set in data_sets.items():
-        each[name].check_fits(data_set)
-    results = [_train_one(data_set, each[name], progress) for name, data_set in data_sets.items()]
-    if isinstance(classes, SequenceClasses):
-        return results[0]
-    names = xr.DataArray(list(data_sets), dims="data", name="data")
-    return xr.concat(results, dim=names, join="outer", combine_attrs="drop_conflicts")
-
-
-def _of(settings: Settings, name: str) -> Settings:
-    """Return the settings of one of several data sets, which goes on from its own part of ``initial``."""
-    initial = settings.initial
-    if not isinstance(initial, xr.Dataset) or "data" not in initial.dims:
-        return settings
-    if name not in initial["data"]:
-        raise BadInput(f"initial without the data {name!r}", "each data set goes on from its own part", "add it")
-    return dataclasses.replace(settings, initial=initial.sel(data=name))
+    )  # fmt: skip
+    check_fits(classes, settings)
+    return _train_one(classes, settings, progress)
 
 
 def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> xr.Dataset:
     runs = Runs(classes, settings)
-    per_run = len(settings.seeds), len(settings.rates)
-    loss = torch.full((settings.steps, *per_run), torch.nan, dtype=runs.Y.dtype, device=runs.Y.device)
-    last = last_loss(settings)
-    states = {s: (torch.full_like(runs.Y, torch.nan), torch.full_like(runs.Z, torch.nan)) for s in settings.recorded}
-    with torch.inference_mode(settings.in_closed_form):
+    last = torch.zeros(len(settings.seeds), len(settings.rates))
+    if isinstance(settings.initial, xr.Dataset):
+        last = torch.tensor(settings.initial["loss"].isel(step=-1).transpose("seed", "rate").values)
+    loss = torch.full((settings.steps, *last.shape), torch.nan, dtype=runs.Y.dtype, device=runs.Y.device)
+    states = {s: (torch.full_like(runs.Y, torch.nan), torch.full_like(runs.Z, torch.nan)) for s in settings.record}
+    # models and optimisers with a name are in closed form, a user's own may need autograd
+    with torch.inference_mode(isinstance(settings.model, str) and isinstance(settings.optimizer, str)):
         for step in progress_bar(range(settings.start, settings.end + 1), progress, unit="step"):
             if step in states:
                 states[step] = (runs.Y.clone(), runs.Z.clone())
@@ -193,67 +172,55 @@ def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> 
 
 
 class Runs:
-    """The runs of one class system, seeds by rates, at their present step, on their device.
+    """The runs of one class system, S seeds by R rates, at their present step, on their device.
 
-    A step brings nothing to the device but its batch.
-
-    Parameters
-    ----------
-    classes
-        The data.
-    settings
-        Checked arguments of :func:`scansnap_core.engine.training.train`.
-
-    Attributes
-    ----------
-    Y, Z : Tensor
-        (S, R, L, O) and (S, R, Q, L), S seeds and R rates; :meth:`step` changes them in place.
-    tokens, outputs
-        What rows and columns of Y stand for.
-    source, optimizer
-        Where batches come from, and what moves Y and Z.
+    Y (S, R, L, O), whose rows and columns stand for ``tokens`` and ``outputs``, and Z (S, R, Q, L) change in place. A
+    step brings nothing to the device but its batch.
     """
 
     def __init__(self, classes: SequenceClasses, settings: Settings) -> None:
         self._device, self._dtype = torch.device(settings.device), getattr(torch, settings.dtype)
-        compact, self._model = classes.compact, variant_of(settings.model) or settings.model
-        self.tokens, self.source = tokens_of(classes, settings.model), draws_of(classes, settings)
-        held = np.searchsorted(self.tokens, compact.tokens)
+        model, self.source = settings.variant or settings.model, draws_of(classes, settings)
+        self._ascent = variants.plain if isinstance(model, str) else partial(variants.ascent, model)
+        self.tokens = tokens_of(classes, settings.model)
+        held = np.searchsorted(self.tokens, classes.tokens)
         self._held = torch.tensor(held, device=self._device) if len(held) < len(self.tokens) else None
         Y, Z, self.outputs = initial_values(classes, settings, self.source, self.tokens)
         per_run = (len(settings.seeds), len(settings.rates), -1, -1)
-        self.Y, self.Z = (self._tensor(values).expand(per_run).clone() for values in (Y, Z))
-        # copies, because the outputs' and classes' own arrays are read-only, which torch doesn't know
-        self._targets = self._tensor(self.outputs.targets)
-        self._multiplicity = self._tensor(self.outputs.multiplicity.copy())
-        self._queries = self._tensor(compact.query_row[:, None] == np.arange(len(compact.queries)))
-        self._weight = self._tensor(1 / settings.batch_size if settings.batch_size else classes.frequencies.copy())
-        named = self.tokens, compact.queries, self.outputs.labels
-        self._labels = [torch.tensor(each, device=self._device) for each in named]
-        self.optimizer = optimizer_of(classes, settings, self.Y, self.Z, self.tokens, self.outputs)
+        self.Y, self.Z = (self._placed(torch.from_numpy(values)).expand(per_run).clone() for values in (Y, Z))
+        every = variants.at_infinite_length(classes, self.tokens, self.outputs)
+        if settings.batch_size:
+            every = every._replace(weight=torch.tensor(1 / settings.batch_size, dtype=torch.float64))
+        self._every = variants.Batch(*map(self._placed, every))
+        self.optimizer = self._optimizer(classes, settings)
 
-    def _tensor(self, array: Any) -> Tensor:
-        return torch.as_tensor(np.asarray(array), dtype=self._dtype, device=self._device)
+    def _placed(self, values: Tensor) -> Tensor:
+        return values.to(self._device, self._dtype if values.is_floating_point() else None)
+
+    def _optimizer(self, classes: SequenceClasses, settings: Settings) -> optimizers.BuiltIn | optimizers.OnePerRun:
+        """Make the optimiser of Y and Z; a run that goes on gets it as it stood at the end."""
+        if not isinstance(settings.optimizer, str):
+            return optimizers.OnePerRun(settings.optimizer, self.Y, self.Z, settings.rates)
+        given = settings.rates, settings.momentum, settings.start
+        both = optimizers.BuiltIn(settings.optimizer, self.Y, self.Z, *given)
+        if isinstance(settings.initial, xr.Dataset):
+            labels = labels_of(classes, self.tokens, self.outputs)
+            for parameter, states in both.states().items():
+                for name, state in states.items():
+                    state.copy_(torch.from_numpy(final(settings.initial, f"{name}_{parameter}", labels)))
+        return both
 
     def step(self) -> Tensor:
         """Make one update of all runs; return the losses (S, R) before it, on the device."""
         drawn, frequencies = self.source.batch()
         classes = torch.as_tensor(drawn, device=self._device)
         q = torch.as_tensor(frequencies, dtype=self._dtype, device=self._device)
-        # kept to the next step: freed at once, its memory would go back and be fetched anew
-        self._batch = self._batch_of(classes, q)
-        found = self._gradients(self._batch)
-        self.optimizer.step(found.Y, found.Z)
-        return found.loss
-
-    def _batch_of(self, classes: Tensor, q: Tensor) -> variants.Batch:
-        index = classes.unsqueeze(1)
         if self._held is not None:
             q = q.new_zeros(*q.shape[:-1], len(self.tokens)).index_copy_(-1, self._held, q)
-        samples = q.unsqueeze(1), self._queries[index], self._targets[index]
-        return variants.Batch(*samples, self._weight.expand(index.shape), self._multiplicity, *self._labels)
-
-    def _gradients(self, batch: variants.Batch) -> Gradients:
-        if isinstance(self._model, str):
-            return variants.plain(batch, self.Y, self.Z)
-        return variants.ascent(self._model, batch, self.Y, self.Z)
+        index, every = classes.unsqueeze(1), self._every
+        samples = {"q": q.unsqueeze(1), "query": every.query[index], "target": every.target[index]}
+        # kept to the next step: freed at once, its memory would go back and be fetched anew
+        self._batch = batch = every._replace(**samples, weight=every.weight.expand(index.shape))
+        found = self._ascent(batch, self.Y, self.Z)
+        self.optimizer.step(found.Y, found.Z)
+        return found.loss

@@ -1,14 +1,24 @@
-"""Models beside the paper's are given by what their decoder reads (:class:`Variant`), or as any function.
+"""Models beside the paper's: by what their decoder reads (:class:`Variant`), by a name, or as any function.
 
-:func:`plain` is the paper's model and the default. :mod:`scansnap_core.engine.architectures` has variants with a name.
-A function gives ln α alone, and autograd does the rest, or :class:`~scansnap_core.engine.model.Gradients`. The parts of
-:mod:`scansnap_core.engine.model` are there to build on.
+:func:`plain` is the paper's model and the default. A function of a batch, Y and Z gives ln α, and autograd does the
+rest, or :class:`~scansnap_core.engine.model.Gradients`. Variants with a name have their gradient in closed form:
+
+- ``residual``: ū = LN(LN(X^T b) + x_T), the residual connection of Sec. 7;
+- ``layernorm``: the mean over the vocabulary is subtracted before the norm is taken;
+- ``heads H``: H heads with attention logits of their own, concatenated, so that Y has rows for each, then normalised;
+- ``summed heads H``: their sum, normalised, which one Y reads;
+- ``positions W``: a learned bias for each of W windows of positions is added to the attention logits (Sec. 7). Token l
+  in window w is w M/W + l, so Z holds z_l + b_w, query by query; the decoder reads tokens alone, f of the windows' sum.
+
+All have ‖u‖_2 = 1, as the paper's f has. :data:`scansnap_core.engine.names.MODELS` lists them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,17 +26,14 @@ import torch
 from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.probabilities import Outputs
 from scansnap_core.data.sequences import Ints, SequenceClasses
-from scansnap_core.engine.model import (
-    Gradients,
-    attend,
-    cross_entropy,
-    decode,
-    decoded,
-    gradients,
-    normalise,
-)
+from scansnap_core.engine.model import Gradients, attend, cross_entropy, decode, decoded, gradients, normalise
 from scansnap_core.engine.names import name_of
+from scansnap_core.rules import shown
+
+MOST = 1024
+"""A name's number of heads or windows is at most this."""
 
 
 class Batch(NamedTuple):
@@ -56,8 +63,6 @@ class Batch(NamedTuple):
 
 Model = Callable[[Batch, Tensor, Tensor], Tensor | Gradients]
 """Takes a batch, Y (..., L, O) and Z (..., Q, L); returns ln α (..., B, O), differentiable, or the gradients."""
-
-
 Pull = Callable[[Tensor], Tensor]
 """Takes g (..., B, D) to the sum over samples of (du/dZ)^T g, shape (..., H Q, L)."""
 
@@ -83,6 +88,10 @@ class Variant:
     rest
         Whether u has a part along 1/sqrt(n) for the n tokens that no class holds or asks with. It's the first row of Y,
         and stands for the sum of their rows over sqrt(n).
+    windows
+        How many windows of positions it tells apart, if it does.
+    name
+        Its name, if it has one.
     """
 
     inputs: Callable[[Batch, Tensor], Tensor]
@@ -90,6 +99,8 @@ class Variant:
     heads: int = 0
     concatenates: bool = False
     rest: bool = False
+    windows: int = 0
+    name: str = ""
 
     def log_alpha(self, batch: Batch, Y: Tensor, Z: Tensor) -> Tensor:
         """Return ln α, shape (..., B, O), differentiable: the forward pass."""
@@ -122,56 +133,46 @@ def plain_inputs(batch: Batch, Z: Tensor) -> Tensor:
     return normalise(attend(batch.q, batch.query @ Z))
 
 
-def at_infinite_length(classes: SequenceClasses, tokens: Ints) -> Batch:
+def at_infinite_length(classes: SequenceClasses, tokens: Ints, outputs: Outputs | None = None) -> Batch:
     """Return every class once, with q = P(.|n) and the weight P(n): the expectation at T = infinity.
 
-    Parameters
-    ----------
-    tokens
-        What the axis L stands for, as :func:`scansnap_core.engine.results.tokens_of` gives it.
+    The axis L stands for ``tokens``, as :func:`scansnap_core.engine.results.tokens_of` gives them, and O for
+    ``outputs``, by default those from Y(0) = 0.
     """
-    compact, outputs, K = classes.compact, classes.outputs, classes.num_classes
-    q = np.zeros((K, len(tokens)))
+    compact, outputs = classes.compact, classes.outputs if outputs is None else outputs
+    q = np.zeros((classes.num_classes, len(tokens)))
     q[:, np.searchsorted(tokens, compact.tokens)] = compact.probs
-    return Batch(
-        q=torch.from_numpy(q),
-        query=torch.eye(len(compact.queries), dtype=torch.float64)[torch.tensor(compact.query_row)],
-        target=torch.from_numpy(outputs.targets),
-        weight=torch.tensor(classes.frequencies),
-        multiplicity=torch.tensor(outputs.multiplicity),
-        tokens=torch.tensor(tokens),
-        queries=torch.tensor(compact.queries),
-        outputs=torch.tensor(outputs.labels),
-    )
+    query = np.eye(len(compact.queries))[compact.query_row]
+    samples = q, query, outputs.targets, classes.frequencies
+    axes = outputs.multiplicity, tokens, compact.queries, outputs.labels
+    return Batch(*(torch.tensor(array) for array in samples + axes))
 
 
 def ascent(model: Model, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
     """Return the gradients of J under a model, by autograd if it gives predictions alone.
 
-    Raises
-    ------
-    BadInput
-        It returns something else, or something of another shape; or it uses a tensor of its own that requires a
-        gradient, which nothing would move.
+    A model that returns something else, or another shape, or uses a tensor of its own that requires a gradient, which
+    nothing would move, is a :class:`BadInput`.
     """
     leaves = Y.detach().requires_grad_(), Z.detach().requires_grad_()
     found = model(batch, *leaves)
-    runs, samples = Y.shape[:-2], batch.target.shape[-2:]
+    runs: tuple[int, ...] = tuple(Y.shape[:-2])
+    returned: object = "a tensor that depends on neither Y nor Z" if isinstance(found, Tensor) else type(found).__name__
+    expected: object = "differentiable log-probabilities, or Gradients"
     if isinstance(found, Gradients):
-        expected = (runs, Y.shape, Z.shape)
-        if tuple(part.shape for part in found) != expected:
-            raise _wrong(model, [tuple(part.shape) for part in found], [tuple(shape) for shape in expected])
+        returned, expected = [tuple(part.shape) for part in found], [runs, tuple(Y.shape), tuple(Z.shape)]
+    elif isinstance(found, Tensor) and found.requires_grad:
+        returned, expected = tuple(found.shape), (*runs, *batch.target.shape[-2:])
+    if returned != expected:
+        remedy = "see scansnap_core.engine.variants.Batch for the shapes"
+        raise BadInput(f"model {name_of(model)} returns {returned}", f"here it returns {expected}", remedy)
+    if isinstance(found, Gradients):
         return Gradients(*(part.detach() for part in found))
-    if not isinstance(found, Tensor) or not found.requires_grad:
-        kind = "a tensor that depends on neither Y nor Z" if isinstance(found, Tensor) else type(found).__name__
-        raise _wrong(model, kind, "differentiable log-probabilities, or Gradients")
-    if found.shape != (*runs, *samples):
-        raise _wrong(model, tuple(found.shape), (*runs, *samples))
-    if _others_that_learn(found, leaves):
+    if getattr(model(batch, Y.detach(), Z.detach()), "requires_grad", False):
         raise BadInput(
-            value=f"model {name_of(model)} with a tensor of its own that requires a gradient",
-            rule="training moves Y and Z alone, so another parameter would never learn",
-            remedy="hold the tensor fixed with .detach(), or make it part of Y or Z",
+            f"model {name_of(model)} with a tensor of its own that requires a gradient",
+            "training moves Y and Z alone, so another parameter would never learn",
+            "hold the tensor fixed with .detach(), or make it part of Y or Z",
         )
     J = -cross_entropy(found, batch.target, batch.weight)
     parts = torch.autograd.grad(J.sum(), leaves, allow_unused=True)
@@ -180,25 +181,139 @@ def ascent(model: Model, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
     return Gradients(-J.detach(), dY / batch.multiplicity, dZ)
 
 
-def _others_that_learn(found: Tensor, leaves: tuple[Tensor, ...]) -> bool:
-    """Tell whether autograd's graph of a result ends in leaves beside these."""
-    waiting: list[Any] = [found.grad_fn]
-    seen: set[Any] = {None}
-    while waiting:
-        node = waiting.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        leaf = getattr(node, "variable", None)
-        if leaf is not None and not any(leaf is each for each in leaves):
-            return True
-        waiting += [following for following, _ in node.next_functions]
-    return False
+# -- Variants with a name: what decoders read, and what pulls back through it ------------------------------------------
 
 
-def _wrong(model: Model, found: object, expected: object) -> BadInput:
-    return BadInput(
-        value=f"model {name_of(model)} returns {found}",
-        rule=f"here it returns {expected}",
-        remedy="see scansnap_core.engine.variants.Batch for the shapes",
-    )
+def residual(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
+    """Return ū = LN(f + x_T) with f = LN(X^T b), shape (..., B, L), and its pull.
+
+    Back from one sample comes f∘P^⊥_f P^⊥_ū g/‖f + x_T‖: Lemma 1's factor f∘P^⊥_f after that of the second
+    normalisation.
+    """
+    f = plain_inputs(batch, Z)
+    u, length = _normalised(f + _x_T(batch))
+    return u, lambda g: batch.query.mT @ (f * across(f, across(u, g) / length))
+
+
+def layernorm(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
+    """Return LN(c - 1/M) with c = X^T b, whose mean over the M tokens is 1/M, shape (..., B, L), and its pull.
+
+    Back from one sample comes (diag c - cc^T) P^⊥_u g/‖c - 1/M‖.
+    """
+    c = attend(batch.q, batch.query @ Z)
+    u, length = _normalised(_centred(batch, c))
+    return u, lambda g: batch.query.mT @ _through(c, across(u, g) / length)
+
+
+def heads(batch: Batch, Z: Tensor, *, num_heads: int, concatenates: bool) -> tuple[Tensor, Pull]:
+    """Return LN of the heads' X^T b_h, concatenated (..., B, H L) or summed (..., B, L), and its pull.
+
+    Back from one sample, for every head, comes (diag c_h - c_h c_h^T) w_h, with w = P^⊥_u g over the norm and w_h its
+    part.
+    """
+    c = attend(batch.q.unsqueeze(-3), batch.query.unsqueeze(-3) @ Z.unflatten(-2, (num_heads, -1)))  # (..., H, B, L)
+    u, length = _normalised(c.movedim(-3, -2).flatten(-2) if concatenates else c.sum(dim=-3))
+
+    def pull(g: Tensor) -> Tensor:
+        w = across(u, g) / length
+        w = w.unflatten(-1, (num_heads, -1)).movedim(-2, -3) if concatenates else w.unsqueeze(-3)
+        return (batch.query.mT.unsqueeze(-3) @ _through(c, w)).flatten(-3, -2)
+
+    return u, pull
+
+
+def positions(batch: Batch, Z: Tensor, *, windows: int) -> tuple[Tensor, Pull]:
+    """Return LN of attention summed over windows, shape (..., B, L), and its pull.
+
+    A token that n windows hold has n equal rows of Y.
+
+    Back comes how z_l + b_w moves if both parts learn: what pulls at token l anywhere, and at any token in window w.
+    """
+    c, alike = attend(batch.q, batch.query @ Z), _alike(batch, windows)
+    # takes attention to that on a token in any of its n windows, over sqrt(n) in each of its rows; shape (L, L)
+    pooled = alike[0] / alike[0].sum(dim=0).sqrt()
+    u, length = _normalised(c @ pooled)
+
+    def pull(g: Tensor) -> Tensor:
+        dz = _through(c, across(u, g) / length @ pooled.mT)
+        return batch.query.mT @ sum(dz @ each for each in alike)
+
+    return u, pull
+
+
+def across(u: Tensor, g: Tensor) -> Tensor:
+    """P^⊥_u g = g - u u^T g for ‖u‖_2 = 1, over the last axis."""
+    return g - u * (u * g).sum(dim=-1, keepdim=True)
+
+
+def _normalised(v: Tensor) -> tuple[Tensor, Tensor]:
+    """LN(v), and ‖v‖_2."""
+    length = torch.linalg.vector_norm(v, dim=-1, keepdim=True)
+    return v / length, length
+
+
+def _through(c: Tensor, w: Tensor) -> Tensor:
+    """Return (diag c - cc^T) w over the last axis: w pulled back through the softmax that made c."""
+    return c * (w - (c * w).sum(dim=-1, keepdim=True))
+
+
+def _x_T(batch: Batch) -> Tensor:
+    """x_T over the tokens, shape (..., B, L)."""
+    return batch.query @ (batch.queries[:, None] == batch.tokens).to(batch.query.dtype)
+
+
+def _centred(batch: Batch, c: Tensor) -> Tensor:
+    """Return c - 1/M over all tokens. The first entry stands for the tokens that no class holds, in their direction."""
+    M = batch.multiplicity.sum()  # a number would have to come from the device, and a step to wait for it
+    mean = torch.ones_like(c[..., :1, :]) / M
+    mean[..., 0] = torch.sqrt(M - (c.shape[-1] - 1)) / M
+    return c - mean
+
+
+def _alike(batch: Batch, windows: int) -> tuple[Tensor, Tensor]:
+    """Return two matrices (L, L): 1 where two rows of Y stand for the same token, and for the same window, else 0."""
+    size = batch.multiplicity.sum().round().to(batch.tokens.dtype) // windows  # a tensor, as in `_centred`
+    token, window = batch.tokens % size, batch.tokens // size
+    token_alike, window_alike = ((each[:, None] == each).to(batch.q.dtype) for each in (token, window))
+    return token_alike, window_alike
+
+
+def _named(name: str, closed_form: Callable[[Batch, Tensor], tuple[Tensor, Pull]], **described: Any) -> Variant:
+    return Variant(lambda batch, Z: closed_form(batch, Z)[0], closed_form, name=name, **described)
+
+
+def _heads(name: str, number: int, *, concatenates: bool) -> Variant:
+    closed_form = partial(heads, num_heads=number, concatenates=concatenates)
+    return _named(name, closed_form, heads=number, concatenates=concatenates)
+
+
+VARIANTS = {"residual": _named("residual", residual), "layernorm": _named("layernorm", layernorm, rest=True)}
+NUMBERED: dict[str, Callable[[str, int], Variant]] = {
+    "heads": partial(_heads, concatenates=True),
+    "summed heads": partial(_heads, concatenates=False),
+    "positions": lambda name, number: _named(name, partial(positions, windows=number), windows=number),
+}
+
+
+def variant_of(model: object) -> Variant | None:
+    """Return the variant with a name, or the one given; None for the paper's model and for other functions.
+
+    A name that is close to a variant's and isn't one, such as "heads 0", is a :class:`BadInput`.
+
+    Examples
+    --------
+    >>> from scansnap_core.engine.variants import variant_of
+    >>> variant_of("heads  04").name
+    'heads 4'
+    """
+    if isinstance(model, Variant):
+        return model
+    words = " ".join(model.split()) if isinstance(model, str) else ""
+    kind, number = re.fullmatch(r"(.*?) ?([0-9]*)", words).groups()  # type: ignore[union-attr]
+    if kind not in NUMBERED:
+        return VARIANTS.get(words)
+    if not number or not 1 <= int(number[:9]) <= MOST:
+        parts = "windows" if kind == "positions" else "heads"
+        rule = f"there are 1 to {MOST} {parts}, and the name says how many"
+        raise BadInput(f"model = {shown(model)}", rule, f"write e.g. '{kind} 4'")
+    return NUMBERED[kind](f"{kind} {int(number)}", int(number))

@@ -16,26 +16,15 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def provenance(command: str) -> dict[str, str]:
-    """Return the command, the versions it ran with, and the commit if the package runs from its repository.
-
-    Parameters
-    ----------
-    command
-        What was run, so that it can be run again.
-    """
+    """Return the command that was run, the versions it ran with, and the commit if this runs from its repository."""
     return {"command": command, **versions(), "python_version": platform.python_version(), **_commit()}
 
 
 def program(module: str) -> dict[str, str]:
     """Return what decides a module's results beside its arguments: versions, and ``code``, a digest of its sources.
 
-    Two programs of one version may differ: what one of them has begun, the other mustn't go on with.
-
-    Parameters
-    ----------
-    module
-        Its name, such as ``scansnap_core.theory.measures``. The digest covers it and every module of this package that
-        it imports, directly or not, by their text alone: it's the same on every machine and in every folder.
+    Two programs of one version may differ: what one of them has begun, the other mustn't go on with. The digest covers
+    the module and all of this package that it imports by their text alone, so no machine or folder changes it.
     """
     return {**versions(), "code": _digest(module)}
 

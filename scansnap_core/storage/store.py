@@ -1,18 +1,21 @@
 """Labelled results in Zarr that survive a kill: written block by block, continued, and refused when they don't fit.
 
 A store is a Zarr group that any reader of Zarr opens, with two files more: a lock, which the kernel frees when its
-process dies, and a :class:`~scansnap_core.storage.journal.Journal`. The journal's first record holds the configuration
-and the checksums of labels and metadata. Then comes one record a block with the checksums of its chunks, appended when
-they are written. So a block is finished when its record is, and a block that was cut short is written again.
+process dies, and a :class:`Journal`. The journal's first record holds the configuration and the checksums of labels and
+metadata. Then comes one record a block with the checksums of its chunks, appended when they are written. So a block is
+finished when its record is, and a block that was cut short is written again.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
+import os
 import shutil
 import warnings
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,8 +27,7 @@ import xarray as xr
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.extras import needs
-from scansnap_core.rules import as_path, is_whole, memory
-from scansnap_core.storage.journal import Damaged, Journal
+from scansnap_core.rules import as_path, memory, shown
 
 with needs("sweeps"):
     import zarr
@@ -34,10 +36,42 @@ with needs("sweeps"):
 
 JOURNAL, LOCK = "blocks.journal", ".lock"
 ANOTHER = "name another store"
-UNREADABLE = (AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
-"""Zarr and xarray raise these at metadata that no store wrote."""
-LONGEST_SHOWN = 60
-LONGEST_NAME = 100  # characters of a file's name
+FILE_SYSTEM_BLOCK = 4096
+"""A file takes at least so many bytes."""
+
+
+class Journal:
+    """Records, one a line: the CRC-32 of the JSON in hexadecimal, then the JSON.
+
+    A record counts from the moment its line is complete. So a process killed while it writes one leaves the journal
+    as it was before, and the next one to append cuts the torn line off. A complete line that isn't what was written
+    raises ValueError.
+    """
+
+    def __init__(self, path: Path) -> None:
+        content = path.read_bytes() if path.exists() else b""
+        self._path, self._size = path, content.rfind(b"\n") + 1
+        self.records: list[dict[str, Any]] = []
+        for number, line in enumerate(content[: self._size].splitlines(), start=1):
+            checksum, _, text = line.partition(b" ")
+            if checksum != _crc(text):
+                raise ValueError(f"line {number} of {path.name} fails its checksum")
+            self.records.append(json.loads(text))
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add a record, whole or not at all: OSError on a full disk."""
+        text = json.dumps(record, sort_keys=True).encode()
+        line = _crc(text) + b" " + text + b"\n"
+        with self._path.open("ab", buffering=0) as file:
+            file.truncate(self._size)
+            if file.write(line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._size += len(line)
+        self.records.append(record)
+
+
+def _crc(text: bytes) -> bytes:
+    return f"{zlib.crc32(text):08x}".encode()
 
 
 @dataclass(frozen=True)
@@ -51,22 +85,13 @@ class Variable:
 
 @dataclass(frozen=True)
 class Layout:
-    """A layout says what a store holds, and in which blocks.
-
-    Parameters
-    ----------
-    labels
-        The coordinates, without data variables. All dimensions have their labels there.
-    variables
-        The arrays by name.
-    block_sizes
-        The dimensions that blocks divide, in order, and how many labels of each a block holds. Blocks are numbered in
-        C order.
-    """
+    """A layout says what a store holds, and in which blocks; these are numbered in C order."""
 
     labels: xr.Dataset
+    """The coordinates, without data variables. All dimensions have their labels there."""
     variables: Mapping[str, Variable]
     block_sizes: Mapping[str, int]
+    """The dimensions that blocks divide, in order, and how many labels of each a block holds."""
 
     @property
     def block_counts(self) -> tuple[int, ...]:
@@ -77,6 +102,13 @@ class Layout:
     def num_blocks(self) -> int:
         """Count the blocks."""
         return math.prod(self.block_counts)
+
+    @property
+    def num_bytes(self) -> int:
+        """Bound the bytes that it takes on a disk: numbers barely compress, and files have a least size."""
+        sizes, arrays = self.labels.sizes, self.variables.values()
+        numbers = sum(np.dtype(each.dtype).itemsize * math.prod(sizes[dim] for dim in each.dims) for each in arrays)
+        return numbers + (len(arrays) + 1) * self.num_blocks * FILE_SYSTEM_BLOCK  # an array's files, and records
 
     def position(self, block: int) -> tuple[int, ...]:
         """Find where a block stands along each of the dimensions that blocks divide."""
@@ -100,29 +132,17 @@ class Store:
         return {record["block"] for record in self._journal.records[1:]}
 
     def write(self, block: int, values: Mapping[str, np.ndarray]) -> None:
-        """Write one block: its part of every array, then its record in the journal.
-
-        Raises
-        ------
-        BadInput
-            The disk is full, or the store can't be written. Finished blocks stay as they are.
-        """
+        """Write one block: its part of every array, then its record in the journal. On a full disk nothing is lost."""
         sizes, position = self._layout.block_sizes.values(), self._layout.position(block)
         region = tuple(slice(at * size, (at + 1) * size) for at, size in zip(position, sizes, strict=True))
-        checksums = {}
-        try:
+        checksums, remedy = {}, "make room and give the same command again: the finished blocks stay"
+        with _writable(self._path, "every block can be written", remedy):
             for name, variable in self._layout.variables.items():
                 self._arrays[name][region] = values[name]
                 whole = (0,) * (len(variable.dims) - len(position))
                 chunk = f"{name}/{'.'.join(map(str, position + whole))}"
                 checksums[chunk] = _sha256(self._path / chunk)
             self._journal.append({"block": block, "commit": self._commit, "sha256": checksums})
-        except OSError as error:
-            raise BadInput(
-                value=f"store {self._path}: {error.strerror or error}",
-                rule="every block can be written",
-                remedy="make room and give the same command again: the finished blocks stay",
-            ) from None
 
 
 @contextmanager
@@ -159,18 +179,13 @@ def writing(
             yield Store(path, layout, commit)
         return
     staging = path.absolute().with_name(f".{path.absolute().name}.new")
-    try:
+    with _writable(path):
         staging.mkdir(exist_ok=True)
-    except OSError as error:
-        raise _unwritable(path, error) from None
     with _locked(staging, path):
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ZarrUserWarning)  # the lock isn't Zarr's
-                _create(staging, layout, asked, provenance)
+        with _writable(path), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZarrUserWarning)  # the lock isn't Zarr's
+            _create(staging, layout, asked, provenance)
             staging.rename(path)  # the lock goes along
-        except OSError as error:
-            raise _unwritable(path, error) from None
         yield Store(path, layout, commit)
 
 
@@ -187,30 +202,19 @@ def read(path: str | Path) -> xr.Dataset:
     journal = _checked(path)
     finished, num_blocks = len({record["block"] for record in journal.records[1:]}), journal.records[0]["num_blocks"]
     if finished < num_blocks:
-        raise BadInput(
-            value=f"store {path}: {finished} of {num_blocks} blocks",
-            rule="a store is read when its blocks are finished",
-            remedy="give the command that began it again",
-        )
+        rule = "a store is read when its blocks are finished"
+        raise _refused(path, f"{finished} of {num_blocks} blocks", rule, "give the command that began it again")
     result = _loaded(path)
     commits = dict.fromkeys(record["commit"] for record in journal.records[1:])
     return result.assign_attrs(commit=", ".join(commits)) if any(commits) else result
 
 
 def _loaded(path: Path) -> xr.Dataset:
-    """Load all arrays of a store whose checksums are right; its metadata may still be unreadable."""
-    try:
-        needed = sum(array.nbytes for _, array in zarr.open_group(path, mode="r").arrays())
-        if needed <= memory():
-            return xr.open_zarr(path, consolidated=True, chunks=None).load()
-    except UNREADABLE as error:
-        problem = " ".join(f"{type(error).__name__} {error}".split())[:200]
-        raise _damaged(path, f"its arrays can't be read ({problem})") from None
-    raise BadInput(
-        value=f"store {path}: arrays of {needed:,} bytes",
-        rule=f"all is held in memory, here {memory():,} bytes",
-        remedy="open it with xarray.open_zarr and take a part, or restore a copy of it",
-    )
+    needed, there = sum(array.nbytes for _, array in zarr.open_group(path, mode="r").arrays()), memory()
+    if needed > there:
+        remedy = "open it with xarray.open_zarr and take a part"
+        raise _refused(path, f"arrays of {needed:,} bytes", f"all is held in memory, here {there:,} bytes", remedy)
+    return xr.open_zarr(path, consolidated=True, chunks=None).load()
 
 
 def values(path: Path, name: str) -> np.ndarray:
@@ -220,19 +224,17 @@ def values(path: Path, name: str) -> np.ndarray:
 
 def _check_is_store(path: Path) -> None:
     if not (path / JOURNAL).is_file():
-        raise BadInput(value=f"{path}", rule=f"a store is a folder that holds {JOURNAL}", remedy=ANOTHER)
+        raise BadInput(f"{path}", f"a store is a folder that holds {JOURNAL}", ANOTHER)
 
 
 @contextmanager
 def _locked(folder: Path, path: Path) -> Iterator[None]:
-    try:
-        lock = FileLock(folder / LOCK).acquire(blocking=False)
-    except Timeout:
-        raise BadInput(
-            value=f"store {path}", rule="one process writes a store at a time", remedy=f"wait for it, or {ANOTHER}"
-        ) from None
-    except OSError as error:
-        raise _unwritable(path, error) from None
+    with _writable(path):
+        try:
+            lock = FileLock(folder / LOCK).acquire(blocking=False)
+        except Timeout:
+            remedy = f"wait for it, or {ANOTHER}"
+            raise BadInput(f"store {path}", "one process writes a store at a time", remedy) from None
     with lock:
         yield
 
@@ -270,81 +272,50 @@ def _create(folder: Path, layout: Layout, configuration: dict[str, Any], provena
 
 
 def _check_continuable(path: Path, layout: Layout, asked: dict[str, Any]) -> None:
-    journal = _checked(path)
-    held = journal.records[0]["configuration"]
+    held = _checked(path).records[0]["configuration"]
     for key in sorted(held.keys() | asked.keys()):
         if held.get(key) != asked.get(key):
             commit = zarr.open_group(path, mode="r").attrs.get("commit", "unknown")
             again = f", to the code of commit {commit} (the finished blocks stay)" if key == "code" else ""
-            raise BadInput(
-                value=f"store {path}: {key} = {_short(held.get(key))}, asked for is {_short(asked.get(key))}",
-                rule="a store holds one configuration",
-                remedy=f"give the command that began it{again}, or {ANOTHER}",
-            )
-    if journal.records[0]["num_blocks"] != layout.num_blocks:
-        raise _damaged(path, f"{JOURNAL} doesn't count {layout.num_blocks} blocks")
-    known = {file for record in journal.records for file in record["sha256"]}
-    found = {file: file.relative_to(path).as_posix() for name in layout.variables for file in (path / name).iterdir()}
-    partial = [file for file in found if file.suffix == ".partial"]
-    unknown = [file.name for file, name in found.items() if name not in known and file not in partial]
-    # a kill leaves at most one block without its record
-    blocks = {tuple(name.split(".")[: len(layout.block_sizes)]) for name in unknown}
-    if len(blocks) > 1:
-        raise _damaged(path, f"{JOURNAL} lacks {len(blocks)} blocks whose chunks are there")
-    for file in partial:
-        file.unlink()
+            what = f"{key} = {shown(held.get(key))}, asked for is {shown(asked.get(key))}"
+            remedy = f"give the command that began it{again}, or {ANOTHER}"
+            raise _refused(path, what, "a store holds one configuration", remedy)
+    for name in layout.variables:
+        for cut_short in (path / name).glob("*.partial"):
+            cut_short.unlink()
 
 
 def _checked(path: Path) -> Journal:
     """Return the journal, after comparing every file that it names with its checksum."""
     try:
         journal = Journal(path / JOURNAL)
-    except Damaged as error:
+    except ValueError as error:
         raise _damaged(path, str(error)) from None
     if not journal.records:
         raise _damaged(path, f"{JOURNAL} has lost its beginning")
-    for number, record in enumerate(journal.records, start=1):
-        if not _is_record(record, None if number == 1 else journal.records[0]["num_blocks"]):
-            raise _damaged(path, f"line {number} of {JOURNAL} is no record of a store")
-        for file, checksum in record["sha256"].items():
-            if not (path / file).is_file():
-                raise _damaged(path, f"{file} is missing")
-            if _sha256(path / file) != checksum:
-                raise _damaged(path, f"{file} fails its checksum")
+    for file, checksum in (each for record in journal.records for each in record["sha256"].items()):
+        if not (path / file).is_file():
+            raise _damaged(path, f"{file} is missing")
+        if _sha256(path / file) != checksum:
+            raise _damaged(path, f"{file} fails its checksum")
     return journal
-
-
-def _is_record(record: dict[str, Any], num_blocks: int | None) -> bool:
-    """Tell whether a record has the keys and types of a block's, or of the first one if ``num_blocks`` is None."""
-    files = record.get("sha256")
-    if not isinstance(files, dict) or not all(map(_is_inside, files)):
-        return False
-    if num_blocks is None:
-        return isinstance(record.get("configuration"), dict) and is_whole(record.get("num_blocks"))
-    block: Any = record.get("block")
-    return is_whole(block) and 0 <= block < num_blocks and isinstance(record.get("commit"), str)
-
-
-def _is_inside(file: str) -> bool:
-    """Tell whether the name of a file may be one that a store wrote."""
-    parts = file.split("/")
-    return file.isprintable() and ".." not in parts and bool(parts[0]) and max(map(len, parts)) <= LONGEST_NAME
 
 
 def _sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+@contextmanager
+def _writable(path: Path, rule: str = "a store can be written", remedy: str = ANOTHER) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _refused(path, error.strerror or str(error), rule, remedy) from None
+
+
+def _refused(path: Path, what: str, rule: str, remedy: str) -> BadInput:
+    return BadInput(f"store {path}: {what}", rule, remedy)
 
 
 def _damaged(path: Path, what: str) -> BadInput:
-    return BadInput(
-        value=f"store {path}: {what}", rule="a store is as it was written", remedy=f"restore a copy of it, or {ANOTHER}"
-    )
-
-
-def _unwritable(path: Path, error: OSError) -> BadInput:
-    return BadInput(value=f"store {path}: {error.strerror or error}", rule="a store can be written", remedy=ANOTHER)
+    return _refused(path, what, "a store is as it was written", f"restore a copy of it, or {ANOTHER}")

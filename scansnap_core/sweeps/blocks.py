@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-import math
 import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
@@ -14,11 +14,11 @@ import numpy as np
 import xarray as xr
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.naming import union
+from scansnap_core.data.checks import union
 from scansnap_core.data.sequences import ATTRIBUTE, SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.names import PLAIN, name_of
-from scansnap_core.engine.results import TrainingDiverged, blank
+from scansnap_core.engine.results import TrainingDiverged, blank, check_fits
 from scansnap_core.engine.settings import Settings
 from scansnap_core.storage.store import Layout, Variable
 from scansnap_core.sweeps.grids import Grid
@@ -28,34 +28,21 @@ RATES_PER_BLOCK = 64
 """Runs of one seed share data, so they are computed together; more of them make a block that is lost when killed."""
 BY_SYSTEM = ("class", "query", "token", "output")
 """Dimensions whose labels differ from one class system to another."""
-FILE_SYSTEM_BLOCK = 4096
-"""A file takes at least so many bytes."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """The runs of one class system, model, optimiser, T, B and seed, at one or several rates: it knows all they need.
-
-    Parameters
-    ----------
-    number
-        Its place in the store.
-    classes, seed
-        What the runs share.
-    arguments
-        Those of :func:`~scansnap_core.engine.training.train`.
-    measures
-        What is kept of the runs.
-    in_time
-        Whether measures see all recorded steps, or the end alone.
-    """
+    """The runs of one class system, model, optimiser, T, B and seed at one or several rates: it knows all they need."""
 
     number: int
+    """Its place in the store."""
     classes: SequenceClasses
     seed: int
     arguments: dict[str, Any]
+    """Those of :func:`~scansnap_core.engine.training.train`."""
     measures: tuple[Measure, ...]
     in_time: bool
+    """Measures see all recorded steps, or the end alone."""
 
     @property
     def num_runs(self) -> int:
@@ -76,22 +63,16 @@ class Block:
         compiled &= self.classes.is_uniform or given["batch_size"] is not None  # its samples weigh alike
         return compiled and known and not self.in_time
 
-    def train(self, threads: Executor | None = None) -> xr.Dataset:
-        """Make the runs; the compiled engine shares their rates out among threads."""
-        if not self.is_compiled:
-            return self._by_torch()
-        runs = SharedRuns(self.classes, Settings.checked(**self.arguments, seeds=[self.seed]))
-        return self._labelled(runs.finish(threads))
-
     def compute(self, threads: Executor | None = None) -> dict[str, xr.DataArray]:
-        """Make the runs, and return what is kept of them.
+        """Make the runs, and return what is kept of them: by measure, (rate, ...) on the classes' own labels.
 
-        Returns
-        -------
-        dict
-            By measure, (rate, ...) on the labels of the classes' own; see :func:`layout_of`.
+        The compiled engine shares the rates out among threads.
         """
-        run = self.train(threads)
+        if self.is_compiled:
+            runs = SharedRuns(self.classes, Settings(**self.arguments, seeds=[self.seed]))
+            run = self._labelled(runs.finish(threads))
+        else:
+            run = self._by_torch()
         return {measure.name: measure(run, self.classes) for measure in self.measures}
 
     def _by_torch(self) -> xr.Dataset:
@@ -152,27 +133,23 @@ def layout_of(grid: Grid) -> Layout:
         # mutant: A grid has one class system at least.
         if len(several := {array.dims for array in arrays}) > 1:
             raise BadInput(
-                value=f"measure {measure.name} of dimensions {' and '.join(map(str, sorted(several)))}",
-                rule="a measure has the same dimensions for all class systems",
-                remedy="leave a dimension of size 1 in place, or sweep over each system by itself",
+                f"measure {measure.name} of dimensions {' and '.join(map(str, sorted(several)))}",
+                "a measure has the same dimensions for all class systems",
+                "leave a dimension of size 1 in place, or sweep over each system by itself",
             )
         # mutant: A measure has the same dimensions for all class systems.
         dims, dtype = tuple(map(str, arrays[0].dims[1:])), "int64" if measure.name == "diverged_at" else grid.dtype
         for dim in dims:
-            if dim in BY_SYSTEM:
-                held = [coords[dim]] if dim in coords else []
-                coords[dim] = union([*held, *(each[dim].values for each in arrays)])
-            else:
-                labels = [each[dim].values for each in arrays]
-                # mutant: Whichever all the others are equal to, they are all equal.
-                if any(not np.array_equal(each, coords.get(dim, labels[0])) for each in labels):
-                    raise BadInput(
-                        value=f"measure {measure.name} with different labels of {dim}",
-                        rule=f"labels are the same for all, except those of {', '.join(BY_SYSTEM)}",
-                        remedy="use one of these dimensions, or label it alike",
-                    )
-                # mutant: They were found equal.
-                coords[dim] = labels[0]
+            labels = [each[dim].values for each in arrays] + ([coords[dim]] if dim in coords else [])
+            # mutant: Whichever all the others are equal to, they are all equal.
+            if dim not in BY_SYSTEM and any(not np.array_equal(each, labels[-1]) for each in labels):
+                raise BadInput(
+                    f"measure {measure.name} with different labels of {dim}",
+                    f"labels are the same for all, except those of {', '.join(BY_SYSTEM)}",
+                    "use one of these dimensions, or label it alike",
+                )
+            # mutant: They were found equal.
+            coords[dim] = union(labels) if dim in BY_SYSTEM else labels[0]
         # mutant: What a measure says of itself is the same for all class systems, but for their checksum.
         told = {name: value for name, value in arrays[0].attrs.items() if name != ATTRIBUTE}  # of one class system
         variables[measure.name] = Variable((*axes, *dims), dtype, told)
@@ -181,15 +158,11 @@ def layout_of(grid: Grid) -> Layout:
 
 
 def _tried(grid: Grid, classes: SequenceClasses) -> dict[str, xr.DataArray]:
-    # mutant: A run that stays where it begins has the same shape with all of them.
-    arguments = grid.arguments(grid.models[0], grid.optimizers[0], grid.seq_lens[0], grid.batch_sizes[0])
-    arguments |= {name: arguments[name][:RATES_PER_BLOCK] for name in ("lr_y", "lr_z")}
-    # mutant: One seed takes as much room as another.
-    Settings.checked(**arguments, seeds=[0], device="cpu").check_fits(classes)
+    # mutant: A run that stays where it begins has the same shape whatever its seed, and takes as much room.
+    settings = Settings(**next(blocks(grid, "cpu")).arguments, seeds=[0])
+    check_fits(classes, settings)
     # mutant: A run that stays where it begins has no use for its rates.
-    arguments |= {"lr_y": 1.0, "lr_z": 1.0}
-    # mutant: A run that stays where it begins, at zero, draws nothing. It has one seed.
-    run = blank(classes, Settings.checked(**arguments, seeds=[0], device="cpu")).isel(seed=0)
+    run = blank(classes, dataclasses.replace(settings, lr_y=1.0, lr_z=1.0)).isel(seed=0)
     # mutant: Without a list of moments one alone is recorded.
     run = run if grid.record is not None else run.isel(recorded=-1)
     return {measure.name: measure(run, classes) for measure in grid.measured}
@@ -210,26 +183,12 @@ def placed(values: Mapping[str, xr.DataArray], layout: Layout) -> dict[str, np.n
     arrays = {}
     for name, array in values.items():
         # mutant: The first dimension is the rate, which is none of a class system.
-        own = [dim for dim in array.dims[1:] if dim in BY_SYSTEM]
-        sizes = [layout.labels.sizes[dim] if dim in own else size for dim, size in array.sizes.items()]
-        filled = np.full(sizes, np.nan, dtype=array.dtype) if own else array.values
+        own = {dim: layout.labels[dim].values for dim in array.dims[1:] if dim in BY_SYSTEM}
+        filled = array.values
         if own:
-            at = [
-                np.searchsorted(layout.labels[dim].values, array[dim].values) if dim in own else np.arange(size)
-                for dim, size in array.sizes.items()
-            ]
+            sizes = [len(own[dim]) if dim in own else size for dim, size in array.sizes.items()]
+            filled = np.full(sizes, np.nan, dtype=array.dtype)
+            at = [np.searchsorted(own[d], array[d]) if d in own else np.arange(size) for d, size in array.sizes.items()]
             filled[np.ix_(*at)] = array.values
         arrays[name] = filled.reshape((1,) * (len(layout.block_sizes) - 1) + filled.shape)
     return arrays
-
-
-def num_bytes(grid: Grid, layout: Layout) -> int:
-    """Bound the bytes that a grid's results take on a disk: numbers barely compress, and files have a least size."""
-    numbers = 0
-    for classes in grid.data.values():
-        sizes = {"class": classes.num_classes, "query": len(classes.compact.queries), "token": len(classes.tokens)}
-        for variable in layout.variables.values():
-            own = (sizes.get(dim, layout.labels.sizes[dim]) for dim in variable.dims[len(layout.block_sizes) :])
-            numbers += np.dtype(variable.dtype).itemsize * math.prod(own)
-    num_files = (len(layout.variables) + 1) * layout.num_blocks  # the arrays, and a record
-    return numbers * (grid.num_runs // len(grid.data)) + num_files * FILE_SYSTEM_BLOCK

@@ -1,21 +1,83 @@
-"""A grid of runs: the product of class systems, optimisers, sequence lengths, batch sizes, seeds and rate pairs."""
+"""A grid of runs: the product of class systems, optimisers, sequence lengths, batch sizes, seeds and rate pairs.
+
+The paper's grids have names (:data:`NAMED`); others stand in YAML files, as :func:`load_grid` reads them::
+
+    data: [syn_small, syn_medium 3, two_topics.yaml]   # m = 3 query tokens; a file of classes beside this one
+    rates: {lr_z: [0.5, 1], ratio: [1, 2, 5]}          # a product of two of lr_y, lr_z and ratio = lr_y/lr_z
+    # rates: {pairs: [[1, 1], [10, 1]]}                # or pairs [lr_y, lr_z]
+    steps: 100
+    seeds: 10                                          # 1..10, or a list
+    optimizer: [sgd, momentum, adam]                   # from here on optional: a value, or a list as an axis
+    seq_len: [32, 128]
+    batch_size: 128                                    # or expectation, with seq_len: .inf
+    momentum: 0.9
+    initial: zero                                      # or random
+    rng: fresh                                         # or replay, or counter
+    dtype: float32                                     # or float64
+    model: [plain, residual, "my_module:my_model"]     # an axis of variants; optimizers may be named like this too
+    measures: [entropy, {name: recall, threshold: [0.1, 0.2]}, "my_module:my_measure"]
+    record: 10                                         # take them every 10 steps, not at the end alone
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.class_files import load_classes
+from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses, checksum
-from scansnap_core.engine.arguments import MOMENTUM, checked_data, checked_momentum, checked_rates, checked_seeds
 from scansnap_core.engine.names import PLAIN, check_windows, heads_of, name_of, resolved, source_digest
-from scansnap_core.engine.settings import Extension, Settings
-from scansnap_core.rules import check_differ, listed, shown
+from scansnap_core.engine.settings import (
+    MOMENTUM,
+    STARTS,
+    Extension,
+    Settings,
+    checked_momentum,
+    checked_rates,
+    checked_seeds,
+    known_variant,
+)
+from scansnap_core.rules import RATE, Rule, check_differ, listed, shown, whole
 from scansnap_core.sweeps.measures import DEFAULT, Measure
+
+EXAMPLE = "see the example that python -m pydoc scansnap_core.sweeps.grids shows"
+REQUIRED = ("data", "rates", "steps", "seeds")
+AXES = ("model", "optimizer", "seq_len", "batch_size")
+SETTINGS = ("momentum", "initial", "rng", "dtype", "record", "measures")
+MOST_SEEDS = 1_000_000
+DATA = Rule(
+    lambda value: (
+        isinstance(value, Mapping)
+        and bool(value)
+        and all(isinstance(name, str) and isinstance(each, SequenceClasses) for name, each in value.items())
+    ),
+    "the data are SequenceClasses, or several by name",
+    "pass these",
+)
+PAIR = Rule(lambda pair: isinstance(pair, tuple | list) and len(pair) == 2, "rates are pairs (eta_Y, eta_Z)", EXAMPLE)
+NUMBER_OF_SEEDS = whole(1, MOST_SEEDS, says=f"how many seeds (1 to {MOST_SEEDS}), or a list", remedy="write e.g. 10")
+
+_SYN_MEDIUM: dict[str, Any] = {
+    "data": ["syn_medium 1", "syn_medium 3", "syn_medium 5", "syn_medium 10"],
+    "rates": {"lr_z": [0.5, 1.0, 2.0, 3.0], "ratio": [1, 2, 5, 10]}, "steps": 100, "seeds": 10,
+    "optimizer": "momentum", "initial": "random", "rng": "counter",  # drawn fastest, and alike on any device
+}  # fmt: skip
+_PAIRS = {"pairs": [[0.1, 0.1], [0.5, 0.5], [1.0, 1.0]]}
+NAMED: dict[str, dict[str, Any]] = {
+    "fig5": {"data": ["syn_small"], "rates": _PAIRS, "steps": 100, "seeds": 20, "optimizer": "adam"},
+    **dict.fromkeys(("fig6", "fig11", "fig12"), _SYN_MEDIUM),
+}
+"""The paper's grids: Figs. 6, 11 and 12 read different measures off the same 640 runs."""
 
 
 @dataclass(frozen=True)
@@ -68,42 +130,36 @@ class Grid:
     record: int | Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, Mapping):
-            raise BadInput(f"data = {shown(self.data)}", "data are class systems by name", "pass {'name': classes}")
+        DATA("data", self.data)
         for pair in listed("rates", self.rates):
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
-                raise BadInput(f"rates hold {shown(pair)}", "rates are pairs (eta_Y, eta_Z)", "pass e.g. ((1.0, 1.0),)")
+            PAIR("a pair of rates", pair)
         axes: dict[str, Sequence[Any]] = {
-            "data": tuple(self.data),
             "rates": self.rates,
             "seeds": self.seeds,
-            "model": tuple(map(name_of, listed("model", self.models))),
-            "optimizer": tuple(map(name_of, listed("optimizer", self.optimizers))),
+            "model": [name_of(each) for each in listed("model", self.models)],
+            "optimizer": [name_of(each) for each in listed("optimizer", self.optimizers)],
             "seq_len": self.seq_lens,
             "batch_size": self.batch_sizes,
-            "measures": tuple(measure.name for measure in self.measured) if self.measures else (),
+            "measures": [measure.name for measure in self.measured] if self.measures else (),
         }
         for name, values in axes.items():
-            check_axis(name, values)
-        checked_data(dict(self.data))
+            _check_axis(name, values)
         checked_rates(*zip(*self.rates, strict=True))
         checked_seeds(self.seeds)
-        if self.initial not in ("zero", "random"):
-            raise BadInput(
-                value=f"initial = {shown(self.initial)}", rule="the choices are zero, random", remedy="use one of them"
-            )
-        if len({heads_of(model) for model in self.models}) > 1:
-            raise BadInput(
-                value=f"model = {', '.join(map(name_of, self.models))}",
-                rule="the arrays of one sweep have one shape, so its models have the same number of heads",
-                remedy="use a sweep for each; one head is 'heads 1'",
-            )
-        for model, classes in itertools.product(self.models, self.data.values()):
-            check_windows(model, classes.vocab_size)
+        STARTS("initial", self.initial)
         checked_momentum(self.momentum, "momentum" if "momentum" in self.optimizers else self.optimizers[0])
         for point in itertools.product(self.models, self.optimizers, self.seq_lens, self.batch_sizes):
             arguments = self.arguments(*point) | {"lr_y": 1.0, "lr_z": 1.0}  # blocks hold few seeds and rates
-            Settings.checked(**arguments, seeds=[0], device="cpu")
+            Settings(**arguments, seeds=[0], device="cpu")
+        variants = list(map(known_variant, self.models))
+        if len(set(map(heads_of, variants))) > 1:
+            raise BadInput(
+                f"model = {', '.join(map(name_of, self.models))}",
+                "the arrays of one sweep have one shape, so its models have the same number of heads",
+                "use a sweep for each; one head is 'heads 1'",
+            )
+        for variant, classes in itertools.product(variants, self.data.values()):
+            check_windows(variant, classes.vocab_size)
 
     @property
     def axes(self) -> dict[str, Sequence[Any]]:
@@ -129,21 +185,11 @@ class Grid:
         self, model: Extension, optimizer: Extension, seq_len: float, batch_size: int | None
     ) -> dict[str, Any]:
         """Return the arguments of a training at one point of the grid, without data, seeds and device."""
-        lr_y, lr_z = (list(rates) for rates in zip(*self.rates, strict=True))
-        return {
-            "lr_y": lr_y,
-            "lr_z": lr_z,
-            "steps": self.steps,
-            "batch_size": batch_size,
-            "seq_len": seq_len,
-            "model": model,
-            "optimizer": optimizer,
-            "momentum": self.momentum if optimizer == "momentum" else None,
-            "initial": self.initial,
-            "record": [self.steps] if self.record is None else self.record,
-            "rng": self.rng,
-            "dtype": self.dtype,
-        }
+        lr_y, lr_z = map(list, zip(*self.rates, strict=True))
+        point = {"lr_y": lr_y, "lr_z": lr_z, "batch_size": batch_size, "seq_len": seq_len, "model": model}
+        point |= {"optimizer": optimizer, "momentum": self.momentum if optimizer == "momentum" else None}
+        record = [self.steps] if self.record is None else self.record
+        return point | {"record": record} | {name: getattr(self, name) for name in ("steps", "initial", "rng", "dtype")}
 
     @property
     def num_runs(self) -> int:
@@ -176,8 +222,91 @@ class Grid:
         }
 
 
-def check_axis(name: str, values: Sequence[Any]) -> None:
-    """Raise :class:`~scansnap_core.BadInput` for an axis that is empty or names a value twice."""
-    if not listed(name, values):
-        raise BadInput(value=f"{name} = []", rule="an axis of a grid has at least one value", remedy="give it one")
+def load_grid(name: str, *, seeds: int | None = None, rng: str | None = None) -> Grid:
+    """Load the grid of a figure, one of :data:`NAMED`, or of a YAML file.
+
+    ``seeds``, how many from 1 on, and ``rng`` take the place of the grid's own.
+    """
+    changes = {key: value for key, value in (("seeds", seeds), ("rng", rng)) if value is not None}
+    if name in NAMED:
+        return grid_of(NAMED[name] | changes, Path())
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        rule = f"a grid is one of {', '.join(NAMED)}, or a .yaml file"
+        raise BadInput(f"grid {path}", rule, f"correct the name; for a file of your own {EXAMPLE}")
+    content = files.read(path, example=EXAMPLE)
+    with nullcontext() if changes else files.inside(path):
+        return grid_of(content | changes if isinstance(content, dict) else content, path.parent)
+
+
+def grid_of(content: Any, folder: Path) -> Grid:
+    """Make the grid that a mapping of keys to values describes; class files are looked for in ``folder``."""
+    content = files.mapping(content, "a grid", REQUIRED, (*AXES, *SETTINGS), example=EXAMPLE)
+    optional = {key: content[key] for key in SETTINGS if key in content}
+    optional |= {f"{key}s": tuple(_axis(content, key)) for key in AXES if key in content}
+    if "measures" in optional:
+        kept = optional["measures"]
+        optional["measures"] = tuple(kept) if isinstance(kept, list) else (kept,)
+    if "batch_sizes" in optional:
+        optional["batch_sizes"] = tuple(None if size == "expectation" else size for size in optional["batch_sizes"])
+    return Grid(
+        data={name: _classes(name, folder) for name in _axis(content, "data")},
+        rates=_rates(content["rates"]),
+        steps=content["steps"],
+        seeds=_seeds(content["seeds"]),
+        **optional,
+    )
+
+
+def _axis(content: dict[str, Any], key: str) -> list[Any]:
+    values = content[key] if isinstance(content[key], list) else [content[key]]
+    for value in values:
+        if isinstance(value, list | dict) or value is None:
+            raise BadInput(f"{key} = {shown(value)}", f"{key} is a value or a list of values", EXAMPLE)
+    _check_axis(key, values)
+    return values
+
+
+def _check_axis(name: str, values: Sequence[Any]) -> None:
+    Rule(bool, "an axis of a grid has at least one value", "give it one")(name, listed(name, values))
     check_differ(name, values)
+
+
+def _classes(name: Any, folder: Path) -> SequenceClasses:
+    if name == "syn_small":
+        return syn_small()
+    if syn_medium_name := re.fullmatch(r"syn_medium (\d{1,20})", str(name)):
+        return syn_medium(int(syn_medium_name[1]))
+    if Path(str(name)).suffix not in files.KINDS:
+        rule = "data are syn_small, syn_medium m (with m query tokens), or a .yaml or .json file of classes"
+        raise BadInput(f"data = {shown(name)}", rule, "correct the name")
+    return load_classes(folder / name)
+
+
+def _rates(content: Any) -> tuple[tuple[float, float], ...]:
+    keys = set(content) if isinstance(content, dict) else set()
+    if keys == {"pairs"}:
+        pairs = listed("rates: pairs", content["pairs"])
+        for pair in pairs:
+            PAIR("a pair of rates", pair)
+        points = [{"lr_y": lr_y, "lr_z": lr_z} for lr_y, lr_z in pairs]
+    elif len(keys) == 2 and keys < {"lr_y", "lr_z", "ratio"}:
+        axes = {key: _axis(content, key) for key in content}
+        points = [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
+    else:
+        raise BadInput(f"rates = {shown(content)}", "rates has two of lr_y, lr_z and ratio, or pairs", EXAMPLE)
+    for point in points:
+        for name, value in point.items():
+            RATE(name, value)
+        if "lr_y" not in point:
+            point["lr_y"] = point["lr_z"] * point["ratio"]
+        if "lr_z" not in point:
+            point["lr_z"] = point["lr_y"] / point["ratio"]
+    return tuple((float(point["lr_y"]), float(point["lr_z"])) for point in points)
+
+
+def _seeds(seeds: Any) -> tuple[int, ...]:
+    if isinstance(seeds, list):
+        return tuple(seeds)
+    NUMBER_OF_SEEDS("seeds", seeds)
+    return tuple(range(1, seeds + 1))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -82,11 +82,6 @@ class Measure:
         """Find a measure by a known name, ``module:function``, a function, or a mapping that adds further arguments to
         the ``name``, which is one of these.
 
-        Raises
-        ------
-        BadInput
-            There is no such function.
-
         Examples
         --------
         >>> from scansnap_core.sweeps.measures import Measure
@@ -97,9 +92,11 @@ class Measure:
             return given
         if isinstance(given, Mapping):
             if "name" not in given:
-                raise BadInput(value=f"measures hold {shown(given)}", rule="a measure has a name", remedy=REMEDY)
+                raise BadInput(f"measures hold {shown(given)}", "a measure has a name", REMEDY)
             parameters = {str(key): value for key, value in given.items() if key != "name"}
-            return cls(cls.of(given["name"]).name, cls.of(given["name"]).function, parameters)
+            return replace(cls.of(given["name"]), parameters=parameters)
+        if isinstance(given, str) and given in KNOWN:
+            return cls(given, KNOWN[given])
         function = resolved("measure", given, KNOWN)
         whole = function.func if isinstance(function, functools.partial) else function
         name = given.rpartition(":")[2] if isinstance(given, str) else getattr(whole, "__name__", type(whole).__name__)
@@ -118,32 +115,28 @@ class Measure:
     def __call__(self, run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
         """Return the values, over ``rate`` first, with labels of their own dimensions alone.
 
-        Raises
-        ------
-        BadInput
-            It raises an exception, which is then the cause; it returns something else, or doesn't name its units, or
-            doesn't take these arguments.
+        A function that doesn't take these arguments, raises an exception, which is then the cause, or returns something
+        else is a :class:`BadInput`.
         """
+        told = f"measure {self.name}"
         rule = "a measure is called with a run, its classes and the arguments that it's listed with"
-        check_takes(
-            f"measure {self.name}", self.function, run, classes, named=self.parameters, rule=rule, remedy=REMEDY
-        )
+        check_takes(told, self.function, run, classes, named=self.parameters, rule=rule, remedy=REMEDY)
         try:
             found = self.function(run, classes, **self.parameters)
         except BadInput as error:
-            raise BadInput(f"measure {self.name}: {error.value}", error.rule, error.remedy) from error
+            raise BadInput(f"{told}: {error.value}", error.rule, error.remedy) from error
         except Exception as error:
             raise BadInput(
-                value=f"measure {self.name} raised {type(error).__name__}: {' '.join(str(error).split())}",
-                rule="a measure takes any run of the sweep: one seed, no dimension seed, and NaN where it diverged",
-                remedy="try it on train(...).isel(seed=0), at the end also .isel(recorded=-1)",
+                f"{told} raised {type(error).__name__}: {' '.join(str(error).split())}",
+                "a measure takes any run of the sweep: one seed, no dimension seed, and NaN where it diverged",
+                "try it on train(...).isel(seed=0), at the end also .isel(recorded=-1)",
             ) from error
         if not isinstance(found, xr.DataArray) or "rate" not in found.dims or "units" not in found.attrs:
             labels = getattr(found, "dims", ()), list(getattr(found, "attrs", ()))
             raise BadInput(
-                value=f"measure {self.name} returns {type(found).__name__} of dimensions and attributes {labels}",
-                rule="a measure is a labelled array over rate that names its units",
-                remedy="end it with .assign_attrs(units='nats') or the like",
+                f"{told} returns {type(found).__name__} of dimensions and attributes {labels}",
+                "a measure is a labelled array over rate that names its units",
+                "end it with .assign_attrs(units='nats') or the like",
             )
         ordered = found.transpose("rate", ...).reset_coords(drop=True).drop_vars("rate", errors="ignore")
         return ordered.assign_coords({"class": classes.coords["class"]}) if "class" in ordered.dims else ordered

@@ -16,7 +16,8 @@ import xarray as xr
 from scipy import sparse, special, stats
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.text.samples import Floats, Ints, Samples
+from scansnap_core.data.probabilities import Floats, Ints
+from scansnap_core.text.samples import Samples
 
 COMMON, UNDECIDED, DISTINCT = "common", "undecided", "distinct"
 

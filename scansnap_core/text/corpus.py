@@ -1,34 +1,57 @@
-"""WikiText as word numbers: where it is found, and its vocabulary."""
+"""WikiText as word numbers: where it is found, how it is known to be whole, and its vocabulary."""
 
 from __future__ import annotations
 
-import json
+import hashlib
 import os
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.extras import needs
-from scansnap_core.rules import one_of, whole
-from scansnap_core.text.splits import CHECKSUMS, FILE_NAMES, KNOWN, UNK, Text, find, lines, read_verified
+from scansnap_core.rules import one_of, takes, whole
 
 with needs("text"):
     import platformdirs
-    from filelock import FileLock
 
+UNK, EOS = "<unk>", "<eos>"
 VARIABLE = "SCANSNAP_DATA"
 REPOSITORY = "Salesforce/wikitext"
 BLANK = " \n"  # as in the distribution
-LONGEST_REASON = 200
 RAREST = 3
 """A word has a number of its own if it occurs so often in the training text."""
+FILE_NAMES: Mapping[str, tuple[str, str]] = {
+    "train": ("train.txt", "wiki.train.tokens"),
+    "test": ("test.txt", "wiki.test.tokens"),
+    "validation": ("valid.txt", "wiki.valid.tokens"),
+}
+"""The names that the file of a split may have. A download writes the first, in this order."""
+UNCHANGED = "put the distribution's files there, or delete what is in the cache, so that it is downloaded again"
+
+
+class Known(NamedTuple):
+    """The number of words in a split, with <eos> at each line's end, and the SHA-256 of the words if known."""
+
+    num_tokens: int
+    sha256: str | None = None
+
+
+# WikiText-2 is the beginning of WikiText-103's training text, with the same validation and test texts.
+_SHARED = {
+    "validation": Known(217_646, "f23171c70990a08e46712bc7010204d25504a5e829dd64da77c492e9662d6c4a"),
+    "test": Known(245_569, "0be791a42497fdb14b9b366a71eb2e87839b639c9c359b3a901d2415e6128e86"),
+}
+KNOWN: dict[str, Mapping[str, Known]] = {
+    "wikitext-2": {"train": Known(2_088_628), **_SHARED},
+    "wikitext-103": {"train": Known(103_227_021), **_SHARED},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,18 +85,7 @@ class Corpus:
         return len(self.words)
 
     def limited(self, vocab_size: int) -> Corpus:
-        """Keep the most frequent words of the training text, for smaller runs; all others become ``<unk>``.
-
-        Parameters
-        ----------
-        vocab_size
-            How many words stay, ``<unk>`` among them. They keep their order.
-
-        Raises
-        ------
-        BadInput
-            The corpus hasn't that many, or fewer than 2 are asked for.
-        """
+        """Keep so many of the most frequent words, ``<unk>`` among them, in their order; others become ``<unk>``."""
         says = f"it lies between 2 and the corpus' {self.vocab_size:,} words"
         whole(2, self.vocab_size, says=says, remedy="choose one of these")("vocab_size", vocab_size)
         counts = np.bincount(self.train, minlength=self.vocab_size)
@@ -86,6 +98,7 @@ class Corpus:
         return replace(self, words=words, train=number[self.train], validation=number[self.validation])
 
 
+@takes(name=one_of(KNOWN))
 def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> Corpus:
     """Read WikiText, word by word, from the first place that holds it.
 
@@ -109,11 +122,10 @@ def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> C
     BadInput
         The name is unknown, no place holds the corpus, or a file is missing, can't be read or isn't the split's.
     """
-    one_of(KNOWN)("corpus", name)
     if folder is None:
         return _read(name, _at_hand(name) or _downloaded(name))
-    if files := find(name, Path(folder)):
-        return _read(name, files)
+    if found := _find(name, Path(folder)):
+        return _read(name, found)
     raise BadInput(
         f"folder {Path(folder)}: no text of {name}",
         f"it holds {_wanted()[0]}, or a folder {name} that does",
@@ -121,58 +133,71 @@ def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> C
     )
 
 
+@takes(name=one_of(KNOWN))
 def local_corpus(name: str = "wikitext-2") -> Corpus | None:
-    """Read a corpus without a download, from ``SCANSNAP_DATA`` or the cache; None if neither has it.
-
-    Parameters
-    ----------
-    name
-        ``"wikitext-2"`` or ``"wikitext-103"``.
-
-    Raises
-    ------
-    BadInput
-        The name is unknown, or what is there is refused.
-    """
-    one_of(KNOWN)("corpus", name)
-    files = _at_hand(name)
-    return _read(name, files) if files else None
-
-
-def _read(name: str, files: Mapping[str, Path]) -> Corpus:
-    trained_on, train, validation = read_verified(name, files)
-    words = _vocabulary(train.counts)
-    return Corpus(
-        name=name,
-        words=words,
-        train=_numbered(train, words),
-        validation=_numbered(validation, words),
-        trained_on=trained_on,
-        sha256={trained_on: train.sha256, "validation": validation.sha256},
-    )
+    """Read a corpus as :func:`load_corpus` does, but without a download; None if no place here has it."""
+    found = _at_hand(name)
+    return _read(name, found) if found else None
 
 
 def _at_hand(name: str) -> dict[str, Path]:
     """Find the files by split, in the first place on this machine that has any."""
     variable = os.environ.get(VARIABLE)
-    if variable and (files := find(name, Path(variable))):
-        return files
-    return find(name, cache()) if os.path.exists(cache()) else {}
+    if variable and (found := _find(name, Path(variable))):
+        return found
+    cached = _find(name, _cache()) if (_cache() / name).is_dir() else {}
+    return cached if "validation" in cached else {}  # a download writes it last
+
+
+def _find(name: str, folder: Path) -> dict[str, Path]:
+    """Find the files by split, in a folder of the corpus' name within this one, or else in this one."""
+
+    def within(folder: Path) -> dict[str, Path]:
+        # A link that leads nowhere counts: a lost training text may not turn into training on the test split unnoticed.
+        present = {entry.name for entry in folder.iterdir()}
+        found = {split: [folder / name for name in names if name in present] for split, names in FILE_NAMES.items()}
+        return {split: paths[0] for split, paths in found.items() if paths}
+
+    try:
+        return (within(folder / name) if (folder / name).is_dir() else {}) or within(folder)
+    except OSError as error:
+        rule, remedy = "a folder that is named as a corpus' place can be read", "check the path that --data or"
+        raise BadInput(f"folder {folder}: {error.strerror}", rule, f"{remedy} {VARIABLE} names") from None
+
+
+def _cache() -> Path:
+    return platformdirs.user_cache_path("scansnap")
 
 
 def _downloaded(name: str) -> dict[str, Path]:
+    """Fill the cache through Hugging Face ``datasets``, each file whole or not at all."""
+    folder = _cache() / name
     try:
-        download(name)
-    except Unavailable as reason:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        rule, remedy = "a downloaded corpus is kept there", "make it writable, or name a folder that holds the corpus"
+        raise BadInput(f"cache {folder}: {error.strerror}", rule, remedy) from None
+    try:
+        import datasets
+
+        splits = datasets.load_dataset(REPOSITORY, f"{name}-v1")
+        texts = {
+            split: [row["text"].rstrip("\n") + "\n" if row["text"] else BLANK for row in splits[split]]
+            for split in FILE_NAMES
+        }
+    except Exception as error:  # whatever a library makes of a missing network
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         wanted, also = _wanted()
         raise BadInput(
-            f"corpus {name}: not in {VARIABLE} ({os.environ.get(VARIABLE) or 'not set'}), not in the cache "
-            f"({cache() / name}), not from Hugging Face ({reason})",
+            f"corpus {name}: not in {VARIABLE} ({os.environ.get(VARIABLE) or 'not set'}), not in the cache ({folder}), "
+            f"not from Hugging Face ({reason})",
             f"one of these holds {wanted}, or {also} (without train, test is trained on)",
             f"put the files into a folder and name it with --data or {VARIABLE}, or put them into the cache, or "
             "pip install datasets where there is a network",
         ) from None
-    return find(name, cache())
+    for split, lines in texts.items():
+        files.save(folder / FILE_NAMES[split][0], "".join(lines))
+    return _find(name, _cache())
 
 
 def _wanted() -> tuple[str, str]:
@@ -181,94 +206,55 @@ def _wanted() -> tuple[str, str]:
     return one, other
 
 
+def _read(name: str, found: Mapping[str, Path]) -> Corpus:
+    """Read the text to train on, ``train`` or where there is none ``test``, and the validation text."""
+    trained_on = "train" if "train" in found else "test"
+    folder = next(iter(found.values())).parent
+    if missing := [FILE_NAMES[split][0] for split in (trained_on, "validation") if split not in found]:
+        rule = "a corpus is a text to train on (train, or test in its place) and one to evaluate on (valid)"
+        raise BadInput(f"folder {folder}: no {', '.join(missing)}", rule, UNCHANGED)
+    paths = {split: found[split] for split in (trained_on, "validation")}
+    counts, _ = (_checked(name, split, path) for split, path in paths.items())
+    words = _vocabulary(counts)
+    numbers = {word: number for number, word in enumerate(words)}
+
+    def numbered(path: Path) -> NDArray[np.int64]:
+        """Number the words line by line: a list of all words would take gigabytes on WikiText-103."""
+        return np.fromiter((numbers.get(word, numbers[UNK]) for line in _lines(path) for word in line), dtype=np.int64)
+
+    train, validation = (numbered(path) for path in paths.values())
+    sha256 = {split: hashlib.sha256(path.read_bytes()).hexdigest() for split, path in paths.items()}
+    return Corpus(name, words, train, validation, trained_on, sha256)
+
+
+def _checked(name: str, split: str, path: Path) -> Counter[str]:
+    """Count the words of a split's file; BadInput unless they are the split's."""
+    counts: Counter[str] = Counter()
+    hashed = hashlib.sha256()
+    for words in _lines(path):
+        counts.update(words)
+        hashed.update(" ".join([*words, ""]).encode())
+    known, whose = KNOWN[name][split], f"{name}'s {split} split"
+    if counts.total() != known.num_tokens:
+        value = f"file {path}: {counts.total():,} words, counting the end of each line"
+        raise BadInput(value, f"{whose} has {known.num_tokens:,}", UNCHANGED)
+    if known.sha256 not in (None, hashed.hexdigest()):
+        raise BadInput(f"file {path}: it has other words", f"{whose} has those of the distribution", UNCHANGED)
+    return counts
+
+
+def _lines(path: Path) -> Iterator[list[str]]:
+    """Yield the words of each line, <eos> the last."""
+    try:
+        with path.open(encoding="utf8") as file:
+            for line in file:
+                yield [*line.split(), EOS]
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
+        raise BadInput(f"file {path}: {reason}", "a split is a file of UTF-8 text", UNCHANGED) from None
+
+
 def _vocabulary(counts: Counter[str]) -> tuple[str, ...]:
     frequent = Counter({word: count for word, count in counts.items() if count >= RAREST and word != UNK})
     frequent[UNK] = counts.total() - frequent.total()
     return tuple(sorted(frequent, key=lambda word: (-frequent[word], word)))
-
-
-def _numbered(text: Text, words: tuple[str, ...]) -> NDArray[np.int64]:
-    """Number the words line by line: a list of all words would take gigabytes on WikiText-103."""
-    numbers = {word: number for number, word in enumerate(words)}
-    unknown = numbers[UNK]
-    each = (numbers.get(word, unknown) for line in lines(text.path) for word in line)
-    return np.fromiter(each, dtype=np.int64, count=text.counts.total())
-
-
-class Unavailable(Exception):
-    """A corpus couldn't be downloaded; the message says why, in one line."""
-
-    def __init__(self, reason: str) -> None:
-        line = " ".join(reason.split())
-        super().__init__(line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…")
-
-
-def cache() -> Path:
-    """Return the folder that holds a folder for each downloaded corpus."""
-    return platformdirs.user_cache_path("scansnap")
-
-
-def download(name: str) -> None:
-    """Download a corpus into the cache through Hugging Face ``datasets``.
-
-    The files are written and counted in a folder beside, which then takes the corpus' name. What a killed process left
-    there goes first. A second process waits for the first and takes what it left.
-
-    Raises
-    ------
-    Unavailable
-        ``datasets`` isn't installed, gave no text, or gave another one.
-    BadInput
-        The cache can't be written.
-    """
-    target, staging = cache() / name, cache() / f".{name}.new"
-    try:
-        cache().mkdir(parents=True, exist_ok=True)
-        with FileLock(cache() / f".{name}.lock"):
-            if find(name, cache()):
-                return
-            shutil.rmtree(staging, ignore_errors=True)
-            staging.mkdir()
-            try:
-                _fill(staging, name)
-                staging.rename(target)
-            finally:
-                shutil.rmtree(staging, ignore_errors=True)
-    except OSError as error:
-        raise BadInput(
-            f"cache {target}: {error.strerror or error}",
-            "a downloaded corpus is kept there",
-            "make it writable, with room for the corpus, or name a folder that holds the corpus",
-        ) from None
-
-
-def _fill(folder: Path, name: str) -> None:
-    splits = _load(name)
-    checksums = {}
-    for split, (file_name, _) in FILE_NAMES.items():
-        with (folder / file_name).open("w", encoding="utf8", newline="\n") as file:
-            file.writelines(_lines(splits, split))
-        text, expected = Text.read(folder / file_name), KNOWN[name][split].num_tokens
-        if text.counts.total() != expected:
-            raise Unavailable(f"its {split} split has {text.counts.total():,} tokens where {expected:,} are known")
-        checksums[file_name] = text.sha256
-    (folder / CHECKSUMS).write_text(json.dumps(checksums, indent=1), encoding="utf8")
-
-
-def _load(name: str) -> Any:
-    try:
-        import datasets
-
-        return datasets.load_dataset(REPOSITORY, f"{name}-v1")
-    except Exception as error:  # whatever a library makes of a missing network
-        missing = isinstance(error, ModuleNotFoundError) and error.name == "datasets"
-        reason = "the package datasets isn't installed" if missing else f"{type(error).__name__}: {error}"
-        raise Unavailable(reason) from None
-
-
-def _lines(splits: Any, split: str) -> Iterator[str]:
-    try:
-        for row in splits[split]:
-            yield row["text"].rstrip("\n") + "\n" if row["text"] else BLANK
-    except Exception as error:
-        raise Unavailable(f"{type(error).__name__}: {error}") from None

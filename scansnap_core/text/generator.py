@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scansnap_core.rules import number, takes, whole
-from scansnap_core.text.corpus import Corpus
-from scansnap_core.text.splits import EOS, UNK
+from scansnap_core.text.corpus import EOS, UNK, Corpus
 
 SHORTEST_GAP, LONGEST_GAP = 35, 55
 """So many filler words stand before each query: at least a context of the authors' length."""
@@ -93,11 +92,6 @@ def topic_text(
         Zipf's exponent; 0 makes all words of a kind equally frequent.
     seed
         The same seed gives the same text.
-
-    Raises
-    ------
-    BadInput
-        An argument breaks its rule.
     """
     words = [UNK, EOS, "query", *(f"next-{n}" for n in range(num_topics)), *(f"common-{i}" for i in range(num_common))]
     words += [f"distinct-{n}-{i}" for n in range(num_topics) for i in range(num_distinct)]
@@ -110,38 +104,27 @@ def topic_text(
 
     rng = np.random.default_rng(seed)
     query, eos = words.index("query"), words.index(EOS)
-    train, validation = (
-        _draw(size, probs, next_words, query, eos, rng) for size in (num_tokens, num_validation_tokens)
-    )
-    corpus = Corpus("topics", tuple(words), train, validation, trained_on="generated", sha256={})
+
+    def draw(num_tokens: int) -> NDArray[np.int64]:
+        num_passages = -(-num_tokens // (QUERIES_A_PASSAGE * (SHORTEST_GAP + 2) + 1))
+        topics = rng.integers(num_topics, size=num_passages)
+        # a query, its next word and, after a passage's last, <eos>
+        ends = np.tile([2] * (QUERIES_A_PASSAGE - 1) + [3], num_passages)
+        gaps = rng.integers(SHORTEST_GAP, LONGEST_GAP + 1, size=len(ends))
+        stops = np.cumsum(gaps + ends)
+        topic_of_stop = np.repeat(topics, QUERIES_A_PASSAGE)
+        topic_of = np.repeat(topic_of_stop, gaps + ends)
+        text = np.empty(stops[-1], dtype=np.int64)
+        for n, row in enumerate(probs):
+            here = np.flatnonzero(topic_of == n)
+            text[here] = rng.choice(len(row), size=len(here), p=row)
+        text[stops - ends] = query
+        text[stops - ends + 1] = next_words[topic_of_stop]
+        text[stops[QUERIES_A_PASSAGE - 1 :: QUERIES_A_PASSAGE] - 1] = eos
+        return text[:num_tokens]
+
+    corpus = Corpus("topics", tuple(words), draw(num_tokens), draw(num_validation_tokens), "generated", sha256={})
     return TopicText(corpus, query, next_words, common, distinct, probs)
-
-
-def _draw(
-    num_tokens: int,
-    probs: NDArray[np.float64],
-    next_words: NDArray[np.int64],
-    query: int,
-    eos: int,
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    num_passages = -(-num_tokens // (QUERIES_A_PASSAGE * (SHORTEST_GAP + 2) + 1))
-    topics = rng.integers(len(probs), size=num_passages)
-    # a query, its next word and, after a passage's last, <eos>
-    ends = np.tile([2] * (QUERIES_A_PASSAGE - 1) + [3], num_passages)
-    gaps = rng.integers(SHORTEST_GAP, LONGEST_GAP + 1, size=len(ends))
-    stops = np.cumsum(gaps + ends)
-    topic_of_stop = np.repeat(topics, QUERIES_A_PASSAGE)
-    topic_of = np.repeat(topic_of_stop, gaps + ends)
-
-    text = np.empty(stops[-1], dtype=np.int64)
-    for n, row in enumerate(probs):
-        here = np.flatnonzero(topic_of == n)
-        text[here] = rng.choice(len(row), size=len(here), p=row)
-    text[stops - ends] = query
-    text[stops - ends + 1] = next_words[topic_of_stop]
-    text[stops[QUERIES_A_PASSAGE - 1 :: QUERIES_A_PASSAGE] - 1] = eos
-    return text[:num_tokens]
 
 
 def _zipf(count: int, exponent: float) -> NDArray[np.float64]:

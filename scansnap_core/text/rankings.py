@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.probabilities import Floats, Ints
 from scansnap_core.rules import one_of, optional
-from scansnap_core.text import forecast
+from scansnap_core.text import yz
 from scansnap_core.text.cooccurrence import COMMON, DISTINCT, UNDECIDED
-from scansnap_core.text.samples import Floats, Ints, Samples
+from scansnap_core.text.samples import Samples
 
 SCORES = ("frequency", "distinctness", "first force", "base-rate force")
 """The names of what may explain a gain."""
@@ -77,12 +78,10 @@ def explain(
                 "select the words on which all scores are known",
             )
     optional(one_of(columns))("given", given)
-    rows = [
-        _one(z, values, columns[given] if given not in (None, name) else None, rng) for name, values in columns.items()
-    ]
-    names = ("rho", "low", "high", "chance", "p")
+    beside = {name: [] if given in (None, name) else [columns[given]] for name in columns}
+    rows = [_one(z, [values, *beside[name]], rng) for name, values in columns.items()]
     return xr.Dataset(
-        {name: ("score", list(values)) for name, values in zip(names, zip(*rows, strict=True), strict=True)},
+        {name: ("score", [row[name] for row in rows]) for name in rows[0]},
         coords={"score": list(columns)},
         attrs={"words": z.size, "given": given or "", "resamples": RESAMPLES},
     )
@@ -101,7 +100,7 @@ def scores(samples: Samples, described: xr.Dataset, vocab_size: int) -> dict[str
         M.
     """
     at = np.searchsorted(samples.words, described.word)
-    forces = forecast.first_force(samples, vocab_size), forecast.first_force_from_base_rates(samples)
+    forces = yz.first_force(samples, vocab_size), yz.first_force_from_base_rates(samples)
     values = described.frequency.values, described.distinctness.values, *(force[at] for force in forces)
     return dict(zip(SCORES, values, strict=True))
 
@@ -167,8 +166,8 @@ def order_within(x: Floats, y: Floats, group: Ints) -> float:
     return float(stats.pearsonr(*ranks).statistic)
 
 
-def _one(z: Floats, score: Floats, given: Floats | None, rng: np.random.Generator) -> tuple[float, ...]:
-    fixed = (score,) if given is None else (score, given)
+def _one(z: Floats, fixed: list[Floats], rng: np.random.Generator) -> dict[str, float]:
+    """Correlate z with a score, or with the first of two when the second is given."""
 
     def statistic(x: Floats, y: Floats, *rest: Floats, axis: int = -1) -> Floats:
         return partial_spearman(x, y, rest[0], axis) if rest else spearman(x, y, axis)
@@ -182,7 +181,8 @@ def _one(z: Floats, score: Floats, given: Floats | None, rng: np.random.Generato
     ).confidence_interval
     test = stats.permutation_test((z,), dealt, permutation_type="pairings", **options)
     chance = np.quantile(np.abs(test.null_distribution), CONFIDENCE)
-    return float(test.statistic), float(interval.low), float(interval.high), float(chance), float(test.pvalue)
+    found = {"rho": test.statistic, "low": interval.low, "high": interval.high, "chance": chance, "p": test.pvalue}
+    return {name: float(value) for name, value in found.items()}
 
 
 def _pearson(a: Floats, b: Floats, axis: int) -> Floats:

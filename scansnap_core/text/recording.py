@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from pathlib import Path
-from pickle import UnpicklingError
 
 import numpy as np
 import torch
@@ -12,14 +12,14 @@ import xarray as xr
 
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.engine.arguments import checked_device
+from scansnap_core.engine.settings import checked_device
 from scansnap_core.progress import progress_bar
 from scansnap_core.rules import FLAG, PATH, takes
 from scansnap_core.storage.provenance import program, provenance
 from scansnap_core.storage.store import Layout, Variable, writing
 from scansnap_core.text.corpus import Corpus
 from scansnap_core.text.settings import Settings
-from scansnap_core.text.training import SHOWN, Training, digest
+from scansnap_core.text.training import SHOWN, Training
 
 BY_LAYER = ("snapshot", "layer")
 VARIABLES = {
@@ -33,10 +33,6 @@ VARIABLES = {
     "maps": Variable((*BY_LAYER, "sequence", "query", "key"), "f4", {"units": "probability"}),
 }
 """The arrays of a snapshot; :meth:`~scansnap_core.text.training.Training.snapshots` says what they mean."""
-UNREADABLE = (EOFError, LookupError, OSError, RuntimeError, TypeError, ValueError, AttributeError, UnpicklingError)
-"""PyTorch, which reads numbers and runs no code, raises one of these for a file that is no state of the training."""
-DAMAGED = ("training goes on from the state it was left in", "restore a copy of it, or name another store")
-COMPARED = ("loss", "entropy")
 STATE = Variable(("snapshot",), "U64", {"long_name": "SHA-256 of the training's state"})
 
 
@@ -96,33 +92,22 @@ def record(
         done = settings.snapshots[max(store.finished)] if store.finished else 0
         with progress_bar(None, progress, total=settings.steps, initial=done, unit="step") as bar:
             for number, values in training.snapshots():
-                state = training.state()
-                files.save(_state_file(out, number), state)
-                store.write(number, _block(values) | {"state": np.array([digest(state)])})
-                for state_file in out.glob("*state-*"):  # also those that a kill left
-                    if state_file != _state_file(out, number):
-                        state_file.unlink()
+                state, file = training.state(), _state_file(out, number)
+                files.save(file, state)
+                store.write(number, _block(values) | {"state": np.array([_digest(state)])})
+                for old in set(out.glob("*state-*")) - {file}:  # also those that a kill left
+                    old.unlink()
                 bar.update(settings.snapshots[number] - bar.n)
                 bar.set_postfix(loss=f"{values['loss']:.3f}", entropy=f"{values['entropy'][0]:.3f}")
 
 
 def train_text(corpus: Corpus, settings: Settings) -> tuple[xr.Dataset, Training]:
-    """Train in memory, on the CPU.
-
-    Parameters
-    ----------
-    corpus, settings
-        The text and the training.
+    """Train in memory, on the CPU; BadInput if the text is too short.
 
     Returns
     -------
     snapshots, training
         The snapshots as a store would hold them; and the training at its end, with its ``model``.
-
-    Raises
-    ------
-    BadInput
-        The text is too short.
     """
     training = Training(corpus, settings, torch.device("cpu"))
     taken = [_block(values) for _, values in training.snapshots()]
@@ -165,7 +150,7 @@ def check_repeated(recorded: xr.Dataset, corpus: Corpus, settings: Settings, tol
         )
     live = train_text(corpus, settings)[0].swap_dims(snapshot="step")
     there = recorded.sel(step=live.step, layer=live.layer)
-    for name in COMPARED:
+    for name in ("loss", "entropy"):
         difference = float(np.abs((live[name] - there[name]).values).max())
         if not difference <= tolerance:
             raise NotRepeated(
@@ -196,19 +181,15 @@ def _state_file(out: Path, number: int) -> Path:
     return out / f"state-{number}.pt"
 
 
+def _digest(state: bytes) -> str:
+    return hashlib.sha256(state).hexdigest()
+
+
 def _resume(training: Training, out: Path, number: int) -> None:
     file = _state_file(out, number)
     state = file.read_bytes() if file.is_file() else b""
-    if digest(state) != xr.open_zarr(out, consolidated=True, chunks=None)["state"].values[number]:
-        raise BadInput(
-            f"store {out}: {file.name} " + ("fails its checksum" if state else "is missing"),
-            *DAMAGED,
-        )
-    try:
-        training.resume(state)
-    except UNREADABLE as error:
-        problem = " ".join(str(error).split())[:120]
-        raise BadInput(
-            f"store {out}: {file.name} is no state of this training ({type(error).__name__}: {problem})",
-            *DAMAGED,
-        ) from None
+    if _digest(state) != xr.open_zarr(out, consolidated=True, chunks=None)["state"].values[number]:
+        problem = "fails its checksum" if state else "is missing"
+        rule, remedy = "training goes on from the state it was left in", "restore a copy of it, or name another store"
+        raise BadInput(f"store {out}: {file.name} {problem}", rule, remedy)
+    training.resume(state)

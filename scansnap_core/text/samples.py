@@ -11,14 +11,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.probabilities import Floats, Ints
 from scansnap_core.rules import takes, whole
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +61,9 @@ class Samples:
         order = rng.permutation(len(self.target))
         return self.only(order[::2]), self.only(order[1::2])
 
-    def only(self, rows: Ints) -> Samples:
-        """Keep these samples alone, by number, on the same words and next words."""
-        weight = self.weight[rows] / self.weight[rows].sum()
+    def only(self, rows: Ints, *, even: bool = False) -> Samples:
+        """Keep these samples alone, by number, on the same words and next words; ``even`` ones weigh the same."""
+        weight = np.full(len(rows), 1 / len(rows)) if even else self.weight[rows] / self.weight[rows].sum()
         return replace(self, q=self.q[rows], target=self.target[rows], weight=weight)
 
     def at_infinity(self) -> Samples:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scansnap_core.rules import FLAG, RATE, Rule, check, number, one_of, whole
+from scansnap_core.rules import FLAG, RATE, Rule, check, is_whole, number, one_of, whole
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
-PROBABILITY = number(least=0, below=1, says="a probability in [0, 1)", remedy="pass e.g. 0.2")
+EVEN = Rule(
+    lambda width: is_whole(width) and width >= 2 and width % 2 == 0,
+    "an even integer, because positions come as pairs of sine and cosine",
+    "pass e.g. 200",
+)
 RULES: dict[str, Rule] = {
     "lr": RATE,
     "clip": RATE,
@@ -15,15 +19,14 @@ RULES: dict[str, Rule] = {
     "steps": whole(),
     "every": whole(),
     "seed": whole(0, 2**64 - 1, says="a whole number below 2^64", example=0),
-    "embedding": whole(2),
+    "embedding": EVEN,
     "hidden": whole(),
     "context": whole(2),
     "batch_size": whole(),
-    "dropout": PROBABILITY,
+    "dropout": number(least=0, below=1, says="a probability in [0, 1)", remedy="pass e.g. 0.2"),
     "positions": FLAG,
     "optimizer": one_of(OPTIMIZERS),
 }
-EVEN = Rule(lambda width: width % 2 == 0, "positions come as pairs of sine and cosine", "pass an even width")
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,6 @@ class Settings:
         The widths of embedding and feed-forward layers, T, and how many sequences a step takes.
     clip
         The longest gradient; a longer one is shortened to it.
-
-    Raises
-    ------
-    BadInput
-        A value breaks its rule.
     """
 
     layers: int = 1
@@ -78,7 +76,6 @@ class Settings:
 
     def __post_init__(self) -> None:
         check(vars(self), **RULES)
-        EVEN("embedding", self.embedding)
 
     @property
     def snapshots(self) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import math
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.optim import SGD, Adam
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.text.corpus import Corpus
@@ -57,23 +57,15 @@ class Training:
 
     def __init__(self, corpus: Corpus, settings: Settings, device: torch.device) -> None:
         self.settings, self._device, self._taken = settings, device, 0
-        self._columns = _columns(corpus.train, settings).to(device)
-        self._watched, self._following = (part.to(device) for part in _watched(corpus.validation, settings))
+        self._columns, self._watched, self._following = (part.to(device) for part in _cut(corpus, settings))
         self._devices = [device] if device.type == "cuda" else []
         with torch.random.fork_rng(self._devices):
             torch.manual_seed(settings.seed)
-            self.model = Transformer(
-                corpus.vocab_size,
-                layers=settings.layers,
-                embedding=settings.embedding,
-                hidden=settings.hidden,
-                context=settings.context,
-                dropout=settings.dropout,
-                positions=settings.positions,
-                seed=settings.seed,
-            ).to(device)
+            self.model = Transformer(corpus.vocab_size, settings).to(device)
             self._random_states = [torch.cuda.get_rng_state(each) for each in self._devices]
-        self.optimizer = _optimizer(self.model, settings)
+        momentum = MOMENTUM if settings.optimizer == "momentum" else 0.0
+        parameters, lr = list(self.model.parameters()), settings.lr
+        self.optimizer = Adam(parameters, lr) if settings.optimizer == "adam" else SGD(parameters, lr, momentum)
         self._logits = torch.compile(self.model) if device.type == "cuda" else self.model
         self._seen = self._see()
 
@@ -110,8 +102,6 @@ class Training:
     def resume(self, state: bytes) -> None:
         """Go on from a :meth:`state` of the same corpus and settings."""
         kept = torch.load(io.BytesIO(state), map_location=self._device, weights_only=True)
-        if kept["taken"] not in range(1, len(self.settings.snapshots) + 1):
-            raise ValueError("it counts snapshots that the settings don't have")
         self.model.load_state_dict(kept["model"])
         self.optimizer.load_state_dict(kept["optimizer"])
         self._taken, self._random_states = kept["taken"], [each.cpu() for each in kept["random"]]
@@ -125,10 +115,11 @@ class Training:
                     one_before = self._see()
                 total += self._step(step)
         self._seen = self._see()
-        speed, prediction_speed = _rates(one_before, self._seen, min(end - start, 1))
-        drift, prediction_drift = _rates(last, self._seen, end - start)
+        one, steps = (1, end - start) if end > start else (math.nan, math.nan)
+        speed, prediction_speed = (moved(*both) / one for both in zip(one_before, self._seen, strict=True))
+        drift, prediction_drift = (moved(*both) / steps for both in zip(last, self._seen, strict=True))
         found = {
-            "train_loss": total / (end - start or math.nan),
+            "train_loss": total / steps,
             "loss": self._loss(),
             "entropy": entropy(self._seen[0]),
             "speed": speed,
@@ -185,15 +176,7 @@ def entropy(maps: Tensor) -> Tensor:
     A row that sees i keys has ln(i) at most, so with a causal mask and T places even attention has ln(T!)/T: 2.63 for
     T = 35.
 
-    Parameters
-    ----------
-    maps
-        (layers, ..., key); a row's probabilities sum to 1.
-
-    Returns
-    -------
-    Tensor
-        (layers,)
+    Maps are (layers, ..., key), where a row's probabilities sum to 1; the result is (layers,).
     """
     return torch.special.entr(maps).sum(-1).flatten(1).mean(1)
 
@@ -201,55 +184,29 @@ def entropy(maps: Tensor) -> Tensor:
 def moved(before: Tensor, after: Tensor) -> Tensor:
     """Average over the rows the share of probability that moved: the total variation distance.
 
-    Parameters
-    ----------
-    before, after
-        (layers, ..., key), the same rows at two moments.
-
-    Returns
-    -------
-    Tensor
-        (layers,), 0 where nothing moved and 1 where everything did.
+    The same rows at two moments are (layers, ..., key); the result (layers,) is 0 where nothing moved and 1 where
+    everything did.
     """
     return (after - before).abs().sum(-1).flatten(1).mean(1) / 2
 
 
-def digest(state: bytes) -> str:
-    """Hash a state with SHA-256."""
-    return hashlib.sha256(state).hexdigest()
-
-
-def _columns(text: NDArray[np.integer], settings: Settings) -> Tensor:
-    length = len(text) // settings.batch_size
-    if length <= settings.context:
+def _cut(corpus: Corpus, settings: Settings) -> tuple[Tensor, Tensor, Tensor]:
+    """Cut the training text into columns side by side, and out of the other the watched sequences and what follows."""
+    B, T = settings.batch_size, settings.context
+    length = len(corpus.train) // B
+    if length <= T:
         raise BadInput(
-            f"a training text of {len(text):,} words",
-            f"a step needs {settings.batch_size} columns of more than {settings.context} words",
+            f"a training text of {len(corpus.train):,} words",
+            f"a step needs {B} columns of more than {T} words",
             "take a longer text, or a smaller batch_size or context",
         )
-    return torch.from_numpy(text[: length * settings.batch_size].astype(np.int64)).reshape(settings.batch_size, length)
-
-
-def _watched(text: NDArray[np.integer], settings: Settings) -> tuple[Tensor, Tensor]:
-    T = settings.context
-    sequences = min(WATCHED, (len(text) - 1) // T)
+    sequences = min(WATCHED, (len(corpus.validation) - 1) // T)
     if sequences < SHOWN:
         raise BadInput(
-            f"a validation text of {len(text):,} words",
+            f"a validation text of {len(corpus.validation):,} words",
             f"it holds {SHOWN} sequences of {T} words and the word after them",
             "take a longer text, or a smaller context",
         )
-    words = torch.from_numpy(text[: sequences * T + 1].astype(np.int64))
-    return words[:-1].reshape(sequences, T), words[1:].reshape(sequences, T)
-
-
-def _optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimizer:
-    if settings.optimizer == "adam":
-        return torch.optim.Adam(model.parameters(), lr=settings.lr)
-    return torch.optim.SGD(
-        model.parameters(), lr=settings.lr, momentum=MOMENTUM if settings.optimizer == "momentum" else 0.0
-    )
-
-
-def _rates(before: tuple[Tensor, Tensor], after: tuple[Tensor, Tensor], steps: int) -> list[Tensor]:
-    return [moved(one, two) / (steps or math.nan) for one, two in zip(before, after, strict=True)]
+    train, words = (torch.from_numpy(text.astype(np.int64)) for text in (corpus.train, corpus.validation))
+    watched, following = (words[shift : shift + sequences * T].reshape(sequences, T) for shift in (0, 1))
+    return train[: length * B].reshape(B, length), watched, following

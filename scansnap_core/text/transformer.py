@@ -17,6 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from scansnap_core.text.settings import Settings
+
 INITIAL = 0.1
 """Embedding and decoder start uniform in plus and minus this."""
 WAVELENGTH = 10_000.0
@@ -26,23 +28,7 @@ WORD = 2**32
 
 
 class Dice:
-    """The random words of one step after another.
-
-    Parameters
-    ----------
-    seed
-        A whole number in [0, 2^64).
-
-    Examples
-    --------
-    >>> from scansnap_core.text.transformer import Dice
-    >>> dice = Dice(seed=0)
-    >>> dice.begin(step=3)
-    >>> first = dice.words(4)
-    >>> dice.begin(step=3)
-    >>> bool((dice.words(4) == first).all())
-    True
-    """
+    """The random words of one step after another, by seed, a whole number in [0, 2^64)."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -59,14 +45,9 @@ class Dice:
 
 
 class Dropout(nn.Dropout):  # noqa: TID251
-    """``torch.nn.Dropout``, which on a CPU uses the words of ``dice``.
+    """``torch.nn.Dropout``, which on a CPU takes a word of ``dice`` for each number, in training.
 
-    Parameters
-    ----------
-    p
-        The probability that a number is dropped, in [0, 1), to within 2^-32. The others are divided by 1 - p.
-    dice
-        It gives a word for each number, in training.
+    A number is dropped with the probability p in [0, 1), to within 2^-32; the others are divided by 1 - p.
     """
 
     def __init__(self, p: float, dice: Dice) -> None:
@@ -83,14 +64,9 @@ class Dropout(nn.Dropout):  # noqa: TID251
 
 
 class Attention(nn.MultiheadAttention):
-    """``torch.nn.MultiheadAttention`` of one head, of a sequence to itself; it always returns its map.
+    """``torch.nn.MultiheadAttention`` of one head and width d, of a sequence to itself; it always returns its map.
 
-    Parameters
-    ----------
-    embedding
-        The width d.
-    dropout, dice
-        The same as of :class:`Dropout`. Entries of the map are dropped.
+    :class:`Dropout` drops entries of the map.
     """
 
     def __init__(self, embedding: int, dropout: float, dice: Dice) -> None:
@@ -125,117 +101,62 @@ class Transformer(nn.Module):
     place of the factors. Here they are as in ordinary practice: with U the embedding, Z is
     U W_Q W_K^T U^T / sqrt(d), and what the paper calls c is a row of the attention map.
 
-    Parameters
-    ----------
-    vocab_size
-        M.
-    layers
-        1 or more.
-    embedding, hidden
-        The widths d of the embedding and of the feed-forward layers.
-    context
-        The longest sequence, T.
-    dropout
-        The probability, in [0, 1).
-    positions
-        Whether sinusoidal positions are added to the embedding. The paper's model has none.
-    seed
-        The seed of dropout. Initial values come from PyTorch's global generator.
-
-    Attributes
-    ----------
-    dice
-        Dropout draws from it on a CPU: call its :meth:`Dice.begin` before each step.
+    Initial values come from PyTorch's global generator. On a CPU dropout draws from ``dice``: call its
+    :meth:`Dice.begin` before each step.
     """
 
     positions: Tensor
     mask: Tensor
 
-    def __init__(
-        self,
-        vocab_size: int,
-        *,
-        layers: int,
-        embedding: int,
-        hidden: int,
-        context: int,
-        dropout: float,
-        positions: bool,
-        seed: int,
-    ) -> None:
+    def __init__(self, vocab_size: int, settings: Settings) -> None:
         super().__init__()
-        self.dice = Dice(seed)
-        self.embedding = nn.Embedding(vocab_size, embedding)
+        d, dropout, context = settings.embedding, settings.dropout, settings.context
+        self.dice = Dice(settings.seed)
+        self.embedding = nn.Embedding(vocab_size, d)
         self.dropout = Dropout(dropout, self.dice)
-        self.layers = nn.ModuleList(Layer(embedding, hidden, dropout, self.dice) for _ in range(layers))
-        self.decoder = nn.Linear(embedding, vocab_size)
+        self.layers = nn.ModuleList(Layer(d, settings.hidden, dropout, self.dice) for _ in range(settings.layers))
+        self.decoder = nn.Linear(d, vocab_size)
         nn.init.uniform_(self.embedding.weight, -INITIAL, INITIAL)
         nn.init.uniform_(self.decoder.weight, -INITIAL, INITIAL)
         nn.init.zeros_(self.decoder.bias)
-        added = sinusoids(context, embedding) if positions else torch.zeros(context, embedding)
-        self.register_buffer("positions", added, persistent=False)
+        positions = sinusoids(context, d) if settings.positions else torch.zeros(context, d)
+        self.register_buffer("positions", positions, persistent=False)
         self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(context), persistent=False)
 
     def forward(self, words: Tensor) -> Tensor:
-        """Predict each next word.
-
-        Parameters
-        ----------
-        words
-            Word numbers, (batch, T).
-
-        Returns
-        -------
-        Tensor
-            (batch, T, M): at each place the logits of the word that follows it.
-        """
-        mask = self.mask[: words.shape[-1], : words.shape[-1]]
-        x = self._embed(words)
-        for layer in self.layers:
-            x = layer(x, src_mask=mask, is_causal=True)
-        return self.decoder(x)
+        """Predict from word numbers (batch, T), at each place, the logits of the word that follows: (batch, T, M)."""
+        return self.decoder(self._pass(words))
 
     def attention(self, words: Tensor) -> Tensor:
-        """Return the attention maps, without dropout; call it in evaluation mode.
+        """Return the attention maps of word numbers (batch, T), in evaluation mode: (layers, batch, query, key).
 
-        Parameters
-        ----------
-        words
-            Word numbers, (batch, T).
-
-        Returns
-        -------
-        Tensor
-            (layers, batch, query, key), every row sums to 1 over the keys up to the query.
+        Every row sums to 1 over the keys up to the query.
         """
-        mask = self.mask[: words.shape[-1], : words.shape[-1]]
-        x, maps = self._embed(words), []
-        for layer in self.layers:
-            maps.append(cast(Layer, layer).self_attn(x, x, x, attn_mask=mask)[1])
-            x = layer(x, src_mask=mask, is_causal=True)
+        maps: list[Tensor] = []
+        self._pass(words, maps)
         return torch.stack(maps)
 
     def content_scores(self, query: int) -> Tensor:
-        """Score each word by its content alone, before the first layer's softmax: a row of Z.
+        """Score each word by its content alone, before the first layer's softmax: the query word's row of Z, (M,).
 
-        Parameters
-        ----------
-        query
-            The number of the query word.
-
-        Returns
-        -------
-        Tensor
-            (M,): (W_Q u_m + b_Q) . (W_K u_l + b_K) / sqrt(d), with u the scaled embedding and no position added.
+        It is (W_Q u_m + b_Q) . (W_K u_l + b_K) / sqrt(d), with u the scaled embedding and no position added.
         """
         first = cast(Layer, self.layers[0]).self_attn
         (W_Q, W_K, _), (b_Q, b_K, _) = first.in_proj_weight.chunk(3), first.in_proj_bias.chunk(3)
         u = self.embedding.weight * math.sqrt(self.embedding.embedding_dim)
         return (u @ W_K.T + b_K) @ (W_Q @ u[query] + b_Q) / math.sqrt(first.head_dim)
 
-    def _embed(self, words: Tensor) -> Tensor:
-        scaled = self.embedding(words) * math.sqrt(self.embedding.embedding_dim)
-        return self.dropout(scaled + self.positions[: words.shape[-1]])
+    def _pass(self, words: Tensor, maps: list[Tensor] | None = None) -> Tensor:
+        """Return the last layer's output (batch, T, d), and append the maps to a list."""
+        places = words.shape[-1]
+        mask = self.mask[:places, :places]
+        x = self.embedding(words) * math.sqrt(self.embedding.embedding_dim)
+        x = self.dropout(x + self.positions[:places])
+        for layer in self.layers:
+            if maps is not None:
+                maps.append(cast(Layer, layer).self_attn(x, x, x, attn_mask=mask)[1])
+            x = layer(x, src_mask=mask, is_causal=True)
+        return x
 
 
 def sinusoids(context: int, width: int) -> Tensor:

@@ -1,8 +1,18 @@
-"""The paper's model in (Y, Z), trained on the contexts of one query word as they stand in the text.
+"""The paper's model in (Y, Z) on the contexts of one query word as they stand in the text: its training, its forecast.
 
 The steps are plain SGD on Lemma 1's gradients (:mod:`scansnap_core.engine.model`). One query means one row z of Z. Next
 words that are no class are one output with a multiplicity, as in :mod:`scansnap_core.engine.training`, and a batch
 moves only the words that it holds, so a step costs what its words cost and is exact all the same.
+
+The forecast for each word before any training is the first force on attention, in closed form. Let the decoder give
+every next word its start alpha_0, at Y = Z = 0. The true gradient flow (Eqn 3) then begins with Y(t) = eta_Y t Y_1 and
+dz/dt = eta_Y eta_Z t phi, so z(t) = eta_Y eta_Z t^2 phi/2. With f_i = LN(q_i), F_n the mean of f_i over class n's
+samples, and g_n = sum_n' P(n') F_n' (e_n - alpha_0)^T (e_n' - alpha_0), phi is the mean over samples of
+f_i∘(g_n - f_i f_i^T g_n), n the sample's class. Nothing is left out: it is exact for the contexts as they are.
+
+At T = infinity (``samples.at_infinity()``) a class is one sample. Then its own part of g_n, P(n) f_n, has no effect,
+because P^⊥_f f = 0; with alpha_0 = 1/M the rest is Eqn 97 with beta_nn' = P(n')/M. In a short context f_i isn't F_n:
+the class's own part does act, and it isn't divided by M.
 """
 
 from __future__ import annotations
@@ -16,10 +26,10 @@ from scipy import sparse
 from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.axes import Outputs
+from scansnap_core.data.probabilities import Floats, Outputs
 from scansnap_core.engine import model
 from scansnap_core.rules import RATE, takes
-from scansnap_core.text.samples import Floats, Ints, Samples
+from scansnap_core.text.samples import Samples
 
 
 @takes(lr_y=RATE, lr_z=RATE)
@@ -75,92 +85,95 @@ def train_on(
         raise BadInput(f"vocab_size = {vocab_size}", f"there are {K} next words", "pass the corpus' vocab_size")
     if len(record) == 0 or np.any(np.diff([0, *record]) <= 0):
         raise BadInput(f"record = {list(record)}", "moments are positive and ascend", "pass e.g. [100, 1000]")
-    start = _Start(samples, None if base_rates else vocab_size, dtype)
-    runs = [_run(samples, start, lr_y, lr_z, list(record), batch_size, seed, held_out) for seed in seeds]
-    z, loss, held_out_loss = (np.stack(part) for part in zip(*runs, strict=True))
-    clock = {"units": f"updates of batch size {batch_size or len(samples.target)}"}
-    result = xr.Dataset(
-        {
-            "z": (("seed", "recorded", "word"), z, {"units": "logits"}),
-            "loss": (("seed", "step"), loss, {"units": "nats"}),
-        },
-        coords={
-            "seed": list(seeds),
-            "recorded": ("recorded", list(record), clock),
-            "step": ("step", np.arange(record[-1]), clock),
-            "word": samples.words,
-        },
-        attrs={
-            "lr_y": lr_y,
-            "lr_z": lr_z,
-            "batch_size": str(batch_size or "all"),
-            "vocab_size": vocab_size,
-            "base_rates": int(base_rates),
-        },
-    )
+    N, L = samples.q.shape
+    z, loss = np.empty((len(seeds), len(record), L)), np.empty((len(seeds), record[-1]))
+    held_out_loss = np.empty(z.shape[:2])
+    for n, seed in enumerate(seeds):
+        run, rng = _Run(samples, None if base_rates else vocab_size, dtype), np.random.default_rng(seed)
+        for step in range(record[-1]):
+            part = samples
+            if batch_size is not None:
+                part = samples.only(rng.choice(N, batch_size, p=samples.weight), even=True)
+            here, change = run.gradients(part)
+            loss[n, step] = float(change.loss)
+            run.Y[here] += lr_y * run.scale * change.Y
+            run.z[here] += lr_z * change.Z[0]
+            if step + 1 in record:
+                at = n, list(record).index(step + 1)
+                z[at] = run.z.numpy()
+                if held_out is not None:
+                    held_out_loss[at] = run.gradients(held_out)[1].loss
+    clock = {"units": f"updates of batch size {batch_size or N}"}
+    arrays = {
+        "z": (("seed", "recorded", "word"), z, {"units": "logits"}),
+        "loss": (("seed", "step"), loss, {"units": "nats"}),
+    }
     if held_out is not None:
-        result["held_out_loss"] = (("seed", "recorded"), held_out_loss, {"units": "nats"})
-    return result
+        arrays["held_out_loss"] = (("seed", "recorded"), held_out_loss, {"units": "nats"})
+    coords = {
+        "seed": list(seeds),
+        "recorded": ("recorded", list(record), clock),
+        "step": ("step", np.arange(record[-1]), clock),
+        "word": samples.words,
+    }
+    attrs = {"lr_y": lr_y, "lr_z": lr_z, "batch_size": str(batch_size or "all"), "vocab_size": vocab_size}
+    return xr.Dataset(arrays, coords, attrs | {"base_rates": int(base_rates)})
 
 
-class _Start:
-    """The outputs at the start: their multiplicity in alpha, and how far a unit gradient moves their Y."""
+class _Run:
+    """Y and z on the words of the samples, and the outputs: their multiplicity in alpha, and the scale of Y's steps."""
 
     def __init__(self, samples: Samples, vocab_size: int | None, dtype: torch.dtype) -> None:
-        K, self.dtype = len(samples.next_words), dtype
+        K, L = len(samples.next_words), len(samples.words)
         if vocab_size is None:
             # exp(bias) enters alpha as a multiplicity does, but the gradient is not shared among that many outputs
-            self.multiplicity = torch.as_tensor(samples.next_probs, dtype=dtype)
-            self.scale = self.multiplicity
+            self.multiplicity = self.scale = torch.as_tensor(samples.next_probs, dtype=dtype)
         else:
-            multiplicity = Outputs.lumped(np.arange(K), vocab_size).multiplicity
-            self.multiplicity = torch.tensor(multiplicity, dtype=dtype)
+            self.multiplicity = torch.tensor(Outputs.lumped(np.arange(K), vocab_size).multiplicity, dtype=dtype)
             self.scale = torch.ones_like(self.multiplicity)
+        self.Y, self.z = torch.zeros((L, len(self.scale)), dtype=dtype), torch.zeros(L, dtype=dtype)
+        self._next = torch.eye(K, len(self.scale), dtype=dtype)
 
-    def targets(self, samples: Samples) -> Tensor:
-        """Encode x_{T+1} of all samples as one-hot rows."""
-        outputs = len(self.multiplicity)
-        return torch.eye(len(samples.next_words), outputs, dtype=self.dtype)[torch.from_numpy(samples.target)]
+    def gradients(self, part: Samples) -> tuple[Tensor, model.Gradients]:
+        """Return the words that some samples hold, and the gradients on them."""
+        held = np.unique(part.q.indices)
+        here, dtype = torch.from_numpy(held), self.z.dtype
+        q, weight = (torch.as_tensor(array, dtype=dtype) for array in (part.q[:, held].toarray(), part.weight))
+        query, target = torch.ones((len(part.target), 1), dtype=dtype), self._next[torch.from_numpy(part.target)]
+        return here, model.gradients(q, query, target, weight, self.Y[here], self.z[None, here], self.multiplicity)
 
 
-def _run(
-    samples: Samples,
-    start: _Start,
-    lr_y: float,
-    lr_z: float,
-    record: list[int],
-    batch_size: int | None,
-    seed: int,
-    held_out: Samples | None,
-) -> tuple[Floats, Floats, Floats]:
-    N, L = samples.q.shape
-    Y, z = torch.zeros((L, len(start.multiplicity)), dtype=start.dtype), torch.zeros(L, dtype=start.dtype)
-    targets, rng = start.targets(samples), np.random.default_rng(seed)
-    kept, loss, held_out_loss = np.empty((len(record), L)), np.empty(record[-1]), np.full(len(record), np.nan)
+def first_force(samples: Samples, vocab_size: float) -> Floats:
+    """Compute phi from alpha_0 = 1/M, where the paper starts; shape (L,). **Clock**: t counts steps of any batch size.
 
-    def gradients(part: Samples, rows: Ints, share: Floats, target: Tensor) -> tuple[Tensor, model.Gradients]:
-        """Return the words that these samples hold, and the gradients on them."""
-        q, is_held = part.q[rows], np.zeros(L, dtype=np.bool_)
-        is_held[q.indices] = True
-        held, place = np.flatnonzero(is_held), is_held.cumsum() - 1
-        q = sparse.csr_array((q.data, place[q.indices], q.indptr), shape=(len(rows), len(held)))
-        here, one = torch.from_numpy(held), torch.ones((len(rows), 1), dtype=start.dtype)
-        dense, weight = (torch.as_tensor(array, dtype=start.dtype) for array in (q.toarray(), share))
-        return here, model.gradients(dense, one, target, weight, Y[here], z[here].unsqueeze(0), start.multiplicity)
+    Parameters
+    ----------
+    samples
+        The contexts and their next words.
+    vocab_size
+        M, the number of outputs; infinity is allowed.
+    """
+    K = len(samples.next_words)
+    return _force(samples, np.eye(K) - 1 / vocab_size)
 
-    for step in range(record[-1]):
-        if batch_size is None:
-            drawn, share = np.arange(N), samples.weight
-        else:
-            drawn, share = rng.choice(N, batch_size, p=samples.weight), np.full(batch_size, 1 / batch_size)
-        here, change = gradients(samples, drawn, share, targets[drawn])
-        loss[step] = float(change.loss)
-        Y[here] += lr_y * start.scale * change.Y
-        z[here] += lr_z * change.Z[0]
-        if step + 1 in record:
-            at = record.index(step + 1)
-            kept[at] = z.numpy()
-            if held_out is not None:
-                everything = np.arange(len(held_out.target))
-                held_out_loss[at] = gradients(held_out, everything, held_out.weight, start.targets(held_out))[1].loss
-    return kept, loss, held_out_loss
+
+def first_force_from_base_rates(samples: Samples) -> Floats:
+    """Compute phi from alpha_0 = P(n): a decoder with the fixed bias ln P(n) has only the contexts to learn from.
+
+    Arguments, clock and shape as in :func:`first_force`; a next word that is no class has no chance.
+    """
+    P = samples.next_probs
+    return _force(samples, np.eye(len(P)) - P[:, None] - P + P @ P)
+
+
+def _force(samples: Samples, overlaps: Floats) -> Floats:
+    """Compute phi for the errors' overlaps (e_n - alpha_0)^T (e_n' - alpha_0), shape (K, K)."""
+    q = samples.q
+    f = sparse.csr_array(q / np.sqrt(q.multiply(q).sum(axis=1))[:, None]).tocoo()
+    F = samples.class_means @ f
+    g = overlaps @ (samples.next_probs[:, None] * F.toarray())
+    sample, word = f.coords
+    pull = g[samples.target[sample], word]
+    along = np.bincount(sample, f.data * pull)
+    each = samples.weight[sample] * f.data * (pull - f.data * along[sample])
+    return np.asarray(np.bincount(word, each, minlength=q.shape[1]), dtype=np.float64)

@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine import variants
-from scansnap_core.engine.architectures import variant_of
-from scansnap_core.engine.names import MODELS, PLAIN, check_windows, heads_of, name_of
-from scansnap_core.engine.results import axes_of, tokens_of
+from scansnap_core.engine.names import MODELS, PLAIN, check_windows, name_of
+from scansnap_core.engine.results import axes_of, rows_of, tokens_of
+from scansnap_core.engine.variants import variant_of
 from scansnap_core.rules import FLOW_RATE, RATE, not_finite, one_of, shown, takes
 from scansnap_core.theory import clocks, spectrum
 from scansnap_core.theory.decoder import Expectation, Forward
@@ -63,16 +63,15 @@ class Flow(ABC):
         self.classes, self.lr_y, self.lr_z = classes, lr_y, lr_z
         self.class_weight = 1 / classes.num_classes if class_weight is None else class_weight
         self.model, self.variant = model, _checked_variant(model)
-        check_windows(model, classes.vocab_size)
+        check_windows(self.variant, classes.vocab_size)
         self.tokens = tokens_of(classes, PLAIN if self.variant is None else self.variant)
         self._batch = variants.at_infinite_length(classes, self.tokens)
-        heads = max(1, heads_of(self.variant))
         Q, L, K = len(classes.compact.queries), len(self.tokens), classes.num_classes
-        decoders = heads if self.variant is not None and self.variant.concatenates else 1
+        decoders, heads = rows_of(self.variant)
         sizes = {"Y": (decoders * L, len(classes.outputs)), "Z": (heads * Q, L), "B": (K,)}
         self.shapes = {name: sizes[name[-1]] for name in shapes}
-        self._cuts = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
-        self._parts = [slice(*ends) for ends in itertools.pairwise([0, *self._cuts.tolist()])]
+        cuts = itertools.accumulate(map(math.prod, self.shapes.values()), initial=0)
+        self._parts = [slice(*ends) for ends in itertools.pairwise(cuts)]
         self._expectation = Expectation(classes)
 
     @property
@@ -111,7 +110,10 @@ class Flow(ABC):
         return np.concatenate([part.ravel() for part in parts.values()])
 
     def unpack(self, state: Floats) -> tuple[Floats, ...]:
-        """The arrays of ``shapes``, in their order, of states (..., N) with the packed axis last: (..., *shape)."""
+        """The arrays of ``shapes``, in their order, of states (..., N) with the packed axis last: (..., *shape).
+
+        Those of one state are views: a change of one changes the state.
+        """
         return tuple(
             state[..., part].reshape(state.shape[:-1] + shape)
             for part, shape in zip(self._parts, self.shapes.values(), strict=True)
@@ -222,8 +224,8 @@ class ModifiedFlow(TrueFlow):
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
         found, change = self._moved(*self.unpack(state)[:2])
-        removed = self._expectation.of_Y(found._replace(u=spectrum.E_prime(spectrum.E(found.u)) @ found.u))
-        change[: self._cuts[0]] -= self.lr_y * removed.ravel()
+        dY = self.unpack(change)[0]
+        dY -= self.lr_y * self._expectation.of_Y(found._replace(u=spectrum.E_prime(spectrum.E(found.u)) @ found.u))
         return change
 
 

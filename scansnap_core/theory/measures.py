@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import ATTRIBUTE, SequenceClasses, check_classes, checksum
+from scansnap_core.data.sequences import ATTRIBUTE, CLASSES, SequenceClasses, checksum
 from scansnap_core.rules import Rule, check, check_numbers, is_whole, shown
 
 
@@ -103,7 +103,7 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     array([[0.637, 0.637],
            [0.636, 0.636]])
     """
-    check_classes(classes)
+    CLASSES("classes", classes)
     check_labelled("c", c, "class", "token")
     _check_own(c, classes)
     c = _by_class(c, classes).transpose(..., "class", "token")
@@ -243,7 +243,7 @@ def on_axes_of(
     besides, of query tokens that no class holds, where the values tell that they are of these classes. Labels may stand
     in any order. The dimension of the only query may have been squeezed out.
     """
-    check_classes(classes)
+    CLASSES("classes", classes)
     check_labelled("Z", values)
     if "data" in values.dims:
         remedy = f"choose one, e.g. run.sel(data={str(values['data'].values[0])!r})"

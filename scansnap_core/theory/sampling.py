@@ -100,9 +100,10 @@ class FiniteLengthFlow(TrueFlow):
         Y, Z = self.unpack(state)[:2]
         found, change = self._moved(Y, Z)
         if self._share:
-            dY, dZ = self.added(Y, found)
-            change[: self._cuts[0]] += self._share * self.lr_y * dY.ravel()
-            change[self._cuts[0] : self._cuts[1]] += self._share * self.lr_z * dZ.ravel()
+            dY, dZ = self.unpack(change)[:2]
+            more_Y, more_Z = self.added(Y, found)
+            dY += self._share * self.lr_y * more_Y
+            dZ += self._share * self.lr_z * more_Z
         return change
 
     def added(self, Y: Floats, found: Forward) -> tuple[Floats, Floats]:

@@ -32,23 +32,23 @@ LIMITS = {name: getattr(answer, name) for name in ("HORIZON", "END", "GRID", "PO
 TABLES = {name: getattr(predicting, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}
 
 
-def derived_script() -> str:
-    """A JavaScript object ``derived`` with a function of the numbers for each formula."""
+def derived_script(name: str, formulas: dict[str, sp.Expr]) -> str:
+    """A JavaScript object of this name with a function of the numbers for each formula."""
     functions = []
-    for name, expression in sentences.DERIVED.items():
+    for number, expression in formulas.items():
         symbols, stable = stable_form(expression, sorted(expression.free_symbols, key=str))
         body = sp.jscode(stable, user_functions=FUNCTIONS)
-        functions.append(f"  {name}: ({{ {', '.join(map(str, symbols))} }}) => {body},")
-    return "const derived = {\n" + "\n".join(functions) + "\n};\n"
+        functions.append(f"  {number}: ({{ {', '.join(map(str, symbols))} }}) => {body},")
+    return f"const {name} = {{\n" + "\n".join(functions) + "\n};\n"
 
 
-def sentences_script() -> str:
-    """A JavaScript object ``SENTENCES``: by topic, lists of alternatives, each with its condition as a function."""
+def sentences_script(name: str, said: dict[str, list[dict[sp.Basic, str]]]) -> str:
+    """A JavaScript object of this name: by topic, lists of alternatives, each with its condition as a function."""
     topics = []
-    for topic, groups in sentences.SENTENCES.items():
+    for topic, groups in said.items():
         lines = ",\n".join(f"    [{', '.join(itertools.starmap(_alternative, group.items()))}]" for group in groups)
         topics.append(f"  {json.dumps(topic)}: [\n{lines},\n  ],")
-    return "const SENTENCES = {\n" + "\n".join(topics) + "\n};\n"
+    return f"const {name} = {{\n" + "\n".join(topics) + "\n};\n"
 
 
 def _alternative(when: sp.Basic, text: str) -> str:
@@ -63,11 +63,13 @@ def calculator_script(root: Path) -> str:
     fields = (folder / "fields.json").read_text(encoding="utf8").strip()
     numbers = "\n".join((folder / f"{name}.js").read_text(encoding="utf8") for name in ("numbers", "table"))
     balance = function_script(phases.balance, (closed.a_, closed.b_, closed.c_, K, M, rho))
-    own = f"formulas.balance = {balance};\n{derived_script()}const limits = {json.dumps(LIMITS | TABLES)};\n{numbers}"
+    derived = derived_script("derived", sentences.DERIVED) + derived_script("adamDerived", sentences.ADAM_DERIVED)
+    own = f"formulas.balance = {balance};\n{derived}const limits = {json.dumps(LIMITS | TABLES)};\n{numbers}"
+    said = sentences_script("SENTENCES", sentences.SENTENCES) + sentences_script("ADAM", sentences.ADAM)
     return (
         '"use strict";\n(function () {\n'
         f"{core_script(root, own, 'limits', 'serveAnswers', 'answerNumbers', 'alikeClasses', 'tableClasses')}"
-        f"const core = labCore();\nconst FIELDS = {fields};\n{sentences_script()}"
+        f"const core = labCore();\nconst FIELDS = {fields};\n{said}"
         f"{parts(root, 'page', 'charts', 'controls', 'elements', 'state')}\n"
         f"{(folder / 'page.js').read_text(encoding='utf8')}\n"
         'document.querySelectorAll(".ss-calculator").forEach(makeCalculator);\n})();\n'

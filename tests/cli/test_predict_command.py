@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ import xarray as xr
 import scansnap_core as ss
 from scansnap_core.cli import main
 from scansnap_core.theory import solving
-from scansnap_core.theory.law.answer import answer
+from scansnap_core.theory.law import trials
+from scansnap_core.theory.law.answer import NAMES, answer, numbers
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two_topics.yaml"
 RATES = ["--lr-y", "1", "--lr-z", "0.1"]
@@ -40,6 +42,35 @@ def test_predict_says_the_answer_first(capsys: pytest.CaptureFixture[str]) -> No
     told = answer(ss.SequenceClasses.load(EXAMPLE), 1, 0.1, 1000, seq_len=64, optimizer="momentum", momentum=0.5)
     paragraphs = [f"{topic}. {' '.join(sentences)}" for topic, sentences in told.items()]
     assert " ".join(said.split()) == " ".join(["K = 2 classes, M = 11 tokens; t in updates", *paragraphs])
+
+
+def test_adam_is_answered_with_its_first_updates(capsys: pytest.CaptureFixture[str]) -> None:
+    rates = ["--lr-y", "0.01", "--lr-z", "0.02"]
+    assert main(["predict", str(EXAMPLE), *rates, "--until", "100", "--optimizer", "adam"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "3 of the 5 words of the class rise" in said
+    assert "“and” falls. “harbour” rises and “wave” falls" in said
+    assert "√3/2 η_Z = 0.0173 at first, and by up to √3 η_Z = 0.0346" in said
+    assert "class ship" not in said
+
+
+@pytest.mark.parametrize("classes", [ss.SequenceClasses.load(EXAMPLE), ss.syn_medium(3), *trials.systems(77, 4)])
+def test_what_is_said_of_adam_is_what_it_does(classes: ss.SequenceClasses) -> None:
+    """Signs of every token, the two speeds, and when a class is learned while attention rests."""
+    found = numbers(classes, 1e-3, 1e-3, 100, optimizer="adam")
+    row, columns = trials.positions(classes)
+    recipe: dict[str, Any] = {"batch_size": None, "seq_len": np.inf, "optimizer": "adam"}
+    Z = ss.train(classes, lr_y=1e-3, lr_z=1e-3, steps=100, record=[4, 60, 100], **recipe).Z
+    z = Z.isel(seed=0, rate=0).transpose("recorded", "query", "token").values[:, row]
+    held = classes.compact.probs[0] > 0
+    assert [found[f"{name}_sign"] for name in NAMES] == np.sign(z[0, columns]).tolist()
+    assert (found["rising"], found["held"]) == ((z[0, held] > 0).sum(), held.sum())
+    assert np.median(np.abs(z[0, held])) == pytest.approx(3 * found["early"], rel=0.15, abs=0)  # Y = 0 at the first
+    assert 0.75 < np.median(np.abs(z[2, held] - z[1, held])) / (40 * found["later"]) < 1
+    around = [round(share * found["learned"]) for share in (0.5, 2)]
+    run = ss.train(classes, lr_y=1e-3, lr_z=1e-12, steps=around[1], **recipe)
+    loss = run.loss.isel(seed=0, rate=0).values
+    assert loss[around[0] - 1] > 0.4 * loss[0] > 2 * loss[-1]
 
 
 def test_what_has_no_answer_in_sentences_has_its_numbers(capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,7 +111,9 @@ def test_predict_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     [
         (["--until", "0"], "the last step is finite and at least 1"),
         (["--until", "10", "--lr-y", "-1"], "a learning rate is positive and finite"),
-        (["--until", "10", "--optimizer", "adam"], "the choices are sgd, momentum, flow"),
+        (["--until", "10", "--optimizer", "lion"], "the choices are sgd, momentum, flow, adam"),
+        (["--until", "10", "--optimizer", "adam", "--out", "z.nc"], "for Adam there are sentences and no forecast"),
+        (["--until", "10", "--optimizer", "adam", "--momentum", "0.5"], "only the optimizer momentum has it"),
         (["--until", "10", "--draw", "/nowhere/at/all.png"], "its folder doesn't exist"),
         (["--until", "10", "--draw", "z.zzz"], "a picture's name ends in a format of Matplotlib's"),
         (["--until", "10", "--draw", "z"], "a picture's name ends in a format of Matplotlib's"),

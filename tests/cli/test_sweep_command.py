@@ -75,14 +75,14 @@ def test_diverged_runs_are_counted(grid: Path, tmp_path: Path, capsys: pytest.Ca
     ("name", "change", "more", "message"),
     [
         ("fig7", "", [], "grid fig7: a grid is one of fig5, fig6, fig11, fig12, or a .yaml file"),
-        (None, "stepz: 5", [], "file {grid}: key 'stepz': the known keys are data, rates"),
+        (None, "stepz: 5", [], "file {grid}: a grid: key 'stepz': the known keys are batch_size, data"),
         (None, "optimizer: []", [], "file {grid}: optimizer = []: an axis of a grid has at least one value"),
         (None, "rates: {lr_y: -1, lr_z: 1}", [], "file {grid}: lr_y = -1: a learning rate is positive and finite"),
         (
             None,
             "measures: [{name: recall, threshold: x}]",
             [],
-            "file {grid}: measure recall: thresholds = 'x': thresholds are a number",
+            "measure recall: thresholds = 'x': thresholds are a number",
         ),
         (None, "", ["--seeds", "0"], "--seeds 0: how many seeds"),
         (None, "", ["--seeds", "many"], "argument --seeds: invalid int value: 'many'"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from scansnap_core import files
 from scansnap_core.data.audit import Audit, audit
-from scansnap_core.data.axes import Outputs
 from scansnap_core.data.class_files import load_classes, save_classes
 from scansnap_core.data.datasets import syn_large, syn_medium, with_overlap
+from scansnap_core.data.probabilities import Outputs
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.theory import gallery
 from tests.data.properties import FEW, WRONG, class_systems, result_or_refusal
 
 sizes = WRONG | st.integers(-2, 40) | st.sampled_from([10**9, 2**62, 2**63, 2**64, -(10**9)])
@@ -63,6 +62,12 @@ def kept(classes: SequenceClasses) -> None:
     assert len(repr(classes)) < 400
 
 
+def kept_or_refused(call: Callable[..., Any], *arguments: Any, **named: Any) -> None:
+    made = result_or_refusal(call, *arguments, **named)
+    if made is not None:
+        kept(made)
+
+
 @FEW
 @given(class_systems(), st.sampled_from([".yaml", ".yml", ".json"]))
 def test_files_give_equal_classes(tmp_path: Path, classes: SequenceClasses, suffix: str) -> None:
@@ -76,31 +81,24 @@ def test_files_give_equal_classes(tmp_path: Path, classes: SequenceClasses, suff
     kept(loaded)
 
 
+lists = st.lists(st.lists(st.floats() | st.integers(), max_size=3), max_size=3)
+
+
 @FEW
-@given(
-    WRONG | st.lists(st.lists(st.floats() | st.integers(), max_size=3), max_size=3),
-    WRONG,
-    WRONG | st.none(),
-    WRONG,
-    WRONG,
-)
+@given(WRONG | lists, WRONG, WRONG | st.none(), WRONG, WRONG)
 def test_arrays(probs: Any, query_of: Any, next_of: Any, tokens: Any, classes: Any) -> None:
-    made = result_or_refusal(SequenceClasses, probs, query_of, next_of, token_names=tokens, class_names=classes)
-    if made is not None:
-        kept(made)
+    kept_or_refused(SequenceClasses, probs, query_of, next_of, token_names=tokens, class_names=classes)
+
+
+tokens_or_not = st.lists(st.integers(-1, 4) | WRONG, max_size=3)
 
 
 @FEW
-@given(
-    WRONG | st.lists(st.integers() | WRONG, max_size=3), WRONG | st.lists(st.integers(-1, 4), max_size=3), WRONG | names
-)
+@given(WRONG | tokens_or_not, WRONG | tokens_or_not, WRONG | names)
 def test_what_goes_with_good_probabilities(query_of: Any, next_of: Any, tokens: Any) -> None:
+    good = [[0.5, 0.5, 0, 0], [0.25, 0, 0.75, 0]]
     for given_tokens in ((), tokens, [tokens, "b", "c", "d"]):
-        made = result_or_refusal(
-            SequenceClasses, [[0.5, 0.5, 0, 0], [0.25, 0, 0.75, 0]], query_of, next_of, token_names=given_tokens
-        )
-        if made is not None:
-            kept(made)
+        kept_or_refused(SequenceClasses, good, query_of, next_of, token_names=given_tokens)
 
 
 rows = st.dictionaries(names | st.integers(), WRONG | st.sampled_from([0.5, 1.0, 1, 0.25]), max_size=3)
@@ -115,51 +113,29 @@ rows = st.dictionaries(names | st.integers(), WRONG | st.sampled_from([0.5, 1.0,
 )
 def test_dicts(classes: Any, query_of: Any, next_of: Any, vocab_size: Any) -> None:
     make = SequenceClasses.from_dicts
-    made = [
-        result_or_refusal(make, classes, query_of=query_of, next_of=next_of, vocab_size=vocab_size),
-        result_or_refusal(make, {"a": {"x": 1}, "b": {"y": 1.0}}, query_of=query_of, next_of=next_of),
-        result_or_refusal(make, classes, query_of="the"),
-        result_or_refusal(make, {"a": {"x": 1}}, query_of="the", vocab_size=vocab_size),
-    ]
-    for each in made:
-        if each is not None:
-            kept(each)
+    kept_or_refused(make, classes, query_of=query_of, next_of=next_of, vocab_size=vocab_size)
+    kept_or_refused(make, {"a": {"x": 1}, "b": {"y": 1.0}}, query_of=query_of, next_of=next_of)
+    kept_or_refused(make, classes, query_of="the")
+    kept_or_refused(make, {"a": {"x": 1}}, query_of="the", vocab_size=vocab_size)
 
 
 @FEW
 @given(sizes, sizes, numbers, WRONG | st.lists(st.floats(), max_size=4))
 def test_data_sets(num_classes: Any, vocab_size: Any, rho: Any, weights: Any) -> None:
-    made = [
-        result_or_refusal(syn_medium, num_classes),
-        result_or_refusal(syn_large, num_classes, vocab_size),
-        result_or_refusal(syn_large, 3, vocab_size),
-        result_or_refusal(with_overlap, num_classes, vocab_size, rho, distinct_weights=weights),
-        result_or_refusal(with_overlap, 3, 60, rho, distinct_weights=weights),
-        result_or_refusal(with_overlap, 3, 60, rho),
-        result_or_refusal(with_overlap, num_classes, 600, 0.1, distinct_weights=[1, 2]),
-    ]
-    for each in made:
-        if each is not None:
-            kept(each)
+    kept_or_refused(syn_medium, num_classes)
+    kept_or_refused(syn_large, num_classes, vocab_size)
+    kept_or_refused(syn_large, 3, vocab_size)
+    kept_or_refused(with_overlap, num_classes, vocab_size, rho, distinct_weights=weights)
+    kept_or_refused(with_overlap, 3, 60, rho, distinct_weights=weights)
+    kept_or_refused(with_overlap, 3, 60, rho)
+    kept_or_refused(with_overlap, num_classes, 600, 0.1, distinct_weights=[1, 2])
 
 
 @FEW
 @given(class_systems(), WRONG | st.lists(st.floats() | WRONG, max_size=3))
 def test_frequencies(classes: SequenceClasses, frequencies: Any) -> None:
-    made = result_or_refusal(classes.with_frequencies, frequencies)
-    if made is not None:
-        kept(made)
+    kept_or_refused(classes.with_frequencies, frequencies)
     assert classes.with_frequencies(classes.given_frequencies) == classes
-
-
-@FEW
-@given(class_systems(), sizes)
-def test_numbers_of_classes(classes: SequenceClasses, n: Any) -> None:
-    for method in (classes.support, classes.distinct_tokens):
-        tokens = result_or_refusal(method, n)
-        assert (tokens is not None) == (
-            isinstance(n, int | np.integer) and n is not True and 0 <= n < classes.num_classes
-        )
 
 
 @FEW
@@ -211,9 +187,7 @@ def test_class_files(tmp_path: Path, whole: Any, query: Any, probs: Any, size: A
     for content in contents:
         for path, text in ((tmp_path / "a.json", json.dumps(content)), (tmp_path / "a.yaml", yaml.safe_dump(content))):
             path.write_text(text, encoding="utf8", errors="surrogateescape" if text.isprintable() else "replace")
-            made = result_or_refusal(load_classes, path)
-            if made is not None:
-                kept(made)
+            kept_or_refused(load_classes, path)
 
 
 @FEW
@@ -246,23 +220,3 @@ def test_paths(tmp_path: Path, path: Any) -> None:
     assert result_or_refusal(save_classes, path, tmp_path / "a.yaml") is None
     if not isinstance(path, Path):
         assert result_or_refusal(save_classes, with_overlap(2, 60, 0.1), path) is None
-
-
-@FEW
-@given(WRONG, st.integers(-1, 12) | WRONG, numbers, WRONG | st.lists(st.floats(), max_size=3))
-def test_the_gallery(rng: Any, num_classes: Any, top: Any, tops: Any) -> None:
-    good = np.random.default_rng(0)
-    for call in (
-        lambda K, rng: gallery.overlaps(K, 0.5, rng),
-        gallery.random_classes,
-        lambda K, rng: gallery.attentions(K, 2, np.array([0.3]), rng),
-    ):
-        assert result_or_refusal(call, 3, rng) is None
-        result_or_refusal(call, num_classes, good)
-    matrices = result_or_refusal(gallery.overlaps, 4, top, good)
-    if matrices is not None:
-        assert all(np.isfinite(E).all() and not E.diagonal().any() for E in matrices.values())
-    found = result_or_refusal(gallery.attentions, 3, num_classes, tops, good)
-    if found is not None:
-        assert np.linalg.norm(found, axis=-1) == pytest.approx(np.ones(found.shape[:2]), rel=0, abs=1e-9)
-    assert math.isfinite(float(gallery.attentions(3, 1, np.array([0.3]), good).sum()))

@@ -103,53 +103,6 @@ def test_the_audit_says_how_far_they_are_from_uniform() -> None:
     assert not condition.holds
 
 
-WRONG = "a list of positive finite numbers; pass e.g. [0.8, 0.2], or leave them out"
-REFUSED: list[tuple[Any, str]] = [
-    ([0.5, 0.5, 0.0], f"frequencies = 0: {WRONG}"),
-    ([0.5, 0.8, -0.3], f"frequencies = -0.3: {WRONG}"),
-    ([0.5, np.nan, 0.5], f"frequencies = nan: {WRONG}"),
-    ([], f"frequencies of shape (0,): {WRONG}"),
-    (1.0, f"frequencies of shape (): {WRONG}"),
-    ([[0.2, 0.5, 0.3]], f"frequencies of shape (1, 3): {WRONG}"),
-    ([0.5, 0.5], "2 frequencies that sum to 1: P(n) is one probability for each of K = 3 classes, and they sum to 1"),
-    ([1, 2, 3], "3 frequencies that sum to 6: P(n) is one probability for each of K = 3 classes, and they sum to 1; "),
-    ([1e308] * 3, "3 frequencies that sum to inf: P(n) is one"),
-    ([0.2, 0.5, 0.30001], "3 frequencies that sum to 1.00001: P(n) is one probability"),
-]
-
-
-@pytest.mark.parametrize(("frequencies", "message"), REFUSED)
-def test_what_is_no_frequency(frequencies: Any, message: str) -> None:
-    with pytest.raises(BadInput) as caught:
-        overlapping_classes().with_frequencies(frequencies)
-    assert str(caught.value).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("frequencies", "message"),
-    [
-        ({"ship": 1.0}, "no frequencies of 'plane': every class has a frequency, or none has; give it"),
-        ({"ship": 0.5, "plane": 0.4, "car": 0.1}, "frequencies of 'car': the classes are ship, plane"),
-        ([0.5, 0.5], "frequencies = [0.5, 0.5]: a mapping by name"),
-        ({"ship": 3, "plane": 1}, "2 frequencies that sum to 4: P(n) is"),
-    ],
-)
-def test_what_names_no_frequencies(frequencies: Any, message: str) -> None:
-    with pytest.raises(BadInput) as caught:
-        ss.SequenceClasses.from_dicts(TOPICS, query_of="the", frequencies=frequencies)
-    assert str(caught.value).startswith(message)
-
-
-@pytest.mark.parametrize("frequency", ["'0.5'", "~", "true"])
-def test_what_files_say_of_no_frequency(tmp_path: Path, frequency: str) -> None:
-    one = "{query: 0, probs: {0: 1.0}%s}"
-    for second in (f", frequency: {frequency}", ""):
-        text = f"vocab_size: 3\nclasses: [{one % ', frequency: 0.5'}, {one % second}]\n"
-        (tmp_path / "a.yaml").write_text(text)
-        with pytest.raises(BadInput, match=r"class 1: frequency = .*: P\(n\) is a number, and all classes have theirs"):
-            load_classes(tmp_path / "a.yaml")
-
-
 FINITE: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 1, "batch_size": 2, "seq_len": 3, "rng": "replay"}
 EXPECTED: dict[str, Any] = FINITE | {
     "batch_size": None, "seq_len": np.inf, "rng": "fresh", "seeds": [0], "optimizer": "sgd", "initial": "zero",
@@ -162,7 +115,7 @@ EXPECTED: dict[str, Any] = FINITE | {
     [
         lambda classes: ss.train(classes, **FINITE),
         lambda classes: SupportRun(classes, 1.0, 1.0),
-        lambda classes: SharedRuns(classes, Settings.checked(**EXPECTED)),
+        lambda classes: SharedRuns(classes, Settings(**EXPECTED)),
         lambda classes: dynamics.moments(classes, 1.0),
         lambda classes: ss.IdealisedFlow(classes, 1.0, 1.0, clock="printed"),
     ],

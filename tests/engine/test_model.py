@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -70,50 +69,10 @@ def test_gradients_meet_autograd(device: str, multiplicity: bool, scale: float) 
         assert distance(gradients, by_autograd(arguments)) < TOLERANCE
 
 
-def attend_everywhere(q: Tensor, z: Tensor) -> Tensor:
-    return torch.softmax(z, dim=-1)
-
-
-def forget_projection(arguments: dict[str, Any]) -> model.Gradients:
-    f = model.normalise(model.attend(arguments["q"], arguments["query"] @ arguments["Z"]))
-    alpha = model.decode(f, arguments["Y"]).exp()
-    dz = f * ((arguments["target"] - alpha) @ arguments["Y"].mT)
-    samples = arguments["weight"].unsqueeze(-1)
-    return model.gradients(**arguments)._replace(Z=(samples * arguments["query"]).mT @ dz)
-
-
-def forget_weight(arguments: dict[str, Any]) -> model.Gradients:
-    return model.gradients(**{**arguments, "weight": torch.ones_like(arguments["weight"])})
-
-
-def descend(arguments: dict[str, Any]) -> model.Gradients:
-    gradients = model.gradients(**arguments)
-    return gradients._replace(Y=-gradients.Y, Z=-gradients.Z)
-
-
-@pytest.mark.parametrize("mutant", [forget_projection, forget_weight, descend])
-def test_autograd_catches_a_wrong_gradient(mutant: Callable[[dict[str, Any]], model.Gradients]) -> None:
-    arguments = batch()
-    assert distance(mutant(arguments), by_autograd(arguments)) > 1e-3
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [("normalise", lambda c: c), ("attend", attend_everywhere)],
-    ids=["l1 normalisation", "attention without counts"],
-)
-def test_one_hot_sequences_catch_a_wrong_forward_pass(
-    name: str, wrong: Callable[..., Tensor], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert one_hot_distance() < TOLERANCE
-    monkeypatch.setattr(model, name, wrong)
-    assert one_hot_distance() > 1e-3
-
-
-def one_hot_distance() -> float:
-    """Eqn 3 on literal one-hot sequences, each alone, against the model on their counts."""
+def test_gradients_are_eqn_3_on_one_hot_sequences() -> None:
+    """Literal sequences, each alone, against the model on their counts."""
     rng = np.random.default_rng(5)
-    M, num_context, distances = 6, 9, []
+    M, num_context = 6, 9
     for _ in range(8):
         Y, Z = rng.normal(size=(M, M)), 2 * rng.normal(size=(M, M))
         tokens = rng.integers(M - 1, size=num_context)
@@ -123,8 +82,7 @@ def one_hot_distance() -> float:
         eye, one = torch.eye(M, dtype=torch.float64), torch.ones(1, dtype=torch.float64)
         got = model.gradients(q, eye[[query]], eye[[target]], one, torch.from_numpy(Y), torch.from_numpy(Z))
         reference = model.Gradients(torch.tensor(loss, dtype=torch.float64), torch.from_numpy(dY), torch.from_numpy(dZ))
-        distances.append(distance(got, reference))
-    return float(np.max(distances))
+        assert distance(got, reference) < TOLERANCE
 
 
 def test_row_sums_of_the_gradients_vanish() -> None:

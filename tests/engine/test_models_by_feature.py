@@ -13,7 +13,7 @@ from models_table import CLASSES, FEATURES, LABELS, OWN, is_taken, model_of, mod
 from scansnap_core.cli import main
 from scansnap_core.data.class_files import save_classes
 from scansnap_core.storage.store import read
-from scansnap_core.sweeps.grid_files import load_grid
+from scansnap_core.sweeps.grids import load_grid
 from scansnap_core.sweeps.running import run as sweep
 from scansnap_core.theory import measures
 

@@ -51,19 +51,6 @@ def test_a_run_is_what_it_would_be_alone(make: Any) -> None:
     assert np.abs(alone.Z.values - together.Z.isel(seed=[0], rate=[1]).values).max() > 1e-3
 
 
-def test_weights_decay_as_adamw_says() -> None:
-    """One step of decoupled decay and of Adam, whose first step is the gradient's sign."""
-    before = run(ADAMW, steps=1, record=1).isel(recorded=0)
-    after = run(ADAMW, steps=1, record=1).isel(recorded=1)
-    for name, lr in (("Y", before.lr_y), ("Z", before.lr_z)):
-        moved = after[name] - (1 - 0.1 * lr) * before[name]
-        steps = np.abs((moved / lr).values)
-        assert ((steps < 1e-12) | (np.abs(steps - 1) < 1e-3)).all()
-        assert (steps > 0.5).any()
-    rising = run(ADAMW).loss
-    assert (rising.isel(step=-1) < rising.isel(step=0)).all()  # it climbs J
-
-
 def test_their_names_are_stored() -> None:
     assert run("torch.optim:AdamW", steps=1).attrs["optimizer"] == "torch.optim.adamw:AdamW"
     assert run(ADAMW, steps=1).attrs["optimizer"] == "torch.optim.adamw:AdamW(weight_decay=0.1)"
@@ -74,8 +61,6 @@ def test_their_names_are_stored() -> None:
     ("make", "message"),
     [
         (torch.optim.LBFGS, "torch.optim.lbfgs:LBFGS: LBFGS doesn't support per-parameter options"),
-        (lambda: None, "takes 0 positional arguments but 1 was given"),
-        (torch.optim.SparseAdam, "SparseAdam does not support dense gradients"),
         ("torch.optim:NoSuch", "module 'torch.optim' has no attribute 'NoSuch'"),
         (None, "optimizer = None: the choices are"),
         (["sgd"], "optimizer = .'sgd'.: the choices are"),
@@ -96,23 +81,9 @@ def test_momentum_is_momentums(optimizer: Any) -> None:
 # -- Without a training -----------------------------------------------------------------------------------------------
 
 
-class Signs(torch.optim.SGD):
-    """A user's own: it takes gradients for granted."""
-
-    def step(self, closure: Any = None) -> None:  # type: ignore[override]
-        for group in self.param_groups:
-            for part in group["params"]:
-                part.sub_(group["lr"] * part.grad.sign())
-
-
 class NeedsLoss(torch.optim.SGD):
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         closure()
-
-
-@pytest.mark.parametrize("make", [torch.optim.AdamW, torch.optim.SGD, Signs])
-def test_an_optimizer_of_torchs_is_taken(make: Any) -> None:
-    check_optimizer("mine", make, [(0.1, 0.5), (2.0, 2.0)])
 
 
 def with_rates(*factors: float) -> Callable[[list[dict[str, Any]]], torch.optim.Optimizer]:
@@ -126,21 +97,16 @@ def with_rates(*factors: float) -> Callable[[list[dict[str, Any]]], torch.optim.
     ("make", "said"),
     [
         (NeedsLoss, "'NoneType' object is not callable"),
-        (torch.optim.LBFGS, "per-parameter options"),
+        (torch.optim.SparseAdam, "SparseAdam does not support dense gradients"),
         (lambda groups: torch.optim.SGD(groups[:1]), "it holds the rates"),
         (with_rates(1, 2), "it holds the rates"),
-        (with_rates(2, 1), "it holds the rates"),
-        (with_rates(1, 0.5), "it holds the rates"),
         (with_rates(0.5, 1), "it holds the rates"),
         (lambda groups: torch.optim.SGD([g | {"params": [g["params"][0].clone()]} for g in groups]), "it holds"),
         (lambda groups: None, "'NoneType' object has no attribute 'param_groups'"),
+        # of the second pair of rates alone
+        (lambda groups: torch.optim.SGD(groups[: 1 + (groups[0]["lr"] < 1)]), "it holds the rates"),
     ],
 )
 def test_an_optimizer_that_wont_do_is_refused(make: Any, said: str) -> None:
     with pytest.raises(BadInput, match=f"optimizer = mine: .*{said}"):
-        check_optimizer("mine", make, [(0.1, 0.5)])
-
-
-def test_each_pair_of_rates_is_tried() -> None:
-    with pytest.raises(BadInput, match="it holds the rates"):
-        check_optimizer("mine", lambda groups: torch.optim.SGD(groups[: 1 + (groups[0]["lr"] < 1)]), [(0.1, 1), (1, 1)])
+        check_optimizer("mine", make, [(0.1, 0.5), (1, 1)])

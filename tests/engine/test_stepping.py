@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
@@ -38,8 +37,9 @@ def runs_of(**options: Any) -> Runs:
         "lr_y": [1.0, 0.5], "lr_z": [0.5, 0.2], "steps": 3, "seeds": [0, 1], "batch_size": 8, "seq_len": 16,
         "optimizer": "sgd", "initial": "zero", "record": None, "rng": "fresh", "dtype": "float32",
     }  # fmt: skip
-    settings = Settings.checked(**given | options, device="cpu")
-    return Runs(syn_small(), dataclasses.replace(settings, device="meta"))
+    settings = Settings(**given | options, device="cpu")
+    settings.device = "meta"
+    return Runs(syn_small(), settings)
 
 
 @pytest.mark.parametrize(

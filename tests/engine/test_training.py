@@ -10,8 +10,8 @@ import pytest
 import torch
 import xarray as xr
 
-from scansnap_core.data.axes import OTHERS
-from scansnap_core.data.datasets import syn_medium, syn_small
+from scansnap_core.data.datasets import syn_small
+from scansnap_core.data.probabilities import OTHERS
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.settings import OPTIMIZERS
 from scansnap_core.engine.training import TrainingDiverged, train
@@ -22,7 +22,6 @@ from tests.engine.references import (
     expected_loss,
     frequent_classes,
     overlapping_classes,
-    scattered_classes,
 )
 
 VARIABLES = ("loss", "Y", "Z", "diverged_at")
@@ -76,12 +75,6 @@ def test_replay_meets_the_authors_losses() -> None:
     error = np.abs(run.loss.sel(step=list(AUTHORS_LOSSES)).isel(rate=0) / authors - 1)
     assert error.sel(seed=2).max() < 1e-5
     assert error.sel(seed=1).max() > 1e-3  # control: another seed is another run
-
-
-def test_first_losses_are_of_the_uniform_prediction() -> None:
-    assert small().loss.isel(step=0).item() == pytest.approx(np.log(34), rel=1e-14, abs=0)
-    medium = train(syn_medium(3), lr_y=1, lr_z=1, steps=1, batch_size=4, seq_len=8)
-    assert medium.loss.item() == pytest.approx(np.log(79), rel=1e-14, abs=0)
 
 
 def reference_run(optimizer: str, steps: int) -> tuple[list[float], np.ndarray, np.ndarray]:
@@ -197,20 +190,6 @@ def test_the_data_set_is_labelled() -> None:
     assert run.step.attrs["units"] == "updates of batch size 8"
 
 
-def test_several_data_sets_at_once() -> None:
-    options: dict[str, Any] = {"lr_y": [1.0, 2.0], "lr_z": 1.0, "steps": 3, "batch_size": 4, "seq_len": 8, "seeds": [1]}
-    sets = {"small": syn_small(), "medium": syn_medium(1)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        both = train(sets, **options)
-    assert both["data"].values.tolist() == ["small", "medium"]
-    for name, classes in sets.items():
-        alone = train(classes, **options)
-        part = both.sel(data=name).reindex_like(alone)
-        for variable in ("loss", "Y", "Z"):
-            assert (part[variable].transpose(*alone[variable].dims) == alone[variable]).all(), variable
-
-
 # -- initial values ----------------------------------------------------------------------------------------------------
 
 
@@ -230,16 +209,6 @@ def test_given_initial_values_are_where_training_starts() -> None:
     assert zero.Y.sel(output=[0, 20, 31]).values == pytest.approx(
         np.repeat(lumped.Y.sel(output=[OTHERS]), 3, -1), abs=1e-13
     )
-
-
-def test_given_values_of_tokens_anywhere_in_the_vocabulary() -> None:
-    classes, rng = scattered_classes(), np.random.default_rng(0)
-    Y, Z = rng.normal(size=(14, 14)), rng.normal(size=(14, 14))
-    run = train(classes, lr_y=1, lr_z=1, steps=1, batch_size=4, seq_len=8, initial=(Y, Z)).isel(recorded=0)
-    assert run["query"].values.tolist() == [3, 8, 12]
-    for token in (2, 5, 7, 9, 11, 13):
-        assert (run.Y.sel(token=token).values == Y[token]).all()
-        assert (run.Z.sel(token=token).values == Z[[3, 8, 12], token]).all()
 
 
 # -- divergence --------------------------------------------------------------------------------------------------------

@@ -38,6 +38,8 @@ SETTINGS = [
     "K=4&M=300&rho=0.05&opt=flow&etaY=8&T=512&steps=300",
     f"M=50&T=128&etaY=0.5&etaZ=0.5&steps=200&table={quote(SEA)}",
     f"M=2000&T=16&etaZ=1&opt=momentum&mu=0.3&steps=5000&table={quote(THREE)}",
+    "K=5&M=10000&rho=0.04&w=4,2,1&etaY=0.01&etaZ=0.02&opt=adam",
+    f"M=2000&T=16&etaZ=1&opt=adam&steps=1e13&table={quote(THREE)}",
 ]
 
 

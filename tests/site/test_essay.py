@@ -6,11 +6,12 @@ import re
 
 import numpy as np
 import pytest
+import sympy as sp
 from lab import lab_html
 from playwright.sync_api import Page
 
 from scansnap_core import with_overlap
-from scansnap_core.theory import clocks
+from scansnap_core.theory import clocks, formulas
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.law import closed
 from scansnap_core.theory.solving import solve
@@ -253,6 +254,13 @@ def test_the_essays_numbers_are_those_of_its_pictures() -> None:
     ):
         z = gains(preset, flow, 40 * t_0)
         assert told(f"snapping_gradient:{claim}") == [round(z[3] / z[1], 2)]
+
+
+def test_the_essays_dates_are_those_of_the_registry() -> None:
+    assert formulas.t_0_prime == formulas.K * sp.log(formulas.M) / formulas.eta_Y
+    assert r"Up to $t_0' = K\ln M/\eta_Y$" in ESSAY
+    assert "From $t_0$ on, two to three times as late" in ESSAY
+    assert all(2 < np.divide(*clocks.transition(2, M, 1.0)[::-1]) < 3 for M in (100, 1000, 10**9))
 
 
 def test_the_right_guesses_are_right() -> None:

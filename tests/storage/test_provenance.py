@@ -43,11 +43,8 @@ def git(folder: Path, *arguments: str) -> str:
 
 def test_versions_of_all_that_decides_the_numbers() -> None:
     versions = provenance.versions()
-    assert versions.keys() == {
-        f"{name}_version" for name in ("scansnap_core", "torch", "numpy", "numba", "scipy", "sympy")
-    }
-    for key, version in versions.items():
-        assert version == metadata.version(key.removesuffix("_version"))
+    names = ("scansnap_core", "torch", "numpy", "numba", "scipy", "sympy")
+    assert versions == {f"{name}_version": metadata.version(name) for name in names}
     said = provenance.provenance("scansnap sweep fig6")
     assert versions.items() <= said.items()
     assert (said["command"], said["python_version"]) == ("scansnap sweep fig6", platform.python_version())
@@ -101,10 +98,7 @@ def test_the_digest_is_of_the_text_alone(tmp_path: Path) -> None:
     assert here.items() >= provenance.versions().items()
     assert asked(f"program({BLOCKS!r})", folder) == here
     assert provenance.program(TRAINING)["code"] != here["code"]
-    measures, board = (
-        folder / "scansnap_core" / "theory" / "measures.py",
-        folder / "scansnap_core" / "book" / "board.py",
-    )
+    measures, board = (folder / "scansnap_core" / name for name in ("theory/measures.py", "book/board.py"))
     text = measures.read_bytes()
     measures.write_bytes(text.replace(b"\n", b"\r\n"))  # as git may write it elsewhere
     board.write_text("unrelated = True\n")

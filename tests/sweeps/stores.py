@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,7 @@ import xarray as xr
 import zarr
 
 from scansnap_core.storage import store
-from scansnap_core.storage.journal import Journal
-from scansnap_core.storage.store import Layout, Variable, writing
+from scansnap_core.storage.store import Journal, Layout, Variable, writing
 
 LABELS = xr.Dataset(
     coords={"data": ["a", "b"], "seed": np.arange(6), "class": np.arange(3), "lr_y": ("rate", [0.5, 1])}
@@ -33,6 +33,10 @@ LAYOUT = Layout(
 )
 CONFIGURATION: dict[str, Any] = {"lr_y": [0.5, 1], "steps": 100, "data": {"a": "1", "b": "2"}, "rng": "fresh"}
 PROVENANCE = {"command": "scansnap sweep", "commit": "abc"}
+
+
+def never(*_: Any) -> bool:
+    return False
 
 
 def values(block: int, seed: int = 0) -> dict[str, np.ndarray]:
@@ -56,80 +60,44 @@ def fill(path: Path, seed: int = 0, configuration: dict[str, Any] = CONFIGURATIO
     return computed
 
 
-def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def dies(owner: Any, name: str, before: Callable[..., bool] = never, after: Callable[..., bool] = never) -> None:
+    """Let a function kill the process before or after a call for which that holds."""
+    whole = getattr(owner, name)
+
+    def mortal(*arguments: Any, **more: Any) -> Any:
+        if before(*arguments):
+            os.kill(os.getpid(), signal.SIGKILL)
+        found = whole(*arguments, **more)
+        if after(*arguments):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+
+    setattr(owner, name, mortal)
 
 
-def die_in_creation() -> None:
-    def create_and_die(*arguments: Any) -> None:
-        create(*arguments)
-        die()
-
-    create = store._create
-    patch(store, "_create", create_and_die)
+def at_a_chunk(file: Path) -> bool:
+    return file.parent.name == "entropy" and file.name == "0.5.0.0"
 
 
-def die_in_the_middle_of_creation() -> None:
-    def open_and_die(*_: Any, **__: Any) -> None:
-        die()
-
-    patch(zarr, "open_group", open_and_die)
+def in_a_chunk(file: Path) -> bool:
+    return at_a_chunk(file) and file.rename(file.with_suffix(".1234.partial")).exists()
 
 
-def die_between_chunks() -> None:
-    def hash_and_die(file: Path) -> str:
-        if file.parent.name == "entropy" and file.name == "0.5.0.0":
-            die()
-        return sha256(file)
-
-    sha256 = store._sha256
-    patch(store, "_sha256", hash_and_die)
+def at_a_record(journal: Journal, record: dict[str, Any]) -> bool:
+    return record.get("block") == 5
 
 
-def die_in_a_chunk() -> None:
-    def hash_and_die(file: Path) -> str:
-        if file.parent.name == "entropy" and file.name == "0.5.0.0":
-            file.rename(file.with_suffix(".1234.partial"))
-            die()
-        return sha256(file)
-
-    sha256 = store._sha256
-    patch(store, "_sha256", hash_and_die)
+def in_a_record(journal: Journal, record: dict[str, Any]) -> bool:
+    return at_a_record(journal, record) and journal._path.write_bytes(journal._path.read_bytes()[:-40]) > 0
 
 
-def die_in_a_record() -> None:
-    def append_half_and_die(self: Journal, record: dict[str, Any]) -> None:
-        append(self, record)
-        if record.get("block") == 5:
-            content = self._path.read_bytes()
-            self._path.write_bytes(content[:-40])
-            die()
-
-    append = Journal.append
-    patch(Journal, "append", append_half_and_die)
-
-
-def die_after_a_record() -> None:
-    def append_and_die(self: Journal, record: dict[str, Any]) -> None:
-        append(self, record)
-        if record.get("block") == 5:
-            die()
-
-    append = Journal.append
-    patch(Journal, "append", append_and_die)
-
-
-def patch(owner: Any, name: str, value: Any) -> None:
-    setattr(owner, name, value)
-
-
-PLACES = {
-    "creation": die_in_creation,
-    "middle of creation": die_in_the_middle_of_creation,
-    "chunk": die_in_a_chunk,
-    "between chunks": die_between_chunks,
-    "record": die_in_a_record,
-    "after a record": die_after_a_record,
+PLACES: dict[str, Callable[[], None]] = {
+    "creation": lambda: dies(store, "_create", after=lambda *_: True),
+    "middle of creation": lambda: dies(zarr, "open_group", before=lambda *_: True),
+    "chunk": lambda: dies(store, "_sha256", before=in_a_chunk),
+    "between chunks": lambda: dies(store, "_sha256", before=at_a_chunk),
+    "record": lambda: dies(Journal, "append", after=in_a_record),
+    "after a record": lambda: dies(Journal, "append", after=at_a_record),
 }
 
 

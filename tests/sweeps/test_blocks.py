@@ -11,13 +11,11 @@ import pytest
 import xarray as xr
 
 from scansnap_core import BadInput
-from scansnap_core.data.datasets import syn_small
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.settings import OPTIMIZERS
 from scansnap_core.engine.training import train
 from scansnap_core.sweeps import blocks
 from scansnap_core.sweeps.grids import Grid
-from scansnap_core.theory import measures
 from tests.engine.references import frequent_classes, overlapping_classes
 
 NAMES = ["Z", "diverged_at", "entropy", "final_loss"]
@@ -44,22 +42,6 @@ GRID = Grid(
 
 def block(**changes: Any) -> blocks.Block:
     return next(blocks.blocks(dataclasses.replace(GRID, **changes), "cpu"))
-
-
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_a_block_holds_what_train_returns(optimizer: str) -> None:
-    one = block(optimizers=(optimizer,))
-    found = one.compute()
-    expected = train(
-        overlapping_classes(), lr_y=[0.5, 2.0, 3.0], lr_z=[1.0, 0.3, 0.1], steps=3, seeds=[8], optimizer=optimizer,
-        seq_len=5, batch_size=4, initial="random", device="cpu",
-    ).isel(seed=0, recorded=-1)  # fmt: skip
-    assert sorted(found) == NAMES
-    np.testing.assert_allclose(found["Z"], expected.Z, rtol=1e-9)
-    np.testing.assert_allclose(found["final_loss"], expected.loss.isel(step=-1), rtol=1e-9)
-    H = measures.entropy(measures.attention(expected.Z, one.classes), one.classes)
-    np.testing.assert_allclose(found["entropy"], H, rtol=1e-9)
-    assert found["diverged_at"].values.tolist() == [-1, -1, -1]
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
@@ -122,12 +104,6 @@ def test_stores_hold_64_rates_a_block(num_rates: int, block_sizes: list[int]) ->
     assert blocks.layout_of(grid).num_blocks == len(block_sizes)
 
 
-def test_a_batch_of_all_classes_is_labelled_as_the_expectation() -> None:
-    labels = blocks.layout_of(dataclasses.replace(GRID, seq_lens=(np.inf,), batch_sizes=(None, 7))).labels
-    assert labels.batch_size.values.tolist() == ["expectation", "7"]
-    assert labels.seq_len.values.tolist() == [np.inf]
-
-
 def test_the_labels_cover_all_class_systems() -> None:
     layout = blocks.layout_of(GRID)
     labels = layout.labels
@@ -148,46 +124,6 @@ def test_the_labels_cover_all_class_systems() -> None:
         "Z": ((*axes, "query", "token"), "float64"),
     }
     assert list(layout.block_sizes.items()) == [*((axis, 1) for axis in axes[:-1]), ("rate", 3)]
-
-
-def test_values_stand_at_their_labels_and_nan_where_the_system_has_none() -> None:
-    layout = blocks.layout_of(GRID)
-    labels = layout.labels
-    rng = np.random.default_rng(0)
-    values: dict[str, np.ndarray] = {
-        "entropy": rng.normal(size=(3, 2)).astype(np.float32),
-        "final_loss": rng.normal(size=3),
-        "diverged_at": np.array([-1, 2, 0]),
-        "Z": rng.normal(size=(3, 1, 2)).astype(np.float32),
-    }
-    dims = {"entropy": ("class",), "Z": ("query", "token")}
-    arrays = {name: xr.DataArray(array, dims=("rate", *dims.get(name, ()))) for name, array in values.items()}
-    arrays["Z"] = arrays["Z"].assign_coords(query=[1], token=[2, 3])  # those of the second system
-    placed = blocks.placed(arrays, layout)
-    assert sorted(placed) == NAMES
-    assert {name: array.dtype for name, array in placed.items()} == {n: v.dtype for n, v in values.items()}
-    one = (1, 1, 1, 1, 1, 3)
-    assert {name: array.shape for name, array in placed.items()} == {
-        "entropy": (*one, 3), "final_loss": one, "diverged_at": one, "Z": (*one, 3, 6),
-    }  # fmt: skip
-    for name in ("final_loss", "diverged_at"):
-        np.testing.assert_array_equal(placed[name].ravel(), values[name])
-    np.testing.assert_array_equal(placed["entropy"][0, 0, 0, 0, 0], np.insert(values["entropy"], 2, np.nan, axis=1))
-    Z = xr.DataArray(
-        placed["Z"][0, 0, 0, 0, 0], dims=("rate", "query", "token"), coords=labels[["query", "token"]].coords
-    )
-    np.testing.assert_array_equal(Z.sel(query=[1], token=[2, 3]), values["Z"])
-    assert np.isfinite(Z).sum() == values["Z"].size
-
-
-def test_the_room_that_a_grid_takes() -> None:
-    # 2 seeds, 3 optimisers, 3 rates: 18 runs of each system, in 6 blocks of 5 files that take 4096 bytes at least
-    three, two = 3 + 1 + 2 * 6, 2 + 1 + 1 * 2  # entropies, a loss, and Z
-    assert blocks.num_bytes(GRID, blocks.layout_of(GRID)) == 18 * (three + two) * 8 + 36 * 8 + 2 * 6 * 5 * 4096
-    single = dataclasses.replace(GRID, dtype="float32", data={"small": syn_small()})
-    compact = syn_small().compact
-    small = 2 + 1 + len(compact.queries) * len(compact.tokens)
-    assert blocks.num_bytes(single, blocks.layout_of(single)) == 18 * small * 4 + 18 * 8 + 6 * 5 * 4096
 
 
 def first_token(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:

@@ -7,16 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import yaml
 
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_medium
-from scansnap_core.data.sequences import SequenceClasses, checksum
-from scansnap_core.engine.settings import OPTIMIZERS
-from scansnap_core.sweeps.grid_files import grid_of, load_grid
-from scansnap_core.sweeps.grids import Grid
+from scansnap_core.sweeps.grids import Grid, grid_of, load_grid
 from tests.engine.variants import residual
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -40,12 +36,6 @@ def test_seeds_and_random_numbers_of_the_command_line_count() -> None:
     grid = load_grid("fig6", seeds=3, rng="replay")
     assert (grid.seeds, grid.rng) == ((1, 2, 3), "replay")
     assert load_grid("fig6", rng="fresh").rng == load_grid("fig5").rng == "fresh"
-
-
-def test_fig_5_is_adam() -> None:
-    grid = load_grid("fig5")
-    assert (grid.optimizers, grid.rates) == (("adam",), ((0.1, 0.1), (0.5, 0.5), (1.0, 1.0)))
-    assert len(grid.seeds) == 20
 
 
 def test_the_example() -> None:
@@ -72,19 +62,6 @@ def test_the_expectation_is_a_batch_size() -> None:
     assert grid.batch_sizes == (None, 8)
 
 
-def test_class_systems_differ_in_their_checksums() -> None:
-    assert checksum(syn_medium(3)) == checksum(syn_medium(3))
-    probs = syn_medium(3).probs
-    others = [
-        syn_medium(5),
-        SequenceClasses(probs, syn_medium(3).query_of),
-        SequenceClasses(probs[::-1], syn_medium(3).query_of, syn_medium(3).next_of),
-        SequenceClasses(np.pad(probs, ((0, 0), (0, 1))), syn_medium(3).query_of, syn_medium(3).next_of),
-        SequenceClasses(probs, np.roll(syn_medium(3).query_of, 1), syn_medium(3).next_of),
-    ]
-    assert len({checksum(classes) for classes in [syn_medium(3), *others]}) == 6
-
-
 def test_all_that_decides_the_results_is_in_the_configuration() -> None:
     grid = Grid(data={"a": syn_medium(1)}, rates=((1, 2), (3, 4)), steps=5, seeds=(1, 2), seq_lens=(8, 9))
     changes: dict[str, Any] = {
@@ -101,54 +78,34 @@ def test_all_that_decides_the_results_is_in_the_configuration() -> None:
 
 RATE = "a learning rate is positive and finite; pass e.g. 1.0"
 BAD = [
-    ({"rate": 1}, "key 'rate': the known keys are data, rates, steps, seeds, model, optimizer, seq_len, batch_size"),
+    ({"rate": 1}, "a grid: key 'rate': the known keys are batch_size, data, dtype, initial, measures, model, momentum"),
     ({"data": []}, "data = []: an axis of a grid has at least one value; give it one"),
     ({"data": ["syn_small", "syn_small"]}, "data holds 'syn_small' twice: the values of an axis differ; remove one"),
     ({"data": "syn_large"}, "data = 'syn_large': data are syn_small, syn_medium m (with m query tokens), or a .yaml"),
-    ({"data": "syn_medium " + "9" * 5000}, "data = 'syn_medium 9999999"),
     ({"data": "syn_medium 0"}, "num_queries = 0: Syn-Medium has at least one query token"),
-    ({"data": 7}, "data = 7: data are syn_small"),
     ({"data": {"syn_medium": 3}}, "data = {'syn_medium': 3}: data is a value or a list of values; see the example"),
     ({"data": "nowhere.yaml"}, "file nowhere.yaml: No such file or directory"),
     ({"rates": {"lr_y": 1}}, "rates = {'lr_y': 1}: rates has two of lr_y, lr_z and ratio, or pairs; see the example"),
-    ({"rates": {"lr_y": 1, "lr_x": 1}}, "rates = {'lr_x': 1, 'lr_y': 1}: rates has two of"),
     ({"rates": 1}, "rates = 1: rates has two of"),
     ({"rates": {"lr_y": [], "lr_z": 1}}, "lr_y = []: an axis of a grid has at least one value"),
     ({"rates": {"lr_y": [1, -1], "lr_z": 1}}, f"lr_y = -1: {RATE}"),
-    ({"rates": {"lr_y": [1, 1.0], "lr_z": 1}}, "lr_y holds 1.0 twice: the values of an axis differ"),
     ({"rates": {"lr_z": 1, "ratio": 0}}, f"ratio = 0: {RATE}"),
     ({"rates": {"lr_z": 1e200, "ratio": 1e200}}, f"lr_y = inf: {RATE}"),
     ({"rates": {"pairs": [[1, 1], [1, 1]]}}, "rates holds (1.0, 1.0) twice"),
     ({"rates": {"pairs": [[1, "a"]]}}, f"lr_z = 'a': {RATE}"),
-    ({"rates": {"pairs": [[1, 2, 3]]}}, "rates: pairs = [[1, 2, 3]]: pairs is a list of [lr_y, lr_z]"),
+    ({"rates": {"pairs": [[1, 2, 3]]}}, "a pair of rates = [1, 2, 3]: rates are pairs (eta_Y, eta_Z); see the example"),
     ({"rates": {"pairs": []}}, "rates = []: an axis"),
     ({"steps": 0}, "steps = 0: a positive integer; pass e.g. 100"),
-    ({"steps": -5}, "steps = -5: a positive integer"),
-    ({"steps": "ten"}, "steps = 'ten': a positive integer"),
-    ({"steps": [10, 20]}, "steps = [10, 20]: a positive integer"),
     ({"seeds": 0}, "seeds = 0: how many seeds (1 to 1000000), or a list; write e.g. 10"),
-    ({"seeds": 10**12}, "seeds = 1000000000000: how many seeds"),
     ({"seeds": "all"}, "seeds = 'all': how many seeds"),
-    ({"seeds": []}, "seeds = []: an axis"),
     ({"seeds": [1, 2, 1]}, "seeds holds 1 twice"),
-    ({"seeds": [-1]}, "seeds = [-1]: a list of integers that are not negative"),
-    (
-        {"optimizer": "AdamW"},
-        f"optimizer = 'AdamW': the choices are {', '.join(OPTIMIZERS)}; of your own, a function or its name as "
-        "module:function, such as torch.optim:AdamW; use one of them",
-    ),
-    ({"optimizer": []}, "optimizer = []: an axis"),
     ({"seq_len": [128, 1]}, "seq_len = 1: T is a whole number of at least 2"),
     ({"batch_size": 0}, "batch_size = 0: a positive integer"),
     ({"batch_size": "expectation"}, "batch_size = None with seq_len = 128: the expectation"),
     ({"momentum": 1}, "momentum = 1: momentum lies in [0, 1)"),
-    ({"momentum": "much"}, "momentum = 'much': momentum lies in [0, 1)"),
     ({"momentum": 0.9, "optimizer": "sgd"}, "momentum = 0.9 with the optimizer sgd: only the optimizer"),
     ({"initial": "one"}, "initial = 'one': the choices are zero, random"),
-    ({"initial": [0, 0]}, "initial = [0, 0]: the choices are zero, random"),
-    ({"rng": "lottery"}, "rng = 'lottery': the choices are fresh"),
     ({"rng": "replay", "seq_len": float("inf")}, "rng = 'replay' without a finite batch and T"),
-    ({"dtype": "float16"}, "dtype = 'float16': the choices are float64, float32"),
 ]  # fmt: skip
 
 
@@ -160,20 +117,10 @@ def test_a_bad_grid(change: dict[str, Any], message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_numbers_are_those_of_yaml_1_2(tmp_path: Path) -> None:
-    text = "data: [syn_small]\nrates: {pairs: [[1, 1e-1]]}\nsteps: 3\nseeds: 2\nseq_len: .inf\nbatch_size: 4\n"
-    (tmp_path / "a.yaml").write_text(text)
-    assert load_grid(str(tmp_path / "a.yaml")).rates == ((1.0, 0.1),)
-
-
-def test_the_good_grid_is_good() -> None:
-    assert grid_of(GOOD, Path()).num_runs == 2
-
-
 @pytest.mark.parametrize("key", GOOD)
 def test_a_missing_key(key: str) -> None:
     content = {name: value for name, value in GOOD.items() if name != key}
-    with pytest.raises(BadInput, match=f"no key '{key}': a grid has data, rates, steps, seeds; see the example"):
+    with pytest.raises(BadInput, match=f"a grid: no key '{key}': {key} is required; see the example"):
         grid_of(content, Path())
 
 
@@ -183,10 +130,10 @@ def test_a_missing_key(key: str) -> None:
         ("fig7", None, "grid fig7: a grid is one of fig5, fig6, fig11, fig12, or a .yaml file; correct the name"),
         ("nowhere.yaml", None, "nowhere.yaml: No such file or directory: the file must exist and be readable"),
         ("a.yaml", "data: [", "a.yaml: while parsing a flow node"),
-        ("a.yaml", "- 1", "a.yaml: [1]: a mapping of keys to values"),
-        ("a.yaml", "", "a.yaml: None: a mapping"),
+        ("a.yaml", "- 1", "a.yaml: a grid: [1]: a mapping of keys to values"),
+        ("a.yaml", "", "a.yaml: a grid: None: a mapping"),
         ("a.yaml", "steps: 1\nsteps: 2", "a.yaml: key 'steps' twice in line 2: the keys of a mapping differ"),
-        ("a.yaml", "step: 1", "a.yaml: key 'step': the known keys are"),
+        ("a.yaml", "step: 1", "a.yaml: a grid: key 'step': the known keys are"),
     ],
 )
 def test_a_bad_file(name: str, text: str | None, message: str, tmp_path: Path) -> None:
@@ -207,25 +154,6 @@ def test_a_file_of_classes_lies_beside_the_grid(tmp_path: Path) -> None:
 def test_a_grid_from_python() -> None:
     with pytest.raises(BadInput, match=r"rates = \[\]: an axis"):
         Grid(data={"a": syn_medium(1)}, rates=(), steps=1, seeds=(0,))
-    with pytest.raises(BadInput, match=r"data = \[\]: an axis"):
-        Grid(data={}, rates=((1, 1),), steps=1, seeds=(0,))
-
-
-@pytest.mark.parametrize("key", ["seq_len", "rates", "pairs", "initial"])
-def test_what_aliases_make_large_is_not_written_out(key: str, tmp_path: Path) -> None:
-    written = 0
-
-    class Part:
-        def __repr__(self) -> str:
-            nonlocal written
-            written += 1
-            return "part"
-
-    nested: Any = Part()
-    for _ in range(7):
-        nested = [nested] * 9
-    grid = {"data": "syn_small", "rates": {"pairs": [[1, 1]]}, "steps": 1, "seeds": 1}
-    changed = {"rates": {"pairs": nested}} if key == "pairs" else {key: [nested]}
-    with pytest.raises(BadInput):
-        grid_of(grid | changed, tmp_path)
-    assert written < 9**7 / 10
+    for data in ({}, 5, {"a": 1}, syn_medium(1)):
+        with pytest.raises(BadInput, match=r"data = .*: the data are SequenceClasses, or several by name"):
+            Grid(data=data, rates=((1, 1),), steps=1, seeds=(0,))  # type: ignore[arg-type]

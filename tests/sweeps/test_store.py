@@ -18,8 +18,7 @@ import zarr
 
 from scansnap_core import BadInput
 from scansnap_core.storage import store
-from scansnap_core.storage.journal import Journal
-from scansnap_core.storage.store import JOURNAL, read, writing
+from scansnap_core.storage.store import JOURNAL, Journal, read, writing
 from tests.sweeps.stores import CONFIGURATION, LAYOUT, PLACES, PROVENANCE, files, fill, values
 
 REPOSITORY = Path(__file__).parents[2]
@@ -56,20 +55,6 @@ def test_commits_of_all_blocks_are_named(tmp_path: Path) -> None:
     assert read(tmp_path / "a.zarr").attrs["commit"] == "abc, def"
 
 
-def test_edge_blocks_may_be_smaller(tmp_path: Path) -> None:
-    layout = store.Layout(LAYOUT.labels, LAYOUT.variables, {"data": 1, "seed": 4, "rate": 2})
-    whole = np.random.default_rng(0).normal(size=(2, 6, 2, 3)).astype(np.float32)
-    steps = np.arange(24).reshape(2, 6, 2)
-    with writing(tmp_path / "a.zarr", layout, CONFIGURATION, PROVENANCE) as target:
-        for block in range(layout.num_blocks):
-            data, part = layout.position(block)[:2]
-            seeds = slice(4 * part, 4 * part + 4)
-            target.write(block, {"entropy": whole[data, None, seeds], "diverged_at": steps[data, None, seeds]})
-    result = read(tmp_path / "a.zarr")
-    np.testing.assert_array_equal(result.entropy, whole)
-    np.testing.assert_array_equal(result.diverged_at, steps)
-
-
 def test_what_is_missing_is_nan_to_any_reader_and_a_zero_is_a_zero(tmp_path: Path) -> None:
     zeros = np.zeros((1, 1, 2, 3), dtype=np.float32)
     with writing(tmp_path / "a.zarr", LAYOUT, CONFIGURATION, PROVENANCE) as target:
@@ -90,14 +75,6 @@ def test_killed_and_continued_it_is_the_same_to_the_last_byte(place: str, tmp_pa
     assert after == list(range(finished, 12))
     assert files(path) == files(undisturbed)
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.zarr"]
-
-
-def test_control_other_values_are_not_the_same(tmp_path: Path, undisturbed: Path) -> None:
-    path = tmp_path / "a.zarr"
-    killed(path, "between chunks")
-    fill(path, seed=1)
-    assert files(path).keys() == files(undisturbed).keys()
-    assert files(path) != files(undisturbed)
 
 
 def test_a_gap_is_filled(tmp_path: Path, undisturbed: Path) -> None:
@@ -175,3 +152,25 @@ def read_finished(path: Path) -> dict[str, bytes]:
     """The chunks of finished blocks, and the journal."""
     named = [file for record in Journal(path / JOURNAL).records for file in record["sha256"]]
     return {file: (path / file).read_bytes() for file in [*named, JOURNAL]}
+
+
+def test_a_journal_on_a_disk_that_is_full(tmp_path: Path) -> None:
+    """What was written before the disk was full goes again, on a real limit of the file's size."""
+    program = """
+import resource, signal, sys
+from pathlib import Path
+from scansnap_core.storage.store import Journal
+journal = Journal(Path(sys.argv[1]))
+journal.append({"block": 0})
+size = Path(sys.argv[1]).stat().st_size
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, size + 10))
+try:
+    journal.append({"block": 1})
+except OSError as error:
+    print(error.strerror, len(journal.records))
+"""
+    path = tmp_path / "journal"
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout == "No space left on device 1\n"
+    assert Journal(path).records == [{"block": 0}]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy import sparse, stats
 
 from scansnap_core import BadInput
@@ -80,27 +81,25 @@ def test_pvalues_see_a_dependence() -> None:
     assert pvalues[2] == 1
 
 
-def tilted(strength: float) -> np.ndarray:
-    raised = TOTALS / TOTALS.sum() * np.array([1, 1, 1, 1 + strength])
-    return raised / raised.sum()
+def departing(nats: float) -> np.ndarray:
+    """P(n|l) with more of the rarest next word, so that it departs from P(n) by so many nats."""
+    P = TOTALS / TOTALS.sum()
+    raised = P * (1 + np.linspace(0, 5, 2001)[:, None] * [0, 0, 0, 1])
+    raised /= raised.sum(axis=1, keepdims=True)
+    return raised[np.argmin(np.abs(stats.entropy(raised, P[None], axis=1) - nats))]
 
 
 def test_common_is_claimed_only_where_a_departure_would_show() -> None:
-    tolerance, size = 0.05, 150
-    totals = TOTALS * 1000  # so that sampling is as good as with replacement
-    P = TOTALS / TOTALS.sum()
-    strengths = np.linspace(0, 5, 2001)
-    departures = np.array([stats.entropy(tilted(s), P) for s in strengths])
-    edge = tilted(strengths[np.argmin(np.abs(departures - tolerance))])
     rng = np.random.default_rng(2)
 
     def refuted(given: np.ndarray) -> float:
-        table = rng.multinomial(size, given, size=2000)
-        return float(np.mean(cooccurrence.departure_pvalues(table, totals, tolerance) <= 0.05))
+        table = rng.multinomial(150, given, size=2000)
+        # so many contexts that sampling is as good as with replacement
+        return float(np.mean(cooccurrence.departure_pvalues(table, TOTALS * 1000, 0.05) <= 0.05))
 
-    assert 0.02 < refuted(edge) < 0.09
+    assert 0.02 < refuted(departing(0.05)) < 0.09
     # control: words that don't depart
-    assert refuted(P) > 0.8
+    assert refuted(departing(0)) > 0.8
 
 
 def test_it_is_claimed_as_often_as_it_may_be_of_a_word_in_most_contexts() -> None:
@@ -120,14 +119,18 @@ def test_a_word_of_all_contexts_is_common_without_a_doubt() -> None:
     assert cooccurrence.independence_pvalues(table, TOTALS, np.random.default_rng(1), DRAWS)[0] == 1
 
 
-def test_false_discoveries_are_kept_rare_among_many_words() -> None:
-    rng = np.random.default_rng(3)
-    target = np.repeat(np.arange(4), TOTALS)
-    present = rng.random((len(target), 600)) < rng.uniform(0.05, 0.5, 600)
-    present[:, :3] = rng.random((len(target), 3)) < np.where(target[:, None] == [1, 2, 3], 0.7, 0.2)
+def described(present: np.ndarray, target: np.ndarray, rng: np.random.Generator) -> xr.Dataset:
     q = sparse.csr_array(present / present.sum(axis=1, keepdims=True))
     samples = Samples(0, np.arange(600), np.arange(4), q, target, np.full(len(target), 1 / len(target)))
-    found = cooccurrence.describe(samples, rng)
+    return cooccurrence.describe(samples, rng)
+
+
+def test_false_labels_are_kept_rare_among_many_words() -> None:
+    rng, target = np.random.default_rng(3), np.repeat(np.arange(4), TOTALS)
+    # 597 words that don't depend on the next word, and three that do
+    present = rng.random((len(target), 600)) < rng.uniform(0.05, 0.5, 600)
+    present[:, :3] = rng.random((len(target), 3)) < np.where(target[:, None] == [1, 2, 3], 0.7, 0.2)
+    found = described(present, target, rng)
     assert (found.label[:3] == "distinct").all()
     # most over-represented there, though more often before the most frequent next word
     assert found["next"][:3].values.tolist() == [1, 2, 3]
@@ -135,20 +138,10 @@ def test_false_discoveries_are_kept_rare_among_many_words() -> None:
     assert (found.label[3:] == "distinct").mean() < 0.005
     # control: p-values without the correction
     assert 0.03 < (found.p_independent[3:] <= 0.05).mean() < 0.08
-
-
-def test_false_claims_of_common_are_kept_rare_among_many_words() -> None:
-    rng, tolerance, P = np.random.default_rng(4), 0.05, TOTALS / TOTALS.sum()
-    strengths = np.linspace(0, 5, 2001)
-    departures = np.array([stats.entropy(tilted(s), P) for s in strengths])
-    edge = tilted(strengths[np.argmin(np.abs(departures - tolerance))])
-    target = np.repeat(np.arange(4), TOTALS)
     # 597 words that depart by just as much as common words mustn't, and three that don't depart at all
-    present = rng.random((len(target), 600)) < (0.3 * edge / P)[target, None]
+    present = rng.random((len(target), 600)) < (0.3 * departing(0.05) / departing(0))[target, None]
     present[:, :3] = rng.random((len(target), 3)) < 0.9
-    q = sparse.csr_array(present / present.sum(axis=1, keepdims=True))
-    samples = Samples(0, np.arange(600), np.arange(4), q, target, np.full(len(target), 1 / len(target)))
-    found = cooccurrence.describe(samples, rng, tolerance=tolerance)
+    found = described(present, target, rng)
     assert (found.label[:3] == "common").all()
     assert (found.label[3:] == "common").mean() < 0.005
     # control: p-values without the correction

@@ -6,9 +6,9 @@ import xarray as xr
 from scipy import stats
 
 from scansnap_core import BadInput
-from scansnap_core.text import cooccurrence, forecast, rankings, yz
+from scansnap_core.text import cooccurrence, rankings, yz
 from scansnap_core.text.generator import topic_text
-from scansnap_core.text.samples import samples_after
+from scansnap_core.text.samples import Samples, samples_after
 
 
 def correlated(rng: np.random.Generator, words: int, rho: float) -> tuple[np.ndarray, np.ndarray]:
@@ -81,28 +81,18 @@ def test_what_is_given_is_taken_out_of_the_others() -> None:
     assert float(given.rho.sel(score="frequency")) == float(alone.rho.sel(score="frequency"))
 
 
-def test_the_generator_alone_decides() -> None:
-    x, y = correlated(np.random.default_rng(4), 40, 0.5)
-    one, two = (rankings.explain(x, {"y": y}, np.random.default_rng(5)) for _ in range(2))
-    assert one.identical(two)
-
-
-def test_fewer_than_four_words_are_refused() -> None:
-    with pytest.raises(BadInput, match="four words or more"):
-        rankings.explain(np.arange(3), {"y": np.arange(3)}, np.random.default_rng(0))
-
-
 @pytest.mark.parametrize(
-    ("scores", "given", "message"),
+    ("words", "y", "given", "message"),
     [
-        ({"y": np.ones(4)}, None, "y of shape"),
-        ({"y": np.array([1, 2, np.nan, 4, 5])}, None, "y of shape"),
-        ({"y": np.arange(5)}, "x", "given = 'x'"),
+        (5, np.ones(4), None, "y of shape"),
+        (5, np.array([1, 2, np.nan, 4, 5]), None, "y of shape"),
+        (3, np.arange(3), None, "four words or more"),
+        (5, np.arange(5), "x", "given = 'x'"),
     ],
 )
-def test_bad_input_is_refused(scores: dict, given: str | None, message: str) -> None:
+def test_bad_input_is_refused(words: int, y: np.ndarray, given: str | None, message: str) -> None:
     with pytest.raises(BadInput, match=message):
-        rankings.explain(np.arange(5), scores, np.random.default_rng(0), given=given)
+        rankings.explain(np.arange(words), {"y": y}, np.random.default_rng(0), given=given)
 
 
 # -- gains ----------------------------------------------------------------------------------------------------------
@@ -135,43 +125,49 @@ def test_theorems_2_and_3_hold_on_text_that_meets_their_terms() -> None:
     assert float(control.rho.sel(score="distinctness")[0]) < 0.5 < float(found.rho.sel(score="distinctness")[1])
 
 
-def test_numbers_are_what_they_say() -> None:
+@pytest.fixture(scope="module")
+def few() -> tuple[Samples, xr.Dataset]:
     made = topic_text(30_000, 1_000, num_topics=3, num_common=20, num_distinct=4, seed=2)
     samples = samples_after(made.corpus.train, made.query, seq_len=20, num_next=3)
-    described = cooccurrence.describe(samples, np.random.default_rng(0), least=200)
+    return samples, cooccurrence.describe(samples, np.random.default_rng(0), least=200)
+
+
+def gains(z: np.ndarray, samples: Samples) -> xr.DataArray:
+    return xr.DataArray(z, dims=("recorded", "word"), coords={"recorded": range(len(z)), "word": samples.words})
+
+
+def test_numbers_are_what_they_say(few: tuple[Samples, xr.Dataset]) -> None:
+    samples, described = few
     assert 10 < described.sizes["word"] < len(samples.words)
     z = np.random.default_rng(1).normal(size=(2, len(samples.words)))
-    run = xr.DataArray(z, dims=("recorded", "word"), coords={"recorded": [1, 2], "word": samples.words})
-    found = rankings.follow(run, samples, described, 100)
+    found = rankings.follow(gains(z, samples), samples, described, 100)
     at = np.isin(samples.words, described.word)
-    expected = stats.spearmanr(z[1, at], forecast.first_force(samples, 100)[at]).statistic
-    assert float(found.rho.sel(recorded=2, score="first force")) == pytest.approx(expected, rel=1e-9, abs=0)
-    expected = stats.spearmanr(z[1, at], forecast.first_force_from_base_rates(samples)[at]).statistic
-    assert float(found.rho.sel(recorded=2, score="base-rate force")) == pytest.approx(expected, rel=1e-9, abs=0)
-    expected = stats.spearmanr(z[1, at], described.frequency).statistic
-    assert float(found.rho.sel(recorded=2, score="frequency")) == pytest.approx(expected, rel=1e-9, abs=0)
-    expected = stats.spearmanr(z[0, at], described.distinctness).statistic
-    assert float(found.rho.sel(recorded=1, score="distinctness")) == pytest.approx(expected, rel=1e-9, abs=0)
+    scores = {
+        "first force": yz.first_force(samples, 100)[at],
+        "base-rate force": yz.first_force_from_base_rates(samples)[at],
+        "frequency": described.frequency,
+        "distinctness": described.distinctness,
+    }
+    for moment in (0, 1):
+        expected = [stats.spearmanr(z[moment, at], score).statistic for score in scores.values()]
+        assert found.rho.sel(score=list(scores)).values[moment] == pytest.approx(expected, rel=1e-9, abs=0)
     columns = [stats.rankdata(values) for values in (z[0, at], described.distinctness, described.frequency)]
     left = [column - np.polyval(np.polyfit(columns[2], column, 1), columns[2]) for column in columns[:2]]
     assert float(found.distinct_beyond_frequency[0]) == pytest.approx(stats.pearsonr(*left).statistic, rel=1e-9, abs=0)
     common = z[0, at][described.label == "common"]
-    assert float(found.rising.sel(recorded=1, label="common")) == np.mean(common > 0)
-    assert float(found["mean"].sel(recorded=1, label="common")) == pytest.approx(common.mean(), rel=1e-9, abs=0)
+    assert float(found.rising.sel(recorded=0, label="common")) == np.mean(common > 0)
+    assert float(found["mean"].sel(recorded=0, label="common")) == pytest.approx(common.mean(), rel=1e-9, abs=0)
     assert dict(found.sizes) == {"recorded": 2, "score": 4, "label": 3}
 
 
-def test_a_word_that_stays_where_it_was_has_not_risen() -> None:
-    made = topic_text(30_000, 1_000, num_topics=3, num_common=20, num_distinct=4, seed=2)
-    samples = samples_after(made.corpus.train, made.query, seq_len=20, num_next=3)
-    described = cooccurrence.describe(samples, np.random.default_rng(0), least=200)
+def test_a_word_that_stays_where_it_was_has_not_risen(few: tuple[Samples, xr.Dataset]) -> None:
+    samples, described = few
     label = str(described.label.values[0])
     of_label = np.isin(samples.words, described.word[described.label == label])
     z = np.random.default_rng(1).normal(size=(3, len(samples.words)))
     z[:, of_label] = 0
     z[1:, np.flatnonzero(of_label)[0]] = 1e-9, -1e-9
-    run = xr.DataArray(z, dims=("recorded", "word"), coords={"recorded": [0, 1, 2], "word": samples.words})
-    rising = rankings.follow(run, samples, described, 100).rising.sel(label=label)
+    rising = rankings.follow(gains(z, samples), samples, described, 100).rising.sel(label=label)
     assert rising.values.tolist() == [0, 1 / of_label.sum(), 0]
 
 

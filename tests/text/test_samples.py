@@ -65,8 +65,3 @@ def test_halves_are_all_samples_once() -> None:
     everything = np.column_stack([samples.q.toarray(), samples.target])
     assert np.array_equal(together[np.lexsort(together.T)], everything[np.lexsort(everything.T)])
     assert all(part.weight.sum() == pytest.approx(1, rel=1e-9, abs=0) for part in parts)
-
-
-def test_a_context_needs_a_word() -> None:
-    with pytest.raises(BadInput, match="seq_len = 1"):
-        samples_after(TEXT, 0, seq_len=1, num_next=2)

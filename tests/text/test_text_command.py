@@ -22,7 +22,6 @@ COMMAND = ["text", "train", "--corpus", "topics", "--steps", "1", "--device", "c
     ("arguments", "message"),
     [
         (["--lr", "-1"], "--lr -1.0: a learning rate is positive and finite; pass e.g. 1.0"),
-        (["--layers", "0"], "--layers 0: a positive integer; pass e.g. 1"),
         (["--vocab-size", "98"], "--vocab-size 98: it lies between 2 and the corpus' 97 words; choose one of these"),
         (["--optimizer", "lion"], f"--optimizer lion: the choices are {', '.join(OPTIMIZERS)}; use one of them"),
         (["--data", "somewhere"], "--data somewhere: the corpus topics is generated; leave --data out"),
@@ -56,20 +55,8 @@ def test_no_data_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_it_stores_what_was_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run.zarr"
-    options = [
-        "--layers",
-        "2",
-        "--lr",
-        "0.25",
-        "--dropout",
-        "0",
-        "--no-positions",
-        "--optimizer",
-        "adam",
-        "--seed",
-        "3",
-    ]
-    assert main([*COMMAND, str(out), *options]) == 0
+    sizes, rates = ["--layers", "2", "--seed", "3"], ["--lr", "0.25", "--dropout", "0", "--optimizer", "adam"]
+    assert main([*COMMAND, str(out), *sizes, *rates, "--no-positions"]) == 0
     result = read(out)
     stdout, stderr = capsys.readouterr()
     assert stderr == ""

@@ -13,7 +13,7 @@ from scipy import stats
 from torch.nn import functional
 
 from scansnap_core import BadInput
-from scansnap_core.text.settings import OPTIMIZERS, Settings
+from scansnap_core.text.settings import Settings
 from scansnap_core.text.training import Training, entropy, moved
 from scansnap_core.text.transformer import Dice
 from tests.engine.references import DEVICES
@@ -66,16 +66,6 @@ def test_steps_written_out(optimizer: str) -> None:
     if optimizer != "adam":  # which divides by gradients that rounding alone makes
         for name, value in model.state_dict().items():
             torch.testing.assert_close(value, trained[name], rtol=1e-4, atol=1e-5)
-
-
-def test_a_longer_gradient_is_shortened() -> None:
-    moved = []
-    for lr in (0.5, 1.0):
-        one = Training(small_corpus(), dataclasses.replace(SMALL, dropout=0.0, lr=lr, steps=1, clip=1e-3), CPU)
-        before = torch.cat([p.detach().flatten().clone() for p in one.model.parameters()])
-        list(one.snapshots())
-        moved.append(float((torch.cat([p.detach().flatten() for p in one.model.parameters()]) - before).norm()))
-    assert moved == pytest.approx([0.5e-3, 1e-3], rel=1e-2, abs=0)
 
 
 def test_what_a_snapshot_sees() -> None:
@@ -209,27 +199,15 @@ def test_movement() -> None:
 # -- settings ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"lr": 0}, "lr = 0: a learning rate is positive and finite"),
-        ({"lr": float("nan")}, "lr = nan"),
-        ({"clip": -1.0}, "clip = -1.0"),
-        ({"layers": 0}, "layers = 0: a positive integer; pass e.g. 1"),
-        ({"steps": 1.5}, "steps = 1.5"),
-        ({"every": 0}, "every = 0"),
-        ({"seed": -1}, "seed = -1"),
-        ({"seed": 2**64}, r"seed = 18446744073709551616: a whole number below 2\^64; pass e.g. 0"),
-        ({"context": 1}, "context = 1"),
-        ({"batch_size": True}, "batch_size = True"),
-        ({"embedding": 7}, "embedding = 7: .* pass an even width"),
-        ({"dropout": 1.0}, "dropout = 1.0"),
-        ({"dropout": float("nan")}, "dropout = nan"),
-        ({"optimizer": "lion"}, f"optimizer = 'lion': the choices are {', '.join(OPTIMIZERS)}"),
-    ],
-)
-def test_refused(changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(BadInput, match=message):
+REFUSED = [
+    {"lr": 0}, {"clip": -1.0}, {"layers": 0}, {"steps": 1.5}, {"every": 0}, {"seed": 2**64}, {"context": 1},
+    {"embedding": 7}, {"dropout": 1.0}, {"positions": 1}, {"optimizer": "lion"}, {"hidden": 0}, {"batch_size": 0},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changed", REFUSED)
+def test_refused(changed: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match=f"^{next(iter(changed))} = "):
         Settings(**changed)
 
 

@@ -1,5 +1,8 @@
+"""The paper's model on contexts: its steps against automatic differentiation, its forecast against Eqn 97 as well."""
+
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -8,8 +11,9 @@ import torch
 from scipy.special import logsumexp
 
 from scansnap_core import BadInput
-from scansnap_core.text import forecast, yz
+from scansnap_core.text import yz
 from scansnap_core.text.samples import Samples, samples_after
+from scansnap_core.theory import spectrum
 
 EXACT: dict[str, Any] = {"batch_size": None, "dtype": torch.float64}
 
@@ -20,11 +24,11 @@ def some_samples() -> Samples:
     return samples_after(text, int(np.bincount(text).argmax()), seq_len=7, num_next=4)
 
 
-def by_autograd(samples: Samples, outputs: int, bias: np.ndarray, lr_y: float, lr_z: float, steps: int) -> np.ndarray:
+def by_autograd(samples: Samples, bias: np.ndarray, lr_y: float, lr_z: float, steps: int) -> np.ndarray:
     """z after steps of gradient descent on the loss as Eqn 2 writes it, nothing shared with the package's gradients."""
     q, weight = torch.from_numpy(samples.q.toarray()), torch.from_numpy(samples.weight)
     target = torch.from_numpy(samples.target)
-    Y = torch.zeros(q.shape[1], outputs, dtype=torch.float64, requires_grad=True)
+    Y = torch.zeros(q.shape[1], len(bias), dtype=torch.float64, requires_grad=True)
     z = torch.zeros(q.shape[1], dtype=torch.float64, requires_grad=True)
     for _ in range(steps):
         attended = q * torch.exp(z)
@@ -37,11 +41,16 @@ def by_autograd(samples: Samples, outputs: int, bias: np.ndarray, lr_y: float, l
     return z.detach().numpy()
 
 
+def early_speed(samples: Samples, bias: np.ndarray) -> np.ndarray:
+    """(dz/dt)/t of the true flow at eta = 1 and t -> 0: z moves in the second step alone, from Y after the first."""
+    return by_autograd(samples, bias, 1e-6, 1.0, 2) / 1e-6
+
+
 @pytest.mark.parametrize("vocab_size", [4, 20])
 def test_full_batches_are_gradient_descent_by_autograd(vocab_size: int) -> None:
     samples = some_samples()
     run = yz.train_on(samples, vocab_size=vocab_size, lr_y=2.0, lr_z=3.0, record=[20, 40], **EXACT)
-    expected = by_autograd(samples, vocab_size, np.zeros(vocab_size), 2.0, 3.0, 40)
+    expected = by_autograd(samples, np.zeros(vocab_size), 2.0, 3.0, 40)
     assert run.z.sel(recorded=40).values[0] == pytest.approx(expected, rel=1e-9, abs=1e-12)
     assert np.abs(expected).max() > 0.1
     # control: the state halfway
@@ -51,7 +60,7 @@ def test_full_batches_are_gradient_descent_by_autograd(vocab_size: int) -> None:
 def test_base_rates_are_a_fixed_bias() -> None:
     samples = some_samples()
     run = yz.train_on(samples, vocab_size=20, lr_y=2.0, lr_z=3.0, record=[40], base_rates=True, **EXACT)
-    expected = by_autograd(samples, 4, np.log(samples.next_probs), 2.0, 3.0, 40)
+    expected = by_autograd(samples, np.log(samples.next_probs), 2.0, 3.0, 40)
     assert run.z.values[0, 0] == pytest.approx(expected, rel=1e-9, abs=1e-12)
     entropy = -(samples.next_probs * np.log(samples.next_probs)).sum()
     assert float(run.loss[0, 0]) == pytest.approx(entropy, rel=1e-9, abs=0)
@@ -64,7 +73,7 @@ def test_training_begins_as_forecast() -> None:
     samples, steps = some_samples(), 20
     run = yz.train_on(samples, vocab_size=20, lr_y=1e-4, lr_z=1e-4, record=[steps], **EXACT)
     # sum of 0..steps-1 in place of t^2/2
-    predicted = 1e-8 * steps * (steps - 1) / 2 * forecast.first_force(samples, 20)
+    predicted = 1e-8 * steps * (steps - 1) / 2 * yz.first_force(samples, 20)
     assert run.z.values[0, 0] == pytest.approx(predicted, rel=1e-2, abs=1e-3 * np.abs(predicted).max())
 
 
@@ -114,27 +123,50 @@ def test_a_seed_names_a_run() -> None:
     assert both.z.dims == ("seed", "recorded", "word")
     assert both.word.values.tolist() == samples.words.tolist()
     assert float(both.loss[0, 0]) == pytest.approx(np.log(20), rel=1e-6, abs=0)
+    # words outside a batch stay
+    brief = yz.train_on(samples, **recipe | {"record": [2], "batch_size": 2})
+    assert 0 < np.count_nonzero(brief.z) < len(samples.words)
 
 
-def test_words_outside_a_batch_stay() -> None:
-    samples = some_samples()
-    one = yz.train_on(samples, vocab_size=20, lr_y=1.0, lr_z=1.0, record=[2], batch_size=2, seeds=[0])
-    moved = np.count_nonzero(one.z.values)
-    assert 0 < moved < len(samples.words)
+# -- the forecast ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"lr_y": 0.0}, "lr_y = 0"),
-        ({"lr_z": -1.0}, "lr_z = -1"),
-        ({"vocab_size": 3}, "there are 4 next words"),
-        ({"record": []}, "record = "),
-        ({"record": [5, 5]}, "record = "),
-        ({"record": [0, 5]}, "record = "),
-    ],
-)
-def test_bad_input_is_refused(change: dict[str, Any], message: str) -> None:
-    recipe: dict[str, Any] = {"vocab_size": 20, "lr_y": 1.0, "lr_z": 1.0, "record": [5]} | change
-    with pytest.raises(BadInput, match=message):
-        yz.train_on(some_samples(), **recipe)
+@pytest.mark.parametrize("vocab_size", [4, 50])
+@pytest.mark.parametrize("limit", [False, True])
+def test_first_force_is_the_flows(vocab_size: int, limit: bool) -> None:
+    samples = some_samples().at_infinity() if limit else some_samples()
+    expected = early_speed(samples, np.zeros(vocab_size))
+    found = yz.first_force(samples, vocab_size)
+    assert found == pytest.approx(expected, rel=1e-4, abs=1e-4 * np.abs(expected).max())
+    assert abs(found.sum()) < 1e-15  # row sums of Z stay zero (Lemma 1)
+    # control: the same at another M
+    assert np.abs(yz.first_force(samples, 2 * vocab_size) - expected).max() > 5e-3 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("limit", [False, True])
+def test_first_force_from_base_rates_is_that_of_a_decoder_with_a_bias(limit: bool) -> None:
+    samples = some_samples().at_infinity() if limit else some_samples()
+    expected = early_speed(samples, np.log(samples.next_probs))
+    found = yz.first_force_from_base_rates(samples)
+    assert found == pytest.approx(expected, rel=1e-4, abs=1e-4 * np.abs(expected).max())
+    # control: without the bias
+    assert np.abs(yz.first_force(samples, 4) - expected).max() > 5e-3 * np.abs(expected).max()
+
+
+def test_at_infinity_it_is_eqn_97_with_beta_of_the_next_words_over_m() -> None:
+    samples, M = some_samples(), 30
+    P, F = samples.next_probs, spectrum.F(samples.probs, np.zeros_like(samples.probs))
+    beta = np.tile(P / M, (len(P), 1))
+    np.fill_diagonal(beta, 0.0)
+    assert yz.first_force(samples.at_infinity(), M) == pytest.approx(P @ spectrum.force(F, beta), rel=1e-10, abs=0)
+    assert np.abs(yz.first_force(samples.at_infinity(), math.inf)).max() < 1e-15
+    # control: in short contexts the class's own part is left, however large M is
+    assert np.abs(yz.first_force(samples, math.inf)).max() > 1e-3
+
+
+def test_bad_input_is_refused() -> None:
+    good: dict[str, Any] = {"vocab_size": 20, "lr_y": 1.0, "lr_z": 1.0, "record": [5]}
+    bad: list[dict[str, Any]] = [{"lr_y": 0.0}, {"lr_z": -1.0}, *({"record": each} for each in ([], [5, 5], [0, 5]))]
+    for change in [*bad, {"vocab_size": 3}]:
+        with pytest.raises(BadInput, match=f"{next(iter(change))} = "):
+            yz.train_on(some_samples(), **good | change)

@@ -1,27 +1,15 @@
-"""Small texts: one under WikiText-2's name, with a Hugging Face that serves it; run as a program, it downloads.
-
-::
-
-    python -m tests.text.tiny CACHE LOG [kill | wait]
-"""
+"""Small texts: one under WikiText-2's name, with a Hugging Face that serves it."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import signal
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from unittest import mock
 
 import numpy as np
-import platformdirs
 
-from scansnap_core.text import splits
-from scansnap_core.text.corpus import Corpus, load_corpus
+from scansnap_core.text.corpus import FILE_NAMES, Corpus, Known
 
 NAME = "wikitext-2"
 TRAIN = " = Cats = \n \n the cat , the cat and a cat sat on the dog , the <unk> dog , a dog \n"
@@ -30,15 +18,14 @@ TEST = " \n a é <unk> é <unk> é <unk> é cat \n \n"
 TEXTS = {"train": TRAIN, "validation": VALIDATION, "test": TEST}
 
 
-def known(split: str, num_tokens: int) -> splits.Known:
-    text = TEXTS[split]
-    return splits.Known(num_tokens, None if split == "train" else hashlib.sha256(text.encode()).hexdigest())
+def hashed(*lines: str) -> str:
+    return hashlib.sha256("".join(f"{line} <eos> ".lstrip() for line in lines).encode()).hexdigest()
 
 
-KNOWN: Mapping[str, splits.Known] = {
-    "train": known("train", 3 + 19 + 3),
-    "validation": known("validation", 3 + 5 + 3),
-    "test": known("test", 9 + 3),
+KNOWN: Mapping[str, Known] = {
+    "train": Known(3 + 19 + 3),
+    "validation": Known(3 + 5 + 3, hashed("= Dogs =", "", "the dog and the emu")),
+    "test": Known(9 + 3, hashed("", "a é <unk> é <unk> é <unk> é cat", "")),
 }
 
 
@@ -46,7 +33,7 @@ def write(folder: Path, texts: Mapping[str, str] = TEXTS, style: int = 0) -> Pat
     """A folder with these splits, in one of the two styles of file names."""
     folder.mkdir(parents=True, exist_ok=True)
     for split, text in texts.items():
-        (folder / splits.FILE_NAMES[split][style]).write_bytes(text.encode())
+        (folder / FILE_NAMES[split][style]).write_bytes(text.encode())
     return folder
 
 
@@ -71,35 +58,5 @@ def small_corpus(train: int = 900, validation: int = 200, vocab_size: int = 30) 
     """Words that follow one another in a circle, now and then by chance."""
     rng = np.random.default_rng(7)
     text = (np.arange(train + validation) + (rng.random(train + validation) < 0.2).cumsum()) % vocab_size
-    return Corpus(
-        name="topics",
-        words=tuple(f"w{i}" for i in range(vocab_size)),
-        train=text[:train],
-        validation=text[train:],
-        trained_on="generated",
-        sha256={},
-    )
-
-
-def _main(cache: Path, log: Path, disturbance: str = "") -> None:
-    def validation() -> Iterator[dict[str, str]]:
-        with log.open("a") as file:
-            file.write("in the middle\n")
-        yield from rows(VALIDATION)[:2]
-        if disturbance == "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        while disturbance == "wait" and not log.with_name("go on").exists():
-            time.sleep(0.01)
-        yield from rows(VALIDATION)[2:]
-
-    served = {"train": rows(TRAIN), "validation": validation(), "test": rows(TEST)}
-    with (
-        mock.patch.dict(splits.KNOWN, {NAME: KNOWN}),
-        mock.patch.dict(sys.modules, datasets=hugging_face(lambda: served)),
-        mock.patch.object(platformdirs, "user_cache_path", return_value=cache),
-    ):
-        print(*load_corpus(NAME).words)
-
-
-if __name__ == "__main__":
-    _main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])
+    words = tuple(f"w{i}" for i in range(vocab_size))
+    return Corpus("topics", words, text[:train], text[train:], "generated", sha256={})

@@ -89,6 +89,9 @@ def test_words_are_the_first_classs() -> None:
     assert told["The common word"][0].startswith("At the start “and” has 30 % of the attention.")
 
 
+ALONE = SequenceClasses.from_dicts({"a": {"x": 1.0}, "b": {"y": 1.0}}, query_of="q", vocab_size=20)
+
+
 @pytest.mark.parametrize(
     ("changed", "rule"),
     [
@@ -96,14 +99,9 @@ def test_words_are_the_first_classs() -> None:
         ({"steps": 1e12}, "which is t_0"),
         ({"lr_z": 0.0}, "positive"),
         ({"seq_len": 1}, "T"),
+        ({"classes": ALONE}, "the first class holds a common token"),
     ],
 )
 def test_bad_arguments(changed: dict[str, Any], rule: str) -> None:
     with pytest.raises(BadInput, match=rule):
-        numbers(CLASSES, **({"lr_y": 1.0, "lr_z": 0.1, "steps": 100.0} | changed))
-
-
-def test_a_first_class_without_a_common_token_is_refused() -> None:
-    alone = SequenceClasses.from_dicts({"a": {"x": 1.0}, "b": {"y": 1.0}}, query_of="q", vocab_size=20)
-    with pytest.raises(BadInput, match="the first class holds a common token"):
-        numbers(alone, 1.0, 0.1, 100.0)
+        numbers(**dict[str, Any](classes=CLASSES, lr_y=1.0, lr_z=0.1, steps=100.0) | changed)

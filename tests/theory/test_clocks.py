@@ -26,7 +26,7 @@ def test_both_ends_of_the_transition_are_in_units_of_classes_over_rate() -> None
 
 
 def test_the_recursion_is_ahead_by_its_lead() -> None:
-    sizes, rates = np.array([50.0, 1000.0]), np.array([[0.3], [2.0]])
+    sizes, rates = np.array([50.0, 1000.0]), np.array([[0.3], [2.0], [9e-5]])
     heights, ahead = clocks.lead(50, sizes, rates)
     steps = np.arange(51)[:, None, None]
     assert heights[:, 0, 0] / 50 == pytest.approx(clocks.h_star(50, 50, 0.3), rel=1e-14, abs=0)

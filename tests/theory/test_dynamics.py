@@ -13,7 +13,7 @@ from scipy.stats import sem
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
-from scansnap_core.theory import clocks, dynamics, flows
+from scansnap_core.theory import dynamics, flows
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +27,9 @@ def test_moments_stand_at_the_ends_of_lemma_9s_two_stages(classes: SequenceClass
     assert half == pytest.approx(t_0_prime / 2, abs=1)
     assert t_0_prime == round(K * math.log(M) / lr_y)
     assert late == pytest.approx([4 * t_0, 40 * t_0], abs=20)
-
-    def ahead(t: float) -> float:
-        u = M * float(clocks.h(t / K, M, lr_y))
-        return u - math.log((M - 1) * u)
-
     # t_0 = 2(1 + omega_1) K ln M / eta_Y, and M h = (1 + omega_1) ln M is where exp(M h) = (M - 1) M h
     height = t_0 * lr_y / (2 * K)
     assert height - math.log((M - 1) * height) == pytest.approx(0, abs=1e-3)
-    assert ahead(t_0) > 0 > ahead(t_0_prime)
 
 
 def test_all_dynamics_share_the_clock(classes: SequenceClasses) -> None:

@@ -11,20 +11,15 @@ import torch
 
 import scansnap_core as ss
 from scansnap_core import BadInput
-from scansnap_core.engine.architectures import variant_of
-from scansnap_core.engine.variants import Variant, plain_inputs
+from scansnap_core.engine.variants import Variant, plain_inputs, variant_of
 from scansnap_core.theory import decoder, flows, spectrum
-from scansnap_core.theory.flows import Flow
 from tests.engine.references import overlapping_classes
 from tests.engine.variants import residual
+from tests.theory.test_flows import some_state
 
 NAMES = ("plain", "residual", "layernorm", "heads 3", "summed heads 2", "positions 3")
 MAKES = (flows.TrueFlow, flows.ModifiedFlow, flows.IdealisedFlow)
 LR_Y, LR_Z = 0.8, 0.5
-
-
-def some_state(flow: Flow) -> np.ndarray:
-    return np.random.default_rng(8).normal(size=flow.initial().shape)
 
 
 @pytest.mark.parametrize("name", NAMES)

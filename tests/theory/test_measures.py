@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ def logits(classes: SequenceClasses, scale: float = 1.0) -> xr.DataArray:
 
 ANYWHERE = np.zeros((2, 9))
 ANYWHERE[[[0], [1]], [[3, 5, 8], [3, 4, 6]]] = [0.2, 0.6, 0.2], [0.5, 0.5, 0.0]
+TWINS = [SequenceClasses([[p, 1 - p, 0, 0], [0.5, 0, 0.5, 0]], query_of=[3, 3]) for p in (0.5, 0.2)]
 SYSTEMS = [overlapping_classes(), scattered_classes(), SequenceClasses(ANYWHERE, [7, 1])]
 
 
@@ -232,7 +234,7 @@ def test_only_the_labels_of_what_is_left_are_left() -> None:
 
 
 def test_other_classes_on_the_same_tokens_are_refused() -> None:
-    one, other = (SequenceClasses([[p, 1 - p, 0, 0], [0.5, 0, 0.5, 0]], query_of=[3, 3]) for p in (0.5, 0.2))
+    one, other = TWINS
     run = train(one, lr_y=1, lr_z=1, steps=2)
     path = solve(TrueFlow(one, 1, 1), [0, 1])
     for Z in (run.Z, path.Z, predict(one, 1, 1, [1]).Z, run.Z.isel(recorded=-1, rate=0)):
@@ -249,7 +251,7 @@ def test_other_classes_on_the_same_tokens_are_refused() -> None:
 
 
 def test_attention_of_a_variant_that_reads_the_query_tokens_too() -> None:
-    one, other = (SequenceClasses([[p, 1 - p, 0, 0], [0.5, 0, 0.5, 0]], query_of=[3, 3]) for p in (0.5, 0.2))
+    one, other = TWINS
     run = train(one, lr_y=1, lr_z=1, steps=2, model="residual")
     for Z in (run.Z, solve(TrueFlow(one, 1, 1, model="residual"), [0, 1]).Z):
         assert Z.token.values.tolist() == [0, 1, 2, 3]
@@ -268,26 +270,39 @@ def test_attention_of_a_variant_that_reads_the_query_tokens_too() -> None:
 
 def test_values_without_labels_or_numbers_are_refused() -> None:
     classes = overlapping_classes()
-    c = measures.attention(logits(classes), classes)
-    over = "a labelled array (xarray.DataArray) of numbers"
-    for values in (c.values, c.astype(str), c.isel({"class": 0}), c.isel(token=0)):
-        with pytest.raises(BadInput, match=re.escape(f": {over} over class, token; pass what")):
-            measures.entropy(values, classes)  # type: ignore[arg-type]
-    for values in (c.values, c.astype(str)):
-        with pytest.raises(BadInput, match=re.escape(f": {over}; pass what")):
-            measures.attention(values, classes)  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="Z over 2 queries and 6 tokens: attention logits and classes name the same"):
-        measures.attention(logits(classes), syn_small())
+    Z = logits(classes)
+    c, over = measures.attention(Z, classes), ": a labelled array (xarray.DataArray) of numbers"
+    refused: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
+        *(
+            (measures.entropy, (values, classes), f"{over} over class, token; pass what")
+            for values in (c.values, c.astype(str), c.isel({"class": 0}), c.isel(token=0))
+        ),
+        *((measures.attention, (values, classes), f"{over}; pass what") for values in (c.values, c.astype(str))),
+        (
+            measures.attention,
+            (Z, syn_small()),
+            "Z over 2 queries and 6 tokens: attention logits and classes name the same",
+        ),
+        (measures.recall, (Z, classes, -1), "thresholds = -1: thresholds are a number that isn't negative"),
+        (measures.recall, (Z, classes, [[0.1, 0.2]]), "thresholds of shape (1, 2)"),
+    ]
+    for measure, arguments, message in refused:
+        with pytest.raises(BadInput, match=re.escape(message)):
+            measure(*arguments)
 
 
-@pytest.mark.parametrize("token", [True, 1.0, 9, "wave", [1], None])
-def test_a_gain_is_of_two_tokens_that_are_there(token: Any) -> None:
+def test_a_gain_is_of_the_attention_of_two_tokens_that_are_there() -> None:
     classes = overlapping_classes()
     c = measures.attention(logits(classes), classes)
-    for name, chosen in (("token", (token, 1)), ("other", (1, token))):
-        with pytest.raises(BadInput, match=f"{name} = .*a token that c holds"):
-            measures.relative_gain(c, *chosen)
+    for token in (True, 1.0, 9, "wave", [1], None):
+        for name, chosen in (("token", (token, 1)), ("other", (1, token))):
+            with pytest.raises(BadInput, match=f"{name} = .*a token that c holds"):
+                measures.relative_gain(c, *chosen)
     assert measures.relative_gain(c, c.token.values[1], 1).sel({"class": 0}).values == pytest.approx(0, abs=0)
+    Z = predict(syn_small(), 1, 1, [10]).Z
+    for given in (Z, Z.isel(query=0), logits(syn_small()).isel(query=0)):
+        with pytest.raises(BadInput, match="c of logits: relative gain is of attention; pass attention"):
+            measures.relative_gain(given, 1, 2)
 
 
 def test_padding_is_left_out_and_what_isnt_padding_refused() -> None:
@@ -297,14 +312,3 @@ def test_padding_is_left_out_and_what_isnt_padding_refused() -> None:
     xr.testing.assert_equal(measures.on_axes_of(padded, classes), Z)
     with pytest.raises(BadInput, match="2 queries and 7 tokens"):
         measures.on_axes_of(padded.fillna(0.0), classes)
-
-
-def test_relative_gain_of_logits_and_negative_thresholds_are_refused() -> None:
-    Z = predict(syn_small(), 1, 1, [10]).Z
-    for given in (Z, Z.isel(query=0), logits(syn_small()).isel(query=0)):
-        with pytest.raises(BadInput, match="c of logits: relative gain is of attention; pass attention"):
-            measures.relative_gain(given, 1, 2)
-    with pytest.raises(BadInput, match="thresholds = -1: thresholds are a number that isn't negative"):
-        measures.recall(Z, syn_small(), -1)
-    with pytest.raises(BadInput, match=r"thresholds of shape \(1, 2\)"):
-        measures.recall(Z, syn_small(), [[0.1, 0.2]])

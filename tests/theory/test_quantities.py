@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.integrate import quad, simpson
 
 from scansnap_core import BadInput
@@ -188,7 +189,9 @@ def test_a_diverged_run_is_undefined_and_the_others_are_not() -> None:
 
 def test_one_data_set_cut_out_of_several_is_that_data_set() -> None:
     options: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 4, "record": 2, "seq_len": 16}
-    both, alone = train({"weak": WEAK, "small": syn_small()}, **options), train(syn_small(), **options)
+    weak, alone = train(WEAK, **options), train(syn_small(), **options)
+    names = xr.DataArray(["weak", "small"], dims="data", name="data")
+    both = xr.concat([weak, alone], dim=names, join="outer", combine_attrs="drop_conflicts")
     cut = theory_of(syn_small(), both.sel(data="small"))
     for name in ("xi", "B", "chi", "r", "dominant"):
         np.testing.assert_allclose(cut[name], theory_of(syn_small(), alone)[name], rtol=1e-12)

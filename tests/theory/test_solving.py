@@ -15,9 +15,10 @@ from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import Floats
 from scansnap_core.engine.training import train
-from scansnap_core.theory import clocks, flows, solving, spectrum
+from scansnap_core.theory import clocks, dynamics, flows, formulas, solving, spectrum
 from scansnap_core.theory.errors import order_of
 from scansnap_core.theory.flows import Flow
+from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.solving import IntegrationFailed, attention_rates, runge_kutta, solve
 from tests.engine.references import overlapping_classes
 
@@ -83,6 +84,8 @@ def test_attention_alone_can_be_given() -> None:
         np.testing.assert_array_equal(path.Z.isel(recorded=0), Z)
         xr.testing.assert_identical(path, solve(flow, [0, 1], initial=path.Z.isel(recorded=0)))
         assert path.initial == "given"
+        assert np.count_nonzero(flow.initial(Z)) == Z.size
+        assert not flow.initial().any()
 
 
 def test_the_printed_clock_runs_K_times_as_fast_and_says_so() -> None:
@@ -183,3 +186,20 @@ def test_a_rotation_of_two_parts_is_followed_to_fourth_order() -> None:
     ends = [runge_kutta(lambda parts: [-parts[1], parts[0]], start, 2.0, count)[0] for count in steps]
     errors = [float((end - exact).abs().max()) for end in ends]
     assert order_of([1 / count for count in steps], errors) == pytest.approx(4, abs=0.1)
+
+
+def test_flows_run_along_their_paths() -> None:
+    """Under (10) by the clock; under update (26) along the path of memory, and not along the law's."""
+    classes, times = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5]), np.array([10.0, 100.0, 1000.0])
+    clock = function_of(formulas.Gamma, (formulas.h_, formulas.K, formulas.M, formulas.eta_Y, formulas.eta_Z))
+    Gamma = clock(clocks.h(times / 2, 1000, 1.0), 2.0, 1000.0, 1.0, 0.5 / 2)  # in steps, where a class weighs 1/2
+    law, memory = (
+        solve(make(classes, 1.0, rate), times, rtol=1e-9).Z.values[:, 0]
+        for make, rate in ((flows.IdealisedFlow, 0.5), (flows.ModifiedFlow, 10.0))
+    )
+    assert dynamics.path_of_the_law(classes, Gamma) == pytest.approx(law, rel=1e-5, abs=1e-12)
+    fine = np.logspace(-4, 3, 200)
+    assert (
+        dynamics.distance(memory, np.vstack([np.zeros(7), dynamics.path_of_memory(classes, np.sqrt(2 * fine))])) < 1e-3
+    )
+    assert dynamics.distance(memory, np.vstack([np.zeros(7), dynamics.path_of_the_law(classes, fine)])) > 0.05

@@ -23,17 +23,14 @@ def planted() -> tuple[np.ndarray, np.ndarray]:
 def test_F_and_E_are_what_they_say() -> None:
     probs, z = planted()
     F = spectrum.F(probs, z)
-    for n in range(4):
-        weights = np.array([probs[n, i] * np.exp(z[n, i]) for i in range(8)])
-        assert F[n] == pytest.approx(weights / np.sqrt(np.sum(weights**2)), rel=1e-14, abs=0)
-    overlaps = spectrum.E(F)
-    for n in range(4):
-        for other in range(4):
-            expected = 0.0 if n == other else sum(F[n, i] * F[other, i] for i in range(8))
-            assert overlaps[n, other] == pytest.approx(expected, rel=1e-13, abs=1e-15)
+    weights = probs * np.exp(z)
+    assert pytest.approx(weights / np.sqrt((weights**2).sum(axis=1, keepdims=True)), rel=1e-14, abs=0) == F
+    expected = [[0.0 if n == k else sum(F[n] * F[k]) for k in range(4)] for n in range(4)]
+    assert spectrum.E(F) == pytest.approx(np.array(expected), rel=1e-13, abs=1e-15)
     classes = overlapping_classes()
     at_zero = spectrum.E(spectrum.F(classes.probs, np.zeros_like(classes.probs)))
     assert at_zero == pytest.approx(classes.E, abs=1e-15)
+    assert spectrum.equal_overlaps(2, 0.3).tolist() == [[0, 0.3], [0.3, 0]]
 
 
 def test_tokens_outside_a_class_get_no_attention_however_large_their_logit() -> None:

@@ -84,6 +84,7 @@ BAD: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
     (all_within, (3, [1.5, -0.5], 0, 3), "not negative"),
     (all_within, (-1, [0.5, 0.5], 0, 0), "draws = -1"),
     (log_tails, (-1, 0.3), "draws = -1"),
+    (log_deviations, (0, 0.3), "draws = 0"),
     *((log_tails, (3, p), "a probability lies in") for p in (-0.1, 1.1, -1, 2, math.nan, "0.5", None)),
 ]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from scansnap_core.sweeps.blocks import blocks
-from scansnap_core.sweeps.grid_files import load_grid
+from scansnap_core.sweeps.grids import load_grid
 from scansnap_core.sweeps.running import run
 from tools.benchmarks.training import matmul_rate, seconds
 

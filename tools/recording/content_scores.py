@@ -15,10 +15,9 @@ from scansnap_core import files
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.storage.store import read
 from scansnap_core.text import cooccurrence, rankings
-from scansnap_core.text.corpus import Corpus, load_corpus
+from scansnap_core.text.corpus import UNK, Corpus, load_corpus
 from scansnap_core.text.samples import Samples, samples_after
 from scansnap_core.text.settings import Settings
-from scansnap_core.text.splits import UNK
 from scansnap_core.text.training import Training
 from tools.recording.real_text import LEAST_NEXT, NUM_NEXT, QUERIES
 

@@ -14,9 +14,8 @@ from scipy.integrate import solve_ivp
 
 from scansnap_core import files
 from scansnap_core.storage.provenance import provenance
-from scansnap_core.text.corpus import Corpus, load_corpus
+from scansnap_core.text.corpus import UNK, Corpus, load_corpus
 from scansnap_core.text.samples import samples_after
-from scansnap_core.text.splits import UNK
 from scansnap_core.theory.decoder import Decoder
 from tools.recording.real_text import LEAST_NEXT, NUM_NEXT, RESULTS
 

@@ -18,9 +18,8 @@ from tqdm import tqdm
 from scansnap_core import files
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.text import cooccurrence, rankings, yz
-from scansnap_core.text.corpus import Corpus, load_corpus
+from scansnap_core.text.corpus import UNK, Corpus, load_corpus
 from scansnap_core.text.samples import Samples, samples_after
-from scansnap_core.text.splits import UNK
 
 RESULTS = Path(__file__).parents[2] / "results"
 QUERIES = ("the", "of", "and", "in", "to", ",", ".")

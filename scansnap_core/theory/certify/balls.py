@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -28,11 +29,6 @@ def ball(value: Any) -> arb:
     return arb(value)
 
 
-def between(low: arb, high: arb) -> arb:
-    """The ball that holds everything from one number to another."""
-    return low.union(high)
-
-
 def enclose(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int = PRECISION) -> arb:
     """A ball that holds an expression's value.
 
@@ -50,11 +46,6 @@ def enclose(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int
     flint.arb
         Not finite where the expression isn't defined on all of the balls.
 
-    Raises
-    ------
-    BadInput
-        A symbol without a value, or a function that isn't among these.
-
     Examples
     --------
     >>> from sympy import Symbol, log
@@ -71,11 +62,6 @@ def compiled(expression: sp.Expr, symbols: Sequence[sp.Symbol]) -> Compiled:
     """A function from balls for the symbols, in their order, to the ball of an expression.
 
     What stands in the expression several times is computed once.
-
-    Raises
-    ------
-    BadInput
-        As `enclose` does.
     """
     places = {symbol: place for place, symbol in enumerate(symbols)}
     steps: list[Compiled] = []
@@ -113,10 +99,10 @@ def _step(expression: sp.Expr, parts: list[int]) -> Compiled:
     if expression is sp.pi:
         return lambda known: arb.pi()
     match expression, parts:
-        case sp.Add(), [first, *others]:
-            return lambda known: sum((known[part] for part in others), known[first])
+        case sp.Add(), _:
+            return lambda known: sum((known[part] for part in parts), arb(0))
         case sp.Mul(), _:
-            return lambda known: _product([known[part] for part in parts])
+            return lambda known: math.prod((known[part] for part in parts), start=arb(1))
         case sp.exp(), [part]:
             return lambda known: known[part].exp()
         case sp.log(), [part]:
@@ -131,13 +117,6 @@ def _step(expression: sp.Expr, parts: list[int]) -> Compiled:
             return lambda known: lambert(known[part], *map(int, branch))
     rule = "a ball is known for sums, products, powers, exp, log, Lambert's W and numbers"
     raise BadInput(f"{expression}", rule, "rewrite it, or give its symbols values")
-
-
-def _product(factors: list[arb]) -> arb:
-    result = factors[0]
-    for factor in factors[1:]:
-        result = result * factor
-    return result
 
 
 def _power(base: arb, power: int) -> arb:
@@ -170,11 +149,6 @@ def lambert(argument: arb, branch: int = 0) -> arb:
     -------
     flint.arb
         Not finite for a ball that reaches outside: below -1/e, or on the branch -1 to 0.
-
-    Raises
-    ------
-    BadInput
-        For any other branch.
 
     Examples
     --------

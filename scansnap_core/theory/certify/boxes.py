@@ -12,7 +12,7 @@ from flint import arb, ctx
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger import Certificate
-from scansnap_core.theory.certify.balls import PRECISION, Compiled, ball, between, compiled, enclose, written
+from scansnap_core.theory.certify.balls import PRECISION, Compiled, ball, compiled, enclose, written
 
 Ends = list[tuple[arb, arb]]
 
@@ -53,12 +53,6 @@ def positive(
         Proved if every part was decided. Else its gap is a point at which the expression is certainly not positive, or
         the first part that wasn't decided, with its coordinates.
 
-    Raises
-    ------
-    BadInput
-        If an end is infinite or inexact, the ends are in the wrong order, or the box has points of another sign than
-        its symbol was made with.
-
     Examples
     --------
     >>> from sympy import Symbol, exp
@@ -83,7 +77,7 @@ def _cover(value: Compiled, slopes: list[Compiled], symbols: list[sp.Symbol], wh
     while waiting:
         part = waiting.pop()
         seen += 1
-        balls = [between(*ends) for ends in part]
+        balls = [low.union(high) for low, high in part]
         if value(balls) > 0:
             continue
         middle = [_middle(*ends) for ends in part]

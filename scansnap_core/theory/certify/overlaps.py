@@ -27,11 +27,6 @@ def as_pair(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
     a, b
         Factored; the expression is aI + bJ.
 
-    Raises
-    ------
-    BadInput
-        Another matrix or size, or a power that isn't a natural number.
-
     Examples
     --------
     >>> as_pair((sp.Identity(K) + ONES) * (sp.Identity(K) + ONES))
@@ -78,11 +73,6 @@ def normal_form(word: sp.Expr) -> sp.Expr:
     """A polynomial in E and E', with no product of the two left in it.
 
     Two of them are equal for every E with an E' if their normal forms are. Scalars are commutative symbols, I is 1.
-
-    Raises
-    ------
-    BadInput
-        A power of a letter that isn't a natural number.
 
     Examples
     --------

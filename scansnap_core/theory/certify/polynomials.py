@@ -50,12 +50,6 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     Certificate
         Its gap is a counterexample, or that z3 gave up.
 
-    Raises
-    ------
-    BadInput
-        Assumptions that contradict each other, two symbols of one name, a relation that Python has decided before
-        (``u != v`` is), or what isn't a polynomial with rational coefficients.
-
     Examples
     --------
     >>> from sympy import symbols
@@ -162,11 +156,6 @@ def nonnegative_coefficients(expression: sp.Expr, *variables: sp.Symbol) -> Cert
     Certificate
         Its gap is a point at which the polynomial is negative, or, if none was found, the first negative coefficient.
 
-    Raises
-    ------
-    BadInput
-        A coefficient that isn't a rational number, or another symbol than the variables.
-
     Examples
     --------
     >>> from sympy import symbols
@@ -204,17 +193,12 @@ def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Cer
     coefficients
         Rational numbers, the constant first.
     low, high
-        Rational numbers.
+        Rational numbers, the smaller one first.
 
     Returns
     -------
     Certificate
         Its gap is a point at which the polynomial is negative, or an interval too short to be halved again.
-
-    Raises
-    ------
-    BadInput
-        A number that isn't rational, or ends in the wrong order.
 
     Examples
     --------

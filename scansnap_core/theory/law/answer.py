@@ -18,18 +18,22 @@ from scipy.interpolate import CubicSpline
 
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.digits import digits
-from scansnap_core.engine.arguments import checked_momentum
+from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.rules import RATE, SEQ_LEN, number, one_of, takes
 from scansnap_core.theory.clocks import transition
 from scansnap_core.theory.flows import Flow, IdealisedFlow, TrueFlow
 from scansnap_core.theory.functions import function_of
+from scansnap_core.theory.law.inertia import first_signs
 from scansnap_core.theory.law.memory import Law, types_of
 from scansnap_core.theory.law.phases import AT_REST, tilt
 from scansnap_core.theory.law.predicting import LOOKS, OPTIMIZERS, errors_by_cause, shortness_of, step_of
-from scansnap_core.theory.law.sentences import DERIVED, SENTENCES
+from scansnap_core.theory.law.sentences import ADAM, ADAM_DERIVED, DERIVED, SENTENCES
 from scansnap_core.theory.law.trials import positions
 from scansnap_core.theory.solving import solve
 
+NAMES = ("common", "first", "last")
+"""The tokens that the sentences are about are those of :func:`~scansnap_core.theory.law.trials.positions`."""
+ANSWERED = (*OPTIMIZERS, "adam")
 HORIZON = 1e6
 """How many t_0 are looked ahead."""
 END = 40
@@ -49,7 +53,7 @@ def answer(classes: SequenceClasses, lr_y: float, lr_z: float, steps: float, **s
     'Attention scans up to t₀′ = 138 and snaps from t₀ = 365 on, by Theorem 4, in steps that show one sequence each.'
     """
     found, (_, columns) = numbers(classes, lr_y, lr_z, steps, **settings), positions(classes)
-    named = zip(("common", "first", "last"), classes.coords["token"][columns], strict=True)
+    named = zip(NAMES, classes.coords["token"][columns], strict=True)
     return said(found, {name: f"“{token}”" for name, token in named})
 
 
@@ -64,14 +68,14 @@ def said(found: Mapping[str, float], words: Mapping[str, str]) -> dict[str, list
         return text.replace("-", "−")
 
     told: dict[str, list[str]] = {}
-    for topic, groups in SENTENCES.items():
+    for topic, groups in (ADAM if "rising" in found else SENTENCES).items():
         for group in groups:
             if text := next((text for when, text in group.items() if _value(when, found)), ""):
                 told.setdefault(topic, []).append(re.sub(r"\{(\w+)(%?)\}", fill, text))
     return told
 
 
-@takes(classes=CLASSES, lr_y=RATE, lr_z=RATE, seq_len=SEQ_LEN, optimizer=one_of(OPTIMIZERS))
+@takes(classes=CLASSES, lr_y=RATE, lr_z=RATE, seq_len=SEQ_LEN, optimizer=one_of(ANSWERED))
 def numbers(
     classes: SequenceClasses,
     lr_y: float,
@@ -85,17 +89,7 @@ def numbers(
     """Compute what the sentences are about, of three tokens of the first class and its query.
 
     The tokens are the most frequent common one, and the most and the least frequent distinct one ("first", "last").
-
-    Parameters
-    ----------
-    classes
-        The sequence classes. The first one holds a common and a distinct token.
-    lr_y, lr_z
-        eta_Y and eta_Z, both positive.
-    steps
-        The time in question: 1 or more, and at most a million t_0.
-    seq_len, optimizer, momentum
-        As :func:`~scansnap_core.predict` takes them.
+    Arguments are as :func:`~scansnap_core.predict` takes them, with ``steps`` from 1 to a million t_0; and "adam".
 
     Returns
     -------
@@ -107,56 +101,49 @@ def numbers(
         gradient (``true``). ``lead``: the attention of "first" over that of "last". ``share``, ``lost_*``,
         ``horizon_*``, ``half_*``: the common token's attention at the start, what is lost at ``steps`` and at a million
         t_0, and when half of it is. ``error``: the error of z to be expected of SGD, read off the tables of
-        :mod:`scansnap_core.theory.law.predicting` for attention at rest. The rest is ``DERIVED`` of
-        :mod:`scansnap_core.theory.law.sentences`.
+        :mod:`scansnap_core.theory.law.predicting` for attention at rest. For Adam instead ``*_sign``: where its first
+        updates move a token; ``rising`` of ``held``: how many tokens they raise; ``total``: the sum of f_l. The rest
+        is ``DERIVED`` of :mod:`scansnap_core.theory.law.sentences`, or ``ADAM_DERIVED``.
     """
     mu = checked_momentum(momentum, optimizer)
     rates = lr_y / (1 - mu), lr_z / (1 - mu)
     K, M = classes.num_classes, classes.vocab_size
+    row, (common, first, last) = positions(classes)
+    P = classes.compact.probs[0]
+    found = {"K": K, "M": M, "T": seq_len, "eta_Y": rates[0], "eta_Z": rates[1], "steps": steps}
+    found["several"] = first != last
+    if optimizer == "adam":
+        number(least=1, remedy="pass e.g. 100")("steps", steps)
+        signs = first_signs(classes)[row]
+        found |= {f"{name}_sign": signs[at] for name, at in zip(NAMES, (common, first, last), strict=True)}
+        found |= {"rising": (signs[P > 0] > 0).sum(), "held": (P > 0).sum(), "total": (P / np.linalg.norm(P)).sum()}
+        return _with_derived(found, ADAM_DERIVED)
     scan, snap = transition(K, M, rates[0])
     number(least=1, below=HORIZON * snap, remedy=f"pass e.g. {digits(snap)}, which is t_0")("steps", steps)
-    row, (common, first, last) = positions(classes)
-    P, law = classes.compact.probs[0], Law(types_of(classes), AT_REST)
+    law = Law(types_of(classes), AT_REST)
     times = np.union1d(np.geomspace(GRID * snap, HORIZON * snap, POINTS), [snap, END * snap, steps])
     at_snap, at_end, now = np.searchsorted(times, [snap, END * snap, steps])
     over = _sampling_over_drift(law, classes, row, times * rates[0] / K)[:, [first, last]]
-    magnitudes = np.abs(classes.eigenvalues)
-    found: dict[str, float] = {
-        "K": K,
-        "M": M,
-        "T": seq_len,
-        "eta_Y": rates[0],
-        "eta_Z": rates[1],
-        "steps": steps,
-        "scan": scan,
-        "snap": snap,
-        "largest": magnitudes[0],
-        "smallest": magnitudes[-1],
-        "uniform": classes.is_uniform,
-        "several": first != last,
-        "square_first": P[first] ** 2 / (P @ P),
-        "share": P[common],
-        "lead": P[first] / P[last],
-        "sampled_first": over[at_snap, 0],
-        "sampled_last": over[at_snap, 1],
-        "t_drift": 0.0 if np.isinf(seq_len) else _first_time(times, seq_len - 1 - np.abs(over).max(axis=1)),
-        "error": _error(law, lr_y / K, lr_z / lr_y, mu, steps, seq_len, flow=optimizer == "flow"),
-    }
+    found |= {"scan": scan, "snap": snap, "uniform": classes.is_uniform}
+    found |= dict(zip(("largest", "smallest"), np.abs(classes.eigenvalues)[[0, -1]], strict=True))
+    found |= {"square_first": P[first] ** 2 / (P @ P), "share": P[common], "lead": P[first] / P[last]}
+    found |= dict(zip(("sampled_first", "sampled_last"), over[at_snap], strict=True))
+    found["t_drift"] = 0.0 if np.isinf(seq_len) else _first_time(times, seq_len - 1 - np.abs(over).max(axis=1))
+    found["error"] = _error(law, lr_y / K, lr_z / lr_y, mu, steps, seq_len, flow=optimizer == "flow")
     for name, flow in (("ten", IdealisedFlow), ("true", TrueFlow)):
         z = _path(flow(classes, *rates), times)[:, row]
         c = P * np.exp(z)
         c /= c.sum(axis=1, keepdims=True)
         kept = c[:, common] / P[common]
-        found |= {
-            f"snap_{name}": z[at_snap, common],
-            f"end_{name}": z[at_end, common],
-            f"lead_{name}": c[now, first] / c[now, last],
-            f"lost_{name}": 1 - kept[now],
-            f"horizon_{name}": 1 - kept[-1],
-            f"half_{name}": _first_time(times, 0.5 - kept),
-        }
+        found |= {f"snap_{name}": z[at_snap, common], f"end_{name}": z[at_end, common]}
+        found |= {f"lost_{name}": 1 - kept[now], f"horizon_{name}": 1 - kept[-1]}
+        found |= {f"half_{name}": _first_time(times, 0.5 - kept), f"lead_{name}": c[now, first] / c[now, last]}
+    return _with_derived(found, DERIVED)
+
+
+def _with_derived(found: dict[str, Any], formulas: Mapping[str, sp.Expr]) -> dict[str, float]:
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        for name, expression in DERIVED.items():
+        for name, expression in formulas.items():
             found[name] = _value(expression, found)
     return {name: float(value) for name, value in found.items()}
 

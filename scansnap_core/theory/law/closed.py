@@ -59,19 +59,11 @@ OVERLAP = number(least=0, below=1, remedy="pass e.g. 0.1")
 
 @takes(num_classes=WHOLE, rho=OVERLAP)
 def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, steps: int = 50) -> Floats:
-    """The parameter s at tau >= 0; shape of ``tau``.
+    """The parameter s at tau, from 0 to 1e280, in its shape; K >= 1, M >= K and M >= 2, and 0 <= rho < 1.
 
     Two bounds from above are in closed form, for what comes before and after the crossing e^s = X: there one of the
-    factors under tau's integral is 1, or a power of e^s. From the lower of the two, Newton steps on ln tau over ln s.
-
-    Parameters
-    ----------
-    tau
-        eta_Y t/K with t in steps of batch size 1, at most 1e280.
-    num_classes, vocab_size, rho
-        K >= 1, M >= K and M >= 2, and 0 <= rho < 1.
-    steps
-        Newton steps at most; they end when s stands still.
+    factors under tau's integral is 1, or a power of e^s. From the lower of the two go Newton steps on ln tau over
+    ln s, at most ``steps``, until s stands still.
     """
     number(least=max(num_classes, 2), remedy="pass at least K, and 2")("vocab_size", vocab_size)
     times = check_numbers("tau", tau, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")
@@ -121,13 +113,7 @@ def log_tau(at: Floats, num_classes: float, vocab_size: float, rho: float) -> Fl
 
 
 def log_crossing(num_classes: float, vocab_size: float, rho: float) -> float:
-    """ln tau at the crossing, e^s = X, where the odds of another class's output reach half of their limit X.
-
-    Examples
-    --------
-    >>> round(log_crossing(2, 1000, 0.3), 2)
-    13.81
-    """
+    """ln tau at the crossing, e^s = X, where the odds of another class's output reach half of their limit X."""
     return float(log_tau(np.log(_X(num_classes, vocab_size, rho)), num_classes, vocab_size, rho))
 
 
@@ -157,13 +143,7 @@ def drift(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> 
 
 @takes(vocab_size=number(least=2, remedy="pass e.g. 1000"))
 def early_evidence(tau: ArrayLike, vocab_size: float) -> Floats:
-    """a = ln M + ln omega(tau - ln M) with Wright's omega, the solution of a + e^a/M = tau; for tau > 1/M.
-
-    Examples
-    --------
-    >>> early_evidence([1.0, 1e4], 10**6).round(3)
-    array([ 1.   , 23.024])
-    """
+    """a = ln M + ln omega(tau - ln M) with Wright's omega, the solution of a + e^a/M = tau; for tau > 1/M."""
     rule = "tau is above 1/M, where one unit of evidence is"
     times = check_numbers("tau", tau, least=2 / vocab_size, rule=rule, remedy="pass e.g. 10.0")
     return np.asarray(np.log(vocab_size) + np.log(special.wrightomega(times - np.log(vocab_size)).real))

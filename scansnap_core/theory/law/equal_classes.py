@@ -100,15 +100,7 @@ class Path(NamedTuple):
 
 
 class EqualClassesFlow:
-    """The flow as a system of differential equations in ln tau, with M > K and eta_Z/eta_Y = ``ratio`` >= 0.
-
-    Examples
-    --------
-    >>> flow = EqualClassesFlow(Rest(2, 0.1, [1, 2]), vocab_size=10_000, ratio=0.01)
-    >>> at = flow.path([1e4])
-    >>> (1e5 * at.z).round(2), (1e5 * at.linear).round(2)
-    (array([[-12.97,   1.55,   4.94]]), array([[-12.97,   1.55,   4.94]]))
-    """
+    """The flow as a system of differential equations in ln tau, with M > K and eta_Z/eta_Y = ``ratio`` >= 0."""
 
     @takes(ratio=FLOW_RATE)
     def __init__(self, rest: Rest, *, vocab_size: float, ratio: float) -> None:

@@ -10,7 +10,7 @@ So the equation has no term of first order beside the mass. Nor has its start, i
 Where m is short against the time in which g changes, the motion shrinks to the modified equation
 θ' = eta g - m D(eta g) eta g; with mu = 0, so m = 1/2, that is plain SGD's.
 
-Adam has a flow of its own, :class:`AdamFlow`, and no law.
+Adam has a flow of its own, :class:`AdamFlow`, and a law for its first updates alone, :func:`first_signs`.
 
 Clock: t in steps of batch size 1 without momentum; s updates with momentum take t = s/(1 - mu).
 """
@@ -28,9 +28,10 @@ from scipy.optimize import elementwise
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine import variants
-from scansnap_core.engine.arguments import checked_momentum
 from scansnap_core.engine.optimizers import ADAM_BETAS, ADAM_EPS
+from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.rules import Rule, check_numbers, is_real, takes
+from scansnap_core.theory.decoder import Expectation
 from scansnap_core.theory.flows import Flow, TrueFlow
 from scansnap_core.theory.formulas import mu
 from scansnap_core.theory.functions import function_of
@@ -59,17 +60,6 @@ class InertialFlow(Flow):
 
     The state packs Y, Z and B of :class:`~scansnap_core.theory.flows.TrueFlow`, then their velocities. It begins at
     the share (1 - mu)/(1 + mu) of the flow's velocity, at which it lags as far behind as momentum does in the end.
-
-    Examples
-    --------
-    >>> import scansnap_core as ss
-    >>> classes = ss.syn_small()
-    >>> flow = InertialFlow(classes, lr_y=0.1, lr_z=0.1, momentum=0.9)
-    >>> after = ss.solve(flow, [10 * 100]).Z.values.ravel()  # 100 updates
-    >>> recipe = {"lr_y": 0.1, "lr_z": 0.1, "steps": 100, "optimizer": "momentum", "batch_size": None}
-    >>> trained = ss.train(classes, seq_len=float("inf"), **recipe).Z.isel(recorded=-1).values.ravel()
-    >>> bool(abs(after - trained).max() < 0.002)
-    True
     """
 
     name = "true flow with a mass"
@@ -128,10 +118,8 @@ class InertialLaw:
 
     Parameters
     ----------
-    law
-        :class:`~scansnap_core.theory.law.memory.Law` or its kind at finite T.
-    momentum
-        mu, in [0, 1); 0 is plain SGD.
+    law, momentum
+        The law, of endless sequences or at finite T; and mu, 0 for plain SGD.
     pace
         eta_Y/K of the updates: the tau of one of them without momentum.
     """
@@ -222,22 +210,22 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
     return np.asarray(found.x)
 
 
+def first_signs(classes: SequenceClasses) -> Floats:
+    """Where Adam's first updates move z at T = infinity, shape (Q, L): 1 up, -1 down, all at one speed.
+
+    They give all entries of Y one size, with the sign of the gradient at Y = Z = 0, as the rates go to 0.
+    """
+    here, compact = Expectation(classes), classes.compact
+    f = here.f(np.zeros((len(compact.queries), len(compact.tokens))))
+    start = here.forward(f, np.zeros((f.shape[1], len(classes.outputs))))
+    return np.sign(here.of_Z(start._replace(g=start.error @ np.sign(here.of_Y(start)).T)))
+
+
 class AdamFlow(Flow):
     """θ' = eta m/(sqrt(v) + eps) of the true gradient at T = infinity, with both means' biases put right.
 
     m and v are the running means of the gradient and of its square over -1/ln(beta) updates, for Adam's betas in
     (0, 1). The state packs Y and Z, then their m, then their v; the rates are those of the updates.
-
-    Examples
-    --------
-    >>> import scansnap_core as ss
-    >>> classes = ss.syn_small()
-    >>> flow = AdamFlow(classes, lr_y=0.001, lr_z=0.001)
-    >>> after = ss.solve(flow, [200], method="RK45", rtol=1e-5, atol=1e-9).Z.values.ravel()
-    >>> recipe = {"lr_y": 0.001, "lr_z": 0.001, "steps": 200, "optimizer": "adam", "batch_size": None}
-    >>> trained = ss.train(classes, seq_len=float("inf"), **recipe).Z.isel(recorded=-1).values.ravel()
-    >>> bool(abs(after - trained).max() < 0.003)
-    True
     """
 
     name = "Adam's flow"

@@ -5,15 +5,14 @@ each class one mean of them, weighed by evidence: with a_k = ∫ (1 - alpha_kk) 
 
     H_k = ∫ f_k da_k,  fbar_k = H_k/a_k,  Y = sum_k fbar_k y_k^T,  y_k = ∫ (e_k - alpha_k) dtau.
 
-The K columns of Y that name a class hold H_k exactly on their own class; all else is approximated. Then alpha_n comes
-of the logits sum_k <f_n, fbar_k> y_k, and attention moves along g_n = sum_k <y_k, e_n - alpha_n> fbar_k by Eqn 4.
+The columns of Y that name a class hold H_k exactly on their own class; all else is approximated. Then alpha_n comes of
+the logits sum_k <f_n, fbar_k> y_k, and attention moves along g_n = sum_k <y_k, e_n - alpha_n> fbar_k by Eqn 4.
 
 Two classes are of one *type* if they are equally frequent, hold the common tokens with the same probabilities, have the
 same probabilities of their distinct tokens in some order, and share their query with as many classes of each type. From
 Y(0) = Z(0) = 0 the flow never tells them apart, so one stands for all: the thousand classes of Syn-Large are one type.
 
-Clock: tau = eta_Y t/K with t in steps of batch size 1; how often a class was seen, times eta_Y. Class n is seen K P(n)
-times as often, so in y_k, H_k and z its dtau counts that many times.
+Clock: tau = eta_Y t/K, t in steps of batch size 1. Class n is seen K P(n) times as often; its dtau counts so often.
 """
 
 from __future__ import annotations

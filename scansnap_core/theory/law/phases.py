@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
-from scansnap_core.engine.arguments import checked_momentum
+from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.rules import FLOW_RATE, RATE, SEQ_LEN, check_numbers, checked_times, number, takes, whole
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
@@ -148,7 +148,7 @@ def place(
     at, sampled = (law.path(np.array([tau]))[0] for law in (endless, finite))
     drift, moved = (types.per_query(state.z_common, state.z_distinct) / AT_REST for state in (at, sampled))
     noise = spread(classes, tau=tau, lr_y=lr_y / (1 - mu), seq_len=seq_len, batch_size=batch_size)[0]
-    grip = types.per_query(*endless.grip(at, at.a**2 / 2)) * (lr_z / lr_y / AT_REST)
+    grip = types.per_query(*endless.grip(at, sampled.a**2 / 2)) * (lr_z / lr_y / AT_REST)
     with np.errstate(divide="ignore", invalid="ignore"):
         by_token = {"sampling": (moved - drift) / drift, "noise": noise / np.abs(moved), "grip": grip}
     overlap = types.overlaps(endless.attention(at)[0]).max()

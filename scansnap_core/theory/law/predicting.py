@@ -16,6 +16,7 @@ import itertools
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -24,7 +25,7 @@ from scipy import special
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import ATTRIBUTE, CLASSES, Floats, SequenceClasses, checksum
-from scansnap_core.engine.arguments import checked_momentum
+from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.rules import FLOW_RATE, RATE, SEQ_LEN, Rule, check_memory, checked_times, number, one_of, takes
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
@@ -102,25 +103,23 @@ def predict(
     Parameters
     ----------
     classes
-        The sequence classes, with any P(n). Those alike count once, so a thousand of one type cost no more than two. Up
-        to some ten that are all unlike are integrated to seven digits; more, up to a hundredth of the largest z, and a
-        thousand with some tens of common tokens take some seconds and 300 MB. With more common tokens than classes, 400
-        take some ten seconds.
+        The classes, with any P(n). Those alike count once. Up to some ten that are all unlike are integrated to seven
+        digits; more, up to a hundredth of the largest z, and a thousand with some tens of common tokens take some
+        seconds and 300 MB.
     lr_y, lr_z
-        eta_Y > 0 and eta_Z >= 0, per step, of any size at which training doesn't overshoot: see ``step`` below.
+        eta_Y > 0 and eta_Z >= 0, per step.
     t
         When: ascending, finite, not negative; in steps of batch size 1, or in updates of any batch size (a batch mean
         moves Y and Z, in expectation, as far as one such step). Shape (recorded,), or one number.
     seq_len
         T, the query included, 3 or more, or ``inf``. A finite T is for lengths well above the evidence, which grows as
-        ln(M t): means over samples, each weighed by its error, are taken to the first order in 1/T beside their exact
-        values at z = 0. See ``shortness`` below.
+        ln(M t).
     optimizer
         "sgd"; "momentum", with which ``t`` counts its updates; or "flow", the gradient flow, to which SGD comes as the
-        rates go to 0 at the same eta_Y t. For Adam there is a flow,
-        :class:`scansnap_core.theory.law.inertia.AdamFlow`, and no law.
+        rates go to 0 at the same eta_Y t. For Adam there is a law of its first updates alone, which
+        ``scansnap predict --optimizer adam`` says.
     momentum
-        mu of "momentum" alone, in [0, 1); 0.9 if not given. As it goes to 0 the forecast goes to that of "sgd".
+        mu of "momentum" alone, in [0, 1); 0.9 if not given.
 
     Returns
     -------
@@ -197,14 +196,16 @@ def predict(
             if state.a[0] and not is_flow:
                 step = max(step, step_of(law, state) * finite_pace)
             if tau == taus[told]:
-                for name, values in (_told(law, state, tau, seq_len) | {"step": step}).items():
+                shortness = shortness_of(law, state, seq_len)
+                error = errors_by_cause(shortness, step, finite_pace).max()
+                trust = {"shortness": shortness, "step": step, "expected_error": error}
+                for name, values in (_told(law, state, tau) | trust).items():
                     found[name].values[told] = values
                 told += 1
-    except IntegrationFailed as error:
-        error.last = None if error.last is None else error.last / update
-        error.reached = _with_error(found.isel(recorded=slice(told)), finite_pace) if told else None
+    except IntegrationFailed as failure:
+        failure.last = None if failure.last is None else failure.last / update
+        failure.reached = found.isel(recorded=slice(told)) if told else None
         raise
-    found = _with_error(found, finite_pace)
     _warn(found, finite_pace)
     return found
 
@@ -221,9 +222,8 @@ def _until_it_fails(path: Callable[[Floats], Iterable[State]], taus: Floats) -> 
 def _empty(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.Dataset:
     """The data set that :func:`predict` fills."""
     types, K = law.types, classes.num_classes
-    dominant = np.full(K, -1)
-    if types.distinct.shape[1]:
-        dominant = np.where(types.distinct_columns[:, 0] >= 0, classes.tokens[types.distinct_columns[:, 0]], -1)
+    first = np.hstack([types.distinct_columns, np.full((K, 1), -1)])[:, 0]
+    dominant = np.where(first >= 0, classes.tokens[first], -1)
     shape, by_class = (recorded.size, len(types.of_query), len(classes.tokens)), ("recorded", "class")
     flags = {"flag_values": list(range(len(REGIMES))), "flag_meanings": " ".join(REGIMES)}
     entropy, chi, evidence = np.empty((3, recorded.size, K))
@@ -238,12 +238,13 @@ def _empty(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.Dataset:
             "phase": (by_class, np.full((recorded.size, K), max(PHASES, key=len))),
             "shortness": ("recorded", np.empty(recorded.size), {"units": "logits per token"}),
             "step": ("recorded", np.empty(recorded.size), {"units": "1"}),
+            "expected_error": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
         },
         coords={"recorded": ("recorded", recorded, {"units": formulas.registry.STEPS}), **classes.coords},
     )
 
 
-def _told(law: Law, state: State, tau: float, seq_len: float) -> dict[str, Floats | float]:
+def _told(law: Law, state: State, tau: float) -> dict[str, Any]:
     """What :func:`predict` says of one state, by name."""
     types = law.types
     common, distinct = law.grip(state, state.a**2 / 2)
@@ -259,8 +260,7 @@ def _told(law: Law, state: State, tau: float, seq_len: float) -> dict[str, Float
             chi = np.where(types.distinct[:, 0] > 0, _chi(state.z_distinct[:, 0], 0.0), np.nan)
     by_type = {"entropy": entropy, "chi_dominant": chi, "evidence": state.a, "phase": _phase(law, state, tau)}
     by_token = {"Z": types.per_query(state.z_common, state.z_distinct), "regime": regime}
-    of_class = {name: values[types.of_class] for name, values in by_type.items()}
-    return by_token | of_class | {"shortness": shortness_of(law, state, seq_len)}
+    return by_token | {name: values[types.of_class] for name, values in by_type.items()}
 
 
 def _phase(law: Law, state: State, tau: float) -> Floats:
@@ -290,22 +290,12 @@ def step_of(law: Law, state: State) -> float:
 
 
 def errors_by_cause(shortness: Floats | float, step: Floats | float, pace: float) -> Floats:
-    """The errors to expect of short sequences and of large steps, shape (2, times); the larger one counts.
+    """The errors to expect of short sequences and of large steps, shape (2, ...); the larger one counts.
 
-    Parameters
-    ----------
-    shortness, step
-        Of :func:`shortness_of`; and of :func:`step_of`, times eta_Y/(K (1 + mu)), the largest so far; shape (times,).
-    pace
-        eta_Y/(K (1 + mu)) once anything was updated; 0 for a flow.
+    ``pace`` is eta_Y/(K (1 + mu)), 0 for a flow, and ``step`` the largest :func:`step_of` so far times it.
     """
     by_step = np.maximum(np.interp(step, *STEPS, left=0.0), np.interp(pace, *PACES, left=0.0))
     return np.maximum([np.interp(shortness, *SHORTNESS), by_step], LEAST)
-
-
-def _with_error(found: xr.Dataset, pace: float) -> xr.Dataset:
-    errors = errors_by_cause(found.shortness.values, found.step.values, pace).max(axis=0)
-    return found.assign(expected_error=("recorded", errors, {"units": "share of |Z|"}))
 
 
 def _warn(found: xr.Dataset, pace: float) -> None:

@@ -37,6 +37,7 @@ function alikeClasses(settings) {
     });
   };
   return {
+    system,
     probs,
     places,
     restOf,
@@ -51,9 +52,31 @@ function alikeClasses(settings) {
   };
 }
 
+/** What the sentences are about Adam's first updates, by name, as scansnap_core.theory.law.inertia.first_signs has it. */
+function adamNumbers({ K, M, T, etaY, etaZ, steps }, { system, places }) {
+  const { L, outputs, tokens, probs } = system;
+  const [gradient, force] = [new Float64Array(L * outputs), new Float64Array(L)];
+  const [w, g, none] = [new Float64Array(outputs), new Float64Array(L), new Float64Array(L * outputs)];
+  const [f, errors] = [probs.map((row) => new Float64Array(row.length)), probs.map(() => new Float64Array(outputs))];
+  tokens.forEach((own, n) => {
+    attend(own, probs[n], force, f[n]);
+    decode(system, n, own, f[n], none, w, errors[n]);
+    addDecoderStep(system, own, f[n], errors[n], 1, gradient);
+  });
+  const Y = gradient.map(Math.sign);
+  tokens.forEach((own, n) => addAttentionStep(system, own, f[n], errors[n], Y, 1, force, g));
+  const signs = Array.from(tokens[0], (token) => Math.sign(force[token]));
+  const [common_sign, first_sign, last_sign] = places.map((i) => signs[i]);
+  const found = { K, M, T, eta_Y: etaY, eta_Z: etaZ, steps, several: places[1] === places[2] ? 0 : 1, common_sign, first_sign, last_sign };
+  Object.assign(found, { rising: signs.filter((sign) => sign > 0).length, held: signs.length, total: f[0].reduce((a, b) => a + b, 0) });
+  for (const [name, value] of Object.entries(adamDerived)) found[name] = value(found);
+  return { found };
+}
+
 /** What the sentences are about, by name; `classes` as above, or as tableClasses has them. */
 function answerNumbers(settings, classes) {
   const { K, M, T, etaY, etaZ, mu, steps, opt } = settings;
+  if (opt === "adam") return adamNumbers(settings, classes);
   const { GRID, HORIZON, END, POINTS, LOOKS } = limits;
   const { probs, places, moduli } = classes;
   const rates = { etaY: etaY / (1 - mu), etaZ: etaZ / (1 - mu) };

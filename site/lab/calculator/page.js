@@ -38,7 +38,7 @@ function readSetting(texts) {
   }
   if (values.opt !== "momentum") [values.mu] = [0, delete faults.mu];
   if (!faults.steps && !(values.steps >= 1)) faults.steps = "Write 1 or more steps, such as 1000.";
-  if (Object.keys(faults).length === 0) {
+  if (Object.keys(faults).length === 0 && values.opt !== "adam") {
     const { snap } = core.moments({ ...values, etaY: values.etaY / (1 - values.mu) });
     if (values.steps > core.limits.HORIZON * snap) faults.steps = `${texts.steps} is beyond a million t₀, which is ${written(core.limits.HORIZON * snap)}; choose less.`;
   }
@@ -59,7 +59,7 @@ function written(x, significant = 3) {
 /** The sentences of these numbers by topic, as scansnap_core.theory.law.answer says them. */
 function sentencesOf(found, words) {
   const told = {};
-  for (const [topic, groups] of Object.entries(SENTENCES)) {
+  for (const [topic, groups] of Object.entries("rising" in found ? ADAM : SENTENCES)) {
     for (const alternatives of groups) {
       const { text } = alternatives.find(({ when }) => when(found)) ?? {};
       const fill = (_, name, percent) => words[name] ?? (percent ? `${written(100 * found[name], 2)} %` : written(found[name]));
@@ -87,7 +87,7 @@ function makeCalculator(root) {
   clear.addEventListener("click", () => change("table", ""));
   const own = make("div", { class: "ss-lab-own" }, make("label", { for: tableId }, "Or your own words: a class per line, its words with their counts. They take the place of K, ρ and weights"), area, make("div", { class: "ss-lab-row" }, example, clear), tableFault);
   const [notice, told] = [make("p", { class: "ss-lab-fault", role: "status" }), make("div", { class: "ss-lab-answer", "aria-live": "polite" })];
-  const chart = makeChart("shares", "Attention of the class’s words, in %");
+  const chart = makeChart("shares", "Attention of the class’s words, in %, over time t (blue line: your steps)");
   const reset = make("button", { type: "button" }, "Start over");
   reset.addEventListener("click", () => take({ ...DEFAULTS }));
   const link = make("a", { class: "ss-lab-link", href: "#" }, "Link to this answer");
@@ -139,6 +139,8 @@ function makeCalculator(root) {
   };
   function draw() {
     const { settings, answer, names } = picture;
+    chart.figure.hidden = !answer.curves; // Adam has none
+    if (!answer.curves) return;
     const upto = answer.times.findIndex((t) => t > Math.max(core.limits.END * answer.moments.snap, settings.steps));
     const cut = (curves) => ({ times: answer.times.slice(0, upto), names, z: curves.map((values) => values.slice(0, upto)) });
     const [ten, truth] = [cut(answer.curves.ten), cut(answer.curves.true)];

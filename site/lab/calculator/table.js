@@ -42,7 +42,7 @@ function tableClasses({ table, M }) {
       visit({ over, a: Math.max(...rows.map((y, n) => y[n])), speed: Math.max(...speeds) });
     });
   };
-  return { probs, places, moduli: [moduli[0], moduli[K - 1]], rho: Math.max(...E.flat()), path, restOf, words: Object.keys(counts[0]) };
+  return { system, probs, places, moduli: [moduli[0], moduli[K - 1]], rho: Math.max(...E.flat()), path, restOf, words: Object.keys(counts[0]) };
 }
 
 const dot = (u, v) => u.reduce((sum, value, i) => sum + value * v[i], 0);

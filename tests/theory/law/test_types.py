@@ -51,10 +51,7 @@ def test_values_stand_on_all_queries_and_tokens() -> None:
     common[types.of_query] = [[1, 2], [3, 4]]
     distinct[types.of_class] = [[5, 0], [6, 7], [8, 0], [9, 0]]
     # columns are the tokens that some class holds: 0 to 5, and 7
-    assert types.per_query(common, distinct).tolist() == [
-        [0, 1, 7, 2, 6, 8, 0],
-        [5, 3, 0, 4, 0, 0, 9],
-    ]
+    assert types.per_query(common, distinct).tolist() == [[0, 1, 7, 2, 6, 8, 0], [5, 3, 0, 4, 0, 0, 9]]
 
 
 def test_classes_are_alike_that_agree_to_twelve_decimals() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,19 +11,18 @@ import pytest
 import torch
 from torch import Tensor
 
+import scansnap_core as ss
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_small
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine import names
-from scansnap_core.engine.architectures import NUMBERED_VARIANTS, VARIANTS, variant_of
-from scansnap_core.engine.results import TrainingDiverged, tokens_of
+from scansnap_core.engine.names import MODELS
+from scansnap_core.engine.results import TrainingDiverged, rows_of, tokens_of
 from scansnap_core.engine.training import train
-from scansnap_core.engine.variants import Variant, ascent, at_infinite_length
+from scansnap_core.engine.variants import NUMBERED, VARIANTS, ascent, at_infinite_length, variant_of
 from scansnap_core.sweeps.grids import Grid
 from tests.engine.references import overlapping_classes, scattered_classes
 
 NAMES = ("residual", "layernorm", "heads 3", "summed heads 2")
-ONE_QUERY = [syn_small(), overlapping_classes(), scattered_classes()]
 FLOW: dict[str, Any] = {"lr_y": 2.0, "lr_z": 3.0, "batch_size": None, "seq_len": np.inf}
 
 
@@ -59,8 +59,7 @@ def literal_loss(name: str, classes: SequenceClasses, Y: Tensor, Z: Tensor) -> T
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("classes", [overlapping_classes(), scattered_classes(), query_among_the_context()])
 def test_training_follows_a_literal_loop_over_the_vocabulary(name: str, classes: SequenceClasses) -> None:
-    M, heads, rng = classes.vocab_size, max(1, names.heads_of(name)), np.random.default_rng(3)
-    joined = heads if name.startswith("heads") else 1
+    M, (joined, heads), rng = classes.vocab_size, rows_of(variant_of(name)), np.random.default_rng(3)
     Y_0, Z_0 = rng.normal(size=(joined, M, M)), rng.normal(size=(heads, M, M))
     given = (Y_0 if joined > 1 else Y_0[0], Z_0 if heads > 1 else Z_0[0])
     run = train(classes, **FLOW, steps=3, model=name, initial=given, record=1).isel(seed=0, rate=0)
@@ -90,11 +89,12 @@ def test_closed_forms_meet_autograd(name: str) -> None:
     variant, classes = variant_of(name), scattered_classes()
     assert variant is not None
     assert variant.closed_form is not None
-    batch, rng = at_infinite_length(classes, tokens_of(classes, name)), np.random.default_rng(5)
-    heads, L, Q = max(1, variant.heads), len(batch.tokens), len(batch.queries)
+    batch, rng, (joined, heads) = (
+        at_infinite_length(classes, tokens_of(classes, name)), np.random.default_rng(5), rows_of(variant),
+    )  # fmt: skip
     # two runs at once
-    Y = torch.from_numpy(rng.normal(size=(2, L * (heads if variant.concatenates else 1), len(batch.outputs))))
-    Z = torch.from_numpy(rng.normal(size=(2, heads * Q, L)))
+    Y = torch.from_numpy(rng.normal(size=(2, joined * len(batch.tokens), len(batch.outputs))))
+    Z = torch.from_numpy(rng.normal(size=(2, heads * len(batch.queries), len(batch.tokens))))
     closed = ascent(variant, batch, Y, Z)
     for other in (dataclasses.replace(variant, closed_form=None), variant.log_alpha):
         for part, same in zip(closed, ascent(other, batch, Y, Z), strict=True):
@@ -104,13 +104,15 @@ def test_closed_forms_meet_autograd(name: str) -> None:
     assert torch.allclose(lengths, torch.ones_like(lengths), rtol=0, atol=1e-14)
 
 
-def test_one_head_is_the_paper() -> None:
+def test_one_head_and_one_window_are_the_paper() -> None:
     for initial in ("zero", "random"):
         options: dict[str, Any] = {"lr_y": [1.0, 2.0], "lr_z": 0.5, "steps": 5, "seeds": [1, 2], "initial": initial}
+        options["optimizer"] = "momentum"
         plain = train(syn_small(), **options)
-        for name in ("heads 1", "summed heads 1"):
+        for name in ("heads 1", "summed heads 1", "positions 1"):
             one = train(syn_small(), **options, model=name)
-            assert one.Z.sel(head=0, token=plain.token).values == pytest.approx(plain.Z.values, rel=0, abs=1e-12)
+            Z = one.Z.sel(token=plain.token)
+            assert Z.values.reshape(plain.Z.shape) == pytest.approx(plain.Z.values, rel=0, abs=1e-12)
             assert one.loss.values == pytest.approx(plain.loss.values, rel=1e-10, abs=0)
 
 
@@ -128,9 +130,8 @@ def test_heads_that_start_alike_stay_alike_and_others_dont() -> None:
 
 
 def test_rows_of_all_other_tokens_start_as_they_are() -> None:
-    classes = scattered_classes()
-    run = train(classes, lr_y=1.0, lr_z=1.0, steps=1, batch_size=4, seq_len=8, model="layernorm", initial="random")
-    plain = train(classes, lr_y=1.0, lr_z=1.0, steps=1, batch_size=4, seq_len=8, initial="random")
+    options: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 1, "batch_size": 4, "seq_len": 8, "initial": "random"}
+    run, plain = (train(scattered_classes(), **options, model=model) for model in ("layernorm", "plain"))
     assert run.token.values.tolist() == [-1, 2, 3, 5, 7, 8, 9, 11, 12, 13]
     held = plain.token.values
     assert (run.Y.sel(token=held).isel(recorded=0).values == plain.Y.isel(recorded=0).values).all()
@@ -138,9 +139,8 @@ def test_rows_of_all_other_tokens_start_as_they_are() -> None:
 
 
 def test_names_are_those_of_the_table() -> None:
-    assert (*VARIANTS, *NUMBERED_VARIANTS) == (*names.UNNUMBERED, *names.NUMBERED)
+    assert [name.removesuffix(" H").removesuffix(" W") for name in MODELS] == ["plain", *VARIANTS, *NUMBERED]
     assert variant_of("plain") is None
-    assert isinstance(variant_of(" heads  2 "), Variant)
     run = train(syn_small(), lr_y=1.0, lr_z=1.0, steps=1, model=" summed  heads 02")
     assert run.attrs["model"] == "summed heads 2"
 
@@ -150,6 +150,7 @@ def test_names_are_those_of_the_table() -> None:
     [
         ({"model": "heads"}, "model = 'heads': there are 1 to 1024 heads, and the name says how many; write e.g. 'he"),
         ({"model": "heads 0"}, "model = 'heads 0': there are 1 to 1024"),
+        ({"model": "positions 2000"}, "there are 1 to 1024 windows, and the name says how many"),
         ({"model": "summed heads 5000"}, "write e.g. 'summed heads 4'"),
         ({"model": "residual 2"}, "model = 'residual 2': the choices are plain"),
         ({"model": "heads 2", "keep_state": True}, "model = 'heads 2' with keep_state, or an initial data set: a tra"),
@@ -160,6 +161,8 @@ def test_names_are_those_of_the_table() -> None:
         ),
         ({"initial": (np.zeros((34, 34)), np.zeros((1, 34, 34)))}, r"initial Z of shape \(1, 34, 34\): Y and Z are"),
         ({"model": "heads 1000", "steps": 10**6, "record": 1}, "all is held in memory"),
+        ({"model": "positions 2", "optimizer": "adam"}, "its Z holds sums of a token's and a window's logit"),
+        ({"model": "positions 2", "optimizer": "torch.optim:AdamW"}, "its Z holds sums of a token's and a window's"),
     ],
 )
 def test_what_no_variant_can_do_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -173,9 +176,10 @@ def test_a_run_of_heads_diverges_as_one(name: str) -> None:
     run = train(syn_small(), lr_y=1, lr_z=1, seeds=(0, 1), **settings)
     assert run.diverged_at.dims == ("seed", "rate")
     assert (run.diverged_at == -1).all()
-    with pytest.warns(TrainingDiverged, match="turned NaN at step"):
+    with pytest.warns(TrainingDiverged, match="turned NaN at step") as caught:
         lost = train(syn_small(), lr_y=1e308, lr_z=1e308, **settings)
     assert lost.diverged_at.values.item() >= 0
+    assert caught[0].filename == __file__  # it points at who called
 
 
 def test_a_sweep_takes_variants_of_one_shape() -> None:
@@ -183,3 +187,73 @@ def test_a_sweep_takes_variants_of_one_shape() -> None:
     assert grid.configuration()["model"] == ["plain", "residual"]
     with pytest.raises(BadInput, match="model = plain, heads 2: the arrays of one sweep have one shape"):
         dataclasses.replace(grid, models=("plain", "heads 2"))
+
+
+# -- Windows of positions ----------------------------------------------------------------------------------------------
+
+TOKENS, SIZE, QUERY = 4, 10, 6
+"""Four contextual tokens; two windows of ten tokens each, so M = 20."""
+NEAR, FAR = np.array([[0.3, 0.5, 0.2, 0], [0.1, 0, 0.5, 0.4]]), np.array([[0.6, 0.1, 0.3, 0], [0.7, 0, 0.1, 0.2]])
+
+
+def windowed(near: np.ndarray, far: np.ndarray) -> SequenceClasses:
+    """Two classes of one query; half of a sequence stands in each window."""
+    P = np.zeros((2, 2 * SIZE))
+    P[:, :TOKENS], P[:, SIZE : SIZE + TOKENS] = near / 2, far / 2
+    return SequenceClasses(P, query_of=[QUERY, QUERY], next_of=[7, 8])
+
+
+def windowed_loss(Y: Tensor, z: Tensor, b: Tensor) -> Tensor:
+    """Sec. 7 word for word: weights e^(z_l + b_w) at each place, f over tokens, one row of Y for a token."""
+    total = torch.zeros((), dtype=torch.float64)
+    for n in range(2):
+        weights = torch.stack([torch.from_numpy(P[n]) / 2 * torch.exp(z + b[w]) for w, P in enumerate((NEAR, FAR))])
+        c = weights.sum(dim=0) / weights.sum()
+        total = total - torch.log_softmax((c / c.norm()) @ Y, dim=-1)[7 + n] / 2
+    return total
+
+
+def test_a_tokens_and_a_windows_logit_learn_as_autograd_says() -> None:
+    rng = np.random.default_rng(0)
+    Y, z, b = (torch.from_numpy(rng.normal(size=size)) for size in ((TOKENS, 2 * SIZE), TOKENS, 2))
+    Y_0, Z_0, b_0 = np.zeros((2 * SIZE, 2 * SIZE)), np.zeros((2 * SIZE, 2 * SIZE)), b.clone()
+    for w in range(2):
+        rows = slice(w * SIZE, w * SIZE + TOKENS)
+        Y_0[rows], Z_0[QUERY, rows] = Y.numpy() / np.sqrt(2), (z + b[w]).numpy()
+    run = train(windowed(NEAR, FAR), **FLOW, steps=3, model="positions 2", initial=(Y_0, Z_0)).isel(seed=0, rate=0)
+    for step in range(3):
+        leaves = [part.requires_grad_() for part in (Y, z, b)]
+        loss = windowed_loss(*leaves)
+        assert run.loss.values[step] == pytest.approx(loss.item(), rel=1e-12, abs=0)
+        moves = torch.autograd.grad(loss, leaves)
+        Y, z, b = ((x - r * g).detach() for x, r, g in zip(leaves, (2, 3, 3), moves, strict=True))
+    last = run.isel(recorded=-1)
+    for w in range(2):
+        here = np.arange(TOKENS) + w * SIZE
+        assert last.Z.sel(token=here).values[0] == pytest.approx((z + b[w]).numpy(), rel=1e-11, abs=0)
+        assert last.Y.sel(token=here).values * np.sqrt(2) == pytest.approx(Y.numpy(), rel=1e-9, abs=1e-13)
+    assert (b - b_0).abs().min() > 1e-3  # control: the bias did learn
+
+
+def test_windows_alike_teach_no_bias() -> None:
+    bias = []
+    for far in (NEAR, FAR):
+        path = ss.solve(ss.TrueFlow(windowed(NEAR, far), 1.0, 0.5, model="positions 2"), [50])
+        Z = path.Z.values[0, 0]
+        bias.append(abs(float(Z[path.token.values == SIZE][0] - Z[path.token.values == 0][0])))
+    assert bias[0] < 1e-9
+    assert bias[1] > 1e-3
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(functools.partial(flow, lr_y=1.0, lr_z=1.0, model="positions 3") for flow in (ss.TrueFlow, ss.IdealisedFlow)),
+        functools.partial(train, lr_y=1.0, lr_z=1.0, steps=1, model="positions 3"),
+        lambda made: Grid({"made": made}, rates=((1, 1),), steps=1, seeds=(0,), models=("plain", "positions 3")),
+    ],
+)
+def test_a_vocabulary_that_windows_dont_divide_is_refused(make: Any) -> None:
+    message = r"model = 'positions 3' with M = 20: its vocabulary is one block of tokens for each window, of equal size"
+    with pytest.raises(BadInput, match=message):
+        make(windowed(NEAR, FAR))
