@@ -20,6 +20,7 @@ from scansnap_core.book.equations import (
     by_equation,
     equations_named,
     errata_index_html,
+    formula_faults,
     read_equations,
 )
 from scansnap_core.book.errata import read_errata
@@ -36,6 +37,7 @@ BY_NUMBER = {equation.number: equation for equation in INDEX}
 
 def test_all_138_are_there_in_the_papers_order_and_none_is_untouched() -> None:
     assert [equation.number for equation in INDEX if equation.status != "untouched"] == list(range(1, 139))
+    assert formula_faults(ROOT) == []
 
 
 def test_a_definition_has_its_unit_test_where_the_code_has_it() -> None:

@@ -72,6 +72,7 @@ HEAD = """\
 import math
 import numpy as np
 import sympy as sp
+from scansnap_core.plots import show
 from scansnap_core.theory import formulas, spectrum
 
 def one():
@@ -90,7 +91,7 @@ for value in np.linspace(0, 1, 3):
 measured = grown(half)
 """
 CONSTANT = """
-1.0; np.float64(1.0); max(1.0, 2.0); math.sqrt(4); [1.0][0]; total; one(); low + high; len('D.1')
+1.0; show(1.0); np.float64(1.0); max(1.0, 2.0); math.sqrt(4); [1.0][0]; total; one(); low + high; len('D.1')
 sp.Integer(2) * sp.pi; sp.Matrix([1, 1]); measured * 2; 1e-11 + measured
 """
 COMPUTED = """

@@ -1,8 +1,6 @@
 """The card at a chapter's head: nothing on it that the chapter's ledger doesn't hold."""
 
 import re
-from dataclasses import is_dataclass
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -155,11 +153,3 @@ def test_a_refuted_remark_is_not_what_the_verdict_rests_on(opened: Opened, outpu
     with pytest.raises(BadInput, match="name a refutation of the claim itself"):
         concluded(refuting(opened, BROKEN | {"printed": {"by": "remark", "says": "So."}}, **both), outputs)
     concluded(refuting(opened, **both), outputs)
-
-
-@pytest.mark.parametrize("module", ["claims", "entries", "proofs", "registry"])
-def test_what_is_recorded_cannot_be_changed(module: str) -> None:
-    members = vars(import_module(f"scansnap_core.ledger.{module}")).values()
-    kinds = [kind for kind in members if isinstance(kind, type) and is_dataclass(kind)]
-    assert kinds
-    assert [kind for kind in kinds if not vars(kind)["__dataclass_params__"].frozen] == []

@@ -125,11 +125,12 @@ def test_nan_and_an_undecided_control_are_no_evidence(chapter: Chapter, numeric:
         chapter.witness("symbolic").holds("zero", sp.Integer(0), bound=0, control=undecided)
 
 
-@pytest.mark.parametrize("must", ["= 0", "= bound"])
-def test_a_matrix_that_must_be_zero_is_compared_with_its_zeros(opened: Opened, outputs: Outputs, must: str) -> None:
+@pytest.mark.parametrize(("must", "measured"), [("= 0", sp.zeros(2)), ("≠ 0", sp.ones(2)), ("= bound", sp.ones(2))])
+def test_a_matrix_is_compared_with_zeros_or_a_bound(opened: Opened, outputs: Outputs, must: str, measured: Any) -> None:
     symbolic = opened(symbolic={"zero": check("rows", must=must)}).witness("symbolic")
-    symbolic.holds("zero", sp.zeros(2, 2), control=sp.ones(2, 2), bound=None if must == "= 0" else sp.zeros(2, 2))
-    assert outputs[0]["text/plain"].startswith("✓ symbolic: rows: = 0 (2×2), as required\n")
+    symbolic.holds("zero", measured, control=sp.ones(2) - measured, bound=measured if must == "= bound" else None)
+    required = must.replace("0", "0 (2×2)").replace("bound", "the 2×2 matrix")
+    assert outputs[0]["text/plain"].startswith(f"✓ symbolic: rows: {required}, as required\n")
 
 
 def test_a_bound_stands_in_one_place_and_something_could_fail_it(numeric: Witness) -> None:
