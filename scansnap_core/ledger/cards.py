@@ -82,8 +82,8 @@ def card_of(claims: Claims, verdict: str, entries: Sequence[Check | Refutation])
         If the verdict is that something has to be repaired, and the card has no repair.
     """
     place, keys = f"{claims.path.name}: {CARD}", {*_KEYS, "figure"}
-    if wrong := sorted(({*claims.card} ^ keys) - {"repaired"}, key=str):
-        raise BadInput(f"{place}.{wrong[0]}", f"a card has {', '.join(sorted(keys))}", "add or remove it")
+    if wrong := ({*claims.card} ^ keys) - {"repaired"}:
+        raise BadInput(f"{place}.{min(wrong, key=str)}", f"a card has {', '.join(sorted(keys))}", "add or remove it")
     rows = {name: Entry(f"{place}.{name}", claims.card.get(name), allowed) for name, allowed in _KEYS.items()}
     found = {entry.id: entry for entry in entries}
     made = (

@@ -146,9 +146,9 @@ class ProofWitness:
         if claim is control or (claim == control) is True:
             raise BadInput(f"control = {control!r:.80}", "a control is another claim than the one proved", "spoil it")
         theirs = {str(letter): letter for letter in _letters(control)}
-        if other := sorted(str(letter) for letter in _letters(claim) if theirs.get(str(letter), letter) != letter):
+        if other := {str(letter) for letter in _letters(claim) if theirs.get(str(letter), letter) != letter}:
             rule = "claim and control assume the same of it"
-            raise BadInput(f"{claim_id}: the letter {other[0]}", rule, "use one symbol for both")
+            raise BadInput(f"{claim_id}: the letter {min(other)}", rule, "use one symbol for both")
         found, refused = (_certificate(procedure(each), place) for each in (claim, control))
         if not found:
             raise NotProved(f"{place}: {found.how}; it stops at {found.gap}")

@@ -54,7 +54,7 @@ meta:
 
 
 SETTINGS = "import matplotlib, numpy\nprint(matplotlib.rcParams['axes.xmargin'], numpy.array([2 / 3]))"
-SETTINGS_PRINTED = "0.05 [0.66666667]"
+PRINTED = "0.05 [0.66666667]"
 """What it prints where nobody changed a setting."""
 
 
@@ -153,10 +153,10 @@ def put(number: int, **changes: Any) -> Callable[[list[Any]], None]:
 
 change_code = put(3, source="print('a number:', 1 + 2)")
 claim_falsely = put(1, source=GOOD_CELLS[1].replace(", 0.5,", ", 0.61,"))
-claim_another_statement = put(
+claim_another = put(
     4, source="import dataclasses; lemma.page = dataclasses.replace(lemma.page, id='lemma_09'); lemma.conclude()"
 )
-write_to_stderr = put(
+to_stderr = put(
     3,
     source="import sys; print('careful', file=sys.stderr)",
     outputs=[{"output_type": "stream", "name": "stderr", "text": ["careful\n"]}],

@@ -37,15 +37,7 @@ def sides(formula: str) -> Iterator[str]:
 
 
 def value(side: str, at: Mapping[str, float]) -> float:
-    """A side's value where the registry's symbols have the given values.
-
-    Raises
-    ------
-    ValueError
-        If it isn't of the kind that is understood here.
-    KeyError
-        If a letter has no value.
-    """
+    """A side's value where the registry's symbols have the given values; ValueError if it isn't understood here."""
     reader = _Reader(side, at)
     result = reader.sum()
     if reader.tokens:

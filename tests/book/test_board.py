@@ -12,24 +12,19 @@ import pytest
 from scansnap_core import BadInput
 from scansnap_core.book.board import GROUPS, board_html, holding, holding_html, proofs_html
 from scansnap_core.book.errata import ERRATA_FILE
-from scansnap_core.book.graph import TITLE_CHARACTERS, drawn_graph, graph_svg
+from scansnap_core.book.graph import TITLE_CHARACTERS, graph_svg
 from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.ledger import Page, page, read_pages
 from scansnap_core.ledger.cards import SCALE, SILENCE
 from scansnap_core.ledger.entries import VERDICT_MIME, Check, Conclusion, Refutation, Row
-from tests.book.books import PAPERS, registered
+from tests.book.books import PAPERS, write_notebook
 
 ROOT = Path(__file__).parents[2]
 CHECK = Check("error", "numeric", "error", "0.1", "≤ 0.5", "0.7", "another exponent")
 _SAID = {"place": "Lemma 3, Eqn 43", "printed": "1", "repair": "$1-\\rho$", "condition": "", "consequence": "slower"}
 SLIP = Refutation("rate", "empirical", "rate <s>", "0.7", "≤ 0.5", "0.1", "with $1-\\rho$", **_SAID, erratum="E2")
-ERRATA = """\
-retired: {}
-errata:
-  - number: E2
-    rank: slip
-    because: seen twice
-    places: [lemma_03:rate, one_path:rate]
+ERRATA = """
+{retired: {}, errata: [{number: E2, rank: slip, because: seen twice, places: [lemma_03:rate, one_path:rate]}]}
 """
 CARD = (
     Row("as printed", "holds", "It holds."),
@@ -49,27 +44,19 @@ def write_chapter(
     page_id: str,
     *refutations: Refutation,
     verdict_of: str = "",
-    cleared: bool = False,
-    heading: str = "",
     card: tuple[Row, ...] = (),
     **registers: Any,
 ) -> None:
-    """A chapter below a folder of its own, and the table of contents if there is none."""
+    """A chapter below a folder of its own that stores a verdict, and the table of contents if there is none."""
     path = book / "chapters" / "some" / f"{page_id}.ipynb"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    write_notebook(path, ("lemma.conclude()",), {}, **registers)
     if not (book / "_toc.yml").exists():
         (book / "_toc.yml").write_text(f"root: chapters/index\n{PAPERS}")
-    metadata = registered(page_id, **registers)
-    kind, number = metadata["scansnap"]["kind"], metadata["scansnap"].get("number")
-    first = heading or f"{kind.capitalize()} {number}: growth"
-    cell = nbformat.v4.new_code_cell("lemma.conclude()", execution_count=None if cleared else 1)
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(f"# {first}\n"), cell], metadata=metadata)
+    concluded = page(verdict_of, ROOT) if verdict_of else page(page_id, book)
+    conclusion = Conclusion(concluded, (CHECK,), refutations, card)
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[1].outputs = [nbformat.v4.new_output("display_data", {VERDICT_MIME: conclusion.as_json()})]
     nbformat.write(notebook, path)
-    if not cleared:
-        concluded = page(verdict_of, ROOT) if verdict_of else page(page_id, book)
-        conclusion = Conclusion(concluded, (CHECK,), refutations, card)
-        cell.outputs = [nbformat.v4.new_output("display_data", {VERDICT_MIME: conclusion.as_json()})]
-        nbformat.write(notebook, path)
 
 
 @pytest.fixture
@@ -79,26 +66,11 @@ def book(tmp_path: Path) -> Path:
     write_chapter(tmp_path, "lemma_17", heading="Lemma 17: close to the overlap", proof_uses=["lemma_14"])
     write_chapter(tmp_path, "lemma_03", SLIP, uses=["lemma_01", "lemma_14"], proof_uses=["lemma_17"])
     write_chapter(tmp_path, "lemma_05", uses=["lemma_03"], proof_uses=["lemma_03"])
-    write_chapter(tmp_path, "lemma_01", cleared=True)
+    write_notebook(tmp_path / "chapters" / "lemma_01.ipynb", (), {})
     write_chapter(tmp_path, "fig_04")
     write_chapter(tmp_path, "one_path", SLIP, heading="One curve <z>")
     (tmp_path / ERRATA_FILE).write_text(ERRATA)
     return tmp_path
-
-
-def test_verdicts_are_read_from_the_outputs(book: Path) -> None:
-    stored = read_stored(book)
-    pages = ["lemma_01", "lemma_03", "lemma_05", "lemma_14", "lemma_17", "fig_04", "one_path"]
-    assert list(stored.verdicts) == pages
-    assert [stored.verdict_of(page_id) for page_id in pages] == [
-        "open",
-        FAILS,
-        HOLDS,
-        HOLDS,
-        HOLDS,
-        "reproduced",
-        FAILS,
-    ]
 
 
 def test_a_verdict_of_another_page_counts_for_none(tmp_path: Path) -> None:
@@ -197,31 +169,13 @@ def test_no_node_of_the_graph_covers_another_or_leaves_the_picture() -> None:
     ]
     width, height = float(svg.get("width", "")), float(svg.get("height", ""))
     assert width <= 1100, "the column of a wide window shows 1100 px"
+    assert all(len(wrap(page.title, TITLE_CHARACTERS)) <= 2 for page in read_pages(ROOT).values() if page.is_statement)
     assert [y for _, y, w, _ in boxes if w == 30] == [min(y for _, y, _, _ in boxes)] * 4, "the legend stands on top"
     for number, (x, y, w, h) in enumerate(boxes):
         assert 0 <= x <= x + w <= width
         assert 0 <= y <= y + h <= height
         for other_x, other_y, other_w, other_h in boxes[:number]:
             assert x >= other_x + other_w or other_x >= x + w or y >= other_y + other_h or other_y >= y + h
-
-
-def test_a_drawn_edge_is_implied_by_no_path() -> None:
-    statements = Stored(read_pages(ROOT), {}).statements
-    drawn = drawn_graph(statements)
-    below = {s: set(drawn.successors(s)) for s in statements}
-
-    def reach(start: str) -> set[str]:
-        return below[start].union(*(reach(b) for b in below[start]))
-
-    for ground, follower in drawn.edges:
-        assert not any(follower in reach(other) for other in below[ground] - {follower})
-    for statement in statements.values():
-        assert all(statement.id in reach(ground) for ground in {*statement.uses, *statement.proof_uses})
-
-
-def test_titles_fit_the_graph() -> None:
-    for statement in Stored(read_pages(ROOT), {}).statements.values():
-        assert len(wrap(statement.title, TITLE_CHARACTERS)) <= 2
 
 
 @pytest.fixture(scope="module")

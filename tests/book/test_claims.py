@@ -24,12 +24,7 @@ def equations(claim_id: str) -> dict[str, Any]:
         ("numeric", "extra", JUDGED, "lemma_08.yaml claims what the notebook doesn't compute: extra"),
         ("numeric", "numeric_half", JUDGED, "'numeric_half' as a check of the numeric witness: in lemma_08.yaml it is"),
         ("numeric", "numeric_half", {"must": "≤ bound"}, "numeric_half: bound = None: lemma_08.yaml says"),
-        (
-            "numeric",
-            "numeric_half",
-            {"must": "≤ 0.4"},
-            "raised CheckFailed: Lemma 8, numeric witness, numeric_half (num",
-        ),
+        ("numeric", "numeric_half", {"must": "≤ 0.4"}, "raised CheckFailed: Lemma 8, numeric witness, numeric_half ("),
         ("card", "printed", {"by": "half"}, "lemma_08.yaml: card.printed.by = 'half': no check or refutation here"),
     ],
 )
@@ -47,9 +42,7 @@ def test_an_id_that_the_file_lacks_fails_in_one_line(book: Path, verify: Run) ->
     path.write_text(path.read_text().replace("numeric_half", "numeric_third"))
     code, _, errors = verify()
     assert (code, len(errors.splitlines())) == (1, 1)
-    assert (
-        "lemma_08: cell 2 raised BadInput: claim 'numeric_half': lemma_08.yaml holds no such claim; did you" in errors
-    )
+    assert "cell 2 raised BadInput: claim 'numeric_half': lemma_08.yaml holds no such claim; did you" in errors
     path.unlink()
     code, _, errors = verify()
     assert (code, len(errors.splitlines())) == (1, 1)
@@ -57,19 +50,15 @@ def test_an_id_that_the_file_lacks_fails_in_one_line(book: Path, verify: Run) ->
 
 
 @pytest.mark.parametrize(
-    ("witness", "claim_id", "changes"),
+    ("place", "changes"),
     [
-        ("numeric", "numeric_half", {"says": "a half"}),
-        ("numeric", "numeric_half", {"must": "≤ 0.65"}),
-        ("numeric", "numeric_half", {"control": "a half"}),
-        ("numeric", "numeric_half", {"only_sampled": "too hard"}),
-        ("card", "sgd", {"says": "It has no noise."}),
+        *((("numeric", "numeric_half"), {key: "a half"}) for key in ("says", "control", "only_sampled")),
+        (("numeric", "numeric_half"), {"must": "≤ 0.65"}),
+        (("card", "sgd"), {"says": "It has no noise."}),
     ],
 )
-def test_a_changed_word_or_bound_is_another_output(
-    book: Path, verify: Run, witness: str, claim_id: str, changes: Any
-) -> None:
-    claim(book, witness, claim_id, **changes)
+def test_a_changed_word_or_bound_is_another_output(book: Path, verify: Run, place: Any, changes: Any) -> None:
+    claim(book, *place, **changes)
     code, _, errors = verify()
     assert code == 1
     assert "stores another" in errors
@@ -97,21 +86,14 @@ def write_errata(book: Path, *claim_ids: str) -> None:
     (book / ERRATA_FILE).write_text(yaml.safe_dump({"retired": {}, "errata": errata}))
 
 
-def test_two_numbers_exchanged_among_the_errata_alone_are_named(refuting: Path, verify: Run) -> None:
+def test_two_numbers_exchanged_in_one_of_two_files_are_named(refuting: Path, verify: Run) -> None:
     write_errata(refuting, "two", "one")
     said = "scansnap: chapters/errata.yaml: E1, 'lemma_08:two': its chapter says that it is E2; correct one of them\n"
-    assert verify()[::2] == (1, said)
-    assert verify("--store")[::2] == (1, said)
-
-
-def test_two_numbers_exchanged_in_the_chapters_file_alone_are_named(refuting: Path, verify: Run) -> None:
+    assert verify()[::2] == verify("--store")[::2] == (1, said)
     for number, claim_id in enumerate(("two", "one"), 1):
         claim(refuting, "numeric", claim_id, erratum=f"E{number}")
     assert verify()[0] == 1
-    code, _, errors = verify("--store")
-    assert (code, "E1, 'lemma_08:one': its chapter says that it is E2" in errors) == (1, True)
-    write_errata(refuting, "two", "one")
-    assert verify()[::2] == (0, "")
+    assert verify("--store")[::2] == (0, "")
 
 
 def test_a_refutation_without_a_number_is_named(refuting: Path, verify: Run) -> None:
@@ -127,10 +109,7 @@ def test_a_refutation_without_a_number_is_named(refuting: Path, verify: Run) -> 
 @pytest.mark.parametrize(
     ("file", "contents"),
     [
-        (
-            "claims_in_words",
-            {"C1": {"place": "Sec. 1", "says": "it grows", "answers": {"lemma_08": ["numeric_third"]}}},
-        ),
+        ("claims_in_words", {"C1": {"place": "1", "says": "it grows", "answers": {"lemma_08": ["numeric_third"]}}}),
         ("equations", equations("numeric_third")),
     ],
 )

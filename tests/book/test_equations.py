@@ -20,9 +20,10 @@ from scansnap_core.book.equations import (
     by_equation,
     equations_named,
     errata_index_html,
+    formula_faults,
     read_equations,
 )
-from scansnap_core.book.errata import Erratum, read_errata
+from scansnap_core.book.errata import read_errata
 from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.ledger import read_pages
 from scansnap_core.theory.formulas import FORMULAS, SYMBOLS
@@ -32,15 +33,11 @@ from tests.theory.test_formulas import POINT
 ROOT = Path(__file__).parents[2]
 INDEX = read_equations(ROOT)
 BY_NUMBER = {equation.number: equation for equation in INDEX}
-NUMBERS = range(1, 139)
 
 
-def test_all_138_are_there_in_the_papers_order() -> None:
-    assert [equation.number for equation in INDEX] == list(NUMBERS)
-
-
-def test_none_is_untouched() -> None:
-    assert [equation.number for equation in INDEX if equation.status == "untouched"] == []
+def test_all_138_are_there_in_the_papers_order_and_none_is_untouched() -> None:
+    assert [equation.number for equation in INDEX if equation.status != "untouched"] == list(range(1, 139))
+    assert formula_faults(ROOT) == []
 
 
 def test_a_definition_has_its_unit_test_where_the_code_has_it() -> None:
@@ -56,13 +53,8 @@ def test_a_statements_own_equations_are_at_it() -> None:
 
 def test_what_a_refutation_hits_is_refuted_in_the_index() -> None:
     stored = read_stored(ROOT)
-    hit = set()
-    for verdict in stored.verdicts.values():
-        for refutation in verdict.get("refutations", []):
-            named = re.search(r"Eqns? ([\d, and-]+)", refutation["place"])
-            if refutation["judges"] not in ("reading",) and named:
-                spans = re.findall(r"(\d+)(?:-(\d+))?", named[1])
-                hit |= {n for first, last in spans for n in range(int(first), int(last or first) + 1)}
+    refutations = [each for verdict in stored.verdicts.values() for each in verdict.get("refutations", [])]
+    hit = {n for each in refutations if each["judges"] != "reading" for n in equations_named(each["place"])}
     refuted = {equation.number for equation in INDEX if equation.status == "refuted"}
     assert hit - refuted == {133}  # an order as t grows, which the constant that (124) drops doesn't change
     assert {14, 48, 64, 88, 94, 95, 132} <= hit
@@ -158,30 +150,25 @@ def test_the_verdict_is_that_of_its_trials(read: Any, change: dict[str, Any], st
     assert (equation.status, equation.verdict) == (status, verdict)
 
 
-@pytest.mark.parametrize("kind", [equations.Equation, equations.Trial])
-def test_what_was_read_cannot_be_changed(kind: type) -> None:
-    assert vars(kind)["__dataclass_params__"].frozen
-
-
-def test_a_trial_knows_its_place(read: Any) -> None:
+def test_a_trial_knows_its_place_and_cannot_be_changed(read: Any) -> None:
     (equation,) = read(ONE | {"tries": {"lemma_06": ["size"], "theorem_4": ["b"]}})
-    assert [(t.page.id, t.anchor, t.refutes) for t in equation.trials] == [
-        ("lemma_06", "claim-size", False),
-        ("theorem_4", "claim-b", True),
-    ]
+    places = [("lemma_06", "claim-size", False), ("theorem_4", "claim-b", True)]
+    assert [(t.page.id, t.anchor, t.refutes) for t in equation.trials] == places
+    for read_object in (equation, equation.trials[0]):
+        assert vars(type(read_object))["__dataclass_params__"].frozen
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"tries": {"lemma_06": ["a"]}}, "yaml, (1): lemma_06:a: lemma_06 stores no such claim"),
-        ({"tries": {"lemma_06": ["size", "size"]}}, "yaml, (1): lemma_06: it lists ids of the page's claims"),
-        ({"tries": {"lemma_06": "size"}}, "yaml, (1): lemma_06: it lists ids of the page's claims"),
-        ({"tries": {"lemma_06": None}}, "yaml, (1): lemma_06: it lists ids of the page's claims"),
-        ({"tries": {"lemma_60": ["size"]}}, "'lemma_60': the book has no such page"),
-        ({"at": "lemma_60"}, "'lemma_60': the book has no such page"),
-        ({"test": "tests/test_a.py::test_b"}, "there is no such unit test"),
-        ({"test": "tests/test_b.py::test_a"}, "there is no such unit test"),
+        *(
+            ({"tries": {"lemma_06": ids}}, "yaml, (1): lemma_06: it lists ids of the page's claims")
+            for ids in (["size", "size"], "size", None)
+        ),
+        ({"tries": {"lemma_60": []}}, "= 'lemma_60': the book has no such page"),
+        ({"at": "lemma_60"}, "= 'lemma_60': the book has no such page"),
+        *(({"test": f"tests/{name}"}, "no such unit test") for name in ("test_a.py::test_b", "test_b.py::test_a")),
         ({"kind": "theorem"}, "kind = 'theorem': it is no kind of equation"),
         ({"formula": 3}, "formula = 3: it is a text"),
         ({"formulae": "x"}, ": formulae: there is no such key; use number, kind"),
@@ -204,23 +191,13 @@ def test_each_number_is_there_once(read: Any, numbers: tuple[int, ...], count: i
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [
-        ("[", "is valid YAML"),
-        ("count: 1", "equations.yaml.sections: it is a list; add it"),
-        ("- 1", "equations.yaml = [1]: it is a mapping"),
-        ("", "equations.yaml.count: it is a whole number"),
-    ],
+    [("[", "is valid YAML"), ("count: 1", ".yaml.sections: it is a list; add it"), ("- 1", ".yaml = [1]: it is a map")],
 )
 def test_an_unreadable_file_is_refused(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "chapters").mkdir()
     (tmp_path / EQUATIONS_FILE).write_text(text)
     with pytest.raises(BadInput, match=re.escape(said)):
         read_equations(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def errata() -> list[Erratum]:
-    return read_errata(ROOT)
 
 
 @pytest.mark.parametrize(
@@ -237,24 +214,26 @@ def test_a_place_names_its_equations(place: str, numbers: list[int]) -> None:
     assert equations_named(place) == numbers
 
 
-def test_every_refuted_equation_leads_to_an_erratum(errata: list[Erratum]) -> None:
-    found = by_equation(errata, INDEX)
+ERRATA = read_errata(ROOT)
+DRAWN = errata_index_html(ROOT, lambda page_id: f"{page_id}.html")
+
+
+def test_every_refuted_equation_leads_to_an_erratum() -> None:
+    found = by_equation(ERRATA, INDEX)
     assert {equation.number for equation in INDEX if equation.status == REFUTED} <= set(found)
     assert [erratum.number for erratum in found[88]] == ["E10"]
     assert [erratum.number for erratum in found[118]] == ["E6"]  # tried by its refutation, not named in its place
     assert [erratum.number for erratum in found[133]] == ["E7"]  # only named in its place
 
 
-def test_every_erratum_that_names_an_equation_is_in_the_index(errata: list[Erratum]) -> None:
-    naming = {e.number for e in errata if any("Eqn" in place.refutation["place"] for place in e.places)}
-    drawn = errata_index_html(ROOT, lambda page_id: f"{page_id}.html")
-    assert naming <= set(re.findall(r">(E\d+)</a>", drawn))
-    assert '<a href="equations.html#eq-88">(88)</a> <a class="ss-number" href="errata.html#e10">E10</a>' in drawn
+def test_every_erratum_that_names_an_equation_is_in_the_index() -> None:
+    naming = {e.number for e in ERRATA if any("Eqn" in place.refutation["place"] for place in e.places)}
+    assert naming <= set(re.findall(r">(E\d+)</a>", DRAWN))
+    assert '<a href="equations.html#eq-88">(88)</a> <a class="ss-number" href="errata.html#e10">E10</a>' in DRAWN
 
 
-def test_an_erratum_that_hangs_on_a_reading_is_marked(errata: list[Erratum]) -> None:
-    drawn = errata_index_html(ROOT, lambda page_id: f"{page_id}.html")
-    marked = dict(re.findall(r">(E\d+)</a>( \(as we read it\))?", drawn))
-    judged = {e.number: {place.refutation["judges"] for place in e.places} for e in errata}
-    assert {number for number, mark in marked.items() if mark} == {n for n in marked if judged[n] == {"reading"}}
+def test_an_erratum_that_hangs_on_a_reading_is_marked() -> None:
+    marked = dict(re.findall(r">(E\d+)</a>( \(as we read it\))?", DRAWN))
+    readings = {e.number for e in ERRATA if {place.refutation["judges"] for place in e.places} == {"reading"}}
+    assert {number for number, mark in marked.items() if mark} == readings & set(marked)
     assert marked["E17"]

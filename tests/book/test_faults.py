@@ -1,11 +1,9 @@
 """Faults of a stored notebook: its card, its pictures, and controls that nothing computes."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 from nbformat import NotebookNode, from_dict, v4
 
@@ -16,33 +14,36 @@ from tests.book.conftest import Run
 VERDICT: dict[str, Any] = {"card": [], "figure": "drawing"}
 
 
-def notebook(picture: str = "image/png") -> nbformat.NotebookNode:
-    def shown(kind: str, data: str) -> list[nbformat.NotebookNode]:
-        return [nbformat.v4.new_output("display_data", {kind: data})]
-
-    cells = [
-        nbformat.v4.new_code_cell("print(1)", outputs=shown("text/plain", "about a: b"), id="printing"),
-        nbformat.v4.new_code_cell("draw()", outputs=shown(picture, png("navy")), id="drawing"),
-    ]
-    return nbformat.v4.new_notebook(cells=cells)
+PICTURE = v4.new_output("display_data", {"image/png": png("navy")})
+CAPTION = v4.new_output("display_data", {"text/markdown": "What to see.", "text/plain": "What to see."})
+WIDGET = v4.new_output("display_data", {"application/vnd.jupyter.widget-view+json": from_dict({})})
 
 
-def test_a_card_that_is_shown_has_no_fault() -> None:
+def notebook(*outputs: NotebookNode, alt: str = "A line that rises.") -> NotebookNode:
+    """A cell that prints, and one with these outputs, by default a picture and its caption."""
+    text = v4.new_output("display_data", {"text/plain": "about a: b"})
+    drawing = v4.new_code_cell("draw()", outputs=list(outputs or (PICTURE, CAPTION)), id="drawing")
+    drawing.metadata = from_dict({"mystnb": {"image": {"alt": alt}}})
+    return v4.new_notebook(cells=[v4.new_code_cell("print(1)", outputs=[text], id="printing"), drawing])
+
+
+def test_what_a_reader_can_see_has_no_fault() -> None:
+    assert picture_faults(notebook()) == []
     assert card_faults(notebook(), VERDICT) == []
     assert card_faults(notebook(), {}) == []
-    assert card_faults(notebook("text/plain"), VERDICT | {"figure": ""}) == []
+    assert card_faults(notebook(CAPTION), VERDICT | {"figure": ""}) == []
 
 
 @pytest.mark.parametrize(
-    ("stored", "verdict", "fault"),
+    ("stored", "figure", "fault"),
     [
-        (notebook(), VERDICT | {"figure": "printing"}, "the figure of 'printing'; the cells with one are ['drawing']"),
-        (notebook(), VERDICT | {"figure": ""}, "the cells with one are ['drawing']"),
-        (notebook("text/plain"), VERDICT, "the cells with one are []"),
+        (notebook(), "printing", "the figure of 'printing'; the cells with one are ['drawing']"),
+        (notebook(), "", "the cells with one are ['drawing']"),
+        (notebook(CAPTION), "drawing", "the cells with one are []"),
     ],
 )
-def test_a_figure_that_nobody_sees_is_a_fault(stored: nbformat.NotebookNode, verdict: Any, fault: str) -> None:
-    (found,) = card_faults(stored, verdict)
+def test_a_figure_that_nobody_sees_is_a_fault(stored: NotebookNode, figure: str, fault: str) -> None:
+    (found,) = card_faults(stored, VERDICT | {"figure": figure})
     assert fault in found
 
 
@@ -54,50 +55,24 @@ def test_verify_refuses_a_card_whose_figure_is_missing(book: Path, verify: Run, 
     assert "its card shows the figure of 'picture'; the cells with one are ['another']" in errors
 
 
-def illustrated_notebook() -> NotebookNode:
-    picture = v4.new_output("display_data", {"image/png": "iVBORw0KGgo=", "text/plain": "figure"})
-    caption = v4.new_output("display_data", {"text/markdown": "What to see.", "text/plain": "What to see."})
-    plot = v4.new_code_cell("show(fig, 'What to see.')", execution_count=1, outputs=[picture, caption])
-    plot.metadata = from_dict({"mystnb": {"image": {"alt": "A line that rises."}}})
-    return v4.new_notebook(cells=[v4.new_markdown_cell("# Title"), plot])
-
-
-def drop_alternative_text(cell: NotebookNode) -> None:
-    cell.metadata.mystnb.image.alt = " "
-
-
-def drop_caption(cell: NotebookNode) -> None:
-    del cell.outputs[1]
-
-
-def add_a_widget(cell: NotebookNode) -> None:
-    cell.outputs.append(v4.new_output("display_data", {"application/vnd.jupyter.widget-view+json": from_dict({})}))
-
-
-def test_illustrated_notebook_has_no_fault() -> None:
-    assert picture_faults(illustrated_notebook()) == []
-
-
 @pytest.mark.parametrize(
-    ("spoil", "fault"),
+    ("stored", "fault"),
     [
-        (drop_alternative_text, "without alternative text"),
-        (drop_caption, "without a caption"),
-        (add_a_widget, "a widget"),
+        (notebook(alt=" "), "without alternative text"),
+        (notebook(PICTURE), "without a caption"),
+        (notebook(PICTURE, CAPTION, WIDGET), "a widget"),
     ],
 )
-def test_picture_fault_is_found(spoil: Callable[[NotebookNode], None], fault: str) -> None:
-    notebook = illustrated_notebook()
-    spoil(notebook.cells[1])
-    found = picture_faults(notebook)
-    assert len(found) == 1
-    assert fault in found[0]
+def test_picture_fault_is_found(stored: NotebookNode, fault: str) -> None:
+    (found,) = picture_faults(stored)
+    assert fault in found
 
 
 HEAD = """\
 import math
 import numpy as np
 import sympy as sp
+from scansnap_core.plots import show
 from scansnap_core.theory import formulas, spectrum
 
 def one():
@@ -116,7 +91,7 @@ for value in np.linspace(0, 1, 3):
 measured = grown(half)
 """
 CONSTANT = """
-1.0; np.float64(1.0); max(1.0, 2.0); math.sqrt(4); [1.0][0]; total; one(); low + high; len('D.1')
+1.0; show(1.0); np.float64(1.0); max(1.0, 2.0); math.sqrt(4); [1.0][0]; total; one(); low + high; len('D.1')
 sp.Integer(2) * sp.pi; sp.Matrix([1, 1]); measured * 2; 1e-11 + measured
 """
 COMPUTED = """

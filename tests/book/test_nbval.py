@@ -16,8 +16,9 @@ from scansnap_core.ledger import VERDICT_MIME
 from tests.book.books import (
     CHAPTER,
     GOOD_CELLS,
+    PRINTED,
     SETTINGS,
-    SETTINGS_PRINTED,
+    put,
     replace_verdict,
     spoil,
     users_settings,
@@ -48,25 +49,17 @@ def swap_pictures(cells: list[Any]) -> None:
     pictures[0]["image/png"], pictures[1]["image/png"] = pictures[1]["image/png"], pictures[0]["image/png"]
 
 
-def move_a_curve(cells: list[Any]) -> None:
-    cells[3]["source"] = "draw(2.05)"
-
-
 def drop_a_picture(cells: list[Any]) -> None:
     del cells[3]["outputs"][0]["data"]["image/png"]
 
 
-def split_a_stream(cells: list[Any]) -> None:
-    cells[2]["outputs"] = [
-        {"output_type": "stream", "name": "stdout", "text": [text]} for text in ("1\n", "2\n", f"{SETTINGS_PRINTED}\n")
-    ]
-
-
+PIECES = ("1\n", "2\n", f"{PRINTED}\n")
+STREAM = [{"output_type": "stream", "name": "stdout", "text": [text]} for text in PIECES]
 CASES: dict[str, tuple[Callable[[list[Any]], None], int, str]] = {
-    "streams that came in pieces": (split_a_stream, 0, ""),
+    "streams that came in pieces": (put(2, outputs=STREAM), 0, ""),
     "another verdict": (replace_verdict, 1, f"mismatch '{VERDICT_MIME}'"),
     "pictures of one caption, swapped": (swap_pictures, 2, "stores another image/png than it gives: they differ by"),
-    "a curve that moved": (move_a_curve, 1, "stores another image/png than it gives: they differ by"),
+    "a curve that moved": (put(3, source="draw(2.05)"), 1, "stores another image/png than it gives: they differ by"),
     "no picture": (drop_a_picture, 1, "stores text/plain, but gives image/png text/plain"),
 }
 

@@ -21,10 +21,7 @@ CARD = {
     "printed": {"by": "tenth", "says": "It fails."},
     "repaired": {"formula": "1", "where": "Everywhere.", "by": "tenth"},
 }
-ERRATA = """\
-retired: {}
-errata: [{number: E1, rank: slip, because: small, places: [li2023_lemma_08:tenth]}]
-"""
+ERRATA = "{retired: {}, errata: [{number: E1, rank: slip, because: small, places: [li2023_lemma_08:tenth]}]}"
 
 
 def url(page_id: str) -> str:
@@ -37,17 +34,11 @@ def content(book: Path) -> dict[str, str]:
 
 def add_the_statement(book: Path) -> None:
     sources = [source.replace("lemma_08", "li2023_lemma_08") for source in GOOD_CELLS]
-    claims = CLAIMS | {
-        "numeric": CLAIMS["numeric"] | {"tenth": REPAIRED | {"place": "Lemma 8", "erratum": "E1"}},
-        "card": CLAIMS["card"] | CARD,
-    }
-    page: dict[str, Any] = {
-        "heading": "Lemma 8 of Li et al. (2023): a heading",
-        "paper": "li2023",
-        "kind": "lemma",
-        "number": 8,
-    }
-    write_notebook(book / NOTEBOOK, (*sources[:-1], REFUTED, sources[-1]), claims, **page, uses=["lemma_08"])
+    tenth = REPAIRED | {"place": "Lemma 8", "erratum": "E1"}
+    claims = CLAIMS | {"numeric": CLAIMS["numeric"] | {"tenth": tenth}, "card": CLAIMS["card"] | CARD}
+    page: dict[str, Any] = {"paper": "li2023", "kind": "lemma", "number": 8, "uses": ["lemma_08"]}
+    page["heading"] = "Lemma 8 of Li et al. (2023): a heading"
+    write_notebook(book / NOTEBOOK, (*sources[:-1], REFUTED, sources[-1]), claims, **page)
     contents = (book / "_toc.yml").read_text()
     (book / "_toc.yml").write_text(contents.replace("chapters:\n", f"{PAPER}chapters:\n- file: {NOTEBOOK}\n"))
 
@@ -73,15 +64,12 @@ def test_a_statement_of_a_second_paper_touches_its_files_and_collides_with_nothi
     assert page(NOTEBOOK.stem, book).title == "A heading"
     svg = ElementTree.fromstring(graph_svg(book, url))
     space = "{http://www.w3.org/2000/svg}"
-    assert [node.findtext(f"{space}text") for node in svg.iter(f"{space}g") if "ss-node" in node.get("class", "")] == [
-        "Lemma 8",
-        "Lemma 8, Li 2023",
-    ]
+    nodes = [node.findtext(f"{space}text") for node in svg.iter(f"{space}g") if "ss-node" in node.get("class", "")]
+    assert nodes == ["Lemma 8", "Lemma 8, Li 2023"]
     assert len([path for path in svg.iter(f"{space}path") if path.get("class") == "ss-edge ss-uses"]) == 1 + 1
 
-    assert '<a href="li2023_lemma_08.html#claim-tenth">Lemma 8 of Li et al. (2023)</a>' in errata_html(
-        book, url, "slip"
-    )
+    link = '<a href="li2023_lemma_08.html#claim-tenth">Lemma 8 of Li et al. (2023)</a>'
+    assert link in errata_html(book, url, "slip")
 
 
 def test_it_can_not_take_the_first_papers_name(book: Path, scansnap: Run) -> None:

@@ -13,10 +13,10 @@ from tests.book.books import (
     CHAPTER,
     GOOD_CELLS,
     PAPERS,
+    PRINTED,
     SETTINGS,
-    SETTINGS_PRINTED,
     change_code,
-    claim_another_statement,
+    claim_another,
     claim_falsely,
     clear,
     png,
@@ -24,9 +24,9 @@ from tests.book.books import (
     register,
     replace_verdict,
     spoil,
+    to_stderr,
     users_settings,
     write_book,
-    write_to_stderr,
 )
 from tests.book.conftest import Run
 
@@ -72,10 +72,10 @@ def recompute(old: str, new: str) -> Callable[[list[Any]], None]:
         (put(3, metadata={"tags": ["nbval-ignore-output"]}), ["cell 4 has the marker nbval-ignore-output"]),
         (claim_falsely, ["cell 2 raised CheckFailed: Lemma 8, symbolic witness, symbolic_half (symbolic half): meas"]),
         (recompute("r(0.5)", "r(0.35)"), ["cell 2 raised ControlPassed", "the control (another half) gives 0.55"]),
-        (claim_another_statement, ["its verdict is that of lemma_09"]),
+        (claim_another, ["its verdict is that of lemma_09"]),
         (lambda cells: cells.pop(4), ["its outputs hold no verdicts"]),
         (recompute("another(0.5)", "0.7"), ["cell 2 has a control that nothing computes: 0.7"]),
-        (write_to_stderr, ["cell 4 stores on stderr 'careful'", "cell 4 gives on stderr 'careful'"]),
+        (to_stderr, ["cell 4 stores on stderr 'careful'", "cell 4 gives on stderr 'careful'"]),
     ],
 )
 def test_a_spoilt_chapter_is_named_with_its_reason(
@@ -178,25 +178,19 @@ def test_bad_input_is_refused_before_anything_runs(verify: Run, arguments: list[
     assert message in errors
 
 
-@pytest.mark.parametrize(
-    ("toc", "said"),
-    [
-        (None, "the book needs a readable table of contents"),
-        ("- a", "the book needs a readable table of contents"),
-        ("a: [", "the file is valid YAML"),
-        ("\udcff", "it isn't UTF-8 text"),
-    ],
-)
-def test_a_book_needs_readable_contents(book: Path, verify: Run, toc: str | None, said: str) -> None:
-    (book / "_toc.yml").unlink()
-    if toc is not None:
-        (book / "_toc.yml").write_bytes(toc.encode("utf-8", "surrogateescape"))
-    code, _, errors = verify()
-    assert code == 2
-    assert re.search(f"_toc.yml: .*{said}", errors)
-
-
-def test_a_book_without_chapters_is_refused(book: Path, verify: Run) -> None:
+def test_a_book_needs_chapters_and_readable_contents(book: Path, verify: Run) -> None:
+    toc = book / "_toc.yml"
+    for text, said in (
+        (b"- a", "the book needs a readable table of contents"),
+        (b"a: [", "the file is valid YAML"),
+        (b"\xff", "it isn't UTF-8 text"),
+    ):
+        toc.write_bytes(text)
+        code, _, errors = verify()
+        assert code == 2
+        assert re.search(f"_toc.yml: .*{said}", errors)
+    toc.unlink()
+    assert re.search("_toc.yml: the book needs a readable table of contents", verify()[2])
     (book / CHAPTER).unlink()
     code, _, errors = verify()
     assert (code, "nothing would be verified" in errors) == (2, True)
@@ -223,7 +217,7 @@ def test_nothing_of_the_users_settings_reaches_a_chapter(
         monkeypatch.setenv(name, value)
     spoil(book, lambda cells: cells[3].update(source=SETTINGS))
     assert verify("--store")[0] == 0
-    assert SETTINGS_PRINTED in (book / CHAPTER).read_text()
+    assert PRINTED in (book / CHAPTER).read_text()
 
 
 def test_a_chapter_that_prints_without_end_is_stopped(book: Path, verify: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,13 +105,7 @@ def test_what_isnt_borne_out_raises(numeric: Witness, outputs: Outputs) -> None:
     check, printed = "numeric_error (numeric error): ", "printed_error (printed error): "
     for record, measured, control, kind, said in (
         (numeric.holds, 0.6, 0.7, CheckFailed, f"{check}measured 0.6, must be ≤ 0.5"),
-        (
-            numeric.holds,
-            0.1,
-            0.4,
-            ControlPassed,
-            f"{check}the control (another exponent) gives 0.4, which also is ≤ 0.5",
-        ),
+        (numeric.holds, 0.1, 0.4, ControlPassed, f"{check}the control (another exponent) gives 0.4, which also is ≤ 0"),
         (numeric.refutes, 0.3, 0.1, CheckFailed, f"{printed}measured 0.3 is ≤ 0.5, so it is no counterexample"),
         (numeric.refutes, 0.7, 0.8, ControlPassed, f"{printed}the repair (with exp(2Mh)) gives 0.8, which isn't ≤ 0.5"),
     ):
@@ -120,34 +114,29 @@ def test_what_isnt_borne_out_raises(numeric: Witness, outputs: Outputs) -> None:
     assert not outputs
 
 
-@pytest.mark.parametrize(("measured", "control"), [(math.nan, 0.7), (0.1, math.nan)])
-def test_nan_is_no_evidence(numeric: Witness, measured: float, control: float) -> None:
-    with pytest.raises(NoEvidence, match="NaN"):
-        numeric.holds("numeric_error", measured, control=control)
-    with pytest.raises(NoEvidence, match="NaN"):
-        numeric.refutes("printed_error", measured + 1, control=control)
-
-
-def test_an_undecided_control_is_no_evidence(chapter: Chapter) -> None:
+def test_nan_and_an_undecided_control_are_no_evidence(chapter: Chapter, numeric: Witness) -> None:
+    for measured, control in ((math.nan, 0.7), (0.1, math.nan)):
+        with pytest.raises(NoEvidence, match="NaN"):
+            numeric.holds("numeric_error", measured, control=control)
+        with pytest.raises(NoEvidence, match="NaN"):
+            numeric.refutes("printed_error", measured + 1, control=control)
     undecided = sp.sin(sp.Symbol("x")) ** 2 + sp.cos(sp.Symbol("x")) ** 2 - 1
     with pytest.raises(NoEvidence, match="can't decide"):
         chapter.witness("symbolic").holds("zero", sp.Integer(0), bound=0, control=undecided)
 
 
-@pytest.mark.parametrize("must", ["= 0", "= bound"])
-def test_a_matrix_that_must_be_zero_is_compared_with_its_zeros(opened: Opened, outputs: Outputs, must: str) -> None:
+@pytest.mark.parametrize(("must", "measured"), [("= 0", sp.zeros(2)), ("≠ 0", sp.ones(2)), ("= bound", sp.ones(2))])
+def test_a_matrix_is_compared_with_zeros_or_a_bound(opened: Opened, outputs: Outputs, must: str, measured: Any) -> None:
     symbolic = opened(symbolic={"zero": check("rows", must=must)}).witness("symbolic")
-    symbolic.holds("zero", sp.zeros(2, 2), control=sp.ones(2, 2), bound=None if must == "= 0" else sp.zeros(2, 2))
-    assert outputs[0]["text/plain"].startswith("✓ symbolic: rows: = 0 (2×2), as required\n")
+    symbolic.holds("zero", measured, control=sp.ones(2) - measured, bound=measured if must == "= bound" else None)
+    required = must.replace("0", "0 (2×2)").replace("bound", "the 2×2 matrix")
+    assert outputs[0]["text/plain"].startswith(f"✓ symbolic: rows: {required}, as required\n")
 
 
-@pytest.mark.parametrize("bound", [math.inf, -math.inf, sp.oo])
-def test_a_bound_that_nothing_could_fail_is_refused(numeric: Witness, bound: Any) -> None:
-    with pytest.raises(BadInput, match="pass a finite bound"):
-        numeric.holds("free", 1.0, bound=bound, control=2.0)
-
-
-def test_a_bound_stands_in_one_place(numeric: Witness) -> None:
+def test_a_bound_stands_in_one_place_and_something_could_fail_it(numeric: Witness) -> None:
+    for bound in (math.inf, -math.inf, sp.oo):
+        with pytest.raises(BadInput, match="pass a finite bound"):
+            numeric.holds("free", 1.0, bound=bound, control=2.0)
     twice = r"^numeric_error: bound = 0.5: lemma_06\.yaml says that it must be ≤ 0.5; give the bound in one place"
     with pytest.raises(BadInput, match=twice):
         numeric.holds("numeric_error", 0.1, bound=0.5, control=0.7)
@@ -164,11 +153,6 @@ def test_each_claim_is_made_once_and_as_what_it_is(chapter: Chapter, numeric: Wi
         numeric.refutes("free", 0.7, control=0.1)
     with pytest.raises(BadInput, match="'free' as a check of the empirical witness"):
         chapter.witness("empirical").holds("free", 0.1, control=0.7)
-
-
-def test_unknown_names_are_refused(chapter: Chapter, numeric: Witness) -> None:
-    with pytest.raises(BadInput, match=r"claim 'numeric_err': .* did you mean numeric_error?"):
-        numeric.holds("numeric_err", 0.1, control=0.7)
     with pytest.raises(BadInput, match="witness = 'visual'"):
         chapter.witness("visual")
     with pytest.raises(BadInput, match="did you mean lemma_06"):
@@ -190,26 +174,26 @@ def test_a_verdict_holds(opened: Opened, outputs: Outputs) -> None:
 
 def test_a_claim_that_was_not_made_leaves_no_verdict(chapter: Chapter) -> None:
     all_three(chapter)
-    with pytest.raises(
-        NoEvidence, match=r"^lemma_06\.yaml claims what the notebook doesn't compute: zero, printed_error"
-    ):
+    with pytest.raises(NoEvidence, match=r"^lemma_06\.yaml claims what the notebook doesn't compute: zero, printed_er"):
         chapter.conclude()
 
 
 @pytest.mark.parametrize(
-    ("refutations", "verdict", "css"),
+    ("page_id", "refutations", "verdict", "css"),
     [
-        ([LACKING], "holds under a condition", "ss-condition"),
-        ([LACKING, LACKING], "holds under a condition", "ss-condition"),
-        ([REPAIRED], "fails as printed", "ss-fails"),
-        ([LACKING, REPAIRED], "fails as printed", "ss-fails"),
+        ("lemma_06", [LACKING], "holds under a condition", "ss-condition"),
+        ("lemma_06", [LACKING, LACKING], "holds under a condition", "ss-condition"),
+        ("lemma_06", [REPAIRED], "fails as printed", "ss-fails"),
+        ("lemma_06", [LACKING, REPAIRED], "fails as printed", "ss-fails"),
+        ("one_path", [REPAIRED], "fails as printed", "ss-fails"),
+        ("fig_04", [REPAIRED], "differs from the paper", "ss-differs"),
     ],
 )
 def test_refutations_decide_the_verdict(
-    opened: Opened, outputs: Outputs, refutations: list[dict[str, str]], verdict: str, css: str
+    opened: Opened, outputs: Outputs, page_id: str, refutations: list[dict[str, str]], verdict: str, css: str
 ) -> None:
     claims = {f"printed_error{n or ''}": entry | {"says": f"error {n}"} for n, entry in enumerate(refutations)}
-    found = concluded(refuting(opened, BROKEN, **claims), outputs)
+    found = concluded(refuting(opened, BROKEN, page_id, **claims), outputs)
     assert found["verdict"] == verdict
     assert css in outputs[-1]["text/html"]
     stored = found["refutations"][0]
@@ -246,10 +230,8 @@ def test_a_statement_needs_all_three_witnesses(opened: Opened, silent: str) -> N
         chapter.conclude()
 
 
-@pytest.mark.parametrize(
-    ("page_id", "verdict"), [("fig_04", "reproduced"), ("notation", "holds"), ("one_path", "holds")]
-)
-def test_other_pages_need_any_check(opened: Opened, outputs: Outputs, page_id: str, verdict: str) -> None:
+@pytest.mark.parametrize("page_id", ["fig_04", "notation", "one_path"])
+def test_other_pages_need_any_check(opened: Opened, outputs: Outputs, page_id: str) -> None:
     path = opened(page_id).claims.path
     claims = yaml.safe_load(path.read_text())
     path.write_text(yaml.safe_dump({"card": claims["card"]}))
@@ -259,16 +241,7 @@ def test_other_pages_need_any_check(opened: Opened, outputs: Outputs, page_id: s
     chapter = Chapter(page_id)
     chapter.witness("numeric").holds("numeric_error", 0.1, control=0.7)
     chapter.conclude()
-    assert outputs[-1][VERDICT_MIME]["verdict"] == verdict
-
-
-@pytest.mark.parametrize(
-    ("page_id", "verdict"), [("fig_04", "differs from the paper"), ("one_path", "fails as printed")]
-)
-def test_a_figure_can_differ_and_a_page_beyond_the_paper_can_refute_it(
-    opened: Opened, outputs: Outputs, page_id: str, verdict: str
-) -> None:
-    assert concluded(refuting(opened, BROKEN, page_id), outputs)["verdict"] == verdict
+    assert outputs[-1][VERDICT_MIME]["verdict"] == ("reproduced" if page_id == "fig_04" else "holds")
 
 
 def test_nothing_follows_the_conclusion(opened: Opened, outputs: Outputs) -> None:
@@ -295,14 +268,12 @@ def test_digits_that_read_like_the_bounds_say_on_which_side_they_lie(opened: Ope
     assert "with the repair: with exp(2Mh): ≤ 0.2\n" in refuted
 
 
-@pytest.mark.parametrize("remedy", ["repair", "condition"])
+@pytest.mark.parametrize(("remedy", "entry"), [("repair", REPAIRED), ("condition", LACKING)])
 def test_a_refutation_says_with_which_remedy_its_control_was_measured(
-    opened: Opened, outputs: Outputs, remedy: str
+    opened: Opened, outputs: Outputs, remedy: str, entry: dict[str, str]
 ) -> None:
-    entry = {"repair": REPAIRED, "condition": LACKING}[remedy]
     opened(numeric={"printed_error": entry}).witness("numeric").refutes("printed_error", 0.7, control=0.1)
-    (shown,) = outputs
-    plain, markup = shown["text/plain"], shown["text/html"]
+    plain, markup = outputs[0]["text/plain"], outputs[0]["text/html"]
     assert plain.count("with the ") == markup.count("<dt>with the ") == 1
     assert f"    with the {remedy}: with exp(2Mh): 0.1\n" in plain
     assert f"    {remedy}: {entry[remedy]}\n" in plain
@@ -323,16 +294,13 @@ def test_numbers_of_the_prose_are_stored_and_not_seen(opened: Opened, outputs: O
     [
         ({"drop": 1.2}, 'drop = 1.2: a number in prose is written by the chapter; pass f"{x:.2f}"'),
         ({"drop": " "}, "drop = ' ': a number in prose"),
-        ({"rise": "1.2"}, "number 'rise': a chapter gives each name once; choose another name"),
-        ({"numeric_error": "1.2"}, "number 'numeric_error': a chapter gives each name once"),
-        ({"lemma_06:drop": "1.2"}, "number 'lemma_06:drop': a text can't quote a name with"),
-        ({'a"b': "1.2"}, "a text can't quote a name with"),
+        *(({name: "1"}, f"number '{name}': a chapter gives each name once; ch") for name in ("rise", "numeric_error")),
+        *(({name: "1"}, f"number {name!r}: a text can't quote a name with") for name in ("lemma_06:drop", 'a"b')),
     ],
 )
 def test_a_number_that_no_text_could_quote_is_refused(opened: Opened, outputs: Outputs, given: Any, said: str) -> None:
     chapter = opened()
     chapter.numbers(rise="1.3")
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(BadInput, match=re.escape(said)):
         chapter.numbers(given)
-    assert said in str(refused.value)
     assert len(outputs) == 1

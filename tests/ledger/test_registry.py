@@ -20,14 +20,11 @@ LEMMA = {"paper": "tian2023", "kind": "lemma", "number": 6}
 HEADING = "# Lemma 6: the clock"
 
 
-def test_there_are_25_statements_and_10_figures() -> None:
+def test_there_are_25_statements_and_10_figures_listed_kind_by_kind() -> None:
     assert len(STATEMENTS) == 25
     assert [PAGES[f"fig_{number:02d}"].number for number in range(3, 13)] == list(range(3, 13))
     for kind, last in (("lemma", 18), ("theorem", 5), ("corollary", 2)):
         assert [s.number for s in STATEMENTS.values() if s.kind == kind] == list(range(1, last + 1))
-
-
-def test_pages_are_listed_kind_by_kind() -> None:
     kinds = list(dict.fromkeys(entry.kind for entry in PAGES.values()))
     assert kinds == ["lemma", "theorem", "corollary", "figure", "notation", "claim", "law", "beyond", "equations"]
 
@@ -38,12 +35,10 @@ def test_equation_numbers_are_the_papers_and_belong_to_one_statement() -> None:
     assert len(set(numbers)) == len(numbers)
 
 
-@pytest.mark.parametrize(
-    ("asked", "suggested"), [("lemma_6", "lemma_06"), ("Theorem 03", "theorem_3"), ("lema_11", "lemma_11")]
-)
-def test_an_unknown_id_suggests_the_nearest(asked: str, suggested: str) -> None:
-    with pytest.raises(BadInput, match=f"did you mean .*{suggested}"):
-        page(asked, ROOT)
+def test_an_unknown_id_suggests_the_nearest() -> None:
+    for asked, suggested in (("lemma_6", "lemma_06"), ("Theorem 03", "theorem_3"), ("lema_11", "lemma_11")):
+        with pytest.raises(BadInput, match=f"did you mean .*{suggested}"):
+            page(asked, ROOT)
 
 
 def test_names() -> None:
