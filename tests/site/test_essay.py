@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from lab import lab_html, write_lab
+from lab import lab_html
 from lab_widgets import ESSAY, essay_script, widget_html
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 from scansnap_core import with_overlap
 from scansnap_core.theory import clocks
@@ -17,7 +16,7 @@ from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.law import closed
 from scansnap_core.theory.solving import solve
 from tests.site.book import ROOT
-from tests.site.lab_page import PAGE
+from tests.site.lab_page import write_page
 
 CLASSES = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5])
 COUNTS = np.array([3.0, 3.0, 2.0, 1.0])
@@ -29,21 +28,26 @@ GUESS = (
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder: Path = tmp_path_factory.mktemp("essay")
-    write_lab(ROOT, folder)
-    (folder / "essay.js").write_text(essay_script(ROOT), encoding="utf8")
     small = lab_html("dyn=true", "still.svg", "In words.", play=False, show="etaZ,T", names="and,wave,sail,harbour")
     body = "".join(map(widget_html, ESSAY)) + GUESS + small
-    script = '<script src="uPlot.iife.min.js" defer></script>'
-    page = PAGE.replace("BODY", body).replace(script, f'{script}<script src="essay.js" defer></script>')
-    (folder / "index.html").write_text(page, encoding="utf8")
-    return (folder / "index.html").as_uri()
+    return write_page(tmp_path_factory.mktemp("essay"), body, essay=essay_script(ROOT))
 
 
-def test_words_light_up_as_attention_does(address: str, page: Page) -> None:
-    """The attention of a text of nine words, and the probability of its next one, under both laws."""
+@pytest.fixture
+def essay(address: str, page: Page) -> Page:
     page.goto(address)
-    got = page.evaluate("""() => {
+    page.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
+    return page
+
+
+def choose(widget: Locator, **settings: float) -> None:
+    for key, value in settings.items():
+        widget.locator(f"[data-field={key}] [type=text]").fill(str(value))
+
+
+def test_words_light_up_as_attention_does(essay: Page) -> None:
+    """The attention of a text of nine words, and the probability of its next one, under both laws."""
+    got = essay.evaluate("""() => {
       const { readingOf, times, moments } = document.querySelector('.ss-sentence').lab;
       const at = [moments.scan, moments.snap, moments.all[4]];
       const read = (law) => readingOf(law, [3, 3, 2, 1], Float64Array.from(at));
@@ -71,25 +75,22 @@ def test_words_light_up_as_attention_does(address: str, page: Page) -> None:
             assert seen["next"] == pytest.approx(odds[0] / odds.sum(), rel=1e-6, abs=0)
 
 
-def test_the_reader_chooses_law_and_time(address: str, page: Page) -> None:
-    page.goto(address)
-    told = page.locator(".ss-sentence > .ss-lab-words")
+def test_the_reader_chooses_law_and_time(essay: Page) -> None:
+    told = essay.locator(".ss-sentence > .ss-lab-words")
     shares = "els => els.map(e => Number(getComputedStyle(e).getPropertyValue('--share')))"
-    before = page.locator(".ss-sentence .ss-word").evaluate_all(shares)
+    before = essay.locator(".ss-sentence .ss-word").evaluate_all(shares)
     assert sum(before[:9]) == pytest.approx(1, abs=1e-3)
-    page.get_by_label("the gradient").check()
+    essay.get_by_label("the gradient").check()
     assert told.inner_text().startswith("By the gradient")
-    assert page.locator(".ss-sentence .ss-word").evaluate_all(shares) != before
-    page.locator(".ss-sentence [type=range]").fill("0")
+    assert essay.locator(".ss-sentence .ss-word").evaluate_all(shares) != before
+    essay.locator(".ss-sentence [type=range]").fill("0")
     percents = re.findall(r"([\d.]+) %", told.inner_text())
     assert percents == ["33.3", "33.3"]
 
 
 @pytest.mark.parametrize(("rho", "M"), [(0.3, 1000), (0.05, 1000000), (0.9, 30)])
-def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, address: str, page: Page) -> None:
-    page.goto(address)
-    for key, value in (("rho", rho), ("M", M)):
-        page.locator(f".ss-plane [data-field={key}] [type=text]").fill(str(value))
+def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, essay: Page) -> None:
+    choose(essay.locator(".ss-plane"), rho=rho, M=M)
     tau = 2 * np.log(M)
     a, b, c = closed.evidence([tau], 2, M, rho)
     logits = a - rho * b, rho * a - b, -(1 + rho) * c
@@ -98,18 +99,16 @@ def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, a
     other, rest = other / total, rest / total
     error = other + (M - 2) * rest
     share = (a * other + b * error - (M - 2) * c * rest) / (a * error + b * other + (M - 2) * c * rest) / rho
-    assert page.evaluate("document.querySelector('[data-widget=plane]').lab.share") == pytest.approx(
+    assert essay.evaluate("document.querySelector('[data-widget=plane]').lab.share") == pytest.approx(
         share[0], rel=1e-6, abs=0
     )
 
 
 @pytest.mark.parametrize(("K", "M", "rho", "lr_z"), [(2, 1000, 0.3, 0.1), (3, 10**9, 0.1, 1.0)])
-def test_both_trainings_are_pythons(K: int, M: int, rho: float, lr_z: float, address: str, page: Page) -> None:
-    page.goto(address)
-    for key, value in (("K", K), ("M", M), ("rho", rho), ("etaZ", lr_z)):
-        page.locator(f".ss-pair [data-field={key}] [type=text]").fill(str(value))
-    page.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
-    got = page.evaluate("""() => {
+def test_both_trainings_are_pythons(K: int, M: int, rho: float, lr_z: float, essay: Page) -> None:
+    choose(essay.locator(".ss-pair"), K=K, M=M, rho=rho, etaZ=lr_z)
+    essay.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
+    got = essay.evaluate("""() => {
       const { curves, moments } = document.querySelector('.ss-pair').lab.picture;
       const of = ({ times, z }) => [Array.from(times), z.map((values) => Array.from(values))];
       return { ideal: of(curves.ideal), true: of(curves.true), moments };
@@ -125,14 +124,12 @@ def test_both_trainings_are_pythons(K: int, M: int, rho: float, lr_z: float, add
         np.testing.assert_allclose(z, want.Z.isel(query=0).sel(token=own).values.T, rtol=1e-6, atol=1e-13)
 
 
-def test_the_right_bars_stand_under_a_magnifier(address: str, page: Page) -> None:
-    page.goto(address)
-    page.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
-    factor = page.evaluate("document.querySelector('.ss-pair').lab.picture.factor")
+def test_the_right_bars_stand_under_a_magnifier(essay: Page) -> None:
+    factor = essay.evaluate("document.querySelector('.ss-pair').lab.picture.factor")
     assert factor == 10
-    assert "changes × 10" in page.locator(".ss-pair figcaption >> nth=2").inner_text()
-    page.locator(".ss-pair .ss-lab-time [type=range]").fill("1000")
-    right = page.locator(".ss-pair .ss-lab-bars >> nth=1")
+    assert "changes × 10" in essay.locator(".ss-pair figcaption >> nth=2").inner_text()
+    essay.locator(".ss-pair .ss-lab-time [type=range]").fill("1000")
+    right = essay.locator(".ss-pair .ss-lab-bars >> nth=1")
     said = float(right.locator("output >> nth=0").inner_text().split()[0])
     drawn = float(right.locator("b >> nth=0").evaluate("e => e.style.width").rstrip("%"))
     start = 100 * with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5]).compact.probs[0, 0]
@@ -140,10 +137,9 @@ def test_the_right_bars_stand_under_a_magnifier(address: str, page: Page) -> Non
 
 
 @pytest.mark.parametrize("ratio", [0.001, 0.1, 10])
-def test_memory_catches_words_as_the_gradient_does(ratio: float, address: str, page: Page) -> None:
-    page.goto(address)
-    page.locator(".ss-spring [type=text]").fill(str(ratio))
-    found = page.evaluate("document.querySelector('.ss-spring').lab.found")
+def test_memory_catches_words_as_the_gradient_does(ratio: float, essay: Page) -> None:
+    essay.locator(".ss-spring [type=text]").fill(str(ratio))
+    found = essay.evaluate("document.querySelector('.ss-spring').lab.found")
     classes = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.6, 0.3, 0.01])
     t = 40 * clocks.transition(2, 1000, 1.0)[1]
     own = classes.distinct_tokens(0)
@@ -156,14 +152,13 @@ def test_memory_catches_words_as_the_gradient_does(ratio: float, address: str, p
     )
 
 
-def test_an_answer_waits_for_the_guess(address: str, page: Page) -> None:
-    page.goto(address)
-    answer, said = page.locator(".ss-guess-answer"), page.locator(".ss-guess output")
+def test_an_answer_waits_for_the_guess(essay: Page) -> None:
+    answer, said = essay.locator(".ss-guess-answer"), essay.locator(".ss-guess output")
     assert answer.is_hidden()
-    page.get_by_role("button", name="A", exact=True).press("Enter")
+    essay.get_by_role("button", name="A", exact=True).press("Enter")
     assert answer.is_visible()
     assert said.inner_text().strip() == "Not quite."
-    page.get_by_role("button", name="B", exact=True).click()
+    essay.get_by_role("button", name="B", exact=True).click()
     assert said.inner_text().strip() == "You are right."
 
 
