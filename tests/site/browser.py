@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Playwright, Request, Response, ViewportSize
+from playwright.sync_api import BrowserContext, Page, Playwright, Request, ViewportSize
 from printing import find_browser
 
 HOST = "127.0.0.1"
@@ -63,22 +63,8 @@ def browser_or_skip() -> str:
 @contextmanager
 def open_browser(playwright: Playwright, *flags: str) -> Iterator[BrowserContext]:
     """A headless browser whose pages share a cache; it is the machine's own, none is ever downloaded."""
-    browser = playwright.chromium.launch(executable_path=browser_or_skip(), args=[*FLAGS, *flags])
-    try:
+    with playwright.chromium.launch(executable_path=browser_or_skip(), args=[*FLAGS, *flags]) as browser:
         yield browser.new_context()
-    finally:
-        browser.close()
-
-
-@contextmanager
-def open_tab(browser: BrowserContext) -> Iterator[Page]:
-    """A tab in which `faults` looks at one page after another: one process compiles what they share once."""
-    tab = browser.new_page()
-    tab.add_init_script(BEFORE_ITS_SCRIPTS)
-    try:
-        yield tab
-    finally:
-        tab.close()
 
 
 def faults(page: Page, url: str) -> list[str]:
@@ -124,19 +110,13 @@ def record_events(page: Page, found: list[str]) -> Iterator[None]:
         if address.scheme not in ("data", "blob") and address.hostname != HOST:
             found.append(f"request off the machine: {request.url}")
 
-    def response(response: Response) -> None:
-        if response.status >= 400:
-            found.append(f"status {response.status}: {response.url}")
-
-    def console(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
-            found.append(f"console {message.type}: {message.text}")
-
     recorders: dict[Any, Callable[[Any], None]] = {
         "request": request,
-        "response": response,
-        "requestfailed": lambda request: found.append(f"request failed: {request.url}"),
-        "console": console,
+        "response": lambda it: found.extend([f"status {it.status}: {it.url}"] if it.status >= 400 else []),
+        "requestfailed": lambda it: found.append(f"request failed: {it.url}"),
+        "console": lambda it: found.extend(
+            [f"console {it.type}: {it.text}"] if it.type in ("error", "warning") else []
+        ),
         "pageerror": lambda error: found.append(f"script error: {error}"),
     }
     for event, recorder in recorders.items():

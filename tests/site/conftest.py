@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -18,18 +17,13 @@ from filelock import FileLock
 from playwright.sync_api import BrowserContext, Error, Page, Playwright, sync_playwright
 
 from tests.site.browser import HOST, open_browser
-from tests.site.lab_page import wait_for_picture, write_page
+from tests.site.lab_page import labs, wait_for_picture, write_page
 
 ROOT = Path(__file__).parents[2]
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # a connection serves many requests
-
-    def end_headers(self) -> None:
-        """Let the browser ask once for what all pages load: nothing of the site changes any more."""
-        self.send_header("Cache-Control", "max-age=3600")
-        super().end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
         """Leave the test's output alone."""
@@ -75,59 +69,30 @@ def served(site: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def lab_address(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address, on the disk, of a page with the default lab and a second one."""
-    return write_page(tmp_path_factory.mktemp("lab"), "", "K=4&rho=0.05")
-
-
-@contextmanager
-def no_script_fails(page: Page) -> Iterator[None]:
-    errors: list[str] = []
-
-    def note(error: Error) -> None:
-        errors.append(str(error))
-
-    page.on("pageerror", note)
-    yield
-    page.evaluate("0")  # what was said before the answer has arrived with it
-    page.remove_listener("pageerror", note)
-    assert errors == []
+    return write_page(tmp_path_factory.mktemp("lab"), labs("", "K=4&rho=0.05"))
 
 
 @pytest.fixture
 def page(browser: BrowserContext) -> Iterator[Page]:
     """A new tab, in which no script may fail."""
-    opened = browser.new_page()
+    opened, errors = browser.new_page(), list[Error]()
+    opened.on("pageerror", lambda error: errors.append(error))
     try:
-        with no_script_fails(opened):
-            yield opened
+        yield opened
+        opened.evaluate("0")  # what was said before the answer has arrived with it
+        assert errors == []
     finally:
         opened.close()
-
-
-@pytest.fixture(scope="module")
-def shared_tab(browser: BrowserContext) -> Iterator[Page]:
-    tab = browser.new_page()
-    yield tab
-    tab.close()
-
-
-@pytest.fixture
-def tab(shared_tab: Page) -> Iterator[Page]:
-    """The tab in which a file's tests load one page after another, for those that change nothing of the tab itself."""
-    with no_script_fails(shared_tab):
-        yield shared_tab
 
 
 VISITS = count()
 
 
 @pytest.fixture
-def show(lab_address: str, request: pytest.FixtureRequest) -> Callable[..., Page]:
+def show(lab_address: str, page: Page) -> Callable[[str], Page]:
     """Loads the labs at a setting's address and waits for the first one's whole picture."""
 
-    def load(setting: str, script: str | None = None) -> Page:
-        page: Page = request.getfixturevalue("page" if script else "tab")
-        if script is not None:
-            page.route("**/lab.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
+    def load(setting: str) -> Page:
         page.goto(f"{lab_address}?{next(VISITS)}#{setting}")
         wait_for_picture(page)
         return page

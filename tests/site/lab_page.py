@@ -13,29 +13,30 @@ from playwright.sync_api import Page
 from tests.site.book import ROOT
 
 FIELDS = json.loads((ROOT / "site/lab/fields.json").read_text(encoding="utf8"))
-PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf8">
-<title>Lab</title><link rel="stylesheet" href="uPlot.min.css"><link rel="stylesheet" href="lab.css">
-<article class="bd-article">BODY</article>
-<script src="uPlot.iife.min.js" defer></script><script src="lab.js" defer></script>"""
+PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf8"><title>Lab</title>
+<link rel="stylesheet" href="uPlot.min.css"><link rel="stylesheet" href="lab.css">
+<article class="bd-article">BODY</article>"""
 
 
-def write_page(folder: Path, *presets: str, play: bool = False) -> str:
-    """Write a page with a lab for each preset, and all that it loads; returns its address on the disk."""
+def labs(*presets: str, play: bool = False) -> str:
+    return "".join(lab_html(preset, "still.svg", "In words.", play=play) for preset in presets)
+
+
+def write_page(folder: Path, body: str, **scripts: str) -> str:
+    """Write a page and all that it loads: scripts by name, the lab's too if it holds a lab; returns its address."""
     write_lab(ROOT, folder)
     (folder / "still.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"/>')
-    body = "".join(lab_html(preset, "still.svg", "In words.", play=play) for preset in presets)
-    (folder / "index.html").write_text(PAGE.replace("BODY", body), encoding="utf8")
+    for name, text in scripts.items():
+        (folder / f"{name}.js").write_text(text, encoding="utf8")
+    names = ["uPlot.iife.min", *scripts, *(["lab"] if 'class="ss-lab"' in body else [])]
+    loaded = "".join(f'<script src="{name}.js" defer></script>' for name in names)
+    (folder / "index.html").write_text(PAGE.replace("BODY", body) + loaded, encoding="utf8")
     return (folder / "index.html").as_uri()
 
 
 def write_essay(folder: Path, more: str = "") -> str:
-    """Write a page with the essay's pictures and ``more``, and all that it loads; returns its address on the disk."""
-    write_lab(ROOT, folder)
-    (folder / "essay.js").write_text(essay_script(ROOT), encoding="utf8")
-    script = '<script src="uPlot.iife.min.js" defer></script>'
-    page = PAGE.replace(script, f'{script}<script src="essay.js" defer></script>')
-    (folder / "index.html").write_text(page.replace("BODY", "".join(map(widget_html, ESSAY)) + more), encoding="utf8")
-    return (folder / "index.html").as_uri()
+    """Write a page with the essay's pictures and ``more``; returns its address."""
+    return write_page(folder, "".join(map(widget_html, ESSAY)) + more, essay=essay_script(ROOT))
 
 
 def first(page: Page, selector: str) -> Any:

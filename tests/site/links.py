@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from lab import setting_of
@@ -13,36 +14,25 @@ from lab import setting_of
 from scansnap_core.bad_input import BadInput
 from tests.site.book import ROOT
 
-ADDRESSES = {"href", "src", "xlink:href", "poster", "data"}
 FIELDS = {"K", "M", "rho", "T", "etaY", "etaZ"}
 """The calculator takes these and more; its own test reads what it does with them."""
-WORD_OF_CODE = re.compile(r'<span class="[a-z]\w?\w?">([^<]*)</span>')
-"""Two thirds of all elements, and no link is among them."""
 
 
-class Page(HTMLParser):
+class Page(NamedTuple):
     """Holds what a page links to, what can be linked in it, and whether it has a lab."""
 
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.links: set[str] = set()
-        self.anchors: set[str] = {"", "top"}
-        self.has_lab = self.has_calculator = False
-        self.feed(WORD_OF_CODE.sub(r"\1", html))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            if name in ADDRESSES and value is not None:
-                self.links.add(value)
-            if name == "id" or (name == "name" and tag == "a"):
-                self.anchors.add(value or "")
-            self.has_lab = self.has_lab or (name, value) == ("class", "ss-lab")
-            self.has_calculator = self.has_calculator or (name, value) == ("data-widget", "calculator")
+    links: set[str]
+    anchors: set[str]
+    has_lab: bool
+    has_calculator: bool
 
 
 @cache
 def read_page(path: Path) -> Page:
-    return Page(path.read_text(encoding="utf8"))
+    html = path.read_text(encoding="utf8")
+    links = {unescape(link) for link in re.findall(r'\s(?:xlink:)?(?:href|src|poster|data)="([^"]*)"', html)}
+    anchors = {unescape(anchor) for anchor in re.findall(r'\sid="([^"]*)"', html)}
+    return Page(links, anchors | {"", "top"}, 'class="ss-lab"' in html, 'data-widget="calculator"' in html)
 
 
 def fault_of(link: str, page: Path) -> str:

@@ -9,9 +9,6 @@ import pytest
 from accessible import MENDS, mended
 from sidebar import folded
 
-from scansnap_core.ledger import read_pages, statements
-from tests.site.book import ROOT
-
 PART = '<p aria-level="2" class="caption" role="heading"><span class="caption-text">{}</span></p>\n<ul>{}</ul>'
 HERE = '<li class="toctree-l1 current active"><a href="#">here</a></li>'
 
@@ -41,9 +38,3 @@ def test_mends_leave_the_rest_alone() -> None:
     page = '<th scope="col">x</th><button class="btn" aria-label="Close">x</button><p title="t"></p>'
     assert mended(page) == page
     assert mended("<th>\n<p></p></th>") == "<td></td>"
-
-
-@pytest.mark.parametrize("statement", statements(read_pages(ROOT)))
-def test_a_statements_page_says_how_to_check_it(statement: str, site: Path) -> None:
-    page = (site / f"chapters/statements/{statement}.html").read_text(encoding="utf8")
-    assert f"<code>.venv/bin/scansnap verify {statement}</code>" in page

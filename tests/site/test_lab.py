@@ -11,7 +11,6 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from lab import setting_of
-from lab_script import FORMULAS, lab_script
 from playwright.sync_api import Page
 from scipy import stats
 
@@ -35,24 +34,11 @@ SETTINGS = [
     "K=2&M=1000000&w=1,0.8,0.5&rho=0.4&etaY=0.1&etaZ=0.1&dyn=update26",
     "K=2&M=30&w=100,0.01&rho=0.05&etaY=3&etaZ=0.3&dyn=ideal",
     "K=2&M=1000&w=1,0.8,0.5&rho=0.3&etaY=0.1&etaZ=10&dyn=ideal",
-    "K=2&M=1000&w=1,0.8,0.5&rho=0.3&etaY=1&etaZ=10&dyn=update26",
     "K=3&M=100&w=0.5,1,0.8&rho=0.1&etaY=1&etaZ=0.1&n=3&dyn=ideal",
     "K=3&M=100&w=0.5,1,0.8&rho=0.1&etaY=1&etaZ=0.1&n=2&dyn=update26",
     "K=3&M=10000&w=1,1,1,1&rho=0.16&etaY=10&etaZ=0.001&dyn=update26",
-    "K=3&M=10000&w=4,2,1&rho=0.7&beyond=1&etaY=0.5&etaZ=2&dyn=ideal",
-    "K=3&M=14&w=1,0.3&rho=0.01&etaY=10&etaZ=1&dyn=update26",
-    "K=4&M=500&w=1,0.9&rho=0.08&etaY=2&etaZ=0.5&n=4&dyn=ideal",
-    "K=4&M=500&w=1,0.9&rho=0.5&beyond=1&etaY=0.2&etaZ=0.02&dyn=update26",
-    "K=5&M=2000&w=3,2,1&rho=0.04&etaY=1&etaZ=3&dyn=ideal",
-    "K=5&M=2000&w=3,2,1&rho=0.9&beyond=1&etaY=5&etaZ=5&dyn=update26",
-    "K=6&M=64&w=1,2&rho=0.03&etaY=0.3&etaZ=0.3&dyn=ideal",
     "K=6&M=64&w=1,2&rho=0.99&beyond=1&etaY=1&etaZ=1&dyn=ideal",
-    "K=7&M=50000&w=1&rho=0.02&etaY=1&etaZ=0.01&dyn=update26",
-    "K=8&M=300&w=1,0.5&rho=0.3&beyond=1&etaY=4&etaZ=10&dyn=update26",
-    "K=9&M=1000000&w=2,1&rho=0.01&etaY=0.1&etaZ=0.01&dyn=ideal",
     "K=10&M=102&w=10,9,8,7,6,5,4,3,2,1&rho=0.01&etaY=1&etaZ=1&n=10&dyn=ideal",
-    "K=10&M=1000&w=1,1.1,1.2,1.3,1.4&rho=0.2&beyond=1&etaY=10&etaZ=10&dyn=update26",
-    "K=10&M=1000000&w=1,0.1&rho=0.005&etaY=0.5&etaZ=0.05&dyn=ideal",
     "K=2&M=4&w=1&rho=0.3&etaY=1&etaZ=1&dyn=law",
     "K=2&M=1000000&w=1,0.8,0.5&rho=0.002&etaY=0.1&etaZ=10&dyn=law",
     "K=3&M=1000&w=100,0.01&rho=0.99&beyond=1&etaY=10&etaZ=0.001&dyn=law",
@@ -124,17 +110,8 @@ def misses(page: Page, address: str) -> list[str]:
     return found
 
 
-def test_settings_reach_both_ends_of_every_slider() -> None:
-    values = [texts_of(address) for address in SETTINGS]
-    for key in ("K", "M", "rho", "etaY", "etaZ"):
-        ends = FIELDS[key].get("low", FIELDS[key]["min"]), FIELDS[key].get("high", FIELDS[key]["max"])
-        assert (min(float(v[key]) for v in values), max(float(v[key]) for v in values)) == ends
-    assert {len(v["w"].split(",")) for v in values} >= {1, FIELDS["w"]["most"]}
-    assert len(SETTINGS) >= 20
-
-
 @pytest.mark.parametrize("address", SETTINGS)
-def test_curves_are_pythons(address: str, show: Callable[..., Page]) -> None:
+def test_curves_are_pythons(address: str, show: Callable[[str], Page]) -> None:
     assert misses(show(address), address) == []
 
 
@@ -154,91 +131,29 @@ def printed_numbers(address: str) -> list[float]:
     return [float(z), float(B), float(np.exp(2 * f_0**2 * B)), float(np.exp(2 * B))]
 
 
-def table_numbers(page: Page) -> list[float]:
+def test_printed_numbers_are_theorem_4s(show: Callable[[str], Page]) -> None:
     """The column "as printed" of the numbers, down to the movement after t_0."""
-    cells = first(page, "table >> nth=0").locator("tbody td:nth-child(2)").all_inner_texts()
-    return [float(x) for x in re.findall(r"-?\d[\d.]*", " ".join(cells[:4]).replace("−", "-"))]
-
-
-def test_printed_numbers_are_theorem_4s(show: Callable[..., Page]) -> None:
     address = "K=3&M=10000&rho=0.1&etaY=0.5"
-    assert table_numbers(show(address)) == pytest.approx(printed_numbers(address), rel=5e-3, abs=0)
+    cells = first(show(address), "table >> nth=0").locator("tbody td:nth-child(2)").all_inner_texts()
+    numbers = [float(x) for x in re.findall(r"-?\d[\d.]*", " ".join(cells[:4]).replace("−", "-"))]
+    assert numbers == pytest.approx(printed_numbers(address), rel=5e-3, abs=0)
 
-
-@pytest.mark.parametrize("name", FORMULAS)
-def test_a_wrong_formula_is_noticed(name: str, show: Callable[..., Page]) -> None:
-    address = "K=3&M=10000&rho=0.1&etaY=0.5"
-    script, count = re.subn(
-        rf"^  ({name}: \(.*?\) =>) (.*),$", r"  \1 1.02*(\2),", lab_script(ROOT), flags=re.MULTILINE
-    )
-    assert count == 1
-    page = show(address, script)
-    assert misses(page, address) or table_numbers(page) != pytest.approx(printed_numbers(address), rel=5e-3, abs=0)
-
-
-def test_another_exponent_in_gamma_is_noticed(show: Callable[..., Page]) -> None:
-    script = lab_script(ROOT)
-    wrong = script.replace("gamma: (h, M) => h*", "gamma: (h, M) => Math.pow(h, 1.001)*")
-    assert wrong != script
-    assert any(miss.startswith("z") for miss in misses(show(SETTINGS[7], wrong), SETTINGS[7]))
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ("mean[i] = a > 0 ? state[H + i] / a : f[i];", "mean[i] = f[i];"),  # a decoder that remembers nothing
-        ("- (K - 2) * r * b", "- (K - 3) * r * b"),
-        ("(K - 2) * b * other", "(K - 1) * b * other"),
-        ("(etaZ / K) * (i ? 1 : K) * f[i] * (g[i]", "(etaZ / K) * f[i] * (g[i]"),
-    ],
-)
-def test_another_law_is_noticed(right: str, wrong: str, show: Callable[..., Page]) -> None:
-    address, head = "K=5&M=2000&w=3,2,1&rho=0.04&etaY=1&etaZ=1&dyn=law", "function lawFlow"
-    before, found, law = lab_script(ROOT).partition(head)
-    assert right in law
-    page = show(address, before + found + law.replace(right, wrong, 1))
-    assert any(miss.startswith("z") for miss in misses(page, address))
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ("+ v * (K - 1) * other_step", "+ v * (K - 2) * other_step"),
-        ("v * (own_sum + (K - 2) * other_sum)", "v * (own_sum + (K - 1) * other_sum)"),
-        ("for (const i of [0, size]) {", "for (const i of [0]) {"),  # the tokens that no class holds never learn
-        ("const nobodys = M - 1", "const nobodys = M"),
-        ("u[i] = (c[i] - 1 / M) / norm;", "u[i] = c[i] / norm;"),
-        ("(c[i] * (g[i] - u[i] * along)) / norm", "c[i] * (g[i] - u[i] * along)"),
-    ],
-)
-def test_another_variant_is_noticed(right: str, wrong: str, show: Callable[..., Page]) -> None:
-    address, script = "K=5&M=200&w=3,2,1&rho=0.04&etaY=10&etaZ=10&dyn=update26&model=layernorm", lab_script(ROOT)
-    assert script.count(right) == 1
-    page = show(address, script.replace(right, wrong))
-    assert any(miss.startswith("z") for miss in misses(page, address))
-
-
-# -- SGD -------------------------------------------------------------------------------------------------------------
 
 SEEDS = 300
 SGD = {"K": 3, "M": 30, "rho": 0.2, "w": [1, 0.5], "etaY": 1, "etaZ": 2, "T": 6, "B": 16, "dyn": "sgd"}
 
 
-@pytest.fixture(scope="module")
-def trainings() -> np.ndarray:
-    """z after as many updates as t_0 takes and four times as many, by the engine: (seeds, 2, tokens)."""
+def test_sgd_has_the_engines_distribution(show: Callable[[str], Page]) -> None:
+    """z after as many updates as t_0 takes and four times as many, of each token: tests of two samples."""
     classes = with_overlap(3, 30, 0.2, distinct_weights=[1, 0.5])
     marks = dynamics.moments(classes, 1.0)[2:4]
     run = train(
         classes, lr_y=1.0, lr_z=2.0, steps=marks[-1], seeds=range(SEEDS), batch_size=16, seq_len=6, record=marks
     )
-    return run.Z.isel(rate=0, query=0).transpose("seed", "recorded", "token").values
-
-
-def least_p(page: Page, trainings: np.ndarray, **changed: float) -> float:
-    """The least p of two-sample tests at each time, of each token: Kolmogorov and Smirnov's, and Levene's of spread."""
-    runs = page.evaluate(
-        """([settings, seeds]) => {
+    theirs = run.Z.isel(rate=0, query=0).transpose("seed", "recorded", "token").values
+    ours = np.array(
+        show("").evaluate(
+            """([settings, seeds]) => {
           const { core } = document.querySelector('.ss-lab').lab;
           const system = core.withOverlap(settings);
           const times = core.moments(settings).all.slice(2, 4).map(Math.round);
@@ -247,30 +162,15 @@ def least_p(page: Page, trainings: np.ndarray, **changed: float) -> float:
             return times.map((_, i) => Array.from(z.slice(i * system.L, (i + 1) * system.L)));
           });
         }""",
-        [SGD | changed, SEEDS],
+            [SGD, SEEDS],
+        )
     )
-    ours = np.array(runs)
-    assert ours.shape == trainings.shape
-    return min(
-        test(ours[:, moment, token], trainings[:, moment, token]).pvalue
-        for test in (stats.ks_2samp, stats.levene)
-        for moment in range(trainings.shape[1])
-        for token in range(trainings.shape[2])
-    )
+    assert ours.shape == theirs.shape
+    for test in (stats.ks_2samp, stats.levene):  # of the distribution, and of its spread
+        assert test(ours, theirs, axis=0).pvalue.min() > 1e-3
 
 
-def test_sgd_has_the_engines_distribution(show: Callable[..., Page], trainings: np.ndarray) -> None:
-    assert least_p(show(""), trainings) > 1e-3
-
-
-@pytest.mark.parametrize("changed", [{"T": 7}, {"B": 24}, {"etaZ": 2.2}], ids=str)
-def test_another_setting_of_sgd_is_told_apart(
-    changed: dict[str, float], show: Callable[..., Page], trainings: np.ndarray
-) -> None:
-    assert least_p(show(""), trainings, **changed) < 1e-3
-
-
-def test_sgd_streams_into_the_picture(show: Callable[..., Page]) -> None:
+def test_sgd_streams_into_the_picture(show: Callable[[str], Page]) -> None:
     page = show("dyn=sgd&T=inf&B=2&seed=3")
     got = drawn(page)
     assert all(float(t).is_integer() for t in got["z"][0])

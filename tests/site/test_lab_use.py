@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, Page
 
 from scansnap_core.bad_input import BadInput
 from tests.site.book import ROOT
-from tests.site.lab_page import FIELDS, drawn, first, wait_for_picture, write_page
+from tests.site.lab_page import FIELDS, drawn, first, labs, wait_for_picture, write_page
 
 SETTLE = 250
 """Milliseconds after which the lab writes its address."""
@@ -47,7 +47,7 @@ BAD_ADDRESSES = {
 
 
 @pytest.mark.parametrize("address", BAD_ADDRESSES)
-def test_bad_input_gets_a_sentence_and_leaves_the_picture(address: str, show: Callable[..., Page]) -> None:
+def test_bad_input_gets_a_sentence_and_leaves_the_picture(address: str, show: Callable[[str], Page]) -> None:
     key, words = BAD_ADDRESSES[address]
     page = show("K=2")
     before = drawn(page)
@@ -64,7 +64,7 @@ def test_bad_input_gets_a_sentence_and_leaves_the_picture(address: str, show: Ca
     assert drawn(page) == before
 
 
-def test_a_repaired_field_is_drawn(show: Callable[..., Page]) -> None:
+def test_a_repaired_field_is_drawn(show: Callable[[str], Page]) -> None:
     page = show("etaY=0")
     assert first(page, "[data-field=etaY] .ss-lab-fault").inner_text().startswith("η_Y = 0")
     before = drawn(page)
@@ -76,7 +76,7 @@ def test_a_repaired_field_is_drawn(show: Callable[..., Page]) -> None:
     assert drawn(page)["moments"] == pytest.approx([2 * moment for moment in before["moments"]], rel=1e-12, abs=0)
 
 
-def test_the_address_names_the_setting(show: Callable[..., Page]) -> None:
+def test_the_address_names_the_setting(show: Callable[[str], Page]) -> None:
     page = show("")
     first(page, "[data-field=rho] [type=text]").fill("0.25")
     first(page, "[data-field=w] [type=text]").fill("2, 1")
@@ -88,7 +88,7 @@ def test_the_address_names_the_setting(show: Callable[..., Page]) -> None:
     assert second.locator("[data-field=K] [type=text]").input_value() == "4"  # the address is the first lab's
 
 
-def test_an_address_that_is_still_to_be_read_stays(show: Callable[..., Page]) -> None:
+def test_an_address_that_is_still_to_be_read_stays(show: Callable[[str], Page]) -> None:
     page = show("K=2")
     first(page, "[data-field=rho] [type=text]").fill("0.25")
     page.evaluate("history.replaceState(null, '', '#K=2&etaY=2')")  # as it stands before the event that tells of it
@@ -100,7 +100,7 @@ def test_an_address_that_is_still_to_be_read_stays(show: Callable[..., Page]) ->
     page.wait_for_function("location.hash === '#rho=0.2&etaY=2'")
 
 
-def test_keyboard_alone(show: Callable[..., Page]) -> None:
+def test_keyboard_alone(show: Callable[[str], Page]) -> None:
     page = show("rho=0.1")
     page.keyboard.press("Tab")
     for field in ("dyn", "model"):
@@ -111,15 +111,13 @@ def test_keyboard_alone(show: Callable[..., Page]) -> None:
     assert first(page, "[data-field=K] [type=text]").input_value() == "3"
     first(page, ".ss-lab-time [type=range]").focus()
     page.keyboard.press("End")
-    end = first(page, ".ss-lab-time [type=range]").get_attribute("aria-valuetext")
-    assert end is not None
-    assert end.endswith("= 40 t₀")
+    assert str(first(page, ".ss-lab-time [type=range]").get_attribute("aria-valuetext")).endswith("= 40 t₀")
     page.wait_for_function(
         "words => document.querySelector('.ss-lab-words').textContent.includes(words)", arg="(40 t₀)"
     )
 
 
-def test_more_classes_lower_the_overlap_and_say_so(show: Callable[..., Page]) -> None:
+def test_more_classes_lower_the_overlap_and_say_so(show: Callable[[str], Page]) -> None:
     page = show("")
     number, overlap = first(page, "[data-field=K] [type=text]"), first(page, "[data-field=rho] [type=text]")
     told, status = first(page, "[data-field=rho] .ss-lab-fault"), first(page, ".ss-lab-status")
@@ -134,21 +132,13 @@ def test_more_classes_lower_the_overlap_and_say_so(show: Callable[..., Page]) ->
     assert (overlap.input_value(), told.inner_text()) == ("0.3", "")
 
 
-def test_each_curve_looks_unlike_the_others_and_is_named(show: Callable[..., Page]) -> None:
+def test_each_curve_looks_unlike_the_others_and_is_named(show: Callable[[str], Page]) -> None:
     page = show("K=2&w=1,0.9,0.8,0.7,0.6,0.5,0.4,0.3,0.2,0.1&dyn=ideal")
     for chart in first(page, ".ss-lab-chart:has(.ss-lab-plot)").all():
         samples = chart.locator(".ss-lab-legend path").evaluate_all(
             "all => all.map(e => [e.getAttribute('stroke'), e.getAttribute('stroke-dasharray')].join())"
         )
         assert len(set(samples)) == len(samples) >= 2
-
-
-def test_numbers_as_long_as_the_ranges_fit_their_fields(show: Callable[..., Page]) -> None:
-    page = show("M=1000000")
-    for text in ("1000000", "10000000"):
-        field = first(page, "[data-field=M] [type=text]")
-        field.fill(text)
-        assert field.evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
 DRAG = """async () => {
@@ -172,12 +162,12 @@ DRAG = """async () => {
 
 
 @pytest.mark.parametrize("dyn", ["ideal", "update26", "true", "law"])
-def test_a_dragged_slider_is_answered_at_once(dyn: str, show: Callable[..., Page]) -> None:
+def test_a_dragged_slider_is_answered_at_once(dyn: str, show: Callable[[str], Page]) -> None:
     page = show(f"K=10&M=102&w=10,9,8,7,6,5,4,3,2,1&rho=0.01&etaZ=10&dyn={dyn}")  # the largest system, 101 tokens
     assert np.quantile(page.evaluate(DRAG), 0.25) < 100  # milliseconds; other processes may delay any single answer
 
 
-def test_words_say_what_the_picture_shows(show: Callable[..., Page]) -> None:
+def test_words_say_what_the_picture_shows(show: Callable[[str], Page]) -> None:
     page = show("K=3&rho=0.1&dyn=update26")
     words = first(page, ".ss-lab-words")
     page.wait_for_function("document.querySelector('.ss-lab-words').textContent !== ''")
@@ -190,7 +180,7 @@ def test_words_say_what_the_picture_shows(show: Callable[..., Page]) -> None:
     assert len(labels) == 3
 
 
-def test_play_moves_the_bars_and_stops(show: Callable[..., Page]) -> None:
+def test_play_moves_the_bars_and_stops(show: Callable[[str], Page]) -> None:
     page = show("t=2")
     play, bar = first(page, ".ss-lab-time button"), first(page, ".ss-lab-bars output >> nth=0")
     before = bar.inner_text()
@@ -204,7 +194,7 @@ def test_play_moves_the_bars_and_stops(show: Callable[..., Page]) -> None:
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_a_lab_plays_by_itself_only_where_motion_is_welcome(motion: Any, tmp_path: Path, page: Page) -> None:
     page.emulate_media(reduced_motion=motion)
-    page.goto(write_page(tmp_path, "", play=True))
+    page.goto(write_page(tmp_path, labs("", play=True)))
     wait_for_picture(page)
     assert first(page, ".ss-lab-time button").inner_text() == ("Play" if motion == "reduce" else "Pause")
 
@@ -221,16 +211,15 @@ def test_with_less_motion_time_jumps_from_moment_to_moment(page: Page, lab_addre
 
 def test_without_scripts_a_still_picture_stands(browser: BrowserContext, lab_address: str) -> None:
     assert browser.browser is not None
-    context = browser.browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(lab_address)
-    picture = page.locator("img.ss-lab-still >> nth=0")
-    assert picture.is_visible()
-    box = picture.bounding_box()
-    assert box is not None
-    assert box["width"] >= 30
-    assert picture.get_attribute("alt") == "In words."
-    context.close()
+    with browser.browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(lab_address)
+        picture = page.locator("img.ss-lab-still >> nth=0")
+        box = picture.bounding_box()
+        assert picture.is_visible()
+        assert box
+        assert box["width"] >= 30
+        assert picture.get_attribute("alt") == "In words."
 
 
 @pytest.mark.parametrize(

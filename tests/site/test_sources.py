@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import yaml
+from repository import use_own_repository
 
 from scansnap_core.book.equations import formula_faults
 from scansnap_core.book.faults import card_faults, naming_faults, stored_faults
@@ -22,31 +23,20 @@ PAGES = read_pages(ROOT)
 
 
 @pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
-def test_stored_notebook_is_fit_to_show(path: Path) -> None:
-    notebook = read_notebook(path)
-    assert stored_faults(notebook) + naming_faults(notebook, PAGES[path.stem]) == []
-
-
-@pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
-def test_chapter_opens_with_its_card(path: Path) -> None:
-    notebook = read_notebook(path)
+def test_stored_notebook_is_fit_to_show_with_its_card_and_the_claims_of_its_file(path: Path) -> None:
+    notebook, page = read_notebook(path), PAGES[path.stem]
     (verdict,) = verdicts_in(notebook)
-    assert ("card" in verdict) is (PAGES[path.stem].kind not in WITHOUT_CARD)
-    assert card_faults(notebook, verdict) == []
-
-
-def test_numbers_and_formulas_in_prose_are_those_of_the_chapters() -> None:
-    assert number_faults(ROOT) + formula_faults(ROOT) == []
-
-
-@pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
-def test_chapter_stores_the_claims_of_its_file(path: Path) -> None:
-    (verdict,) = verdicts_in(read_notebook(path))
+    assert stored_faults(notebook) + naming_faults(notebook, page) + card_faults(notebook, verdict) == []
+    assert ("card" in verdict) is (page.kind not in WITHOUT_CARD)
     stored = [entry for kind in ("checks", "refutations", "proofs") for entry in verdict.get(kind, [])]
     said = read_claims(path.with_suffix(".yaml")).claims
     assert {entry["id"]: (entry["witness"], entry["what"], entry["control_is"]) for entry in stored} == {
         claim.id: (claim.witness, claim.says, claim.control) for claim in said.values()
     }
+
+
+def test_numbers_and_formulas_in_prose_are_those_of_the_chapters() -> None:
+    assert number_faults(ROOT) + formula_faults(ROOT) == []
 
 
 def test_every_chapter_is_in_the_contents_once() -> None:
@@ -65,23 +55,15 @@ def test_readme_commands_are_make_targets() -> None:
 
 def test_zenodo_says_what_the_citation_file_says() -> None:
     zenodo, cited = (yaml.safe_load((ROOT / name).read_text("utf8")) for name in (".zenodo.json", "CITATION.cff"))
-    assert [zenodo[key] for key in ("title", "version", "license", "keywords")] == [
-        cited[key] for key in ("title", "version", "license", "keywords")
-    ]
+    for key in ("title", "version", "license", "keywords"):
+        assert zenodo[key] == cited[key]
     assert [person["name"] for person in zenodo["creators"]] == [author["name"] for author in cited["authors"]]
 
 
 def test_build_on_github_links_to_its_own_repository(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = importlib.util.spec_from_file_location("repository", ROOT / "site/ext" / "repository.py")
-    assert spec is not None
-    assert spec.loader is not None
-    repository = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(repository)
-    config = SimpleNamespace(html_theme_options={"repository_url": "https://github.com/configured/book"})
-    monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
-    repository.use_own_repository(None, config)
-    assert config.html_theme_options["repository_url"] == "https://github.com/configured/book"
-    monkeypatch.setenv("GITHUB_REPOSITORY", "reader/fork")
+    config: Any = SimpleNamespace(html_theme_options={"repository_url": "https://github.com/configured/book"})
     monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.com")
-    repository.use_own_repository(None, config)
-    assert config.html_theme_options["repository_url"] == "https://github.com/reader/fork"
+    for name, address in (("", "configured/book"), ("reader/fork", "reader/fork")):
+        monkeypatch.setenv("GITHUB_REPOSITORY", name)
+        use_own_repository(config, config)
+        assert config.html_theme_options["repository_url"] == f"https://github.com/{address}"

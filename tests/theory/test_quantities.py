@@ -170,7 +170,9 @@ def test_ties_and_classes_without_distinct_tokens_have_no_dominant_one() -> None
 
 def test_a_printed_flow_and_other_units_tell_their_clock() -> None:
     flow = flows.IdealisedFlow(WEAK, LR_Y, LR_Z, clock="printed")
-    found = theory_of(WEAK, solve(flow, [0, 10, 100], unit="round"))
+    path = solve(flow, [0, 10, 100], unit="round")
+    assert path.recorded.units == "rounds t/K of K steps, each showing every class (Eqn 10 as printed)"
+    found = theory_of(WEAK, path)
     assert found.t.values.tolist() == [0, 30, 300]
     steps = theory_of(WEAK, lr_y=LR_Y, lr_z=LR_Z, times=[0, 30, 300])
     assert found.Gamma.values[1:] == pytest.approx(3 * steps.Gamma.values[1:], rel=1e-9, abs=0)

@@ -10,6 +10,7 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scansnap_core import BadInput
 from scansnap_core.theory.certify import at, positive, positive_from_zero
 from scansnap_core.theory.certify.boxes import _direction
 
@@ -64,6 +65,12 @@ def test_nought_is_not_positive() -> None:
     assert positive(u - sp.Rational(3, 2), {u: (1, 2)}).gap == "u = 1.5: 0"
     assert not positive(sp.Integer(0), {u: (0, 1)}).proved
     assert not at(sp.Integer(0), {}).proved
+
+
+@pytest.mark.parametrize("ends", [(2, 1), (0, arb("inf")), (arb("-inf"), 0)])
+def test_a_box_has_finite_ends_in_order(ends: tuple[Any, Any]) -> None:
+    with pytest.raises(BadInput, match="finite ends, the smaller one first"):
+        positive(u**2 + 1, {u: ends})
 
 
 def test_the_mean_value_form_looks_at_both_sides() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import sympy as sp
-from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -102,8 +101,6 @@ def test_quadratic_forms(a: int, b: int, c: int) -> None:
         (u > 5, [False]),
         (u != v, []),  # Python's True
         (u > 0.5, []),
-        (sp.exp(u) > 2, []),
-        (u + v, []),
     ],
 )
 def test_what_decide_refuses(claim: Any, assumptions: list[Any]) -> None:
@@ -118,7 +115,6 @@ def test_what_decide_refuses(claim: Any, assumptions: list[Any]) -> None:
         (1 + p, {p: (sp.Rational(-1, 9), 2)}),
         (u, {u: (0.1, 1)}),
         (u, {u: (sp.Float("0.3"), 1)}),
-        *((u**2 + 1, {u: ends}) for ends in ((2, 1), (0, arb("inf")), (arb("-inf"), 0))),
     ],
 )
 def test_what_a_box_refuses(expression: sp.Expr, box: Any) -> None:
@@ -167,7 +163,6 @@ def test_what_algebra_refuses() -> None:
         lambda: nonnegative_between([1, -0.1], 0, 1),
         lambda: nonnegative_between([1], 1, 0),
         lambda: positive_on_ray(x, x, 0.1),
-        lambda: positive_on_ray(sp.exp(x) - y, x, 1),
     ):
         with pytest.raises(BadInput):
             refused()

@@ -190,3 +190,11 @@ def test_derivatives_are_counted_and_the_negative_one_is_named() -> None:
     found = positive_on_ray(sp.exp(x) - x, x, -1)
     assert (found.gap, found.proved, found.false) == ("derivative 1 at x = -1 is -1 + exp(-1)", False, False)
     assert positive_on_ray(x - 3, x, 1).gap == "-2 at x = 1"
+
+
+def test_what_is_no_polynomial_is_refused() -> None:
+    with pytest.raises(BadInput, match="rational coefficients"):
+        positive_on_ray(sp.exp(u) - v, u, 1)
+    for claim, rule in ((sp.exp(u) > 2, "z3 decides polynomials"), (u + v, "z3 decides relations")):
+        with pytest.raises(BadInput, match=rule):
+            decide(claim)
