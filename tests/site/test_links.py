@@ -28,6 +28,7 @@ def test_links_made_by_scripts_lead_somewhere(site: Path, page: Page) -> None:
             continue  # there the lab shows some fields at most, and no link to a setting
         page.goto(path.as_uri())
         wait_for_picture(page)
+        page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
         page.locator(".ss-lab [data-field=M] [type=text] >> nth=0").fill("2000")
         page.wait_for_function("document.querySelector('.ss-lab-link').getAttribute('href')?.includes('M=2000')")
         links = page.evaluate("[...document.querySelectorAll('[href]')].map(e => e.getAttribute('href'))")
