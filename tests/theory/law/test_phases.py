@@ -73,3 +73,12 @@ def test_place_scales_as_its_numbers_say() -> None:
     np.testing.assert_allclose(faster.grip, 10 * short.grip, rtol=1e-3)
     assert float(short.inertia) == pytest.approx(0.5 / 3 / np.log(10_000), rel=1e-12, abs=0)
     assert float(short.overlap) == pytest.approx(0.1, rel=1e-6, abs=0)
+
+
+def test_grip_is_the_memory_number() -> None:
+    classes, recipe = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.5]), {"lr_y": 0.5, "lr_z": 0.1, "t": 40}
+    f = classes.compact.probs / np.linalg.norm(classes.compact.probs, axis=1, keepdims=True)
+    at_rest = 0.2 * (f**2).sum(axis=0) * closed.evidence(10.0, 2, 1000, 0.3)[0] ** 2 / 2
+    endless, short = (phases.place(classes, seq_len=T, batch_size=8, **recipe).grip[0] for T in (10**8, 9))
+    np.testing.assert_allclose(endless, at_rest, rtol=1e-6)
+    assert (short > 1.1 * at_rest).all()  # errors fall more slowly, so more evidence is gathered
