@@ -42,7 +42,11 @@ def test_a_statement_has_its_links_below_the_quotation(page_id: str, links: str)
 @pytest.mark.parametrize(
     ("text", "site"),
     [
-        ("[Try it](../lab.md#preset-1)", "```{lab} preset-1\n```"),
+        (
+            "[Try it](../lab.md#preset-1)",
+            "```{raw} html\n<details><summary>Try it</summary>\n```\n"
+            "```{lab} preset-1\n```\n```{raw} html\n</details>\n```",
+        ),
         ("[Try it](../lab.md#preset-1) now", "[Try it](../lab.md#preset-1) now"),
         ("as [E7](../errata.md#e7) says", "as {erratum}`E7` says"),
         ("as [errata](../errata.md) say", "as [errata](../errata.md) say"),
