@@ -23,6 +23,10 @@ NO_SIZES = (0, -1, math.nan, math.inf, "10", None, [10])
 def test_both_ends_of_the_transition_are_in_units_of_classes_over_rate() -> None:
     unit = clocks.transition(1, 100, 1.0)
     assert clocks.transition(0.5, 100, 2.0) == pytest.approx([end / 4 for end in unit], rel=1e-13, abs=0)
+    omega_1 = unit[1] / (2 * np.log(100)) - 1  # the upper root of exp(M h) = (M - 1) M h at M h = (1 + omega_1) ln M
+    u = (1 + omega_1) * np.log(100)
+    assert u > 1
+    assert np.exp(u) == pytest.approx(99 * u, rel=1e-10, abs=0)
 
 
 def test_the_recursion_is_ahead_by_its_lead() -> None:
@@ -59,6 +63,9 @@ def test_more_steps_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(clocks.h_star(1000, 100, 1.0)) == 1001
     with pytest.raises(BadInput, match=r"1001 values of h\*, which take 8,008 bytes"):
         clocks.h_star(1001, 100, 1.0)
+    assert len(clocks.lead(250, [50.0, 60.0], 1.0)[0]) == 251
+    with pytest.raises(BadInput, match="251 leads, which take 8,032 bytes"):
+        clocks.lead(251, [50.0, 60.0], 1.0)
 
 
 def test_where_the_zeros_merge() -> None:

@@ -143,6 +143,7 @@ BAD: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
         for heights in ([0.1], [0.1, 0.1, 0.1], [0.1, -0.1], [0.1, np.inf])
     ),
     *((decoder.zeta, (3, M), r"vocab_size = .*: an integer") for M in ([9], np.array([9]), "9", None, np.nan)),
+    *((decoder.zeta, (K, 9), "num_classes = .*: a positive integer") for K in (0, 2.5, "3")),
     (decoder.zeta, (20_000, 50_000), r"zeta of 4e\+08 numbers"),
 ]
 
@@ -173,6 +174,7 @@ def test_beta_over_iota_is_read_off_g() -> None:
     model = Decoder(E, 50, LR, modified=True)
     (V,) = model.path([100.0])
     found = decoder.beta_over_iota(np.stack([model.gradient(V)] * 2))
+    assert (decoder.beta_over_iota(model.gradient(V)) == found[0]).all()
     directions = np.eye(3) - spectrum.E_prime(E)
     expected = -(directions @ (np.eye(3) - 1 / 50))  # of which the diagonal is -iota
     assert found[1] == pytest.approx(expected / -expected.diagonal()[:, None] * (1 - np.eye(3)), abs=1e-6)
