@@ -100,6 +100,7 @@ def integrate(rhs: Callable[[float, Floats], Floats], start: Floats, at: Floats,
 
     ``first_step`` is needed because over a span of decades LSODA's own first step would be far too long.
     """
+    # mutant: SciPy takes a relative tolerance of 0 or less for its least one.
     found = solve_ivp(rhs, (0, at[-1]), start, method="LSODA", rtol=1e-10, atol=1e-15, first_step=first_step, t_eval=at)
     return np.asarray(found.y.T)
 
@@ -126,6 +127,7 @@ def path_of_the_law(classes: SequenceClasses, gammas: Floats, vocab_size: float 
         F = here.f(row.reshape(shape))
         return here.per_query(spectrum.force(F, spectrum.beta(spectrum.E(F), vocab_size))).ravel()
 
+    # mutant: Any first step that is short enough gives the same path.
     return integrate(rhs, np.zeros(shape[0] * shape[1]), gammas, first_step=min(gammas[0], 1) / 1000)
 
 
@@ -156,6 +158,7 @@ def path_of_memory(classes: SequenceClasses, sigmas: Floats) -> Floats:
         return np.concatenate([moved.ravel(), np.linalg.solve(F @ F.T, F).ravel()])
 
     start = np.zeros(size + classes.compact.probs.size)
+    # mutant: Any first step that is short enough gives the same path.
     return integrate(rhs, start, sigmas, first_step=sigmas[0] / 1000)[:, :size]
 
 

@@ -73,3 +73,25 @@ def test_one_run_has_no_standard_error(classes: SequenceClasses, seeds: list[int
     seen = seen.sel(dynamics="SGD T=8")
     assert np.isnan(seen.error).all() == (len(seeds) == 1)
     assert np.isfinite(seen.Z).all()
+
+
+def test_both_paths_leave_along_one_tangent_at_one_speed() -> None:
+    classes, early = with_overlap(2, 6, 0.3, distinct_weights=[1]), np.array([1e-6])
+    memory = dynamics.path_of_memory(classes, np.sqrt(2 * early))
+    np.testing.assert_allclose(memory, dynamics.path_of_the_law(classes, early, 6), rtol=1e-4, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        ([[3, 4]], 0.8),
+        ([[10, 0]], 0),
+        ([[0, 0]], 0),
+        ([[10.1, 0], [0, -11]], 0),
+        ([[-1, 0]], 1),
+        ([[1, 1], [5, 1]], 0.5**0.5),
+    ],
+)
+def test_distance_of_points_from_a_line(points: list[list[float]], expected: float) -> None:
+    line = np.array([[0.0, 0.0], [4.0, 0.0], [10.0, 0.0]])
+    assert dynamics.distance(np.array(points, dtype=float), line) == pytest.approx(expected, rel=1e-12, abs=0)
