@@ -175,6 +175,7 @@ def distance(points: Floats, line: Floats) -> float:
     start, step = line[:-1], np.diff(line, axis=0)
     worst = 0.0
     for point, length in zip(points, np.linalg.norm(points, axis=1), strict=True):
+        # mutant: A point at 0 is at no number times its length, which no maximum takes.
         if 0 < length <= np.linalg.norm(line[-1]):
             along = np.clip(((point - start) * step).sum(axis=1) / (step**2).sum(axis=1), 0, 1)
             worst = max(worst, np.linalg.norm(point - start - along[:, None] * step, axis=1).min() / length)

@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.stats import sem
 
+from scansnap_core.bad_input import BadInput
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
@@ -30,6 +31,11 @@ def test_moments_stand_at_the_ends_of_lemma_9s_two_stages(classes: SequenceClass
     # t_0 = 2(1 + omega_1) K ln M / eta_Y, and M h = (1 + omega_1) ln M is where exp(M h) = (M - 1) M h
     height = t_0 * lr_y / (2 * K)
     assert height - math.log((M - 1) * height) == pytest.approx(0, abs=1e-3)
+
+
+def test_moments_are_those_of_classes() -> None:
+    with pytest.raises(BadInput, match="classes = 3"):
+        dynamics.moments(3, 1.0)  # type: ignore[arg-type]
 
 
 def test_all_dynamics_share_the_clock(classes: SequenceClasses) -> None:
@@ -85,9 +91,8 @@ def test_both_paths_leave_along_one_tangent_at_one_speed() -> None:
     ("points", "expected"),
     [
         ([[3, 4]], 0.8),
-        ([[10, 0]], 0),
-        ([[0, 0]], 0),
-        ([[10.1, 0], [0, -11]], 0),
+        ([[6, 8]], 0.8),
+        ([[10, 0], [0, 0], [10.1, 0], [0, -11]], 0),  # on the line, at 0, and farther out than its end
         ([[-1, 0]], 1),
         ([[1, 1], [5, 1]], 0.5**0.5),
     ],
@@ -95,3 +100,8 @@ def test_both_paths_leave_along_one_tangent_at_one_speed() -> None:
 def test_distance_of_points_from_a_line(points: list[list[float]], expected: float) -> None:
     line = np.array([[0.0, 0.0], [4.0, 0.0], [10.0, 0.0]])
     assert dynamics.distance(np.array(points, dtype=float), line) == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+def test_a_line_ends_where_it_bends() -> None:
+    bent = np.array([[0.0, 0.0], [0.0, 4.0], [6.0, 4.0]])
+    assert dynamics.distance(np.array([[0.0, 7.0]]), bent) == pytest.approx(3 / 7, rel=1e-12, abs=0)

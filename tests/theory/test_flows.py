@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
+from scansnap_core.bad_input import BadInput
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.theory import clocks, flows, spectrum
@@ -125,6 +126,8 @@ def test_idealised_flow_moves_at_the_speed_gamma() -> None:
         rate_Z, rate_B = on_clock.unpack(on_clock.rhs(40.0, flow.initial(start)))
         assert rate_Z == pytest.approx(LR_Z * weight * gamma * phi, rel=1e-12, abs=0)
         assert rate_B == pytest.approx(LR_Z * weight * gamma * pull, rel=1e-12, abs=0)
+    with pytest.raises(BadInput, match="clock = 'epochs': the choices are steps, printed"):
+        flows.IdealisedFlow(classes, LR_Y, LR_Z, clock="epochs")
 
 
 @pytest.mark.parametrize("frequencies", [None, [0.1, 0.6, 0.3]])

@@ -250,7 +250,8 @@ BAD: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
     (function_of, (formulas.gamma, (h_, M), "jax"), "backend = 'jax': the choices are numpy, torch; use one of them"),
     (function_of, (formulas.h_rate, (eta_Y,)), r"no argument for M, h: every symbol .* is an argument; add M, h"),
     (function_of, (formulas.c, (P,)), "no argument for z"),
-    (function_of, (formulas.t_0_prime, (K, K, M, eta_Y)), "the argument K twice: each symbol is one argument"),
+    (function_of, ("K", (K,)), "expression = 'K': a formula is SymPy's"),
+    (function_of, (formulas.t_0_prime, (K, K, M, M, eta_Y)), "the argument K twice: each symbol is one argument"),
     *((function_of(*T_0, backend), values, message) for backend in BACKENDS for values, message in VALUES),
     (of_matrices, (formulas.E_prime, {}), "no matrix for E: every letter gets a matrix; add E"),
     *(
