@@ -69,6 +69,7 @@ class Flow(ABC):
         Q, L, K = len(classes.compact.queries), len(self.tokens), classes.num_classes
         decoders, heads = rows_of(self.variant)
         sizes = {"Y": (decoders * L, len(classes.outputs)), "Z": (heads * Q, L), "B": (K,)}
+        # mutant: Only the names of momentum's velocities, tested with the law of inertia, are longer than a letter.
         self.shapes = {name: sizes[name[-1]] for name in shapes}
         cuts = itertools.accumulate(map(math.prod, self.shapes.values()), initial=0)
         self._parts = [slice(*ends) for ends in itertools.pairwise(cuts)]
@@ -85,6 +86,7 @@ class Flow(ABC):
     def axes(self) -> dict[str, tuple[str, ...]]:
         """The names of the axes of its arrays; where ``head`` is one, ``shapes`` holds the rows of all heads."""
         named = axes_of(self.variant) | {"B": ("class",)}
+        # mutant: As above.
         return {name: named[name[-1]] for name in self.shapes}
 
     def inputs(self, Z: Floats) -> Floats:
@@ -119,7 +121,7 @@ class Flow(ABC):
             for part, shape in zip(self._parts, self.shapes.values(), strict=True)
         )
 
-    @abstractmethod
+    @abstractmethod  # mutant: mypy refuses a flow without it.
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
 
