@@ -13,6 +13,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.commands import CLASS_FILE, DEVICE, REQUIRED, check_new, command, store
 from scansnap_core.commands.audit import listed
 from scansnap_core.engine.names import MODELS
+from scansnap_core.engine.settings import OPTIMIZERS
 from scansnap_core.rules import MOST_VALUES
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ KEPT = {"command", "command_line", "file", "out", "expectation"}
     ("--batch-size B", int, f"samples an update (default: {BATCH_SIZE})"),
     ("--expectation", bool, "the expected gradient in place of batches (with --seq-len inf)"),
     ("--seq-len T", float, "tokens with the query, or inf", 128),
-    ("--optimizer NAME", str, "sgd, momentum, adam, or module:class such as torch.optim:AdamW", "sgd"),
+    ("--optimizer NAME", str, f"{', '.join(OPTIMIZERS)}, or module:class such as torch.optim:AdamW", "sgd"),
     ("--model NAME", str, f"{', '.join(MODELS)} with a number H or W, or module:function", "plain"),
     ("--momentum MU", float, "of the optimizer momentum (default: 0.9)"),
     ("--initial NAME", str, "zero or random", "zero"),

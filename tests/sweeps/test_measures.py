@@ -13,6 +13,7 @@ import xarray as xr
 import yaml
 
 from scansnap_core import BadInput
+from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.storage.store import read
@@ -34,6 +35,32 @@ GRID = Grid(
     batch_sizes=(4,),
     dtype="float64",
 )
+
+
+# Of a run of two rates whose attention is at rest and whose second rate diverged. Recall has its own in the theory.
+H = np.log(3) - 2 / 3 * np.log(2)
+REFERENCES: dict[str, Any] = {
+    "entropy": [[H, H], [np.nan, np.nan]],
+    "final_loss": [0.25, np.inf],
+    "diverged_at": [-1, 2],
+    "Z": [[[0.0] * 5], [[np.nan] * 5]],
+}
+
+
+def test_every_known_measure_has_a_reference() -> None:
+    assert set(KNOWN) == {*REFERENCES, "recall"}, "give each known measure a reference of its own in REFERENCES"
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_known_measures_of_a_run_that_diverged(name: str) -> None:
+    classes = with_overlap(2, 30, 0.3, distinct_weights=[1, 0.5])
+    at_rest = {
+        "loss": (("rate", "step"), [[1.0, 0.5, 0.25], [1.0, 2.0, np.inf]]),
+        "Z": (("rate", "query", "token"), REFERENCES["Z"]),
+        "diverged_at": ("rate", [-1, 2]),
+    }
+    found = KNOWN[name](xr.Dataset(at_rest, coords=classes.coords).assign_coords(recorded=3), classes)
+    np.testing.assert_allclose(found, REFERENCES[name], rtol=1e-12)
 
 
 def swept(tmp_path: Path, **changes: Any) -> xr.Dataset:

@@ -145,7 +145,7 @@ def _fifty_digits() -> Iterator[None]:
 
 
 def test_every_formula_has_a_reference() -> None:
-    assert set(FORMULAS) == set(REFERENCES) | SUMS | MATRICES
+    assert set(FORMULAS) == set(REFERENCES) | SUMS | MATRICES, "give each formula a reference of its own in REFERENCES"
 
 
 @pytest.mark.parametrize("name", REFERENCES)
