@@ -93,6 +93,7 @@ def test_both_paths_leave_along_one_tangent_at_one_speed() -> None:
         ([[3, 4]], 0.8),
         ([[6, 8]], 0.8),
         ([[10, 0], [0, 0], [10.1, 0], [0, -11]], 0),  # on the line, at 0, and farther out than its end
+        ([[0, 0]], 0),
         ([[-1, 0]], 1),
         ([[1, 1], [5, 1]], 0.5**0.5),
     ],
