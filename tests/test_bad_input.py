@@ -13,7 +13,8 @@ import torch
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_small
 from scansnap_core.engine import training
-from scansnap_core.engine.settings import OPTIMIZERS, RNGS
+from scansnap_core.engine.names import OPTIMIZERS
+from scansnap_core.engine.settings import RNGS
 from scansnap_core.engine.training import train
 
 GOOD: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 2, "batch_size": 4, "seq_len": 8}

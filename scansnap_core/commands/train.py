@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from scansnap_core.bad_input import BadInput
 from scansnap_core.commands import CLASS_FILE, DEVICE, REQUIRED, check_new, command, store
 from scansnap_core.commands.audit import listed
-from scansnap_core.engine.names import MODELS
-from scansnap_core.engine.settings import OPTIMIZERS
+from scansnap_core.engine.names import MODELS, OPTIMIZERS
 from scansnap_core.rules import MOST_VALUES
 
 if TYPE_CHECKING:

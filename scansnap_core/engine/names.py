@@ -20,6 +20,8 @@ PLAIN = "plain"
 """The paper's model, with Lemma 1's gradients in closed form."""
 MODELS = (PLAIN, "residual", "layernorm", "heads H", "summed heads H", "positions W")
 """Models with a name; H is a number of heads, W of windows. :mod:`scansnap_core.engine.variants` says what they are."""
+OPTIMIZERS = ("sgd", "momentum", "adam")
+"""Optimisers with a name; :mod:`scansnap_core.engine.optimizers` has their steps."""
 
 Function = Callable[..., Any]
 

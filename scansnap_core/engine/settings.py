@@ -13,7 +13,7 @@ import xarray as xr
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.names import MODELS, PLAIN, check_takes, heads_of, name_of, resolved
+from scansnap_core.engine.names import MODELS, OPTIMIZERS, PLAIN, check_takes, heads_of, name_of, resolved
 from scansnap_core.rules import (
     FLAG,
     RATE,
@@ -33,7 +33,6 @@ from scansnap_core.rules import (
 if TYPE_CHECKING:
     from scansnap_core.engine.variants import Variant
 
-OPTIMIZERS = ("sgd", "momentum", "adam")
 RNGS = ("fresh", "replay", "counter")
 MOMENTUM = 0.9
 """The optimiser "momentum" uses it where none is given."""

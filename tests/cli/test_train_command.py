@@ -13,7 +13,7 @@ import xarray as xr
 from scansnap_core.cli import main
 from scansnap_core.data.class_files import load_classes
 from scansnap_core.engine import training
-from scansnap_core.engine.settings import OPTIMIZERS
+from scansnap_core.engine.names import OPTIMIZERS
 from scansnap_core.engine.training import train
 from scansnap_core.theory import measures
 

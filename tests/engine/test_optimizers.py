@@ -12,8 +12,8 @@ import torch
 import xarray as xr
 
 from scansnap_core import BadInput
+from scansnap_core.engine.names import OPTIMIZERS
 from scansnap_core.engine.optimizers import check_optimizer
-from scansnap_core.engine.settings import OPTIMIZERS
 from scansnap_core.engine.training import train
 from tests.engine.references import overlapping_classes
 from tests.engine.variants import ADAMW

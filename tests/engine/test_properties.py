@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from scansnap_core import BadInput
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.settings import OPTIMIZERS
+from scansnap_core.engine.names import OPTIMIZERS
 from scansnap_core.engine.training import train
 from tests.engine.references import overlapping_classes
 from tests.engine.variants import ADAMW, residual

@@ -13,7 +13,7 @@ import xarray as xr
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.settings import OPTIMIZERS
+from scansnap_core.engine.names import OPTIMIZERS
 from scansnap_core.engine.training import TrainingDiverged, train
 from tests.engine.references import overlapping_classes
 from tests.engine.variants import residual

@@ -10,8 +10,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from scansnap_core.data.datasets import syn_small
-from scansnap_core.engine.names import MODELS
-from scansnap_core.engine.settings import OPTIMIZERS, Settings
+from scansnap_core.engine.names import MODELS, OPTIMIZERS
+from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.training import Runs
 
 

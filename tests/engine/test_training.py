@@ -13,7 +13,7 @@ import xarray as xr
 from scansnap_core.data.datasets import syn_small
 from scansnap_core.data.probabilities import OTHERS
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.settings import OPTIMIZERS
+from scansnap_core.engine.names import OPTIMIZERS
 from scansnap_core.engine.training import TrainingDiverged, train
 from scansnap_core.theory import spectrum
 from tests.engine.references import (

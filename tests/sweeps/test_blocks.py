@@ -12,7 +12,7 @@ import xarray as xr
 
 from scansnap_core import BadInput
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.settings import OPTIMIZERS
+from scansnap_core.engine.names import OPTIMIZERS
 from scansnap_core.engine.training import train
 from scansnap_core.sweeps import blocks
 from scansnap_core.sweeps.grids import Grid
