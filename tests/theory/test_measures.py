@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import warnings
 from collections.abc import Callable
@@ -104,6 +105,8 @@ def test_axes_are_known_by_name(classes: SequenceClasses) -> None:
     )
     with pytest.raises(BadInput, match=r"c over the classes \[1\]: attention and classes name the same classes"):
         measures.entropy(c.isel({"class": [1]}), classes)
+    with pytest.raises(BadInput, match="attention and classes name the same classes"):
+        measures.entropy(c.isel({"class": [0] * classes.num_classes}), classes)
 
 
 @pytest.mark.parametrize("dynamics", ["training", "flow"])
@@ -294,13 +297,15 @@ def test_values_without_labels_or_numbers_are_refused() -> None:
 def test_a_gain_is_of_the_attention_of_two_tokens_that_are_there() -> None:
     classes = overlapping_classes()
     c = measures.attention(logits(classes), classes)
+    assert measures.relative_gain(c.where(c.token != 1, 0.0), 2, 1).values[0, 0] == math.inf
     for token in (True, 1.0, 9, "wave", [1], None):
         for name, chosen in (("token", (token, 1)), ("other", (1, token))):
             with pytest.raises(BadInput, match=f"{name} = .*a token that c holds"):
                 measures.relative_gain(c, *chosen)
     assert measures.relative_gain(c, c.token.values[1], 1).sel({"class": 0}).values == pytest.approx(0, abs=0)
     Z = predict(syn_small(), 1, 1, [10]).Z
-    for given in (Z, Z.isel(query=0), logits(syn_small()).isel(query=0)):
+    some = np.abs(Z.drop_attrs())
+    for given in (Z, Z.isel(query=0), logits(syn_small()).isel(query=0), some, abs(Z).isel(query=0)):
         with pytest.raises(BadInput, match="c of logits: relative gain is of attention; pass attention"):
             measures.relative_gain(given, 1, 2)
 
