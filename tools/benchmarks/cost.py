@@ -162,9 +162,10 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     file = parser.parse_args().file
     torch.set_num_threads(1)
-    with tempfile.NamedTemporaryFile(suffix=".json") as found:
-        subprocess.run([sys.executable, "-m", "tools.benchmarks.scale", "--json", found.name], check=True)
-        opt = json.load(found)
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder, "scale.json")
+        subprocess.run([sys.executable, "-m", "tools.benchmarks.scale", "--json", str(found)], check=True)
+        opt = json.loads(found.read_text("utf8"))
     before = bounds()
     rows = [(point[:3], cpu_seconds(point), operations(point)) for point in tqdm(points(), disable=None)]
     least = {name: min(value, before[name]) for name, value in bounds().items()}
