@@ -81,7 +81,7 @@ def test_what_cannot_be_drawn_is_refused(draw: Draw, path: xr.Dataset) -> None:
     for wrong, classes, message in (
         (runs, WEAK, "2 rates: a picture shows one"),
         (path.isel(recorded=1), WEAK, "a run at one moment"),
-        (path, syn_small(), "attention logits and classes name the same"),
+        (path, syn_small(), "a run and classes name the same"),
     ):
         with pytest.raises(BadInput, match=message):
             draw(wrong, classes)

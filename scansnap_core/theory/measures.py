@@ -15,6 +15,8 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import ATTRIBUTE, CLASSES, SequenceClasses, checksum
 from scansnap_core.rules import Rule, check, check_numbers, is_whole, shown
 
+PLURALS = {"query": "queries", "token": "tokens"}
+
 
 @functools.cache
 def _formula(name: str, *arguments: str) -> Callable[..., Any]:
@@ -114,7 +116,7 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     own = c.where(distinct, 0.0)
     # of a class without distinct tokens, of a diverged run or of vanished attention there is nothing to divide by
     with np.errstate(invalid="ignore"):
-        found = xr.apply_ufunc(special.entr, own / own.sum("token", skipna=False)).sum("token", skipna=False)
+        found = xr.apply_ufunc(special.entr, own / own.sum("token")).sum("token", skipna=False)
     return found.drop_attrs(deep=False).assign_attrs(units="nats")
 
 
@@ -263,8 +265,8 @@ def on_axes_of(
         if ATTRIBUTE in values.attrs or int(own.count()) == int(values.count()):
             _check_own(values, classes)
             return own
-    shape = f"{values.sizes.get('query', 0)} queries and {values.sizes.get('token', 0)} tokens"
-    rule = "attention logits and classes name the same queries and tokens"
+    shape = " and ".join(f"{values.sizes[dim]} {PLURALS[dim]}" for dim in dims)
+    rule = f"a run and classes name the same {' and '.join(PLURALS[dim] for dim in dims)}"
     remedy = "pass the classes that the run was trained on (one data set at a time)"
     raise BadInput(f"{values.name or 'Z'} over {shape}", rule, remedy)
 
@@ -273,7 +275,7 @@ def _with_the_one(values: xr.DataArray, dim: str, labels: NDArray[Any]) -> xr.Da
     """Values with a dimension that was squeezed out, if classes have one label there, and values still tell it."""
     name = values.name or "Z"
     if dim not in values.coords or len(labels) > 1:
-        rule = f"classes of {len(labels)} {'queries' if dim == 'query' else 'tokens'} need all of them"
+        rule = f"classes of {len(labels)} {PLURALS[dim]} need all of them"
         remedy = f"keep the dimension, as run.{name} has it, and select from the result"
         raise BadInput(f"{name} without the dimension {dim}", rule, remedy)
     return values.expand_dims(dim)

@@ -105,7 +105,7 @@ def test_names_reach_the_coordinates_of_results() -> None:
     assert (
         float(entropy.sel({"class": "sky"}).isel(recorded=0).squeeze()) > 0.5
     )  # of cloud and wing; 0 if they weren't found
-    with pytest.raises(BadInput, match="attention logits and classes name the same queries and tokens"):
+    with pytest.raises(BadInput, match="a run and classes name the same queries and tokens"):
         measures.attention(plain.Z, topics())
     paths = dynamics.compare(
         topics(), lr_y=1.0, lr_z=0.1, marks=[0, 2], seeds=[0, 1], batch_size=2, seq_lens=[math.inf]

@@ -98,7 +98,7 @@ def test_axes_are_known_by_name(classes: SequenceClasses) -> None:
         sorted_otherwise = Z.isel({name: slice(None, None, -1)})
         xr.testing.assert_equal(measures.attention(sorted_otherwise, classes), c)
         other = Z.assign_coords({name: Z[name].values + 1})
-        with pytest.raises(BadInput, match="attention logits and classes name the same queries and tokens"):
+        with pytest.raises(BadInput, match="a run and classes name the same queries and tokens"):
             measures.attention(other, classes)
     xr.testing.assert_equal(
         measures.entropy(c.roll({"class": 1}, roll_coords=True), classes), measures.entropy(c, classes)
@@ -284,7 +284,7 @@ def test_values_without_labels_or_numbers_are_refused() -> None:
         (
             measures.attention,
             (Z, syn_small()),
-            "Z over 2 queries and 6 tokens: attention logits and classes name the same",
+            "Z over 2 queries and 6 tokens: a run and classes name the same",
         ),
         (measures.recall, (Z, classes, -1), "thresholds = -1: thresholds are a number that isn't negative"),
         (measures.recall, (Z, classes, [[0.1, 0.2]]), "thresholds of shape (1, 2)"),
@@ -305,7 +305,7 @@ def test_a_gain_is_of_the_attention_of_two_tokens_that_are_there() -> None:
     assert measures.relative_gain(c, c.token.values[1], 1).sel({"class": 0}).values == pytest.approx(0, abs=0)
     Z = predict(syn_small(), 1, 1, [10]).Z
     some = np.abs(Z.drop_attrs())
-    for given in (Z, Z.isel(query=0), logits(syn_small()).isel(query=0), some, abs(Z).isel(query=0)):
+    for given in (Z, Z.isel(query=0), logits(syn_small(), 0.1).isel(query=0), some, abs(Z).isel(query=0)):
         with pytest.raises(BadInput, match="c of logits: relative gain is of attention; pass attention"):
             measures.relative_gain(given, 1, 2)
 
@@ -317,3 +317,9 @@ def test_padding_is_left_out_and_what_isnt_padding_refused() -> None:
     xr.testing.assert_equal(measures.on_axes_of(padded, classes), Z)
     with pytest.raises(BadInput, match="2 queries and 7 tokens"):
         measures.on_axes_of(padded.fillna(0.0), classes)
+    message = "Y over 7 tokens: a run and classes name the same tokens"
+    with pytest.raises(BadInput, match=message):
+        measures.on_axes_of(padded.fillna(0.0).isel(query=0).rename("Y"), classes, ("token",))
+    several = xr.concat([Z, Z, Z], dim="data").assign_coords(data=["weak", "strong", "other"])
+    with pytest.raises(BadInput, match=r"choose one, e.g. run.sel\(data='weak'\)"):
+        measures.on_axes_of(several, classes)
