@@ -191,12 +191,14 @@ def _motion(
     logits = run.Z.transpose(..., "recorded", "query", "token")
     lead = [str(dim) for dim in logits.dims[:-2]]
     finite = np.isfinite(logits).all(["query", "token"])
+    # mutant: What a diverged run holds is left out below; any number serves here.
     Z = logits.where(finite, 0.0).values[..., compact.query_row, :]
     F = spectrum.F(compact.probs, Z)
     if "Y" in run:
         Y = run.Y.transpose(*lead, "token", "output")
         finite = finite & np.isfinite(Y).all(["token", "output"])
         targets = classes.labels(classes.next_of)[:, None] == Y.output.values
+        # mutant: What a diverged run holds is left out below; any number serves here.
         g = decoder.forward(F, Y.where(finite, 0.0).values, targets, run.multiplicity.values).g
         xi, per_class = spectrum.xi(F, g), decoder.through_attention(F, g)
     else:
@@ -204,6 +206,7 @@ def _motion(
         speed = clocked.broadcast_like(finite).transpose(*lead, "class").values
         E = spectrum.E(F)
         beta = spectrum.beta(E, math.inf)
+        # mutant: E and beta are symmetric.
         xi, per_class = speed * (beta * E).sum(axis=-1), speed[..., None] * spectrum.force(F, beta)
     force = decoder.Expectation(classes).per_query(classes.paces[:, None] * per_class)
 
@@ -224,6 +227,7 @@ def _theorem_3(
     z = run.Z.isel(query=xr.DataArray(compact.query_row, dims="class"))
     z = z.drop_vars(["query", "token", "recorded", "class"], errors="ignore")
     start = f.isel(recorded=0).where(distinct)
+    # mutant: f of a distinct token is positive; a class without one has no leader, whatever is chosen.
     leader = start.fillna(-1.0).argmax("token")
     has_one = distinct.any("token")
     others = distinct & (xr.DataArray(np.arange(len(compact.tokens)), dims="token") != leader) & has_one
@@ -231,7 +235,8 @@ def _theorem_3(
         r = xr.apply_ufunc(_r, f.isel(token=leader), f).where(others)
         chi = xr.apply_ufunc(measures.growth_factor, z, z.isel(recorded=0)).where(held)
         f_0 = start.isel(token=leader)
-        bounds = {"chi_lower": xr.apply_ufunc(_chi_lower, f_0, B), "chi_upper": xr.apply_ufunc(_chi_upper, B + 0 * f_0)}
+        upper = xr.apply_ufunc(_chi_upper, B).where(has_one)
+        bounds = {"chi_lower": xr.apply_ufunc(_chi_lower, f_0, B), "chi_upper": upper}
     dominance = (has_one & ((r.isel(recorded=0) > 0) | ~others).all("token")).transpose(..., "class")
     falls = ((force <= 0) | ~common).all("token")
     so_far = (falls & dominance).cumprod("recorded").astype(bool)
@@ -252,11 +257,13 @@ def _theorem_4(
     K, M = classes.num_classes, classes.vocab_size
     omega_1 = float(clocks.omega(M)[1]) if M >= 4 else math.nan
     F = f.isel(recorded=0).transpose(..., "class", "token")
-    overlaps = spectrum.E(F.values)[..., ~np.eye(K, dtype=bool)]
-    rho = F.isel({"class": 0, "token": 0}).copy(data=overlaps.mean(axis=-1) if K > 1 else np.nan * F[..., 0, 0])
-    equal = np.ptp(overlaps, axis=-1) <= EQUAL_OVERLAPS * overlaps.max(axis=-1) if K > 1 else False
+    pairs = ~np.eye(K, dtype=bool)
+    overlaps = spectrum.E(F.values)[..., pairs] if K > 1 else np.full((*F.shape[:-2], 1), np.nan)
+    equal = np.ptp(overlaps, axis=-1) < EQUAL_OVERLAPS * overlaps.max(axis=-1)
     one_of_each = len(classes.compact.queries) == len(classes.common_tokens) == 1
-    rho = rho.where(np.logical_and(one_of_each and classes.is_uniform, equal) & (rho > 0))
+    # mutant: Only the dimensions and labels that are left serve.
+    rho = F.isel({"class": 0, "token": 0}).copy(data=overlaps.mean(axis=-1))
+    rho = rho.where(np.logical_and(one_of_each and classes.is_uniform, equal))
     C_0 = 1 / (K * rho**2)
     return {
         "rho": rho,

@@ -25,6 +25,7 @@ from tests.engine.references import overlapping_classes
 LR_Y, LR_Z = 0.8, 0.5
 WEAK = with_overlap(3, 10_000, 0.1, distinct_weights=[1, 0.8, 0.5])
 TIMES = np.linspace(0, 400, 801)
+GIVEN: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "times": [0]}
 
 
 def test_h_gamma_and_Gamma_are_those_of_the_rounds() -> None:
@@ -65,6 +66,38 @@ def test_B_and_Gamma_are_integrals_on_each_classs_clock(make: type[Flow], freque
     assert all(np.isnan(found[name]).all() for name in ("t_0", "t_0_prime", "rho", "xi_shared", "B_printed"))
     moved = path.Z.isel(query=0).diff("recorded").sel(token=0).values
     assert found.common_falls.values[1:].all() == (moved < 0).all()
+
+
+def test_a_training_counts_updates_and_a_class_weighs_its_share() -> None:
+    run = train(WEAK, lr_y=LR_Y, lr_z=LR_Z, steps=40, seq_len=math.inf, batch_size=None, record=1)
+    found = theory_of(WEAK, run).isel(rate=0, seed=0, missing_dims="ignore")
+    assert found.t.values.tolist() == run.recorded.values.tolist()
+    area = LR_Z / 3 * np.trapezoid(found.xi.transpose("class", "recorded").values, x=run.recorded.values)
+    assert found.B.isel(recorded=-1).values.ravel() == pytest.approx(area.ravel(), rel=1e-12, abs=0)
+    gamma = LR_Z / 3 * simpson(found.gamma.values, x=run.recorded.values)
+    assert float(found.Gamma.isel(recorded=-1)) == pytest.approx(gamma, rel=1e-2, abs=0)
+    flow = theory_of(WEAK, solve(flows.TrueFlow(WEAK, LR_Y, LR_Z), [0, 1]))
+    assert [each.B.attrs["from"] for each in (found, flow)] == [
+        "trapezoids of xi over the recorded times",
+        "the flow's own integral",
+    ]
+    assert (found.xi.units, found.xi.equation, found.chi.long_name) == (
+        "per step",
+        "Theorem 1(a)",
+        "growth factor of a token that the class holds",
+    )
+
+
+def test_bounds_are_eqn_12s_and_dominance_is_that_of_the_start() -> None:
+    path = solve(flows.TrueFlow(WEAK, LR_Y, LR_Z), [0, 50, 400])
+    overtaken = path.assign(Z=path.Z.where((path.recorded < 50) | (path.token != 2), 5.0))
+    found = theory_of(WEAK, overtaken)
+    f_0 = np.sqrt(0.9 / (1 + 0.8**2 + 0.5**2))  # the common token holds 0.1 of f^2
+    assert found.chi_upper.values == pytest.approx(np.exp(2 * path.B.values), rel=1e-12, abs=0)
+    assert found.chi_lower.values == pytest.approx(np.exp(2 * f_0**2 * path.B.values), rel=1e-9, abs=0)
+    assert (found.r.isel({"recorded": -1, "class": 0}).min(), found.dominant[0]) < (0, 2)
+    assert bool(found.dominance.all())
+    assert bool(found.common_falls.isel(recorded=0).all())  # at rest
 
 
 def test_distinct_tokens_share_what_common_ones_leave() -> None:
@@ -146,15 +179,21 @@ def test_theorem_4s_forms_are_for_its_setting_alone() -> None:
     assert found.B_shared.values[1:] == pytest.approx(found.B.values[1:, 0], rel=0.05, abs=0)
     assert found.xi_shared.values[1:] == pytest.approx(found.xi.values[1:, 0], rel=0.1, abs=0)
     assert np.abs(found.B_printed.values[1:] / found.B.values[1:, 0] - 1).min() > 0.5
+    assert found.B_printed.values == pytest.approx(np.log(1 / (3 * 0.02**2) + 4 * found.Gamma.values) / 4, rel=1e-9)
     # both xi are derivatives of their B
     for kind in ("printed", "shared"):
         area = simpson(found[f"xi_{kind}"].values, x=found.t.values) / 3
         assert area == pytest.approx(float(found[f"B_{kind}"][-1] - found[f"B_{kind}"][0]), rel=1e-4, abs=0)
-    for other in (syn_small(), syn_medium(1), overlapping_classes()):
+    unequal = SequenceClasses([[0.5, 0.5, 0, 0, 0], [0.3, 0, 0.7, 0, 0], [0.1, 0, 0, 0.9, 0]], [4, 4, 4])
+    for other in (syn_small(), syn_medium(1), overlapping_classes(), unequal, SequenceClasses([[0.5, 0.5]], [0])):
         alone = theory_of(other, lr_y=1.0, lr_z=1.0, times=[0, 1])
         assert np.isnan(alone.rho)
         assert np.isnan(alone.B_shared).all()
         assert np.isfinite(alone.B).all()
+    four_words = SequenceClasses([[0.4, 0.6, 0, 0], [0.4, 0, 0.6, 0]], [3, 3])
+    found = theory_of(four_words, lr_y=1.0, lr_z=1.0, times=[0])
+    assert float(found.rho) == pytest.approx(0.16 / 0.52, rel=1e-12, abs=0)
+    assert np.isfinite(found.t_0)
 
 
 def test_ties_and_classes_without_distinct_tokens_have_no_dominant_one() -> None:
@@ -203,19 +242,21 @@ def test_one_data_set_cut_out_of_several_is_that_data_set() -> None:
 
 def test_bad_input_is_refused() -> None:
     path = solve(flows.TrueFlow(WEAK, 1.0, 1.0), [0, 1, 2])
-    refusals = [
+    refusals: list[tuple[dict[str, Any], str]] = [
         ({}, "classes alone: the idealised flow needs lr_y, lr_z and times"),
+        *(({**GIVEN, name: None}, "classes alone: the idealised flow needs lr_y, lr_z and times") for name in GIVEN),
         ({"lr_y": 1.0, "lr_z": -1.0, "times": [0]}, "lr_z = -1.0"),
         ({"lr_y": 1.0, "lr_z": 1.0, "times": [1, 2]}, "a run without its start"),
         ({"run": path, "lr_y": 1.0}, "lr_y, lr_z or times beside a run"),
         ({"run": path.isel(recorded=slice(1, None))}, "a run without its start"),
         ({"run": path.isel(recorded=0)}, "a run without its start"),
         ({"run": path.Z}, "a run of type DataArray"),
+        ({"run": path.drop_vars("Z")}, "a run is a data set with Z"),
         ({"run": solve(flows.TrueFlow(syn_small(), 1.0, 1.0), [0])}, "Z over 2 queries and 30 tokens"),
     ]
     for wrong, message in refusals:
         with pytest.raises(BadInput) as refusal:
-            theory_of(WEAK, **wrong)  # type: ignore[arg-type]
+            theory_of(WEAK, **wrong)
         assert message in str(refusal.value)
 
 
