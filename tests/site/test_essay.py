@@ -280,7 +280,7 @@ def test_the_essay_quotes_the_texts_of_its_picture(address: str, page: Page) -> 
     page.goto(address)
     drawn = [text.partition(" → ")[0] for text in page.locator(".ss-text").all_text_contents()]
     assert re.findall(r"^> (.+) …$", ESSAY.replace("**", ""), re.MULTILINE) == drawn
-    assert f"out of {CLASSES.vocab_size}." in ESSAY
+    assert f"one of {CLASSES.vocab_size}." in ESSAY
 
 
 def test_short_texts_push_the_rarest_word_down(address: str, page: Page) -> None:
