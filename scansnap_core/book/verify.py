@@ -219,7 +219,9 @@ def _judge(report: Report, stored: Any, execution: Execution, again: Execution |
         return
     report.failures += [*faults, *stored_faults(stored)]
     if not execution.failure and not rewrite:
-        report.failures += _changes(stored, execution.notebook)
+        changes = _changes(stored, execution.notebook)
+        remedy = [f"if what it gives now is right, scansnap verify --store {report.id} keeps it"] if changes else []
+        report.failures += [*changes, *remedy]
 
 
 def _is_new(stored: Any, run: Execution) -> bool:
