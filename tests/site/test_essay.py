@@ -190,6 +190,7 @@ def test_memory_catches_words_as_the_gradient_does(ratio: float, address: str, p
     assert [number(kept) for kept, _ in said] == pytest.approx([100 * word["kept"] for word in found], abs=0.51)
     assert [number(memory) for _, memory in said] == pytest.approx([w["memory"] for w in found], rel=0.06, abs=0)
     held = sum(word["memory"] > 1 for word in found)
+    assert (held > 0) == (ratio >= 0.1)  # as the essay says
     assert f"the memory number of {held} of the three" in page.locator(".ss-spring > .ss-lab-words").inner_text()
     classes = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.6, 0.3, 0.01])
     t = 40 * clocks.transition(2, 1000, 1.0)[1]

@@ -23,7 +23,7 @@ function makeSpring(root) {
   const told = make("p", { class: "ss-lab-words", "aria-live": "polite" });
   const rows = SPRING.w.slice(0, 3).map((weight) => {
     const [bar, number] = [make("b"), make("output")];
-    return { bar, number, row: make("li", {}, make("span", {}, `weight ${weight}`), make("div", {}, bar), number) };
+    return { bar, number, row: make("li", {}, make("span", {}, `frequency ${weight}`), make("div", {}, bar), number) };
   });
   const heading = make("figcaption", {}, "Share of its gain that a word keeps, at 40 t₀ under the gradient, and its memory number m");
   const figure = make("figure", { class: "ss-lab-chart" }, heading, make("ul", { class: "ss-lab-bars" }, ...rows.map(({ row }) => row)));
@@ -40,7 +40,7 @@ function makeSpring(root) {
       number.textContent = `${(100 * kept).toFixed(0)} %, m = ${readable(memory, 2)}`;
     });
     const held = found.filter(({ memory }) => memory > 1).length;
-    told.replaceChildren(...withSubscripts(`At η_Z/η_Y = ${text} the memory number of ${held} of the three words is above 1. A word without memory would keep 100 %.`));
+    told.replaceChildren(...withSubscripts(`At η_Z/η_Y = ${text} the memory number of ${held} of the three words is above 1 (brown). A word that memory leaves alone keeps 100 %.`));
     root.lab = { found }; // for the tests
     root.dataset.state = "done";
   }
