@@ -40,7 +40,7 @@ function makeSpring(root) {
       number.textContent = `${(100 * kept).toFixed(0)} %, m = ${readable(memory, 2)}`;
     });
     const held = found.filter(({ memory }) => memory > 1).length;
-    told.replaceChildren(...withSubscripts(`At η_Z/η_Y = ${text} the memory number of ${held} of the three words is above 1 (brown). A word that memory leaves alone keeps 100 %.`));
+    told.replaceChildren(...withSubscripts(`At η_Z/η_Y = ${text} the memory number of ${held} of the three words is above 1 (warm colour). A word that memory leaves alone keeps 100 %.`));
     root.lab = { found }; // for the tests
     root.dataset.state = "done";
   }
