@@ -120,7 +120,7 @@ def _exponentiate(x: Any, top: Any) -> None:  # pragma: no cover
         power = number(EXP[0])
         for coefficient in EXP[1:]:
             power = power * rest + number(coefficient)
-        x[i] = power * number(HALVES[np.uint8(halvings)])
+        x[i] = power * number(HALVES[np.uint8(halvings if halvings > 0 else number(0))])  # NaN as an index would crash
 
 
 # -- Lemma 1 -----------------------------------------------------------------------------------------------------------

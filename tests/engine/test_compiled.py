@@ -92,8 +92,9 @@ def test_attention_that_all_but_vanishes_on_a_sample() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::scansnap_core.engine.training.TrainingDiverged")
-def test_divergence_is_told_alike() -> None:
-    ours, theirs = both(syn_small(), lr_y=[1, 1e200], lr_z=[1, 1e200], seq_len=3, optimizer="sgd")
+@pytest.mark.parametrize(("dtype", "huge"), [("float32", 1e30), ("float64", 1e200)])
+def test_divergence_is_told_alike(dtype: str, huge: float) -> None:
+    ours, theirs = both(syn_small(), lr_y=[1, huge], lr_z=[1, huge], seq_len=3, optimizer="sgd", dtype=dtype)
     assert theirs["diverged_at"][0] == -1
     assert theirs["diverged_at"][1] >= 0
     np.testing.assert_array_equal(ours["diverged_at"], theirs["diverged_at"])

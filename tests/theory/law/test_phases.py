@@ -82,3 +82,49 @@ def test_grip_is_the_memory_number() -> None:
     endless, short = (phases.place(classes, seq_len=T, batch_size=8, **recipe).grip[0] for T in (10**8, 9))
     np.testing.assert_allclose(endless, at_rest, rtol=1e-6)
     assert (short > 1.1 * at_rest).all()  # errors fall more slowly, so more evidence is gathered
+
+
+def test_spread_adds_up_what_each_sample_leaves() -> None:
+    """At equal overlaps and rest: integrals of the closed evidence, and the variance of f by its Jacobian."""
+    size, ends = (3, 1000, 0.1), [2.0, 10.0]
+    classes = ss.with_overlap(*size, distinct_weights=[1, 0.5])
+    P = classes.compact.probs
+    norms = np.linalg.norm(P, axis=1)
+    scattered = 0.0
+    for p, norm in zip(P, norms, strict=True):
+        f = p / norm
+        J = (np.eye(len(p)) - np.outer(f, f)) / norm
+        scattered = scattered + f**2 * np.diag(J @ (np.diag(p) - np.outer(p, p)) @ J.T) / 8
+    felt = []
+    for end in ends:
+        taus = np.linspace(0, end, 20_001)
+        a, b, c = closed.evidence(taus, *size)
+        rows, counts = np.stack([a, -b, -c]), np.array([1, 2, 997])
+        errors = np.gradient(rows, taus, axis=1, edge_order=2)
+        felt.append(np.trapezoid((counts @ (errors * (rows[:, -1:] - 2 * rows))) ** 2, taus))
+    expected = np.sqrt(0.7 / 4 * np.outer(felt, scattered))
+    recipe: dict[str, Any] = {"lr_y": 0.7, "seq_len": 9, "batch_size": 4}
+    np.testing.assert_allclose(phases.spread(classes, tau=ends, **recipe)[:, 0], expected, rtol=2e-3)
+    # momentum's updates are larger, and its clock runs faster
+    placed = phases.place(classes, lr_z=0.01, t=100, momentum=0.5, **recipe)
+    assert float(placed.learned) == pytest.approx(0.7 * 100 / 3 / 0.5 / np.log(1000), rel=1e-12, abs=0)
+    assert float(placed.inertia) == pytest.approx(0.5 / 0.25 * 0.7 / 3 / np.log(1000), rel=0.5, abs=0)
+    noise = phases.spread(classes, tau=[0.7 * 100 / 3 / 0.5], lr_y=1.4, seq_len=9, batch_size=4)[0]
+    ratio = placed.noise * np.abs(1 + placed.sampling) / noise  # over the drift, which is the law's alone
+    drift = ss.solve(ss.TrueFlow(classes, 1, 1e-6), [0.7 * 100 / 3 / 0.5], unit="tau").Z.values[0] * 1e6
+    np.testing.assert_allclose(ratio, 1 / np.abs(drift), rtol=1e-3)
+
+
+def test_values_outside_of_the_rules_are_refused() -> None:
+    classes = ss.syn_small()
+    for size in ((1, 100, 0.1), (2, 100, 0.0), (2, 100, -0.5), (2, 100, 1.0), (2, 100, 1.5)):
+        with pytest.raises(ss.BadInput):
+            phases.turning_length(-3.0, 40.0, *size)
+    recipe: dict[str, Any] = {"lr_y": 1.0, "seq_len": 128, "batch_size": 10}
+    for tau in ([0.0], [0.0, 1.0]):
+        with pytest.raises(ss.BadInput, match="moments are positive"):
+            phases.spread(classes, tau=tau, **recipe)
+    assert np.isfinite(phases.spread(classes, tau=[0.5], **recipe)).all()
+    for t in (0, -1.0):
+        with pytest.raises(ss.BadInput, match="t = "):
+            phases.place(classes, lr_z=1.0, t=t, **recipe)
