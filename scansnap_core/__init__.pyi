@@ -12,7 +12,7 @@ from .data.datasets import with_overlap as with_overlap
 from .engine.training import train as train
 from .engine.training import TrainingDiverged as TrainingDiverged
 
-# -- The theory's dynamics and the gradient's
+# -- Flows: the paper's law (10), update (26), the true gradient
 from .theory.solving import solve as solve
 from .theory.flows import IdealisedFlow as IdealisedFlow
 from .theory.flows import ModifiedFlow as ModifiedFlow
@@ -20,12 +20,12 @@ from .theory.flows import TrueFlow as TrueFlow
 from .theory.sampling import FiniteLengthFlow as FiniteLengthFlow
 from .theory.solving import IntegrationFailed as IntegrationFailed
 
-# -- The law that the gradient obeys
+# -- Our law (drift, memory, sampling)
 from .theory.law.predicting import predict as predict
 from .theory.law.predicting import PredictionOutOfRange as PredictionOutOfRange
 from .theory import law as law
 
-# -- What is read off a training or a flow
+# -- Measures of a training or a flow
 from .theory.quantities import theory_of as theory_of
 from .theory.measures import attention as attention
 from .theory.measures import entropy as entropy

@@ -75,7 +75,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _in_options(message: str, options: argparse.Namespace) -> str:
     """Turn a message about Python's arguments into one about the command's: "lr_y = -1.0" is "--lr-y -1.0" there."""
-    if message.startswith("file "):  # which has keys of such names
+    if message.startswith("file "):  # a file's keys may have the names of options
         return message
     for name in set(vars(options)) - {"command", "command_line", "id"}:
         argument = rf"(?<![\w-]){name} ?= ?'?(?:math\.)?([\w.:+-]*\w)'?"

@@ -32,7 +32,18 @@ def digits(value: float | Fraction, significant: int = 3) -> str:
     rounded = Context(prec=significant, rounding=ROUND_HALF_EVEN).plus(_NINE_DIGITS.create_decimal(value))
     exponent = rounded.adjusted() if not -4 <= rounded.adjusted() < 5 else 0
     text = f"{rounded.scaleb(-exponent):f}"
-    mantissa = text.rstrip("0").rstrip(".") if "." in text else text
+    return with_power(text, exponent)
+
+
+def with_power(mantissa: str, exponent: int) -> str:
+    """Write a decimal mantissa without trailing zeros, times a power of ten.
+
+    Examples
+    --------
+    >>> with_power("1.2500", 0), with_power("7.50", -5), with_power("-1.0", 200)
+    ('1.25', '7.5 × 10⁻⁵', '-10²⁰⁰')
+    """
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     if not exponent:
         return mantissa
     power = f"10{str(exponent).translate(_RAISED)}"

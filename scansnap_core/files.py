@@ -93,11 +93,6 @@ def read(path: Path, *, example: str, kinds: tuple[str, ...] = KINDS) -> Any:
     """Read a YAML or JSON file; its ending, one of ``kinds``, tells which.
 
     ``example`` says where to look how such a file is written.
-
-    Raises
-    ------
-    BadInput
-        The file can't be read, isn't valid, or names a key twice in one mapping.
     """
     _check_ending(path, kinds)
     with inside(path):

@@ -39,7 +39,7 @@ def attention_over_time(run: xr.Dataset, classes: SequenceClasses, n: int | str 
     Parameters
     ----------
     run
-        A data set with Z at more than one moment.
+        A data set with Z at more than one moment, of one rate and one head.
     classes, n
         The run's classes, and which of them, by number or by name.
 
@@ -47,11 +47,6 @@ def attention_over_time(run: xr.Dataset, classes: SequenceClasses, n: int | str 
     -------
     matplotlib.figure.Figure
         Common tokens are dashed; up to six tokens are named, more are shown as two families.
-
-    Raises
-    ------
-    BadInput
-        Several rates, heads or data sets, a class that isn't there, or nothing recorded after the start.
     """
     n = _checked(run, classes, n)
     c = _averaged(measures.attention(run.Z, classes)).isel({"class": n})

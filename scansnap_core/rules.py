@@ -235,19 +235,13 @@ def _with_rules(docstring: str | None, rules: Mapping[str, Rule]) -> str | None:
     broken = "; ".join(f"``{name}``: {rule.says}" for name, rule in rules.items())
     entry = f"BadInput\n    An argument breaks its rule. {broken}.\n"
     if header in text:
-        return text.replace(header, header + entry)
+        return text.replace(header, header + entry).replace(f"{entry}BadInput\n", entry)
     head, examples, rest = text.partition("Examples\n--------\n")
     return f"{head.rstrip()}\n\n{header}{entry}\n{examples}{rest}".rstrip()
 
 
 def listed(name: str, values: Any) -> list[Any]:
-    """Make a list of something that can be gone through.
-
-    Raises
-    ------
-    BadInput
-        It can't be gone through, or it is text, or it holds more than :data:`MOST_VALUES`.
-    """
+    """Make a list of something that can be gone through, of no text and of at most :data:`MOST_VALUES` values."""
     try:
         if isinstance(values, str | bytes):
             raise TypeError

@@ -24,7 +24,7 @@ NAMES = [name for name in ss.__all__ if name not in EXCEPTIONS and not inspect.i
 
 
 def fresh(program: str) -> str:
-    """What a new process prints."""
+    """Return what a new process prints."""
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
 

@@ -31,12 +31,12 @@ PathFinder.find_spec = lambda name, *more: None if name.partition(".")[0] in hid
 RESEARCH = f"""
 import numpy as np
 from scansnap_core.data.audit import audit
-from scansnap_core.data.class_files import load_classes
+from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.theory import decoder, dynamics, flows, formulas, gallery, measures, sampling, spectrum, tails
 from scansnap_core.ledger import page
 
-classes = load_classes({EXAMPLE!r})
+classes = SequenceClasses.load({EXAMPLE!r})
 audit(classes)
 run = train(classes, lr_y=1.0, lr_z=1.0, steps=3, batch_size=None, seq_len=np.inf)
 print(float(run.loss[..., -1].squeeze()) < float(run.loss[..., 0].squeeze()))

@@ -16,7 +16,7 @@ UNFUSED = 29 / 8, float.fromhex("0x1.2c32a20e4f854p+5")
 
 
 def openblas() -> str:
-    """The kernel that NumPy's OpenBLAS has chosen."""
+    """Name the kernel that NumPy's OpenBLAS has chosen."""
     (library,) = Path(np.__file__).parents[1].joinpath("numpy.libs").glob("libscipy_openblas64_*")
     name = ctypes.CDLL(str(library)).scipy_openblas_get_corename64_
     name.restype = ctypes.c_char_p
@@ -25,7 +25,7 @@ def openblas() -> str:
 
 @numba.njit("f8(f8[:])", fastmath=True)
 def total(values: np.ndarray) -> float:
-    """A sum, which is compiled to the widest registers that the compiler takes the processor to have."""
+    """Sum the values; the sum is compiled to the widest registers that the compiler takes the processor to have."""
     s = 0.0
     for value in values:
         s += value

@@ -40,21 +40,15 @@ DYNAMICS = (TRUE_GRADIENT, SGD)
 _AS_STATED, *_LESS = SCALE
 _UNCONCERNED, _UNTRIED = SILENCE
 GROUPS = {
-    "under the true gradient too, by proof or on the systems tried": (_AS_STATED,),
-    "whatever the dynamics, of which they say nothing": (_UNCONCERNED,),
-    "under the paper's own dynamics; under the true gradient less is left": tuple(_LESS),
-    "under the paper's own dynamics; nobody has tried it under the true gradient": (_UNTRIED, ""),
+    "also under the true gradient flow, by proof or on the systems tried": (_AS_STATED,),
+    "don't depend on the dynamics": (_UNCONCERNED,),
+    "under the paper's own dynamics; less of them holds under the true gradient flow": tuple(_LESS),
+    "under the paper's own dynamics; nobody has tried them under the true gradient flow": (_UNTRIED, ""),
 }
 
 
 def board_html(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the board: every statement, figure, claim in words and page beyond its paper, with witnesses and verdict.
-
-    Raises
-    ------
-    BadInput
-        As the module says, or if the errata aren't those that the chapters store.
-    """
+    """Draw the board: every statement, figure, claim in words and page beyond its paper, with witnesses and verdict."""
     stored = read_stored(book)
     papers = dict.fromkeys(page.paper for page in stored.pages.values())
     numbers: dict[str, list[Erratum]] = {page_id: [] for page_id in stored.pages}

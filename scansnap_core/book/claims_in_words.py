@@ -38,7 +38,7 @@ _PAGES = Rule(
 
 @dataclass(frozen=True)
 class ClaimInWords:
-    """A claim without a number of its own, such as ``"C19"``, and what the book's witnesses say of it.
+    """A claim without a number, such as ``"C19"``, and what the book's witnesses say of it.
 
     The pages with these ids answer it by their `entries`, as the notebooks store them; the checks among them that
     measured something against it stand apart in `against`.
@@ -75,13 +75,7 @@ class ClaimInWords:
 
 
 def claims_in_words(book: Path, stored: Stored) -> list[ClaimInWords]:
-    """Read the claims of a book's folder in the order of its file; none where there is no file.
-
-    Raises
-    ------
-    BadInput
-        If the file is unreadable or lacks a key, or names a page or an entry that isn't there, or one twice.
-    """
+    """Read the claims of a book's folder in the order of its file; none where there is no file."""
     path = book / "chapters" / FILE
     listed = Entry(FILE, files.read(path, example="correct it") if path.is_file() else {}).values
     return [_claim(Entry(f"{FILE}: {name}", entry, _KEYS), str(name), stored) for name, entry in listed.items()]
@@ -104,7 +98,7 @@ def _found(source: str, pages: Mapping[str, Any], stored: Stored) -> list[Mappin
             raise BadInput(f"{source}.answers.{page_id}", "it is no page of the book", "correct it")
         if claim_ids is None:  # then the page is the claim's own, and decides as it does for itself
             checks, refuted = (stored.verdicts[page_id].get(kind, []) for kind in ("checks", "refutations"))
-            # mutant: None of the four things that a refutation hits comes before "claim" in the alphabet.
+            # mutant: <= gives the same, because "claim" is the first of the four kinds in the alphabet.
             found += [*checks, *(entry for entry in refuted if entry["judges"] == "claim")]
         else:
             found += stored.claims(source, page_id, claim_ids)

@@ -26,7 +26,7 @@ from scansnap_core.files import COUNT, LIST, MAPPING, TEXT, Entry, list_of
 from scansnap_core.ledger.display import anchor_of, render
 from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, PROVED
 from scansnap_core.ledger.registry import Page
-from scansnap_core.rules import Rule
+from scansnap_core.rules import Rule, one_of
 
 EQUATIONS_FILE = Path("chapters", "equations.yaml")
 KINDS = ("definition", "claim", "step", "premise")
@@ -37,7 +37,7 @@ _NAMED = re.compile(r"Eqns? ((?:\d+(?:-\d+)?(?:, | and )?)+)")
 _TAGGED = re.compile(r"\$\$((?:(?!\$\$).)+?)\\tag\{(\d+)\}\s*\$\$", re.DOTALL)
 _DERIVING = ("symbolic", PROVED)
 _KEYS = ("number", "kind", "at", "formula", "tries", "unsure", "test", "code")
-_KIND = Rule(lambda kind: kind in KINDS, "it is no kind of equation", f"use one of {', '.join(KINDS)}")
+_KIND = one_of(KINDS)
 _NAMES = list_of(TEXT, "it is a list of names")
 
 
@@ -53,34 +53,24 @@ class Trial:
 
 @dataclass(frozen=True)
 class Equation:
-    """A numbered equation of the paper with its trials.
-
-    Attributes
-    ----------
-    section : str
-        The part of the paper that prints it.
-    kind : {"definition", "claim", "step", "premise"}
-    at : Page
-        The statement that it belongs to.
-    formula : str
-        LaTeX, as printed.
-    unsure : str
-        What can't be read with certainty in the source; empty if all can.
-    test : str
-        Of a definition: the node id of the unit test that the code means the same.
-    code : tuple of str
-        Its names within the package, such as ``"engine.model.attend"``.
-    """
+    """A numbered equation of the paper with its trials."""
 
     number: int
     section: str
+    """The part of the paper that prints it."""
     kind: str
+    """One of `KINDS`."""
     at: Page
+    """The statement that it belongs to."""
     formula: str
+    """LaTeX, as printed."""
     trials: tuple[Trial, ...]
     unsure: str = ""
+    """What can't be read with certainty in the source; empty if all can."""
     test: str = ""
+    """Of a definition: the node id of the unit test that the code means the same."""
     code: tuple[str, ...] = ()
+    """Its names within the package, such as ``"engine.model.attend"``."""
 
     @property
     def status(self) -> str:
@@ -110,13 +100,7 @@ def equation_anchor(number: int) -> str:
 
 
 def read_equations(book: Path) -> list[Equation]:
-    """Read the equations of a book's file, each with the stored claims that try it.
-
-    Raises
-    ------
-    BadInput
-        If the file is unreadable; a number is missing or there twice; a page, a claim or a unit test doesn't exist.
-    """
+    """Read the equations of a book's file, each with the stored claims that try it."""
     whole = Entry(str(EQUATIONS_FILE), files.read(book / EQUATIONS_FILE, example="restore it"), ("count", "sections"))
     count, sections, equations = whole("count", COUNT), whole("sections", LIST), []
     stored = read_stored(book)
@@ -136,11 +120,6 @@ def formula_faults(book: Path) -> list[str]:
     r"""List displayed formulas that a chapter tags with an equation's number and that aren't that equation's.
 
     ``$$ ... \tag{9} $$`` stands for (9) of the paper, and has to be the formula of `EQUATIONS_FILE`, white space aside.
-
-    Raises
-    ------
-    BadInput
-        As `read_equations`.
     """
     printed = {equation.number: _packed(equation.formula) for equation in read_equations(book)}
     return [

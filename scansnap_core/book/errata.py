@@ -30,7 +30,7 @@ from scansnap_core.ledger.display import anchor_of as anchor_of_claim
 from scansnap_core.ledger.display import render
 from scansnap_core.ledger.entries import JUDGES, asked
 from scansnap_core.ledger.registry import Page, chapter_paths, papers_of, read_contents
-from scansnap_core.rules import Rule
+from scansnap_core.rules import Rule, one_of
 
 ERRATA_FILE = Path("chapters", "errata.yaml")
 CITATION_FILE = Path("CITATION.cff")
@@ -56,7 +56,7 @@ _NUMBER = Rule(
     "it is E with digits behind it",
     "write e.g. E7",
 )
-_RANK = Rule(lambda rank: rank in list(RANKS), f"the ranks are {', '.join(RANKS)}", "choose one")
+_RANK = one_of(RANKS)
 _PLACES = list_of(TEXT, "it is a list of refutations as page:id, each once", least=1)
 
 
@@ -80,28 +80,20 @@ class Place:
 
 @dataclass(frozen=True)
 class Erratum:
-    """An error of a paper.
-
-    Attributes
-    ----------
-    number : str
-        Such as ``"E7"``. It is never given to another one.
-    rank : str
-        One of `RANKS`.
-    because : str
-        Why it has this rank, in one line.
-    places : tuple of Place
-        Where it is printed; the first is the one that is explained.
-    """
+    """An error of a paper."""
 
     number: str
+    """Such as ``"E7"``. It is never given to another one."""
     rank: str
+    """One of `RANKS`."""
     because: str
+    """Why it has this rank, in one line."""
     places: tuple[Place, ...]
+    """Where it is printed; the first is the one that is explained."""
 
     @property
     def anchor(self) -> str:
-        """Its id on the page of errata."""
+        """Return the erratum's id on the page of errata."""
         return anchor_of(self.number)
 
     @property

@@ -1,9 +1,9 @@
 """The book's notebooks: where they are, the verdicts that they store, and the numbers that the book's prose quotes.
 
 Every computed page is drawn from the verdicts. The numbers in prose stand in the text, where every reader sees them,
-and are compared. In the text of a notebook or a page, ``<data value="drop">1.2</data>`` is the number ``drop`` that the
-chapter gives by `Chapter.numbers`, or what its claim ``drop`` measured. ``<data value="lemma_03:drop">`` is another
-chapter's, and ``<data value="lemma_03:drop.control">`` what a claim's control gave.
+and are compared. In the text of a notebook, a page or a card, ``<data value="drop">1.2</data>`` is the number ``drop``
+that the chapter gives by `Chapter.numbers`, or what its claim ``drop`` measured. ``<data value="lemma_03:drop">`` is
+another chapter's, and ``<data value="lemma_03:drop.control">`` what a claim's control gave.
 
 What can't be read raises `BadInput`.
 """
@@ -20,7 +20,7 @@ from typing import Any
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.extras import needs
-from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, NUMBERS_MIME, OPEN, VERDICT_MIME
+from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, NUMBER, NUMBERS_MIME, OPEN, VERDICT_MIME
 from scansnap_core.ledger.registry import (
     TABLE_OF_CONTENTS,
     Page,
@@ -36,7 +36,6 @@ with needs("book"):
     from nbformat import NotebookNode
 
 _PAGE_SUFFIXES = ("", ".ipynb", ".md", ".rst", ".txt")
-_NUMBER = re.compile(r'(<data value="([^"]*)">)((?:(?!</?data).)*)(</data>)', re.DOTALL)
 _UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, nbformat.ValidationError)
 _TAG = re.compile(r"<data\b[^>]*>?")
 
@@ -91,19 +90,13 @@ def contents(book: Path) -> tuple[set[Path], list[str]]:
 
 @dataclass(frozen=True)
 class Stored:
-    """The pages of a book, and the verdicts that their notebooks store.
-
-    Attributes
-    ----------
-    pages : mapping from str to Page
-        As `read_pages` orders them.
-    verdicts : mapping from str to dict
-        For each page its verdict as `Conclusion.as_json` gives it. A chapter that stores no verdict of its own, for
-        example because it was cleared, has none or ``{"verdict": "open"}``.
-    """
+    """The pages of a book, and the verdicts that their notebooks store."""
 
     pages: Mapping[str, Page]
+    """As `read_pages` orders them."""
     verdicts: Mapping[str, Mapping[str, Any]]
+    """For each page its verdict as `Conclusion.as_json` gives it. A chapter that stores no verdict of its own, for
+    example because it was cleared, has none or ``{"verdict": "open"}``."""
 
     @cached_property
     def statements(self) -> dict[str, Page]:
@@ -177,7 +170,8 @@ class _Prose:
             for numbers in _stored_as(NUMBERS_MIME, notebook):
                 given |= numbers
         self.texts = {path: "\n\n".join(cell.source for cell in _markdown(nb)) for path, nb in self.notebooks.items()}
-        self.texts |= {path: path.read_text(encoding="utf-8") for path in sorted((book / "chapters").rglob("*.md"))}
+        others = [path for path in sorted((book / "chapters").rglob("*")) if path.suffix in (".md", ".yaml")]
+        self.texts |= {path: path.read_text(encoding="utf-8") for path in others}
 
     def computed(self, name: str, path: Path) -> str | None:
         """Return the number of this name that a file quotes; None if its chapter gives none."""
@@ -191,7 +185,7 @@ class _Prose:
             computed = self.computed(match[2], path)
             return match[1] + (match[3] if computed is None else computed) + match[4]
 
-        return _NUMBER.sub(number, text)
+        return NUMBER.sub(number, text)
 
 
 def texts(book: Path) -> Iterator[tuple[Path, str]]:
@@ -204,7 +198,7 @@ def number_faults(book: Path) -> list[str]:
     prose, faults = _Prose(book), []
     for path, text in prose.texts.items():
         place = path.relative_to(book)
-        for _, name, said, _ in _NUMBER.findall(text):
+        for _, name, said, _ in NUMBER.findall(text):
             fault = f"{place}: the text says {said!r} for {name}, and the chapter"
             if (computed := prose.computed(name, path)) is None:
                 faults.append(f"{fault} gives no such number")
@@ -212,7 +206,7 @@ def number_faults(book: Path) -> list[str]:
                 faults.append(f"{fault} computes {computed!r}: run scansnap verify --store")
         faults += [
             f'{place}: {tag} is no number that is compared: write <data value="name">…</data>'
-            for tag in _TAG.findall(_NUMBER.sub("", text))
+            for tag in _TAG.findall(NUMBER.sub("", text))
         ]
     return faults
 

@@ -43,26 +43,18 @@ from scansnap_core.ledger.registry import (
 
 @dataclass
 class Report:
-    """What verifying one chapter found.
-
-    Attributes
-    ----------
-    title : str
-        Empty where the notebook registers no page.
-    verdict : dict or None
-        The fresh verdict, or None where there is none.
-    failures : list of str
-        Why the chapter isn't verified; empty if it is.
-    stored : bool
-        Whether its fresh outputs were stored.
-    """
+    """A report says what the verification of one chapter found."""
 
     path: Path
     title: str
+    """Empty where the notebook registers no page."""
     verdict: dict[str, Any] | None = None
+    """The fresh verdict, or None where there is none."""
     seconds: float = 0.0
     failures: list[str] = field(default_factory=list)
+    """Why the chapter isn't verified; empty if it is."""
     stored: bool = False
+    """Whether its fresh outputs were stored."""
 
     @property
     def id(self) -> str:
@@ -114,19 +106,8 @@ def verify(
 
     With ``rewrite`` the fresh outputs of every chapter that executes without a fault are stored instead of compared;
     those that aren't the stored ones only if a second execution gives them too. ``on_cell`` is called after each
-    executed cell.
-
-    Returns
-    -------
-    reports : list of Report
-        One for each chapter.
-    failures : list of str
-        What is wrong with the book rather than with a chapter.
-
-    Raises
-    ------
-    BadInput
-        If the table of contents is missing or unreadable, or names a paper badly.
+    executed cell. It returns a report for each chapter, and what is wrong with the book rather than with a chapter; a
+    table of contents that can't be read raises `BadInput`.
     """
     listed, failures = contents(book)
     pages, wrong = _registered(book)
@@ -230,7 +211,7 @@ def _is_new(stored: Any, run: Execution) -> bool:
 
 
 def _keep_equal_outputs(stored: Any, fresh: Any) -> None:
-    """Give a fresh notebook the stored outputs that compare as equal: a picture of other bits isn't written anew."""
+    """Give a fresh notebook the stored outputs that compare as equal: a picture of other bits isn't written again."""
     for before, after in zip(code_cells(stored), code_cells(fresh), strict=True):
         if before.execution_count and not differences(before.outputs, after.outputs):
             after.outputs = before.outputs

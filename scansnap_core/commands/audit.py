@@ -24,9 +24,9 @@ def run(options: argparse.Namespace) -> int:
     import numpy as np
 
     from scansnap_core.data.audit import audit
-    from scansnap_core.data.class_files import load_classes
+    from scansnap_core.data.sequences import SequenceClasses
 
-    classes = load_classes(options.file)
+    classes = SequenceClasses.load(options.file)
     conditions = audit(classes, seq_len=options.seq_len, lr_y=options.lr_y, lr_z=options.lr_z)
     distinct = [len(classes.distinct_tokens(n)) for n in range(classes.num_classes)]
     print(f"M = {classes.vocab_size} tokens, K = {classes.num_classes} classes")

@@ -42,13 +42,13 @@ ROWS, DRAWN, SHOWN = 7, 49, 10
     ("--draw FILE", Path, "draw attention logits over time into this picture"),
 )
 def run(options: argparse.Namespace) -> int:
-    """Predict what SGD does to a class system from zero weights, by the law that the gradient obeys."""
-    from scansnap_core.data.class_files import load_classes
+    """Predict what SGD does to a class system from zero weights, by our law."""
+    from scansnap_core.data.sequences import SequenceClasses
     from scansnap_core.theory.law.answer import ANSWERED, answer
     from scansnap_core.theory.law.predicting import PredictionOutOfRange, predict
     from scansnap_core.theory.solving import IntegrationFailed
 
-    classes = load_classes(options.file)
+    classes = SequenceClasses.load(options.file)
     one_of(ANSWERED)("optimizer", options.optimizer)
     number(least=1, says="the last step is finite and at least 1", remedy="pass e.g. 10000")("until", options.until)
     asked = {"seq_len": options.seq_len, "optimizer": options.optimizer, "momentum": options.momentum}
@@ -97,11 +97,10 @@ def _say(told: dict[str, list[str]]) -> None:
 
 def _table(found: xr.Dataset, classes: SequenceClasses, n: int) -> str:
     """Tabulate what becomes of class n: of its dominant and its most frequent common token, and its entropy."""
-    P, row, name = classes.compact.probs[n], classes.compact.query_row[n], classes.coords["class"][n]
-    is_common, labels = np.isin(classes.compact.tokens, classes.common_tokens), classes.coords["token"]
-    common, own = np.flatnonzero((P > 0) & is_common), np.flatnonzero((P > 0) & ~is_common)
-    kinds = (("common", common, np.argmax), ("dominant", own, np.argmax), ("rarest", own, np.argmin))
-    best = [(kind, int(among[pick(P[among])])) for kind, among, pick in kinds if among.size]
+    from scansnap_core.theory.law.trials import columns
+
+    row, name, labels = classes.compact.query_row[n], classes.coords["class"][n], classes.coords["token"]
+    best = list(columns(classes, n).items())
     lines = [f"class {name}: z of " + ", ".join(f"its {kind} token {labels[at]}" for kind, at in best)]
     lines.append(f"{'t':>10}{''.join(f'{kind:>12}' for kind, _ in best)}{'entropy':>10}  phase  memory")
     meanings = found.regime.flag_meanings.split()

@@ -49,9 +49,9 @@ KEPT = {"command", "command_line", "file", "out", "expectation"}
 )
 def run(options: argparse.Namespace) -> int:
     """Train the 1-layer transformer on a class system and store the runs as NetCDF; 1 if a run diverged."""
-    from scansnap_core.data.class_files import load_classes
+    from scansnap_core.data.sequences import SequenceClasses
 
-    classes, seeds = load_classes(options.file), _seeds(options.seeds)
+    classes, seeds = SequenceClasses.load(options.file), _seeds(options.seeds)
     if options.expectation and options.batch_size is not None:
         rule, remedy = "the expected gradient takes no batches", "leave one of the two out"
         raise BadInput(f"--batch-size {options.batch_size} with --expectation", rule, remedy)

@@ -31,7 +31,7 @@ class Audit(tuple[Condition, ...]):
 
     @property
     def holds(self) -> bool:
-        """Whether all conditions hold."""
+        """Tell whether all conditions hold."""
         return all(condition.holds for condition in self)
 
     def __getitem__(self, index: Any) -> Any:
@@ -77,11 +77,6 @@ def audit(
         T, the sequence length with the query; ``inf`` is the paper's limit.
     lr_y, lr_z
         eta_Y and eta_Z. Condition 1(c) is left out unless both are given.
-
-    Raises
-    ------
-    BadInput
-        No sequence classes; T < 2, or a rate that is not positive and finite.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is given of class systems, checked: numbers as arrays, names, and tables by name, which become arrays."""
+"""Check what a user gives for a class system: arrays of numbers, names, and tables by name (made arrays)."""
 
 from __future__ import annotations
 
@@ -204,12 +204,8 @@ def in_order(what: str, by_class: Any, classes: Sequence[str]) -> list[Any]:
 def entries(rows: Iterable[tuple[str, Any]], column: Callable[[str, Any], int]) -> tuple[list[float], tuple[Any, Any]]:
     """Go through tables of numbers by token: return the numbers, and the row and the column of each.
 
-    Parameters
-    ----------
-    rows
-        How messages call each table, and the table.
-    column
-        Takes what messages call a token, and the token; checks it, and returns its number.
+    ``rows`` has what messages call each table, and the table. ``column`` takes what messages call a token, and the
+    token; it checks it, and returns its number.
     """
     data, places = [], []
     for n, (where, row) in enumerate(rows):
@@ -233,15 +229,10 @@ def named_classes(
 ) -> dict[str, Any]:
     """Number classes by name: the arguments of :class:`~scansnap_core.data.sequences.SequenceClasses`.
 
-    Parameters
-    ----------
-    rows
-        The probability of each token, or its count, by class.
-    query_of, next_of, vocab_size, frequencies
-        As in :meth:`~scansnap_core.data.sequences.SequenceClasses.from_dicts`.
-    tokens
-        Names that are numbered first, in this order. All others follow in the order in which they are first mentioned:
-        class by class, then query tokens, then next tokens.
+    ``rows`` has the probability of each token, or its count, by class; the other arguments are as in
+    :meth:`~scansnap_core.data.sequences.SequenceClasses.from_dicts`. The names ``tokens`` are numbered first, in this
+    order. All others follow in the order in which they are first mentioned: class by class, then query tokens, then
+    next tokens.
     """
     CLASSES_BY_NAME("classes", rows)
     names = checked_names("classes", list(rows))

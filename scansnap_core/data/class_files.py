@@ -19,7 +19,6 @@ Where classes aren't equally frequent each has its P(n) too, such as ``frequency
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,51 +27,34 @@ from scipy import sparse
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.checks import SIZE, checked_names, entries, named_classes
-from scansnap_core.data.sequences import CLASSES, SequenceClasses
-from scansnap_core.rules import PATH, Rule, takes, whole
+from scansnap_core.rules import Rule, whole
 
 EXAMPLE = "see the example that python -m pydoc scansnap_core.data.class_files shows"
 ENTRIES = Rule(lambda value: isinstance(value, list) and bool(value), "a list with an entry for each class", EXAMPLE)
 
 
-@takes(path=PATH)
-def load_classes(path: str | Path) -> SequenceClasses:
-    """Read a class system from a ``.yaml``, ``.yml`` or ``.json`` file.
+def arguments_of(content: Any) -> dict[str, Any]:
+    """Return the arguments of :class:`~scansnap_core.data.sequences.SequenceClasses` that a file's content gives.
 
     Keys: ``vocab_size`` (M) and ``classes``, a list with one entry a class: ``query`` (psi(n)), ``probs`` (a mapping
     from token to probability, or a list of M probabilities) and, optionally, ``next`` (the next token; default: the
     position in the list), ``name`` and ``frequency`` (P(n), of all classes or of none). Where a query token is a name,
     all tokens are names; ``tokens`` may list them in the order of their numbers, ``vocab_size`` may be left out, and a
     class's next token is its name unless given.
-
-    Raises
-    ------
-    BadInput
-        The file can't be read or parsed, holds an unknown, missing or repeated key, or describes impossible classes.
-        It names the file and the class.
     """
-    content = files.read(Path(path), example=EXAMPLE)
-    with files.inside(Path(path)):
-        keys = files.mapping(content, "its content", {"classes"}, {"vocab_size", "tokens"}, example=EXAMPLE)
-        ENTRIES("classes", keys["classes"])
-        rows = [
-            files.mapping(row, f"class {n}", {"query", "probs"}, {"next", "name", "frequency"}, example=EXAMPLE)
-            for n, row in enumerate(keys["classes"])
-        ]
-        by_name = "tokens" in keys or isinstance(rows[0]["query"], str)
-        made = _named(keys, rows) if by_name else _numbered(keys, rows)
-        return SequenceClasses(**made | {"frequencies": _of_all(rows, "frequency")})
+    keys = files.mapping(content, "its content", {"classes"}, {"vocab_size", "tokens"}, example=EXAMPLE)
+    ENTRIES("classes", keys["classes"])
+    rows = [
+        files.mapping(row, f"class {n}", {"query", "probs"}, {"next", "name", "frequency"}, example=EXAMPLE)
+        for n, row in enumerate(keys["classes"])
+    ]
+    by_name = "tokens" in keys or isinstance(rows[0]["query"], str)
+    made = _named(keys, rows) if by_name else _numbered(keys, rows)
+    return made | {"frequencies": _of_all(rows, "frequency")}
 
 
-@takes(classes=CLASSES, path=PATH)
-def save_classes(classes: SequenceClasses, path: str | Path) -> None:
-    """Write a class system to a ``.yaml``, ``.yml`` or ``.json`` file; reading it gives equal classes.
-
-    Raises
-    ------
-    BadInput
-        The file can't be written, or its name has another ending.
-    """
+def content_of(classes: Any) -> dict[str, Any]:
+    """Return the content of a file of which :func:`arguments_of` makes these classes again."""
     rows, entries = classes.given_probs, []
     for n in range(classes.num_classes):
         at = slice(rows.indptr[n], rows.indptr[n + 1])
@@ -83,7 +65,7 @@ def save_classes(classes: SequenceClasses, path: str | Path) -> None:
         seen = {} if classes.is_uniform else {"frequency": float(classes.given_frequencies[n])}
         entries.append({**name, **seen, "query": query, "next": following, "probs": probs})
     named = {"tokens": list(classes.token_names)} if classes.token_names else {}
-    files.write(Path(path), {"vocab_size": classes.vocab_size, **named, "classes": entries})
+    return {"vocab_size": classes.vocab_size, **named, "classes": entries}
 
 
 def _numbered(keys: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -55,8 +55,14 @@ class Compact:
         fix(self.tokens, self.queries)  # the other two go to PyTorch, which warns of arrays that it may not write to
 
     @cached_property
+    def held(self) -> NDArray[np.bool_]:
+        """Tell which of those tokens each class holds, shape (K, L)."""
+        # mutant: Probabilities are never negative.
+        return fix(self.probs > 0)
+
+    @cached_property
     def drawn(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Each class's own tokens, as places on the L tokens, and their probabilities, both of shape (K, W).
+        """Return each class's own tokens, as places on the L tokens, and their probabilities, both of shape (K, W).
 
         Counts drawn on these W places equal those drawn on all L from the same random numbers, because a multinomial
         draw spends nothing on an outcome of probability 0 unless it is the last, which gets the rest. W is one more
@@ -111,20 +117,7 @@ class Outputs:
 
     @classmethod
     def lumped(cls, next_of: ArrayLike, vocab_size: float) -> Outputs:
-        """Make a column for each next token, in the order of their classes, and one for all other tokens, if any.
-
-        Parameters
-        ----------
-        next_of
-            The next token of each class, shape (K,), distinct and in 0..M-1.
-        vocab_size
-            M, a whole number.
-
-        Raises
-        ------
-        BadInput
-            M is no whole number, or next tokens are not distinct integers in 0..M-1.
-        """
+        """Make a column for each next token, in the order of their classes, and one for all other tokens, if any."""
         vocab_size = _whole(vocab_size)
         tokens = checked_next(next_of, vocab_size)
         K = len(tokens)
@@ -145,7 +138,7 @@ class Outputs:
 
     @property
     def targets(self) -> NDArray[np.float64]:
-        """x_{T+1} of every class as one-hot rows, shape (K, O); every call makes a new array."""
+        """Make a new array of x_{T+1} of every class as one-hot rows, shape (K, O), at every call."""
         check_places("one-hot rows", len(self.columns) * len(self))
         return np.asarray(self.columns[:, None] == np.arange(len(self)), dtype=np.float64)
 
@@ -157,14 +150,9 @@ def _whole(vocab_size: Any) -> int:
 
 
 class Probabilities:
-    """The numbers of K classes over M tokens; :class:`~scansnap_core.data.sequences.SequenceClasses` adds names.
+    """The numbers of K classes over M tokens: :class:`~scansnap_core.data.sequences.SequenceClasses` adds names.
 
-    Parameters
-    ----------
-    probs, query_of, next_of, frequencies
-        The same as of :class:`~scansnap_core.data.sequences.SequenceClasses`.
-    class_names
-        The names of the classes; empty if they have none.
+    Its arguments are the same; ``class_names`` is empty if they have none.
     """
 
     def __init__(
@@ -186,12 +174,12 @@ class Probabilities:
 
     @cached_property
     def is_uniform(self) -> bool:
-        """Whether all classes are equally frequent, P(n) = 1/K."""
+        """Tell whether all classes are equally frequent, P(n) = 1/K."""
         return bool(np.ptp(self.frequencies) == 0)
 
     @cached_property
     def paces(self) -> Floats:
-        """K P(n), shape (K,): how much more often each class is seen than if all were equally frequent."""
+        """Return K P(n), shape (K,): how much more often each class is seen than with equal frequencies."""
         return fix(np.ones(self.num_classes) if self.is_uniform else self.num_classes * self.frequencies)
 
     def check_uniform(self, what: str) -> None:
@@ -205,7 +193,7 @@ class Probabilities:
 
     @property
     def probs(self) -> Floats:
-        """P(l|n) as a dense array, shape (K, M)."""
+        """Return P(l|n) as a dense array, shape (K, M)."""
         check_places("P(l|n)", self.num_classes * self.vocab_size)
         return self._probs.toarray()
 
@@ -232,18 +220,18 @@ class Probabilities:
 
     @cached_property
     def tokens(self) -> Ints:
-        """The tokens that some class holds: the only rows of Y and columns of Z that ever move."""
+        """Return the tokens that some class holds: only these rows of Y and columns of Z ever move."""
         return fix(np.unique(self._probs.indices).astype(np.int64))
 
     @cached_property
     def num_holders(self) -> Ints:
-        """|Omega(l)| for every token l, shape (M,): in how many classes it occurs."""
+        """Count the classes in which each token l occurs, |Omega(l)|, shape (M,)."""
         check_places("|Omega(l)| of every token", self.vocab_size)
         return fix(np.bincount(self._probs.indices, minlength=self.vocab_size).astype(np.int64))
 
     @cached_property
     def sparse_probs(self) -> sparse.csr_array:
-        """P(l|n) over :attr:`tokens` alone, SciPy sparse, shape (K, L)."""
+        """Return P(l|n) over :attr:`tokens` alone, SciPy sparse, shape (K, L)."""
         # slicing columns would allocate an array of size M
         columns = fix(np.searchsorted(self.tokens, self._probs.indices))
         shape = (self.num_classes, len(self.tokens))
@@ -275,20 +263,20 @@ class Probabilities:
 
     @cached_property
     def eigenvalues(self) -> Floats:
-        """The eigenvalues of E, ordered as in the paper: |lambda_1| >= |lambda_2| >= ..."""
+        """Return the eigenvalues of E, ordered as in the paper: |lambda_1| >= |lambda_2| >= ..."""
         values = np.linalg.eigvalsh(self.E)
         return fix(np.asarray(values[np.argsort(-np.abs(values), kind="stable")], dtype=np.float64))
 
     @cached_property
     def compact(self) -> Compact:
-        """The same classes on the axes that can move; see :class:`Compact`."""
+        """Return the same classes on the axes that can move; see :class:`Compact`."""
         check_places("P(l|n) of the tokens that classes hold", self.num_classes * len(self.tokens))
         queries, query_row = np.unique(self.query_of, return_inverse=True)
         return Compact(self.tokens, self.sparse_probs.toarray(), queries, query_row.astype(np.int64))
 
     @cached_property
     def outputs(self) -> Outputs:
-        """The outputs of a model that starts at Y(0) = 0: the K next tokens, and one for all other tokens."""
+        """Return the outputs of a model that starts at Y(0) = 0: the K next tokens, and one for all other tokens."""
         return Outputs.lumped(self.next_of, self.vocab_size)
 
     @takes(batch_size=SIZE, seq_len=SEQ_LEN, rng=GENERATOR)
@@ -300,11 +288,6 @@ class Probabilities:
         classes, q
             The class of each sample, shape (B,), and its token frequencies over :attr:`tokens`, shape (B, L).
             With ``seq_len = inf`` the frequencies are P itself.
-
-        Raises
-        ------
-        BadInput
-            No generator of NumPy's, a batch size that is no positive integer, T < 2.
         """
         check_places("a batch", batch_size * len(self.tokens))
         classes = self.draw(batch_size, rng)

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scansnap_core import files
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data import class_files
 from scansnap_core.data.checks import (
     check_places,
     checked_names,
@@ -25,7 +27,7 @@ from scansnap_core.data.probabilities import Floats as Floats
 from scansnap_core.data.probabilities import Ints as Ints
 from scansnap_core.data.probabilities import Probabilities
 from scansnap_core.extras import needs
-from scansnap_core.rules import Rule
+from scansnap_core.rules import PATH, Rule, takes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -121,11 +123,6 @@ class SequenceClasses(Probabilities):
         frequencies
             P(n) by class, of every class. Default: uniform.
 
-        Raises
-        ------
-        BadInput
-            As for arrays; a name that is no text; a class that isn't there; more names than tokens.
-
         Examples
         --------
         >>> from scansnap_core.data.sequences import SequenceClasses
@@ -167,12 +164,6 @@ class SequenceClasses(Probabilities):
         token_names, class_names
             For an array alone.
 
-        Raises
-        ------
-        BadInput
-            Counts that are negative, not finite or no numbers; a class without any; all that arrays and mappings of
-            probabilities are refused for.
-
         Examples
         --------
         >>> import scansnap_core as ss
@@ -195,17 +186,17 @@ class SequenceClasses(Probabilities):
         return cls(shares_of(counts), query_of, next_of, **names, frequencies=frequencies)
 
     @classmethod
+    @takes(path=PATH)
     def load(cls, path: str | Path) -> SequenceClasses:
-        """Read the classes of a YAML or JSON file: :func:`scansnap_core.data.class_files.load_classes`."""
-        from scansnap_core.data.class_files import load_classes  # which imports this module
+        """Read a ``.yaml``, ``.yml`` or ``.json`` file, which :mod:`scansnap_core.data.class_files` describes."""
+        content = files.read(Path(path), example=class_files.EXAMPLE)
+        with files.inside(Path(path)):
+            return cls(**class_files.arguments_of(content))
 
-        return load_classes(path)
-
+    @takes(path=PATH)
     def save(self, path: str | Path) -> None:
-        """Write a YAML or JSON file of these classes: :func:`scansnap_core.data.class_files.save_classes`."""
-        from scansnap_core.data.class_files import save_classes
-
-        save_classes(self, path)
+        """Write a file, of the kind that its ending says; :meth:`load` makes equal classes of it."""
+        files.write(Path(path), class_files.content_of(self))
 
     def with_frequencies(self, frequencies: ArrayLike | None) -> SequenceClasses:
         """Copy the classes with other frequencies P(n): K positive numbers with the sum 1, or None for uniform ones.
@@ -269,7 +260,7 @@ class SequenceClasses(Probabilities):
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
-        """The coordinates of all results: ``class`` (K), and ``token`` (L) and ``query`` (Q) of ``compact``."""
+        """Return the coordinates of all results: ``class`` (K), and ``token`` (L) and ``query`` (Q) of ``compact``."""
         return {
             "class": np.array(self.class_names or range(self.num_classes)),
             "token": self.labels(self.tokens),

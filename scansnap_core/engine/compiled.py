@@ -1,4 +1,4 @@
-"""The compiled engine: runs of one seed at many rates for sweeps, and large systems under the true flow.
+"""The compiled engine: runs of one seed at many rates for sweeps, and large systems under the true gradient.
 
 Both make the same step (:mod:`scansnap_core.engine.kernel`) on the classes' supports alone, and
 :func:`scansnap_core.engine.training.train` is the reference to test them against. Neither imports PyTorch.
@@ -143,21 +143,13 @@ class SupportRun:
     Parameters
     ----------
     classes
-        The data. Memory: 8 (L + K)(K + 1) bytes, nearly, and nothing that grows with M.
-    lr_y, lr_z
-        eta_Y and eta_Z.
+        Equally frequent ones (``train`` takes others). Memory: 8 (L + K)(K + 1) bytes, nearly; nothing grows with M.
 
     Attributes
     ----------
     Y : ndarray
         Shape (L, O): rows are ``classes.tokens``, columns the classes in their order, and then one for each of the
         M - K outputs that are no class, if there are any. It moves with :meth:`advance`.
-
-    Raises
-    ------
-    BadInput
-        A rate that is not positive and finite; a system whose Y can't be held in memory, or whose classes aren't
-        equally frequent (``train`` takes these).
     """
 
     @takes(lr_y=RATE, lr_z=RATE)
@@ -185,7 +177,7 @@ class SupportRun:
 
     @property
     def Z(self) -> sparse.csr_array:
-        """The entries of Z that move, at the distinct query tokens and ``classes.tokens``, ascending: shape (Q, L)."""
+        """Return Z's entries that move, at distinct query tokens and ``classes.tokens``, ascending: shape (Q, L)."""
         return sparse.csr_array((self._z.copy(), np.divmod(self._cells, self._shape_Z[1])), shape=self._shape_Z)
 
     @property

@@ -155,7 +155,7 @@ def _attend(q: Any, z: Any, growth: Any, f: Any) -> None:  # pragma: no cover
 def _lemma_1(
     q: Any, z: Any, Y: Any, held: Any, target: Any, log_multiplicity: Any, scale: Any, F: Any, errors: Any, dz: Any
 ) -> Any:  # pragma: no cover
-    """Samples (B, S) of one class, which holds the rows ``held`` of Y: fill F and dz (B, S), and errors (B, O).
+    """Fill F and dz (B, S), and errors (B, O), for samples (B, S) of one class, which holds the rows ``held`` of Y.
 
     ``errors`` are ``scale`` (x_{T+1} - alpha), so that dJ/dY adds f errors to each row that is held. Returns the summed
     loss.
@@ -248,7 +248,7 @@ def climb_classes(
     first: Any, last: Any, Y: Any, z: Any, starts: Any, q: Any, rows: Any, is_own: Any, target: Any,
     log_multiplicity: Any, scale: Any, f: Any, moves: Any, dz: Any, loss: Any,
 ) -> None:  # fmt: skip # pragma: no cover
-    """Make a step of the true flow for the classes first..last-1; each is one sample with q = P(.|n).
+    """Make a step of the true gradient flow for classes first..last-1; each is one sample with q = P(.|n).
 
     Fills f and dz at their places and ``moves`` (K, O), the classes' ``scale`` (x_{T+1} - alpha). Rows of Y that one
     class alone holds move at once, while they are in the cache; :func:`climb_common` moves the others.

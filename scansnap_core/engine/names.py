@@ -48,11 +48,6 @@ def resolved(kind: str, given: str | Function, known: Iterable[str], *, such_as:
     Modules are looked for where Python finds them; importing one runs it. For messages, ``kind`` says what it is, such
     as "optimizer", ``known`` which names would do too, and ``such_as`` how one is written.
 
-    Raises
-    ------
-    BadInput
-        There is no such name, module or function, the module fails as it's imported, or it can't be called.
-
     Examples
     --------
     >>> from scansnap_core.engine.names import resolved

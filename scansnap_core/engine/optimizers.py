@@ -86,12 +86,8 @@ class BuiltIn:
 class OnePerRun:
     """Every run (seed, rate) has an optimiser of the same kind, on the run's own part of Y and Z.
 
-    So whatever it computes, elementwise or over a whole matrix, a run's numbers are those of the run alone.
-
-    Raises
-    ------
-    ValueError
-        An optimiser holds other parts or rates than those that it was given.
+    So whatever it computes, elementwise or over a whole matrix, a run's numbers are those of the run alone. One that
+    holds other parts or rates than it was given is a ValueError.
     """
 
     def __init__(self, make: Factory, Y: Tensor, Z: Tensor, rates: Rates) -> None:

@@ -18,7 +18,7 @@ from scansnap_core.data.probabilities import OTHERS, Outputs
 from scansnap_core.data.sequences import ATTRIBUTE, Floats, Ints, SequenceClasses, checksum
 from scansnap_core.engine import draws
 from scansnap_core.engine.names import PLAIN, check_windows, heads_of
-from scansnap_core.engine.settings import CLASSES, RANDOM, Settings, known_variant
+from scansnap_core.engine.settings import CHECKSUM, RANDOM, Settings, known_variant
 from scansnap_core.rules import check_memory, not_finite, shown
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def with_state(
         for parameter, state in states.items()
         for name, values in state.items()
     }
-    return run.assign(held | {RANDOM: ("seed", np.array(random, dtype=object)), CLASSES: checksum(classes)})
+    return run.assign(held | {RANDOM: ("seed", np.array(random, dtype=object)), CHECKSUM: checksum(classes)})
 
 
 def with_divergence(result: xr.Dataset, settings: Settings) -> xr.Dataset:
@@ -289,7 +289,7 @@ def _check_continues(run: xr.Dataset, classes: SequenceClasses, settings: Settin
         for name, value in asked.items()
         if name in FIXED and held.get(name) != value
     ]
-    if str(run[CLASSES].values) != checksum(classes):
+    if str(run[CHECKSUM].values) != checksum(classes):
         values.insert(0, f"classes = {shown(classes)} after others")
     if values:
         rule = "a training goes on with the classes and settings that it began with"

@@ -40,7 +40,7 @@ LARGEST_SEED = 2**63 - 3
 """The authors' order of random numbers adds 2, and that is stored in 64 bits."""
 RANDOM = "rng_state"
 """The variable with the state of each seed's random numbers, as text."""
-CLASSES = "checksum"
+CHECKSUM = "checksum"
 """The variable that tells which classes a run was trained on."""
 
 DEVICE = replace(one_of(("auto", "cpu", "cuda")), says="a device is auto, cpu or cuda", remedy="use auto")
@@ -108,6 +108,10 @@ class Settings:
             heads_of(self.variant),
         )
         finite = not math.isinf(self.seq_len)
+        with np.errstate(over="ignore"):
+            held = np.array(self.rates, self.dtype)
+        if (lost := np.array(self.rates)[(held == 0) | np.isinf(held)]).size:
+            return f"a rate of {lost[0]:g} with dtype = {self.dtype!r}", "this type can't hold it", "use float64"
         if self.batch_size is None and finite:
             rule = "the expectation over classes is defined at T = infinity"
             return f"batch_size = None with seq_len = {self.seq_len:g}", rule, "pass seq_len=math.inf or a batch size"
@@ -133,12 +137,12 @@ class Settings:
 
     @property
     def rates(self) -> list[tuple[float, float]]:
-        """The pairs (eta_Y, eta_Z)."""
+        """Return the pairs (eta_Y, eta_Z)."""
         return list(zip(self.lr_y, self.lr_z, strict=True))
 
     @cached_property
     def start(self) -> int:
-        """So many updates lie behind the initial values."""
+        """Count the updates that led to the initial values."""
         return _start_of(self.initial)
 
     @property
@@ -148,7 +152,7 @@ class Settings:
 
     @cached_property
     def variant(self) -> Variant | None:
-        """The variant that is trained; None for the paper's model, and for functions that are none."""
+        """Return the variant that is trained; None for the paper's model, and for functions that are no variant."""
         return known_variant(self.model)
 
     @property
@@ -262,7 +266,7 @@ def _start_of(initial: Any) -> int:
     if not isinstance(initial, xr.Dataset):
         return 0
     held = {name: set(array.dims) for name, array in initial.variables.items()}
-    needed = {name: {"seed", "rate", "recorded"} for name in "YZ"} | {RANDOM: {"seed"}, CLASSES: set()}
+    needed = {name: {"seed", "rate", "recorded"} for name in "YZ"} | {RANDOM: {"seed"}, CHECKSUM: set()}
     if any(name not in held or not held[name] >= dims for name, dims in needed.items()):
         value = f"initial with the variables {', '.join(map(str, initial.data_vars)) or 'none'}"
         remedy = "train with keep_state=True, and take all of its variables, seeds and rates"

@@ -37,7 +37,9 @@ MOST = 1024
 
 
 class Batch(NamedTuple):
-    """What a model sees of a batch. Leading dimensions "..." are runs; they broadcast with those of Y and Z.
+    """A batch holds what a model sees of its samples.
+
+    Leading dimensions "..." are runs; they broadcast with those of Y and Z.
 
     Axes: B samples, L tokens, Q query tokens, O outputs; in the paper L = Q = O = M.
     """
@@ -247,7 +249,7 @@ def across(u: Tensor, g: Tensor) -> Tensor:
 
 
 def _normalised(v: Tensor) -> tuple[Tensor, Tensor]:
-    """LN(v), and ‖v‖_2."""
+    """Return LN(v) and ‖v‖_2."""
     length = torch.linalg.vector_norm(v, dim=-1, keepdim=True)
     return v / length, length
 
@@ -258,7 +260,7 @@ def _through(c: Tensor, w: Tensor) -> Tensor:
 
 
 def _x_T(batch: Batch) -> Tensor:
-    """x_T over the tokens, shape (..., B, L)."""
+    """Return x_T over the tokens, shape (..., B, L)."""
     return batch.query @ (batch.queries[:, None] == batch.tokens).to(batch.query.dtype)
 
 

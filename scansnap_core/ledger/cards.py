@@ -16,13 +16,23 @@ cell that draws the one figure to look at, or empty.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.files import TEXT, Entry
 from scansnap_core.ledger.claims import CARD, Claims
-from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, REPRODUCED, Check, Refutation, Row, asked
+from scansnap_core.ledger.entries import (
+    HOLDS,
+    HOLDS_UNDER_A_CONDITION,
+    NUMBER,
+    REPRODUCED,
+    Check,
+    Refutation,
+    Row,
+    asked,
+)
 from scansnap_core.ledger.values import NoEvidence
-from scansnap_core.rules import Rule
+from scansnap_core.rules import Rule, one_of
 
 PRINTED, REPAIRED, TRUE_GRADIENT, SGD = "as printed", "repaired", "under the true gradient", "under SGD"
 SCALE = {
@@ -44,7 +54,7 @@ UNPRINTED = {"claim": "in the paper's words", "law": "as stated here", "beyond":
 
 
 def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, str]]:
-    """Return a card's rows as a kind of page shows them: statements of its own weren't printed, and need no repair.
+    """Return a card's rows as a kind of page shows them: the book's own weren't printed, and need no repair.
 
     Examples
     --------
@@ -70,8 +80,12 @@ _KEYS = {
 _Found = Mapping[str, Check | Refutation]
 
 
-def card_of(claims: Claims, verdict: str, entries: Sequence[Check | Refutation]) -> tuple[tuple[Row, ...], str]:
+def card_of(
+    claims: Claims, verdict: str, entries: Sequence[Check | Refutation], numbers: Mapping[str, str]
+) -> tuple[tuple[Row, ...], str]:
     """Make the rows of a chapter's card, with the numbers of its entries, and name the cell of its figure.
+
+    A number in a row's text, such as ``<data value="drop">1.2</data>``, becomes the chapter's number of this name.
 
     Raises
     ------
@@ -92,7 +106,11 @@ def card_of(claims: Claims, verdict: str, entries: Sequence[Check | Refutation])
         _under(TRUE_GRADIENT, rows["gradient"], found),
         _under(SGD, rows["sgd"], found),
     )
-    return made, Entry(place, claims.card)("figure", TEXT, "")
+    given = dict(numbers)
+    for entry in entries:
+        given |= {entry.id: entry.measured, f"{entry.id}.control": entry.control}
+    filled = (replace(row, says=NUMBER.sub(lambda found: given.get(found[2], found[3]), row.says)) for row in made)
+    return tuple(filled), Entry(place, claims.card)("figure", TEXT, "")
 
 
 def _printed(take: Entry, verdict: str, found: _Found) -> Row:
@@ -121,12 +139,10 @@ def _repaired(take: Entry, verdict: str, found: _Found) -> Row:
 
 def _under(dynamics: str, take: Entry, found: _Found) -> Row:
     scale = SCALE if "by" in take.values else SILENCE
-    is_of_scale = Rule(lambda word: word in list(scale), "the scale is closed", f"use one of {', '.join(scale)}")
-    says, word = take("says", TEXT), take("word", is_of_scale)
+    says, word = take("says", TEXT), take("word", one_of(scale))
     if "by" not in take.values:
         return Row(dynamics, word, says)
-    is_number = Rule(lambda number: number in NUMBERS, "an entry has two numbers", f"use {' or '.join(NUMBERS)}")
-    return Row(dynamics, word, says, **_number(_named(take, found), take("number", is_number, "measured")))
+    return Row(dynamics, word, says, **_number(_named(take, found), take("number", one_of(NUMBERS), "measured")))
 
 
 def _is_upheld(verdict: str) -> bool:
@@ -136,9 +152,8 @@ def _is_upheld(verdict: str) -> bool:
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
     # mutant: Of the two words only "control" is not above "control" in the alphabet.
     on = entry.control_is if number == "control" else ""
-    needed = asked(vars(entry), number)
-    needed += ". Checked" if needed.startswith("where") else ""  # what follows is then the claim that fails
-    return {"number": getattr(entry, number), "required": needed, "what": entry.what, "on": on, "by": entry.id}
+    required = asked(vars(entry), number)
+    return {"number": getattr(entry, number), "required": required, "what": entry.what, "on": on, "by": entry.id}
 
 
 def _named(take: Entry, found: _Found) -> Check | Refutation:

@@ -34,18 +34,12 @@ class ControlPassed(AssertionError):
 
 
 class Chapter:
-    """The ledger of one chapter.
+    """The ledger of one chapter, in the book around the working folder.
 
     Parameters
     ----------
     page_id : str
         A statement's, a figure's or a page's id, such as ``"lemma_06"``: the stem of the notebook's file name.
-
-    Raises
-    ------
-    BadInput
-        If the working folder lies in no book, the book has no such page, or the page's metadata or its claims are
-        wrong.
 
     Examples
     --------
@@ -59,7 +53,7 @@ class Chapter:
         self._witnesses = {name: Witness(self, name) for name in WITNESSES}
         self._proved = ProofWitness(self)
         self._entries: dict[str, Check | Refutation | Proof] = {}
-        self._numbers: set[str] = set()
+        self._numbers: dict[str, str] = {}
         self._concluded = False
 
     @overload
@@ -74,16 +68,11 @@ class Chapter:
         return self._proved if name == PROVED else self._witnesses[name]
 
     def numbers(self, numbers: Mapping[str, str] | None = None, /, **more: str) -> None:
-        """Give the numbers that the chapter's prose contains.
+        """Give the numbers that the chapter's prose contains, each as it stands in the text, by name.
 
         In the text of any page ``<data value="drop">1.2</data>`` is the number ``drop`` of the same page, and
         ``<data value="lemma_06:drop">1.2</data>`` that of another. ``scansnap verify`` compares the number in the text
         with this one, and with ``--store`` writes it there.
-
-        Parameters
-        ----------
-        numbers, **more : str
-            Each number as it stands in the text, by name.
 
         Raises
         ------
@@ -99,7 +88,7 @@ class Chapter:
                 raise BadInput(f"number {name!r}", "a text can't quote a name with one of :\"<>", "choose another name")
             if name in self._numbers or name in self.claims.claims:
                 raise BadInput(f"number {name!r}", "a chapter gives each name once", "choose another name")
-        self._numbers |= set(given)
+        self._numbers |= given
         show_numbers(given)
 
     def conclude(self) -> None:
@@ -132,7 +121,7 @@ class Chapter:
         sampled = tuple(Sampled(c.id, "sampled", c.says, c.only_sampled) for c in claims.values() if c.only_sampled)
         conclusion = Conclusion(self.page, checks, refutations, proofs=proofs, sampled=sampled)
         if self.claims.card:
-            card, figure = card_of(self.claims, conclusion.verdict, (*checks, *refutations))
+            card, figure = card_of(self.claims, conclusion.verdict, (*checks, *refutations), self._numbers)
             conclusion = replace(conclusion, card=card, figure=figure)
         self._concluded = True
         show_conclusion(conclusion)

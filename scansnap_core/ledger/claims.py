@@ -99,7 +99,7 @@ class Claim:
 
     @property
     def kind(self) -> str:
-        """``"check"``, ``"refutation"`` or ``"proof"``."""
+        """Return ``"check"``, ``"refutation"`` or ``"proof"``."""
         return "proof" if self.witness == PROVED else "refutation" if self.judges else "check"
 
     @property

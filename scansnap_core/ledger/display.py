@@ -18,7 +18,7 @@ CSS classes
     does, which can change without the verdict.
 ``ss-card``
     The card's rows (``dl``); a row (``div``) has a verdict's class where it has a word, which is in ``ss-word``.
-    ``ss-formula`` is the repair, and ``ss-number`` holds the number, what it is of, and what was required of it.
+    ``ss-formula`` is the repair, and ``ss-number`` holds what was measured, the number, and what was required of it.
 ``ss-witnesses``
     The verdict's table of witnesses; ``ss-beside`` (``p``) says what was refuted beside the page's own claim.
 """
@@ -148,8 +148,8 @@ def show_conclusion(conclusion: Conclusion) -> None:
     rows = [(w, conclusion.counts(w)) for w in VOICES if w in needed or conclusion.counts(w) != _NOTHING]
     plain = [f"Verdict: {conclusion.verdict}"]
     plain += [f"    {w}: checks {c['checks']}, refutations {c['refutations']}" for w, c in rows]
-    beside = "; ".join(f"{number} of {JUDGES[what]}" for what, number in conclusion.beside.items())
-    note = f"refuted beside it, which doesn't decide the verdict: {beside}" if beside else ""
+    beside = "; ".join(f"{n} claim{'s' * (n > 1)} about {JUDGES[what]}" for what, n in conclusion.beside.items())
+    note = f"also refuted, without deciding the verdict: {beside}" if beside else ""
     plain += [f"    {note}"] if note else []
     plain += [line for row in rows_shown(card, kind) for line in _row_lines(row)]
     markup = render(
@@ -166,8 +166,8 @@ def show_conclusion(conclusion: Conclusion) -> None:
 def _row_lines(row: Mapping[str, str]) -> list[str]:
     lines = [f"    {row['of']}: {'; '.join(row[key] for key in ('word', 'formula', 'says') if row[key])}"]
     if row["number"]:
-        on = f"{row['on']}: " if row["on"] else ""
-        lines.append(f"        {on}{row['number']}, {row['required']}: {row['what']}")
+        on = f"; {row['on']}" if row["on"] else ""
+        lines.append(f"        {row['what']}{on}: {row['number']}, {row['required']}")
     return lines
 
 

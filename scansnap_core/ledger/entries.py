@@ -3,6 +3,7 @@
 All of their values are written text, so that they mean and look the same on every machine.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -26,7 +27,7 @@ JUDGES = {
     "claim": "what the statement, figure or page itself claims",
     "proof": "a step of its proof",
     "remark": "what the paper says around it",
-    "reading": "a reading of this book's, which the paper's words don't force",
+    "reading": "a reading of ours that the paper's words don't force",
 }
 """What a refutation can hit. Only a page's own claim decides its verdict."""
 
@@ -47,6 +48,8 @@ KINDS = {
 """The kinds of proof of a claim over all of its conditions."""
 
 VERDICT_MIME = "application/vnd.scansnap.verdict+json"
+NUMBER = re.compile(r'(<data value="([^"]*)">)((?:(?!</?data).)*)(</data>)', re.DOTALL)
+"""A number in a text: the tag, the number's name, the number, the tag's end."""
 NUMBERS_MIME = "application/vnd.scansnap.numbers+json"
 
 

@@ -18,28 +18,19 @@ from scansnap_core.rules import FLAG, Rule
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a procedure of proof found of one claim; one that contradicts itself raises `BadInput`.
-
-    Attributes
-    ----------
-    kind
-        One of `KINDS`.
-    proved
-        Whether the claim is certain over its whole region. What couldn't be decided isn't.
-    how
-        What was done, such as ``"941 boxes"``; the same on every machine.
-    gap
-        Where it stopped if it isn't proved: coordinates of a box, a coefficient, a step.
-    false
-        Whether the gap is a counterexample: a point, an exact sign, a model. A claim that is neither proved nor false
-        is undecided.
-    """
+    """A certificate says what a proof procedure found about one claim; a contradictory one raises `BadInput`."""
 
     kind: str
+    """One of `KINDS`."""
     proved: bool
+    """Whether the claim is certain over its whole region. An undecided claim isn't."""
     how: str
+    """What was done, such as ``"941 boxes"``; the same on every machine."""
     gap: str = ""
+    """Where it stopped if it isn't proved: coordinates of a box, a coefficient, a step."""
     false: bool = False
+    """Whether the gap is a counterexample: a point, an exact sign, a model. A claim that is neither proved nor false is
+    undecided."""
 
     def __post_init__(self) -> None:
         FLAG("proved", self.proved)
@@ -88,7 +79,7 @@ def all_of(**parts: Certificate | bool) -> Certificate:
 
 
 class Ledger(Protocol):
-    """What a proof needs of its chapter."""
+    """A proof needs these parts of its chapter."""
 
     page: Page
 

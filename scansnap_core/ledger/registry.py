@@ -35,7 +35,7 @@ from typing import Any
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.files import COUNT, TEXT, Entry, list_of
-from scansnap_core.rules import Rule
+from scansnap_core.rules import Rule, one_of
 
 TABLE_OF_CONTENTS = "_toc.yml"
 KEY = "scansnap"
@@ -53,17 +53,6 @@ _NUMBERS = list_of(COUNT, "it is a list of the paper's numbers")
 class Paper:
     """A paper that the book checks.
 
-    Attributes
-    ----------
-    id : str
-        Its key among the papers of the table of contents.
-    authors : tuple of str
-        Full names, surnames last.
-    statements : tuple of str
-        The kinds of its statements, such as ``("lemma", "theorem")``, in the order in which the board lists them.
-    own : bool
-        Whether the book is about it: its statements are named without it, and those of other papers with theirs.
-
     Examples
     --------
     >>> Paper("li2023", "How Transformers Learn", ("Yuchen Li", "Yuanzhi Li"), 2023, ("theorem",), own=False).of
@@ -71,11 +60,15 @@ class Paper:
     """
 
     id: str
+    """Its key among the papers of the table of contents."""
     title: str
     authors: tuple[str, ...]
+    """Full names, surnames last."""
     year: int
     statements: tuple[str, ...]
+    """The kinds of its statements, such as ``("lemma", "theorem")``, in the order in which the board lists them."""
     own: bool = True
+    """Whether the book is about it: its statements are named without it, and those of other papers with theirs."""
 
     @property
     def citation(self) -> str:
@@ -91,28 +84,19 @@ class Paper:
 
 @dataclass(frozen=True)
 class Page:
-    """A page that can hold a verdict.
-
-    Attributes
-    ----------
-    id : str
-        The stem of its notebook's file name, such as ``"lemma_06"``.
-    kind : str
-        One of the paper's kinds of statements or of `OTHER_KINDS`.
-    number : int
-        The paper's number; 0 for a page that has none.
-    title : str
-        What its heading says that it is about.
-    equations : tuple of int
-        The paper's numbers of the formulas that state it, or that prove it where the statement has none of its own.
-    """
+    """A page that can hold a verdict."""
 
     id: str
+    """The stem of its notebook's file name, such as ``"lemma_06"``."""
     paper: Paper
     kind: str
+    """One of the paper's kinds of statements or of `OTHER_KINDS`."""
     number: int
+    """The paper's number; 0 for a page that has none."""
     title: str
+    """What its heading says that it is about."""
     equations: tuple[int, ...] = ()
+    """The paper's numbers of the formulas that state it, or that prove it where the statement has none of its own."""
     uses: tuple[str, ...] = ()
     proof_uses: tuple[str, ...] = ()
 
@@ -143,12 +127,8 @@ def page_of(page_id: str, heading: str, metadata: Mapping[str, Any], papers: Map
     """Make a page of what its notebook's first line and metadata say; errors call the notebook ``source``."""
     place = f"{source}: metadata.{KEY}"
     take = Entry(place, metadata.get(KEY), ("paper", "kind", "number", "equations", "uses", "proof_uses"))
-
-    def one_of(names: Iterable[str], says: str) -> Rule:
-        return Rule(lambda value: value in list(names), f"{says} {', '.join(names)}", "correct it")
-
-    paper = papers[take("paper", one_of(papers, "it is a paper of the book:"))]
-    kind = take("kind", one_of((*paper.statements, *OTHER_KINDS), "it is one of"))
+    paper = papers[take("paper", one_of(papers))]
+    kind = take("kind", one_of((*paper.statements, *OTHER_KINDS)))
     number = 0
     if kind == "figure" or kind in paper.statements:
         number = take("number", Rule(COUNT.holds, "it is the paper's number, from 1", "correct it"))

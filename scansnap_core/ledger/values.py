@@ -96,13 +96,15 @@ def written(value: Any, relation: str, bound: Any, met: bool | None = None) -> s
     """Write a compared value, as `scalar` gives it: an effect by its digits, anything else by the relation it meets.
 
     That relation is the one that was asked, or its negation. Say which where it is known (``met``): SymPy may need
-    seconds to find it out.
+    seconds to find it out. A number of rounding's size is written as such where the bound is larger, so that a bound
+    that asks for too little is seen.
     """
-    number = _number(value)
+    number, limit = _number(value), _number(bound)
+    is_tiny = isinstance(number, float) and abs(number) < ROUNDING_LEVEL
+    if is_tiny and limit is not None and abs(float(limit)) > ROUNDING_LEVEL:
+        return f"< {digits(ROUNDING_LEVEL)}"
     # Digits that read like the bound's would hide on which side of it the value lies.
-    if number is None or (
-        isinstance(number, float) and (abs(number) < ROUNDING_LEVEL or digits(number) == written_bound(bound))
-    ):
+    if number is None or is_tiny or (isinstance(number, float) and digits(number) == written_bound(bound)):
         met = holds(value, relation, bound) if met is None else met
         return requirement(relation if met else _NEGATED[relation], bound)
     return digits(number)

@@ -44,7 +44,7 @@ def sources(module: str) -> dict[str, str]:
     return texts
 
 
-@functools.cache  # of what this process has imported, though its files may change later
+@functools.cache  # digests the code that this process imported, even if the files change later
 def _digest(module: str) -> str:
     whole = "\0".join(f"{name}\n{text}" for name, text in sorted(sources(module).items()))
     return hashlib.sha256(whole.encode()).hexdigest()[:16]

@@ -190,13 +190,7 @@ def writing(
 
 
 def read(path: str | Path) -> xr.Dataset:
-    """Read a finished store into memory and compare it with its checksums. ``commit`` names all that wrote blocks.
-
-    Raises
-    ------
-    BadInput
-        The path is no store, or the store was damaged or isn't finished.
-    """
+    """Read a finished store into memory and compare it with its checksums. ``commit`` names all that wrote blocks."""
     path = as_path("store", path)
     _check_is_store(path)
     journal = _checked(path)

@@ -33,7 +33,6 @@ from typing import Any
 
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.class_files import load_classes
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses, checksum
 from scansnap_core.engine.names import PLAIN, check_windows, heads_of, name_of, resolved, source_digest
@@ -280,7 +279,7 @@ def _classes(name: Any, folder: Path) -> SequenceClasses:
     if Path(str(name)).suffix not in files.KINDS:
         rule = "data are syn_small, syn_medium m (with m query tokens), or a .yaml or .json file of classes"
         raise BadInput(f"data = {shown(name)}", rule, "correct the name")
-    return load_classes(folder / name)
+    return SequenceClasses.load(folder / name)
 
 
 def _rates(content: Any) -> tuple[tuple[float, float], ...]:

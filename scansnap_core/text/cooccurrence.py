@@ -20,6 +20,8 @@ from scansnap_core.data.probabilities import Floats, Ints
 from scansnap_core.text.samples import Samples
 
 COMMON, UNDECIDED, DISTINCT = "common", "undecided", "distinct"
+TOLERANCE, LEVEL = 0.05, 0.05
+"""A departure of so many nats still counts as common; the false discovery rate of either label."""
 
 
 def contexts_with(samples: Samples) -> Ints:
@@ -47,14 +49,7 @@ def chance_divergence(sizes: Ints, totals: Ints) -> Floats:
     """Compute the exact mean of :func:`divergence` under the null hypothesis; shape (words,).
 
     A word in s contexts shows next word n in k of them, and k is hypergeometric. For large s the mean is near
-    (K - 1)/(2 s) (1 - s/N).
-
-    Parameters
-    ----------
-    sizes
-        s, in how many contexts each word is, shape (words,).
-    totals
-        As in :func:`divergence`.
+    (K - 1)/(2 s) (1 - s/N). ``sizes`` has s of each word, shape (words,); ``totals`` as in :func:`divergence`.
     """
     result = np.empty(len(sizes))
     for s in np.unique(sizes):
@@ -76,12 +71,7 @@ def independence_pvalues(table: Ints, totals: Ints, rng: np.random.Generator, dr
 
     Chi-squared's tail is far off for expected counts below 5, which most words have. A draw deals the next words to
     the contexts at random, and a word in s contexts gets the first s of them: each word's p-value is exact, and words
-    share their draws. None is below 1/(draws + 1).
-
-    Parameters
-    ----------
-    table, totals
-        As in :func:`divergence`.
+    share their draws. None is below 1/(draws + 1). Arguments as in :func:`divergence`.
     """
     K, dealt = len(totals), np.repeat(np.arange(len(totals)), totals)
     sizes, which = np.unique(table.sum(axis=1), return_inverse=True)
@@ -99,33 +89,17 @@ def departure_pvalues(table: Ints, totals: Ints, tolerance: float) -> Floats:
     """Test that next words depart from P(n) by ``tolerance`` nats or more: p-values, shape (words,).
 
     G is then nearly noncentral chi-squared. Drawn without replacement it is smaller by the share of the samples that
-    the word isn't in, and the more telling.
-
-    Parameters
-    ----------
-    table, totals
-        As in :func:`divergence`.
+    the word isn't in, and the more telling. Arguments as in :func:`divergence`.
     """
     sizes, N = table.sum(axis=1), totals.sum()
     evidence = 2 * sizes / np.maximum(1 - sizes / N, 1 / N)
     return stats.ncx2.cdf(evidence * divergence(table, totals), len(totals) - 1, evidence * tolerance)
 
 
-def describe(
-    samples: Samples, rng: np.random.Generator, *, least: int = 20, tolerance: float = 0.05, level: float = 0.05
-) -> xr.Dataset:
+def describe(samples: Samples, rng: np.random.Generator, *, least: int = 20) -> xr.Dataset:
     """Describe every word that occurs in enough contexts by its frequency, its distinctness and a label.
 
-    Parameters
-    ----------
-    samples
-        The contexts and their next words.
-    least
-        A word in fewer contexts is left out.
-    tolerance
-        A departure of so many nats still counts as common.
-    level
-        The false discovery rate (Benjamini and Hochberg's), for either label.
+    A word in fewer than ``least`` contexts is left out; if none is in so many, it raises :class:`BadInput`.
 
     Returns
     -------
@@ -133,13 +107,8 @@ def describe(
         Over ``word``, the word numbers, ascending: ``contexts``, in how many samples; ``frequency`` P(l), the share of
         contextual positions; ``distinctness``, the divergence of P(n|l) from P(n) less its mean by chance, in nats;
         ``next`` the next word with the largest P(n|l)/P(n); ``p_independent`` and ``p_apart``, p-values of "next words
-        don't depend on it" and of "they depart by ``tolerance`` or more"; ``label``: common where the second is
+        don't depend on it" and of "they depart by :data:`TOLERANCE` or more"; ``label``: common where the second is
         refuted, else distinct where the first is, else undecided.
-
-    Raises
-    ------
-    BadInput
-        No word is in ``least`` contexts.
     """
     table = contexts_with(samples)
     kept = table.sum(axis=1) >= least
@@ -150,10 +119,10 @@ def describe(
     table, totals = table[kept], np.bincount(samples.target, minlength=len(samples.next_words))
     sizes, observed = table.sum(axis=1), divergence(table, totals)
     p_independent = independence_pvalues(table, totals, rng)
-    p_apart = departure_pvalues(table, totals, tolerance)
+    p_apart = departure_pvalues(table, totals, TOLERANCE)
     label = np.full(len(table), UNDECIDED, dtype="<U9")
-    label[stats.false_discovery_control(p_independent) <= level] = DISTINCT
-    label[stats.false_discovery_control(p_apart) <= level] = COMMON
+    label[stats.false_discovery_control(p_independent) <= LEVEL] = DISTINCT
+    label[stats.false_discovery_control(p_apart) <= LEVEL] = COMMON
     return xr.Dataset(
         {
             "contexts": ("word", sizes, {"units": "samples"}),
@@ -165,5 +134,5 @@ def describe(
             "label": ("word", label),
         },
         coords={"word": samples.words[kept]},
-        attrs={"least": least, "tolerance": tolerance, "level": level},
+        attrs={"least": least, "tolerance": TOLERANCE, "level": LEVEL},
     )

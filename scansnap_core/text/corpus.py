@@ -56,32 +56,23 @@ KNOWN: dict[str, Mapping[str, Known]] = {
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """A text to train on and a text to evaluate on, as word numbers.
-
-    Attributes
-    ----------
-    name : str
-        ``"wikitext-2"`` or ``"wikitext-103"``; ``"topics"`` where the text is generated.
-    words : tuple of str
-        ``words[i]`` is word number i; ``<unk>`` and ``<eos>`` are among them.
-    train, validation : ndarray of int64, shape (N,)
-        Word numbers in the order of the text, ``<eos>`` at the end of each line.
-    trained_on : str
-        The split that ``train`` is: ``"train"``, ``"test"`` where that split is absent, or ``"generated"``.
-    sha256 : mapping of str to str
-        The checksums of the files that were read, by split.
-    """
+    """A text to train on and a text to evaluate on, as word numbers."""
 
     name: str
+    """``"wikitext-2"`` or ``"wikitext-103"``; ``"topics"`` where the text is generated."""
     words: tuple[str, ...]
+    """``words[i]`` is word number i; ``<unk>`` and ``<eos>`` are among them."""
     train: NDArray[np.int64]
     validation: NDArray[np.int64]
+    """Word numbers in the order of the text, ``<eos>`` at the end of each line."""
     trained_on: str
+    """The split that ``train`` is: ``"train"``, ``"test"`` where that split is absent, or ``"generated"``."""
     sha256: Mapping[str, str]
+    """The checksums of the files that were read, by split."""
 
     @property
     def vocab_size(self) -> int:
-        """The number of words, M."""
+        """Return the number of words, M."""
         return len(self.words)
 
     def limited(self, vocab_size: int) -> Corpus:
@@ -110,17 +101,7 @@ def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> C
     The vocabulary comes from the text that is trained on: the words that it holds at least three times, which in the
     full corpora are all, most frequent first and ties alphabetically. All others, in both texts, are ``<unk>``.
 
-    Parameters
-    ----------
-    name
-        ``"wikitext-2"`` or ``"wikitext-103"``.
-    folder
-        Where to look.
-
-    Raises
-    ------
-    BadInput
-        The name is unknown, no place holds the corpus, or a file is missing, can't be read or isn't the split's.
+    ``name`` is "wikitext-2" or "wikitext-103"; with a ``folder`` no other place is looked at.
     """
     if folder is None:
         return _read(name, _at_hand(name) or _downloaded(name))

@@ -12,35 +12,27 @@ from scansnap_core.text.corpus import EOS, UNK, Corpus
 
 SHORTEST_GAP, LONGEST_GAP = 35, 55
 """So many filler words stand before each query: at least a context of the authors' length."""
+DISTINCT_SHARE = 0.3
+"""The share of distinct words among the filler."""
 QUERIES_A_PASSAGE = 5
 
 
 @dataclass(frozen=True, eq=False)
 class TopicText:
-    """Generated text and what it was generated from.
-
-    Attributes
-    ----------
-    corpus : Corpus
-        The text, under the name ``"topics"``.
-    query : int
-        The number of the query word.
-    next_words : ndarray of int64, shape (K,)
-        The word that follows the query, by topic.
-    common : ndarray of int64
-        The common words, most frequent first.
-    distinct : ndarray of int64, shape (K, D)
-        The distinct words by topic, most frequent first.
-    probs : ndarray of float64, shape (K, M)
-        P(l|n), the probability of word l at each place before a query in a passage of topic n.
-    """
+    """Generated text and what it was generated from."""
 
     corpus: Corpus
+    """The text, under the name ``"topics"``."""
     query: int
+    """The number of the query word."""
     next_words: NDArray[np.int64]
+    """The word that follows the query, by topic, shape (K,)."""
     common: NDArray[np.int64]
+    """The common words, most frequent first."""
     distinct: NDArray[np.int64]
+    """The distinct words by topic, most frequent first, shape (K, D)."""
     probs: NDArray[np.float64]
+    """P(l|n), the probability of word l at each place before a query in a passage of topic n; shape (K, M)."""
 
 
 @takes(
@@ -49,12 +41,6 @@ class TopicText:
     num_topics=whole(2, example=4),
     num_common=whole(),
     num_distinct=whole(),
-    distinct_share=number(
-        above=0,
-        below=1,
-        says="a share of the filler lies in (0, 1), so that both kinds occur",
-        remedy="pass e.g. 0.3",
-    ),
     exponent=number(least=0, says="Zipf's exponent is finite and not negative", remedy="pass e.g. 1.0"),
     seed=whole(0, example=0),
 )
@@ -65,7 +51,6 @@ def topic_text(
     num_topics: int = 4,
     num_common: int = 50,
     num_distinct: int = 10,
-    distinct_share: float = 0.3,
     exponent: float = 1.0,
     seed: int = 0,
 ) -> TopicText:
@@ -73,10 +58,10 @@ def topic_text(
 
     A passage has one hidden topic n, equally likely each, and ends with ``<eos>``. It is five times 35 to 55 filler
     words, the query and the topic's next word. Each filler word is drawn from P(l|n) on its own: with probability
-    ``distinct_share`` it is one of the topic's own words, which no other topic has, and else one of the common words,
-    with the same probabilities in all topics. So the 35 words before a query are filler of its own passage, and of
-    them the distinct ones tell the next word and the common ones don't. Within either kind, the i-th word's
-    probability is proportional to i^-exponent (Zipf's law).
+    :data:`DISTINCT_SHARE` it is one of the topic's own words, which no other topic has, and else a common word, with
+    the same probabilities in all topics. So the 35 words before a query are filler of its own passage, and of them the
+    distinct ones tell the next word and the common ones don't. Within either kind, the i-th word's probability is
+    proportional to i^-exponent (Zipf's law).
 
     Parameters
     ----------
@@ -86,8 +71,6 @@ def topic_text(
         K, at least 2.
     num_common, num_distinct
         How many common words there are, and how many distinct words for each topic.
-    distinct_share
-        The share of distinct words among the filler, in (0, 1).
     exponent
         Zipf's exponent; 0 makes all words of a kind equally frequent.
     seed
@@ -99,8 +82,8 @@ def topic_text(
     common = 3 + num_topics + np.arange(num_common)
     distinct = 3 + num_topics + num_common + np.arange(num_topics * num_distinct).reshape(num_topics, num_distinct)
     probs = np.zeros((num_topics, len(words)))
-    probs[:, common] = (1 - distinct_share) * _zipf(num_common, exponent)
-    np.put_along_axis(probs, distinct, distinct_share * _zipf(num_distinct, exponent), axis=1)
+    probs[:, common] = (1 - DISTINCT_SHARE) * _zipf(num_common, exponent)
+    np.put_along_axis(probs, distinct, DISTINCT_SHARE * _zipf(num_distinct, exponent), axis=1)
 
     rng = np.random.default_rng(seed)
     query, eos = words.index("query"), words.index(EOS)

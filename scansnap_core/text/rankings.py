@@ -50,7 +50,7 @@ def explain(
     Parameters
     ----------
     gains
-        z_l, or any score whose order matters, shape (words,).
+        z_l, or any score whose order matters, shape (words,): four words or more, all finite.
     scores
         Possible explanations by name, each of shape (words,).
     given
@@ -62,11 +62,6 @@ def explain(
         Over ``score``: ``rho``; ``low`` and ``high``, the 95 % bootstrap interval (percentiles) over words;
         ``chance``, the control: the 95 % point of abs(rho) with the gains dealt to the words at random, and ``p``,
         the share of such deals that reach abs(rho).
-
-    Raises
-    ------
-    BadInput
-        Fewer than four words, shapes that differ, a value that isn't finite, or ``given`` is no score.
     """
     z = np.asarray(gains, dtype=np.float64)
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in scores.items()}
@@ -90,14 +85,8 @@ def explain(
 def scores(samples: Samples, described: xr.Dataset, vocab_size: int) -> dict[str, Floats]:
     """Compute possible explanations of a word's gain, by the names of :data:`SCORES`, each over ``described.word``.
 
-    Parameters
-    ----------
-    samples
-        The training's samples; the forecasts are of their contexts.
-    described
-        From :func:`scansnap_core.text.cooccurrence.describe`, of the same samples or of others over the same words.
-    vocab_size
-        M.
+    The forecasts are of the contexts of ``samples``, the training's. :func:`scansnap_core.text.cooccurrence.describe`
+    described them, or others over the same words.
     """
     at = np.searchsorted(samples.words, described.word)
     forces = yz.first_force(samples, vocab_size), yz.first_force_from_base_rates(samples)
@@ -106,14 +95,9 @@ def scores(samples: Samples, described: xr.Dataset, vocab_size: int) -> dict[str
 
 
 def follow(z: xr.DataArray, samples: Samples, described: xr.Dataset, vocab_size: int) -> xr.Dataset:
-    """Rank the gains at each moment of one run.
+    """Rank the gains z (recorded, word) at each moment of one run of :func:`scansnap_core.text.yz.train_on`.
 
-    Parameters
-    ----------
-    z
-        One run's attention logits (recorded, word), as :func:`scansnap_core.text.yz.train_on` returns them.
-    samples, described, vocab_size
-        As in :func:`scores`.
+    The other arguments are as in :func:`scores`.
 
     Returns
     -------

@@ -102,13 +102,7 @@ def record(
 
 
 def train_text(corpus: Corpus, settings: Settings) -> tuple[xr.Dataset, Training]:
-    """Train in memory, on the CPU; BadInput if the text is too short.
-
-    Returns
-    -------
-    snapshots, training
-        The snapshots as a store would hold them; and the training at its end, with its ``model``.
-    """
+    """Train in memory, on the CPU: the snapshots as a store would hold them, and the training at its end."""
     training = Training(corpus, settings, torch.device("cpu"))
     taken = [_block(values) for _, values in training.snapshots()]
     arrays = {
@@ -121,9 +115,10 @@ def train_text(corpus: Corpus, settings: Settings) -> tuple[xr.Dataset, Training
 def check_repeated(recorded: xr.Dataset, corpus: Corpus, settings: Settings, tolerance: float) -> None:
     """Train the first steps of a recorded training again, in memory, and compare loss and entropy at its snapshots.
 
-    How far two machines may differ depends on the rate, because rounding grows while the training runs: slowly at a
-    rate of 1 (0.000003 nats in 50 steps), and with Adam at 0.001 (0.00005 in 25); but at 5 by up to 1.4 nats in 25
-    steps, with another processor's instructions. Such a run can't be repeated elsewhere.
+    Where they differ by more than ``tolerance``, in nats, it raises :class:`NotRepeated`. How far two machines may
+    differ depends on the rate, because rounding grows while the training runs: slowly at a rate of 1 (0.000003 nats in
+    50 steps), and with Adam at 0.001 (0.00005 in 25); but at 5 by up to 1.4 nats in 25 steps, with another processor's
+    instructions. Such a run can't be repeated elsewhere.
 
     Parameters
     ----------
@@ -131,15 +126,6 @@ def check_repeated(recorded: xr.Dataset, corpus: Corpus, settings: Settings, tol
         ``loss`` (step) and ``entropy`` (step, layer), in nats, of one training.
     corpus, settings
         The record's own; ``settings.steps`` says how many steps are repeated.
-    tolerance
-        The largest difference that still counts as the same, in nats.
-
-    Raises
-    ------
-    NotRepeated
-        Loss or entropy differ by more than the tolerance.
-    BadInput
-        The record lacks one of the snapshots, or the text is too short.
     """
     lacking = sorted(set(settings.snapshots) - set(recorded.step.values.tolist()))
     if lacking:

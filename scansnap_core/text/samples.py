@@ -37,19 +37,19 @@ class Samples:
 
     @cached_property
     def next_probs(self) -> Floats:
-        """P(n), the share of each next word, shape (K,)."""
+        """Return P(n), the share of each next word, shape (K,)."""
         return np.asarray(np.bincount(self.target, self.weight, minlength=len(self.next_words)), dtype=np.float64)
 
     @cached_property
     def class_means(self) -> sparse.csr_array:
-        """The matrix that takes the mean of each class over rows like those of :attr:`q`, shape (K, N)."""
+        """Return the matrix that takes the mean of each class over rows like those of :attr:`q`, shape (K, N)."""
         rows, size = self.target, len(self.target)
         share = self.weight / self.next_probs[rows]
         return sparse.csr_array((share, (rows, np.arange(size))), shape=(len(self.next_words), size))
 
     @cached_property
     def probs(self) -> Floats:
-        """P(l|n), the mean token frequencies of a class's contexts, shape (K, L)."""
+        """Return P(l|n), the mean token frequencies of a class's contexts, shape (K, L)."""
         return (self.class_means @ self.q).toarray()
 
     def shuffled(self, rng: np.random.Generator) -> Samples:
@@ -92,14 +92,9 @@ def samples_after(
     num_next
         The K most frequent next words are kept (ties: the smaller number first), or fewer if there aren't as many.
     least
-        A next word is kept only if it follows at least so many samples.
+        A next word is kept only if it follows at least so many samples. Two next words at least have to be left.
     without
         Next words that are left out, such as ``<unk>``, which stands for many different words.
-
-    Raises
-    ------
-    BadInput
-        T < 2, or fewer than two next words are left.
     """
     places = np.flatnonzero(text[:-1] == query)
     places = places[places >= seq_len - 1]

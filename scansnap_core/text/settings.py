@@ -79,5 +79,5 @@ class Settings:
 
     @property
     def snapshots(self) -> list[int]:
-        """The steps after which a snapshot is taken, from 0 to ``steps``."""
+        """Return the steps after which a snapshot is taken, from 0 to ``steps``."""
         return [*range(0, self.steps, self.every), self.steps]

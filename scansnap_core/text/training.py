@@ -48,11 +48,6 @@ class Training:
     ----------
     model, optimizer
         PyTorch's. Between two snapshots the rate may be changed.
-
-    Raises
-    ------
-    BadInput
-        The text is too short for one step, or for the watched sequences.
     """
 
     def __init__(self, corpus: Corpus, settings: Settings, device: torch.device) -> None:

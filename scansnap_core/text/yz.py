@@ -74,11 +74,6 @@ def train_on(
     xarray.Dataset
         ``z`` (seed, recorded, word): the query's row of Z. ``loss`` (seed, step): -J of the batch before update
         ``step``, in nats. With ``held_out`` also ``held_out_loss`` (seed, recorded), the mean over those samples.
-
-    Raises
-    ------
-    BadInput
-        A rate that is not positive and finite, M < K, or moments that don't ascend.
     """
     K = len(samples.next_words)
     if vocab_size < K:
@@ -146,12 +141,7 @@ class _Run:
 def first_force(samples: Samples, vocab_size: float) -> Floats:
     """Compute phi from alpha_0 = 1/M, where the paper starts; shape (L,). **Clock**: t counts steps of any batch size.
 
-    Parameters
-    ----------
-    samples
-        The contexts and their next words.
-    vocab_size
-        M, the number of outputs; infinity is allowed.
+    ``vocab_size`` is M, the number of outputs, and may be infinite.
     """
     K = len(samples.next_words)
     return _force(samples, np.eye(K) - 1 / vocab_size)

@@ -28,7 +28,7 @@ _SIZE = number(above=0, remedy="pass e.g. 10")
 
 
 def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
-    """h(t) of Eqn 45 through Lambert's W, to full relative precision; arrays broadcast.
+    """Compute h(t) of Eqn 45 through Lambert's W, to full relative precision; arrays broadcast.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
 
 
 def height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
-    """:func:`h` without a look at its arguments, for right-hand sides."""
+    """Compute :func:`h` without a look at its arguments, for right-hand sides."""
     M = np.asarray(vocab_size, dtype=np.float64)
     u = M * _h(t, M, lr_y)
     # W is exact to an absolute 1e-15 in M h; one Newton step on Eqn 45 makes that relative where M h is small.
@@ -61,7 +61,7 @@ def height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
 
 @takes(steps=whole(0))
 def h_star(steps: int, vocab_size: float, lr_y: float) -> Floats:
-    """h*(0), ..., h*(steps) by the recursion of Eqn 33, shape (steps + 1,).
+    """Compute h*(0), ..., h*(steps) by the recursion of Eqn 33, shape (steps + 1,).
 
     ``steps`` counts steps of batch size 1 that show the class; M >= 2 and eta_Y > 0.
 
@@ -115,7 +115,7 @@ def lead(steps: int, vocab_size: ArrayLike, lr_y: ArrayLike) -> tuple[Floats, Fl
 
 
 def h_rhs(t: float, h: Floats, vocab_size: float, lr_y: float) -> Floats:
-    """dh/dt of Eqn 44, for ``solve_ivp(h_rhs, ..., args=(vocab_size, lr_y))``."""
+    """Compute dh/dt of Eqn 44, for ``solve_ivp(h_rhs, ..., args=(vocab_size, lr_y))``."""
     return np.asarray(_h_rate(h, vocab_size, lr_y))
 
 

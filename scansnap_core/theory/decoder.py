@@ -40,7 +40,7 @@ class Forward(NamedTuple):
 
 
 def forward(u: Floats, Y: Floats, target: Floats, multiplicity: Floats) -> Forward:
-    """The decoder with Y (..., D, O) on what it reads, u (..., K, D); a column's error is that of all its outputs."""
+    """Decode with Y (..., D, O) the inputs u (..., K, D); a column's error is the error of all its outputs."""
     logits = u @ Y + np.log(multiplicity)
     alpha = np.exp(logits - logits.max(axis=-1, keepdims=True))
     # 1 - alpha_nn as a sum, because the difference has no digits left once the class is learned
@@ -68,8 +68,7 @@ class Expectation:
 
     def __init__(self, classes: SequenceClasses) -> None:
         compact, outputs = classes.compact, classes.outputs
-        # mutant: Probabilities are never negative.
-        self._probs, self._held, self._query_row = compact.probs, compact.probs > 0, compact.query_row
+        self._probs, self._held, self._query_row = compact.probs, compact.held, compact.query_row
         self._asks = (np.arange(len(compact.queries))[:, None] == compact.query_row).astype(np.float64)
         self._target, self._multiplicity = outputs.targets, outputs.multiplicity
         self._weight, self._paces = 1 / classes.num_classes, classes.paces[:, None]
@@ -82,19 +81,19 @@ class Expectation:
         return weights / np.sqrt((weights * weights).sum(axis=-1, keepdims=True))
 
     def forward(self, u: Floats, Y: Floats) -> Forward:
-        """:func:`forward` with the outputs of the classes."""
+        """Run :func:`forward` with the outputs of the classes."""
         return forward(u, Y, self._target, self._multiplicity)
 
     def of_Y(self, found: Forward) -> Floats:
-        """dJ/dY, shape (..., D, O): of one of the equal columns, so that they stay equal."""
+        """Compute dJ/dY, shape (..., D, O): that of one of the equal columns, so that they stay equal."""
         return found.u.swapaxes(-1, -2) @ (found.error * self._per_output)
 
     def of_Z(self, found: Forward) -> Floats:
-        """dJ/dZ, shape (..., Q, L), where the decoder reads f."""
+        """Compute dJ/dZ, shape (..., Q, L), where the decoder reads f."""
         return self._weight * self.per_query(self._paces * through_attention(found.u, found.g))
 
     def per_query(self, per_class: Floats) -> Floats:
-        """The sum over each query's classes, shape (..., Q, L), of what each class says, (..., K, L)."""
+        """Sum over each query's classes, shape (..., Q, L), values of each class, (..., K, L)."""
         return self._asks @ per_class
 
 
@@ -106,7 +105,7 @@ def zeta(num_classes: int, vocab_size: int) -> Floats:
 
 
 def solution(E: Floats, vocab_size: int, heights: ArrayLike) -> Floats:
-    """V of Theorem 5: Y = F V with V = (I - E') diag((M - 1) h_n) zeta, at one height h_n a class; shape (K, K + 1).
+    """Compute V of Theorem 5: Y = F V, V = (I - E') diag((M - 1) h_n) zeta, with a height h_n per class; (K, K + 1).
 
     With h_n = h*(N_n) it is the solution of update (26) after N_n steps of batch size 1 that show class n (Eqn 70).
     """
@@ -169,7 +168,7 @@ class Decoder:
         return np.asarray(self._overlaps @ V)
 
     def errors(self, V: Floats) -> Floats:
-        """e_n - alpha_n as rows, shape (..., K, K + 1), the last column for one of the M - K equal outputs."""
+        """Return e_n - alpha_n as rows, shape (..., K, K + 1), the last column for one of the M - K equal outputs."""
         return self._forward(V).error / self.multiplicity
 
     def gradient(self, V: Floats) -> Floats:
@@ -183,7 +182,7 @@ class Decoder:
         return forward(self._overlaps, V, self._targets, self.multiplicity)
 
     def step(self, V: Floats, n: int) -> Floats:
-        """V after a step of batch size 1 that shows class n, numbered from 0; shape (K, K + 1)."""
+        """Return V after a step of batch size 1 that shows class n, numbered from 0; shape (K, K + 1)."""
         if not is_whole(n) or not 0 <= n < self._shape[0]:
             raise BadInput(f"n = {shown(n)}", f"classes are numbered 0..{self._shape[0] - 1}", "choose one of them")
         return np.asarray(V + self._lr_y * np.outer(self._directions[:, n], self.errors(V)[n]))
@@ -206,7 +205,7 @@ class Decoder:
 
 
 def beta_over_iota(gradient: Floats) -> Floats:
-    """beta_nn'/iota_n of (9) with a zero diagonal, from the coefficients of :meth:`Decoder.gradient`; (..., K, K).
+    """Compute beta_nn'/iota_n of (9) with a zero diagonal, from :meth:`Decoder.gradient`'s coefficients; (..., K, K).
 
     The speed gamma cancels. The push on attention over the same speed, xi_n/(gamma iota_n), is the sum over n' of this
     times E_nn'.

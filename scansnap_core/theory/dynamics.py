@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.integrate import solve_ivp
 
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.rules import listed, takes
 from scansnap_core.theory import clocks, decoder, flows, spectrum
 from scansnap_core.theory.errors import standard_error
-from scansnap_core.theory.solving import solve
+from scansnap_core.theory.solving import integrated, solve
 
 FLOWS = (flows.IdealisedFlow, flows.ModifiedFlow, flows.TrueFlow)
 MOMENTS = ("t_0'/2", "t_0'", "t_0", "4 t_0", "40 t_0")
@@ -29,7 +28,7 @@ MOMENTS = ("t_0'/2", "t_0'", "t_0", "4 t_0", "40 t_0")
 
 @takes(classes=CLASSES)
 def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
-    """t_0'/2, t_0', t_0, 4 t_0 and 40 t_0 (Theorem 4) of uniform classes, rounded to whole steps of batch size 1.
+    """Return t_0'/2, t_0', t_0, 4 t_0, 40 t_0 (Theorem 4) of uniform classes, rounded to whole steps of batch size 1.
 
     M must be 4 or more (see :func:`scansnap_core.theory.clocks.omega`).
     """
@@ -96,13 +95,12 @@ def compare(
 
 
 def integrate(rhs: Callable[[float, Floats], Floats], start: Floats, at: Floats, first_step: float) -> Floats:
-    """The states of an autonomous system at ascending values of its clock, shape (values, state).
+    """Compute the states of an autonomous system at ascending values of its clock, shape (values, state).
 
     ``first_step`` is needed because over a span of decades LSODA's own first step would be far too long.
     """
-    # mutant: SciPy takes a relative tolerance of 0 or less for its least one.
-    found = solve_ivp(rhs, (0, at[-1]), start, method="LSODA", rtol=1e-10, atol=1e-15, first_step=first_step, t_eval=at)
-    return np.asarray(found.y.T)
+    how: dict[str, Any] = {"method": "LSODA", "rtol": 1e-10, "atol": 1e-15, "first_step": first_step}
+    return integrated(rhs, 0.0, at, start, failed="the path could be followed up to {:.3g}".format, **how)
 
 
 def path_of_the_law(classes: SequenceClasses, gammas: Floats, vocab_size: float = math.inf) -> Floats:
@@ -132,7 +130,7 @@ def path_of_the_law(classes: SequenceClasses, gammas: Floats, vocab_size: float 
 
 
 def path_of_memory(classes: SequenceClasses, sigmas: Floats) -> Floats:
-    """Z along the path of memory, shape (values, Q * L), one row after another.
+    """Compute Z along the path of memory, shape (values, Q * L), one row after another.
 
     It is update (26) with (4) if all errors keep their directions and shrink alike. With the errors zeta_n the decoder
     is Y = sum_n D_n zeta_n^T, and dz/dsigma = Psi(z) D, dD_n/dsigma = d_n(z), where the d_n are the columns of
@@ -163,7 +161,7 @@ def path_of_memory(classes: SequenceClasses, sigmas: Floats) -> Floats:
 
 
 def distance(points: Floats, line: Floats) -> float:
-    """The largest distance of points (P, D) from a polyline (V, D), each relative to the point's length.
+    """Find the largest distance of points (P, D) from a polyline (V, D), each relative to the point's length.
 
     Points at 0, and points farther out than the line's end, are left out.
 

@@ -6,7 +6,7 @@ from scipy import stats
 
 
 def relative_distance(found: ArrayLike, expected: ArrayLike) -> float:
-    """The largest difference of two arrays of one shape, in units of the largest entry of the expected one.
+    """Return the largest difference of two arrays of one shape, in units of the largest entry of the expected one.
 
     Examples
     --------
@@ -18,12 +18,9 @@ def relative_distance(found: ArrayLike, expected: ArrayLike) -> float:
 
 
 def order_of(sizes: ArrayLike, errors: ArrayLike) -> float:
-    """The order at which errors vanish with sizes: the slope of ln error against ln size, by least squares.
+    """Fit the order at which errors vanish with sizes: the slope of ln error against ln size, by least squares.
 
-    Parameters
-    ----------
-    sizes, errors : array_like, shape (n,)
-        Positive; a step's length, a rate, or ``1 / T`` with the error that goes with each.
+    Sizes are a step's length, a rate, or ``1 / T``; they and the errors are positive.
 
     Examples
     --------
@@ -33,8 +30,8 @@ def order_of(sizes: ArrayLike, errors: ArrayLike) -> float:
     return float(np.polyfit(np.log(np.asarray(sizes, dtype=float)), np.log(np.asarray(errors, dtype=float)), 1)[0])
 
 
-def standard_error(values: ArrayLike, axis: int = 0) -> np.ndarray:
-    """The standard error of the mean over seeds, which lie along an axis.
+def standard_error(values: ArrayLike) -> np.ndarray:
+    """Return the standard error of the mean over seeds, the first axis.
 
     Examples
     --------
@@ -42,15 +39,15 @@ def standard_error(values: ArrayLike, axis: int = 0) -> np.ndarray:
     0.577
     """
     values = np.asarray(values, dtype=float)
-    return np.asarray(values.std(axis=axis, ddof=1) / np.sqrt(values.shape[axis]))
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
 
 
-def half_interval(values: ArrayLike, axis: int = 0) -> np.ndarray:
-    """Half the width of the 95 % interval of the mean over seeds, by Student's t; seeds lie along an axis.
+def half_interval(values: ArrayLike) -> np.ndarray:
+    """Return half the width of the 95 % interval of the mean over seeds, the first axis, by Student's t.
 
     Examples
     --------
     >>> float(half_interval([1.0, 2.0, 3.0]).round(3))
     2.484
     """
-    return np.asarray(stats.t.ppf(0.975, np.shape(values)[axis] - 1) * standard_error(values, axis))
+    return np.asarray(stats.t.ppf(0.975, np.shape(values)[0] - 1) * standard_error(values))

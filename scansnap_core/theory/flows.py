@@ -1,4 +1,4 @@
-"""The continuous dynamics as right-hand sides: the true gradient flow, update (26) and the idealised Eqn 10.
+"""The continuous dynamics as right-hand sides: the true gradient flow, update (26) and the paper's law (10).
 
 Clock: time is continuous and counts steps of batch size 1. Every flow weighs class n by P(n), the expected
 change in such a step. The paper's is 1/K; Eqn 10 as printed sums over classes without it:
@@ -77,24 +77,24 @@ class Flow(ABC):
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
-        """The labels of the axes of its arrays, beside ``head``."""
+        """Return the labels of the axes of the arrays, without those of ``head``."""
         labels = self.classes.labels
         named = {"token": labels(self.tokens), "output": labels(self.classes.outputs.labels)}
         return self.classes.coords | named
 
     @property
     def axes(self) -> dict[str, tuple[str, ...]]:
-        """The names of the axes of its arrays; where ``head`` is one, ``shapes`` holds the rows of all heads."""
+        """Return the names of the axes of its arrays; where ``head`` is one, ``shapes`` holds the rows of all heads."""
         named = axes_of(self.variant) | {"B": ("class",)}
         # mutant: As above.
         return {name: named[name[-1]] for name in self.shapes}
 
     def inputs(self, Z: Floats) -> Floats:
-        """The decoder's input for every class, f_n or a variant's u_n, as rows: shape (K, D)."""
+        """Return the decoder's input for every class, f_n or a variant's u_n, as rows: shape (K, D)."""
         return self._read(Z)[0]
 
     def _read(self, Z: Floats) -> tuple[Floats, Callable[[Floats], Floats] | None]:
-        """:meth:`inputs`, and of a variant what takes g (K, D) of all classes back to Z's rows, once."""
+        """Compute :meth:`inputs`, and for a variant the function that takes all g (K, D) back to Z's rows, once."""
         if self.variant is None:
             return self._expectation.f(Z), None
         u, pull = self.variant.read(self._batch, torch.from_numpy(Z))
@@ -112,7 +112,7 @@ class Flow(ABC):
         return np.concatenate([part.ravel() for part in parts.values()])
 
     def unpack(self, state: Floats) -> tuple[Floats, ...]:
-        """The arrays of ``shapes``, in their order, of states (..., N) with the packed axis last: (..., *shape).
+        """Split states (..., N), the packed axis last, into the arrays of ``shapes``, in their order: (..., *shape).
 
         Those of one state are views: a change of one changes the state.
         """
@@ -123,7 +123,7 @@ class Flow(ABC):
 
     @abstractmethod  # mutant: mypy refuses a flow without it.
     def rhs(self, t: float, state: Floats) -> Floats:
-        """d(state)/dt."""
+        """Compute d(state)/dt."""
 
 
 def _checked_variant(model: Any) -> variants.Variant | None:
@@ -175,7 +175,7 @@ class TrueFlow(Flow):
         super().__init__(classes, lr_y, lr_z, ("Y", "Z", "B"), model=model)
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """d(state)/dt."""
+        """Compute d(state)/dt."""
         return self._moved(*self.unpack(state)[:2])[1]
 
     def xi(self, Y: Floats, Z: Floats) -> Floats:
@@ -224,7 +224,7 @@ class ModifiedFlow(TrueFlow):
         _check_unit_length(self)
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """d(state)/dt."""
+        """Compute d(state)/dt."""
         found, change = self._moved(*self.unpack(state)[:2])
         dY = self.unpack(change)[0]
         dY -= self.lr_y * self._expectation.of_Y(found._replace(u=spectrum.E_prime(spectrum.E(found.u)) @ found.u))
@@ -276,14 +276,14 @@ class IdealisedFlow(Flow):
         _check_unit_length(self)
 
     def gamma(self, t: ArrayLike) -> Floats:
-        """gamma(t) at h(t/K) (Eqn 85), of t's shape; of classes that aren't uniform at h(t P(n)), shape (..., K)."""
+        """Compute gamma(t) at h(t/K) (Eqn 85), of t's shape; for classes that aren't uniform at h(t P(n)), (..., K)."""
         M, seen = self.classes.vocab_size, np.asarray(t, dtype=np.float64) / self.classes.num_classes
         if not self.classes.is_uniform:
             seen = seen[..., None] * self.classes.paces
         return np.asarray(clocks.gamma(clocks.height(seen, M, self.lr_y), M))
 
     def phi(self, Z: Floats, speed: Floats | float = 1.0) -> tuple[Floats, Floats]:
-        """Phi(z), shape (Q, L), and sum_{n'≠n} beta_nn' f_n^T f_n', shape (K,): directions without the speed.
+        """Compute Phi(z), shape (Q, L), and sum_{n'≠n} beta_nn' f_n^T f_n', shape (K,): directions without the speed.
 
         On any clock they stand without the weight P(n). Phi sums what classes say times ``speed``, of shape (K, 1).
         """
@@ -298,7 +298,7 @@ class IdealisedFlow(Flow):
         return self._expectation.per_query(speed * F * (pull[:, None] * F - beta @ F)), pull
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """d(state)/dt."""
+        """Compute d(state)/dt."""
         Z, scale, gamma = self.unpack(state)[0], self.lr_z * self.class_weight, self.gamma(t)
         if self.classes.is_uniform:
             phi, pull = self.phi(Z)

@@ -1,4 +1,4 @@
-"""Make a SymPy formula a function of NumPy or Torch arrays that stays finite where exp overflows.
+"""Make a SymPy formula a function of NumPy arrays that stays finite where exp overflows.
 
 Four rewritings keep it finite and exact; each is an identity, so the formula stays the one that was derived:
 
@@ -11,29 +11,20 @@ Four rewritings keep it finite and exact; each is an identity, so the formula st
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy as sp
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import Rule, listed, one_of, shown, takes
-
-if TYPE_CHECKING:
-    import torch
+from scansnap_core.rules import Rule, listed, shown, takes
 
 _sigmoid, _omega, _log1p, _total = map(sp.Function, ("sigmoid", "omega", "log1p", "total"))
 _top = sp.Function("top", real=True)  # so that sqrt(e^(2 top)) is e^top
 
-# mutant: Six steps reach float64 everywhere.
-OMEGA_STEPS = 8
-"""Torch takes so many Newton steps for Wright's omega. They converge quadratically; 6 reach float64 everywhere."""
 
-
-def function_of(
-    expression: sp.Expr, arguments: Sequence[sp.Symbol | sp.IndexedBase], backend: str = "numpy"
-) -> Callable[..., Any]:
+def function_of(expression: sp.Expr, arguments: Sequence[sp.Symbol | sp.IndexedBase]) -> Callable[..., Any]:
     """Make a function of arrays of a formula, one of :mod:`scansnap_core.theory.formulas` or built from them.
 
     Parameters
@@ -43,14 +34,12 @@ def function_of(
     arguments
         Its symbols in the order in which the function takes them. An indexed symbol takes an array whose last axis is
         the index: a free index stays an axis, a summed index is summed over the whole of it.
-    backend
-        "numpy" (float64 in and out) or "torch" (float64 tensors in and out, differentiable).
 
     Returns
     -------
     callable
-        It takes one number or array for each argument, and gives one of the shape to which they broadcast. Signs and
-        units aren't checked: outside a formula's range the result is what the formula says there, or NaN.
+        It takes one number or array for each argument, and gives float64 of the shape to which they broadcast. Signs
+        and units aren't checked: outside a formula's range the result is what the formula says there, or NaN.
 
     Examples
     --------
@@ -58,23 +47,21 @@ def function_of(
     >>> function_of(alpha_target, (h_, M))([0, 0.005, 0.05], 1000).round(3)
     array([0.001, 0.129, 1.   ])
     """
-    one_of(_BACKENDS)("backend", backend)
     arrays, stable = stable_form(expression, arguments)
-    convert, namespace = _BACKENDS[backend]()
-    function = sp.lambdify(arrays, stable, modules=[namespace])
+    function = sp.lambdify(arrays, stable, modules=[_NUMPY])
     names = [array.name for array in arrays]
 
     def of_values(*values: Any) -> Any:
         try:
-            return function(*map(convert, values))
+            return function(*map(_array, values))
         except Exception as error:  # looked into here alone: a solver calls this a million times
-            _refuse(names, values, convert, error)
+            _refuse(names, values, error)
             raise
 
     return of_values
 
 
-def _refuse(names: Sequence[str], values: Sequence[Any], convert: Callable[[Any], Any], error: Exception) -> None:
+def _refuse(names: Sequence[str], values: Sequence[Any], error: Exception) -> None:
     """Raise :class:`BadInput` where the values are at fault."""
     if len(values) != len(names):
         rule = f"this function takes {len(names)}: {', '.join(names)}"
@@ -82,10 +69,10 @@ def _refuse(names: Sequence[str], values: Sequence[Any], convert: Callable[[Any]
     shapes = []
     for name, value in zip(names, values, strict=True):
         try:
-            shapes.append(tuple(convert(value).shape))
-        except (TypeError, ValueError, OverflowError, RuntimeError):
+            shapes.append(_array(value).shape)
+        except (TypeError, ValueError, OverflowError):
             raise BadInput(f"{name} = {shown(value)}", "a number or an array of numbers", "pass e.g. 1.0") from None
-    if isinstance(error, ValueError | RuntimeError):  # NumPy's and Torch's way to refuse shapes
+    if isinstance(error, ValueError):  # NumPy's way to refuse shapes
         told = ", ".join(f"{name} {shape}" for name, shape in zip(names, shapes, strict=True))
         remedy = "pass numbers, or shapes that fit"
         raise BadInput(f"values of shapes {told}", "they broadcast to one", remedy) from None
@@ -95,7 +82,7 @@ def _refuse(names: Sequence[str], values: Sequence[Any], convert: Callable[[Any]
 def stable_form(
     expression: sp.Expr, arguments: Sequence[sp.Symbol | sp.IndexedBase]
 ) -> tuple[list[sp.Symbol], sp.Expr]:
-    """A formula after the rewritings above, for any printer of code, as :func:`function_of` takes it.
+    """Rewrite a formula as above, for any printer of code, as :func:`function_of` takes it.
 
     Returns
     -------
@@ -127,14 +114,9 @@ def stable_form(
 
 
 def of_matrices(formula: sp.MatrixExpr, values: Mapping[sp.MatrixSymbol, sp.Matrix]) -> sp.Matrix:
-    """A formula of matrices, as one matrix.
+    """Evaluate a formula of matrices, such as E' = I - (I + E)^-1, as one matrix.
 
-    Parameters
-    ----------
-    formula
-        Such as E' = I - (I + E)^-1 of :mod:`scansnap_core.theory.formulas`.
-    values
-        A matrix for each of its matrix symbols. They settle the sizes.
+    ``values`` has a matrix for each of its matrix symbols; they settle the sizes.
 
     Examples
     --------
@@ -203,55 +185,14 @@ def _stable_quotients(expression: sp.Expr) -> sp.Expr:
     return expression.func(*map(_stable_quotients, expression.args))
 
 
-_ALIKE = ("exp", "log", "log1p", "sqrt")
-"""These functions have one name in NumPy and in Torch."""
+def _array(value: Any) -> Any:
+    return np.asarray(value, dtype=np.float64)[()]  # a scalar, which NumPy handles the faster
 
 
-def _numpy() -> tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]:
-    return (
-        lambda value: np.asarray(value, dtype=np.float64)[()],  # a scalar, which NumPy handles the faster
-        {
-            **{name: getattr(np, name) for name in _ALIKE},
-            "sigmoid": special.expit,
-            "omega": special.wrightomega,
-            "top": lambda x: np.maximum.reduce(x, axis=-1, keepdims=True),
-            "total": lambda x: np.add.reduce(x, axis=-1, keepdims=True),
-        },
-    )
-
-
-def _torch() -> tuple[Callable[[Any], Any], dict[str, Callable[..., Any]]]:
-    import torch  # seconds, which NumPy's users needn't wait
-
-    def tensor(value: Any) -> torch.Tensor:
-        return torch.as_tensor(value, dtype=torch.float64)
-
-    def omega(x: torch.Tensor) -> torch.Tensor:
-        # v = ln omega solves v + e^v = x, convex in v: Newton from the right of the root never overshoots it.
-        # mutant: Newton may start anywhere to the right of the root, and reaches float64 in as many steps.
-        v = torch.log(x.clamp(min=1))
-        for _ in range(OMEGA_STEPS):
-            v = v - (v + torch.exp(v) - x) / (1 + torch.exp(v))
-        return torch.exp(v)
-
-    def sigmoid(x: torch.Tensor) -> torch.Tensor:
-        # torch.sigmoid's own derivative s (1 - s) loses its digits where s is close to 1
-        return torch.exp(torch.nn.functional.logsigmoid(x))
-
-    def lifted(function: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Any], torch.Tensor]:
-        """Constants of a formula reach Torch's functions as plain numbers, which they refuse."""
-        return lambda x: function(tensor(x))
-
-    return (
-        tensor,
-        {
-            **{name: lifted(getattr(torch, name)) for name in _ALIKE},
-            "sigmoid": lifted(sigmoid),
-            "omega": lifted(omega),
-            "top": lambda x: x.amax(dim=-1, keepdim=True),
-            "total": lambda x: x.sum(dim=-1, keepdim=True),
-        },
-    )
-
-
-_BACKENDS = {"numpy": _numpy, "torch": _torch}
+_NUMPY: dict[str, Callable[..., Any]] = {
+    **{name: getattr(np, name) for name in ("exp", "expm1", "log", "log1p", "sqrt")},
+    "sigmoid": special.expit,
+    "omega": special.wrightomega,
+    "top": lambda x: np.maximum.reduce(x, axis=-1, keepdims=True),
+    "total": lambda x: np.add.reduce(x, axis=-1, keepdims=True),
+}

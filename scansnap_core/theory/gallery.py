@@ -64,7 +64,7 @@ def random_classes(num_classes: int, rng: np.random.Generator) -> SequenceClasse
 
 @takes(num_classes=_CLASSES, top=_TOP, rng=GENERATOR)
 def tied_classes(num_classes: int, vocab_size: int, top: float, rng: np.random.Generator) -> SequenceClasses:
-    """Random classes with one query and |lambda_1(E)| = top: two tokens of their own each, two more a tied pair.
+    """Draw classes with one query and |lambda_1(E)| = top: two own tokens per class, one more per tied pair.
 
     About 7 in 10 pairs of classes are tied, one at least; how much of a class its ties take gives ``top``, at most
     about 0.6 (K = 2: below 1). M is larger than 2K + K(K - 1)/2.
@@ -128,7 +128,7 @@ def attentions(
 
 
 def systems() -> dict[str, SequenceClasses]:
-    """Five class systems, the paper's own among them, by name. Only ``inside`` satisfies Assumption 2."""
+    """Make five class systems by name, the paper's own among them. Only ``inside`` satisfies Assumption 2."""
     return {
         "Syn-Small": syn_small(),
         "Syn-Medium": syn_medium(10),
@@ -139,7 +139,7 @@ def systems() -> dict[str, SequenceClasses]:
 
 
 def compared() -> dict[str, SequenceClasses]:
-    """The class systems on which the dynamics are compared: two that satisfy Assumption 2, and Syn-Small."""
+    """Make the class systems on which dynamics are compared: two that satisfy Assumption 2, and Syn-Small."""
     weights = [1, 0.8, 0.5]
     return {
         "K = 2": with_overlap(2, 1_000, 0.3, distinct_weights=weights),
@@ -149,7 +149,7 @@ def compared() -> dict[str, SequenceClasses]:
 
 
 def with_attention(F: Floats, num_queries: int) -> SequenceClasses:
-    """Classes that have a given attention at Z = 0, over the smallest vocabulary that Assumption 2 allows.
+    """Make classes with a given attention at Z = 0, over the smallest vocabulary that Assumption 2 allows.
 
     F has f_n as rows, shape (K, L): not negative, of length 1, and no eigenvalue of their overlaps is zero. The classes
     take the queries in turn.
@@ -168,7 +168,7 @@ def with_attention(F: Floats, num_queries: int) -> SequenceClasses:
 
 
 def uneven() -> SequenceClasses:
-    """Two classes inside Assumption 2 that differ: one distinct token each, and token 0 common to both.
+    """Make two different classes inside Assumption 2: one distinct token each, and token 0 common to both.
 
     The first class gives the common token 0.9 of its attention's length, the second 0.2.
     """

@@ -20,7 +20,7 @@ PLURALS = {"query": "queries", "token": "tokens"}
 
 @functools.cache
 def _formula(name: str, *arguments: str) -> Callable[..., Any]:
-    """A closed form of these symbols. SymPy is imported here, at the first use: a sweep doesn't need it."""
+    """Look up a closed form of these symbols. SymPy is imported here, at the first use: a sweep doesn't need it."""
     from scansnap_core.theory import formulas
     from scansnap_core.theory.functions import function_of
 
@@ -56,8 +56,7 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     rows = Z.isel(query=xr.DataArray(classes.compact.query_row, dims="class")).transpose(..., "class", "token")
     probs = classes.compact.probs
     # tokens that a class doesn't hold get no attention, however large a z their other classes gave them
-    # mutant: Probabilities are never negative.
-    present = np.where(probs > 0, rows.values.astype(np.float64), -np.inf)
+    present = np.where(classes.compact.held, rows.values.astype(np.float64), -np.inf)
     # formulas.c as function_of writes it, without SymPy
     weights = probs * np.exp(present - present.max(axis=-1, keepdims=True))
     values = weights / weights.sum(axis=-1, keepdims=True)
@@ -66,16 +65,10 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
 
 
 def class_logits(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
-    """The logits Y^T f_n of each class's long sequence along a run: (..., class, output).
+    """Compute the logits Y^T f_n of each class's long sequence along a run: (..., class, output).
 
+    The run holds ``Y`` and ``Z``, as `train` and `solve` return them, and its classes are given with it.
     ``run.multiplicity`` says how many of the M outputs share a column.
-
-    Parameters
-    ----------
-    run
-        Recorded ``Y`` (..., token, output) and ``Z`` (..., query, token), as `train` and `solve` return them.
-    classes
-        Those of the run.
 
     Examples
     --------
@@ -109,8 +102,7 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     check_labelled("c", c, "class", "token")
     _check_own(c, classes)
     c = _by_class(c, classes).transpose(..., "class", "token")
-    # mutant: Probabilities are never negative.
-    held = xr.DataArray(classes.compact.probs > 0, dims=("class", "token"), coords={"token": classes.coords["token"]})
+    held = xr.DataArray(classes.compact.held, dims=("class", "token"), coords={"token": classes.coords["token"]})
     # mutant: What a class holds is held by one at least.
     distinct = (held & (held.sum("class") == 1)).reindex(token=c.token, fill_value=False)
     own = c.where(distinct, 0.0)
@@ -121,7 +113,7 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
 
 
 def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> xr.DataArray:
-    """The share of distinct tokens whose attention is above a threshold (Fig. 11, 12): (..., threshold).
+    """Compute the share of distinct tokens whose attention is above a threshold (Fig. 11, 12): (..., threshold).
 
     Attention is the softmax of a query token's row of Z over all M tokens, about 1/M before training. For each class
     it's compared on the class's distinct tokens; the mean is over classes that have some. NaN for a diverged run.
@@ -212,7 +204,7 @@ def check_labelled(name: str, values: Any, *dims: str) -> None:
 
 
 def _by_class(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
-    """Values over classes, in the order of the classes."""
+    """Label values over classes, in the order of the classes."""
     names = classes.coords["class"]
     labels = c["class"].values
     if c.sizes["class"] != len(names) or not np.array_equal(np.sort(labels), np.sort(names)):
@@ -238,7 +230,7 @@ def growth_factor(z: NDArray[np.float64], z_0: float | NDArray[np.float64]) -> N
 def on_axes_of(
     values: xr.DataArray, classes: SequenceClasses, dims: tuple[str, ...] = ("query", "token")
 ) -> xr.DataArray:
-    """Recorded values over the queries and tokens of their classes.
+    """Put recorded values on the queries and tokens of their classes.
 
     Where data sets of several sizes were trained together, one of them (``run.sel(data=...)``) is padded with the
     others' queries and tokens; these, NaN throughout, are left out. So are the rows that a variant's decoder reads
@@ -272,7 +264,7 @@ def on_axes_of(
 
 
 def _with_the_one(values: xr.DataArray, dim: str, labels: NDArray[Any]) -> xr.DataArray:
-    """Values with a dimension that was squeezed out, if classes have one label there, and values still tell it."""
+    """Restore a dimension that was squeezed out, if classes have one label there and values still tell it."""
     name = values.name or "Z"
     if dim not in values.coords or len(labels) > 1:
         rule = f"classes of {len(labels)} {PLURALS[dim]} need all of them"

@@ -221,7 +221,7 @@ def _theorem_3(
     run: xr.Dataset, classes: SequenceClasses, f: xr.DataArray, force: xr.DataArray, B: xr.DataArray
 ) -> dict[str, xr.DataArray]:
     compact, dims = classes.compact, ("class", "token")
-    held = xr.DataArray(compact.probs > 0, dims=dims)
+    held = xr.DataArray(compact.held, dims=dims)
     common = held & xr.DataArray(np.isin(compact.tokens, classes.common_tokens), dims="token")
     distinct = held & ~common
     z = run.Z.isel(query=xr.DataArray(compact.query_row, dims="class"))

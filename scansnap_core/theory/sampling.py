@@ -21,7 +21,7 @@ from scansnap_core.theory.flows import TrueFlow
 
 
 def _over(values: Tensor, probs: Tensor) -> Tensor:
-    """values/P, and 0 where P = 0."""
+    """Divide values by P, with 0 where P = 0."""
     # mutant: Probabilities are never negative.
     present = probs > 0
     # mutant: Where the token is absent, 0 is divided, whatever positive number stands in for its probability.
@@ -29,7 +29,7 @@ def _over(values: Tensor, probs: Tensor) -> Tensor:
 
 
 def dispersion(probs: Tensor, c: Tensor) -> Tensor:
-    """sum_l c_l^2/P(l|n), shape (...): T - 1 positions tell c as well as (T - 1)/dispersion tell P.
+    """Compute sum_l c_l^2/P(l|n), shape (...): T - 1 positions tell c as well as (T - 1)/dispersion tell P.
 
     It is 1 at z = 0, and at most 1/min P and cosh^2(s/2) with s the spread of z over the support. P(l|n) and the
     attention c of Eqn 5 have shape (..., L).
@@ -38,18 +38,18 @@ def dispersion(probs: Tensor, c: Tensor) -> Tensor:
 
 
 def bias_c(probs: Tensor, c: Tensor) -> Tensor:
-    """(T - 1)(E[X^T b] - c), shape (..., L); arguments as in :func:`dispersion`. Zero at z = 0, where X^T b = q."""
+    """Compute (T - 1)(E[X^T b] - c), (..., L); arguments as in :func:`dispersion`. Zero at z = 0, where X^T b = q."""
     return c * (dispersion(probs, c).unsqueeze(-1) - _over(c, probs))
 
 
 def bias_f(probs: Tensor, f: Tensor) -> Tensor:
-    """(T - 1)(E[LN(X^T b)] - f), shape (..., L), for the l2-normalised f of shape (..., L)."""
+    """Compute (T - 1)(E[LN(X^T b)] - f), shape (..., L), for the l2-normalised f of shape (..., L)."""
     second, fourth = (_over(f**power, probs).sum(dim=-1, keepdim=True) for power in (2, 4))
     return f * (1.5 * fourth - 0.5 * second - _over(f**2, probs))
 
 
 def covariance_f(probs: Tensor, f: Tensor) -> Tensor:
-    """(T - 1) times the covariance matrix of LN(X^T b), shape (..., L, L)."""
+    """Compute (T - 1) times the covariance matrix of LN(X^T b), shape (..., L, L)."""
     weighed = _over(f**2, probs)
     fourth = _over(f**4, probs).sum(dim=-1)[..., None, None]
     pairs = f.unsqueeze(-1) * f.unsqueeze(-2) * (fourth - weighed.unsqueeze(-1) - weighed.unsqueeze(-2))
@@ -91,12 +91,11 @@ class FiniteLengthFlow(TrueFlow):
         super().__init__(classes, lr_y, lr_z)
         self._share = 0.0 if math.isinf(seq_len) else 1 / (seq_len - 1)
         probs, outputs = classes.compact.probs, classes.outputs
-        # mutant: Probabilities are never negative.
-        self._over_P = np.divide(1, probs, out=np.zeros_like(probs), where=probs > 0)
+        self._over_P = np.divide(1, probs, out=np.zeros_like(probs), where=classes.compact.held)
         self._target, self._per_output = outputs.targets, 1 / (classes.num_classes * outputs.multiplicity)
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """d(state)/dt."""
+        """Compute d(state)/dt."""
         Y, Z = self.unpack(state)[:2]
         found, change = self._moved(Y, Z)
         if self._share:
@@ -107,7 +106,7 @@ class FiniteLengthFlow(TrueFlow):
         return change
 
     def added(self, Y: Floats, found: Forward) -> tuple[Floats, Floats]:
-        """The gradient of the mean over classes, by P(n), of ``gain``: in Y, of one of the equal columns, and in Z.
+        """Compute the gradient of the classes' mean ``gain``, by P(n): in Y, for one of the equal columns, and in Z.
 
         By hand, in a tenth of autograd's time. With y_o for a column of Y less their mean under alpha, ``gain`` is
         g^T bias_f less half of V = sum_o alpha_o y_o^T C y_o, where C is ``covariance_f``. Y has shape (L, O), and

@@ -47,7 +47,7 @@ def E(F: Floats) -> Floats:
 
 
 def equal_overlaps(num_classes: int, overlap: float) -> Floats:
-    """E where any two classes overlap by the same number, shape (K, K).
+    """Make E where any two classes overlap by the same number, shape (K, K).
 
     Examples
     --------
@@ -78,7 +78,7 @@ def E_prime(E: Floats) -> Floats:
 
 
 def projection(F: Floats, g: Floats) -> Floats:
-    """The coefficients a of g ~ sum_n' a_n' f_n' (least squares), for every row of g: shape (..., K).
+    """Compute the coefficients a of g ~ sum_n' a_n' f_n' (least squares), for every row of g: shape (..., K).
 
     With Eqn 9, g = gamma (iota_n f_n - sum beta_nn' f_n'), so a_n = gamma iota_n and a_n' = -gamma beta_nn'.
     """
@@ -108,7 +108,7 @@ def beta(E: Floats, vocab_size: float) -> Floats:
 
 
 def force(F: Floats, beta: Floats) -> Floats:
-    """f_nl sum_{n'≠n} beta_nn' [(f_n^T f_n') f_nl - f_n'l], class n's term of Eqn 97; shape (..., K, L).
+    """Compute class n's term of Eqn 97, f_nl sum_{n'≠n} beta_nn' [(f_n^T f_n') f_nl - f_n'l]; shape (..., K, L).
 
     z'_ml is eta_Z gamma times its sum over the classes with query m. F holds f_n as rows, shape (..., K, L); beta
     (..., K, K) has a zero diagonal.

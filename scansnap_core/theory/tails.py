@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import binom, poisson
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import Floats
+from scansnap_core.data.sequences import Floats, Ints
 from scansnap_core.rules import check_numbers, number, takes, whole
-
-Ints = NDArray[np.int64]
 
 CHANCE = number(least=0, most=1, says="a probability lies in [0, 1]", remedy="pass e.g. 0.5")
 

@@ -27,7 +27,7 @@ MENDS = {
 
 
 def mended(page: str) -> str:
-    """A page's HTML with all mends."""
+    """Return a page's HTML with all mends."""
     for pairs in MENDS.values():
         for pattern, replacement in pairs:
             page = re.sub(pattern, replacement, page)

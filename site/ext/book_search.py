@@ -30,12 +30,12 @@ _NUMBERS = re.compile(r"\((\d{1,3})(?:\)?\s*(?:-|–|to)\s*\(?(\d{1,3}))?\)")
 
 
 def equations_in(text: str) -> list[int]:
-    """The equations that a text names as (88), (44)-(46) or (44-46)."""
+    """List the equations that a text names as (88), (44)-(46) or (44-46)."""
     return sorted({n for a, b in _NUMBERS.findall(_FORMULA.sub(" ", text)) for n in range(int(a), int(b or a) + 1)})
 
 
 def symbols_in(text: str) -> str:
-    """The symbols of a text's formulas, as readers type them."""
+    """List the symbols of a text's formulas, as readers type them."""
     found = (symbol for formula in _FORMULA.findall(text) for symbol in symbols("".join(formula)))
     return " ".join(dict.fromkeys(symbol.words for symbol in found))
 

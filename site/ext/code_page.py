@@ -27,7 +27,7 @@ MODULE = """## `{name}`
 
 
 def tasks() -> dict[str, list[str]]:
-    """The names that the front door gives, under the headings of its stub."""
+    """List the names that the front door gives, under the headings of its stub."""
     found: dict[str, list[str]] = {}
     for line in Path(str(scansnap_core.__file__)).with_suffix(".pyi").read_text(encoding="utf8").splitlines():
         if line.startswith(TASK):
@@ -38,7 +38,7 @@ def tasks() -> dict[str, list[str]]:
 
 
 def front_door() -> str:
-    """A section for every task."""
+    """Write a section for every task."""
     return "\n".join(f"## {task}\n\n" + "\n".join(map(_entry, names)) for task, names in tasks().items())
 
 
@@ -54,7 +54,7 @@ def _entry(name: str) -> str:
 
 
 def modules() -> str:
-    """A section for every module; of the package itself only what it says, since its names are the front door's."""
+    """Write a section for every module; the package's own has no names, since these are the front door's."""
     package = scansnap_core.__name__
     inside = (module.name for module in pkgutil.walk_packages(scansnap_core.__path__, f"{package}."))
     members = "   :members:\n   :no-value:\n"

@@ -51,7 +51,7 @@ def list_formulas(app: Sphinx, what: str, name: str, obj: object, options: dict[
 
 
 def formulas_of(module: ModuleType) -> list[str]:
-    """The closed forms that the registry has from a module, and the letters from theirs."""
+    """List the closed forms that the registry has from a module, and the letters of their formulas."""
     lines = []
     if module is symbols:
         for symbol in SYMBOLS.values():
@@ -63,7 +63,7 @@ def formulas_of(module: ModuleType) -> list[str]:
 
 
 def describe(formula: Formula) -> tuple[str, ...]:
-    """Paragraphs: what a closed form means, the form itself, and what is known of it."""
+    """Write paragraphs: what a closed form means, the form itself, and what is known of it."""
     known = [f"{formula.place}; {ORIGINS[formula.origin]}."]
     if formula.equations:
         known.append("In the index: " + ", ".join(f":ref:`({n}) <eq-{n}>`" for n in formula.equations) + ".")

@@ -58,7 +58,7 @@ TOPICS = [formulas.attention, formulas.decoder]
 
 
 def page(equations: list[Equation], errata: Mapping[int, list[Erratum]], page_url: Callable[[str], str]) -> str:
-    """The page's Markdown below its heading.
+    """Write the page's Markdown below its heading.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def page(equations: list[Equation], errata: Mapping[int, list[Erratum]], page_ur
 
 
 def _line(status: str, equations: list[Equation]) -> str:
-    """How many came out so; those that fail, or that nothing tries, by their numbers."""
+    """Count the equations of a status; list those that fail, or that nothing tries, by their numbers."""
     found = [equation.number for equation in equations if equation.status == status]
     links = " ".join(f'<a href="#{equation_anchor(number)}">({number})</a>' for number in found)
     named = f": {links}" if status in (REFUTED, UNTOUCHED) else ""
@@ -88,7 +88,7 @@ def _line(status: str, equations: list[Equation]) -> str:
 def _section(
     name: str, equations: list[Equation], errata: Mapping[int, list[Erratum]], page_url: Callable[[str], str]
 ) -> str:
-    """The equations of a part of the paper, folded (`close_folds` ends the fold)."""
+    """Write the equations of a part of the paper, folded (`close_folds` ends the fold)."""
     counts = Counter(equation.verdict for equation in equations)
     said = [f"{count} {SAID[verdict][count > 1]}" for verdict, count in counts.items()]
     span = f"({equations[0].number}) to ({equations[-1].number})"
@@ -135,7 +135,7 @@ def _equation(equation: Equation, errata: list[Erratum], page_url: Callable[[str
 
 
 def _code(name: str) -> str:
-    """A name of the package as a link to what the code page says of it."""
+    """Link a name of the package to its entry on the code page."""
     bare = name.removeprefix("formulas.")
     if bare != name:
         topic = next(topic for topic in TOPICS if vars(topic).get(bare) is formulas.FORMULAS[bare].expression)
@@ -155,7 +155,7 @@ def _trial(trial: Trial, page_url: Callable[[str], str]) -> str:
 
 
 def _text(text: str) -> str:
-    """A claim's words as Markdown: mathematics stays, and nothing else becomes markup."""
+    """Write a claim's words as Markdown: mathematics stays, and nothing else becomes markup."""
     parts = text.split("$")
     parts[::2] = [escape(prose, quote=False).replace("*", "\\*").replace("[", "\\[") for prose in parts[::2]]
     return "$".join(parts)

@@ -54,12 +54,12 @@ class ErrataDirective(SphinxDirective):
 
 
 def own_bibtex(app: Sphinx) -> str:
-    """The BibTeX of the book and its paper."""
+    """Write the BibTeX of the book and its paper."""
     return bibtex(Path(app.srcdir), app.config.copyright, app.config.html_theme_options["repository_url"])
 
 
 def erratum_bibtex(erratum: Erratum, book: Entry) -> str:
-    """An erratum's own entry: the book's, with the erratum's number and place as the title."""
+    """Write an erratum's BibTeX: the book's entry, with the erratum's number and place as the title."""
     title = f"Erratum {erratum.number}: {erratum.places[0].name}"
     note = f"In: {book.fields['title']}, chapters/errata.html#{erratum.anchor}"
     entry = Entry("misc", [*book.fields.items(), ("title", title), ("note", note)], book.persons)
@@ -68,7 +68,7 @@ def erratum_bibtex(erratum: Erratum, book: Entry) -> str:
 
 
 def citation_html(erratum: Erratum, book: Entry) -> str:
-    """An erratum's permanent link, a citation in words, and BibTeX, folded."""
+    """Write an erratum's permanent link, a citation in words, and BibTeX, folded."""
     fields = {name: escape(value) for name, value in book.fields.items()}
     who = escape(str(book.persons["author"][0]).strip("{}"))
     return (
@@ -128,7 +128,7 @@ def number_refutations(app: Sphinx, doctree: nodes.document, docname: str) -> No
 
 
 def write_files(app: Sphinx, exception: Exception | None) -> None:
-    """The errata for scripts, and the citations."""
+    """Write the errata for scripts, and the citations."""
     if exception or app.builder.format != "html":
         return
     book, out = Path(app.srcdir), Path(app.outdir)

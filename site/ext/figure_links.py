@@ -14,7 +14,7 @@ _PIECES = re.compile(
 
 
 def with_links(body: str, page_id: str) -> str:
-    """A page's HTML with the links below each figure and its caption; the copy in a card, which is a link, has none."""
+    """Put links below each figure and its caption into a page's HTML; the copy in a card, itself a link, gets none."""
     cell = ""
 
     def add(piece: re.Match[str]) -> str:

@@ -38,7 +38,7 @@ class Entry:
 
 
 def marked(body: str, known: Mapping[str, Entry]) -> str:
-    """A page's HTML with a link around the first mention of each known term below each heading of the second level.
+    """Link, in a page's HTML, the first mention of each known term below each heading of the second level.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def marked(body: str, known: Mapping[str, Entry]) -> str:
 
 
 def letters(tex: str, known: Mapping[str, Entry]) -> list[str]:
-    """The known letters of a formula; one that has an index in the list means something else without it."""
+    """Return the known letters of a formula; one that has an index in the list means something else without it."""
     found = [s.name for s in symbols(tex) if s.name in known and (s.indexed or not known[s.name].needs_index)]
     return list(dict.fromkeys(found))
 

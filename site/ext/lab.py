@@ -1,14 +1,16 @@
 """``{lab} K=3&rho=0.1``: a training in the reader's hands, from the setting that the argument names.
 
 The argument is written like the lab's own address; what it leaves out is as in ``site/lab/fields.json``. The option
-``show`` names the few fields of a small lab with one chart, ``words`` its tokens. The option ``play`` lets the lab play
-of its own accord, where the reader's machine doesn't ask for less motion. Script and style are loaded only by pages
-that hold a lab, and are classic files: they work from the disk.
+``show`` names the few fields of a small lab with one chart, and ``words`` its tokens: the common one and those of each
+class, with a slash between classes. Its bars show changes ``magnify`` times as large, and its scale holds ``span``. The
+option ``play`` lets the lab play of its own accord, where the reader's machine doesn't ask for less motion. Script and
+style are loaded only by pages that hold a lab, and are classic files: they work from the disk.
 """
 
 import json
 import math
 import shutil
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,7 +30,7 @@ VENDORED = ("uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE")
 
 
 def setting_of(preset: str, root: Path) -> Setting:
-    """What a preset means, or BadInput: a chapter can't carry one that the lab would refuse."""
+    """Return the setting that a preset means, or raise BadInput: no chapter can hold a preset that the lab refuses."""
     fields = json.loads((root / FIELDS).read_text(encoding="utf8"))
     given = dict(parse_qsl(preset, strict_parsing=True)) if preset else {}
     for key in given.keys() - fields.keys():
@@ -63,9 +65,23 @@ def setting_of(preset: str, root: Path) -> Setting:
     return setting
 
 
-def lab_html(preset: str, still: str, words: str, *, play: bool, show: str = "", names: str = "") -> str:
-    """The element that the script fills, and for readers without scripts the picture at the address ``still``."""
+def lab_html(
+    preset: str,
+    still: str,
+    words: str,
+    *,
+    play: bool,
+    show: str = "",
+    names: str = "",
+    magnify: int = 1,
+    span: Sequence[float] = (),
+) -> str:
+    """Write the element that the script fills; without scripts the picture at the address ``still`` is shown."""
     small = f' data-show="{escape(show)}" data-words="{escape(names)}"' if show else ""
+    if magnify > 1:
+        small += f' data-magnify="{magnify}"'
+    if span:
+        small += f' data-span="{",".join(f"{end:g}" for end in span)}"'
     return (
         f'<div class="ss-lab" data-preset="{escape(preset)}"{small}{" data-play" if play else ""}></div>'
         f'<noscript><figure><img class="ss-lab-still" src="{escape(still)}" alt="{escape(words)}">'
@@ -83,6 +99,8 @@ class Lab(SphinxDirective):
         "play": directives.flag,
         "show": directives.unchanged,
         "words": directives.unchanged,
+        "magnify": directives.positive_int,
+        "span": lambda text: tuple(float(end) for end in text.split(",")),
     }
 
     def run(self) -> list[nodes.Node]:
@@ -98,9 +116,14 @@ class Lab(SphinxDirective):
         show = "".join(self.options.get("show", "").split())
         if unknown := set(filter(None, show.split(","))) - set(json.loads((root / FIELDS).read_text(encoding="utf8"))):
             raise self.error(f"the lab has no field {', '.join(sorted(unknown))} to show")
-        names = ",".join(word.strip() for word in self.options.get("words", "").split(",") if word.strip())
-        if names and len(names.split(",")) != len(setting.weights) + 1:
-            raise self.error(f"words name the common and {len(setting.weights)} distinct tokens")
+        words_of = [
+            [word.strip() for word in part.split(",") if word.strip()]
+            for part in self.options.get("words", "").split("/")
+        ]
+        names = "/".join(",".join(words) for words in words_of)
+        lengths = [len(setting.weights) + (number == 0) for number in range(setting.K)]
+        if names and [len(words) for words in words_of] != lengths:
+            raise self.error(f"words name the common and {len(setting.weights)} distinct tokens of {setting.K} classes")
         svg, words = still_svg(setting)
         name = f"still-{setting.digest()}.svg"
         target = Path(self.env.app.outdir, "_static", FOLDER, name)
@@ -108,7 +131,14 @@ class Lab(SphinxDirective):
         target.write_text(svg, encoding="utf8")
         up = "../" * self.env.docname.count("/")
         html = lab_html(
-            preset, f"{up}_static/{FOLDER}/{name}", words, play="play" in self.options, show=show, names=names
+            preset,
+            f"{up}_static/{FOLDER}/{name}",
+            words,
+            play="play" in self.options,
+            show=show,
+            names=names,
+            magnify=self.options.get("magnify", 1),
+            span=self.options.get("span", ()),
         )
         return [nodes.raw("", html, format="html")]
 

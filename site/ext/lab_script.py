@@ -28,7 +28,7 @@ FORMULAS = {
 
 
 def function_script(expression: sp.Expr, arguments: tuple[sp.Symbol, ...]) -> str:
-    """A formula as a JavaScript function, in the same stable form as in Python."""
+    """Write a formula as a JavaScript function, in the same stable form as in Python."""
     # the lower branch of W has no stable form to take: its argument isn't an exponential
     lower = expression.replace(
         lambda part: isinstance(part, sp.LambertW) and len(part.args) == 2,
@@ -39,25 +39,25 @@ def function_script(expression: sp.Expr, arguments: tuple[sp.Symbol, ...]) -> st
 
 
 def formula_script() -> str:
-    """A JavaScript object ``formulas`` with a function for each of FORMULAS."""
+    """Write a JavaScript object ``formulas`` with a function for each of FORMULAS."""
     functions = [f"  {name}: {function_script(*formula)}," for name, formula in FORMULAS.items()]
     return "const formulas = {\n" + "\n".join(functions) + "\n};\n"
 
 
 def tableau_script() -> str:
-    """The coefficients of SciPy's DOP853."""
+    """Write the coefficients of SciPy's DOP853."""
     arrays = {name: getattr(DOP853, name).tolist() for name in ("A", "B", "C", "E3", "E5")}
     return f"const tableau = {json.dumps(arrays)};\n"
 
 
 def parts(root: Path, folder: str, *names: str) -> str:
-    """The scripts of a folder of ``site/lab``, all or those named."""
+    """Join the scripts of a folder of ``site/lab``, all or those named."""
     paths = sorted((root / "site/lab" / folder).glob("*.js"))
     return "\n".join(path.read_text(encoding="utf8") for path in paths if not names or path.stem in names)
 
 
 def core_script(root: Path, more: str = "", *names: str) -> str:
-    """The numeric core, a function whose text can become a worker; ``more`` goes into it, ``names`` come out."""
+    """Write the numeric core, a function whose text can become a worker; ``more`` goes in, ``names`` come out."""
     given = ", ".join(("attention", "entropy", "formulas", "moments", "serve", "trainingPath", "withOverlap", *names))
     return (
         'function labCore() {\n"use strict";\n'

@@ -29,16 +29,16 @@ class Setting:
     model: str = "plain"
 
     def classes(self) -> SequenceClasses:
-        """The class system, or BadInput."""
+        """Return the class system, or raise BadInput."""
         return with_overlap(self.K, self.M, self.rho, distinct_weights=self.weights)
 
     def digest(self) -> str:
-        """A name for the picture's file."""
+        """Return a name for the picture's file."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:12]
 
 
 def still_svg(setting: Setting) -> tuple[str, str]:
-    """The picture as SVG, and in words."""
+    """Draw the picture as SVG, and describe it in words."""
     classes = setting.classes()
     t_0_prime, t_0 = clocks.transition(setting.K, setting.M, setting.lr_y)
     times = np.geomspace(t_0_prime / 100, 40 * t_0, POINTS)

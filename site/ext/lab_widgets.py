@@ -33,7 +33,7 @@ TABLES = {name: getattr(predicting, name) for name in ("SHORTNESS", "STEPS", "PA
 
 
 def derived_script(name: str, formulas: dict[str, sp.Expr]) -> str:
-    """A JavaScript object of this name with a function of the numbers for each formula."""
+    """Write a JavaScript object of this name with a function of the numbers for each formula."""
     functions = []
     for number, expression in formulas.items():
         symbols, stable = stable_form(expression, sorted(expression.free_symbols, key=str))
@@ -43,7 +43,7 @@ def derived_script(name: str, formulas: dict[str, sp.Expr]) -> str:
 
 
 def sentences_script(name: str, said: dict[str, list[dict[sp.Basic, str]]]) -> str:
-    """A JavaScript object of this name: by topic, lists of alternatives, each with its condition as a function."""
+    """Write a JavaScript object: by topic, lists of alternatives, each with its condition as a function."""
     topics = []
     for topic, groups in said.items():
         lines = ",\n".join(f"    [{', '.join(itertools.starmap(_alternative, group.items()))}]" for group in groups)
@@ -58,7 +58,7 @@ def _alternative(when: sp.Basic, text: str) -> str:
 
 
 def calculator_script(root: Path) -> str:
-    """The whole script, a classic one."""
+    """Write the whole script, a classic one."""
     folder = root / "site/lab/calculator"
     fields = (folder / "fields.json").read_text(encoding="utf8").strip()
     numbers = "\n".join((folder / f"{name}.js").read_text(encoding="utf8") for name in ("numbers", "table"))
@@ -80,7 +80,7 @@ PAGE = ("bars", "charts", "controls", "elements", "numbers", "picture", "state",
 
 
 def essay_script(root: Path) -> str:
-    """The script of the essay's pictures and guesses."""
+    """Write the script of the essay's pictures and guesses."""
     fields = json.loads((root / "site/lab/fields.json").read_text(encoding="utf8"))
     fields["M"]["max"] = 10**9  # outputs that are no class are one column
     names = ", ".join(f'["{name}", make{name.title()}]' for name in ESSAY)
@@ -95,7 +95,7 @@ def essay_script(root: Path) -> str:
 
 
 def widget_html(name: str) -> str:
-    """The element that a script fills, and a paragraph for readers without scripts."""
+    """Write the element that a script fills, and a paragraph for readers without scripts."""
     return f'<div class="ss-lab ss-{name}" data-widget="{name}"></div><noscript><p>{WIDGETS[name]}</p></noscript>'
 
 

@@ -48,7 +48,7 @@ def fold_proofs(drawing: str) -> str:
 
 
 def page_urls(directive: SphinxDirective) -> Callable[[str], str]:
-    """From the id of a page to its address as seen from the page that the directive is on."""
+    """Map a page's id to its address as seen from the page that the directive is on."""
     documents = {document.rpartition("/")[2]: document for document in directive.env.found_docs}
     here, builder = directive.env.docname, directive.env.app.builder
 

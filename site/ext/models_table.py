@@ -17,7 +17,7 @@ OWN_VARIANT = Variant(plain_inputs)
 
 
 def own_function(batch: Batch, Y: Any, Z: Any) -> Any:
-    """A model of one's own."""
+    """Stand for a user's own model."""
     return plain(batch, Y, Z)
 
 
@@ -32,7 +32,7 @@ def model_of(label: str) -> Any:
 
 
 def trained(model: Any, **options: Any) -> Any:
-    """A short training."""
+    """Run a short training."""
     settings: dict[str, Any] = {"lr_y": 1, "lr_z": 1, "steps": 3, "batch_size": 4, "seq_len": 8}
     return ss.train(CLASSES, model=model, **settings | options)
 
@@ -76,7 +76,7 @@ def is_taken(label: str, where: str) -> bool:
 
 
 def models_table() -> str:
-    """The table, in Markdown."""
+    """Write the table, in Markdown."""
     rows = [("model", *FEATURES), ("---",) * (1 + len(FEATURES))]
     rows += [(label, *("✓" if is_taken(label, where) else "–" for where in FEATURES)) for label in LABELS]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -23,7 +23,7 @@ COLUMNS = ("mutants", "equivalent", "killed", "timeouts", "survived")
 
 
 def score_html(root: Path) -> str:
-    """The score, its table and the survivors, from the record in the tree at ``root``.
+    """Draw the score, its table and the survivors, from the record in the tree at ``root``.
 
     The score is a count, not a percentage: nothing is rounded.
     """
@@ -40,6 +40,7 @@ def score_html(root: Path) -> str:
     return render(
         Path(__file__).with_name("templates") / "mutation_score.html",
         columns=COLUMNS,
+        thousands="{:,}".format,
         rows={name: row | {"score": _score(row)} for name, row in rows.items()},
         survivors=survivors,
         lowest=lowest if survivors else None,
@@ -57,7 +58,7 @@ def _listed(root: Path) -> tuple[str, ...]:
 
 
 def _score(row: dict[str, int]) -> str:
-    return f"{row['killed']} of {row['mutants'] - row['equivalent']}"
+    return f"{row['killed']:,} of {row['mutants'] - row['equivalent']:,}"
 
 
 def _path(module: str) -> str:

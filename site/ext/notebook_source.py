@@ -30,7 +30,7 @@ _QUOTE = re.compile(r"^(?:>.*\n?)+", re.MULTILINE)
 
 
 def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
-    """The notebook with the site's own elements in its text."""
+    """Return the notebook with the site's own elements in its text."""
     page = notebook["metadata"].get(KEY, {})
     links = f"\n\n```{{statement-links}} {page_id}\n```\n" if "number" in page and page["kind"] != "figure" else ""
     verdicts = [
@@ -52,7 +52,7 @@ def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
 
 
 def _with_card(head: str, rest: str, has_card: bool) -> str:
-    sentence, _, rest = rest.partition("\n\n") if rest.startswith("**In one sentence") else ("", "", rest)
+    sentence, _, rest = rest.partition("\n\n") if rest.startswith("**In short") else ("", "", rest)
     return "\n\n".join(part for part in (head, sentence, _CARD if has_card else "", rest) if part)
 
 

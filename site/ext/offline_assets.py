@@ -9,7 +9,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-# What the pages load of the package's 24 MB; the extensions hold \boldsymbol and others, loaded when they are met.
+# The pages load only these of the package's 24 MB. The extensions define \boldsymbol and others; MathJax loads
+# them when a page uses them.
 # safe.js drops an \href to javascript: from a formula.
 MATHJAX_PARTS = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions", "ui/safe.js")
 

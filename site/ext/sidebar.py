@@ -14,7 +14,7 @@ PART = re.compile(
 
 
 def folded(page: str) -> str:
-    """A page's HTML with each part of its contents in a ``details``."""
+    """Return a page's HTML with each part of its contents in a ``details``."""
     numbers = count()
 
     def fold(part: re.Match[str]) -> str:

@@ -46,7 +46,7 @@ class Row:
 
 
 def meant_by(symbol: Symbol, rows: dict[str, Row]) -> Row | None:
-    """The row of a symbol; a Latin letter that has an index there, or a set its element, is another without it."""
+    """Find the row of a symbol; a Latin letter with an index there, or a set's element, needs the same index."""
     row = rows.get(symbol.accent + symbol.name) or rows.get(symbol.name)
     if row is None or (row.needs_index and not symbol.indexed) or (row.needs_argument and not symbol.applied):
         return None
@@ -54,7 +54,7 @@ def meant_by(symbol: Symbol, rows: dict[str, Row]) -> Row | None:
 
 
 def notation_rows(doctree: nodes.document) -> dict[str, Row]:
-    """The rows of the notation tables by the symbols they explain; each row with one gets an anchor."""
+    """Map symbols to the notation tables' rows that explain them; each row with one gets an anchor."""
     found: dict[str, Row] = {}
     rest: list[tuple[Symbol, nodes.row, nodes.math]] = []
 
@@ -87,14 +87,14 @@ def notation_rows(doctree: nodes.document) -> dict[str, Row]:
 
 
 def rows_under(head: list[str], doctree: nodes.document) -> Iterator[nodes.row]:
-    """The rows of the tables whose head begins so."""
+    """Yield the rows of the tables whose head begins so."""
     for table in doctree.findall(nodes.table):
         if [entry.astext() for entry in next(table.findall(nodes.thead))[0]][: len(head)] == head:
             yield from next(table.findall(nodes.tbody))
 
 
 def dynamics_of(doctree: nodes.document) -> dict[int, nodes.row]:
-    """The row of each equation of the glossary: the first that is named for it, or else whose definition names it."""
+    """Find each glossary equation's row: the first that is named for it, or else whose definition names it."""
     rows = list(rows_under(DYNAMICS, doctree))
     return {n: next(row for cell in (0, 1) for row in rows if f"({n})" in row[cell].astext()) for n in EQUATIONS}
 
@@ -106,14 +106,14 @@ def note_rows(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def formulas_of(doctree: nodes.document) -> list[str]:
-    """The TeX of a page's formulas, those in its outputs too."""
+    """List the TeX of a page's formulas, those in its outputs too."""
     tex = [node.astext() for node in doctree.findall(lambda n: isinstance(n, nodes.math | nodes.math_block))]
     outputs = (html.unescape(node.astext()) for node in doctree.findall(nodes.raw) if "html" in node["format"])
     return tex + [a or b for output in outputs for a, b in _IN_OUTPUT.findall(output)]
 
 
 def own_meanings(formulas: Mapping[str, str], used: set[Symbol]) -> dict[str, tuple[str, str]]:
-    """From a letter to the formula that shows it and to what it means on a page.
+    """Map a letter to the formula that shows it and to its meaning on a page.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def own_meanings(formulas: Mapping[str, str], used: set[Symbol]) -> dict[str, tu
 
 
 def in_words(meaning: str) -> nodes.paragraph:
-    """A text with mathematics between dollar signs."""
+    """Make a paragraph of a text with mathematics between dollar signs."""
     parts = [nodes.math("", part) if at % 2 else nodes.Text(part) for at, part in enumerate(meaning.split("$")) if part]
     return nodes.paragraph("", "", *parts)
 
@@ -196,7 +196,7 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
 
 
 def meaning_of(row: nodes.row, formula: str) -> list[nodes.Node]:
-    """An equation's name among the dynamics, its formula, and its definition."""
+    """Return an equation's name among the dynamics, its formula, and its definition."""
     name, definition = (entry.deepcopy()[0].children for entry in row[:2])
     return [
         nodes.paragraph("", "", *name, nodes.Text(": "), nodes.math("", formula)),

@@ -40,7 +40,7 @@ class Symbol:
 
 
 def symbols(tex: str) -> list[Symbol]:
-    """The symbols of a formula, in its order, each once."""
+    """List the symbols of a formula, in its order, each once."""
     plain = re.sub(r"\^(\\prime|\{\\prime\})", "'", _IGNORED.sub(" ", tex))
     found: dict[Symbol, None] = {}
     place = 0

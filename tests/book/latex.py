@@ -32,7 +32,7 @@ _TOKEN = re.compile(
 
 
 def sides(formula: str) -> Iterator[str]:
-    """What stands between a formula's relation signs."""
+    """Split a formula at its relation signs."""
     yield from (side for side in _RELATION.split(re.sub(r"\\[td]frac", r"\\frac", formula)) if side.strip())
 
 

@@ -216,7 +216,8 @@ def test_they_are_drawn_with_their_links_and_count(stored: Stored) -> None:
 def test_the_list_counts_what_the_chapters_store(stored: Stored) -> None:
     proofs, sampled = (sum(len(v.get(key, [])) for v in stored.verdicts.values()) for key in ("proofs", "sampled"))
     drawn = proofs_html(ROOT, lambda page_id: f"{page_id}.html")
-    assert f"{proofs} of {proofs + sampled} claims over all of their conditions are proved" in drawn
-    assert f"{sampled} are only sampled" in drawn
+    assert f"{proofs + sampled} claims are about all cases that meet their conditions." in drawn
+    assert f"{proofs} of them are proved:" in drawn
+    assert f"The other {sampled} are only sampled." in drawn
     assert drawn.count("<tr>") == proofs + sampled + 2
     assert 'href="lemma_08.html"' in drawn

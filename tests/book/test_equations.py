@@ -169,7 +169,7 @@ def test_a_trial_knows_its_place_and_cannot_be_changed(read: Any) -> None:
         ({"tries": {"lemma_60": []}}, "= 'lemma_60': the book has no such page"),
         ({"at": "lemma_60"}, "= 'lemma_60': the book has no such page"),
         *(({"test": f"tests/{name}"}, "no such unit test") for name in ("test_a.py::test_b", "test_b.py::test_a")),
-        ({"kind": "theorem"}, "kind = 'theorem': it is no kind of equation"),
+        ({"kind": "theorem"}, "kind = 'theorem': the choices are definition, claim"),
         ({"formula": 3}, "formula = 3: it is a text"),
         ({"formulae": "x"}, ": formulae: there is no such key; use number, kind"),
         ({"number": "1"}, ".number = '1': it is a whole number, from 1 on"),

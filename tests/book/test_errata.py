@@ -66,17 +66,18 @@ def test_an_erratum_is_drawn_with_its_anchor_and_cells(book: Path) -> None:
     assert terms == {
         "printed": "1",
         "lacks": "dominance",
-        "evidence": "size: 0.7, where the printed step needs at most 0.5; with the condition: 0.1 (with \\(1-\\rho\\))",
+        "evidence": "Claim tried: size. Measured: 0.7, where the printed step needs at most 0.5. "
+        "With the condition: 0.1 (with \\(1-\\rho\\)).",
         "consequence": "slower",
         "ranked here because": "it falls & rises",
     }
     slip = errata_html(book, url, "slip")
     assert "<dt>should read</dt>" in slip
-    assert "; with the repair: 0.1 (with " in slip
+    assert ". With the repair: 0.1 (with " in slip
     assert "rate &lt;s&gt;" in slip
     assert r'<span class="math notranslate nohighlight">\(1-\rho\)</span>' in slip
     assert "No chapter has refuted anything" in errata_html(book, url, "constant")
-    with pytest.raises(BadInput, match="the ranks are conclusion, constant, slip"):
+    with pytest.raises(BadInput, match="the choices are conclusion, constant, slip"):
         errata_html(book, url, "grave")
 
 
@@ -91,7 +92,7 @@ def change(place: str, value: Any) -> Callable[[list[dict[str, Any]]], None]:
         (change("number", "E1"), "number E1: it is another erratum's, or was"),
         (change("number", "E"), "entry 1.number = 'E': it is E with digits behind it; write e.g. E7"),
         (change("number", 2), "entry 1.number = 2: it is E with digits"),
-        (change("rank", "grave"), "E2.rank = 'grave': the ranks are conclusion, constant, slip; choose one"),
+        (change("rank", "grave"), "E2.rank = 'grave': the choices are conclusion, constant, slip; use one"),
         (change("because", " "), "E2.because: a reader must learn it"),
         (change("places", []), "E2.places = []: it is a list of refutations as page:id, each once"),
         (change("places", [{"lemma_03": "rate"}]), "E2.places = [{"),

@@ -8,7 +8,7 @@ from notebook_source import for_the_site
 from scansnap_core.ledger import VERDICT_MIME
 from tests.book.books import registered
 
-SENTENCE = "**In one sentence.** It grows."
+SENTENCE = "**In short.** It grows."
 QUOTE = "> **Lemma 8, as printed.** One\n> is one.\n"
 CARD = "```{verdict-card}\n```"
 LINKS = "```{statement-links} lemma_08\n```"

@@ -11,7 +11,7 @@ from scansnap_core.cli import main
 from tests.book.books import CHAPTER, spoil
 from tests.book.conftest import Run
 
-PAGE = Path("chapters", "index.md")
+PAGE, CARDS = Path("chapters", "index.md"), CHAPTER.with_suffix(".yaml")
 GIVE = "lemma.numbers(drop=f'{another(1):.1f}')\nlemma.numbers({'way_0.1': '7 to 9'})"
 
 
@@ -27,6 +27,7 @@ def write(book: Path, text: str, file: Path = CHAPTER) -> None:
     (book / file).write_text(json.dumps(notebook) if file == CHAPTER else f"# Home\n\n{text}\n")
 
 
+REMEDY = "run scansnap verify --store"
 OWN = {"drop": "1.2", "way_0.1": "7 to 9", "numeric_half": "0.5", "numeric_half.control": "0.7"}
 
 
@@ -54,7 +55,7 @@ def test_a_wrong_number_is_named_and_written(book: Path, file: Path, name: str) 
     right = (book / file).read_text()
     write(book, quoted(**{page + n: "8\n1" if n == name else said for n, said in OWN.items()}), file)
     (fault,) = number_faults(book)
-    computed = f"the chapter computes {OWN[name]!r}: run scansnap verify --store"
+    computed = f"the chapter computes {OWN[name]!r}: {REMEDY}"
     assert fault == f"{file}: the text says '8\\n1' for {page}{name}, and {computed}"
     write_numbers(book)
     meaning = str if page else json.loads
@@ -87,6 +88,13 @@ def test_what_would_escape_the_comparison_is_named(book: Path, text: str, tag: s
     assert (book / PAGE).read_text() == before
     remedy = 'write <data value="name">…</data>'
     assert number_faults(book) == [f"{PAGE}: {tag} is no number that is compared: {remedy}"]
+
+
+def test_a_number_on_a_card_is_compared(book: Path) -> None:
+    (book / CARDS).write_text((book / CARDS).read_text() + f"# {quoted(drop='8')}\n")
+    assert number_faults(book) == [f"{CARDS}: the text says '8' for drop, and the chapter computes '1.2': {REMEDY}"]
+    write_numbers(book)
+    assert (book / CARDS).read_text().endswith(f"# {quoted(drop='1.2')}\n")
 
 
 def test_verify_compares_and_stores(book: Path, verify: Run) -> None:

@@ -33,7 +33,7 @@ def test_what_the_parser_refuses(arguments: list[str], message: str, capsys: pyt
 
 
 def missing(program: str, slow: tuple[str, ...]) -> str:
-    """What a program prints that names those of some modules that it has imported."""
+    """Run a program in a fresh process, and return the names of those ``slow`` modules that it imported."""
     code = f"import sys\n{program}\nprint(sorted({set(slow)} & sys.modules.keys()))"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 

@@ -48,7 +48,7 @@ def test_adam_is_answered_with_its_first_updates(capsys: pytest.CaptureFixture[s
     rates = ["--lr-y", "0.01", "--lr-z", "0.02"]
     assert main(["predict", str(EXAMPLE), *rates, "--until", "100", "--optimizer", "adam"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "3 of the 5 words of the class rise" in said
+    assert "Of the 5 words of the class 3 rise" in said
     assert "“and” falls. “harbour” rises and “wave” falls" in said
     assert "√3/2 η_Z = 0.0173 at first, and by up to √3 η_Z = 0.0346" in said
     assert "class ship" not in said

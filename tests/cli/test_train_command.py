@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 from scansnap_core.cli import main
-from scansnap_core.data.class_files import load_classes
+from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import training
 from scansnap_core.engine.names import OPTIMIZERS
 from scansnap_core.engine.training import train
@@ -33,7 +33,7 @@ def test_it_stores_what_train_returns(tmp_path: Path, capsys: pytest.CaptureFixt
     assert stderr == ""
     with xr.open_dataset(out, engine="h5netcdf") as stored:
         expected = train(
-            load_classes(EXAMPLE), lr_y=[1, 2], lr_z=0.5, steps=20, seeds=[0, 1, 7], batch_size=16, seq_len=32,
+            SequenceClasses.load(EXAMPLE), lr_y=[1, 2], lr_z=0.5, steps=20, seeds=[0, 1, 7], batch_size=16, seq_len=32,
             optimizer="momentum", momentum=0.8, initial="random", record=10, rng="replay", dtype="float32",
             device="cpu",
         )  # fmt: skip
@@ -46,7 +46,8 @@ def test_it_stores_what_train_returns(tmp_path: Path, capsys: pytest.CaptureFixt
         assert {"scansnap_core_version", "torch_version", "class_file_sha256"} <= stored.attrs.keys()
     lines = stdout.splitlines()
     assert len(lines) == 1 + 6 + 1
-    H = measures.entropy(measures.attention(expected.Z.isel(recorded=-1), load_classes(EXAMPLE)), load_classes(EXAMPLE))
+    classes = SequenceClasses.load(EXAMPLE)
+    H = measures.entropy(measures.attention(expected.Z.isel(recorded=-1), classes), classes)
     one = {"seed": 2, "rate": 1}
     first, second = H.isel(one).values
     loss = float(expected.loss.isel(one).isel(step=-1))
@@ -71,7 +72,7 @@ def test_a_variant_is_summed_up_too(model: str, by: str, tmp_path: Path, capsys:
     head, line, _ = capsys.readouterr().out.splitlines()
     assert f"and by {by} the entropy" in head
     with xr.open_dataset(tmp_path / "run.nc", engine="h5netcdf") as run:
-        classes = load_classes(EXAMPLE)
+        classes = SequenceClasses.load(EXAMPLE)
         H = measures.entropy(measures.attention(run.Z.isel(recorded=-1), classes), classes)
     assert line.partition("; ")[2] == " ".join(f"{value:.4g}" for value in H.values.ravel())
 
@@ -88,7 +89,7 @@ def test_the_expectation_at_infinite_length(tmp_path: Path) -> None:
 def test_attention_moves_to_the_distinct_tokens_as_the_example_says(tmp_path: Path) -> None:
     out = tmp_path / "run.nc"
     assert main([*arguments(out), "--steps", "200"]) == 0
-    classes = load_classes(EXAMPLE)
+    classes = SequenceClasses.load(EXAMPLE)
     with xr.open_dataset(out, engine="h5netcdf") as stored:
         c = measures.attention(stored.Z, classes).isel(seed=0, rate=0, recorded=-1)
     at_first = c.copy(data=classes.compact.probs)

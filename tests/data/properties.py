@@ -33,7 +33,7 @@ WRONG = st.sampled_from(
 
 
 def result_or_refusal(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """What a call gives, or None where it refuses in one line; any other exception fails the test."""
+    """Return what a call gives, or None if it refuses in one line; any other exception fails the test."""
     try:
         return call(*arguments, **named)
     except BadInput as error:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from scansnap_core import files
 from scansnap_core.data.audit import Audit, audit
-from scansnap_core.data.class_files import load_classes, save_classes
 from scansnap_core.data.datasets import syn_large, syn_medium, with_overlap
 from scansnap_core.data.probabilities import Outputs
 from scansnap_core.data.sequences import SequenceClasses
@@ -34,7 +33,7 @@ json_like = st.recursive(
 
 
 def kept(classes: SequenceClasses) -> None:
-    """What all sequence classes are."""
+    """Check the properties that all sequence classes have."""
     K, M, L = classes.num_classes, classes.vocab_size, len(classes.tokens)
     probs, compact = classes.sparse_probs, classes.compact
     assert 1 <= K <= M
@@ -72,7 +71,7 @@ def kept_or_refused(call: Callable[..., Any], *arguments: Any, **named: Any) -> 
 @given(class_systems(), st.sampled_from([".yaml", ".yml", ".json"]))
 def test_files_give_equal_classes(tmp_path: Path, classes: SequenceClasses, suffix: str) -> None:
     path = tmp_path / f"classes{suffix}"
-    save_classes(classes, path)
+    classes.save(path)
     loaded = SequenceClasses.load(path)
     assert loaded == classes
     assert hash(loaded) == hash(classes)
@@ -187,7 +186,7 @@ def test_class_files(tmp_path: Path, whole: Any, query: Any, probs: Any, size: A
     for content in contents:
         for path, text in ((tmp_path / "a.json", json.dumps(content)), (tmp_path / "a.yaml", yaml.safe_dump(content))):
             path.write_text(text, encoding="utf8", errors="surrogateescape" if text.isprintable() else "replace")
-            kept_or_refused(load_classes, path)
+            kept_or_refused(SequenceClasses.load, path)
 
 
 @FEW
@@ -195,7 +194,7 @@ def test_class_files(tmp_path: Path, whole: Any, query: Any, probs: Any, size: A
 def test_texts_that_are_no_files(tmp_path: Path, text: str) -> None:
     for name in ("a.yaml", "a.json"):
         (tmp_path / name).write_text(text, encoding="utf8", errors="replace")
-        result_or_refusal(load_classes, tmp_path / name)
+        result_or_refusal(SequenceClasses.load, tmp_path / name)
 
 
 plain = st.recursive(
@@ -216,7 +215,6 @@ def test_what_is_written_is_read(tmp_path: Path, content: dict[str, Any]) -> Non
 @FEW
 @given(WRONG)
 def test_paths(tmp_path: Path, path: Any) -> None:
-    assert result_or_refusal(load_classes, path) is None
-    assert result_or_refusal(save_classes, path, tmp_path / "a.yaml") is None
+    assert result_or_refusal(SequenceClasses.load, path) is None
     if not isinstance(path, Path):
-        assert result_or_refusal(save_classes, with_overlap(2, 60, 0.1), path) is None
+        assert result_or_refusal(with_overlap(2, 60, 0.1).save, path) is None

@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from scansnap_core import BadInput, files
-from scansnap_core.data.class_files import load_classes
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.rules import shown
 from tests.data.test_refusals import BY_NAME
@@ -74,7 +73,7 @@ CONTENT = {
 def test_a_file_says_what_the_arrays_say(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"classes{suffix}"
     path.write_text(json.dumps(CONTENT) if suffix == ".json" else yaml.safe_dump(CONTENT), encoding="utf8")
-    loaded, expected = load_classes(path), overlapping_classes()
+    loaded, expected = SequenceClasses.load(path), overlapping_classes()
     assert (loaded.probs == expected.probs).all()
     assert (loaded.query_of == expected.query_of).all()
     assert (loaded.next_of == expected.next_of).all()
@@ -83,7 +82,7 @@ def test_a_file_says_what_the_arrays_say(suffix: str, tmp_path: Path) -> None:
 def test_the_next_token_defaults_to_the_position(tmp_path: Path) -> None:
     path = tmp_path / "classes.yaml"
     path.write_text("vocab_size: 3\nclasses:\n  - {query: 2, probs: {0: 1}}\n  - {query: 2, probs: {1: 1.0}}\n")
-    assert load_classes(str(path)).next_of.tolist() == [0, 1]
+    assert SequenceClasses.load(str(path)).next_of.tolist() == [0, 1]
 
 
 def test_classes_by_name(tmp_path: Path) -> None:
@@ -100,15 +99,15 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(
         BadInput, match=r"nowhere\.yaml: No such file or directory: the file must exist and be readable; check the path"
     ):
-        load_classes(tmp_path / "nowhere.yaml")
+        SequenceClasses.load(tmp_path / "nowhere.yaml")
     (tmp_path / "folder.json").mkdir()
     with pytest.raises(BadInput, match="Is a directory"):
-        load_classes(tmp_path / "folder.json")
+        SequenceClasses.load(tmp_path / "folder.json")
     with pytest.raises(BadInput, match=r"classes\.txt: its name ends in \.yaml, \.yml, \.json; rename or"):
-        load_classes(tmp_path / "classes.txt")
+        SequenceClasses.load(tmp_path / "classes.txt")
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00a")
     with pytest.raises(BadInput, match=r"bytes\.yaml: it isn't UTF-8 text"):
-        load_classes(tmp_path / "bytes.yaml")
+        SequenceClasses.load(tmp_path / "bytes.yaml")
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
@@ -123,7 +122,7 @@ def test_a_file_cannot_blow_a_message_up(tmp_path: Path) -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
     (tmp_path / "a.yaml").write_text("\n".join(lines))  # 9^12 parts, if they are written out
     with pytest.raises(BadInput) as caught:
-        load_classes(tmp_path / "a.yaml")
+        SequenceClasses.load(tmp_path / "a.yaml")
     assert len(str(caught.value)) < 1000
     assert shown(files.read(tmp_path / "a.yaml", example="none")["a11"]).endswith("…")
 

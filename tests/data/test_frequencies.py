@@ -13,7 +13,6 @@ from scipy import stats
 
 import scansnap_core as ss
 from scansnap_core import BadInput
-from scansnap_core.data.class_files import load_classes
 from scansnap_core.data.sequences import checksum
 from scansnap_core.engine.compiled import SharedRuns, SupportRun
 from scansnap_core.engine.draws import Fresh
@@ -86,10 +85,10 @@ def test_names_and_files_say_them(tmp_path: Path) -> None:
         "classes:\n  - {name: ship, query: the, frequency: 0.8, probs: {and: 0.4, wave: 0.6}}\n"
         "  - {name: plane, query: the, frequency: 0.2, probs: {and: 0.4, cloud: 0.6}}\n"
     )
-    assert load_classes(tmp_path / "by_hand.yaml") == named
+    assert ss.SequenceClasses.load(tmp_path / "by_hand.yaml") == named
     for classes in (named, frequent_classes(), overlapping_classes()):
         classes.save(tmp_path / "saved.yaml")
-        assert load_classes(tmp_path / "saved.yaml") == classes
+        assert ss.SequenceClasses.load(tmp_path / "saved.yaml") == classes
         entries = yaml.safe_load((tmp_path / "saved.yaml").read_text())["classes"]
         assert ["frequency" in entry for entry in entries] == [not classes.is_uniform] * len(entries)
 

@@ -1,4 +1,4 @@
-"""What is no class system is refused in one line that names the value, the rule and the remedy."""
+"""Anything but a class system is refused in one line that names the value, the rule and the remedy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from scipy import sparse
 
 from scansnap_core import BadInput
 from scansnap_core.data.audit import audit
-from scansnap_core.data.class_files import load_classes
 from scansnap_core.data.datasets import syn_large, syn_medium, syn_small, with_overlap
 from scansnap_core.data.probabilities import Outputs
 from scansnap_core.data.sequences import SequenceClasses
@@ -208,7 +207,7 @@ def test_files(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(text, encoding="utf8")
     with pytest.raises(BadInput) as caught:
-        load_classes(path)
+        SequenceClasses.load(path)
     assert str(caught.value).startswith(f"file {path}: {message}")
     assert "\n" not in str(caught.value)
 

@@ -38,7 +38,7 @@ def both(classes: SequenceClasses, **changes: Any) -> tuple[dict[str, np.ndarray
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """The largest, relative to the largest entry."""
+    """Return the largest difference, relative to the largest entry."""
     return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
 
 
@@ -191,7 +191,7 @@ def dense(classes: SequenceClasses, lr_y: float = LR_Y, lr_z: float = LR_Z, step
 
 
 def differences(classes: SequenceClasses, other: xr.Dataset) -> list[float]:
-    """Of the losses, Y and Z, relative to their largest entries."""
+    """Return the largest differences of the losses, Y and Z, relative to their largest entries."""
     run = SupportRun(classes, LR_Y, LR_Z)
     loss = run.advance(STEPS)
     end = other.isel(recorded=-1)

@@ -11,7 +11,6 @@ import yaml
 from models_table import CLASSES, FEATURES, LABELS, OWN, is_taken, model_of, models_table, trained
 
 from scansnap_core.cli import main
-from scansnap_core.data.class_files import save_classes
 from scansnap_core.storage.store import read
 from scansnap_core.sweeps.grids import load_grid
 from scansnap_core.sweeps.running import run as sweep
@@ -63,6 +62,6 @@ def test_every_model_is_swept_and_trained_by_the_command(label: str, tmp_path: P
     (tmp_path / "grid.yaml").write_text(yaml.safe_dump(content))
     sweep(load_grid(str(tmp_path / "grid.yaml")), tmp_path / "a.zarr", device="cpu")
     assert np.isfinite(read(tmp_path / "a.zarr").final_loss.values).all()
-    save_classes(CLASSES, tmp_path / "classes.yaml")
+    CLASSES.save(tmp_path / "classes.yaml")
     rates = ["--lr-y", "1", "--lr-z", "1", "--steps", "2", "--out", str(tmp_path / "run.nc")]
     assert main(["train", str(tmp_path / "classes.yaml"), *rates, "--model", name]) == 0

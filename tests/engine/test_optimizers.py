@@ -32,17 +32,17 @@ def run(optimizer: Any, lr_y: Any = (0.3, 1.0), lr_z: Any = (0.1, 0.5), seeds: A
 def test_a_built_in_optimizer_is_its_namesake_of_torchs(name: str) -> None:
     theirs = run(NAMESAKE.get(name) or TORCHS[name])
     assert differences(run(name), theirs) < 1e-11
-    assert all(differences(run(other), theirs) > 1e-2 for other in OPTIMIZERS if other != name)  # control
+    assert not any(differences(run(other), theirs) <= 1e-2 for other in OPTIMIZERS if other != name)  # control
 
 
 def differences(one: xr.Dataset, other: xr.Dataset) -> float:
-    """The largest in the loss, Y and Z of two trainings."""
+    """Return the largest difference of two trainings in the loss, Y and Z."""
     return float(np.max([np.abs(one[name].values - other[name].values).max() for name in ("loss", "Y", "Z")]))
 
 
 @pytest.mark.parametrize("make", [ADAMW, torch.optim.RMSprop, torch.optim.Adafactor])
 def test_a_run_is_what_it_would_be_alone(make: Any) -> None:
-    """Also for Adafactor, which looks at whole matrices."""
+    """A run gives the same alone and among others; this holds for Adafactor too, which uses whole matrices."""
     together, alone = run(make), run(make, lr_y=1.0, lr_z=0.5, seeds=[7])
     inside = together.isel(seed=[1], rate=[1])
     for variable in ("loss", "Y", "Z"):

@@ -35,6 +35,7 @@ def assert_continues(whole: xr.Dataset, begun: xr.Dataset, rest: xr.Dataset) -> 
     end, last = int(rest.recorded[0]), int(rest.recorded[-1])
     assert rest.recorded.values.tolist() == list(range(end, last + 1))
     assert rest.step.values.tolist() == list(range(end, last))
+    assert np.isfinite(whole.loss).all()
     assert begun.loss.equals(whole.loss.sel(step=begun.step))
     expected = whole.sel(step=rest.step, recorded=rest.recorded)
     xr.testing.assert_identical(rest, expected)  # values to the last bit, states, labels and attributes

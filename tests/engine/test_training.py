@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import warnings
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 import torch
 import xarray as xr
 
+from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_small
 from scansnap_core.data.probabilities import OTHERS
 from scansnap_core.data.sequences import SequenceClasses
@@ -242,12 +245,21 @@ def test_when_every_run_is_lost_what_was_recorded_is_returned() -> None:
     assert run.loss.sizes["step"] == 10**5
 
 
-@pytest.mark.parametrize("which", ["lr_y", "lr_z"])
-def test_a_last_update_that_overflows_is_seen(which: str) -> None:
-    rates = {"lr_y": 1.0, "lr_z": 1.0, which: 1e300}
-    rng = np.random.default_rng(0)
-    initial = 1e10 * rng.normal(size=(34, 34)), np.zeros((34, 34))
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_last_update_that_overflows_is_seen(which: int) -> None:
+    decaying = functools.partial(torch.optim.SGD, weight_decay=1e30)  # which multiplies initial values by -1e30
+    initial = [np.zeros((34, 34)), np.zeros((34, 34))]
+    initial[which] = 1e10 * np.random.default_rng(0).normal(size=(34, 34))
     with pytest.warns(TrainingDiverged, match="at step 1:"):
-        run = small(**rates, initial=initial, steps=1, record=None, dtype="float32")
+        run = small(optimizer=decaying, initial=tuple(initial), steps=1, record=None, dtype="float32")
     assert np.isfinite(run.loss).all()
     assert (run.diverged_at == 1).all()
+
+
+@pytest.mark.parametrize("rate", [1e200, 1e-50])
+def test_a_rate_that_the_type_cannot_hold_is_refused(rate: float) -> None:
+    with pytest.raises(
+        BadInput, match=rf"^a rate of {re.escape(f'{rate:g}')} with dtype = 'float32': this type can't hold it; use"
+    ):
+        small(lr_z=[1.0, rate], dtype="float32")
+    assert np.isfinite(small(lr_z=[1.0, 1e-50]).loss).all()

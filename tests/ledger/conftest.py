@@ -34,7 +34,7 @@ def check(says: str, **changes: str) -> dict[str, str]:
 
 @pytest.fixture
 def outputs(monkeypatch: pytest.MonkeyPatch) -> Outputs:
-    """What the ledger displays, in place of a notebook."""
+    """Collect what the ledger displays, in place of a notebook."""
     shown: Outputs = []
     monkeypatch.setattr(display, "show", lambda output: shown.append(output))
     return shown

@@ -30,10 +30,18 @@ def test_a_row_has_its_entrys_number_and_the_verdicts_word(opened: Opened, outpu
     assert verdict["figure"] == "cell-03"
 
 
+def test_a_number_in_a_rows_text_is_the_chapters_own(opened: Opened, outputs: Outputs) -> None:
+    names = {"drop": "1.2", "numeric_error": "0.11", "numeric_error.control": "0.7", "lemma_08:drop": "9"}
+    says = " ".join(f'<data value="{name}">9</data>' for name in names)
+    chapter = opened(card=UPHELD | {"printed": {"by": "numeric_error", "says": says}})
+    chapter.numbers(drop="1.2")
+    assert concluded(chapter, outputs)["card"][0]["says"] == " ".join(names.values())
+
+
 def test_a_card_is_shown_as_text_and_as_html(opened: Opened, outputs: Outputs) -> None:
     concluded(opened(card=CARD), outputs)
     shown = outputs[-1]
-    text = "under the true gradient: in part; One sign $<0$ is lost.\n        0.1, must be at most 0.5: symbolic"
+    text = "under the true gradient: in part; One sign $<0$ is lost.\n        symbolic error: 0.1, must be at most 0.5"
     assert text in shown["text/plain"]
     assert r'<span class="math notranslate nohighlight">\(&lt;0\)</span>' in shown["text/html"]
     assert shown["text/html"].count("<dt>") == 4
@@ -66,10 +74,10 @@ def test_only_own_statements_were_not_printed_and_need_no_repair() -> None:
 def test_a_repair_stands_beside_what_bears_it_out(opened: Opened, outputs: Outputs) -> None:
     printed, repaired, *_ = concluded(refuting(opened), outputs)["card"]
     assert (printed["word"], printed["number"]) == ("fails as printed", "0.7")
-    said = ", where the printed formula needs at most 0.5. Checked: printed error"
-    assert f"        0.7{said}\n" in outputs[-1]["text/plain"]
-    assert f"<strong>0.7</strong>{said}" in outputs[-1]["text/html"]
-    assert "        with exp(2Mh): 0.2, must be at most 0.5: printed" in outputs[-1]["text/plain"]
+    said = "printed error: 0.7, where the printed formula needs at most 0.5"
+    assert f"        {said}\n" in outputs[-1]["text/plain"]
+    assert said.replace("0.7", "<strong>0.7</strong>") in outputs[-1]["text/html"]
+    assert "        printed error; with exp(2Mh): 0.2, must be at most 0.5" in outputs[-1]["text/plain"]
     assert (repaired["formula"], repaired["number"], repaired["on"]) == ("$e^{2Mh}$", "0.2", "with exp(2Mh)")
     by_check = BROKEN | {"repaired": BROKEN["repaired"] | {"by": "empirical_error"}}
     assert concluded(refuting(opened, by_check), outputs)["card"][1]["number"] == "0.12"
@@ -87,9 +95,9 @@ def test_the_controls_number_says_what_it_belongs_to(opened: Opened, outputs: Ou
     row = {"word": "fails", "by": "empirical_error", "says": "It jumps.", "number": "control"}
     sgd = concluded(opened(card=CARD | {"sgd": row}), outputs)["card"][3]
     assert (sgd["number"], sgd["on"]) == ("0.7", "another exponent")
-    said = ", where the claim needs at most 0.5. Checked: empirical error"
-    assert f"        another exponent: 0.7{said}" in outputs[-1]["text/plain"]
-    assert f"another exponent: <strong>0.7</strong>{said}" in outputs[-1]["text/html"]
+    said = "empirical error; another exponent: 0.7, where the claim needs at most 0.5"
+    assert f"        {said}" in outputs[-1]["text/plain"]
+    assert said.replace("0.7", "<strong>0.7</strong>") in outputs[-1]["text/html"]
 
 
 def test_a_chapter_without_a_card_is_refused_but_for_notation(opened: Opened, outputs: Outputs) -> None:
@@ -101,11 +109,13 @@ def test_a_chapter_without_a_card_is_refused_but_for_notation(opened: Opened, ou
 
 
 def test_a_number_that_is_its_own_requirement_is_written_once(opened: Opened, outputs: Outputs) -> None:
-    chapter = opened(card=UPHELD | {"printed": {"by": "tiny", "says": "So."}}, numeric={"tiny": check("a tiny one")})
+    chapter = opened(
+        card=UPHELD | {"printed": {"by": "tiny", "says": "So."}}, numeric={"tiny": check("a tiny one", must="≤ 1e-9")}
+    )
     chapter.witness("numeric").holds("tiny", 1e-13, control=0.7)
     concluded(chapter, outputs)
-    assert "        ≤ 0.5, as required: a tiny one\n" in outputs[-1]["text/plain"]
-    assert "<strong>≤ 0.5</strong>, as required: a tiny one" in outputs[-1]["text/html"]
+    assert "        a tiny one: ≤ 10⁻⁹, as required\n" in outputs[-1]["text/plain"]
+    assert "a tiny one: <strong>≤ 10⁻⁹</strong>, as required" in outputs[-1]["text/html"]
 
 
 @pytest.mark.parametrize(
@@ -116,13 +126,13 @@ def test_a_number_that_is_its_own_requirement_is_written_once(opened: Opened, ou
         ("printed", {"says": " "}, ".printed.says: a reader must learn it"),
         ("printed", {"says": 3}, ".printed.says = 3: it is a text"),
         ("printed", {"word": "holds"}, ".printed: word: there is no such key; use by, says"),
-        ("sgd", {"word": "mostly", "by": "empirical_error"}, ".sgd.word = 'mostly': the scale is closed; use one of"),
-        ("sgd", {"word": "not measured", "by": "empirical_error"}, ".sgd.word = 'not measured': the scale is closed"),
+        ("sgd", {"word": "mostly", "by": "empirical_error"}, ".sgd.word = 'mostly': the choices are as stated"),
+        ("sgd", {"word": "not measured", "by": "empirical_error"}, ".sgd.word = 'not measured': the choices are"),
         ("sgd", {"word": "fails", "by": "another_error"}, ".sgd.by = 'another_error': no check"),
-        ("sgd", {"word": ""}, ".sgd.word: the scale is closed; add it"),
-        ("sgd", {"word": "as stated"}, ".sgd.word = 'as stated': the scale is closed; use one of not concerned, not"),
+        ("sgd", {"word": ""}, ".sgd.word: the choices are not concerned, not measured; add it"),
+        ("sgd", {"word": "as stated"}, ".sgd.word = 'as stated': the choices are not concerned, not measured"),
         ("gradient", {"says": ""}, ".gradient.says: a reader must learn it"),
-        ("gradient", {"number": "bound"}, ".number = 'bound': an entry has two numbers; use measured or control"),
+        ("gradient", {"number": "bound"}, ".number = 'bound': the choices are measured, control; use one"),
         ("repaired", {"where": "All.", "by": "numeric_error"}, ".repaired: the verdict is 'holds'; leave the"),
         ("figur", {}, ".figur: a card has figure, gradient, printed, repaired, sgd; add or remove it"),
         *((row, None, f".{row}: a card has figure, gradient") for row in ("printed", "gradient", "sgd", "figure")),

@@ -67,9 +67,9 @@ def test_statements_of_two_papers_have_two_names() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"paper": "ho2020"}, ".paper = 'ho2020': it is a paper of the book: tian2023, li2023; correct it"),
-        ({"paper": ["tian2023"]}, ".paper = ['tian2023']: it is a paper"),
-        ({"kind": "theorem"}, ".kind = 'theorem': it is one of lemma, figure"),
+        ({"paper": "ho2020"}, ".paper = 'ho2020': the choices are tian2023, li2023; use one of them"),
+        ({"paper": ["tian2023"]}, ".paper = ['tian2023']: the choices are tian2023"),
+        ({"kind": "theorem"}, ".kind = 'theorem': the choices are lemma, figure"),
         ({"number": 0}, ".number = 0: it is the paper's number, from 1"),
         ({"number": True}, ".number = True: it is the paper's number"),
         ({"number": 7}, ".number = 7: it is the number that the file's name says, after lemma"),
@@ -77,7 +77,7 @@ def test_statements_of_two_papers_have_two_names() -> None:
         ({"uses": "lemma_05"}, ".uses = 'lemma_05': it is a list of statements' ids"),
         ({"proof_uses": ["lemma_05", "lemma_05"]}, ".proof_uses = "),
         ({"title": "The clock"}, ": title: there is no such key; use paper, kind, number, equations"),
-        *(({key: None}, f".{key}: it is ") for key in LEMMA),
+        *(({key: None}, f".{key}: {'the choices are' if key in ('paper', 'kind') else 'it is'} ") for key in LEMMA),
     ],
 )
 def test_wrong_metadata_name_the_notebook_and_the_key(change: dict[str, Any], message: str) -> None:
@@ -87,7 +87,7 @@ def test_wrong_metadata_name_the_notebook_and_the_key(change: dict[str, Any], me
 
 @pytest.mark.parametrize("metadata", [{}, {"scansnap": None}, {"scansnap": [1]}])
 def test_a_notebook_that_registers_nothing_is_refused(metadata: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=r"^a: metadata\.scansnap(\.paper: it is.*; add it| = \[1\]: it is a mapping)"):
+    with pytest.raises(BadInput, match=r"^a: metadata\.scansnap(\.paper: the .*; add it| = \[1\]: it is a mapping)"):
         page_of("lemma_06", HEADING, metadata, PAPERS, "a")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,18 +13,25 @@ from playwright.sync_api import Page
 
 from scansnap_core import with_overlap
 from scansnap_core.theory import clocks, formulas
-from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
+from scansnap_core.theory.flows import IdealisedFlow, ModifiedFlow, TrueFlow
 from scansnap_core.theory.law import closed
 from scansnap_core.theory.solving import solve
 from tests.site.book import ROOT
 from tests.site.lab_page import write_essay
 
 CLASSES = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5])
-# Of the plane's arrows: the name, and where the tip lies from the tail, in lengths of f_1 to the right and down.
+# For each arrow of the plane: its name, and the vector from tail to tip, right and down, in lengths of f_1.
 TIPS = """all => all.map((path) => {
   const [x1, y1, x2, y2] = path.getAttribute('d').match(/[-\\d.]+/g).map(Number);
   return [path.getAttribute('class'), [(x2 - x1) / 250, (y2 - y1) / 250]];
 })"""
+DRAG = """async slider => {
+  for (let i = 0; i <= 20; i++) {
+    slider.value = 50 * i;
+    slider.dispatchEvent(new Event('input', { bubbles: true }));
+    await new Promise(requestAnimationFrame);
+  }
+}"""
 COUNTS = np.array([3.0, 3.0, 2.0, 1.0])
 GUESS = (
     '<div class="ss-guess" data-right="1"><p>Which?</p><button type="button">A</button>'
@@ -41,8 +49,26 @@ def number(text: str) -> float:
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    small = lab_html("dyn=true", "still.svg", "In words.", play=False, show="etaZ,T", names="and,wave,sail,harbour")
+    names = "and,wave,sail,harbour/cloud,wing,runway"
+    fields = {"true": "etaZ", "ideal": "M,rho", "sgd": "T"}
+    more: dict[str, Any] = {"true": {"magnify": 10, "span": (-0.06, 0.011)}}
+    small = "".join(
+        lab_html(
+            f"dyn={dyn}&etaZ=0.1", "still.svg", "In words.", play=False, show=show, names=names, **more.get(dyn, {})
+        )
+        for dyn, show in fields.items()
+    )
     return write_essay(tmp_path_factory.mktemp("essay"), GUESS + small)
+
+
+def small_lab(page: Page, dyn: str) -> Any:
+    """Return a small lab whose picture is drawn, and whose words have followed it."""
+    lab = page.locator(f".ss-lab[data-preset^='dyn={dyn}']")
+    page.wait_for_function(
+        f"""() => document.querySelector(".ss-lab[data-preset^='dyn={dyn}']").dataset.state === 'done'"""
+    )
+    page.wait_for_timeout(400)  # the words wait for a pause
+    return lab
 
 
 def test_words_light_up_as_attention_does(address: str, page: Page) -> None:
@@ -117,12 +143,21 @@ def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, a
     said = re.search(r"is (.*) % of that", page.locator(".ss-plane > .ss-lab-words").inner_text())
     assert said is not None
     assert number(said[1]) == pytest.approx(100 * share[0], rel=0.06, abs=0)
-    ends = dict(page.locator(".ss-lab.ss-plane path:not(.ss-head)").evaluate_all(TIPS))
-    assert (ends["ss-update ss-felt"][1], ends["ss-update"][1]) == pytest.approx(
+    ends = dict(page.locator(".ss-lab.ss-plane path:not(.ss-head, .ss-sample)").evaluate_all(TIPS))
+    stretch = page.evaluate("document.querySelector('[data-widget=plane]').lab.stretches[0]")
+    assert (ends["ss-update ss-felt"][1] / stretch, ends["ss-update"][1]) == pytest.approx(
         [rho * np.sqrt(1 - rho**2)] * 2, abs=1e-3
     )
-    for name in ("ss-gradient ss-felt", "ss-gradient"):
-        assert ends.get(name, [0, 0])[1] == pytest.approx(share[0] * ends["ss-update"][1], abs=5e-3)
+    warned = page.locator(".ss-lab.ss-plane .ss-lab-warning").inner_text() != ""
+    assert warned != (6 / np.sqrt(M) <= rho < 0.5)
+    stretches = page.evaluate("document.querySelector('[data-widget=plane]').lab.stretches")
+    for name, stretch in (("ss-gradient ss-felt", stretches[1]), ("ss-gradient", 1)):
+        assert ends[name][1] == pytest.approx(stretch * share[0] * ends["ss-update"][1], abs=5e-3)
+    assert ends["ss-gradient ss-felt"][1] > 0.05  # no arrow is a dot
+    removed = np.subtract([1 - rho**2, rho * np.sqrt(1 - rho**2)], [1, 0])
+    assert ends["ss-removed"] == pytest.approx(removed.tolist(), abs=1e-3)
+    legend = page.locator(".ss-lab.ss-plane text.ss-gradient").all_text_contents()[-1]
+    assert legend == "its felt part" + (f", × {stretches[1]}" if stretches[1] > 1 else "")
     assert np.dot(ends["ss-update"], [rho, -np.sqrt(1 - rho**2)]) == pytest.approx(0, abs=1e-3)
 
 
@@ -177,31 +212,41 @@ def test_the_right_bars_stand_under_a_magnifier(address: str, page: Page) -> Non
     assert drawn - start == pytest.approx(factor * (said - start), abs=0.6)
 
 
-@pytest.mark.parametrize("ratio", [0.001, 0.1, 10])
+@pytest.mark.parametrize("ratio", [0.001, 0.1, 1, 10])
 def test_memory_catches_words_as_the_gradient_does(ratio: float, address: str, page: Page) -> None:
     page.goto(address)
     page.locator(".ss-spring [type=text]").fill(str(ratio))
     found = page.evaluate("document.querySelector('.ss-spring').lab.found")
-    bars = page.locator(".ss-spring .ss-lab-bars b").evaluate_all(
-        "els => els.map(e => parseFloat(e.style.width) / 100)"
+    words = found["words"]
+    bars, ticks = (
+        page.locator(f".ss-spring .ss-lab-bars {tag}").evaluate_all(
+            f"els => els.map(e => parseFloat(e.style.{side}) / 100)"
+        )
+        for tag, side in (("b", "width"), ("i", "left"))
     )
-    assert bars == pytest.approx([word["kept"] for word in found], rel=1e-4, abs=0)
-    said = [re.split(" %, m = ", text) for text in page.locator(".ss-spring output").all_inner_texts()]
-    assert [number(kept) for kept, _ in said] == pytest.approx([100 * word["kept"] for word in found], abs=0.51)
-    assert [number(memory) for _, memory in said] == pytest.approx([w["memory"] for w in found], rel=0.06, abs=0)
-    held = sum(word["memory"] > 1 for word in found)
-    assert (held > 0) == (ratio >= 0.1)  # as the essay says
-    assert f"the memory number of {held} of the three" in page.locator(".ss-spring > .ss-lab-words").inner_text()
-    classes = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.6, 0.3, 0.01])
+    assert bars == pytest.approx([word["gain"] for word in words], rel=1e-4, abs=0)
+    assert ticks == pytest.approx([word["free"] for word in words], rel=1e-4, abs=0)
+    said = [re.split(", m = ", text) for text in page.locator(".ss-spring output").all_inner_texts()]
+    assert [number(gain) for gain, _ in said] == pytest.approx([word["gain"] for word in words], abs=0.0051)
+    assert [number(memory) for _, memory in said] == pytest.approx([w["memory"] for w in words], rel=0.06, abs=0)
+    held = sum(word["memory"] > 1 for word in words)
+    assert f"the memory number m of {held} of the three" in page.locator(".ss-spring > .ss-lab-words").inner_text()
+    assert held == {0.001: 0, 0.1: 2, 1: 3, 10: 3}[ratio]
+    if ratio == 0.1:
+        assert r"at $\eta_Z/\eta_Y = 0.1$, memory holds two of the three words by $40\,t_0$" in ESSAY
     t = 40 * clocks.transition(2, 1000, 1.0)[1]
-    own = classes.distinct_tokens(0)
-    squares = np.sort(np.square(classes.compact.probs[0, 1:5]) / np.square(classes.compact.probs[0]).sum())[::-1]
-    gains = solve(TrueFlow(classes, 1.0, ratio), [t]).Z.isel(query=0, recorded=0).sel(token=own).values / squares
-    assert [word["kept"] for word in found] == pytest.approx((gains[:3] / gains[3]).tolist(), rel=1e-6, abs=0)
-    a = 999 * clocks.h(t / 2, 1000, 1.0)
-    assert [word["memory"] for word in found] == pytest.approx(
-        (ratio / 2 * squares[:3] * a**2).tolist(), rel=1e-9, abs=0
+    own = CLASSES.distinct_tokens(0)
+    squares = np.square(CLASSES.compact.probs[0, 1:4]) / np.square(CLASSES.compact.probs[0]).sum()
+    z = solve(TrueFlow(CLASSES, 1.0, ratio), [t]).Z.isel(query=0, recorded=0).sel(token=own).values
+    assert [word["z"] for word in words] == pytest.approx(z.tolist(), rel=1e-6, abs=0)
+    assert [word["gain"] for word in words] == pytest.approx((z / z[0]).tolist(), rel=1e-6, abs=0)
+    assert [word["free"] for word in words] == pytest.approx((squares / squares[0]).tolist(), rel=1e-9, abs=0)
+    assert found["a"] == pytest.approx(999 * clocks.h(t / 2, 1000, 1.0), rel=1e-9, abs=0)
+    assert [word["memory"] for word in words] == pytest.approx(
+        (ratio / 2 * squares * found["a"] ** 2).tolist(), rel=1e-9, abs=0
     )
+    if f"snapping_gradient:even_true_{ratio:g}" in ESSAY:
+        assert told(f"snapping_gradient:even_true_{ratio:g}") == [round(words[2]["gain"], 2)]
 
 
 def test_an_answer_waits_for_the_guess(address: str, page: Page) -> None:
@@ -217,12 +262,119 @@ def test_an_answer_waits_for_the_guess(address: str, page: Page) -> None:
 
 def test_a_small_lab_has_the_fields_and_words_asked_for(address: str, page: Page) -> None:
     page.goto(f"{address}#K=3")
-    lab = page.locator(".ss-lab[data-show]")
-    page.wait_for_function("document.querySelector('.ss-lab[data-show]').dataset.state === 'done'")
-    assert lab.locator("[data-field]").evaluate_all("els => els.map(e => e.dataset.field)") == ["etaZ", "T"]
+    lab = small_lab(page, "ideal")
+    assert lab.locator("[data-field]").evaluate_all("els => els.map(e => e.dataset.field)") == ["M", "rho"]
     assert lab.locator(".ss-lab-plot").count() == 1
-    assert lab.locator(".ss-lab-bars li span").all_inner_texts() == ["and", "wave", "sail", "harbour"]
-    assert "to “wave”" in lab.locator(".ss-lab-words").inner_text()
+    for topic, words in {"1": ["and", "wave", "sail", "harbour"], "2": ["and", "cloud", "wing", "runway"]}.items():
+        lab.locator("select").select_option(topic)
+        page.wait_for_timeout(400)
+        assert lab.locator(".ss-lab-bars li span").all_inner_texts() == words
+        assert lab.locator(".ss-lab-legend span").all_inner_texts()[:4] == words
+        assert f"of the attention of topic {topic}" in lab.locator(".ss-lab-words").inner_text()
+
+
+def test_a_style_belongs_to_a_law(address: str, page: Page) -> None:
+    """Solid is the paper's law (10), dashed the gradient and dotted SGD, whichever the small lab is about."""
+    page.goto(address)
+    legends = {
+        dyn: small_lab(page, dyn)
+        .locator(".ss-lab-legend span")
+        .evaluate_all("els => els.map(e => [e.textContent, e.querySelector('path').getAttribute('stroke-dasharray')])")
+        for dyn in ("ideal", "true", "sgd")
+    }
+    names = {None: "solid: the paper’s law (10)", "5,4": "dashed: the gradient", "2,2": "dotted: SGD"}
+    for dyn, dash in (("ideal", None), ("true", "5,4"), ("sgd", "2,2")):
+        assert [drawn for _, drawn in legends[dyn][:5]] == [dash] * 5
+        assert [told for told, drawn in legends[dyn][4:]] == list(dict.fromkeys([names[dash], names["5,4"]]))
+
+
+@pytest.mark.parametrize(("M", "rho"), [(1000, 0.3), (1000, 0.1), (1000, 0.5), (14, 0.3), (10**6, 0.002)])
+def test_a_small_lab_says_the_gap_and_warns_outside_assumption_2(M: int, rho: float, address: str, page: Page) -> None:
+    page.goto(address)
+    lab = small_lab(page, "ideal")
+    lab.locator("[data-field=M] [type=range]").evaluate(DRAG)
+    for key, value in (("M", M), ("rho", rho)):
+        lab.locator(f"[data-field={key}] [type=text]").fill(str(value))
+    page.wait_for_timeout(100)
+    lab = small_lab(page, "ideal")
+    assert lab.get_attribute("data-faults") == ""
+    warning = lab.locator(".ss-lab-warning").inner_text()
+    assert (warning == "") == (6 / np.sqrt(M) <= rho < 0.5)
+    said = lab.locator(".ss-lab-words").inner_text()
+    assert "(1 t₀)" in said  # whatever M was on its way
+    numbers = re.search(r"has (.*) % of .* after (.*) % at t = 0\. Its z is (.*), (.*) times the (.*) under", said)
+    assert numbers is not None
+    classes = with_overlap(2, M, rho, distinct_weights=[1, 0.8, 0.5])
+    own = [0, *classes.distinct_tokens(0)]
+    t_0 = clocks.transition(2, M, 1.0)[1]
+    z, true = (
+        solve(flow(classes, 1.0, 0.1), [t_0]).Z.isel(query=0, recorded=0).sel(token=own).values
+        for flow in (IdealisedFlow, TrueFlow)
+    )
+    weighed = classes.compact.probs[0, :4] * np.exp(z)
+    start = classes.compact.probs[0, 0]
+    assert number(numbers[1]) == pytest.approx(100 * weighed[0] / weighed.sum(), abs=0.051)
+    assert number(numbers[2]) == pytest.approx(100 * start, abs=0.051)
+    told = [number(text) for text in numbers.groups()[2:]]
+    assert told == pytest.approx([z[0], z[0] / true[0], true[0]], rel=0.06, abs=0)
+    gained = re.search(r"“harbour” has gained (.*) of what “wave” has gained", said)
+    assert gained is not None
+    assert number(gained[1]) == pytest.approx(z[3] / z[1], rel=0.06, abs=0)
+
+
+def test_a_text_of_two_words_says_why_nothing_moves(address: str, page: Page) -> None:
+    page.goto(address)
+    lab = small_lab(page, "sgd")
+    lab.locator("[type=text]").fill("2")
+    assert "attention has no choice" in lab.locator("[data-field=T] .ss-lab-fault").inner_text()
+    page.wait_for_timeout(100)
+    z = small_lab(page, "sgd").evaluate("e => e.lab.picture.curves.z.map(values => Array.from(values))")
+    assert not np.any(z)
+
+
+def test_playing_starts_at_the_first_time_and_goes_on_from_the_readers(address: str, page: Page) -> None:
+    page.goto(address)
+    lab = small_lab(page, "ideal")
+    play, shown, slider = (lab.locator(f".ss-lab-time {part}") for part in ("button", "output", "[type=range]"))
+
+    def over_t_0() -> float:
+        return float(shown.inner_text().split(" = ")[2].split()[0])
+
+    assert over_t_0() == 1
+    play.click()
+    play.click()
+    assert over_t_0() < 0.5
+    slider.fill("900")
+    assert over_t_0() > 10
+    play.click()
+    play.click()
+    assert over_t_0() > 10
+    lab.get_by_role("button", name="Start over").click()
+    page.wait_for_timeout(100)
+    small_lab(page, "ideal")
+    assert over_t_0() == 1
+
+
+def test_a_magnified_bar_and_a_scale_that_stays(address: str, page: Page) -> None:
+    """The bars show changes ten times as large, their numbers as they are; the scale holds the span at any rate."""
+    page.goto(address)
+    lab = small_lab(page, "true")
+    prior = CLASSES.compact.probs[0, :4]
+    lab.locator(".ss-lab-time [type=range]").fill("1000")
+    scales = []
+    for ratio in (0.001, 10):
+        lab.locator("[data-field=etaZ] [type=text]").fill(str(ratio))
+        page.wait_for_timeout(100)
+        small_lab(page, "true")
+        share = np.array(lab.evaluate("e => Array.from(e.lab.picture.curves.c.at(-1))"))
+        bars = lab.locator(".ss-lab-bars b").evaluate_all("els => els.map(e => parseFloat(e.style.width) / 100)")
+        assert bars == pytest.approx((prior + 10 * (share - prior)).tolist(), abs=1e-6)
+        said = [number(text.split()[0]) for text in lab.locator(".ss-lab-bars output").all_inner_texts()]
+        assert said == pytest.approx((100 * share).tolist(), abs=0.051)
+        scales.append(lab.evaluate("e => e.lab.charts.z.scale"))
+    assert scales[0][0] == pytest.approx(scales[1][0], rel=0.2, abs=0)
+    assert all(low <= -0.06 < 0.011 <= high for low, high in scales)
+    assert "changes × 10" in lab.locator("figcaption >> nth=0").inner_text()
 
 
 # -- what the essay says, against what its pictures show ---------------------------------------------------------------
@@ -231,7 +383,7 @@ ESSAY = (ROOT / "chapters/essay.md").read_text(encoding="utf8")
 PRESETS = [dict(pair.split("=") for pair in preset.split("&")) for preset in re.findall(r"```{lab} (.*)", ESSAY)]
 
 
-def gains(preset: dict[str, str], flow: type[IdealisedFlow] | type[TrueFlow], t: float) -> np.ndarray:
+def gains(preset: dict[str, str], flow: type[IdealisedFlow | ModifiedFlow | TrueFlow], t: float) -> np.ndarray:
     """z of "and" and of a topic's three words in a lab of the essay."""
     classes = with_overlap(2, int(preset["M"]), float(preset["rho"]), distinct_weights=[1, 0.8, 0.5])
     path = solve(flow(classes, float(preset["etaY"]), float(preset["etaZ"])), [t])
@@ -239,14 +391,14 @@ def gains(preset: dict[str, str], flow: type[IdealisedFlow] | type[TrueFlow], t:
 
 
 def told(claim: str) -> list[float]:
-    """The number that the essay gives for a claim, as often as it gives one."""
+    """Find every number that the essay prints for a claim."""
     return [float(text) for text in re.findall(rf'<data value="{claim}">(.*?)</data>', ESSAY)]
 
 
 def test_the_essays_numbers_are_those_of_its_pictures() -> None:
     t_0 = clocks.transition(2, 1000, 1.0)[1]
     ratio = gains(PRESETS[0], IdealisedFlow, t_0)[0] / gains(PRESETS[0], TrueFlow, t_0)[0]
-    assert told("theorem_4:ratio_k2") == [round(ratio)] * 2
+    assert told("theorem_4:ratio_k2") == [round(ratio)] * 3
     even = PRESETS[1] | {"etaZ": "1"}
     for claim, preset, flow in (
         ("even_10_1", even, IdealisedFlow),
@@ -260,8 +412,20 @@ def test_the_essays_numbers_are_those_of_its_pictures() -> None:
 def test_the_essays_dates_are_those_of_the_registry() -> None:
     assert formulas.t_0_prime == formulas.K * sp.log(formulas.M) / formulas.eta_Y
     assert r"Up to $t_0' = K\ln M/\eta_Y$" in ESSAY
-    assert "From $t_0$ on, two to three times as late" in ESSAY
+    assert "From $t_0$, two to three times $t_0'$, attention nearly stops" in ESSAY
     assert all(2 < np.divide(*clocks.transition(2, M, 1.0)[::-1]) < 3 for M in (100, 1000, 10**9))
+
+
+def test_the_essays_steps_are_those_of_its_example() -> None:
+    """What the essay says in numbers that no chapter computes: the snap, and the two parts of the gap."""
+    t_0 = clocks.transition(2, 1000, 1.0)[1]
+    snap, end = (gains(PRESETS[0], IdealisedFlow, factor * t_0)[0] for factor in (1, 40))
+    said = f"falls to −{-snap:.2f} in the first {t_0:.0f} steps of our example, and to −{-end:.2f} in the next"
+    assert f"{said} {round(39 * t_0, -2):,.0f}" in ESSAY
+    update, true = (gains(PRESETS[0], flow, t_0)[0] for flow in (ModifiedFlow, TrueFlow))
+    assert f'update (26) moves "and" {update / true:.0f} times as far as the gradient' in ESSAY
+    assert f"and the law (10) {snap / update:.1f} times as far as (26)" in ESSAY
+    assert r"6/\sqrt M \le \rho < \frac12$, which needs $M > 144$" in ESSAY
 
 
 def test_the_right_guesses_are_right() -> None:
@@ -274,18 +438,22 @@ def test_the_right_guesses_are_right() -> None:
     guesses = re.findall(r'<div class="ss-guess" data-right="(\d)".*', ESSAY)
     buttons = [re.findall(r">([^<]+)</button>", line) for line in re.findall(r'<div class="ss-guess" .*', ESSAY)]
     right = [choices[int(place)] for choices, place in zip(buttons, guesses, strict=True)]
-    assert right == ["loses attention", "nearly as much", "the words gain alike"]
+    assert right == ["loses attention", "about 0.8", "the words gain alike"]
 
 
 def test_the_essay_quotes_the_texts_of_its_picture(address: str, page: Page) -> None:
     page.goto(address)
     drawn = [text.partition(" → ")[0] for text in page.locator(".ss-text").all_text_contents()]
     assert re.findall(r"^> (.+) …$", ESSAY.replace("**", ""), re.MULTILINE) == drawn
-    assert f"one of {CLASSES.vocab_size}." in ESSAY
+    assert f"out of {CLASSES.vocab_size} words." in ESSAY
+    page.get_by_role("radio", name="the gradient").check()
+    page.locator(".ss-sentence [type=range]").fill("1000")
+    after, before = re.findall(r"[\d.]+ %", page.locator(".ss-sentence > .ss-lab-words").inner_text())
+    assert f'"and" of the first text fall from {before} to {after}.' in ESSAY
 
 
 def test_short_texts_push_the_rarest_word_down(address: str, page: Page) -> None:
-    """What the essay says of its last lab, which shows SGD, for the seed that it begins with and others."""
+    """The essay's sentence about its last lab, which shows SGD, is true for the lab's seed and for four others."""
     page.goto(address)
     preset = {key: float(value) for key, value in PRESETS[2].items() if key != "dyn"}
     ends = page.evaluate(

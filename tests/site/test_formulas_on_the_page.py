@@ -40,5 +40,5 @@ def test_an_entry_says_what_is_known(name: str) -> None:
 
 def test_a_colon_in_prose_makes_no_type(site: Path) -> None:
     page = unescape(re.sub("<.*?>", "", (site / "chapters/api.html").read_text(encoding="utf8")))
-    assert "The tokens that some class holds: the only rows of Y" in page
+    assert "tokens that some class holds: only these rows of Y" in page
     assert re.findall("^Type:", page, flags=re.MULTILINE) == []

@@ -36,11 +36,12 @@ def test_the_score_is_counted_and_survivors_are_named(tmp_path: Path) -> None:
     assert "Not measured yet" in score_html(tmp_path)
     write_record(tmp_path)
     page = score_html(tmp_path)
-    assert "the tests caught <strong>39994 of 40000</strong> others." in page
-    one, all_ = ["20003", "3", "19997", "2", "1", "19997 of 20000"], ["40006", "6", "39994", "4", "2", "39994 of 40000"]
+    assert "the tests caught <strong>39,994 of the 40,000</strong> others." in page
+    one = ["20,003", "3", "19,997", "2", "1", "19,997 of 20,000"]
+    all_ = ["40,006", "6", "39,994", "4", "2", "39,994 of 40,000"]
     assert re.findall(r"<td>(.*?)</td>", page) == one * 2 + all_
     assert f"<code>{escape(SURVIVOR)}</code>" in page
-    assert "The lowest score is that of <code>flows</code>, 19997 of 20000." in page
+    assert "The lowest score is that of <code>flows</code>, 19,997 of 20,000." in page
     assert not re.search("%|changed|never judged", page)
     write_record(tmp_path, survived=0, killed=19998)
     assert not re.search("survived then:|lowest", score_html(tmp_path))

@@ -148,23 +148,29 @@ def test_the_words_below_are_of_the_moment_that_is_drawn(essay: Page) -> None:
 def test_the_plane_is_drawn_with_its_colours(essay: Page) -> None:
     (plane,) = drawing(essay, "plane").findall(f"{SVG}svg")
     colours = [ink(path.attrib["stroke"]) for path in plane.iter(f"{SVG}path")]
-    assert [colours.count(INK[name]) for name in ("common", "accent")] == [4, 4]
+    assert [colours.count(INK[name]) for name in ("common", "accent")] == [6, 6]  # line, head and sample of two arrows
     assert [text.text for text in plane.iter(f"{SVG}text")] == [
         "f₁",
         "f₂",
         "update (26)",
-        "felt: gradient",
-        "felt: update (26)",
+        "its felt part",
+        "the gradient",
+        "its felt part, × 10",
+        "removed by (26): ρf₂",
     ]
-    assert [path.attrib["stroke-dasharray"] != "none" for path in plane.iter(f"{SVG}path")].count(True) == 2
+    dashed = {
+        ink(path.attrib["stroke"]) for path in plane.iter(f"{SVG}path") if path.attrib["stroke-dasharray"] != "none"
+    }
+    assert INK["accent"] in dashed
+    assert INK["common"] not in dashed
 
 
-def test_the_bars_of_the_spring_are_the_shares_kept(essay: Page) -> None:
+def test_the_bars_of_the_spring_are_the_gains(essay: Page) -> None:
     root = drawing(essay, "spring")
     width = essay.locator(".ss-spring .ss-lab-bars div >> nth=0").evaluate("e => e.getBoundingClientRect().width")
-    kept = essay.evaluate("document.querySelector('.ss-spring').lab.found.map(({ kept }) => kept)")
+    gains = essay.evaluate("document.querySelector('.ss-spring').lab.found.words.map(({ gain }) => gain)")
     drawn = boxes(root, "common", "width") + boxes(root, "accent", "width")
-    assert drawn == pytest.approx([share * width for share in kept], abs=0.5)
+    assert drawn == pytest.approx([gain * width for gain in gains], abs=0.5)
 
 
 def test_the_ground_is_the_pages(essay: Page) -> None:

@@ -20,7 +20,7 @@ BLOCKS, TRAINING = "scansnap_core.sweeps.blocks", "scansnap_core.text.training"
 
 
 def asked(expression: str, folder: Path) -> dict[str, str]:
-    """What a fresh process says that runs the package that lies in a folder."""
+    """Evaluate an expression of ``provenance`` in a fresh process that runs the package in this folder."""
     program = f"import json; from scansnap_core.storage import provenance; print(json.dumps(provenance.{expression}))"
     environment = os.environ | {"PYTHONPATH": str(folder)}
     done = subprocess.run(

@@ -37,7 +37,8 @@ GRID = Grid(
 )
 
 
-# Of a run of two rates whose attention is at rest and whose second rate diverged. Recall has its own in the theory.
+# The expected measures of a run of two rates: attention is at rest, and the second rate diverged. Recall is tested
+# in tests/theory.
 H = np.log(3) - 2 / 3 * np.log(2)
 REFERENCES: dict[str, Any] = {
     "entropy": [[H, H], [np.nan, np.nan]],

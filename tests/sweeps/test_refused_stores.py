@@ -1,4 +1,4 @@
-"""What isn't the store that was begun is refused, and left untouched."""
+"""A store other than the one that was begun is refused, and left untouched."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def killed(path: Path, place: str) -> list[int]:
-    """Which blocks a process computed that was killed there."""
+    """Run a process that is killed at this place, and list the blocks that it computed before."""
     program = [sys.executable, "-m", "tests.sweeps.stores", str(path), place]
     done = subprocess.run(program, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr

@@ -89,7 +89,7 @@ def test_the_words_are_each_of_one_kind(made: TopicText) -> None:
 
 
 def fits(counts: np.ndarray, probs: np.ndarray) -> bool:
-    """Whether counts are such as these probabilities give, at one in ten thousand; other words don't occur."""
+    """Tell whether counts fit these probabilities (chi-square at one in ten thousand) and no other words occur."""
     if counts[probs == 0].any():
         return False
     counts, expected = counts[probs > 0], probs[probs > 0] * counts.sum()
@@ -98,18 +98,18 @@ def fits(counts: np.ndarray, probs: np.ndarray) -> bool:
 
 @pytest.mark.parametrize("seed", RNG_SEEDS)
 def test_filler_is_drawn_with_its_probabilities(seed: int) -> None:
-    made = topic_text(seed=seed, num_common=20, num_distinct=5, distinct_share=0.2, exponent=0.8)
+    made = topic_text(seed=seed, num_common=20, num_distinct=5, exponent=0.8)
     counts = np.zeros_like(made.probs)  # of each word as filler, by topic
     for passage in passages(made):
         counts[topic_of(made, passage)] += np.bincount(filler(made, passage), minlength=made.corpus.vocab_size)
     np.testing.assert_allclose(made.probs.sum(axis=1), 1)
-    np.testing.assert_allclose(made.probs[:, made.common].sum(axis=1), 0.8)
+    np.testing.assert_allclose(made.probs[:, made.common].sum(axis=1), 0.7)
     assert np.ptp(made.probs[:, made.common], axis=0).max() == 0
     for n in range(4):
-        np.testing.assert_allclose(made.probs[n, made.distinct[n]].sum(), 0.2)
+        np.testing.assert_allclose(made.probs[n, made.distinct[n]].sum(), 0.3)
         assert fits(counts[n], made.probs[n])
         assert not fits(counts[n], made.probs[n - 1])  # control
-    nearby = topic_text(1, 1, num_common=20, num_distinct=5, distinct_share=0.22, exponent=0.8)
+    nearby = topic_text(1, 1, num_common=20, num_distinct=5, exponent=0.85)
     assert not any(fits(counts[n], nearby.probs[n]) for n in range(4))  # control
 
 
@@ -170,11 +170,8 @@ def test_lengths(lengths: tuple[int, int]) -> None:
 
 
 def test_arguments() -> None:
-    least: dict[str, Any] = {"num_tokens": np.int64(9), "distinct_share": np.float32(0.5), "exponent": 2}
+    least: dict[str, Any] = {"num_tokens": np.int64(9), "exponent": 2}
     made = topic_text(num_validation_tokens=1, num_topics=2, num_common=1, num_distinct=1, **least)
     assert made.corpus.vocab_size == 3 + 2 + 1 + 2
     with pytest.raises(BadInput, match="num_topics = 1: an integer, at least 2"):
         topic_text(num_topics=1)
-    for share in (0.0, 1):
-        with pytest.raises(BadInput, match=f"distinct_share = {share}: a share of the filler lies in"):
-            topic_text(distinct_share=share)

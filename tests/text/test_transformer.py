@@ -95,7 +95,7 @@ def test_without_positions_attention_takes_content_scores_and_order_tells_nothin
     text, order = words(), torch.tensor([3, 1, 0, 4, 2, 5])
     for positions in (False, True):
         model = transformer(positions=positions)
-        c = model.attention(text)[0, :, -1]  # of the last word over all
+        c = model.attention(text)[0, :, -1]  # attention of the last word over all words
         expected = torch.stack([model.content_scores(int(row[-1]))[row] for row in text]).softmax(-1)
         change = model(text[:, order])[:, -1] - model(text)[:, -1]
         for error in (float((c - expected).abs().max()), float(change.abs().max())):

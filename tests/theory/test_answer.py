@@ -63,7 +63,7 @@ def test_momentum_makes_the_clock_run_faster() -> None:
 @pytest.mark.parametrize(
     ("size", "rates", "seq_len", "said"),
     [
-        ((2, 5000, 0.3), (1.0, 0.1), 64, "it is of endless sequences, and yours are short"),
+        ((2, 5000, 0.3), (1.0, 0.1), 64, "it assumes endless sequences and yours are short"),
         ((10, 1000, 0.1), (0.5, 0.05), np.inf, "applies in part"),
         ((2, 5000, 0.3), (1.0, 0.01), np.inf, "The paper’s assumptions on rates and overlaps hold"),
         ((2, 100, 0.3), (1.0, 0.05), np.inf, "You are outside of the paper’s assumptions"),
@@ -85,7 +85,7 @@ def test_words_are_the_first_classs() -> None:
         {"ship": sea, "plane": {"and": 0.6, "cloud": 0.4}}, query_of="the", vocab_size=50
     )
     told = answer(classes, 1.0, 0.1, 100.0)
-    assert told["Who leads"][0].startswith("“wave” has 2.5 times the attention of “sail” before training.")
+    assert told["Who leads"][0].startswith("Before training “wave” has 2.5 times the attention of “sail”.")
     assert told["The common word"][0].startswith("At the start “and” has 30 % of the attention.")
 
 
@@ -105,3 +105,11 @@ ALONE = SequenceClasses.from_dicts({"a": {"x": 1.0}, "b": {"y": 1.0}}, query_of=
 def test_bad_arguments(changed: dict[str, Any], rule: str) -> None:
     with pytest.raises(BadInput, match=rule):
         numbers(**dict[str, Any](classes=CLASSES, lr_y=1.0, lr_z=0.1, steps=100.0) | changed)
+
+
+def test_a_gain_of_the_common_word_is_said_to_be_one() -> None:
+    topics = {"a": {"and": 0.51, "of": 0.26, "x": 0.23}, "b": {"and": 0.08, "of": 0.26, "y": 0.33, "w": 0.33}}
+    classes = SequenceClasses.from_dicts(topics, query_of="the", vocab_size=1000)
+    assert numbers(classes, 1.0, 0.1, 1000.0)["lost_true"] < 0
+    assert "A minus means that “and” gained attention." in answer(classes, 1.0, 0.1, 1000.0)["The common word"]
+    assert len(answer(CLASSES, 1.0, 0.1, 1000.0)["The common word"]) == 3

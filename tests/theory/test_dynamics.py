@@ -45,7 +45,7 @@ def test_all_dynamics_share_the_clock(classes: SequenceClasses) -> None:
     # a flow of unit rate against unit steps: h* is ahead of h by a tenth here, a clock off by K would show 100 %
     common = seen.Z.sel(token=0).isel(query=0, t=-1)
     assert float(common.sel(dynamics="SGD T=inf") / common.sel(dynamics="true flow")) == pytest.approx(1, abs=0.25)
-    # by hand, the idealised flow on Eqn 10's own clock: eta_Z/K
+    # by hand, the paper's law (10) on its printed clock: eta_Z/K
     by_hand = flows.IdealisedFlow(classes, 1.0, 0.1 / 2, clock="printed"), flows.ModifiedFlow(classes, 1.0, 0.1)
     for flow in by_hand:
         end = solve_ivp(flow.rhs, (0, marks[-1]), flow.initial(), rtol=1e-10, atol=1e-14).y[:, -1]

@@ -1,4 +1,4 @@
-"""The true, the modified and the idealised flow against definitions, autograd and loops."""
+"""Test the true gradient flow, update (26) and law (10) against definitions, autograd and loops."""
 
 from __future__ import annotations
 

@@ -36,12 +36,12 @@ FLOWS: dict[str, Callable[..., Any]] = {
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes a solver long is given up early; most of what is tried takes it some hundred rates of change."""
+    """Let the solver give up early: most of the systems tried here need only some hundred rates of change."""
     monkeypatch.setattr(solving, "MOST_RATES", 1000)
 
 
 def result_or_failure(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """What a call gives, or None where it refuses or says that the integration failed."""
+    """Return what a call gives, or None if it refuses or says that the integration failed."""
     try:
         return result_or_refusal(call, *arguments, **named)
     except ss.IntegrationFailed:
@@ -60,7 +60,7 @@ C = ss.attention(PATH.Z, SMALL)
 
 
 def check_measures(classes: ss.SequenceClasses, run: xr.Dataset, threshold: Any) -> None:
-    """What attention is, of whatever Z."""
+    """Check the properties that attention has for any Z."""
     c = ss.attention(run.Z, classes)
     assert c.min() >= 0
     assert c.sum("token").values == pytest.approx(np.ones(c.sum("token").shape), rel=1e-12, abs=0)

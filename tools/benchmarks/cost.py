@@ -62,13 +62,13 @@ class Point(NamedTuple):
 
 
 def on_supports(axis: str, size: int, classes: SequenceClasses, updates: int) -> Point:
-    """The true flow on supports."""
+    """Set up the true gradient flow on supports."""
     run = SupportRun(classes, LR_Y, LR_Z)
     return Point("supports", axis, size, run.advance, updates, run.operations)
 
 
 def dense(axis: str, size: int, classes: SequenceClasses, updates: int) -> Point:
-    """The true flow by products of all classes with all tokens."""
+    """Set up the true gradient flow by products of all classes with all tokens."""
 
     def work(steps: int) -> object:
         return train(classes, lr_y=LR_Y, lr_z=LR_Z, steps=steps, batch_size=None, seq_len=math.inf, device="cpu")
@@ -77,7 +77,7 @@ def dense(axis: str, size: int, classes: SequenceClasses, updates: int) -> Point
 
 
 def sgd(axis: str, size: int, classes: SequenceClasses, *, B: int = 128, T: int = 128, runs: int = 1) -> Point:
-    """SGD on sampled counts."""
+    """Set up SGD on sampled counts."""
 
     def work(steps: int) -> object:
         return train(
@@ -88,7 +88,7 @@ def sgd(axis: str, size: int, classes: SequenceClasses, *, B: int = 128, T: int 
 
 
 def one_hot(axis: str, size: int, classes: SequenceClasses, *, T: int = 128) -> Point:
-    """SGD on one-hot sequences, by autograd; batch 16."""
+    """Set up SGD on one-hot sequences, by autograd, with batches of 16."""
 
     def work(steps: int) -> object:
         return one_hot_autograd(classes, LR_Y, LR_Z, steps, seed=0, batch_size=16, seq_len=T)
@@ -118,7 +118,7 @@ def points() -> Iterator[Point]:
 
 
 def cpu_seconds(point: Point) -> float:
-    """Of one update, without what comes once."""
+    """Measure the CPU seconds of one update, without the cost that occurs only once."""
 
     def timed(updates: int) -> float:
         start = time.process_time()
@@ -131,7 +131,7 @@ def cpu_seconds(point: Point) -> float:
 
 
 def operations(point: Point) -> int:
-    """Of matrix products in one update."""
+    """Count the operations of the matrix products in one update."""
     if point.operations is not None:
         return point.operations
     with FlopCounterMode(display=False) as counter:

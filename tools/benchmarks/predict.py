@@ -27,7 +27,7 @@ TAUS = np.array([1.0, 100.0, 1e4])
 
 
 def unlike(num_classes: int, seed: int = 0) -> SequenceClasses:
-    """Classes with three distinct tokens each, and some of twenty common ones that make 2 to 60 % of |f_n|² = 1."""
+    """Draw classes with three distinct tokens each, and some of twenty common ones that make 2 to 60 % of |f_n|²."""
     rng = np.random.default_rng(seed)
     probs = np.zeros((num_classes, COMMON + DISTINCT * num_classes))
     for n in range(num_classes):
@@ -43,14 +43,14 @@ def unlike(num_classes: int, seed: int = 0) -> SequenceClasses:
 
 
 def timed(path: Iterable[State]) -> tuple[float, list[np.ndarray]]:
-    """CPU seconds, and z of common tokens at each time."""
+    """Measure the CPU seconds of a path, and return z of common tokens at each time too."""
     start = time.process_time()
     found = [state.z_common for state in path]
     return time.process_time() - start, found
 
 
 def whole(num_classes: int, ratio: float) -> tuple[float, list[np.ndarray]]:
-    """The law as one system of differential equations."""
+    """Time our law as one system of differential equations."""
     law = Law(types_of(unlike(num_classes)), ratio)
     start = time.process_time()
     found = law.path(TAUS)
@@ -58,7 +58,7 @@ def whole(num_classes: int, ratio: float) -> tuple[float, list[np.ndarray]]:
 
 
 def elsewhere(folder: Path, num_classes: int, ratio: float) -> float:
-    """The same in another checkout."""
+    """Run :func:`whole` in another checkout, and return its CPU seconds."""
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]); import runpy; "
         "module = runpy.run_path(sys.argv[2]); print(module['whole'](int(sys.argv[3]), float(sys.argv[4]))[0])"
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--against", type=Path, metavar="FOLDER", help="another checkout, its law taken whole")
     parser.add_argument("--turns-only", action="store_true", help="leave out what takes minutes at 1,000 classes")
     options = parser.parse_args()
-    from scansnap_core.theory.law import many_classes  # another checkout may not have it
+    from scansnap_core.theory.law import many_classes  # another checkout may lack this module
 
     for num_classes in options.classes:
         for ratio in options.ratios:

@@ -1,4 +1,4 @@
-"""Time the true flow at OPT's vocabulary, M = 50,272 with K = 1,000 classes, against the machine's memory.
+"""Time the true gradient flow at OPT's vocabulary, M = 50,272 with K = 1,000 classes, against the machine's memory.
 
 Run ``python -m tools.benchmarks.scale``. The floor is one pass over Y that multiplies it in place: a step reads and
 writes all of Y, and can't be faster. Seconds depend on the machine; the ratio in one process much less; and that
@@ -33,7 +33,7 @@ LR_Y, LR_Z = 100.0, 10.0
 def pass_seconds(
     Y: np.ndarray, threads: ThreadPoolExecutor, num_threads: int, timer: Callable[[], float], repeats: int = 10
 ) -> float:
-    """Time of one multiplication of Y by 1 in place, the best of some."""
+    """Time one multiplication of Y by 1 in place, the best of some."""
     parts = np.array_split(Y, num_threads)
 
     def once() -> None:
@@ -43,7 +43,7 @@ def pass_seconds(
 
 
 def measure(steps: int, num_threads: int) -> dict[str, Any]:
-    """Seconds and CPU seconds, the floor in both, peak memory of this process in MB, and the losses."""
+    """Measure seconds and CPU seconds, the floor in both, peak memory of this process in MB, and the losses."""
     timers = time.perf_counter, time.process_time
     run = SupportRun(syn_large(NUM_CLASSES, VOCAB_SIZE), LR_Y, LR_Z)
     SupportRun(syn_large(1, 100), LR_Y, LR_Z).advance(1)  # compiles, or loads what was compiled before
@@ -65,7 +65,7 @@ def measure(steps: int, num_threads: int) -> dict[str, Any]:
 
 
 def difference(num_classes: int, steps: int) -> float:
-    """The largest difference from ``train`` in the losses and in Y, relative to the largest entries."""
+    """Find the largest difference from ``train`` in the losses and in Y, relative to the largest entries."""
     from scansnap_core.engine.training import train  # after the memory was measured: torch takes more than the run does
 
     classes = syn_large(num_classes, VOCAB_SIZE)

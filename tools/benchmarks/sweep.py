@@ -34,7 +34,7 @@ print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).
 
 
 def whole_command(*options: str) -> tuple[float, float]:
-    """Seconds of ``scansnap sweep fig6`` from its start to its end, and the most MB that it held."""
+    """Time ``scansnap sweep fig6`` from its start to its end, and measure the most MB that it held."""
     with tempfile.TemporaryDirectory() as folder:
         program = (sys.executable, "-c", "from scansnap_core.cli import main; main()")
         command = (*program, "sweep", "fig6", "--out", f"{folder}/fig6.zarr", *options)

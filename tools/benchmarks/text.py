@@ -40,7 +40,7 @@ def operations(settings: Settings, vocab_size: int) -> int:
 
 
 def zipfian(vocab_size: int) -> Corpus:
-    """Independent words, as frequent as Zipf's law has them: the cost of a step doesn't depend on what they say."""
+    """Draw independent words with frequencies by Zipf's law: the cost of a step doesn't depend on what they say."""
     frequency = 1 / np.arange(1, vocab_size + 1)
     words = np.random.default_rng(0).choice(vocab_size, size=TEXT, p=frequency / frequency.sum())
     names = tuple(map(str, range(vocab_size)))
@@ -48,7 +48,7 @@ def zipfian(vocab_size: int) -> Corpus:
 
 
 def in_turns(training: Training, steps: int, size: int, clock: Callable[[], float]) -> NDArray[np.float64]:
-    """Seconds of steps, and of a square product of that size after each: (2, steps)."""
+    """Time steps, and a square product of that size after each: (2, steps), in seconds."""
     device = training.model.positions.device
     a, found = torch.rand(size, size, device=device), np.empty((2, steps))
     with training._lent_generators():

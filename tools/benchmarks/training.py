@@ -46,14 +46,14 @@ for steps in map(int, sys.stdin):
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The time of one call."""
+    """Time one call."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 def seconds_and_memory(work: Callable[[], object], device: str) -> tuple[float, int]:
-    """The time of one call, and the most bytes of a GPU that PyTorch held meanwhile."""
+    """Time one call, and measure the most bytes of a GPU that PyTorch held meanwhile."""
     if device != "cuda":
         return seconds(work), 0
     torch.cuda.empty_cache()
@@ -62,7 +62,7 @@ def seconds_and_memory(work: Callable[[], object], device: str) -> tuple[float, 
 
 
 def matmul_rate(device: str, size: int = 2048, repeats: int = 5) -> float:
-    """Float32 operations a second of a large square matrix product, the best of some."""
+    """Measure the float32 operations per second of a large square matrix product, the best of some."""
     a = torch.rand(size, size, device=device)
 
     def product() -> None:
@@ -73,7 +73,7 @@ def matmul_rate(device: str, size: int = 2048, repeats: int = 5) -> float:
 
 
 def ways(device: str) -> dict[str, dict[str, Any]]:
-    """What is timed, by name."""
+    """List the trainings that are timed, by name, with their arguments."""
     if device != "cuda":
         return {"train": {}}
     return {"train": {}, "train by counter": {"rng": "counter"}}
@@ -88,7 +88,7 @@ def one_hot_autograd(
     batch_size: int = BATCH,
     seq_len: int = SEQ_LEN,
 ) -> float:
-    """One run as it would be written down first: one-hot sequences, M x M parameters, autograd, torch's SGD."""
+    """Train once as one would write it down first: one-hot sequences, M x M parameters, autograd, torch's SGD."""
     draw, M = torch.Generator().manual_seed(seed), classes.vocab_size
     probs = torch.from_numpy(classes.probs).float()
     query_of, next_of = torch.tensor(classes.query_of), torch.tensor(classes.next_of)
@@ -109,7 +109,7 @@ def one_hot_autograd(
 
 
 def by_turns(other: Path, seeds: int, steps: int, repeats: int) -> list[float]:
-    """CPU seconds of ``train`` here over those in another checkout, in pairs that take turns at going first."""
+    """Divide CPU seconds of ``train`` here by those in another checkout, in pairs that take turns at going first."""
     here = Path(__file__).parents[2]
     workers = [
         subprocess.Popen(

@@ -51,7 +51,7 @@ _PARSING = Lock()
 
 
 class Outcome(StrEnum):
-    """What became of a mutant."""
+    """The unit tests give a mutant one of these outcomes."""
 
     KILLED = "killed"
     TIMEOUT = "timeout"

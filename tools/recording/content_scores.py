@@ -28,13 +28,13 @@ MOMENTS = ("untrained", "trained", "gain")
 
 
 def samples_of(query: int, corpus: Corpus, seq_len: int) -> Samples:
-    """What stands around a query word."""
+    """Return the samples (contexts and next words) around a query word."""
     unknown = [corpus.words.index(UNK)]
     return samples_after(corpus.train, query, seq_len=seq_len, num_next=NUM_NEXT, least=LEAST_NEXT, without=unknown)
 
 
 def content_scores(store: Path, corpus: Corpus, settings: Settings, queries: list[int]) -> np.ndarray:
-    """Scores before and after training, and what was gained, by query: (query, 3, M)."""
+    """Compute scores before and after training, and what was gained, by query: (query, 3, M)."""
     training, found = Training(corpus, settings, torch.device("cpu")), []
 
     def scores() -> list[np.ndarray]:

@@ -38,7 +38,7 @@ def halves(corpus: Corpus, query: str) -> tuple[Samples, Samples]:
 
 
 def drawn(taught: Samples, size: int, seed: int) -> Samples:
-    """Distinct training sequences: so many of the samples, without replacement."""
+    """Draw ``size`` samples without replacement, as the distinct training sequences."""
     return taught.only(np.random.default_rng([seed, size]).permutation(len(taught.target))[:size])
 
 
@@ -53,13 +53,13 @@ def expected(judge: Samples, words: np.ndarray, size: int, next_probs: np.ndarra
 
 
 def counted(part: Samples) -> tuple[np.ndarray, np.ndarray]:
-    """In how many samples each word stands, and whether they have one next word."""
+    """Count the samples in which each word stands, and tell whether these have one next word."""
     table = cooccurrence.contexts_with(part)
     return table.sum(axis=1), (table > 0).sum(axis=1) == 1
 
 
 def count(part: Samples, alike: np.ndarray, other: np.ndarray) -> dict[str, float]:
-    """What looks distinct in a draw: of words judged not distinct, of distinct ones, of all; and in share of places."""
+    """Count words that look distinct in a draw: of those judged not distinct, of distinct, of all; and their share."""
     _, looks = counted(part)
     return {
         "spurious": looks[alike].sum(),
@@ -87,7 +87,7 @@ def attend_to(part: Samples, z: np.ndarray, alike: np.ndarray, other: np.ndarray
 
 
 def measure(corpus: Corpus, query: str, size: int, shuffled: bool) -> xr.Dataset:
-    """All draws of one size."""
+    """Measure all draws of one size."""
     taught, judge = halves(corpus, query)
     if shuffled:
         taught, judge = (part.shuffled(np.random.default_rng(1)) for part in (taught, judge))

@@ -23,7 +23,7 @@ NUM_THRESHOLDS = 21
 
 
 def by_rates(values: xr.DataArray, store: xr.Dataset) -> xr.DataArray:
-    """``rate`` as the product of lr_z and ratio that it is, and without the axes that hold one value."""
+    """Split ``rate`` into the axes lr_z and ratio, and drop the axes that hold one value."""
     ratios = (store.lr_y / store.lr_z).round(6)
     unfolded = values.assign_coords(ratio=ratios).drop_vars("lr_y").set_index(rate=["lr_z", "ratio"]).unstack("rate")
     single = [dim for dim in ("optimizer", "seq_len", "batch_size") if unfolded.sizes.get(dim) == 1]
@@ -31,12 +31,12 @@ def by_rates(values: xr.DataArray, store: xr.Dataset) -> xr.DataArray:
 
 
 def entropy(store: xr.Dataset) -> xr.DataArray:
-    """Of attention on the distinct tokens, the mean over classes: (data, ..., seed, lr_z, ratio), in nats."""
+    """Average the entropy of attention on the distinct tokens over classes: (data, ..., seed, lr_z, ratio), in nats."""
     return by_rates(store.entropy.astype(float).mean("class", keep_attrs=True), store)
 
 
 def recall(store: xr.Dataset) -> xr.DataArray:
-    """The share of distinct tokens above a threshold: (data, seed, lr_z, ratio, level)."""
+    """Compute the share of distinct tokens above a threshold: (data, seed, lr_z, ratio, level)."""
     shares = []
     for name, (m, ends) in zip(store["data"].values, THRESHOLDS.items(), strict=True):
         classes = syn_medium(m)
@@ -49,7 +49,7 @@ def recall(store: xr.Dataset) -> xr.DataArray:
 
 
 def write(name: str, values: dict[str, xr.DataArray], stores: list[xr.Dataset]) -> None:
-    """One netCDF file with the provenance of its sweeps.
+    """Write one netCDF file with the provenance of its sweeps.
 
     Raises
     ------

@@ -39,14 +39,14 @@ def forces(query: str, seq_len: int, corpus: Corpus) -> xr.Dataset:
     cut = K * (K + 1)
 
     def rhs(_: float, state: np.ndarray) -> np.ndarray:
-        """d/dtau of Y's coefficients and of the integral of <y_k, e_n - alpha_n>."""
+        """Compute d/dtau of Y's coefficients and of the integral of <y_k, e_n - alpha_n>."""
         V = state[:cut].reshape(K, K + 1)
         return np.concatenate([(weight * decoder.errors(V)).ravel(), (weight * decoder.gradient(V)).ravel()])
 
     states = solve_ivp(rhs, (0, TAUS[-1]), np.zeros(cut + K * K), t_eval=TAUS, rtol=1e-8, atol=1e-10).y.T
 
     def pulled(rows: np.ndarray) -> np.ndarray:
-        """The sum over classes of E[f∘(v - f f·v)], a row v for each class."""
+        """Sum E[f∘(v - f f·v)] over classes, with a row v for each class."""
         each = zip(of_class, rows, strict=True)
         return np.sum([(x * v - x**2 * (x @ v)[:, None]).mean(axis=0) for x, v in each], axis=0)
 

@@ -44,7 +44,7 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """All trainings of the file."""
+    """List all trainings of the file."""
     chosen = []
     for query in QUERIES:
         chosen += [Case(query, variant, seed) for variant in ("text", "shuffled") for seed in (0, 1)]
@@ -57,7 +57,7 @@ def cases() -> list[Case]:
 
 
 def samples_of(case: Case, corpus: Corpus) -> Samples:
-    """What stands around the query, as the text has it."""
+    """Return the samples around the query word, as they occur in the text."""
     number = {word: place for place, word in enumerate(corpus.words)}
     return samples_after(
         corpus.train,
@@ -70,7 +70,7 @@ def samples_of(case: Case, corpus: Corpus) -> Samples:
 
 
 def measure(case: Case, corpus: Corpus) -> tuple[xr.Dataset, xr.Dataset, xr.DataArray]:
-    """One training: its statistics, the words' description, and z (recorded, word)."""
+    """Train once, and return the statistics, the words' description, and z (recorded, word)."""
     samples, rng = samples_of(case, corpus), np.random.default_rng(case.seed)
     if "shuffled" in case.variant:
         samples = samples.shuffled(rng)
@@ -114,7 +114,7 @@ def measure(case: Case, corpus: Corpus) -> tuple[xr.Dataset, xr.Dataset, xr.Data
 
 
 def intervals(z: xr.DataArray, known: dict[str, np.ndarray]) -> np.ndarray:
-    """The numbers of :func:`rankings.explain`: (explains, number), the last one distinctness given frequency."""
+    """Return the numbers of :func:`rankings.explain`: (explains, number), the last one distinctness given frequency."""
     rng = np.random.default_rng(0)
     alone = rankings.explain(z.values, known, rng)
     pair = {name: known[name] for name in ("frequency", "distinctness")}
@@ -125,7 +125,7 @@ def intervals(z: xr.DataArray, known: dict[str, np.ndarray]) -> np.ndarray:
 def the_words(
     described: xr.Dataset, z: xr.DataArray, words: tuple[str, ...]
 ) -> tuple[xr.Dataset, dict[str, list[str]]]:
-    """The numbers of each word, without its name; and the names at both ends, early and late."""
+    """Return the numbers of each word, without its name; and the names at both ends, early and late."""
     shown = described[["frequency", "distinctness", "contexts", "label"]].drop_vars("word")
     shown["z"] = ("moment", "word"), z.sel(recorded=[EARLY, LATE]).values
     examples = {}

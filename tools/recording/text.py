@@ -25,7 +25,7 @@ SMALLEST = 1e-30
 
 
 def score_drift(store: xr.Dataset) -> xr.DataArray:
-    """How far attention's scores moved since the last snapshot, in nats a step: (snapshot, layer).
+    """Measure how far attention's scores moved since the last snapshot, in nats a step: (snapshot, layer).
 
     Scores are what the softmax turns into a row of attention; a constant over the row doesn't count, so it is the
     standard deviation over the keys of the change in ln c, its mean over the kept maps' queries that see two or more.
@@ -38,12 +38,12 @@ def score_drift(store: xr.Dataset) -> xr.DataArray:
 
 
 def moved(before: xr.DataArray, after: xr.DataArray) -> xr.DataArray:
-    """The share of a kept map's probability that lies elsewhere, the mean over its queries and the sequences."""
+    """Return the share of a kept map's probability that lies elsewhere, the mean over its queries and the sequences."""
     return abs(after - before).sum("key", skipna=False).mean(["sequence", "query"]) / 2
 
 
 def by_lag(store: xr.Dataset) -> xr.DataArray:
-    """The share moved between two snapshots of the second half, the mean over all such pairs: (lag, layer)."""
+    """Average the share moved between two snapshots of the second half over all such pairs: (lag, layer)."""
     maps = store.maps.swap_dims(snapshot="step")
     half = store.sizes["snapshot"] // 2
     later = maps.isel(step=slice(half, None))
@@ -57,7 +57,7 @@ def by_lag(store: xr.Dataset) -> xr.DataArray:
 
 
 def by_window(store: xr.Dataset) -> xr.Dataset:
-    """The share moved between the mean maps of windows of snapshots that follow one another: (window, layer).
+    """Return the share moved between the mean maps of windows of snapshots that follow one another: (window, layer).
 
     ``window_floor`` is what noise alone makes of it: the same maps dealt to two means by turns, so that both cover the
     same time. A window has its last step as label, and NaN where none lies before.
@@ -74,7 +74,7 @@ def by_window(store: xr.Dataset) -> xr.Dataset:
 
 
 def curves(store: xr.Dataset) -> xr.Dataset:
-    """One training's numbers by step, and what it was trained with."""
+    """Return one training's numbers by step, and what it was trained with."""
     configuration = json.loads(store.configuration)
     kept = store.drop_vars(["maps", "state"]).assign(score_drift=score_drift(store))
     kept = kept.drop_dims(["sequence", "query", "key"]).swap_dims(snapshot="step").drop_vars("snapshot")
@@ -84,7 +84,7 @@ def curves(store: xr.Dataset) -> xr.Dataset:
 
 
 def shown_maps(stores: list[xr.Dataset]) -> xr.DataArray:
-    """The lowest layer's map of the first watched sequence at Figure 7's iterations: (layers, step, query, key)."""
+    """Return the lowest layer's map of the first watched sequence at Fig. 7's iterations (layers, step, query, key)."""
     chosen = [
         store.swap_dims(snapshot="step").maps.sel(step=list(SHOWN_STEPS), layer=1, sequence=0) for store in stores
     ]

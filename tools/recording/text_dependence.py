@@ -35,7 +35,7 @@ KEPT = ("loss", "entropy", "speed")
 
 
 def followed(corpus: Corpus, case: dict[str, Any], seed: int) -> xr.Dataset:
-    """One training: what is kept, at every snapshot."""
+    """Train once, and return what is kept at every snapshot."""
     settings = Settings(lr=case["lr"], clip=case.get("clip", 0.5), steps=STEPS, seed=seed)
     part = dataclasses.replace(corpus, train=corpus.train[: round(len(corpus.train) * case.get("text", 1.0))])
     training, rows = Training(part, settings, torch.device("cpu")), []

@@ -1,4 +1,4 @@
-"""Unseen systems: what the law and the paper's formulas predict of random class systems, then what the true flow does.
+"""Unseen systems: what the law and the paper's formulas predict of random class systems, then what the gradient does.
 
 ``predict`` draws the systems and writes ``unseen_predicted.nc``; only then does ``integrate`` write ``unseen.nc``,
 with the true flow on all of them and SGD on a handful. It names the digest of the predictions that it found.
@@ -46,7 +46,7 @@ def predict() -> None:
 
 
 def integrate() -> None:
-    """Integrate the true flow, train a handful, and write both beside the digest of the predictions."""
+    """Integrate the true gradient flow, train a handful, and write both beside the digest of the predictions."""
     digest = hashlib.sha256(PREDICTIONS.read_bytes()).hexdigest()
     systems = trials.systems(SEED, COUNT)
     small = sorted(range(COUNT), key=lambda number: systems[number].num_classes)[:TRAINED]
@@ -62,7 +62,7 @@ def integrate() -> None:
 
 
 def _over(systems: list[SequenceClasses], z_of: Callable[..., np.ndarray]) -> np.ndarray:
-    """z of all systems and ratios; NaN where the solver gave up."""
+    """Compute z of all systems and ratios; NaN where the solver gave up."""
     values = np.full((len(systems), len(RATIOS), len(TAUS), len(trials.TOKENS)), np.nan)
     for number, classes in enumerate(systems):
         for place, ratio in enumerate(RATIOS):

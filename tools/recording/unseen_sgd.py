@@ -75,17 +75,17 @@ def trained() -> None:
 
 
 def takes_part(classes: SequenceClasses, how: dict[str, float]) -> bool:
-    """Whether the law is asked about it."""
+    """Tell whether a system takes part in an arm: with momentum only systems with few classes do."""
     return "momentum" not in how or classes.num_classes <= MOST_WITH_MOMENTUM
 
 
 def lr_y(how: dict[str, float]) -> float:
-    """eta_Y of the updates, so that all arms learn equally fast."""
+    """Choose eta_Y of the updates so that all arms learn equally fast."""
     return PACE * (1 - how.get("momentum", 0.0))
 
 
 def sgd(classes: SequenceClasses, how: dict[str, float], num_seeds: int = SEEDS) -> np.ndarray:
-    """z of SGD, shape (seeds, ratios, taus, tokens)."""
+    """Train with SGD and return z, shape (seeds, ratios, taus, tokens)."""
     rate, momentum = lr_y(how), how.get("momentum", 0.0)
     marks = np.round(trials.steps(classes, TAUS, lr_y=rate, momentum=momentum)).astype(int).tolist()
     options: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}

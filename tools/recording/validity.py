@@ -53,7 +53,7 @@ def small(rng: np.random.Generator, number: int) -> SequenceClasses:
 
 
 def counts(total: int, tokens: int) -> np.ndarray:
-    """All counts of so many tokens that sum to the total."""
+    """List all counts of ``tokens`` tokens that sum to the total."""
     if tokens == 1:
         return np.full((1, 1), total)
     parts = [(first, counts(total - first, tokens - 1)) for first in range(total + 1)]
@@ -61,7 +61,7 @@ def counts(total: int, tokens: int) -> np.ndarray:
 
 
 def descent(classes: SequenceClasses, lr_y: float, lr_z: float, T: int) -> np.ndarray:
-    """Z at :data:`MARKS` of full-batch descent on the mean over all samples of length T."""
+    """Compute Z at :data:`MARKS` of full-batch descent on the mean over all samples of length T."""
     compact, outputs, K = classes.compact, classes.outputs, classes.num_classes
     held = [np.flatnonzero(row) for row in compact.probs]
     samples = []
@@ -89,7 +89,7 @@ def descent(classes: SequenceClasses, lr_y: float, lr_z: float, T: int) -> np.nd
 
 
 def against(classes: SequenceClasses, Z: np.ndarray, marks: tuple[int, ...], **how: Any) -> list[tuple[float, ...]]:
-    """Error of the whole z of ``predict``, and what it says of its validity, at each time."""
+    """Compare ``predict`` with ``Z``: its error of the whole z at each time, and its own measures of validity."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PredictionOutOfRange)
         try:
@@ -103,7 +103,7 @@ def against(classes: SequenceClasses, Z: np.ndarray, marks: tuple[int, ...], **h
 
 
 def short() -> list[tuple[float, ...]]:
-    """Rows of :data:`FIELDS`."""
+    """Measure ``predict`` against descent on short sequences: rows of :data:`FIELDS`."""
     rng, rows = np.random.default_rng(SEEDS["short"]), []
     for number in tqdm(range(COUNTS["short"]), disable=None):
         classes = small(rng, number)
@@ -117,7 +117,7 @@ def short() -> list[tuple[float, ...]]:
 
 
 def steps() -> list[tuple[float, ...]]:
-    """The same."""
+    """Measure ``predict`` against descent at large steps: rows of :data:`FIELDS`."""
     rows: list[tuple[float, ...]] = []
     for number, classes in enumerate(tqdm(trials.systems(SEEDS["steps"], COUNTS["steps"]), disable=None)):
         if classes.num_classes > MOST_CLASSES:

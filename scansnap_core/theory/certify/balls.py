@@ -11,6 +11,7 @@ import sympy as sp
 from flint import arb, arb_poly, ctx, fmpq
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.digits import with_power
 
 PRECISION = 80
 """A midpoint has so many bits by default. The radius comes on top: a lack of bits widens a ball, never falsifies it."""
@@ -19,7 +20,7 @@ Compiled = Callable[[Sequence[arb]], arb]
 
 
 def ball(value: Any) -> arb:
-    """A ball around a number: an integer, fraction, float (its exact value), SymPy number or ball."""
+    """Make a ball around a number: an integer, fraction, float (its exact value), SymPy number or ball."""
     if isinstance(value, arb):
         return value
     if isinstance(value, sp.Expr):
@@ -30,7 +31,7 @@ def ball(value: Any) -> arb:
 
 
 def enclose(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int = PRECISION) -> arb:
-    """A ball that holds an expression's value.
+    """Compute a ball that holds an expression's value.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def enclose(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int
 
 
 def compiled(expression: sp.Expr, symbols: Sequence[sp.Symbol]) -> Compiled:
-    """A function from balls for the symbols, in their order, to the ball of an expression.
+    """Make a function from balls for the symbols, in their order, to the ball of an expression.
 
     What stands in the expression several times is computed once.
     """
@@ -84,13 +85,13 @@ def compiled(expression: sp.Expr, symbols: Sequence[sp.Symbol]) -> Compiled:
 
 
 def _arguments(expression: sp.Expr) -> Sequence[sp.Expr]:
-    """The arguments of an expression that are balls, and not a power or a branch by number."""
+    """Return the arguments of an expression that are balls, and not a power or a branch by number."""
     by_number = expression.is_Pow and (expression.exp.is_Integer or expression.exp == sp.S.Half)
     return expression.args[:1] if by_number or isinstance(expression, sp.LambertW) else expression.args
 
 
 def _step(expression: sp.Expr, parts: list[int]) -> Compiled:
-    """An expression's ball from the balls known before, its arguments' at the places ``parts``."""
+    """Compute an expression's ball from balls known before; its arguments' balls have the places ``parts``."""
     if expression.is_Rational:
         ratio = fmpq(int(expression.p), int(expression.q))
         return lambda known: arb(ratio)
@@ -126,13 +127,13 @@ def _power(base: arb, power: int) -> arb:
 
 
 def written(number: arb) -> str:
-    """Six digits of a ball's midpoint, for messages; fewer where it is a round number."""
-    text = str(number.mid().str(6, radius=False))
-    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+    """Write six digits of a ball's midpoint, for messages; fewer where it is a round number."""
+    mantissa, _, exponent = str(number.mid().str(6, radius=False)).partition("e")
+    return with_power(mantissa, int(exponent or 0))
 
 
 def lambert(argument: arb, branch: int = 0) -> arb:
-    """A ball of Lambert's W on a real branch.
+    """Compute a ball of Lambert's W on a real branch.
 
     W is monotone on either branch, so that a ball's ends give it. Near the branch point -1/e, where Arb's ball grows
     without bound, -1 and Chatzigeorgiou's bound -1 - sqrt(2 v) - v < W_-1(-e^(-v - 1)), v > 0, take over, and for W_0

@@ -28,7 +28,6 @@ def positive(
     *,
     # mutant: A round number, at which nothing changes but how long a search that ends nowhere goes on.
     budget: int = 20_000,
-    precision: int = PRECISION,
 ) -> Certificate:
     """Certify that an expression is positive on a closed box.
 
@@ -44,8 +43,6 @@ def positive(
         number has to be what its decimal says, as 0.5 is and 0.1 isn't.
     budget
         How many parts are looked at.
-    precision
-        In bits.
 
     Returns
     -------
@@ -63,7 +60,7 @@ def positive(
     'u = 1.5: -0.0183109'
     """
     symbols = list(box)
-    with ctx.workprec(precision):
+    with ctx.workprec(PRECISION):
         whole = [_ends(symbol, *box[symbol]) for symbol in symbols]
         letters = [sp.Dummy(symbol.name) for symbol in symbols]  # of no known sign, on which sp.diff would dwell
         plain = sp.sympify(expression).xreplace(dict(zip(symbols, letters, strict=True)))
@@ -103,7 +100,7 @@ def _cover(value: Compiled, slopes: list[Compiled], symbols: list[sp.Symbol], wh
 
 
 def _counterexample(value: Compiled, symbols: list[sp.Symbol], whole: Ends) -> str:
-    """A point of a grid over the box at which the expression is certainly not positive; empty if there is none."""
+    """Find a grid point of the box at which the expression is certainly not positive; empty if there is none."""
     for shares in itertools.product(range(_GRID + 1), repeat=len(symbols)):
         point = [((low * (_GRID - i) + high * i) / _GRID).mid() for i, (low, high) in zip(shares, whole, strict=True)]
         inside = all(low <= x <= high for x, (low, high) in zip(point, whole, strict=True))
@@ -145,16 +142,7 @@ def _direction(spreads: list[arb], part: Ends) -> int:
     return max(range(len(sizes)), key=sizes.__getitem__)
 
 
-def positive_from_zero(
-    # mutant: A round number, at which nothing changes but how long a search that ends nowhere goes on.
-    expression: sp.Expr,
-    variable: sp.Symbol,
-    end: Any,
-    order: int,
-    *,
-    budget: int = 20_000,
-    precision: int = PRECISION,
-) -> Certificate:
+def positive_from_zero(expression: sp.Expr, variable: sp.Symbol, end: Any, order: int) -> Certificate:
     """Certify that an expression with a zero at 0 is positive on (0, end].
 
     Near 0 no ball of it can be positive. But if its derivatives below some order vanish at 0, and that one is positive
@@ -167,12 +155,6 @@ def positive_from_zero(
     variable, end
     order
         Of the zero: how many derivatives, from the 0th on, vanish at 0. Each is checked exactly.
-    budget, precision
-        As :func:`positive` takes them, for each of the two parts.
-
-    Returns
-    -------
-    Certificate
 
     Examples
     --------
@@ -185,30 +167,30 @@ def positive_from_zero(
     for number in range(order):
         if (slope := sp.simplify(derivative.subs(variable, 0))) != 0:
             gap = f"{variable} = 0: derivative {number}, the first that isn't 0, is {slope}"
-            return Certificate("interval", False, "derivatives", gap, false=bool(at(-slope, {}, precision)))
+            return Certificate("interval", False, "derivatives", gap, false=bool(at(-slope, {})))
         derivative = sp.diff(derivative, variable)
     start = ball(end)
     # mutant: A round number, at which nothing changes but how long a search that ends nowhere goes on.
     for _ in range(40):
-        if at(-expression, {variable: start}, precision):
-            gap = f"{variable} = {written(start)}: {written(enclose(expression, {variable: start}, precision))}"
+        if at(-expression, {variable: start}):
+            gap = f"{variable} = {written(start)}: {written(enclose(expression, {variable: start}))}"
             return Certificate("interval", False, "a point", gap, false=True)
         # mutant: A round number, at which nothing changes but how long a search that ends nowhere goes on.
-        near = positive(derivative, {variable: (0, start)}, budget=200, precision=precision)
+        near = positive(derivative, {variable: (0, start)}, budget=200)
         if near:
             break
         # mutant: Whatever comes nearer to 0 will do; what isn't near is looked at by itself.
         start = start / 2
     else:
         return Certificate("interval", False, near.how, f"derivative {order} near 0: {near.gap}")
-    far = positive(expression, {variable: (start, end)}, budget=budget, precision=precision)
+    far = positive(expression, {variable: (start, end)})
     return Certificate(
         "interval", far.proved, f"derivative {order} near 0: {near.how}; beyond: {far.how}", far.gap, far.false
     )
 
 
 def at(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int = PRECISION) -> Certificate:
-    """Certify that an expression is positive at a point, or a number if it has no symbols."""
+    """Certify that an expression is positive at a point, or a number if it has no symbols; ``precision`` is in bits."""
     value = enclose(expression, values, precision)
     where = ", ".join(f"{symbol} = {written(ball(number))}" for symbol, number in values.items())
     how = f"at {where}" if values else "a number"

@@ -15,17 +15,9 @@ E_word, E_prime_word = sp.symbols("E Eprime", commutative=False)
 
 
 def as_pair(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
-    """The a and b of a product of matrices aI + bJ, for every size K.
+    """Compute a and b, factored, of an expression that is aI + bJ for every size K, the symbol of the registry.
 
-    Parameters
-    ----------
-    expression
-        Sums and products of ``Identity(K)``, ``OneMatrix(K, K)`` and scalars, K the symbol of the registry.
-
-    Returns
-    -------
-    a, b
-        Factored; the expression is aI + bJ.
+    It is made of sums and products of ``Identity(K)``, ``OneMatrix(K, K)`` and scalars.
 
     Examples
     --------
@@ -70,7 +62,7 @@ def _natural(power: sp.Expr) -> int:
 
 
 def normal_form(word: sp.Expr) -> sp.Expr:
-    """A polynomial in E and E', with no product of the two left in it.
+    """Rewrite a word as a polynomial in E and E', with no product of the two left in it.
 
     Two of them are equal for every E with an E' if their normal forms are. Scalars are commutative symbols, I is 1.
 

@@ -95,7 +95,7 @@ def _solved(formulas: list[Any]) -> tuple[Any, z3.Solver]:
 
 
 def cleared(quotient: sp.Expr) -> sp.Expr:
-    """Numerator times denominator: a polynomial with the sign of a quotient of polynomials, wherever that is defined.
+    """Multiply numerator and denominator: the product has the quotient's sign wherever the quotient is defined.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def cleared(quotient: sp.Expr) -> sp.Expr:
 
 
 def _signs(symbol: sp.Symbol) -> list[Any]:
-    """The signs that SymPy knows of a symbol; it would drop them from an assumption as true."""
+    """Return the signs that SymPy knows of a symbol; it would drop them from an assumption as true."""
     letter = _term(symbol)
     known = {"positive": letter > 0, "negative": letter < 0, "nonnegative": letter >= 0, "nonpositive": letter <= 0}
     return [relation for name, relation in known.items() if getattr(symbol, f"is_{name}")]
@@ -146,10 +146,7 @@ def _term(expression: sp.Expr) -> Any:
 def nonnegative_coefficients(expression: sp.Expr, *variables: sp.Symbol) -> Certificate:
     """Certify that a polynomial is not negative where its variables aren't, because none of its coefficients is.
 
-    Parameters
-    ----------
-    expression
-        A polynomial with rational coefficients. Shift its variables, such as M = 2 + m, to say where they start.
+    Its coefficients are rational. Shift its variables, such as M = 2 + m, to say where they start.
 
     Returns
     -------
@@ -188,12 +185,7 @@ def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Cer
     (1 + x)^n P((low + high x)/(1 + x)) runs over the interval as x runs from 0 on. Where none of its coefficients is
     negative, P isn't either; otherwise the interval is halved.
 
-    Parameters
-    ----------
-    coefficients
-        Rational numbers, the constant first.
-    low, high
-        Rational numbers, the smaller one first.
+    All are rational numbers, of the coefficients the constant first, and of the ends the smaller one.
 
     Returns
     -------
@@ -238,7 +230,7 @@ def _rational(number: Any) -> fmpq:
 
 
 def _on_a_ray(polynomial: fmpq_poly, first: fmpq, last: fmpq) -> list[fmpq]:
-    """The coefficients of (1 + x)^n P((first + last x)/(1 + x)), by Horner's rule."""
+    """Compute the coefficients of (1 + x)^n P((first + last x)/(1 + x)), by Horner's rule."""
     result, power = fmpq_poly(), fmpq_poly([1])
     for coefficient in reversed(polynomial(fmpq_poly([first, last - first])).coeffs()):
         result = fmpq_poly([0, 1]) * result + coefficient * power

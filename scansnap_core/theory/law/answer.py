@@ -1,4 +1,4 @@
-"""What attention will do on given classes: the numbers behind :mod:`scansnap_core.theory.law.sentences`.
+"""Compute what attention will do on given classes: the numbers behind :mod:`scansnap_core.theory.law.sentences`.
 
 ``scansnap predict`` prints the sentences and the book's calculator shows them, with numbers that it computes itself.
 
@@ -149,7 +149,7 @@ def _with_derived(found: dict[str, Any], formulas: Mapping[str, sp.Expr]) -> dic
 
 
 def _value(expression: sp.Basic, found: Mapping[str, float]) -> float:
-    """The value of a formula or a condition at the numbers of its symbols' names."""
+    """Evaluate a formula or a condition at the numbers of its symbols' names."""
     names, function = _compiled(expression)
     return float(function(*(found[name] for name in names)))
 
@@ -163,7 +163,7 @@ def _compiled(expression: sp.Basic) -> tuple[list[str], Any]:
 
 
 def _path(flow: Flow, times: Floats) -> Floats:
-    """Z at the times, shape (times, Q, L), to ten digits: explicitly where the flow isn't stiff."""
+    """Compute Z at the times, shape (times, Q, L), to ten digits: explicitly where the flow isn't stiff."""
     method = "LSODA" if isinstance(flow, TrueFlow) and flow.lr_z > flow.lr_y else "DOP853"
     found = solve(flow, times, method=method, rtol=1e-10)
     return np.asarray(found.Z.sel(token=flow.classes.coords["token"]).values)

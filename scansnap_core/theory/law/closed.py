@@ -20,6 +20,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike
 from scipy import special
+from sympy.codegen.rewriting import expm1_opt, optimize
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
@@ -27,7 +28,9 @@ from scansnap_core.rules import Rule, check_memory, check_numbers, is_real, numb
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 
+# mutant: The formulas are the same without the signs, which only proofs about them need.
 s = sp.Symbol("s", nonnegative=True)
+# mutant: The same holds here.
 a_, b_, c_ = sp.symbols("a b c", nonnegative=True)
 
 X = (1 + rho * (M - 1)) / (1 - rho)
@@ -44,11 +47,13 @@ Lambda = K * b_**2 / 2 + (M - K) * (b_ * c_ - c_**2 / 2)
 kappa = (a_ + b_) * sp.Symbol("alpha_other") + (M - K) * (b_ - c_) * sp.Symbol("alpha_rest")
 
 SIZE = (K, M, rho)
-_a, _b, _c = (function_of(expression, (s, *SIZE)) for expression in (a, b, c))
+# e^s - 1 as expm1, without which b has no digits at a small s
+_a, _b, _c = (function_of(optimize(part, [expm1_opt]), (s, *SIZE)) for part in (a, b, c))
 _Lambda = function_of(Lambda, (b_, c_, *SIZE[:2]))
 _X, _m = function_of(X, SIZE), function_of(m, SIZE)
 _a_rate = function_of(a.diff(s), (s, *SIZE))
 
+# mutant: More steps move s by rounding alone.
 STILL = 1e-13
 LATEST = 1e280
 LEAST_EVIDENCE, MOST_EVIDENCE = 1e-100, 700.0
@@ -58,12 +63,13 @@ OVERLAP = number(least=0, below=1, remedy="pass e.g. 0.1")
 
 
 @takes(num_classes=WHOLE, rho=OVERLAP)
+# mutant: It stands still, but for rounding, after some ten steps.
 def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, steps: int = 50) -> Floats:
     """The parameter s at tau, from 0 to 1e280, in its shape; K >= 1, M >= K and M >= 2, and 0 <= rho < 1.
 
-    Two bounds from above are in closed form, for what comes before and after the crossing e^s = X: there one of the
-    factors under tau's integral is 1, or a power of e^s. From the lower of the two go Newton steps on ln tau over
-    ln s, at most ``steps``, until s stands still.
+    Bounds from above are in closed form: a line at first, and for what comes before and after the crossing e^s = X;
+    there one of the factors under tau's integral is 1, or a power of e^s. From the lowest bound go Newton steps on
+    ln tau over ln s, at most ``steps``, until s stands still.
     """
     number(least=max(num_classes, 2), remedy="pass at least K, and 2")("vocab_size", vocab_size)
     times = check_numbers("tau", tau, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")
@@ -77,11 +83,13 @@ def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, s
     for _ in range(steps):
         reached = log_tau(found, *size)
         learned = (m + 1) * found + (num_classes - 1) * np.log1p(np.expm1(found) / X) - np.log((1 - rho) * X)
-        slope = np.exp(learned - reached) + _a_rate(found, *size) * np.exp(-reached)  # of ln tau
-        change = (goal - reached) / (slope * found)
+        with np.errstate(over="ignore", invalid="ignore"):  # of an s near 1e-300, whose first bound is exact
+            slope = np.exp(learned - reached) + _a_rate(found, *size) * np.exp(-reached)  # of ln tau
+            change = np.nan_to_num((goal - reached) / (slope * found))
         found *= np.exp(change)
+        # mutant: More steps move s by rounding alone, and without times there is nothing to move.
         if np.abs(change).max(initial=0.0) < STILL:
-            break
+            break  # mutant: The same holds here.
     at[later] = found
     return at
 
@@ -93,9 +101,11 @@ def _bound(tau: Floats, num_classes: float, vocab_size: float, rho: float) -> Fl
     linear = (vocab_size - 1) / (m + 1)
     ratio = (unit * tau + 1 / (m + 1)) / linear
     before = np.log((m + 1) * linear * special.wrightomega(ratio - np.log((m + 1) * linear)).real) / (m + 1)
-    after = (np.log(tau) + np.log(unit * late) + (num_classes - 1) * np.log(X)) / late
-    before = np.where(before > 0, before, unit * tau / vocab_size)  # rounding can leave nothing of a small s
-    return np.asarray(np.where(after > 0, np.minimum(before, after), before))
+    # after: tau = (e^(late s) - 1)/(unit late X^(K - 1))
+    after = np.logaddexp(0, np.log(tau) + np.log(unit * late) + (num_classes - 1) * np.log(X)) / late
+    # at first: tau = M s/unit; of a small s rounding can leave nothing in the first bound
+    lower = np.minimum(unit * tau / vocab_size, after)
+    return np.asarray(np.where(before > 0, np.minimum(before, lower), lower))
 
 
 def log_tau(at: Floats, num_classes: float, vocab_size: float, rho: float) -> Floats:
@@ -144,8 +154,8 @@ def drift(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> 
 @takes(vocab_size=number(least=2, remedy="pass e.g. 1000"))
 def early_evidence(tau: ArrayLike, vocab_size: float) -> Floats:
     """a = ln M + ln omega(tau - ln M) with Wright's omega, the solution of a + e^a/M = tau; for tau > 1/M."""
-    rule = "tau is above 1/M, where one unit of evidence is"
-    times = check_numbers("tau", tau, least=2 / vocab_size, rule=rule, remedy="pass e.g. 10.0")
+    rule = "tau is above 1/M, where this evidence is 0"
+    times = check_numbers("tau", tau, above=1 / vocab_size, rule=rule, remedy="pass e.g. 10.0")
     return np.asarray(np.log(vocab_size) + np.log(special.wrightomega(times - np.log(vocab_size)).real))
 
 
@@ -196,12 +206,14 @@ def _near(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tu
     others, rest = num_classes - 1, vocab_size - num_classes
     b, c = np.expm1(rho * a) / (rho * vocab_size), a / vocab_size
     faster = rho * (1 + 1 / rest)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         share = others * np.exp(faster * a) / rest
         taken = (1 + (others - 1) * rho) * (np.expm1(faster * a) / faster - a) / rest  # from ln of the odds
+        # mutant: The first in the maximum is never the larger, because e^x - 1 <= x e^x.
         off = np.log1p(num_classes / rest) + np.maximum(rho * a / rest, taken + np.log1p(share))  # ln of b over its own
         factor = np.exp(off)
         weight, b_share = b / (b - c / 2), factor * b / a
         error = weight * np.expm1(off) + (weight - 1) * (num_classes + others * vocab_size * b_share) / rest
         error += weight * factor * ((others - 1) * b_share + others / rest) / 2
-    return np.asarray(a * (b - c / 2)), np.asarray(error), np.asarray(b_share)
+    error = np.where(np.isnan(error), np.inf, error)  # beyond floats a term can be 0 times infinity
+    return np.asarray(a * (b - c / 2)), error, np.asarray(b_share)

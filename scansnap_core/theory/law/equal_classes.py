@@ -78,7 +78,7 @@ class Rest:
         number(least=self.num_classes + 1, remedy="pass more outputs than classes")("vocab_size", vocab_size)
 
 
-class Path(NamedTuple):
+class FlowPath(NamedTuple):
     """The flow at ascending tau, the linear law beside it, and what bounds the law's error; first axis tau.
 
     ``z`` and ``linear`` (tau, 1 + D) on the common and the distinct tokens. ``a``, ``b``, ``c`` as in
@@ -109,8 +109,8 @@ class EqualClassesFlow:
         D = len(rest.rates)
         self._cuts = np.cumsum([1 + D, 1, D, D, 2, D, D, 1])
 
-    def path(self, taus: ArrayLike) -> Path:
-        """The path at ascending taus above 1e-5."""
+    def path(self, taus: ArrayLike) -> FlowPath:
+        """Compute the path at ascending taus above 1e-5."""
         times = checked_times("tau", taus, "pass e.g. [10.0]")
         number(least=2 * START, says=f"moments are above {START:g}", remedy="pass e.g. [10.0]")("tau", times[0])
         rest, (common, *own), begun = self.rest, self.rest.f, START / self.M
@@ -124,13 +124,13 @@ class EqualClassesFlow:
         logits = [self._logits(*np.split(state, self._cuts)[:4]) for state in states]
         odds = np.exp([other - outside for _, other, outside, _ in logits])
         share = (rest.num_classes - 1) * odds / ((rest.num_classes - 1) * odds + self.M - rest.num_classes)
-        return Path(z, moved, self._evidence(b, c), b, c, share, odds, way[:, 0], response[:, 0], length[:, 0])
+        return FlowPath(z, moved, self._evidence(b, c), b, c, share, odds, way[:, 0], response[:, 0], length[:, 0])
 
     def _evidence(self, b: Floats, c: Floats) -> Floats:
         return (self.rest.num_classes - 1) * b + (self.M - self.rest.num_classes) * c
 
     def _logits(self, z: Floats, R: Floats, B: Floats, C: Floats) -> tuple[float, float, float, Floats]:
-        """Own, another class's and an outside output's logit, and f."""
+        """Compute the logits of the class's own, another class's and an outside output, and f."""
         K, rest = self.rest.num_classes, self.M - self.rest.num_classes
         f = self.rest.f * np.exp(z - z.max())
         f /= np.linalg.norm(f)
@@ -159,7 +159,7 @@ class EqualClassesFlow:
 
 
 class Reached(NamedTuple):
-    """One moment of a :class:`Path`: a, b, c and ``share`` of the decoder, ``response`` and ``length`` of the law."""
+    """A moment of a :class:`FlowPath`: a, b, c and ``share`` of the decoder, ``response`` and ``length`` of the law."""
 
     a: float
     b: float
@@ -208,7 +208,7 @@ def linear_error(rest: Rest, vocab_size: float, ratio: float, at: Reached) -> Bo
 
 
 def _error(rest: Rest, M: float, ratio: float, at: Reached, way: float) -> float:
-    """The bound for attention that has gone no further than ``way``."""
+    """Bound the law's error while attention has moved by at most ``way``."""
     if way > 1:
         return math.inf
     K, p, root = rest.num_classes, rest.f**2, np.sqrt(rest.count)

@@ -155,7 +155,7 @@ class InertialLaw:
         """The first updates, one by one: places from Z = 0 on, and the velocity after them, in units of the pace."""
         speed = self.law.start(1.0)
         places = [0 * speed, self.law.start(self.pace)]
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             for _ in range(ONE_BY_ONE - 1):
                 speed = self.momentum * speed + self.law.rate(places[-1])
                 place = places[-1] + self.pace * speed

@@ -132,6 +132,6 @@ def _log_tau(x: float) -> float:
 
 
 def _apart(one: State, other: State) -> float:
-    """The largest distance of z, over the largest value of its kind, and of a, over its own."""
+    """Find the largest distance of z, over the largest value of its kind, and of a, over its own."""
     pairs = [(one.a / other.a, np.ones(1)), (one.z_common, other.z_common), (one.z_distinct, other.z_distinct)]
     return max(float(np.abs(guess - exact).max() / np.abs(exact).max()) for guess, exact in pairs if exact.any())

@@ -1,4 +1,4 @@
-"""What the answer says: the numbers that follow from others by formulas, and the sentences with their conditions.
+"""The answer's sentences with their conditions, and the numbers that follow from other numbers by formulas.
 
 Both are data, so that ``scansnap predict`` and the book's calculator, which is written in JavaScript, say the same.
 """
@@ -18,6 +18,7 @@ sampled_first, sampled_last, push, memory, memory_snap = sp.symbols(
 )
 snap_ten, snap_true, end_ten, end_true = sp.symbols("snap_ten snap_true end_ten end_true")
 lead, lead_true, widened, half_ten, half_true = sp.symbols("lead lead_true widened half_ten half_true")
+losses = sp.symbols("lost_ten lost_true horizon_ten horizon_true")
 speedup, high, low, spare = sp.symbols("speedup high low spare")
 
 hardest = sp.Max(sp.Abs(sampled_first), sp.Abs(sampled_last))
@@ -55,19 +56,19 @@ never = sp.Float(1e15)
 SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
     "In short": [
         {
-            push > 1: "The paper’s picture doesn’t apply: it is of endless sequences, and yours are short. By t₀ "
-            "sampling, a force that endless sequences don’t have, moves a distinct word up to {push} times as far as "
-            "drift does, the push of overlapping classes.",
-            sp.Not(leaves): "The paper’s picture doesn’t apply: {common} doesn’t lose attention by t₀ under both the "
-            "paper’s law (10) and the true gradient flow (“the gradient”).",
-            memory_snap > 1: "The paper’s picture applies in part: attention leaves {common}, but by t₀ the decoder’s "
-            "memory already holds {first} back (memory number {memory_snap}). By t₀ the paper’s law (10) moves "
-            "{common} {overstated} times as far as the true gradient flow (“the gradient”).",
+            push > 1: "The paper’s picture doesn’t apply, because it assumes endless sequences and yours are short. By "
+            "t₀ sampling, a force that endless sequences don’t have, moves a distinct word up to {push} times as far "
+            "as drift (the push of overlapping classes) does.",
+            sp.Not(leaves): "The paper’s picture doesn’t apply: by t₀ the logit of {common} falls under at most one of "
+            "the paper’s law (10) and the true gradient flow (“the gradient”).",
+            memory_snap > 1: "The paper’s picture applies in part: the logit of {common} falls, but by t₀ the "
+            "decoder’s memory already holds {first} back (memory number {memory_snap}). By t₀ the paper’s law (10) "
+            "moves {common} {overstated} times as far as the true gradient flow (“the gradient”).",
             assumed: "The paper’s assumptions on rates and overlaps hold, and its picture has the right direction: "
-            "attention leaves {common}. By t₀ the paper’s law (10) moves {common} {overstated} times as far as the "
+            "the logit of {common} falls. By t₀ the paper’s law (10) moves {common} {overstated} times as far as the "
             "true gradient flow (“the gradient”).",
             always: "You are outside of the paper’s assumptions (below). Its picture still has the right direction: "
-            "attention leaves {common}. By t₀ the paper’s law (10) moves {common} {overstated} times as far as the "
+            "the logit of {common} falls. By t₀ the paper’s law (10) moves {common} {overstated} times as far as the "
             "true gradient flow (“the gradient”).",
         },
     ],
@@ -99,7 +100,7 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
             spare < MUCH_GREATER: "Assumption 2, a vocabulary M ≫ K², isn’t met: M is {spare} times K² (we ask for "
             "10 or more).",
         },
-        {uniform < 1: "The classes aren’t equally frequent, as the paper’s theorems take them."},
+        {uniform < 1: "The classes aren’t equally frequent; the paper’s theorems assume that they are."},
     ],
     "The moment t₀": [
         {
@@ -107,15 +108,15 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
             "show one sequence each.",
         },
         {
-            goes_on: "Of the way that the logit of {common} goes up to 40 t₀, {after_true%} comes after t₀ under the "
-            "gradient, and {after_ten%} by the paper’s law (10).",
-            always: "The logit of {common} turns round before 40 t₀, so no share of its way lies after t₀.",
+            goes_on: "Under the gradient {after_true%} of the movement of the logit of {common} up to 40 t₀ comes "
+            "after t₀; by the paper’s law (10) {after_ten%} does.",
+            always: "The logit of {common} turns round before 40 t₀, so no share of its movement comes after t₀.",
         },
     ],
     "Which force": [
         {
-            finite: "By t₀ sampling has moved {first} {push_first} times as far as drift has, the push of overlapping "
-            "classes, and {last} {push_last} times; a minus means that it lost attention.",
+            finite: "By t₀ sampling has moved {first} {push_first} times as far as drift (the push of overlapping "
+            "classes) has, and {last} {push_last} times. A minus means that the word lost attention.",
             always: "Endless sequences have no force of sampling: drift, the push of overlapping classes, and memory "
             "move attention.",
         },
@@ -124,7 +125,7 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
             until: "Sampling is the strongest force until t = {t_drift}; from then on drift is.",
             ever: "Sampling stays the strongest force up to a million t₀.",
         },
-        {push > 1: "Drift is the stronger one by t₀ in sequences of more than {T_drift} tokens."},
+        {push > 1: "In sequences of more than {T_drift} tokens drift is stronger than sampling by t₀."},
         {
             memory > 1: "Memory holds {first} from t = {t_memory} on: its memory number is {memory} at t = {steps}.",
             t_memory < never: "Memory doesn’t hold {first} at t = {steps} yet: its memory number is {memory}, and "
@@ -135,8 +136,8 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
     ],
     "Who leads": [
         {
-            rivals: "{first} has {lead} times the attention of {last} before training. At t = {steps} it has "
-            "{lead_true} times under the gradient, and {lead_ten} times by the paper’s law (10).",
+            rivals: "Before training {first} has {lead} times the attention of {last}. At t = {steps} {first} has "
+            "{lead_true} times as much under the gradient, and {lead_ten} times by the paper’s law (10).",
             always: "{first} is the only distinct word of its class: nobody competes with it.",
         },
         {
@@ -144,26 +145,31 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
             behind: "So {last} catches up under the gradient.",
             rivals: "So nobody pulls ahead under the gradient: the lead changes by less than 10 %.",
         },
-        {finite: "These sizes are of endless sequences; what sampling adds is said above."},
+        {finite: "These sizes are for endless sequences; “Which force” says what sampling adds."},
     ],
     "The common word": [
         {
-            always: "At the start {common} has {share%} of the attention. At t = {steps} it has lost {lost_true%} of "
-            "that under the gradient, and {lost_ten%} by the paper’s law (10).",
+            always: "At the start {common} has {share%} of the attention. At t = {steps} {common} has lost "
+            "{lost_true%} of this attention under the gradient, and {lost_ten%} by the paper’s law (10).",
         },
         {
-            half_ten < sp.oo: "By the paper’s law (10) half is lost at t = {half_ten}, which is {half_ten_snaps} t₀.",
-            always: "By the paper’s law (10) half isn’t lost within a million t₀: by then {horizon_ten%} is.",
+            half_ten < sp.oo: "By the paper’s law (10) {common} has lost half of its attention at t = {half_ten}, "
+            "which is {half_ten_snaps} t₀.",
+            always: "By the paper’s law (10) {common} doesn’t lose half of its attention within a million t₀: by then "
+            "{common} has lost {horizon_ten%}.",
         },
         {
-            half_true < sp.oo: "Under the gradient half is lost at t = {half_true}, which is {half_true_snaps} t₀.",
-            always: "Under the gradient half isn’t lost within a million t₀: by then {horizon_true%} is.",
+            half_true < sp.oo: "Under the gradient {common} has lost half of its attention at t = {half_true}, which "
+            "is {half_true_snaps} t₀.",
+            always: "Under the gradient {common} doesn’t lose half of its attention within a million t₀: by then "
+            "{common} has lost {horizon_true%}.",
         },
+        {sp.Or(*(loss < 0 for loss in losses)): "A minus means that {common} gained attention."},
     ],
     "How sure": [
         {
-            error <= LIKELY: "SGD’s mean should lie within {error%} of our law’s forecast of z at t = {steps}: nine "
-            "in ten such forecasts did. Single runs scatter around the mean.",
+            error <= LIKELY: "SGD’s mean of z at t = {steps} should lie within {error%} of our law’s forecast: in nine "
+            "of ten such forecasts it did. Single runs scatter around the mean.",
             error < 1: "Don’t trust these sizes for SGD: our law’s forecasts of this kind were off by up to {error%} "
             "of the whole z.",
             always: "Don’t trust these numbers for SGD: our law’s forecasts of this kind were off by 100 % of the "
@@ -186,14 +192,14 @@ ADAM_DERIVED: dict[str, sp.Expr] = {
 ADAM: dict[str, list[dict[sp.Basic, str]]] = {
     "In short": [
         {
-            always: "The paper’s picture is of gradient descent, and Adam isn’t. For Adam there is a law of the first "
-            "updates, and none of who wins.",
+            always: "The paper’s picture is of gradient descent, and Adam isn’t gradient descent. For Adam there is a "
+            "law of the first updates, and no law of who wins.",
         },
     ],
     "Adam’s first updates": [
         {
-            always: "They carry signs alone, however often a word occurs (the page “Adam: signs first”): {rising} of "
-            "the {held} words of the class rise and the others fall, all at one speed.",
+            always: "These updates carry signs alone, however often a word occurs (the page “Adam: signs first”). Of "
+            "the {held} words of the class {rising} rise and the others fall, all at one speed.",
         },
         {common_sign < 0: "{common} falls.", always: "{common} rises."},
         {
@@ -209,17 +215,17 @@ ADAM: dict[str, list[dict[sp.Basic, str]]] = {
             "tens of updates, until the class has learned its next word.",
         },
         {
-            learned < 2: "At these rates it has learned it after an update or two.",
-            always: "It has learned it after some {learned} updates.",
+            learned < 2: "At these rates the class has learned this word after an update or two.",
+            always: "The class has learned this word after some {learned} updates.",
         },
     ],
     "How sure": [
         {
             always: "Signs and speeds are derived for endless sequences, the mean gradient and small rates; on "
-            "Syn-Small all 20 words of a class went where they say. Who wins later was only tried: without the memory "
-            "β₁ the rarest word on four systems, with it a more frequent one on Syn-Small.",
+            "Syn-Small all 20 words of a class moved as the signs say. Who wins later was only tried: without the "
+            "memory β₁ the rarest word won on four systems; with β₁ a more frequent word won on Syn-Small.",
         },
-        {finite: "Your sequences have {T} tokens, which this leaves out."},
+        {finite: "Your sequences have {T} tokens; these formulas leave the length out."},
     ],
 }
 """The same for Adam, of whose first updates alone there is a law."""

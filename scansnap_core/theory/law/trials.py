@@ -1,4 +1,4 @@
-"""Trial systems, drawn once, and what our law, the paper's law (10) and the true flow say of three of their tokens.
+"""Trial systems, drawn once, and what our law, the paper's law (10) and the gradient say of three of their tokens.
 
 Half of the systems have equal overlaps, half have none alike: up to three common tokens and three queries. The tokens
 are chosen before anything is integrated: of the first class its most frequent common token, and its most and its least
@@ -37,7 +37,7 @@ LEAST_SHARE, LARGEST_SHARE = 0.02, 0.6
 
 @takes(seed=whole(0), count=whole())
 def systems(seed: int, count: int) -> list[SequenceClasses]:
-    """``count`` class systems, the same for the same seed: even ones with equal overlaps, odd ones with unequal.
+    """Draw ``count`` class systems, the same for the same seed: even ones with equal overlaps, odd ones with unequal.
 
     K = 2 to 20, M and the share of the common tokens are drawn uniformly in their logarithms; a class has two to four
     distinct tokens with probabilities within a factor of five.
@@ -80,12 +80,12 @@ def steps(classes: SequenceClasses, taus: ArrayLike, *, lr_y: float, momentum: f
 
 
 def quasi_static(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:
-    """The same by Eqn 10 as repaired, integrated: gamma at h(t/K), every class weighing 1/K, E' of the present F."""
+    """Integrate the paper's law (10) as repaired, for z as above: gamma at h(t/K), weight 1/K, E' of the present F."""
     return _at_tokens(classes, solve(IdealisedFlow(classes, 1.0, ratio), taus, unit="tau", rtol=1e-8).Z.values)
 
 
 def true_flow(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:
-    """The same by the gradient flow of all of Y and Z, nothing dropped.
+    """Integrate the gradient flow of all of Y and Z, nothing dropped, and return z at the same tokens and times.
 
     An explicit method, since the Jacobian of all of Y costs more than the many steps that fast attention asks for.
     """
@@ -93,22 +93,28 @@ def true_flow(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats
     return _at_tokens(classes, path.Z.values)
 
 
+def columns(classes: SequenceClasses, n: int = 0) -> dict[str, int]:
+    """Return class n's columns of Z: of its most frequent common, and its most and least frequent distinct token."""
+    P, held = classes.compact.probs[n], classes.compact.held
+    shared = held.sum(axis=0) > 1
+    common, own = np.flatnonzero(held[n] & shared), np.flatnonzero(held[n] & ~shared)
+    kinds = (("common", common, np.argmax), ("dominant", own, np.argmax), ("rarest", own, np.argmin))
+    return {kind: int(among[pick(P[among])]) for kind, among, pick in kinds if among.size}
+
+
 def positions(classes: SequenceClasses) -> tuple[int, list[int]]:
-    """The places of :data:`TOKENS` in Z: the row of the first class's query, and three columns."""
-    P = classes.compact.probs
-    shared, held = (P > 0).sum(axis=0) > 1, P[0] > 0
-    common, own = np.flatnonzero(held & shared), np.flatnonzero(held & ~shared)
-    for kind, places in (("common", common), ("distinct", own)):
-        if not places.size:
+    """Return the places of :data:`TOKENS` in Z: the row of the first class's query, and three columns."""
+    found = columns(classes)
+    for kind, column in (("common", "common"), ("distinct", "dominant")):
+        if column not in found:
             name = classes.coords["class"][0]
             raise BadInput(f"class {name}", f"the first class holds a {kind} token", "put another class first")
-    columns = common[P[0, common].argmax()], own[P[0, own].argmax()], own[P[0, own].argmin()]
-    return int(classes.compact.query_row[0]), [int(column) for column in columns]
+    return int(classes.compact.query_row[0]), list(found.values())
 
 
 def _at_tokens(classes: SequenceClasses, Z: Floats) -> Floats:
-    query, columns = positions(classes)
-    return Z[:, query, columns]
+    query, tokens = positions(classes)
+    return Z[:, query, tokens]
 
 
 def _size(tokens_of_class: int, rng: np.random.Generator) -> tuple[int, int]:

@@ -85,7 +85,7 @@ function makeCalculator(root) {
   example.addEventListener("click", () => change("table", EXAMPLE));
   const clear = make("button", { type: "button" }, "Empty");
   clear.addEventListener("click", () => change("table", ""));
-  const own = make("div", { class: "ss-lab-own" }, make("label", { for: tableId }, "Or your own words: a class per line, its words with their counts. They take the place of K, ρ and weights"), area, make("div", { class: "ss-lab-row" }, example, clear), tableFault);
+  const own = make("div", { class: "ss-lab-own" }, make("label", { for: tableId }, "Or enter your own words: one class per line, each word with its count. They replace K, ρ and the weights"), area, make("div", { class: "ss-lab-row" }, example, clear), tableFault);
   const [notice, told] = [make("p", { class: "ss-lab-fault", role: "status" }), make("div", { class: "ss-lab-answer", "aria-live": "polite" })];
   const chart = makeChart("shares", "Attention of the class’s words, in %, over time t (blue line: your steps)");
   const reset = make("button", { type: "button" }, "Start over");
@@ -109,7 +109,7 @@ function makeCalculator(root) {
     CLASS_FIELDS.forEach((key) => (fields[key].box.hidden = texts.table.trim() !== ""));
     fields.mu.box.hidden = texts.opt !== "momentum";
     const any = Object.keys(faults).length > 0;
-    notice.textContent = [unread, any ? "The answer below is of the last sound setting." : ""].filter(Boolean).join(" ");
+    notice.textContent = [unread, any ? "The answer below belongs to the last sound setting." : ""].filter(Boolean).join(" ");
     root.dataset.faults = Object.keys(faults).join(" ");
     if (any) return;
     root.dataset.state = "busy";

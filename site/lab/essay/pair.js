@@ -71,9 +71,8 @@ function makePair(root) {
     const prior = system.probs[0];
     const index = indexAt(curves.true.times, now);
     sides.forEach(({ dynamics, bars, chart }) => {
-      bars.draw(curves[dynamics], index, prior, seen.w, inks(root));
+      bars.draw(curves[dynamics], index, prior, seen.w, inks(root), undefined, dynamics === "true" ? factor : 1);
       chart.mark(now);
-      if (dynamics === "true") bars.list.querySelectorAll("b").forEach((bar, i) => (bar.style.width = `${100 * Math.max(0, prior[i] + factor * (curves.true.c[index][i] - prior[i]))}%`));
     });
     clearTimeout(timer);
     timer = setTimeout(tell, 250);

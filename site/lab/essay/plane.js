@@ -17,43 +17,51 @@ function pushOf(rho, M) {
   return { gradient: share, update26: rho };
 }
 
+/** The power of ten by which a short arrow is drawn longer. */
+const stretchOf = (length) => (length > 0 ? 10 ** Math.max(0, Math.ceil(Math.log10(14 / length))) : 1);
+
 /** Fills an element with the plane and the two sliders. */
 function makePlane(root) {
   const texts = { rho: "0.3", M: "1000" };
   const fields = Object.keys(texts).map((key) => makeField(key, (text) => ((texts[key] = text), draw())));
   const [told, holder] = [make("p", { class: "ss-lab-words", "aria-live": "polite" }), make("div", { class: "ss-plane" })];
-  root.replaceChildren(make("div", { class: "ss-lab-controls", role: "group", "aria-label": "Setting" }, ...fields.map(({ box }) => box)), holder, told, makeTake("plane", [holder, told]));
+  const warning = make("p", { class: "ss-lab-warning", "aria-live": "polite" });
+  root.replaceChildren(make("div", { class: "ss-lab-controls", role: "group", "aria-label": "Setting" }, ...fields.map(({ box }) => box)), warning, holder, told, makeTake("plane", [holder, told]));
   const arrow = ([x1, y1], [x2, y2], name) => {
     const [dx, dy] = [x2 - x1, y2 - y1];
     const length = Math.hypot(dx, dy);
     if (length < 1) return "";
-    const [ux, uy, head] = [dx / length, dy / length, Math.min(9, length / 2)];
+    const [ux, uy, head] = [dx / length, dy / length, Math.min(10, length / 2)];
     const wing = (sign) => `${x2 - head * (ux - sign * 0.5 * uy)} ${y2 - head * (uy + sign * 0.5 * ux)}`;
     return `<path class="${name}" d="M${x1} ${y1}L${x2} ${y2}"/><path class="${name} ss-head" d="M${wing(1)}L${x2} ${y2}L${wing(-1)}"/>`;
   };
   const label = ([x, y], text, name = "") => `<text class="${name}" x="${x}" y="${y}">${text}</text>`;
+  /** The row of the legend: a line as it is drawn, and what it is. */
+  const named = (row, name, text) => `<path class="${name} ss-sample" d="M300 ${34 + 29 * row}H334"/>${label([344, 41 + 29 * row], text, name)}`;
   function draw() {
     const { values, faults } = check({ ...DEFAULTS, ...texts, beyond: "1" });
     fields.forEach((field, i) => field.show(Object.values(texts)[i], faults[Object.keys(texts)[i]]));
     if (faults.rho || faults.M) return;
     const { rho, M } = values;
     const { gradient, update26 } = pushOf(rho, M);
-    const [unit, origin] = [250, [40, 300]];
+    warning.textContent = outsideAssumption2({ K: 2, M, rho });
+    const [unit, origin] = [250, [20, 300]];
     const at = (x, y) => [origin[0] + unit * x, origin[1] - unit * y];
     const sine = Math.sqrt(1 - rho * rho);
     const pushed = (share) => at(1 - share * rho, -share * sine); // f_1 less share times f_2
-    const foot = (share) => at(1, -share * sine);
-    const [right, middle] = [at(1.1, 0)[0], (at(1, 0)[1] + foot(gradient)[1]) / 2 + 6]; // of the labels beside f_1
+    const stretches = [update26, gradient].map((share) => stretchOf(unit * share * sine));
+    const foot = (x, share, stretch) => [at(x, 0), at(x, -stretch * share * sine)];
+    const times = (stretch) => (stretch > 1 ? `, × ${stretch > 1e4 ? readable(stretch, 1).replace("1 × ", "") : stretch}` : "");
     holder.innerHTML =
-      `<svg viewBox="0 20 580 440" role="img" aria-label="The directions of two classes, and of the updates of class 1">` +
-      arrow(origin, at(1, 0), "ss-f") + arrow(origin, at(rho, sine), "ss-f") +
+      `<svg viewBox="0 16 580 456" role="img" aria-label="The directions of two classes, and of the updates of class 1">` +
+      arrow(origin, at(1, 0), "ss-f") + arrow(origin, at(rho, sine), "ss-f") + arrow(at(1, 0), pushed(update26), "ss-removed") +
       arrow(origin, pushed(update26), "ss-update") + arrow(origin, pushed(gradient), "ss-gradient") +
-      arrow(at(1, 0), foot(update26), "ss-update ss-felt") + arrow(at(1.06, 0), [at(1.06, 0)[0], foot(gradient)[1]], "ss-gradient ss-felt") +
-      label([at(1, 0)[0] + 8, at(1, 0)[1] - 8], "f₁") + label([at(rho, sine)[0] + 8, at(rho, sine)[1]], "f₂") +
-      label([Math.max(0, pushed(update26)[0] - 110), pushed(update26)[1] + 24], "update (26)", "ss-update") +
-      label([right, middle], "felt: gradient", "ss-gradient") + label([right, Math.max(foot(update26)[1] + 4, middle + 24)], "felt: update (26)", "ss-update") + "</svg>";
+      arrow(...foot(1.07, update26, stretches[0]), "ss-update ss-felt") + arrow(...foot(1.16, gradient, stretches[1]), "ss-gradient ss-felt") +
+      label([at(1, 0)[0] - 8, at(1, 0)[1] - 12], "f₁") + label([at(rho, sine)[0] + 10, at(rho, sine)[1] + 8], "f₂") +
+      named(0, "ss-update", "update (26)") + named(1, "ss-update ss-felt", `its felt part${times(stretches[0])}`) +
+      named(2, "ss-gradient", "the gradient") + named(3, "ss-gradient ss-felt", `its felt part${times(stretches[1])}`) + named(4, "ss-removed", "removed by (26): ρf₂") + "</svg>";
     told.textContent = `At t = 2t₀′, with ρ = ${rho} and M = ${M}, the push that attention feels under the gradient is ${readable((100 * gradient) / update26, 2)} % of that under update (26) on a large vocabulary. Update (26) points at a right angle to f₂, so class 2 doesn’t see it.`;
-    root.lab = { share: gradient / update26 }; // for the tests
+    root.lab = { share: gradient / update26, stretches }; // for the tests
     root.dataset.state = "done";
   }
   draw();

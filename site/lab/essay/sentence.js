@@ -59,7 +59,7 @@ function makeSentence(root) {
     const marks = text.split(" ").map((word) => ({ at: words.indexOf(word), box: make("span", { class: word === "and" ? "ss-token ss-token-common" : "ss-token" }, word, make("b")) }));
     const odds = make("output", {});
     const spread = marks.flatMap(({ box }) => [box, " "]);
-    return { words, marks, odds, counts: words.map((word) => marks.filter(({ at }) => words[at] === word).length), line: make("p", { class: "ss-text" }, ...spread, make("span", { class: "ss-query" }, "the"), ` → ${next}? `, odds) };
+    return { words, marks, odds, counts: words.map((word) => marks.filter(({ at }) => words[at] === word).length), line: make("p", { class: "ss-text" }, ...spread, make("span", { class: "ss-end" }, make("span", { class: "ss-query" }, "the"), ` → ${next}? `, odds)) };
   });
   const told = make("p", { class: "ss-lab-words", "aria-live": "polite" });
   root.replaceChildren(make("div", { class: "ss-choices", role: "radiogroup", "aria-label": "Law" }, "Attention moves by ", ...choices), ...shown.map(({ line }) => line), time.bar, told, makeTake("sentence", [...shown.map(({ line }) => line), told]));

@@ -21,10 +21,18 @@ function plainColour(colour) {
   return pen.fillStyle;
 }
 
-/** A number with the decimals that tell it from its neighbour a step away. */
+/** A number with the decimals that its axis needs, whose neighbours are a step away: two for 0.25. */
 function decimal(y, step) {
-  return y.toFixed(Math.min(12, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)))).replace("-", "−");
+  let places = Math.max(0, Math.floor(-Math.log10(step)));
+  const whole = (x) => Math.abs(x - Math.round(x)) < 1e-6 * x;
+  while (places < 12 && !whole(step * 10 ** places)) places++;
+  return y.toFixed(Math.min(12, places)).replace("-", "−");
 }
+
+const HEIGHT = 208; // of a chart
+const CLOCK = "time t, in steps";
+// In a small lab a line's style says which law it follows; in the lab the solid one is the dynamics chosen.
+const STYLES = { ideal: { name: "solid: the paper’s law (10)" }, true: { dash: [5, 4], name: "dashed: the gradient" }, sgd: { dash: [2, 2], name: "dotted: SGD" } };
 
 /** The range of an axis: a span of less than a millionth has no ticks that uPlot can write. */
 function wide(low, high) {
@@ -32,15 +40,20 @@ function wide(low, high) {
   return high - low < least ? [low - least, high + least] : uPlot.rangeNum(low, high, 0.1, true);
 }
 
-/** What a chart draws: a name, a value for each time, and how. Dashed curves are the true gradient's; `swatch` is a legend's colour. */
+/** What a chart draws: a name, a value for each time, and how; one without values stands in the legend alone. Dashed curves
+ * are the true gradient's; `swatch` is a legend's colour. */
 function linesOf(kind, shown, truth, ink) {
   const lines = [];
-  const line = (label, values, stroke, dash, swatch = stroke) => values && lines.push({ label, values, stroke, dash, swatch });
+  const line = (label, values, stroke, dash, swatch = stroke, width = dash ? 1.4 : 2) => values && lines.push({ label, values, stroke, dash, swatch, width });
   const d = shown.z.length - 1;
   if (kind === "z") {
-    line(shown.words?.[0] ?? "common token", shown.z[0], ink.common);
-    for (let i = 1; i <= d; i++) line(shown.words?.[i] ?? `distinct ${i}`, shown.z[i], distinctInk(ink, i, d));
-    truth?.z.forEach((values, i) => line("dashed, in the same colours: true gradient", values, i ? distinctInk(ink, i, d) : ink.common, [5, 4], i ? null : ink.text));
+    const { dash, name } = (shown.words && STYLES[shown.dynamics]) ?? {};
+    const gradient = shown.words ? STYLES.true.name : "dashed, in the same colours: true gradient";
+    const widest = shown.words && shown.dynamics === "true" ? 1.5 : 0; // curves that coincide are stripes
+    line(shown.words?.[0] ?? "common token", shown.z[0], ink.common, dash, ink.common, 2);
+    for (let i = 1; i <= d; i++) line(shown.words?.[i] ?? `distinct ${i}`, shown.z[i], distinctInk(ink, i, d), dash, distinctInk(ink, i, d), 2 + widest * (d - i));
+    if (name) lines.push({ label: name, dash, swatch: ink.text });
+    truth?.z.forEach((values, i) => line(gradient, values, i ? distinctInk(ink, i, d) : ink.common, [5, 4], i ? null : ink.text));
   } else if (kind === "shares") {
     shown.names.forEach((name, i) => line(name, shown.z[i], i ? distinctInk(ink, i, d) : ink.common));
     truth.z.forEach((values, i) => line("dashed, in the same colours: true gradient", values, i ? distinctInk(ink, i, d) : ink.common, [5, 4], i ? null : ink.text));
@@ -56,8 +69,8 @@ function linesOf(kind, shown, truth, ink) {
   return lines;
 }
 
-/** A chart over time with marks at t_0', t_0 and the time shown; `caption` is its heading. */
-function makeChart(kind, caption) {
+/** A chart over time with marks at t_0', t_0 and the time shown; `caption` is its heading, `span` what its scale holds at least. */
+function makeChart(kind, caption, span = []) {
   const holder = make("div", { class: "ss-lab-plot", role: "img" });
   const legend = make("p", { class: "ss-lab-legend", "aria-hidden": "true" });
   const figure = make("figure", { class: "ss-lab-chart" }, make("figcaption", {}, caption), legend, holder);
@@ -83,13 +96,13 @@ function makeChart(kind, caption) {
     const logarithmic = (splits) => splits.map((t) => (Number.isInteger(Math.log10(t)) ? readable(t, 1) : ""));
     const options = {
       width: Math.max(200, holder.clientWidth),
-      height: 190,
-      scales: { x: { time: false, distr: 3, range: [first, last] }, y: { range: (_, low, high) => wide(low, high) } },
+      height: HEIGHT,
+      scales: { x: { time: false, distr: 3, range: [first, last] }, y: { range: (_, low, high) => wide(Math.min(low, ...span), Math.max(high, ...span)) } },
       axes: [
-        { ...axis(ink), size: 28, values: (_, splits) => named("x", splits, logarithmic(splits)) },
+        { ...axis(ink), size: 28, label: CLOCK, labelSize: 18, labelFont: "12px system-ui, sans-serif", values: (_, splits) => named("x", splits, logarithmic(splits)) },
         { ...axis(ink), size: (_, texts) => 16 + 7 * Math.max(3, ...(texts ?? []).map((text) => text.length)), values: (_, splits, axis, space, step) => named("y", splits, splits.map((y) => decimal(y, step))) },
       ],
-      series: [{}, ...lines.map(({ label, stroke, dash }) => ({ label, stroke, dash, width: dash ? 1.4 : 2, points: { show: false } }))],
+      series: [{}, ...lines.map(({ label, stroke, dash, width }) => ({ label, stroke, dash, width, points: { show: false } }))],
       legend: { show: false },
       cursor: { show: false },
       hooks: { setSize: [place] },
@@ -110,6 +123,7 @@ function makeChart(kind, caption) {
     return [
       ...ticks.x.flatMap(([t, words]) => [line(`M${x(t)} ${top}V${bottom}`, ink.grid, 1), text({ x: x(t), y: bottom + 18 }, "middle", words)]),
       ...ticks.y.flatMap(([value, words]) => [line(`M${left} ${y(value)}H${right}`, ink.grid, 1), text({ x: left - 8, y: y(value) + 4 }, "end", words)]),
+      text({ x: left + frame.width / 2, y: bottom + 38 }, "middle", CLOCK),
       ...plot.series.slice(1).map(({ stroke, dash, width }, i) => line(`M${curve(plot.data[i + 1]).join("L")}`, plainColour(stroke()), width, dash)),
     ];
   };
@@ -119,9 +133,13 @@ function makeChart(kind, caption) {
     get data() {
       return plot?.data;
     },
+    get scale() {
+      return [plot.scales.y.min, plot.scales.y.max];
+    },
     draw(shown, truth, moments, now) {
       const ink = inks(figure);
-      const lines = linesOf(kind, shown, truth, ink);
+      const named = linesOf(kind, shown, truth, ink);
+      const lines = named.filter(({ values }) => values);
       // SGD may not have come as far as the flow beside it
       const times = truth && truth.times.length > shown.times.length ? truth.times : shown.times;
       const data = [Array.from(times), ...lines.map(({ values }) => Array.from(times, (_, i) => values[i] ?? null))];
@@ -132,7 +150,7 @@ function makeChart(kind, caption) {
       places = [moments.scan, moments.snap, now];
       place();
       legend.replaceChildren(
-        ...lines.filter(({ swatch }) => swatch).map(({ label, swatch, dash }) => {
+        ...named.filter(({ swatch }) => swatch).map(({ label, swatch, dash }) => {
           const sample = shape("path", { d: "M0 3H26", stroke: swatch, "stroke-width": 2, "stroke-dasharray": dash ?? null });
           return make("span", {}, shape("svg", {}, sample), label);
         }),
@@ -144,7 +162,7 @@ function makeChart(kind, caption) {
     },
     describe: (text) => holder.setAttribute("aria-label", `${caption}. ${text}`),
     resize() {
-      if (plot && holder.clientWidth) plot.setSize({ width: holder.clientWidth, height: 190 });
+      if (plot && holder.clientWidth) plot.setSize({ width: holder.clientWidth, height: HEIGHT });
     },
   };
 }

@@ -9,23 +9,26 @@ const source = `(${labCore})().serve(self)`;
 function makeLab(root) {
   const start = { ...DEFAULTS, ...readAddress(root.dataset.preset).texts };
   const show = root.dataset.show?.split(",") ?? null; // a small lab: these fields, one chart, no address
-  const words = root.dataset.words ? root.dataset.words.split(",") : undefined;
+  if (show && !show.includes("beyond")) start.beyond = "1"; // it warns instead
+  const [magnified, span] = [Number(root.dataset.magnify ?? 1), root.dataset.span?.split(",").map(Number)];
   const ownsAddress = show === null && root === document.querySelector(".ss-lab[data-preset]");
   const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
   let [texts, good] = [{ ...start }, check(start).values];
   let [asked, shownId, coming, picture, timer, known] = [0, 0, {}, null, null, null];
+  let over = null; // the time in t_0, which a small lab keeps
   let wished = start.rho; // what the reader asked for, of which more classes may allow less
 
   const fields = Object.fromEntries(ORDER.map((key) => [key, makeField(key, (text) => change(key, text))]));
   const time = makeTime((t) => {
     texts.t = String(Number(t.toPrecision(4)));
     good.t = t;
+    over = t / picture.moments.snap;
     drawTime();
     settle();
   });
   const bars = makeBars();
   const charts = {
-    z: makeChart("z", "Attention logits z"),
+    z: makeChart("z", `Attention logits z${show && !span ? " (the scale fits the curves)" : ""}`, span),
     ...(show ? {} : { entropy: makeChart("entropy", "Entropy on distinct tokens (nats)"), chi: makeChart("chi", "Growth factor χ, bounds of (12)") }),
   };
   const classId = freshId("class");
@@ -33,7 +36,7 @@ function makeLab(root) {
   classes.addEventListener("change", () => change("n", classes.value));
   const [notice, status, spoken] = [
     make("p", { class: "ss-lab-fault", role: "status" }),
-    make("p", { class: "ss-lab-status" }),
+    make("p", { class: show ? "ss-lab-warning" : "ss-lab-status", "aria-live": show ? "polite" : null }),
     make("p", { class: "ss-lab-words", "aria-live": "polite" }),
   ];
   const link = make("a", { class: "ss-lab-link" }, "Link to this setting");
@@ -46,10 +49,10 @@ function makeLab(root) {
 
   const scrolling = (label, table) => make("div", { class: "ss-lab-scroll", tabindex: "0", role: "region", "aria-label": label }, table);
   const controls = [...(show ?? ORDER).map((key) => fields[key].box), make("div", { class: "ss-lab-row" }, reset, ...(ownsAddress ? [link] : []))];
-  const heading = make("figcaption", {}, make("label", { for: classId }, "Attention of class "), classes, " (tick: t = 0)");
+  const heading = make("figcaption", {}, make("label", { for: classId }, `Attention of ${root.dataset.words ? "topic" : "class"} `), classes, ` (tick: t = 0${magnified > 1 ? `; changes × ${magnified}` : ""})`);
   const view = [
     notice,
-    ...(show ? [] : [status]),
+    status,
     time.bar,
     make("figure", { class: "ss-lab-chart" }, heading, bars.list),
     ...Object.values(charts).map(({ figure }) => figure),
@@ -77,7 +80,8 @@ function makeLab(root) {
   function refresh(unread = "") {
     const { values, faults } = check(texts);
     const told = texts.rho === wished ? "" : `Lowered from ${wished}: Assumption 2 asks for ρ < ${brief(upperOverlap(values.K))}.`;
-    ORDER.forEach((key) => fields[key].show(texts[key], faults[key], key === "rho" ? told : ""));
+    const toldOf = { rho: told, T: values.T === 2 ? ONE_WORD : "" };
+    ORDER.forEach((key) => fields[key].show(texts[key], faults[key], toldOf[key]));
     SGD_ONLY.forEach((key) => (fields[key].box.hidden = texts.dyn !== "sgd"));
     const elsewhere = ["n", "t"].map((key) => faults[key]).filter(Boolean);
     const any = Object.keys(faults).length > 0;
@@ -134,11 +138,14 @@ function makeLab(root) {
     const { settings, system, moments, shown, truth } = picture;
     const seen = { ...settings, n: Math.min(good.n, settings.K) };
     const [curves, beside] = [shown, truth].map((path) => path && curvesOf(path, system, seen));
-    Object.assign(picture, { curves: Object.assign(curves, { words }), beside, seen });
+    Object.assign(picture, { curves: Object.assign(curves, { words: wordsOf(root.dataset.words, seen.n) }), beside, seen });
     classes.replaceChildren(...system.tokens.map((_, i) => make("option", { value: i + 1 }, String(i + 1))));
     classes.value = seen.n;
-    status.replaceChildren(...statusOf(picture));
-    good.t = time.span((truth ?? shown).times, moments, good.t || moments.snap);
+    if (show) status.textContent = outsideAssumption2(settings);
+    else status.replaceChildren(...statusOf(picture));
+    const kept = show && over ? over * moments.snap : good.t;
+    good.t = time.span((truth ?? shown).times, moments, kept || moments.snap);
+    over ??= good.t / moments.snap;
     for (const [kind, chart] of Object.entries(charts)) {
       chart.draw(curves, beside, moments, good.t);
       const values = { z: curves.z[0], entropy: curves.entropy, chi: curves.chi }[kind];
@@ -146,15 +153,15 @@ function makeLab(root) {
     }
     const rows = moments.all.map((t, i) => {
       const k = indexAt(curves.times, t);
-      return [["t₀′/2", "t₀′", "t₀", "4 t₀", "40 t₀"][i], ...[t, ...curves.z.map((z) => z[k]), curves.entropy[k], curves.chi[k]].map((x) => readable(x))];
+      return [["t₀′/2", "t₀′", "t₀", "4 t₀", "40 t₀"][i], ...[t, ...curves.z.map((z) => z[k]), ...(show ? [] : [curves.entropy[k], curves.chi[k]])].map((x) => readable(x))];
     });
-    fillTable(course, `${FIELDS.dyn.choices[settings.dyn]}, class ${seen.n}`, ["moment", "t", "z common", ...settings.w.map((_, i) => `z distinct ${i + 1}`), "entropy", "χ"], rows);
+    fillTable(course, `${FIELDS.dyn.choices[settings.dyn]}, class ${seen.n}`, ["moment", "t", ...curves.z.map((_, i) => `z ${curves.words?.[i] ?? (i ? `distinct ${i}` : "common")}`), ...(show ? [] : ["entropy", "χ"])], rows);
     drawTime();
   }
   function drawTime() {
     if (!picture?.curves) return;
     const { curves, beside, seen, system, moments } = picture;
-    bars.draw(curves, indexAt(curves.times, good.t), system.probs[seen.n - 1], seen.w, inks(root), words);
+    bars.draw(curves, indexAt(curves.times, good.t), system.probs[seen.n - 1], seen.w, inks(root), curves.words, magnified);
     Object.values(charts).forEach((chart) => chart.mark(good.t));
     const heads = ["at this time", "as printed (Theorem 4)", FIELDS.dyn.choices[curves.dynamics], "true gradient"];
     const rows = numbersOf(curves, beside, seen, moments, good.t);
@@ -164,13 +171,13 @@ function makeLab(root) {
   function speak() {
     if (!picture?.curves || time.playing) return;
     const { curves, beside, seen, moments } = picture;
-    const words = sentenceOf(curves, beside, seen, moments, good.t);
+    const words = (curves.words ? smallSentenceOf : sentenceOf)(curves, beside, seen, moments, good.t);
     if (spoken.textContent !== words) spoken.textContent = words;
   }
 
   /** Takes a whole set of texts. */
   function take(taken, unread) {
-    [texts, wished] = [taken, taken.rho];
+    [texts, wished, over] = [taken, taken.rho, null];
     refresh(unread);
   }
   function readHash() {
@@ -187,18 +194,4 @@ function makeLab(root) {
     addEventListener("hashchange", readHash);
     readHash();
   } else take({ ...start }, "");
-}
-
-/** The two moments and where the setting stands to Assumption 2. */
-function statusOf({ settings: { K, M, rho }, moments, shown }) {
-  const [low, high] = [lowerOverlap(M), upperOverlap(K)];
-  const said = (met) => (met ? "met" : "not met");
-  const both = low < high ? "" : `; both at once need M > ${brief((6 / high) ** 2)}`;
-  const last = shown.times[shown.times.length - 1];
-  const short = shown.done && last < 0.99 * moments.all[4] ? ` SGD is drawn up to t = ${readable(last)}.` : "";
-  return [
-    make("b", {}, `t₀′ = ${readable(moments.scan)}, t₀ = ${readable(moments.snap)}`),
-    ` steps of batch size 1. Assumption 2 asks for ρ < ${brief(high)} (${said(rho < high)}) and ρ ≥ 6/√M = ${brief(low)} ` +
-      `(${said(rho >= low)})${both}.${short}`,
-  ];
 }

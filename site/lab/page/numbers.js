@@ -45,7 +45,7 @@ function sentenceOf(shown, truth, settings, moments, now) {
   const i = indexAt(shown.times, now);
   const c = shown.c[i];
   const name = FIELDS.dyn.choices[shown.dynamics];
-  const called = (token) => shown.words ? `“${shown.words[token]}”` : (token ? `distinct token ${token}` : "the common token");
+  const called = (token) => (token ? `distinct token ${token}` : "the common token");
   const top = c.indexOf(Math.max(...c));
   const other = top ? 0 : c.indexOf(Math.max(...c.slice(1)), 1);
   const beside = truth
@@ -63,4 +63,18 @@ function courseOf(name, { times }, values, moments) {
   const at = (t) => readable(values[indexAt(times, t)]);
   const [, scan, snap, , end] = moments.all;
   return `${name}: ${at(scan)} at t₀′, ${at(snap)} at t₀, ${at(end)} at the end.`;
+}
+
+/** The two moments and where the setting stands to Assumption 2. */
+function statusOf({ settings: { K, M, rho }, moments, shown }) {
+  const [low, high] = [lowerOverlap(M), upperOverlap(K)];
+  const said = (met) => (met ? "met" : "not met");
+  const both = low < high ? "" : `; both at once need M > ${brief((6 / high) ** 2)}`;
+  const last = shown.times[shown.times.length - 1];
+  const short = shown.done && last < 0.99 * moments.all[4] ? ` SGD is drawn up to t = ${readable(last)}.` : "";
+  return [
+    make("b", {}, `t₀′ = ${readable(moments.scan)}, t₀ = ${readable(moments.snap)}`),
+    ` steps of batch size 1. Assumption 2 asks for ρ < ${brief(high)} (${said(rho < high)}) and ρ ≥ 6/√M = ${brief(low)} ` +
+      `(${said(rho >= low)})${both}.${short}`,
+  ];
 }

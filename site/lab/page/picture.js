@@ -12,6 +12,7 @@ function curvesOf(path, system, settings) {
   const f_0 = f[winner] / Math.hypot(...f);
   return {
     dynamics: path.dynamics,
+    start: f,
     times,
     z,
     c,

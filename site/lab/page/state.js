@@ -93,6 +93,14 @@ function together({ K, M, w, rho, beyond, n, dyn, model }, faults) {
 const upperOverlap = (K) => 1 / (K * (K - 1));
 const lowerOverlap = (M) => 6 / Math.sqrt(M);
 
+/** For the text around a picture: that a setting lies outside Assumption 2, and what that asks for; of one inside no words. */
+function outsideAssumption2({ K, M, rho }) {
+  const [low, high] = [lowerOverlap(M), upperOverlap(K)];
+  if (rho >= low && rho < high) return "";
+  const asks = low < high ? `${brief(low)} ≤ ρ < ${brief(high)} at M = ${M}` : `M > ${brief((6 / high) ** 2)} here`;
+  return `Outside Assumption 2, which asks for ${asks}: what the text says about that assumption doesn’t cover this setting.`;
+}
+
 /** The overlap that K classes may have of the one that was wished for: that, or a little less than their upper bound. */
 function allowedOverlap({ K, beyond }, wished) {
   const high = upperOverlap(Number(K));

@@ -11,6 +11,7 @@ function makeTime(moved) {
   const output = make("output", {});
   const bar = make("div", { class: "ss-lab-time" }, button, slider, output);
   let [first, last, now, moments, timer] = [1, 2, 1, null, null];
+  let chosen = false; // the reader's own time, from which playing goes on; otherwise it starts at the first
 
   const at = (share) => first * (last / first) ** share;
   const share = (t) => Math.log(t / first) / Math.log(last / first);
@@ -34,7 +35,8 @@ function makeTime(moved) {
     output.textContent = words;
   }
   function play() {
-    if (now >= last * 0.999) go(first);
+    if (!chosen || now >= last * 0.999) go(first);
+    chosen = false;
     button.textContent = "Pause";
     if (calm()) {
       const jump = () => {
@@ -54,9 +56,14 @@ function makeTime(moved) {
     };
     timer = requestAnimationFrame(frame);
   }
-  button.addEventListener("click", () => (timer === null ? play() : stop()));
+  button.addEventListener("click", () => {
+    chosen ||= timer !== null;
+    if (timer === null) play();
+    else stop();
+  });
   slider.addEventListener("input", () => {
     stop();
+    chosen = true;
     go(at(Number(slider.value) / TICKS));
   });
 

@@ -75,7 +75,13 @@ def test_functions_against_another_library(expression: sp.Expr, first: float, se
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [(arb(2) / 3, "0.666667"), (arb(1234567), "1.23457e+6"), (arb(1.5, 0.2), "1.5"), (arb(-30), "-30"), (arb(0), "0")],
+    [
+        (arb(2) / 3, "0.666667"),
+        (arb(1234567), "1.23457 × 10⁶"),
+        (arb(1.5, 0.2), "1.5"),
+        (arb(-30), "-30"),
+        (arb(0), "0"),
+    ],
 )
 def test_a_message_has_six_digits_of_the_middle(number: arb, text: str) -> None:
     assert written(number) == text

@@ -20,9 +20,9 @@ HIDDEN = sp.Rational(1, 10_000)
 
 
 def point_of(gap: str) -> dict[sp.Symbol, float]:
-    """The point that a gap names."""
+    """Return the point that a gap names; the value there isn't positive."""
     where, _, value = gap.rpartition(": ")
-    assert float(value) <= 0
+    assert value.startswith("-") or value == "0"
     return {
         sp.Symbol(name, real=True): float(x) for name, _, x in (part.partition(" = ") for part in where.split(", "))
     }

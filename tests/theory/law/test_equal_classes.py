@@ -12,12 +12,12 @@ import pytest
 import scansnap_core as ss
 from scansnap_core.bad_input import BadInput
 from scansnap_core.theory.law import closed
-from scansnap_core.theory.law.equal_classes import EqualClassesFlow, Path, Reached, Rest, linear_error
+from scansnap_core.theory.law.equal_classes import EqualClassesFlow, FlowPath, Reached, Rest, linear_error
 
 TAUS = np.array([1.0, 20.0, 500.0])
 
 
-def reached(path: Path, moment: int = -1) -> Reached:
+def reached(path: FlowPath, moment: int = -1) -> Reached:
     return Reached(*(float(getattr(path, name)[moment]) for name in Reached._fields))
 
 

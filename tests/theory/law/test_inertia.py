@@ -27,7 +27,7 @@ def trained(lr: float, steps: int, momentum: float) -> np.ndarray:
 
 
 def orders(flow: type, momentum: float) -> float:
-    """By which power of the rate the largest error falls."""
+    """Measure the power of the rate with which the largest error falls."""
     errors = []
     for lr, steps in ((0.2, 80), (0.05, 320)):
         made = flow(CLASSES, lr, lr, momentum=momentum)

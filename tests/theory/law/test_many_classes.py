@@ -26,7 +26,7 @@ SYSTEMS = {
 
 
 def distance(law: Law) -> float:
-    """Of z at any of the times, over its largest value then; common and distinct tokens each."""
+    """Return the largest error of z over the largest z at that time, for common and distinct tokens separately."""
     found = 0.0
     for turned, exact in zip(many_classes.path(law, TAUS), law.path(TAUS), strict=True):
         for name in ("z_common", "z_distinct"):

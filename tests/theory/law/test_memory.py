@@ -1,4 +1,4 @@
-"""The law of one memory a class: against a reduction-free copy, against the true flow, and where it has to fail."""
+"""The law of one memory a class: against a reduction-free copy, against the true gradient, and where it has to fail."""
 
 from __future__ import annotations
 

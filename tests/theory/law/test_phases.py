@@ -110,7 +110,7 @@ def test_spread_adds_up_what_each_sample_leaves() -> None:
     assert float(placed.learned) == pytest.approx(0.7 * 100 / 3 / 0.5 / np.log(1000), rel=1e-12, abs=0)
     assert float(placed.inertia) == pytest.approx(0.5 / 0.25 * 0.7 / 3 / np.log(1000), rel=0.5, abs=0)
     noise = phases.spread(classes, tau=[0.7 * 100 / 3 / 0.5], lr_y=1.4, seq_len=9, batch_size=4)[0]
-    ratio = placed.noise * np.abs(1 + placed.sampling) / noise  # over the drift, which is the law's alone
+    ratio = placed.noise * np.abs(1 + placed.sampling) / noise  # divided by the drift, which only our law contains
     drift = ss.solve(ss.TrueFlow(classes, 1, 1e-6), [0.7 * 100 / 3 / 0.5], unit="tau").Z.values[0] * 1e6
     np.testing.assert_allclose(ratio, 1 / np.abs(drift), rtol=1e-3)
 

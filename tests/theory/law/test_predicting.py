@@ -67,7 +67,7 @@ def test_the_clock_counts_steps_of_batch_size_one() -> None:
         for y, z, t, name in ((1, 0.1, 1000, "flow"), (10, 1, 100, "flow"), (1e-3, 1e-4, 1e6, "sgd"))
     )
     assert once == pytest.approx(scaled, rel=1e-9, abs=0)
-    assert once == pytest.approx(slow, rel=1e-4, abs=0)  # which small steps come to
+    assert once == pytest.approx(slow, rel=1e-4, abs=0)  # small steps of SGD tend to the flow
 
 
 def test_a_late_moment_alone_is_what_it_is_among_others() -> None:
