@@ -26,7 +26,7 @@ from scipy import sparse
 
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import SIZE, checked_names, entries, named_classes
+from scansnap_core.data.inputs import SIZE, checked_names, entries, named_classes
 from scansnap_core.rules import Rule, whole
 
 EXAMPLE = "see the example that python -m pydoc scansnap_core.data.class_files shows"

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import SIZE, check_places
+from scansnap_core.data.inputs import SIZE, check_places
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.rules import check_numbers, number, takes, whole
 

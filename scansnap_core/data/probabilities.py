@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import (
+from scansnap_core.data.inputs import (
     GENERATOR,
     SIZE,
     check_places,
@@ -27,7 +27,7 @@ from scansnap_core.data.checks import (
     checked_tokens,
     fix,
 )
-from scansnap_core.data.checks import OTHERS as OTHERS
+from scansnap_core.data.inputs import OTHERS as OTHERS
 from scansnap_core.rules import SEQ_LEN, takes, whole
 
 Floats = NDArray[np.float64]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data import class_files
-from scansnap_core.data.checks import (
+from scansnap_core.data.inputs import (
     check_places,
     checked_names,
     checked_tokens,

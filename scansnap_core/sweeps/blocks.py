@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import union
+from scansnap_core.data.inputs import union
 from scansnap_core.data.sequences import ATTRIBUTE, SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.names import PLAIN, name_of

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import check_places
+from scansnap_core.data.inputs import check_places
 from scansnap_core.data.probabilities import Outputs
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.rules import RATE, check_numbers, is_real, is_whole, shown, takes, whole

@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 
 from scansnap_core import BadInput
-from scansnap_core.data.checks import OTHERS_NAME
 from scansnap_core.data.datasets import syn_small
+from scansnap_core.data.inputs import OTHERS_NAME
 from scansnap_core.data.sequences import SequenceClasses, checksum
 from scansnap_core.engine.training import train
 from scansnap_core.sweeps.blocks import blocks, layout_of, placed

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scansnap_core.data.checks import check_places
+from scansnap_core.data.inputs import check_places
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.rules import FLOW_RATE, Rule, takes
 from scansnap_core.theory.solving import IntegrationFailed, integrated

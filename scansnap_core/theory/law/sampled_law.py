@@ -37,7 +37,7 @@ from scipy.special import log_ndtr
 from scipy.stats import poisson
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.checks import SUM_TOLERANCE
+from scansnap_core.data.inputs import SUM_TOLERANCE
 from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import SEQ_LEN, check_numbers, number, shown, takes
 from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State, Types
