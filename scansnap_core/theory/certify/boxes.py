@@ -57,7 +57,7 @@ def positive(
     >>> positive(exp(u) - 1 - u, {u: (1, 2)}).proved
     True
     >>> positive(exp(u) - 3 - u, {u: (1, 2)}).gap
-    'u = 1.5: -0.0183109'
+    'u = 1.5: −0.0183109'
     """
     symbols = list(box)
     with ctx.workprec(PRECISION):

@@ -266,7 +266,7 @@ def positive_on_ray(expression: sp.Expr, variable: sp.Symbol, start: Any) -> Cer
     >>> positive_on_ray(exp(u) - 1 - u - u**2 / 2, u, 0).proved
     True
     >>> positive_on_ray(exp(u) - 1 - u - u**2, u, 0).gap
-    '-0.00747655 at u = 1/8'
+    '−0.00747655 at u = 1/8'
     """
     _rational(start)
     found = _positive_on_ray(expression, variable, sp.Rational(start))

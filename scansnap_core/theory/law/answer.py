@@ -64,8 +64,7 @@ def said(found: Mapping[str, float], words: Mapping[str, str]) -> dict[str, list
         name, percent = match[1], match[2]
         if name in words:
             return words[name]
-        text = digits(100 * found[name], 2) + " %" if percent else digits(found[name])
-        return text.replace("-", "−")
+        return digits(100 * found[name], 2) + " %" if percent else digits(found[name])
 
     told: dict[str, list[str]] = {}
     for topic, groups in (ADAM if "rising" in found else SENTENCES).items():

@@ -79,7 +79,7 @@ def test_functions_against_another_library(expression: sp.Expr, first: float, se
         (arb(2) / 3, "0.666667"),
         (arb(1234567), "1.23457 × 10⁶"),
         (arb(1.5, 0.2), "1.5"),
-        (arb(-30), "-30"),
+        (arb(-30), "−30"),
         (arb(0), "0"),
     ],
 )

@@ -22,9 +22,10 @@ HIDDEN = sp.Rational(1, 10_000)
 def point_of(gap: str) -> dict[sp.Symbol, float]:
     """Return the point that a gap names; the value there isn't positive."""
     where, _, value = gap.rpartition(": ")
-    assert value.startswith("-") or value == "0"
+    assert value.startswith("−") or value == "0"
     return {
-        sp.Symbol(name, real=True): float(x) for name, _, x in (part.partition(" = ") for part in where.split(", "))
+        sp.Symbol(name, real=True): float(x.replace("−", "-"))
+        for name, _, x in (part.partition(" = ") for part in where.split(", "))
     }
 
 
@@ -57,7 +58,7 @@ def test_a_claim_is_proved_exactly_where_it_is_true(
 
 def test_a_claim_that_is_false_everywhere_fails_at_once() -> None:
     assert positive(-sp.exp(u), {u: (0, 1)}).how == "1 box"
-    assert positive(-sp.exp(u), {u: (0, 1)}).gap.startswith("u = 0.5: -1.6487")
+    assert positive(-sp.exp(u), {u: (0, 1)}).gap.startswith("u = 0.5: −1.6487")
 
 
 def test_nought_is_not_positive() -> None:
@@ -176,7 +177,7 @@ def test_a_derivative_that_does_not_vanish_at_nought_is_named_however_small(slop
 
 
 @pytest.mark.parametrize(
-    ("number", "gap"), [(2, ""), (sp.Rational(1, 2), ""), (0, "0"), (-1, "-1"), (sp.Rational(-1, 2), "-0.5")]
+    ("number", "gap"), [(2, ""), (sp.Rational(1, 2), ""), (0, "0"), (-1, "−1"), (sp.Rational(-1, 2), "−0.5")]
 )
 def test_a_number_is_positive_or_named(number: Any, gap: str) -> None:
     found = at(sp.sympify(number), {})

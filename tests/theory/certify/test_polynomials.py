@@ -186,10 +186,10 @@ def test_derivatives_are_counted_and_the_negative_one_is_named() -> None:
     assert positive_on_ray(sp.exp(x) - 1 - x - x**2 / 2, x, 0).how == "3 derivatives, then Sturm"
     assert positive_on_ray(x**2 + 1, x, 0).how == "0 derivatives, then Sturm"
     found = positive_on_ray(sp.exp(x) - 1 - x - x**2, x, 0)
-    assert (found.gap, found.false) == ("-0.00747655 at x = 1/8", True)
+    assert (found.gap, found.false) == ("−0.00747655 at x = 1/8", True)
     found = positive_on_ray(sp.exp(x) - x, x, -1)
     assert (found.gap, found.proved, found.false) == ("derivative 1 at x = -1 is -1 + exp(-1)", False, False)
-    assert positive_on_ray(x - 3, x, 1).gap == "-2 at x = 1"
+    assert positive_on_ray(x - 3, x, 1).gap == "−2 at x = 1"
 
 
 def test_what_is_no_polynomial_is_refused() -> None:

@@ -86,7 +86,7 @@ def test_grip_is_the_memory_number() -> None:
 
 def test_spread_adds_up_what_each_sample_leaves() -> None:
     """At equal overlaps and rest: integrals of the closed evidence, and the variance of f by its Jacobian."""
-    size, ends = (3, 1000, 0.1), [2.0, 10.0]
+    size, ends = (3, 14, 0.1), [2.0, 10.0]  # other outputs count where few words exist
     classes = ss.with_overlap(*size, distinct_weights=[1, 0.5])
     P = classes.compact.probs
     norms = np.linalg.norm(P, axis=1)
@@ -99,7 +99,7 @@ def test_spread_adds_up_what_each_sample_leaves() -> None:
     for end in ends:
         taus = np.linspace(0, end, 20_001)
         a, b, c = closed.evidence(taus, *size)
-        rows, counts = np.stack([a, -b, -c]), np.array([1, 2, 997])
+        rows, counts = np.stack([a, -b, -c]), np.array([1, 2, 11])
         errors = np.gradient(rows, taus, axis=1, edge_order=2)
         felt.append(np.trapezoid((counts @ (errors * (rows[:, -1:] - 2 * rows))) ** 2, taus))
     expected = np.sqrt(0.7 / 4 * np.outer(felt, scattered))
@@ -107,8 +107,8 @@ def test_spread_adds_up_what_each_sample_leaves() -> None:
     np.testing.assert_allclose(phases.spread(classes, tau=ends, **recipe)[:, 0], expected, rtol=2e-3)
     # momentum's updates are larger, and its clock runs faster
     placed = phases.place(classes, lr_z=0.01, t=100, momentum=0.5, **recipe)
-    assert float(placed.learned) == pytest.approx(0.7 * 100 / 3 / 0.5 / np.log(1000), rel=1e-12, abs=0)
-    assert float(placed.inertia) == pytest.approx(0.5 / 0.25 * 0.7 / 3 / np.log(1000), rel=0.5, abs=0)
+    assert float(placed.learned) == pytest.approx(0.7 * 100 / 3 / 0.5 / np.log(14), rel=1e-12, abs=0)
+    assert float(placed.inertia) == pytest.approx(0.5 / 0.25 * 0.7 / 3 / np.log(14), rel=0.5, abs=0)
     noise = phases.spread(classes, tau=[0.7 * 100 / 3 / 0.5], lr_y=1.4, seq_len=9, batch_size=4)[0]
     ratio = placed.noise * np.abs(1 + placed.sampling) / noise  # divided by the drift, which only our law contains
     drift = ss.solve(ss.TrueFlow(classes, 1, 1e-6), [0.7 * 100 / 3 / 0.5], unit="tau").Z.values[0] * 1e6

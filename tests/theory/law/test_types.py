@@ -9,7 +9,7 @@ import pytest
 
 import scansnap_core as ss
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data import checks
+from scansnap_core.data import inputs
 from scansnap_core.theory.law.memory import types_of
 
 # Tokens 1 and 3 are common; 0 is the first class's own, 2 and 4 are the second's, 5 the third's, 7 the last's.
@@ -85,8 +85,8 @@ def test_types_stay_and_are_compared_as_objects() -> None:
 
 
 def test_more_common_tokens_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "MOST_PLACES", 8)
+    monkeypatch.setattr(inputs, "MOST_PLACES", 8)
     assert len(types_of(MIXED).common) == 4  # four classes, two common tokens
-    monkeypatch.setattr(checks, "MOST_PLACES", 7)
+    monkeypatch.setattr(inputs, "MOST_PLACES", 7)
     with pytest.raises(BadInput, match="common tokens of 8 numbers"):
         types_of(MIXED)
