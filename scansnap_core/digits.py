@@ -50,6 +50,17 @@ def with_power(mantissa: str, exponent: int) -> str:
     return {"1": power, "−1": f"−{power}"}.get(mantissa, f"{mantissa} × {power}")
 
 
+def in_prose(text: str) -> str:
+    """Write a number as prose has it: with a minus, and a space before %.
+
+    Examples
+    --------
+    >>> in_prose("-12% to 3%")
+    '−12 % to 3 %'
+    """
+    return with_minus(text).replace("%", " %").replace("  %", " %")
+
+
 def with_minus(text: str) -> str:
     """Write the hyphen of a negative number as a minus."""
     return text.replace("-", "−")

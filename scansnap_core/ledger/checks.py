@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal, overload
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.digits import with_minus
+from scansnap_core.digits import in_prose
 from scansnap_core.ledger.cards import card_of
 from scansnap_core.ledger.claims import Claim, read_claims
 from scansnap_core.ledger.display import show_check, show_conclusion, show_numbers, show_refutation
@@ -69,8 +69,9 @@ class Chapter:
         return self._proved if name == PROVED else self._witnesses[name]
 
     def numbers(self, numbers: Mapping[str, str] | None = None, /, **more: str) -> None:
-        """Give the numbers that the chapter's prose contains, by name; the text has a minus for each hyphen.
+        """Give the numbers that the chapter's prose contains, by name.
 
+        They are written as :func:`~scansnap_core.digits.in_prose` does.
         In the text of any page ``<data value="drop">1.2</data>`` is the number ``drop`` of the same page, and
         ``<data value="lemma_06:drop">1.2</data>`` that of another. ``scansnap verify`` compares the number in the text
         with this one, and with ``--store`` writes it there.
@@ -89,7 +90,7 @@ class Chapter:
                 raise BadInput(f"number {name!r}", "a text can't quote a name with one of :\"<>", "choose another name")
             if name in self._numbers or name in self.claims.claims:
                 raise BadInput(f"number {name!r}", "a chapter gives each name once", "choose another name")
-        given = {name: with_minus(text) for name, text in given.items()}
+        given = {name: in_prose(text) for name, text in given.items()}
         self._numbers |= given
         show_numbers(given)
 

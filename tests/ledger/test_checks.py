@@ -283,9 +283,9 @@ def test_a_refutation_says_with_which_remedy_its_control_was_measured(
 
 def test_numbers_of_the_prose_are_stored_and_not_seen(opened: Opened, outputs: Outputs) -> None:
     chapter = opened()
-    chapter.numbers({"way_0.1": "7 to 9"}, drop="1.2")
+    chapter.numbers({"way_0.1": "-7% to 9 %"}, drop="1.2")
     chapter.numbers(rise="1.3")
-    shown = [{"way_0.1": "7 to 9", "drop": "1.2"}, {"rise": "1.3"}]
+    shown = [{"way_0.1": "−7 % to 9 %", "drop": "1.2"}, {"rise": "1.3"}]
     assert outputs == [{"text/plain": "", NUMBERS_MIME: numbers} for numbers in shown]
 
 
