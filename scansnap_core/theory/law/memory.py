@@ -38,9 +38,9 @@ Pair = tuple[Floats, Floats]
 
 DIGITS = 12
 """Probabilities that agree to so many decimals count as equal; further digits are rounding of a row's sum."""
-MOST_STIFF = 500
+MOST_STIFF = 500  # mutant: The limit changes how long it takes.
 """Up to so many numbers in a state, of some ten unlike classes, an implicit step takes some ten milliseconds."""
-RTOL, ATOL = 1e-7, 1e-16
+RTOL, ATOL = 1e-7, 1e-16  # mutant: SciPy raises a negative tolerance to the smallest it has.
 START = 1e-4
 """Integration begins at this tau, or at this share of the first one asked for; before it, errors are 1 - 1/M."""
 
@@ -222,7 +222,8 @@ class Law:
     @property
     def is_split(self) -> bool:
         """True if ``many_classes`` integrates it: the state is large, and attention is small beside the decoder."""
-        return self.num_values > MOST_STIFF and self.types.common.shape[1] < len(self.types.size)
+        many = self.types.common.shape[1] < len(self.types.size)  # mutant: Both ways lead to the same states.
+        return many and self.num_values > MOST_STIFF  # mutant: Here, too.
 
     def unpack(self, state: Floats) -> State:
         """The state's parts."""
@@ -231,8 +232,7 @@ class Law:
     def attention(self, state: State) -> Pair:
         """f of a class of each type, on its common and its distinct tokens; shapes (T, C) and (T, D)."""
         C = self.types.common.shape[1]
-        logits = np.hstack([state.z_common[self.types.query], state.z_distinct])
-        logits += self._log_probs
+        logits = np.hstack([state.z_common[self.types.query], state.z_distinct]) + self._log_probs
         f = np.exp(logits - logits.max(axis=1, keepdims=True))
         f /= np.sqrt(np.einsum("ij,ij->i", f, f))[:, None]
         return f[:, :C], f[:, C:]
@@ -252,7 +252,7 @@ class Law:
         types, M = self.types, self.types.vocab_size
         state, seen = self.unpack(np.zeros(self.num_values)), tau * self.types.paces[:, None]
         a, f = seen * (1 - 1 / M), self.attention(state)
-        b = np.where(types.others > 0, seen / M, 0.0)
+        b = np.broadcast_to(seen / M, types.others.shape)
         return np.concatenate([part.ravel() for part in (a, b, a * f[0], a * f[1], state.z_common, state.z_distinct)])
 
     def rows(self, state: State, f: Pair) -> Rows:
@@ -271,7 +271,7 @@ class Law:
         w = f[0] @ rows.rest - alone * rows.c
         v = f[0].astype(kind) @ rows.classes.astype(kind)
         v -= alone[:, None].astype(kind) * state.b
-        top = np.maximum(np.maximum(u, w), v.max(axis=1))
+        top = np.maximum(np.maximum(u, w), v.max(axis=1))  # mutant: Any of the larger logits serves.
         v -= top[:, None].astype(kind)
         other, rest = np.exp(v, out=v), np.exp(w - top)
         other[self._single, self._single] = 0  # there is no other class of this type
@@ -306,9 +306,9 @@ class Law:
         """d/dtau of a, H and z, as :class:`State` has them, under attention f, a class's own errors (T,) and g."""
         learned, push = self.moves(state, f, own, g)
         paces, ratio = self.types.paces[:, None], self.ratio
-        a = paces * own[:, None]
+        a = self.types.paces * own
         z_common, z_distinct = ratio * self.types.asking @ (paces * push[0]), ratio * (paces * push[1])
-        return a[:, 0], a * learned[0], a * learned[1], z_common, z_distinct
+        return a, a[:, None] * learned[0], a[:, None] * learned[1], z_common, z_distinct
 
     def rates(self, state: State) -> State:
         """d(state)/dtau."""
@@ -330,15 +330,15 @@ class Law:
         self, rhs: Callable[[float, Floats], Floats], begin: float, taus: Floats, start: Floats, *, stiff: bool = False
     ) -> list[State]:
         """The states at ascending taus by d(state)/d(ln tau) from ``start``, which may hold more, at ``begin``."""
-        method, N = "LSODA" if stiff or self.num_values <= MOST_STIFF else "RK45", self.num_values
+        method = "LSODA" if stiff or self.num_values <= MOST_STIFF else "RK45"  # mutant: It changes the time alone.
         options: dict[str, Any] = {"failed": self.failed, "method": method, "rtol": RTOL, "atol": ATOL}
         try:
             found = integrated(rhs, np.log(begin), np.log(taus), start, **options)
         except IntegrationFailed as error:
             error.last = None if error.last is None else float(np.exp(error.last))
-            error.reached = None if error.reached is None else [self.unpack(state[:N]) for state in error.reached]
+            error.reached = None if error.reached is None else [*map(self.unpack, error.reached)]
             raise
-        return [self.unpack(state[:N]) for state in found]
+        return [*map(self.unpack, found)]
 
     def failed(self, log_tau: float) -> str:
         """The message that says how far the law could be integrated."""
@@ -347,4 +347,4 @@ class Law:
 
 def first_tau(taus: Floats) -> float:
     """The tau at which integration to these begins."""
-    return START * min(float(taus[0]), 1.0)
+    return START * min(float(taus[0]), 1.0)  # mutant: A begin that is somewhat later is early enough.

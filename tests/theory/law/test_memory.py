@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.special import log_softmax
 
 import scansnap_core as ss
+from scansnap_core.bad_input import BadInput
 from scansnap_core.theory import gallery, spectrum
 from scansnap_core.theory.law import Law, types_of
 from scansnap_core.theory.solving import IntegrationFailed
@@ -17,6 +20,9 @@ SYSTEMS = {
     "Syn-Medium": ss.syn_medium(3),
     "irregular": gallery.random_classes(6, np.random.default_rng(5)),
     "no other output": ss.SequenceClasses([[0.5, 0.5, 0], [0.2, 0.3, 0.5], [0.6, 0, 0.4]], query_of=[0, 0, 1]),
+    "one other output": ss.SequenceClasses(
+        [[0.5, 0.5, 0, 0], [0.2, 0.3, 0.5, 0], [0.6, 0, 0.4, 0]], query_of=[0, 0, 1]
+    ),
     "unlike frequencies": ss.syn_medium(2).with_frequencies([0.05, 0.2, 0.5, 0.25]),
 }
 TAUS = np.array([1.0, 10.0, 100.0])
@@ -75,6 +81,25 @@ def test_the_true_flow_obeys_it(name: str, ratio: float) -> None:
     assert distance(by_types(SYSTEMS[name], ratio), solved(ss.TrueFlow, SYSTEMS[name], ratio)) < 0.015
 
 
+def test_grip_adds_up_the_classes_that_push() -> None:
+    classes = SYSTEMS["Syn-Medium"]
+    types, compact = types_of(classes), classes.compact
+    law, weight = Law(types, 2.0), np.arange(1.0, 1 + len(types.size))
+    at = law.path(TAUS)[1]
+    f = spectrum.F(compact.probs, types.per_query(at.z_common, at.z_distinct)[compact.query_row])
+    expected = np.zeros((len(compact.queries), len(compact.tokens)))
+    np.add.at(expected, compact.query_row, 2.0 * weight[types.of_class][:, None] * f**2)
+    np.testing.assert_allclose(types.per_query(*law.grip(at, weight)), expected, rtol=1e-9, atol=0)
+
+
+def test_attention_is_finite_at_large_logits() -> None:
+    law = Law(types_of(SYSTEMS["equal"]), 1.0)
+    for at_zero, shifted in zip(
+        *(law.attention(law.unpack(np.full(law.num_values, z))) for z in (0.0, 1e3)), strict=True
+    ):
+        np.testing.assert_allclose(shifted, at_zero, rtol=1e-9, atol=0)
+
+
 def test_update_26_does_not() -> None:
     assert distance(by_types(SYSTEMS["equal"], 1.0), solved(ss.ModifiedFlow, SYSTEMS["equal"], 1.0)) > 0.5
 
@@ -88,5 +113,18 @@ def test_the_moment_asked_for_first_changes_nothing() -> None:
 
 def test_a_law_that_cannot_be_integrated_says_so() -> None:
     law = Law(types_of(SYSTEMS["equal"]), 1e300)
-    with pytest.raises(IntegrationFailed, match=r"the law with lr_z/lr_y = 1e\+300 could be integrated up to lr_y t/K"):
+    said = r"the law with lr_z/lr_y = 1e\+300 could be integrated up to lr_y t/K"
+    with pytest.raises(IntegrationFailed, match=said) as failure:
         law.path(np.array([1e-300, 1.0]))
+    assert failure.value.last is not None
+    assert 1e-300 < failure.value.last < 1
+    assert [at.a.shape for at in failure.value.reached] == [(1,)]
+
+
+def test_refuses_what_has_no_types() -> None:
+    wrong: Any = SYSTEMS["equal"]
+    with pytest.raises(BadInput, match="the law is one of types"):
+        Law(wrong, 1.0)
+    wrong = "wikitext"
+    with pytest.raises(BadInput, match="classes"):
+        types_of(wrong)

@@ -54,6 +54,15 @@ def test_values_stand_on_all_queries_and_tokens() -> None:
     assert types.per_query(common, distinct).tolist() == [[0, 1, 7, 2, 6, 8, 0], [5, 3, 0, 4, 0, 0, 9]]
 
 
+def test_overlaps_are_of_two_classes() -> None:
+    common = np.array([[0.6, 0.0], [0.0, 0.8]])
+    types = types_of(of_probs([0.6, 0.2, 0.2, 0, 0], [0.6, 0.2, 0, 0.2, 0], [0.5, 0.2, 0, 0, 0.3]))
+    two, one = types.of_class[[0, 2]]
+    overlaps = types.overlaps(common[np.argsort([two, one])])
+    assert overlaps[two, two] == pytest.approx(0.36, rel=1e-12, abs=0)
+    assert (overlaps[one, one], overlaps[one, two]) == (0, 0)
+
+
 def test_classes_are_alike_that_agree_to_twelve_decimals() -> None:
     alike = types_of(of_probs([0.5, 0.25, 0.25], [0.5 + 2e-13, 0.25, 0.25 - 2e-13]))
     other = types_of(of_probs([0.5, 0.25, 0.25], [0.5 + 2e-12, 0.25, 0.25 - 2e-12]))
