@@ -166,8 +166,8 @@ def show_conclusion(conclusion: Conclusion) -> None:
 def _row_lines(row: Mapping[str, str]) -> list[str]:
     lines = [f"    {row['of']}: {'; '.join(row[key] for key in ('word', 'formula', 'says') if row[key])}"]
     if row["number"]:
-        on = f"; {row['on']}" if row["on"] else ""
-        lines.append(f"        {row['what']}{on}: {row['number']}, {row['required']}")
+        of = f" (the control of: {row['what']})" if row["on"] else ""
+        lines.append(f"        {row['on'] or row['what']}: {row['number']}, {row['required']}{of}")
     return lines
 
 

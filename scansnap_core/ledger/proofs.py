@@ -142,7 +142,7 @@ class ProofWitness:
             raise BadInput(f"{claim_id}: the letter {min(other)}", rule, "use one symbol for both")
         found, refused = (_certificate(procedure(each), place) for each in (claim, control))
         if not found:
-            raise NotProved(f"{place}: {found.how}; it stops at {found.gap}")
+            raise NotProved(f"{place}: {found.how}; it stops at {found.gap.removeprefix('at ')}")
         if refused:
             raise FalseProved(f"{place}: the control ({said.control}) is proved as well: {refused.how}")
         if not refused.false:
@@ -155,7 +155,7 @@ class ProofWitness:
             said.region,
             said.assumptions,
             found.how,
-            f"stops at {refused.gap}",
+            f"stops at {refused.gap.removeprefix('at ')}",
             said.control,
             said.sampled,
             formula_of(claim),

@@ -77,7 +77,8 @@ def test_a_repair_stands_beside_what_bears_it_out(opened: Opened, outputs: Outpu
     said = "printed error: 0.7, where the printed formula needs at most 0.5"
     assert f"        {said}\n" in outputs[-1]["text/plain"]
     assert said.replace("0.7", "<strong>0.7</strong>") in outputs[-1]["text/html"]
-    assert "        printed error; with exp(2Mh): 0.2, must be at most 0.5" in outputs[-1]["text/plain"]
+    said = "with exp(2Mh): 0.2, must be at most 0.5 (the control of: printed error)"
+    assert f"        {said}" in outputs[-1]["text/plain"]
     assert (repaired["formula"], repaired["number"], repaired["on"]) == ("$e^{2Mh}$", "0.2", "with exp(2Mh)")
     by_check = BROKEN | {"repaired": BROKEN["repaired"] | {"by": "empirical_error"}}
     assert concluded(refuting(opened, by_check), outputs)["card"][1]["number"] == "0.12"
@@ -95,7 +96,7 @@ def test_the_controls_number_says_what_it_belongs_to(opened: Opened, outputs: Ou
     row = {"word": "fails", "by": "empirical_error", "says": "It jumps.", "number": "control"}
     sgd = concluded(opened(card=CARD | {"sgd": row}), outputs)["card"][3]
     assert (sgd["number"], sgd["on"]) == ("0.7", "another exponent")
-    said = "empirical error; another exponent: 0.7, where the claim needs at most 0.5"
+    said = "another exponent: 0.7, where the claim needs at most 0.5 (the control of: empirical error)"
     assert f"        {said}" in outputs[-1]["text/plain"]
     assert said.replace("0.7", "<strong>0.7</strong>") in outputs[-1]["text/html"]
 

@@ -146,6 +146,15 @@ def test_a_flow_that_ends_early_says_so() -> None:
         solve(Explosion(CLASSES, 1, 1), [2.0], initial=one)
 
 
+def test_what_was_reached_counts_in_the_unit_that_was_asked() -> None:
+    half = 0.5 / CLASSES.num_classes
+    with pytest.raises(IntegrationFailed) as failure:
+        solve(Explosion(CLASSES, 1, 1), [half, 2.0], initial=np.ones((2, 6)), unit="round")
+    assert failure.value.last == pytest.approx(2 * half, rel=1e-3, abs=0)
+    assert failure.value.reached.recorded.values == pytest.approx([half], rel=1e-12, abs=0)
+    assert failure.value.reached.Z.values == pytest.approx(np.full((1, 2, 6), 2.0), rel=1e-8, abs=0)
+
+
 def test_a_time_too_small_to_move_anything_is_the_start() -> None:
     path = solve(flows.TrueFlow(CLASSES, LR_Y, LR_Z), [0, 2.3e-308, 1.0])
     assert (path.Z[1] == 0).all()

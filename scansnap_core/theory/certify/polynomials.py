@@ -293,7 +293,8 @@ def _positive_on_ray(expression: sp.Expr, variable: sp.Symbol, start: sp.Rationa
     beyond = polynomial.count_roots(start, None) - (polynomial.eval(start) == 0)
     if polynomial.LC() <= 0 or beyond:
         return Certificate("algebra", False, "Sturm", f"{polynomial.as_expr()} isn't positive beyond {start}")
-    return Certificate("algebra", True, f"{derivatives} derivatives, then Sturm")
+    word = "derivative" if derivatives == 1 else "derivatives"
+    return Certificate("algebra", True, f"{derivatives} {word}, then Sturm")
 
 
 def _exponentials(expression: sp.Expr, variable: sp.Symbol) -> dict[int, sp.Poly]:

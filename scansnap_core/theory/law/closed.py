@@ -77,7 +77,7 @@ def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, s
     if (times > LATEST).any():
         raise BadInput(f"tau = {times.max():g}", f"tau is at most {LATEST:g}", "ask for earlier times")
     size = float(num_classes), float(vocab_size), float(rho)
-    X, m, later = _X(*size), _m(*size), times > 0
+    X, m, later = _X(*size), _m(*size), times > 0  # mutant: At tau = 0 the first bound is 0 as well.
     at, goal = np.zeros_like(times), np.log(times[later])
     found = _bound(times[later], *size)
     for _ in range(steps):
