@@ -42,7 +42,7 @@ _UNCONCERNED, _UNTRIED = SILENCE
 GROUPS = {
     "also under the true gradient flow, by proof or on the systems tried": (_AS_STATED,),
     "don't depend on the dynamics": (_UNCONCERNED,),
-    "under the paper's own dynamics; less of them holds under the true gradient flow": tuple(_LESS),
+    "under the paper's own dynamics; under the true gradient flow only parts of them hold": tuple(_LESS),
     "under the paper's own dynamics; nobody has tried them under the true gradient flow": (_UNTRIED, ""),
 }
 
@@ -167,7 +167,7 @@ def holding_html(book: Path, page_url: Callable[[str], str]) -> str:
 
 
 def proofs_html(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the claims over all of their conditions: how many are proved, and by what; which are only sampled."""
+    """Draw the claims that are made for all cases: how many are proved, how, and which are only sampled."""
     stored = read_stored(book)
 
     def listed(entries: str) -> list[tuple[str, str, dict[str, str]]]:

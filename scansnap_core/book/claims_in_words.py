@@ -10,9 +10,10 @@ answer it, page by page, by their ids; a page without a list answers it as a who
         theorem_2: [distinct_rises, winners_share]
         real_text:
 
-``answers`` is empty while a claim isn't answered. A page that answers as a whole decides as it does for itself.
-A refutation that is named here decides, whatever it judges on its own page. A check that measured something against the
-claim stands under ``against``, in the same form; it doesn't count as support where its page answers as a whole.
+``answers`` is empty while a claim isn't answered. A page that answers as a whole gives the claim its own verdict. A
+refutation that is named here counts against the claim, whatever it judges on its own page. A check that measured
+something against the claim stands under ``against``, in the same form; it doesn't count as support where its page
+answers as a whole.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class ClaimInWords:
     def verdict(self) -> str:
         """Decide as for a statement with these entries alone; "open" without any.
 
-        What speaks against it leaves a condition where other checks support it, and nothing where none does.
+        If something speaks against the claim, the verdict is "holds under a condition" where other checks support it,
+        and no verdict of support where none does.
         """
         refuted = [entry for entry in self.entries if "place" in entry]
         if not self.entries and not self.against:

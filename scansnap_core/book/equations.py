@@ -68,7 +68,7 @@ class Equation:
     unsure: str = ""
     """What can't be read with certainty in the source; empty if all can."""
     test: str = ""
-    """Of a definition: the node id of the unit test that the code means the same."""
+    """For a definition: the node id of the unit test which shows that the code means the same."""
     code: tuple[str, ...] = ()
     """Its names within the package, such as ``"engine.model.attend"``."""
 
@@ -117,7 +117,7 @@ def read_equations(book: Path) -> list[Equation]:
 
 
 def formula_faults(book: Path) -> list[str]:
-    r"""List displayed formulas that a chapter tags with an equation's number and that aren't that equation's.
+    r"""List displayed formulas that a chapter tags with an equation's number though they aren't this equation.
 
     ``$$ ... \tag{9} $$`` stands for (9) of the paper, and has to be the formula of `EQUATIONS_FILE`, white space aside.
     """

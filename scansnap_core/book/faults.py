@@ -1,7 +1,7 @@
 """Faults of a stored notebook: what comparing outputs can't see, and what a reader couldn't use.
 
-A notebook that was cleared or executed in part passes any comparison of outputs, and so does what an ignore marker
-covers; hence these are faults of their own. So is a control that nothing computes: a number written down as
+A notebook that was cleared, or executed only in part, passes any comparison of outputs. So does a cell with an ignore
+marker. Hence both are faults in themselves. So is a control that nothing computes: a number written down as
 ``control=`` would fail whatever the claim. A control is computed if what it is made of, followed back through the
 notebook's own names and functions, reaches the mathematics: the package, SciPy, SymPy, Torch, or NumPy's random
 numbers, linear algebra and grids. A proof's control is another thing: a false claim, given to the same procedure, which

@@ -122,7 +122,7 @@ class Stored:
         return str(self.verdicts.get(page_id, {"verdict": OPEN})["verdict"])
 
     def unverified_grounds(self, statement_id: str) -> list[str]:
-        """List the ids of all that a statement's proof rests on, however far back, and that doesn't itself hold."""
+        """List the statements that don't hold and on which a proof rests, directly or through other proofs."""
         grounds = self._grounds(statement_id)
         return [s for s in self.statements if s in grounds and not self._holds(s)]
 

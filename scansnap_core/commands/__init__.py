@@ -66,7 +66,7 @@ def check_folder(option: str, path: Path) -> None:
 
 
 def check_new(path: Path) -> None:
-    """Try to write a file of results, which alone shows that it can be written, before they are made."""
+    """Try to write a file of results before they are computed: only a try shows that the file can be written."""
     try:
         path.open("xb").close()
     except FileExistsError:

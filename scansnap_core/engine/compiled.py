@@ -23,11 +23,11 @@ from scansnap_core.engine.settings import Settings
 from scansnap_core.rules import RATE, check_memory, takes, whole
 
 CHUNK = 128
-"""So many steps' samples are drawn at a time, and take CHUNK x B x S numbers."""
+"""This is the number of steps whose samples are drawn at a time; they take CHUNK x B x S numbers."""
 PARTS = 8
-"""A step of a large system is cut into so many pieces for an executor."""
+"""A step of a large system is cut into this many pieces for an executor."""
 COLUMNS = 64
-"""Common rows are moved in so many outputs at a time, whose part of all classes' moves stays in a fast cache."""
+"""Common rows are moved for this many outputs at a time, so that their moves stay in a fast cache."""
 
 
 def num_threads() -> int:

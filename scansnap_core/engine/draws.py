@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 WORD = 0xFFFFFFFF
 """The largest word."""
 TOKENS, CLASS = 0, 1
-"""A counter's last word says what a sample's random words are for."""
+"""The last word of a counter says for which purpose random words are drawn."""
 
 
 class Fresh:
@@ -40,7 +40,7 @@ class Fresh:
         self._rngs = [np.random.default_rng(seed) for seed in seeds]
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """Draw from each seed's generator, Y first; tokens that no class holds take one that is spawned off it."""
+        """Draw from each seed's generator, Y first; tokens of no class draw from another one, spawned from it."""
         compact, M = self._classes.compact, self._classes.vocab_size
         Q, bound = len(compact.queries), 1 / math.sqrt(M)
         held = np.isin(tokens, compact.tokens)
@@ -189,8 +189,9 @@ def key_of(seed: int) -> tuple[int, int]:
 def cuts_of(compact: Compact) -> tuple[Ints, Ints]:
     """Find where a random word turns from one token of a class to the next.
 
-    Returns each class's tokens, ascending, as places on the L, shape (K, S), and the words from which on the next of
-    them is meant, shape (K, S - 1). A class of fewer tokens has 2^32 in place of cuts, which no word reaches.
+    Returns each class's tokens, ascending, as places on the L, shape (K, S), and the cuts, shape (K, S - 1): from each
+    cut on, a word means the next token. A class with fewer tokens has 2^32, which no word reaches, in place of the
+    missing cuts.
     """
     own = [np.flatnonzero(row) for row in compact.probs]
     size = max(map(len, own))

@@ -30,7 +30,7 @@ ANY_ORDER = {"contract", "reassoc"}
 LOWEST = -80.0
 """The exponential of a smaller number is taken to be e^-80, which is nothing beside the e^0 of the largest."""
 SMALLEST = 1e-20
-"""A sample's squared attention, in units of its class's largest exp(z), above which no digit is lost."""
+"""If a sample's squared attention, in units of its class's largest exp(z), is above this, no digit is lost."""
 EXP = tuple(1 / math.factorial(power) for power in range(12, -1, -1))
 """Taylor's coefficients of e^r: the rest is below 1e-15 for |r| <= ln(2)/2."""
 HALVES = 0.5 ** np.arange(256)
@@ -203,7 +203,7 @@ def climb(
         The class of every sample, ascending in each step, shape (steps, B), and its token frequencies on the class's
         support, shape (steps, B, S) with the largest class's S.
     starts, rows, query_row, target
-        The places of P, and by class its query and the output that it names, shape (K,).
+        The places of P; and for each class its query and the output of its next token, shape (K,).
     log_multiplicity, per_output
         ln of how many outputs each of the O stands for, and the share of one of them, shape (O,).
     loss

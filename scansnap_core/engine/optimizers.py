@@ -59,7 +59,7 @@ class Adam:
         self._parameter.add_(self._lr * mean / (root + ADAM_EPS))
 
     def state(self) -> dict[str, Tensor]:
-        """Return what the next update depends on, beside parameter, gradient and their number, by name."""
+        """Return by name what the next update depends on besides parameter, gradient and number of updates."""
         return {"mean": self._mean, "square": self._square}
 
 
@@ -86,8 +86,8 @@ class BuiltIn:
 class OnePerRun:
     """Every run (seed, rate) has an optimiser of the same kind, on the run's own part of Y and Z.
 
-    So whatever it computes, elementwise or over a whole matrix, a run's numbers are those of the run alone. One that
-    holds other parts or rates than it was given is a ValueError.
+    So whatever an optimiser computes, elementwise or over a whole matrix, a run gets the numbers that it would get
+    alone. An optimiser that changes the parts or rates that it was given raises ValueError.
     """
 
     def __init__(self, make: Factory, Y: Tensor, Z: Tensor, rates: Rates) -> None:

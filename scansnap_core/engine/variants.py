@@ -189,8 +189,8 @@ def ascent(model: Model, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
 def residual(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
     """Return ū = LN(f + x_T) with f = LN(X^T b), shape (..., B, L), and its pull.
 
-    Back from one sample comes f∘P^⊥_f P^⊥_ū g/‖f + x_T‖: Lemma 1's factor f∘P^⊥_f after that of the second
-    normalisation.
+    The pull of one sample is f∘P^⊥_f P^⊥_ū g/‖f + x_T‖: the factor of the second normalisation, then Lemma 1's factor
+    f∘P^⊥_f.
     """
     f = plain_inputs(batch, Z)
     u, length = _normalised(f + _x_T(batch))
@@ -229,7 +229,8 @@ def positions(batch: Batch, Z: Tensor, *, windows: int) -> tuple[Tensor, Pull]:
 
     A token that n windows hold has n equal rows of Y.
 
-    Back comes how z_l + b_w moves if both parts learn: what pulls at token l anywhere, and at any token in window w.
+    The pull is how z_l + b_w moves if both parts learn: the pull on token l in any window, plus the pull on any token
+    in window w.
     """
     c, alike = attend(batch.q, batch.query @ Z), _alike(batch, windows)
     # takes attention to that on a token in any of its n windows, over sqrt(n) in each of its rows; shape (L, L)

@@ -54,7 +54,7 @@ UNPRINTED = {"claim": "in the paper's words", "law": "as stated here", "beyond":
 
 
 def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, str]]:
-    """Return a card's rows as a kind of page shows them: the book's own weren't printed, and need no repair.
+    """Return a card's rows as a kind of page shows them: the book's own statements have no row "repaired".
 
     Examples
     --------

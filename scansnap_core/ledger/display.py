@@ -14,8 +14,8 @@ CSS classes
     The list of values (``dl``); each pair stands in a ``div``. ``ss-note`` is what a control is (in a ``dd``).
 ``ss-verdict``
     The verdict (``section``), beside one of ``ss-holds``, ``ss-condition``, ``ss-fails``, ``ss-reproduced``,
-    ``ss-differs``; ``ss-verdict-head`` and ``ss-verdict-word`` are in its first line. It names no page: the heading
-    does, which can change without the verdict.
+    ``ss-differs``; ``ss-verdict-head`` and ``ss-verdict-word`` are in its first line. It doesn't name the page, because
+    the heading does, and a heading can change without the verdict.
 ``ss-card``
     The card's rows (``dl``); a row (``div``) has a verdict's class where it has a word, which is in ``ss-word``.
     ``ss-formula`` is the repair, and ``ss-number`` holds what was measured, the number, and what was required of it.

@@ -142,7 +142,7 @@ class ProofWitness:
             raise BadInput(f"{claim_id}: the letter {min(other)}", rule, "use one symbol for both")
         found, refused = (_certificate(procedure(each), place) for each in (claim, control))
         if not found:
-            raise NotProved(f"{place}: {found.how}; it stops at {found.gap.removeprefix('at ')}")
+            raise NotProved(f"{place}: {found.how}; it stops at {found.gap}")
         if refused:
             raise FalseProved(f"{place}: the control ({said.control}) is proved as well: {refused.how}")
         if not refused.false:
@@ -155,7 +155,7 @@ class ProofWitness:
             said.region,
             said.assumptions,
             found.how,
-            f"stops at {refused.gap.removeprefix('at ')}",
+            f"stops at {_quoted(refused.gap)}",
             said.control,
             said.sampled,
             formula_of(claim),
@@ -163,6 +163,12 @@ class ProofWitness:
         )
         self._chapter._enter(proof)
         display.show_proof(proof)
+
+
+def _quoted(gap: str) -> str:
+    """Put the name of a step that begins with "at" in quotes."""
+    step, colon, rest = gap.partition(": ")
+    return f"“{step}”{colon}{rest}" if step.startswith("at ") else gap
 
 
 def _letters(claim: Any) -> set[Any]:

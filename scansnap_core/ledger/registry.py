@@ -18,7 +18,7 @@ notebook's metadata hold the rest under ``scansnap``::
 
 Two kinds of edges lead from a statement to its grounds. ``uses`` names the statements without which the statement
 itself can't be read, because they define a symbol or a condition that it contains; ``proof_uses`` names those that its
-proof appeals to, by name or by one of their formulas. A pointer ahead is no appeal.
+proof appeals to, by name or by one of their formulas. A reference to a later statement doesn't count.
 
 Whatever is missing, unreadable or wrong raises `BadInput`.
 """
@@ -262,7 +262,8 @@ def read_pages(book: Path) -> dict[str, Page]:
 def page_faults(pages: Iterable[Page]) -> Iterator[BadInput]:
     """Find where pages that are right by themselves don't go together.
 
-    Two have one id or one name, one rests on what is no statement of the book, or in the end on itself.
+    Two pages have the same id or name, or a page rests on something that is no statement of the book, or, through
+    others, on itself.
     """
     pages = list(pages)
     for page, other in ((page, other) for number, page in enumerate(pages) for other in pages[:number]):

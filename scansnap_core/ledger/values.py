@@ -96,8 +96,8 @@ def written(value: Any, relation: str, bound: Any, met: bool | None = None) -> s
     """Write a compared value, as `scalar` gives it: an effect by its digits, anything else by the relation it meets.
 
     That relation is the one that was asked, or its negation. Say which where it is known (``met``): SymPy may need
-    seconds to find it out. A number of rounding's size is written as such where the bound is larger, so that a bound
-    that asks for too little is seen.
+    seconds to find it out. A number at rounding level is marked as such if the bound is larger, so that a reader sees
+    that the bound is too loose.
     """
     number, limit = _number(value), _number(bound)
     is_tiny = isinstance(number, float) and abs(number) < ROUNDING_LEVEL

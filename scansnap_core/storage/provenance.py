@@ -23,7 +23,7 @@ def provenance(command: str) -> dict[str, str]:
 def program(module: str) -> dict[str, str]:
     """Return what decides a module's results beside its arguments: versions, and ``code``, a digest of its sources.
 
-    Two programs of one version may differ: what one of them has begun, the other mustn't go on with. The digest covers
+    Two programs with the same version may differ, and one mustn't continue what the other has begun. The digest covers
     the module and all of this package that it imports by their text alone, so no machine or folder changes it.
     """
     return {**versions(), "code": _digest(module)}

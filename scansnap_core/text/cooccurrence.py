@@ -21,7 +21,7 @@ from scansnap_core.text.samples import Samples
 
 COMMON, UNDECIDED, DISTINCT = "common", "undecided", "distinct"
 TOLERANCE, LEVEL = 0.05, 0.05
-"""A departure of so many nats still counts as common; the false discovery rate of either label."""
+"""The departure, in nats, up to which a word still counts as common; and the false discovery rate of each label."""
 
 
 def contexts_with(samples: Samples) -> Ints:
@@ -88,8 +88,9 @@ def independence_pvalues(table: Ints, totals: Ints, rng: np.random.Generator, dr
 def departure_pvalues(table: Ints, totals: Ints, tolerance: float) -> Floats:
     """Test that next words depart from P(n) by ``tolerance`` nats or more: p-values, shape (words,).
 
-    G is then nearly noncentral chi-squared. Drawn without replacement it is smaller by the share of the samples that
-    the word isn't in, and the more telling. Arguments as in :func:`divergence`.
+    G is then nearly noncentral chi-squared. Because contexts are drawn without replacement, G is multiplied by the
+    share of the samples that don't contain the word. This makes a given G stronger evidence. Arguments as in
+    :func:`divergence`.
     """
     sizes, N = table.sum(axis=1), totals.sum()
     evidence = 2 * sizes / np.maximum(1 - sizes / N, 1 / N)

@@ -98,8 +98,8 @@ def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> C
     ``train.txt``, ``valid.txt`` and ``test.txt`` (or ``wiki.train.tokens`` and so on), or a folder of the corpus'
     name that does. Where the training text is absent, the test split is trained on and ``trained_on`` says so.
 
-    The vocabulary comes from the text that is trained on: the words that it holds at least three times, which in the
-    full corpora are all, most frequent first and ties alphabetically. All others, in both texts, are ``<unk>``.
+    The vocabulary comes from the text that is trained on: the words that it holds at least three times (in the full
+    corpora: all words), most frequent first, ties in alphabetical order. All others, in both texts, are ``<unk>``.
 
     ``name`` is "wikitext-2" or "wikitext-103"; with a ``folder`` no other place is looked at.
     """

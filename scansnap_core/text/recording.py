@@ -116,9 +116,9 @@ def check_repeated(recorded: xr.Dataset, corpus: Corpus, settings: Settings, tol
     """Train the first steps of a recorded training again, in memory, and compare loss and entropy at its snapshots.
 
     Where they differ by more than ``tolerance``, in nats, it raises :class:`NotRepeated`. How far two machines may
-    differ depends on the rate, because rounding grows while the training runs: slowly at a rate of 1 (0.000003 nats in
-    50 steps), and with Adam at 0.001 (0.00005 in 25); but at 5 by up to 1.4 nats in 25 steps, with another processor's
-    instructions. Such a run can't be repeated elsewhere.
+    differ depends on the rate, because rounding errors grow while the training runs. They grow slowly at a rate of 1 (3
+    × 10⁻⁶ nats in 50 steps), and with Adam at 0.001 (5 × 10⁻⁵ nats in 25 steps). At a rate of 5, with another
+    processor's instructions, they reach up to 1.4 nats in 25 steps. Such a run can't be repeated elsewhere.
 
     Parameters
     ----------

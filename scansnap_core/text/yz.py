@@ -2,7 +2,7 @@
 
 The steps are plain SGD on Lemma 1's gradients (:mod:`scansnap_core.engine.model`). One query means one row z of Z. Next
 words that are no class are one output with a multiplicity, as in :mod:`scansnap_core.engine.training`, and a batch
-moves only the words that it holds, so a step costs what its words cost and is exact all the same.
+moves only the words that it holds. So the cost of a step grows with its words alone, and the step is still exact.
 
 The forecast for each word before any training is the first force on attention, in closed form. Let the decoder give
 every next word its start alpha_0, at Y = Z = 0. The true gradient flow (Eqn 3) then begins with Y(t) = eta_Y t Y_1 and

@@ -1,4 +1,4 @@
-"""The decoder at T = infinity in NumPy: on every class once, and on the overlaps E alone while attention stands still.
+"""The decoder at T = infinity in NumPy, for a batch of every class once or in terms of the overlaps E alone.
 
 Flows ask :class:`Expectation` tens of thousands of times. It gives what :mod:`scansnap_core.engine.model` gives for a
 batch of every class once, with q = P(.|n) and the weight P(n), in a third of the time: with a dozen tokens a call takes

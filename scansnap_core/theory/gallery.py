@@ -107,8 +107,9 @@ def attentions(
     Parameters
     ----------
     tops
-        The |lambda_1| asked for, positive, shape (S,). Where it can't be had, because a class would attend to nothing
-        but common tokens before, that class does so but for 1 part in 10^4, and |lambda_1| is what it then is.
+        The |lambda_1| asked for, positive, shape (S,). A value can be out of reach, because a class would attend to
+        common tokens alone before |lambda_1| gets there. Then this class keeps 1 part in 10⁴ for its distinct tokens,
+        and |lambda_1| is smaller than asked.
     spread
         How unevenly a class splits its common attention: Dirichlet(1/spread), positive.
     """

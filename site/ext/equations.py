@@ -150,8 +150,8 @@ def _trial(trial: Trial, page_url: Callable[[str], str]) -> str:
     text = f"- {mark} {link}, {entry['witness']}: {_text(entry['what'])}"
     if not trial.refutes:
         return text
-    remedy = f"Holds if {entry['condition']}." if entry["condition"] else f"Repair: {entry['repair']}."
-    return f"{text}. {_text(remedy)}"
+    remedy = f"Holds if {entry['condition']}" if entry["condition"] else f"Repair: {entry['repair']}"
+    return f"{text}. {_text(remedy.removesuffix('.'))}."
 
 
 def _text(text: str) -> str:

@@ -322,6 +322,14 @@ def test_a_small_lab_says_the_gap_and_warns_outside_assumption_2(M: int, rho: fl
     assert number(gained[1]) == pytest.approx(z[3] / z[1], rel=0.06, abs=0)
 
 
+@pytest.mark.parametrize("M", [117, 130, 147])  # here time begins just below a power of ten
+def test_every_vocabulary_has_its_curves(M: int, address: str, page: Page) -> None:
+    page.goto(address)
+    small_lab(page, "ideal").locator("[data-field=M] [type=text]").fill(str(M))
+    page.wait_for_timeout(100)
+    assert small_lab(page, "ideal").locator("canvas").count() > 0
+
+
 def test_a_text_of_two_words_says_why_nothing_moves(address: str, page: Page) -> None:
     page.goto(address)
     lab = small_lab(page, "sgd")
@@ -412,7 +420,7 @@ def test_the_essays_numbers_are_those_of_its_pictures() -> None:
 def test_the_essays_dates_are_those_of_the_registry() -> None:
     assert formulas.t_0_prime == formulas.K * sp.log(formulas.M) / formulas.eta_Y
     assert r"Up to $t_0' = K\ln M/\eta_Y$" in ESSAY
-    assert "From $t_0$, two to three times $t_0'$, attention nearly stops" in ESSAY
+    assert "After $t_0$, two to three times $t_0'$, each step moves attention very little" in ESSAY
     assert all(2 < np.divide(*clocks.transition(2, M, 1.0)[::-1]) < 3 for M in (100, 1000, 10**9))
 
 
@@ -425,6 +433,8 @@ def test_the_essays_steps_are_those_of_its_example() -> None:
     update, true = (gains(PRESETS[0], flow, t_0)[0] for flow in (ModifiedFlow, TrueFlow))
     assert f'update (26) moves "and" {update / true:.0f} times as far as the gradient' in ESSAY
     assert f"and the law (10) {snap / update:.1f} times as far as (26)" in ESSAY
+    late = [1 - first / last for first, last in ((true, gains(PRESETS[0], TrueFlow, 40 * t_0)[0]), (snap, end))]
+    assert f"({100 * late[0]:.0f} % of the way in our example; {100 * late[1]:.0f} % by the law (10))" in ESSAY
     assert r"6/\sqrt M \le \rho < \frac12$, which needs $M > 144$" in ESSAY
 
 

@@ -185,7 +185,7 @@ def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Cer
     (1 + x)^n P((low + high x)/(1 + x)) runs over the interval as x runs from 0 on. Where none of its coefficients is
     negative, P isn't either; otherwise the interval is halved.
 
-    All are rational numbers, of the coefficients the constant first, and of the ends the smaller one.
+    All are rational numbers. The coefficients begin with the constant; the smaller end comes first.
 
     Returns
     -------

@@ -187,7 +187,7 @@ h_spread = record(
     "h_spread",
     h_ * Delta_ / N_bar,
     "Lemma 11, (61), (63)",
-    "What |h(N_n) - h(N_bar)| is at most of the order of, at h_ = h(N_bar).",
+    "The order of the bound on |h(N_n) - h(N_bar)|, at h_ = h(N_bar).",
     conditions=_LIKELY,
     clock=OWN_STEPS,
 )

@@ -48,7 +48,7 @@ h_gap = record(
     "h_gap",
     eta_Y * 2 / M,
     "Lemma 7",
-    "What h*(s) - h(s) stays below, and the start of the proof's chase.",
+    "The bound of h*(s) - h(s), and the quantity with which the proof begins.",
     clock=OWN_STEPS,
 )
 

@@ -122,7 +122,7 @@ _TEXT = Rule(lambda value: isinstance(value, str), "words and symbols are text",
 
 @takes(word=_TEXT, equation=optional(whole(example=85)), symbol=optional(_TEXT))
 def find(word: str = "", *, equation: int | None = None, symbol: str | None = None) -> list[Formula]:
-    """The closed forms that answer to all that is asked, in the order of the paper's topics.
+    """Find the closed forms that match every argument given, in the order of the paper's topics.
 
     Parameters
     ----------

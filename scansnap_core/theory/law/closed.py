@@ -67,9 +67,9 @@ OVERLAP = number(least=0, below=1, remedy="pass e.g. 0.1")
 def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, steps: int = 50) -> Floats:
     """The parameter s at tau, from 0 to 1e280, in its shape; K >= 1, M >= K and M >= 2, and 0 <= rho < 1.
 
-    Bounds from above are in closed form: a line at first, and for what comes before and after the crossing e^s = X;
-    there one of the factors under tau's integral is 1, or a power of e^s. From the lowest bound go Newton steps on
-    ln tau over ln s, at most ``steps``, until s stands still.
+    Three upper bounds have a closed form: a line at first, one before the crossing e^s = X, and one after it. On each
+    side of the crossing one factor under tau's integral is 1, or a power of e^s. From the lowest bound go Newton steps
+    on ln tau over ln s, at most ``steps``, until s stands still.
     """
     number(least=max(num_classes, 2), remedy="pass at least K, and 2")("vocab_size", vocab_size)
     times = check_numbers("tau", tau, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")

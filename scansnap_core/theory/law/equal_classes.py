@@ -30,7 +30,7 @@ RTOL, ATOL = 1e-9, 1e-24
 START = 1e-5
 """Integration begins at this tau; before it, errors are 1 - 1/M to that order."""
 MOST_STEPS, MARGIN = 200, 1 + 1e-6
-"""The way's bound is looked for in so many steps, each a little beyond the last."""
+"""The bound on the way is searched for in this many steps, each a little larger than the one before."""
 GATHERED = Rule(
     lambda at: all(math.isfinite(value) and value >= 0 for value in at) and at.a > 0,
     "what was gathered is finite and not negative",

@@ -4,8 +4,8 @@ One update v <- mu v + g, θ <- θ + eta v is exactly one step h = 1/(1 - mu) of
 
     m (θ_+ - 2 θ + θ_-)/h² + (θ_+ - θ_-)/(2 h) = eta g,    m = (1 + mu)/(2 (1 - mu)²).
 
-So the equation has no term of first order beside the mass. Nor has its start, if the motion begins at the share
-(1 - mu)/(1 + mu) of the flow's velocity: there the lag m (1 - share) is that of momentum's clock, mu/(1 - mu)².
+So the mass is the only first-order term of the equation. The start adds no other one if the motion begins at (1 -
+mu)/(1 + mu) times the flow's velocity: there the lag m (1 - share) is that of momentum's clock, mu/(1 - mu)².
 
 Where m is short against the time in which g changes, the motion shrinks to the modified equation
 θ' = eta g - m D(eta g) eta g; with mu = 0, so m = 1/2, that is plain SGD's.

@@ -9,8 +9,8 @@ The columns of Y that name a class hold H_k exactly on their own class; all else
 the logits sum_k <f_n, fbar_k> y_k, and attention moves along g_n = sum_k <y_k, e_n - alpha_n> fbar_k by Eqn 4.
 
 Two classes are of one *type* if they are equally frequent, hold the common tokens with the same probabilities, have the
-same probabilities of their distinct tokens in some order, and share their query with as many classes of each type. From
-Y(0) = Z(0) = 0 the flow never tells them apart, so one stands for all: the thousand classes of Syn-Large are one type.
+same probabilities of their distinct tokens in some order, and share their query with the same number of classes of each
+type. From Y(0) = Z(0) = 0 the flow never tells them apart, so one stands for all.
 
 Clock: tau = eta_Y t/K, t in steps of batch size 1. Class n is seen K P(n) times as often; its dtau counts so often.
 """

@@ -40,7 +40,7 @@ OPTIMIZERS = ("sgd", "momentum", "flow")
 REGIMES = ("rest", "free", "slaved")
 """A token under a query is held by no class, not caught by memory yet (lambda a^2/2 < 1), or caught."""
 PHASES = ("start", "scan", "drift", "late")
-"""A class hasn't been seen; tau < ln M; has learned its next token; or its errors favour other classes in full."""
+"""In this order: the class wasn't seen; tau < ln M; it is learned; its errors lie on other classes in full."""
 LONG = Rule(
     lambda T: T > 2,
     "a forecast takes T of at least 3: with one contextual token a sequence, Z stays 0",
@@ -48,9 +48,12 @@ LONG = Rule(
 )
 FINITE = number(says="ratios of rates and times times rates are finite", remedy="use smaller ones")
 MOST_WITH_MOMENTUM = 3_000
-"""Up to so many numbers in the law's state momentum, which takes as many again, is integrated in minutes."""
+"""With momentum the state is twice as large.
+
+Up to this many numbers in the law's state, it is still integrated in minutes.
+"""
 LOOKS = 24
-"""The size of updates is looked at so often between the first one and the last time."""
+"""The size of updates is evaluated at this many times between the first update and the last time."""
 UNSEEN = 1e-290
 """Before this tau squares of what was learned underflow: nothing has moved."""
 
@@ -59,7 +62,10 @@ LIKELY = 0.1
 LEAST = 0.03
 """Inside the range the error is so large: one memory per class is no more exact."""
 SHORTNESS = (0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 3.0, 5.0), (0.03, 0.08, 0.09, 0.15, 0.24, 0.3, 0.48, 0.7, 1.0)
-"""These are evidence over T - 1, over the root of 1 - rho of the two nearest classes, and the error there."""
+"""Each pair is a shortness and the error there.
+
+Shortness is the evidence divided by T - 1 and by the root of 1 - rho of the two nearest classes.
+"""
 STEPS = (3.0, 4.0, 4.5, 5.0), (0.03, 0.08, 0.5, 1.0)
 """These are eta_Z f_l² a (1 - alpha)/(K (1 + mu)), the largest so far, and the error there."""
 PACES = (2.0, 3.0, 5.0), (0.07, 0.1, 0.6)
@@ -103,9 +109,9 @@ def predict(
     Parameters
     ----------
     classes
-        The classes, with any P(n). Those alike count once. Up to some ten that are all unlike are integrated to seven
-        digits; more, up to a hundredth of the largest z, and a thousand with some tens of common tokens take some
-        seconds and 300 MB.
+        The classes, with any P(n). Those alike count once. Up to about ten classes that are all unlike are integrated
+        to seven digits. More are integrated to a hundredth of the largest z; a thousand with some tens of common tokens
+        take some seconds and 300 MB.
     lr_y, lr_z
         eta_Y > 0 and eta_Z >= 0, per step.
     t

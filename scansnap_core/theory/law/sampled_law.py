@@ -22,7 +22,7 @@ and a multinomial is exp(-(T - 1) KL). At a fixed kappa = v·f/(T - 1), as T gro
 
     S = (C^-1 - kappa P⊥_f)^-1
 
-in the place of C, and the mean m that the cubic terms of both give. Errors inflate the scatter that they come of.
+in the place of C, and the mean m that the cubic terms of both give. Errors enlarge the scatter that causes them.
 """
 
 from __future__ import annotations
@@ -43,12 +43,11 @@ from scansnap_core.rules import SEQ_LEN, check_numbers, number, shown, takes
 from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State, Types
 
 EXACT_UP_TO = 257
-"""Up to this T means are exact; beyond, they go on with three powers of 1/(T - 1), the first one known."""
+"""Up to this T, means are exact; beyond, three powers of 1/(T - 1) extend them, the first one known."""
 SPACING, REACH = 0.5, 6.5
-"""These are the distance of the x-nodes times the largest |w∘k|, and the last node times the smallest. The error is
-exp(-(π/0.5)²)."""
+"""Spacing of the x-nodes times the largest |w∘k|, and last node times the smallest; the error is exp(-(π/0.5)²)."""
 WIDEST = 0.95
-"""A tilt is at most this share of the one at which errors no longer fall off, and the scatter of ln error at most 1.
+"""The tilt is at most this share of the one at which errors stop falling off, and ln error scatters by at most 1.
 
 Beyond, at a T of a few times the evidence, the first order fails: errors then come from single rare samples.
 """
@@ -287,7 +286,10 @@ class SampledLaw(Law):
         return self._split(self._mean(FirstOrder(self._probs, f), f))
 
     def errors(self, state: State, f: Pair, rows: Rows) -> Errors:
-        """Their means over samples. Half the variance of a logit comes to it, as long as it stays below the class's."""
+        """Their means over samples.
+
+        Half the variance of a logit is added to the logit, as long as the sum stays below the class's own logit.
+        """
         types, at_mean = self.types, super().errors(state, f, rows)
         variance = self._share_s * self._variance(state, state.common / state.a[:, None], rows.distinct)
         with np.errstate(divide="ignore"):

@@ -30,7 +30,7 @@ TOKENS = ("common", "winner", "last")
 """They are the first class's most frequent common token, and its most and least frequent distinct tokens."""
 MOST_CLASSES, MOST_COMMON, MOST_QUERIES = 20, 3, 3
 SMALLEST, LARGEST = 1e2, 1e6
-"""M lies between these, where K classes need no larger one."""
+"""M lies between these, unless K classes need a larger M."""
 LEAST_SHARE, LARGEST_SHARE = 0.02, 0.6
 """The common tokens' share of |f_n|² = 1 lies between these; with equal overlaps it is the overlap."""
 

@@ -40,6 +40,15 @@ function wide(low, high) {
   return high - low < least ? [low - least, high + least] : uPlot.rangeNum(low, high, 0.1, true);
 }
 
+/** The multiples 1 to 9 of the powers of ten in a range; uPlot's own never end where it begins just below a power. */
+function multiples(low, high) {
+  const found = [];
+  for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++) {
+    for (let factor = 1; factor < 10; factor++) found.push(Number(`${factor}e${power}`));
+  }
+  return found.filter((t) => t >= low && t <= high);
+}
+
 /** What a chart draws: a name, a value for each time, and how; one without values stands in the legend alone. Dashed curves
  * are the true gradient's; `swatch` is a legend's colour. */
 function linesOf(kind, shown, truth, ink) {
@@ -99,7 +108,7 @@ function makeChart(kind, caption, span = []) {
       height: HEIGHT,
       scales: { x: { time: false, distr: 3, range: [first, last] }, y: { range: (_, low, high) => wide(Math.min(low, ...span), Math.max(high, ...span)) } },
       axes: [
-        { ...axis(ink), size: 28, label: CLOCK, labelSize: 18, labelFont: "12px system-ui, sans-serif", values: (_, splits) => named("x", splits, logarithmic(splits)) },
+        { ...axis(ink), size: 28, label: CLOCK, labelSize: 18, labelFont: "12px system-ui, sans-serif", splits: (_, __, low, high) => multiples(low, high), values: (_, splits) => named("x", splits, logarithmic(splits)) },
         { ...axis(ink), size: (_, texts) => 16 + 7 * Math.max(3, ...(texts ?? []).map((text) => text.length)), values: (_, splits, axis, space, step) => named("y", splits, splits.map((y) => decimal(y, step))) },
       ],
       series: [{}, ...lines.map(({ label, stroke, dash, width }) => ({ label, stroke, dash, width, points: { show: false } }))],
