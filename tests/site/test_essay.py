@@ -350,6 +350,9 @@ def test_playing_starts_at_the_first_time_and_goes_on_from_the_readers(address: 
 
     assert over_t_0() == 1
     play.click()
+    page.wait_for_timeout(200)
+    time, words = lab.evaluate("e => ['.ss-lab-time output', '.ss-lab-words'].map(x => e.querySelector(x).textContent)")
+    assert words.startswith(f"At {time.rpartition(' = ')[0]} (")
     play.click()
     assert over_t_0() < 0.5
     slider.fill("900")

@@ -167,12 +167,14 @@ function makeLab(root) {
     const rows = numbersOf(curves, beside, seen, moments, good.t);
     if (!beside) [heads, ...rows].forEach((row) => row.pop());
     fillTable(numbers, "The numbers", heads, rows);
+    if (time.playing) speak();
   }
   function speak() {
-    if (!picture?.curves || time.playing) return;
+    if (!picture?.curves) return;
     const { curves, beside, seen, moments } = picture;
     const words = (curves.words ? smallSentenceOf : sentenceOf)(curves, beside, seen, moments, good.t);
-    if (spoken.textContent !== words) spoken.textContent = words;
+    const live = time.playing ? "off" : "polite"; // words that run with the picture aren't read out
+    if (spoken.textContent !== words || spoken.ariaLive !== live) Object.assign(spoken, { ariaLive: live, textContent: words });
   }
 
   /** Takes a whole set of texts. */
