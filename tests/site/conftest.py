@@ -11,13 +11,15 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from filelock import FileLock
+from lab import lab_html
 from playwright.sync_api import BrowserContext, Error, Page, Playwright, sync_playwright
 
 from tests.site.browser import HOST, open_browser
-from tests.site.lab_page import labs, wait_for_picture, write_page
+from tests.site.lab_page import labs, wait_for_picture, write_essay, write_page
 
 ROOT = Path(__file__).parents[2]
 
@@ -98,3 +100,24 @@ def show(lab_address: str, page: Page) -> Callable[[str], Page]:
         return page
 
     return load
+
+
+GUESS = (
+    '<div class="ss-guess" data-right="1"><p>Which?</p><button type="button">A</button>'
+    '<button type="button">B</button><output></output></div><div class="ss-guess-answer">It is B.</div>'
+)
+
+
+@pytest.fixture(scope="session")
+def essay(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Write a page with the essay's pictures, a guess and three small labs."""
+    names = "and,wave,sail,harbour/cloud,wing,runway"
+    fields = {"true": "etaZ", "ideal": "M,rho", "sgd": "T"}
+    more: dict[str, Any] = {"true": {"magnify": 10, "span": (-0.06, 0.011)}}
+    small = "".join(
+        lab_html(
+            f"dyn={dyn}&etaZ=0.1", "still.svg", "In words.", play=False, show=show, names=names, **more.get(dyn, {})
+        )
+        for dyn, show in fields.items()
+    )
+    return write_essay(tmp_path_factory.mktemp("essay"), GUESS + small)

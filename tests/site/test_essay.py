@@ -7,17 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sympy as sp
-from lab import lab_html
 from playwright.sync_api import Page
 
 from scansnap_core import with_overlap
-from scansnap_core.theory import clocks, formulas
-from scansnap_core.theory.flows import IdealisedFlow, ModifiedFlow, TrueFlow
+from scansnap_core.theory import clocks
+from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.law import closed
 from scansnap_core.theory.solving import solve
-from tests.site.book import ROOT
-from tests.site.lab_page import write_essay
+from tests.site.test_essay_text import ESSAY, told
 
 CLASSES = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5])
 # For each arrow of the plane: its name, and the vector from tail to tip, right and down, in lengths of f_1.
@@ -33,32 +30,12 @@ DRAG = """async slider => {
   }
 }"""
 COUNTS = np.array([3.0, 3.0, 2.0, 1.0])
-GUESS = (
-    '<div class="ss-guess" data-right="1"><p>Which?</p><button type="button">A</button>'
-    '<button type="button">B</button><output></output></div><div class="ss-guess-answer">It is B.</div>'
-)
-
-
 POWERS = str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789")
 
 
 def number(text: str) -> float:
     """A number as readers write it."""
     return float(text.translate(POWERS).replace(" × 10", "e"))
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    names = "and,wave,sail,harbour/cloud,wing,runway"
-    fields = {"true": "etaZ", "ideal": "M,rho", "sgd": "T"}
-    more: dict[str, Any] = {"true": {"magnify": 10, "span": (-0.06, 0.011)}}
-    small = "".join(
-        lab_html(
-            f"dyn={dyn}&etaZ=0.1", "still.svg", "In words.", play=False, show=show, names=names, **more.get(dyn, {})
-        )
-        for dyn, show in fields.items()
-    )
-    return write_essay(tmp_path_factory.mktemp("essay"), GUESS + small)
 
 
 def small_lab(page: Page, dyn: str) -> Any:
@@ -71,9 +48,9 @@ def small_lab(page: Page, dyn: str) -> Any:
     return lab
 
 
-def test_words_light_up_as_attention_does(address: str, page: Page) -> None:
+def test_words_light_up_as_attention_does(essay: str, page: Page) -> None:
     """The attention of a text of nine words, and the probability of its next one, under both laws."""
-    page.goto(address)
+    page.goto(essay)
     got = page.evaluate("""() => {
       const { readingOf, times, moments } = document.querySelector('.ss-sentence').lab;
       const at = [moments.scan, moments.snap, moments.all[4]];
@@ -104,8 +81,8 @@ def test_words_light_up_as_attention_does(address: str, page: Page) -> None:
 
 @pytest.mark.parametrize(("law", "label"), [("ideal", "the paper’s law (10)"), ("true", "the gradient")])
 @pytest.mark.parametrize("end", [0, -1])
-def test_the_reader_chooses_law_and_time(law: str, label: str, end: int, address: str, page: Page) -> None:
-    page.goto(address)
+def test_the_reader_chooses_law_and_time(law: str, label: str, end: int, essay: str, page: Page) -> None:
+    page.goto(essay)
     page.get_by_role("radio", name=label).check()
     page.locator(".ss-sentence [type=range]").fill("0" if end == 0 else "1000")
     want, start = page.evaluate(f"""() => {{
@@ -125,8 +102,8 @@ def test_the_reader_chooses_law_and_time(law: str, label: str, end: int, address
 
 
 @pytest.mark.parametrize(("rho", "M"), [(0.3, 1000), (0.05, 1000000), (0.9, 30)])
-def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, address: str, page: Page) -> None:
-    page.goto(address)
+def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, essay: str, page: Page) -> None:
+    page.goto(essay)
     for key, value in (("rho", rho), ("M", M)):
         page.locator(f".ss-plane [data-field={key}] [type=text]").fill(str(value))
     tau = 2 * np.log(M)
@@ -163,9 +140,9 @@ def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, a
 
 @pytest.mark.parametrize(("K", "M", "rho", "lr_y", "lr_z"), [(2, 1000, 0.3, 0.5, 0.1), (3, 10**9, 0.1, 1.0, 1.0)])
 def test_both_trainings_are_pythons(
-    K: int, M: int, rho: float, lr_y: float, lr_z: float, address: str, page: Page
+    K: int, M: int, rho: float, lr_y: float, lr_z: float, essay: str, page: Page
 ) -> None:
-    page.goto(address)
+    page.goto(essay)
     page.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
     for key, value in (("K", K), ("M", M), ("rho", rho), ("etaY", lr_y), ("etaZ", lr_z)):
         page.locator(f".ss-pair [data-field={key}] [type=text]").fill(str(value))
@@ -193,8 +170,8 @@ def test_both_trainings_are_pythons(
     assert [number(text) for text in said.groups()] == pytest.approx(at_t_0, rel=6e-3, abs=0)
 
 
-def test_the_right_bars_stand_under_a_magnifier(address: str, page: Page) -> None:
-    page.goto(address)
+def test_the_right_bars_stand_under_a_magnifier(essay: str, page: Page) -> None:
+    page.goto(essay)
     page.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
     factor = page.evaluate("document.querySelector('.ss-pair').lab.picture.factor")
     assert factor == 10
@@ -213,8 +190,8 @@ def test_the_right_bars_stand_under_a_magnifier(address: str, page: Page) -> Non
 
 
 @pytest.mark.parametrize("ratio", [0.001, 0.1, 1, 10])
-def test_memory_catches_words_as_the_gradient_does(ratio: float, address: str, page: Page) -> None:
-    page.goto(address)
+def test_memory_catches_words_as_the_gradient_does(ratio: float, essay: str, page: Page) -> None:
+    page.goto(essay)
     page.locator(".ss-spring [type=text]").fill(str(ratio))
     found = page.evaluate("document.querySelector('.ss-spring').lab.found")
     words = found["words"]
@@ -249,8 +226,8 @@ def test_memory_catches_words_as_the_gradient_does(ratio: float, address: str, p
         assert told(f"snapping_gradient:even_true_{ratio:g}") == [round(words[2]["gain"], 2)]
 
 
-def test_an_answer_waits_for_the_guess(address: str, page: Page) -> None:
-    page.goto(address)
+def test_an_answer_waits_for_the_guess(essay: str, page: Page) -> None:
+    page.goto(essay)
     answer, said = page.locator(".ss-guess-answer"), page.locator(".ss-guess output")
     assert answer.is_hidden()
     page.get_by_role("button", name="A", exact=True).press("Enter")
@@ -260,8 +237,8 @@ def test_an_answer_waits_for_the_guess(address: str, page: Page) -> None:
     assert said.inner_text().strip() == "You are right."
 
 
-def test_a_small_lab_has_the_fields_and_words_asked_for(address: str, page: Page) -> None:
-    page.goto(f"{address}#K=3")
+def test_a_small_lab_has_the_fields_and_words_asked_for(essay: str, page: Page) -> None:
+    page.goto(f"{essay}#K=3")
     lab = small_lab(page, "ideal")
     assert lab.locator("[data-field]").evaluate_all("els => els.map(e => e.dataset.field)") == ["M", "rho"]
     assert lab.locator(".ss-lab-plot").count() == 1
@@ -273,9 +250,9 @@ def test_a_small_lab_has_the_fields_and_words_asked_for(address: str, page: Page
         assert f"of the attention of topic {topic}" in lab.locator(".ss-lab-words").inner_text()
 
 
-def test_a_style_belongs_to_a_law(address: str, page: Page) -> None:
+def test_a_style_belongs_to_a_law(essay: str, page: Page) -> None:
     """Solid is the paper's law (10), dashed the gradient and dotted SGD, whichever the small lab is about."""
-    page.goto(address)
+    page.goto(essay)
     legends = {
         dyn: small_lab(page, dyn)
         .locator(".ss-lab-legend span")
@@ -289,8 +266,8 @@ def test_a_style_belongs_to_a_law(address: str, page: Page) -> None:
 
 
 @pytest.mark.parametrize(("M", "rho"), [(1000, 0.3), (1000, 0.1), (1000, 0.5), (14, 0.3), (10**6, 0.002)])
-def test_a_small_lab_says_the_gap_and_warns_outside_assumption_2(M: int, rho: float, address: str, page: Page) -> None:
-    page.goto(address)
+def test_a_small_lab_says_the_gap_and_warns_outside_assumption_2(M: int, rho: float, essay: str, page: Page) -> None:
+    page.goto(essay)
     lab = small_lab(page, "ideal")
     lab.locator("[data-field=M] [type=range]").evaluate(DRAG)
     for key, value in (("M", M), ("rho", rho)):
@@ -323,15 +300,15 @@ def test_a_small_lab_says_the_gap_and_warns_outside_assumption_2(M: int, rho: fl
 
 
 @pytest.mark.parametrize("M", [117, 130, 147])  # here time begins just below a power of ten
-def test_every_vocabulary_has_its_curves(M: int, address: str, page: Page) -> None:
-    page.goto(address)
+def test_every_vocabulary_has_its_curves(M: int, essay: str, page: Page) -> None:
+    page.goto(essay)
     small_lab(page, "ideal").locator("[data-field=M] [type=text]").fill(str(M))
     page.wait_for_timeout(100)
     assert small_lab(page, "ideal").locator("canvas").count() > 0
 
 
-def test_a_text_of_two_words_says_why_nothing_moves(address: str, page: Page) -> None:
-    page.goto(address)
+def test_a_text_of_two_words_says_why_nothing_moves(essay: str, page: Page) -> None:
+    page.goto(essay)
     lab = small_lab(page, "sgd")
     lab.locator("[type=text]").fill("2")
     assert "attention has no choice" in lab.locator("[data-field=T] .ss-lab-fault").inner_text()
@@ -340,8 +317,8 @@ def test_a_text_of_two_words_says_why_nothing_moves(address: str, page: Page) ->
     assert not np.any(z)
 
 
-def test_playing_starts_at_the_first_time_and_goes_on_from_the_readers(address: str, page: Page) -> None:
-    page.goto(address)
+def test_playing_starts_at_the_first_time_and_goes_on_from_the_readers(essay: str, page: Page) -> None:
+    page.goto(essay)
     lab = small_lab(page, "ideal")
     play, shown, slider = (lab.locator(f".ss-lab-time {part}") for part in ("button", "output", "[type=range]"))
 
@@ -366,9 +343,9 @@ def test_playing_starts_at_the_first_time_and_goes_on_from_the_readers(address: 
     assert over_t_0() == 1
 
 
-def test_a_magnified_bar_and_a_scale_that_stays(address: str, page: Page) -> None:
+def test_a_magnified_bar_and_a_scale_that_stays(essay: str, page: Page) -> None:
     """The bars show changes ten times as large, their numbers as they are; the scale holds the span at any rate."""
-    page.goto(address)
+    page.goto(essay)
     lab = small_lab(page, "true")
     prior = CLASSES.compact.probs[0, :4]
     lab.locator(".ss-lab-time [type=range]").fill("1000")
@@ -386,106 +363,3 @@ def test_a_magnified_bar_and_a_scale_that_stays(address: str, page: Page) -> Non
     assert scales[0][0] == pytest.approx(scales[1][0], rel=0.2, abs=0)
     assert all(low <= -0.06 < 0.011 <= high for low, high in scales)
     assert "changes × 10" in lab.locator("figcaption >> nth=0").inner_text()
-
-
-# -- what the essay says, against what its pictures show ---------------------------------------------------------------
-
-ESSAY = (ROOT / "chapters/essay.md").read_text(encoding="utf8")
-PRESETS = [dict(pair.split("=") for pair in preset.split("&")) for preset in re.findall(r"```{lab} (.*)", ESSAY)]
-
-
-def gains(preset: dict[str, str], flow: type[IdealisedFlow | ModifiedFlow | TrueFlow], t: float) -> np.ndarray:
-    """z of "and" and of a topic's three words in a lab of the essay."""
-    classes = with_overlap(2, int(preset["M"]), float(preset["rho"]), distinct_weights=[1, 0.8, 0.5])
-    path = solve(flow(classes, float(preset["etaY"]), float(preset["etaZ"])), [t])
-    return path.Z.isel(query=0, recorded=0).sel(token=[0, *classes.distinct_tokens(0)]).values
-
-
-def told(claim: str) -> list[float]:
-    """Find every number that the essay prints for a claim."""
-    return [float(text) for text in re.findall(rf'<data value="{claim}">(.*?)</data>', ESSAY)]
-
-
-def test_the_essays_numbers_are_those_of_its_pictures() -> None:
-    t_0 = clocks.transition(2, 1000, 1.0)[1]
-    ratio = gains(PRESETS[0], IdealisedFlow, t_0)[0] / gains(PRESETS[0], TrueFlow, t_0)[0]
-    assert told("theorem_4:ratio_k2") == [round(ratio)] * 3
-    even = PRESETS[1] | {"etaZ": "1"}
-    for claim, preset, flow in (
-        ("even_10_1", even, IdealisedFlow),
-        ("even_true_1", even, TrueFlow),
-        ("even_true_10", PRESETS[1], TrueFlow),
-    ):
-        z = gains(preset, flow, 40 * t_0)
-        assert told(f"snapping_gradient:{claim}") == [round(z[3] / z[1], 2)]
-
-
-def test_the_essays_dates_are_those_of_the_registry() -> None:
-    assert formulas.t_0_prime == formulas.K * sp.log(formulas.M) / formulas.eta_Y
-    assert r"Up to $t_0' = K\ln M/\eta_Y$" in ESSAY
-    assert "After $t_0$, two to three times $t_0'$, each step moves attention very little" in ESSAY
-    assert all(2 < np.divide(*clocks.transition(2, M, 1.0)[::-1]) < 3 for M in (100, 1000, 10**9))
-
-
-def test_the_essays_steps_are_those_of_its_example() -> None:
-    """What the essay says in numbers that no chapter computes: the snap, and the two parts of the gap."""
-    t_0 = clocks.transition(2, 1000, 1.0)[1]
-    snap, end = (gains(PRESETS[0], IdealisedFlow, factor * t_0)[0] for factor in (1, 40))
-    said = f"falls to −{-snap:.2f} in the first {t_0:.0f} steps of our example, and to −{-end:.2f} in the next"
-    assert f"{said} {round(39 * t_0, -2):,.0f}" in ESSAY
-    update, true = (gains(PRESETS[0], flow, t_0)[0] for flow in (ModifiedFlow, TrueFlow))
-    assert f'update (26) moves "and" {update / true:.0f} times as far as the gradient' in ESSAY
-    assert f"and the law (10) {snap / update:.1f} times as far as (26)" in ESSAY
-    late = [1 - first / last for first, last in ((true, gains(PRESETS[0], TrueFlow, 40 * t_0)[0]), (snap, end))]
-    assert f"({100 * late[0]:.0f} % of the way in our example; {100 * late[1]:.0f} % by the law (10))" in ESSAY
-    assert r"6/\sqrt M \le \rho < \frac12$, which needs $M > 144$" in ESSAY
-
-
-def test_the_right_guesses_are_right() -> None:
-    """The answer that counts as right, against what the laws do."""
-    t_0 = clocks.transition(2, 1000, 1.0)[1]
-    assert all(gains(PRESETS[0], flow, t_0)[0] < 0 for flow in (IdealisedFlow, TrueFlow))
-    slow, fast = (gains(PRESETS[1] | {"etaZ": rate}, TrueFlow, 40 * t_0) for rate in ("1", "10"))
-    assert slow[3] / slow[1] > 0.8
-    assert fast[3] / fast[1] > 0.95
-    guesses = re.findall(r'<div class="ss-guess" data-right="(\d)".*', ESSAY)
-    buttons = [re.findall(r">([^<]+)</button>", line) for line in re.findall(r'<div class="ss-guess" .*', ESSAY)]
-    right = [choices[int(place)] for choices, place in zip(buttons, guesses, strict=True)]
-    assert right == ["loses attention", "about 0.8", "the words gain alike"]
-
-
-def test_the_essay_quotes_the_texts_of_its_picture(address: str, page: Page) -> None:
-    page.goto(address)
-    drawn = [text.partition(" → ")[0] for text in page.locator(".ss-text").all_text_contents()]
-    assert re.findall(r"^> (.+) …$", ESSAY.replace("**", ""), re.MULTILINE) == drawn
-    assert f"out of {CLASSES.vocab_size} words." in ESSAY
-    page.get_by_role("radio", name="the gradient").check()
-    page.locator(".ss-sentence [type=range]").fill("1000")
-    after, before = re.findall(r"[\d.]+ %", page.locator(".ss-sentence > .ss-lab-words").inner_text())
-    assert f'"and" of the first text fall from {before} to {after}.' in ESSAY
-
-
-def test_short_texts_push_the_rarest_word_down(address: str, page: Page) -> None:
-    """The essay's sentence about its last lab, which shows SGD, is true for the lab's seed and for four others."""
-    page.goto(address)
-    preset = {key: float(value) for key, value in PRESETS[2].items() if key != "dyn"}
-    ends = page.evaluate(
-        """preset => {
-          const { core } = document.querySelector('.ss-lab[data-show]').lab;
-          const at = (T, seed) => {
-            const settings = { ...preset, T, seed, w: [1, 0.8, 0.5], B: 32, dyn: 'sgd' };
-            const system = core.withOverlap(settings);
-            const times = core.moments(settings).all.slice(2).map(Math.round);
-            const { z } = [...core.trainingPath(system, settings, times)].at(-1);
-            return times.map((_, i) => [z[i * system.L], z[i * system.L + 3]]);
-          };
-          return [preset.T, Infinity].map((T) => [0, 1, 2, 3, 4].map((seed) => at(T, seed)));
-        }""",
-        preset,
-    )
-    short, endless = np.array(ends)
-    assert (short[..., 1] < 0).all()
-    assert (short[:, 0, 0] > 0).any()  # "and", at t_0
-    assert (short[:, -1, 0] < 0).all()
-    assert (endless[..., 0] < 0).all()
-    assert (endless[..., 1] > 0).all()

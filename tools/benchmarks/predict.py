@@ -20,7 +20,8 @@ import numpy as np
 from scipy import sparse
 
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.theory.law.memory import Law, State, types_of
+from scansnap_core.theory.law.memory import Law, State
+from scansnap_core.theory.law.types import types_of
 
 VOCAB_SIZE, COMMON, QUERIES, DISTINCT = 50_272, 20, 5, 3
 TAUS = np.array([1.0, 100.0, 1e4])

@@ -46,6 +46,7 @@ MODULES = (
     "theory.law.phases",
     "theory.law.predicting",
     "theory.law.sampled_law",
+    "theory.law.types",
     "theory.measures",
     "theory.quantities",
     "theory.sampling",

@@ -1,6 +1,6 @@
 """Our law says what the true gradient does: overlaps make attention drift, and memory holds it back.
 
-``memory`` has the law for any classes, those alike as one, ``many_classes`` integrates it for many, ``sampled_law`` is
+``memory`` has the law for any classes, by their ``types``; ``many_classes`` integrates it for many, ``sampled_law`` is
 the law at finite T, and ``inertia`` has momentum and Adam. ``predicting`` says what the law means for a class system,
 and how far to trust it: :func:`scansnap_core.predict`; ``answer`` says it in the ``sentences``; ``trials`` has the
 systems on which it was tried. ``closed`` has the decoder at rest in closed form, ``phases`` says which force is the
@@ -9,7 +9,8 @@ seen, times eta_Y.
 """
 
 from scansnap_core.theory.law.closed import drift, evidence
-from scansnap_core.theory.law.memory import Errors, Law, State, Types, types_of
+from scansnap_core.theory.law.memory import Errors, Law, State
 from scansnap_core.theory.law.predicting import predict
+from scansnap_core.theory.law.types import Types, types_of
 
 __all__ = ["Errors", "Law", "State", "Types", "drift", "evidence", "predict", "types_of"]

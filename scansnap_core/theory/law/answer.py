@@ -24,11 +24,12 @@ from scansnap_core.theory.clocks import transition
 from scansnap_core.theory.flows import Flow, IdealisedFlow, TrueFlow
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law.inertia import first_signs
-from scansnap_core.theory.law.memory import Law, types_of
+from scansnap_core.theory.law.memory import Law
 from scansnap_core.theory.law.phases import AT_REST, tilt
 from scansnap_core.theory.law.predicting import LOOKS, OPTIMIZERS, errors_by_cause, shortness_of, step_of
 from scansnap_core.theory.law.sentences import ADAM, ADAM_DERIVED, DERIVED, SENTENCES
 from scansnap_core.theory.law.trials import positions
+from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import solve
 
 NAMES = ("common", "first", "last")

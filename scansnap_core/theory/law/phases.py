@@ -21,8 +21,9 @@ from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed
 from scansnap_core.theory.law.inertia import mass_of
-from scansnap_core.theory.law.memory import Law, types_of
+from scansnap_core.theory.law.memory import Law
 from scansnap_core.theory.law.sampled_law import FirstOrder, SampledLaw, checked_rows
+from scansnap_core.theory.law.types import types_of
 
 AT_REST = 1e-9
 """At this eta_Z/eta_Y attention stays at rest, so that z is linear in it."""

@@ -31,8 +31,9 @@ from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed, many_classes
 from scansnap_core.theory.law.inertia import InertialLaw
-from scansnap_core.theory.law.memory import Law, State, types_of
+from scansnap_core.theory.law.memory import Law, State
 from scansnap_core.theory.law.sampled_law import SampledLaw
+from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import IntegrationFailed
 
 OPTIMIZERS = ("sgd", "momentum", "flow")

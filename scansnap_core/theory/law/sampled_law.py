@@ -40,7 +40,8 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.inputs import SUM_TOLERANCE
 from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import SEQ_LEN, check_numbers, number, shown, takes
-from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State, Types
+from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State
+from scansnap_core.theory.law.types import Types
 
 EXACT_UP_TO = 257
 """Up to this T, means are exact; beyond, three powers of 1/(T - 1) extend them, the first one known."""

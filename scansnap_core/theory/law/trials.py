@@ -21,9 +21,10 @@ from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.rules import takes, whole
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
-from scansnap_core.theory.law.memory import Law, types_of
+from scansnap_core.theory.law.memory import Law
 from scansnap_core.theory.law.predicting import predict
 from scansnap_core.theory.law.sampled_law import SampledLaw
+from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import solve
 
 TOKENS = ("common", "winner", "last")

@@ -10,7 +10,7 @@ import pytest
 import scansnap_core as ss
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data import inputs
-from scansnap_core.theory.law.memory import types_of
+from scansnap_core.theory.law.types import types_of
 
 # Tokens 1 and 3 are common; 0 is the first class's own, 2 and 4 are the second's, 5 the third's, 7 the last's.
 MIXED = ss.SequenceClasses(

@@ -1,0 +1,136 @@
+"""Classes that no law tells apart are of one type, and count once.
+
+Two classes are of one *type* if they are equally frequent, hold the common tokens with the same probabilities, have the
+same probabilities of their distinct tokens in some order, and share their query with the same number of classes of each
+type. From Y(0) = Z(0) = 0 the flow never tells them apart, so one stands for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from scansnap_core.data.inputs import check_places
+from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
+from scansnap_core.rules import Rule, takes
+
+Ints = NDArray[np.int64]
+DIGITS = 12
+"""Probabilities that agree to so many decimals count as equal; further digits are rounding of a row's sum."""
+
+
+@dataclass(frozen=True, eq=False)
+class Types:
+    """A class system by types: T types over C common tokens, R kinds of queries, at most D distinct tokens a class.
+
+    Attributes
+    ----------
+    of_class, size
+        The type of each class, (K,), and how many classes are of each type, (T,).
+    others
+        How many classes of type j a class of type i sees beside itself, (T, T).
+    common, distinct
+        P(l|n) of a class of each type over the common tokens, (T, C), and its distinct ones, descending and filled up
+        with zeros, (T, D).
+    paces
+        K P(n) of a class of each type, (T,): how often it is seen, over the mean class.
+    of_query, query, asking
+        The kind of each query, (Q,), and of each type's query, (T,); how many classes of each type ask by kind, (R, T).
+    common_columns, distinct_columns
+        Where the common tokens, (C,), and each class's distinct tokens, (K, D) with -1 for none, stand among the
+        tokens of ``classes.compact``.
+    num_tokens, vocab_size
+        L, the tokens that some class holds, and M.
+    """
+
+    of_class: Ints
+    size: Floats
+    others: Floats
+    common: Floats
+    distinct: Floats
+    paces: Floats
+    of_query: Ints
+    query: Ints
+    asking: Floats
+    common_columns: Ints
+    distinct_columns: Ints
+    num_tokens: int
+    vocab_size: int
+    _query_row: Ints
+
+    @property
+    def rest(self) -> int:
+        """M - K, the outputs that are no class."""
+        return self.vocab_size - len(self.of_class)
+
+    def overlaps(self, common: Floats) -> Floats:
+        """f_n^T f_n' of two classes by type, (T, T), of f on common tokens, (T, C); 0 where there are no two."""
+        return np.where(self.others > 0, common @ common.T, 0.0)
+
+    def per_query(self, common: Floats, distinct: Floats) -> Floats:
+        """Values (R, C) and (T, D) on all queries and tokens, shape (Q, L), as Z has them; 0 where no class asks."""
+        Z = np.zeros((len(self.of_query), self.num_tokens))
+        Z[:, self.common_columns] = common[self.of_query]
+        held = self.distinct_columns >= 0
+        Z[np.repeat(self._query_row, held.sum(axis=1)), self.distinct_columns[held]] = distinct[self.of_class][held]
+        return Z
+
+
+TYPES = Rule(lambda value: isinstance(value, Types), "the law is one of types", "pass types_of(classes)")
+
+
+@takes(classes=CLASSES)
+def types_of(classes: SequenceClasses) -> Types:
+    """The types of a class system."""
+    probs = classes.sparse_probs
+    # mutant: The tokens are those that some class holds.
+    is_common = np.bincount(probs.indices) > 1
+    common_columns = np.flatnonzero(is_common)
+    check_places("P(l|n) of the common tokens", classes.num_classes * len(common_columns))
+    common = np.asarray(probs[:, common_columns].toarray())
+    distinct, places = _distinct(probs, ~is_common)
+
+    rows = np.round(np.hstack([common, distinct, classes.paces[:, None]]), DIGITS)
+    _, kind = np.unique(rows, axis=0, return_inverse=True)
+    _, query_row = np.unique(classes.query_of, return_inverse=True)
+    asked = np.split(kind[np.lexsort((kind, query_row))], np.cumsum(np.bincount(query_row))[:-1])
+    _, of_query = np.unique([str(kinds.tolist()) for kinds in asked], return_inverse=True)
+    both = np.column_stack([of_query[query_row], kind])
+    pairs, first, of_class = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    _, example = np.unique(of_query, return_index=True)  # one query of each kind
+    asking = np.stack([np.bincount(of_class[query_row == query], minlength=len(pairs)) for query in example])
+    size = np.bincount(of_class).astype(np.float64)
+    return Types(
+        of_class=of_class,
+        size=size,
+        others=size - np.eye(len(pairs)),
+        common=common[first],
+        distinct=distinct[first],
+        paces=classes.paces[first],
+        of_query=of_query,
+        query=pairs[:, 0],
+        asking=asking.astype(np.float64),
+        common_columns=common_columns,
+        distinct_columns=places,
+        num_tokens=len(is_common),
+        vocab_size=classes.vocab_size,
+        _query_row=query_row,
+    )
+
+
+def _distinct(probs: sparse.csr_array, is_distinct: NDArray[np.bool_]) -> tuple[Floats, Ints]:
+    """Each class's distinct probabilities, descending, and their columns, -1 for none; shapes (K, D)."""
+    coo = probs.tocoo()
+    kept = is_distinct[coo.col]
+    row, column, value = coo.row[kept], coo.col[kept], coo.data[kept]
+    order = np.lexsort((column, -np.round(value, DIGITS), row))
+    row, column, value = row[order], column[order], value[order]
+    held = np.bincount(row)
+    slot = np.arange(len(row)) - np.repeat(np.cumsum(held) - held, held)
+    values = np.zeros((probs.shape[0], int(held.max(initial=0))))
+    places = np.full(values.shape, -1, dtype=np.int64)
+    values[row, slot], places[row, slot] = value, column
+    return values, places

@@ -1,0 +1,115 @@
+"""What the essay says, against what its pictures and the package show."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import sympy as sp
+from playwright.sync_api import Page
+
+from scansnap_core import with_overlap
+from scansnap_core.theory import clocks, formulas
+from scansnap_core.theory.flows import IdealisedFlow, ModifiedFlow, TrueFlow
+from scansnap_core.theory.solving import solve
+from tests.site.book import ROOT
+
+ESSAY = (ROOT / "chapters/essay.md").read_text(encoding="utf8")
+PRESETS = [dict(pair.split("=") for pair in preset.split("&")) for preset in re.findall(r"```{lab} (.*)", ESSAY)]
+
+
+def gains(preset: dict[str, str], flow: type[IdealisedFlow | ModifiedFlow | TrueFlow], t: float) -> np.ndarray:
+    """z of "and" and of a topic's three words in a lab of the essay."""
+    classes = with_overlap(2, int(preset["M"]), float(preset["rho"]), distinct_weights=[1, 0.8, 0.5])
+    path = solve(flow(classes, float(preset["etaY"]), float(preset["etaZ"])), [t])
+    return path.Z.isel(query=0, recorded=0).sel(token=[0, *classes.distinct_tokens(0)]).values
+
+
+def told(claim: str) -> list[float]:
+    """Find every number that the essay prints for a claim."""
+    return [float(text) for text in re.findall(rf'<data value="{claim}">(.*?)</data>', ESSAY)]
+
+
+def test_the_essays_numbers_are_those_of_its_pictures() -> None:
+    t_0 = clocks.transition(2, 1000, 1.0)[1]
+    ratio = gains(PRESETS[0], IdealisedFlow, t_0)[0] / gains(PRESETS[0], TrueFlow, t_0)[0]
+    assert told("theorem_4:ratio_k2") == [round(ratio)] * 3
+    even = PRESETS[1] | {"etaZ": "1"}
+    for claim, preset, flow in (
+        ("even_10_1", even, IdealisedFlow),
+        ("even_true_1", even, TrueFlow),
+        ("even_true_10", PRESETS[1], TrueFlow),
+    ):
+        z = gains(preset, flow, 40 * t_0)
+        assert told(f"snapping_gradient:{claim}") == [round(z[3] / z[1], 2)]
+
+
+def test_the_essays_dates_are_those_of_the_registry() -> None:
+    assert formulas.t_0_prime == formulas.K * sp.log(formulas.M) / formulas.eta_Y
+    assert r"Up to $t_0' = K\ln M/\eta_Y$" in ESSAY
+    assert "After $t_0$, two to three times $t_0'$, each step moves attention very little" in ESSAY
+    assert all(2 < np.divide(*clocks.transition(2, M, 1.0)[::-1]) < 3 for M in (100, 1000, 10**9))
+
+
+def test_the_essays_steps_are_those_of_its_example() -> None:
+    """What the essay says in numbers that no chapter computes: the snap, and the two parts of the gap."""
+    t_0 = clocks.transition(2, 1000, 1.0)[1]
+    snap, end = (gains(PRESETS[0], IdealisedFlow, factor * t_0)[0] for factor in (1, 40))
+    said = f"falls to −{-snap:.2f} in the first {t_0:.0f} steps of our example, and to −{-end:.2f} in the next"
+    assert f"{said} {round(39 * t_0, -2):,.0f}" in ESSAY
+    update, true = (gains(PRESETS[0], flow, t_0)[0] for flow in (ModifiedFlow, TrueFlow))
+    assert f'update (26) moves "and" {update / true:.0f} times as far as the gradient' in ESSAY
+    assert f"and the law (10) {snap / update:.1f} times as far as (26)" in ESSAY
+    late = [1 - first / last for first, last in ((true, gains(PRESETS[0], TrueFlow, 40 * t_0)[0]), (snap, end))]
+    assert f"({100 * late[0]:.0f} % of the way in our example; {100 * late[1]:.0f} % by the law (10))" in ESSAY
+    assert r"6/\sqrt M \le \rho < \frac12$, which needs $M > 144$" in ESSAY
+
+
+def test_the_right_guesses_are_right() -> None:
+    """The answer that counts as right, against what the laws do."""
+    t_0 = clocks.transition(2, 1000, 1.0)[1]
+    assert all(gains(PRESETS[0], flow, t_0)[0] < 0 for flow in (IdealisedFlow, TrueFlow))
+    slow, fast = (gains(PRESETS[1] | {"etaZ": rate}, TrueFlow, 40 * t_0) for rate in ("1", "10"))
+    assert slow[3] / slow[1] > 0.8
+    assert fast[3] / fast[1] > 0.95
+    guesses = re.findall(r'<div class="ss-guess" data-right="(\d)".*', ESSAY)
+    buttons = [re.findall(r">([^<]+)</button>", line) for line in re.findall(r'<div class="ss-guess" .*', ESSAY)]
+    right = [choices[int(place)] for choices, place in zip(buttons, guesses, strict=True)]
+    assert right == ["loses attention", "about 0.8", "the words gain alike"]
+
+
+def test_the_essay_quotes_the_texts_of_its_picture(essay: str, page: Page) -> None:
+    page.goto(essay)
+    drawn = [text.partition(" → ")[0] for text in page.locator(".ss-text").all_text_contents()]
+    assert re.findall(r"^> (.+) …$", ESSAY.replace("**", ""), re.MULTILINE) == drawn
+    assert f"out of {1000} words." in ESSAY
+    page.get_by_role("radio", name="the gradient").check()
+    page.locator(".ss-sentence [type=range]").fill("1000")
+    after, before = re.findall(r"[\d.]+ %", page.locator(".ss-sentence > .ss-lab-words").inner_text())
+    assert f'"and" of the first text fall from {before} to {after}.' in ESSAY
+
+
+def test_short_texts_push_the_rarest_word_down(essay: str, page: Page) -> None:
+    """The essay's sentence about its last lab, which shows SGD, is true for the lab's seed and for four others."""
+    page.goto(essay)
+    preset = {key: float(value) for key, value in PRESETS[2].items() if key != "dyn"}
+    ends = page.evaluate(
+        """preset => {
+          const { core } = document.querySelector('.ss-lab[data-show]').lab;
+          const at = (T, seed) => {
+            const settings = { ...preset, T, seed, w: [1, 0.8, 0.5], B: 32, dyn: 'sgd' };
+            const system = core.withOverlap(settings);
+            const times = core.moments(settings).all.slice(2).map(Math.round);
+            const { z } = [...core.trainingPath(system, settings, times)].at(-1);
+            return times.map((_, i) => [z[i * system.L], z[i * system.L + 3]]);
+          };
+          return [preset.T, Infinity].map((T) => [0, 1, 2, 3, 4].map((seed) => at(T, seed)));
+        }""",
+        preset,
+    )
+    short, endless = np.array(ends)
+    assert (short[..., 1] < 0).all()
+    assert (short[:, 0, 0] > 0).any()  # "and", at t_0
+    assert (short[:, -1, 0] < 0).all()
+    assert (endless[..., 0] < 0).all()
+    assert (endless[..., 1] > 0).all()
