@@ -226,13 +226,15 @@ class Counter(Fresh):
         self._keys = placed([key_of(seed) for seed in seeds]).reshape(-1, 1, 2).unbind(-1)
         self._samples, self._probs = torch.arange(batch_size, device=device), placed(classes.compact.probs)
         self._places, self._cuts = map(placed, cuts_of(classes.compact))
-        self._step = 0
+        # Both are tensors: a GPU can count on by itself, and it multiplies by 1/n where Python divides by n.
+        self._step, self._num_context = placed(0), placed(np.float64(seq_len - 1))
 
     def batch(self) -> tuple[torch.Tensor, torch.Tensor]:  # type: ignore[override]
         """Draw the next B samples of every seed, on the device."""
         import torch
 
-        step, self._step = self._step, self._step + 1
+        step = self._step.clone()
+        self._step += 1
         chosen = philox(0, self._samples, step, CLASS, *self._keys)[0]
         classes = torch.searchsorted(self._class_cuts, chosen, right=True)
         if math.isinf(self._seq_len):
@@ -244,15 +246,15 @@ class Counter(Fresh):
         words = words[..., :num_context].contiguous()
         drawn = self._places[classes].gather(-1, torch.searchsorted(self._cuts[classes], words, right=True))
         counts = self._probs.new_zeros(*classes.shape, self._probs.shape[1])
-        return classes, counts.scatter_add_(-1, drawn, counts.new_ones(()).expand(drawn.shape)) / num_context
+        return classes, counts.scatter_add_(-1, drawn, counts.new_ones(()).expand(drawn.shape)) / self._num_context
 
     def state(self) -> list[str]:
         """Return how many steps were drawn, for each seed."""
-        return [str(self._step)] * len(self._rngs)
+        return [str(int(self._step))] * len(self._rngs)
 
     def resume(self, states: list[str]) -> None:
         """Go on after so many steps."""
-        self._step = int(states[0])
+        self._step.fill_(int(states[0]))
 
 
 Draws = Fresh | Replay

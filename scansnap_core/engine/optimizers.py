@@ -45,7 +45,9 @@ class Adam:
     """Adam (Kingma and Ba, 2015) with torch's defaults; its state has ``steps`` updates behind it."""
 
     def __init__(self, parameter: Tensor, lr: Tensor, momentum: float, steps: int) -> None:
-        self._parameter, self._lr, self._steps = parameter, lr, steps
+        self._parameter, self._lr = parameter, lr
+        on_cpu = parameter.device.type == "cpu"  # a GPU counts by itself, where its steps are recorded and replayed
+        self._steps = steps if on_cpu else torch.tensor(float(steps), dtype=torch.float64, device=parameter.device)
         self._mean, self._square = torch.zeros_like(parameter), torch.zeros_like(parameter)
 
     def step(self, gradient: Tensor) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from scansnap_core.data.sequences import CLASSES, SequenceClasses
 from scansnap_core.engine import optimizers, variants
-from scansnap_core.engine.draws import draws_of
+from scansnap_core.engine.draws import Counter, draws_of
 from scansnap_core.engine.names import PLAIN
 from scansnap_core.engine.results import (
     TrainingDiverged,
@@ -34,6 +34,8 @@ __all__ = ["TrainingDiverged", "train"]
 
 FINITE_CHECK_EVERY = 50
 """Looking for runs that turned NaN stops a GPU, so it is done now and then; the step itself is found afterwards."""
+WARM_UP = 3
+"""Steps that a GPU is told kernel by kernel before one is recorded, because libraries set themselves up at first."""
 
 
 @takes(classes=CLASSES, progress=FLAG)
@@ -155,13 +157,18 @@ def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> 
     loss = torch.full((settings.steps, *last.shape), torch.nan, dtype=runs.Y.dtype, device=runs.Y.device)
     states = {s: (torch.full_like(runs.Y, torch.nan), torch.full_like(runs.Z, torch.nan)) for s in settings.record}
     # models and optimisers with a name are in closed form, a user's own may need autograd
-    with torch.inference_mode(isinstance(settings.model, str) and isinstance(settings.optimizer, str)):
+    in_closed_form = isinstance(settings.model, str) and isinstance(settings.optimizer, str)
+    stays_on_gpu = in_closed_form and settings.device == "cuda" and isinstance(runs.source, Counter)
+    step_of_all = runs.step
+    with torch.inference_mode(in_closed_form):
         for step in progress_bar(range(settings.start, settings.end + 1), progress, unit="step"):
             if step in states:
                 states[step] = (runs.Y.clone(), runs.Z.clone())
             if step == settings.end or (step % FINITE_CHECK_EVERY == 0 and not last.isfinite().any()):
                 break
-            loss[step - settings.start] = last = runs.step()
+            if stays_on_gpu and step == settings.start + WARM_UP:
+                step_of_all = runs.recorded()
+            loss[step - settings.start] = last = step_of_all()
 
     recorded = (torch.stack([state[which] for state in states.values()]).cpu().numpy() for which in (0, 1))
     values = dict(zip("YZ", recorded, strict=True))
@@ -224,3 +231,20 @@ class Runs:
         found = self._ascent(batch, self.Y, self.Z)
         self.optimizer.step(found.Y, found.Z)
         return found.loss
+
+    def recorded(self) -> Callable[[], Tensor]:
+        """Record one step on a GPU; return a function that replays it as one call in place of hundreds.
+
+        The recording holds the same kernels at the same addresses, so a step must change all that lasts in place and
+        mustn't wait for the GPU. The losses lie in one place too, until the next call.
+        """
+        graph = torch.cuda.CUDAGraph()
+        # inference mode would give the GPU's random numbers a state that nothing outside it could change later
+        with torch.inference_mode(False), torch.no_grad(), torch.cuda.graph(graph):
+            loss = self.step()
+
+        def replayed() -> Tensor:
+            graph.replay()
+            return loss
+
+        return replayed

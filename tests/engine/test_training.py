@@ -16,8 +16,8 @@ from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_small
 from scansnap_core.data.probabilities import OTHERS
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.names import OPTIMIZERS
-from scansnap_core.engine.training import TrainingDiverged, train
+from scansnap_core.engine.names import MODELS, OPTIMIZERS
+from scansnap_core.engine.training import WARM_UP, Runs, TrainingDiverged, train
 from scansnap_core.theory import spectrum
 from tests.engine.references import (
     DEVICES,
@@ -121,6 +121,39 @@ def test_meets_a_literal_loop_over_one_hot_sequences(optimizer: str, device: str
         expected = Y[run.token][:, others if output == OTHERS else [output]]
         assert np.abs(expected - last.Y.sel(output=output).values[:, None]).max() < tolerance
     assert np.abs(Z[1]).max() == 0  # what the run leaves out doesn't move
+
+
+@pytest.mark.parametrize("device", DEVICES[1:])
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"optimizer": optimizer} for optimizer in OPTIMIZERS),
+        *({"model": model.replace("H", "2").replace("W", "2"), "initial": "random"} for model in MODELS),
+    ],
+    ids=str,
+)
+def test_a_gpu_replays_the_steps_that_a_cpu_makes(
+    options: dict[str, Any], device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"rng": "counter", "seeds": [1, 2], "lr_z": [1.0, 0.3], "steps": 30, "record": 10, **options}
+    expected, step = small(**given), Runs.step
+    with monkeypatch.context() as patch:
+        told = []
+
+        def counted(runs: Runs) -> torch.Tensor:
+            told.append(runs)
+            return step(runs)
+
+        patch.setattr(Runs, "step", counted)
+        found = small(**given, device=device)
+    assert len(told) == WARM_UP + 1  # the last one was recorded
+    for name in ("loss", "Y", "Z"):
+        assert found[name].values == pytest.approx(expected[name].values, rel=1e-9, abs=1e-9)
+    if "heads" in options.get("model", ""):
+        return  # their state isn't kept
+    first = small(**given | {"steps": 13, "record": None}, keep_state=True, device=device)
+    after = small(**given | {"steps": 17, "record": None, "initial": first}, device=device)
+    assert (after.loss.values == found.loss.values[..., 13:]).all()
 
 
 @pytest.mark.parametrize("classes", [overlapping_classes(), frequent_classes()], ids=str)
