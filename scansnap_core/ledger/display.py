@@ -166,7 +166,7 @@ def show_conclusion(conclusion: Conclusion) -> None:
 def _row_lines(row: Mapping[str, str]) -> list[str]:
     lines = [f"    {row['of']}: {'; '.join(row[key] for key in ('word', 'formula', 'says') if row[key])}"]
     if row["number"]:
-        of = f" (the control of: {row['what']})" if row["on"] else ""
+        of = f" (a control, tried in place of: {row['what']})" if row["on"] else ""
         lines.append(f"        {row['on'] or row['what']}: {row['number']}, {row['required']}{of}")
     return lines
 

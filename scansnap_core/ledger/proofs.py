@@ -60,13 +60,13 @@ def all_of(**parts: Certificate | bool) -> Certificate:
     Examples
     --------
     >>> all_of(rises=Certificate("interval", True, "3 boxes"), start=True).how
-    'rises (3 boxes); start'
+    '“rises” (3 boxes); “start”'
     """
     if not parts:
         raise BadInput("no steps", "a proof has one at least", "pass e.g. all_of(rises=..., start=...)")
     steps: dict[str, Certificate] = {}
     for name, part in parts.items():
-        step = name.replace("_", " ")
+        step = f"“{name.replace('_', ' ')}”"
         _STEP(f"step {step}", part)
         if isinstance(part, Certificate):
             steps[f"{step} ({part.how})"] = replace(part, gap=f"{step}: {part.gap}" if part.gap else "")
@@ -142,7 +142,7 @@ class ProofWitness:
             raise BadInput(f"{claim_id}: the letter {min(other)}", rule, "use one symbol for both")
         found, refused = (_certificate(procedure(each), place) for each in (claim, control))
         if not found:
-            raise NotProved(f"{place}: {found.how}; it stops at {found.gap}")
+            raise NotProved(f"{place}: {found.how}; it fails at {found.gap}")
         if refused:
             raise FalseProved(f"{place}: the control ({said.control}) is proved as well: {refused.how}")
         if not refused.false:
@@ -155,7 +155,7 @@ class ProofWitness:
             said.region,
             said.assumptions,
             found.how,
-            f"stops at {_quoted(refused.gap)}",
+            f"fails at {refused.gap}",
             said.control,
             said.sampled,
             formula_of(claim),
@@ -163,12 +163,6 @@ class ProofWitness:
         )
         self._chapter._enter(proof)
         display.show_proof(proof)
-
-
-def _quoted(gap: str) -> str:
-    """Put the name of a step that begins with "at" in quotes."""
-    step, colon, rest = gap.partition(": ")
-    return f"“{step}”{colon}{rest}" if step.startswith("at ") else gap
 
 
 def _letters(claim: Any) -> set[Any]:

@@ -2,9 +2,9 @@
 
 The argument is written like the lab's own address; what it leaves out is as in ``site/lab/fields.json``. The option
 ``show`` names the few fields of a small lab with one chart, and ``words`` its tokens: the common one and those of each
-class, with a slash between classes. Its bars show changes ``magnify`` times as large, and its scale holds ``span``. The
-option ``play`` lets the lab play of its own accord, where the reader's machine doesn't ask for less motion. Script and
-style are loaded only by pages that hold a lab, and are classic files: they work from the disk.
+class, with a slash between classes. Its ``chart`` shows z, on a scale that holds ``span``, or distinct tokens' gain.
+The option ``play`` lets the lab play of its own accord, where the reader's machine doesn't ask for less motion. Script
+and style are loaded only by pages that hold a lab, and are classic files: they work from the disk.
 """
 
 import json
@@ -73,13 +73,13 @@ def lab_html(
     play: bool,
     show: str = "",
     names: str = "",
-    magnify: int = 1,
+    chart: str = "z",
     span: Sequence[float] = (),
 ) -> str:
     """Write the element that the script fills; without scripts the picture at the address ``still`` is shown."""
     small = f' data-show="{escape(show)}" data-words="{escape(names)}"' if show else ""
-    if magnify > 1:
-        small += f' data-magnify="{magnify}"'
+    if chart != "z":
+        small += f' data-chart="{chart}"'
     if span:
         small += f' data-span="{",".join(f"{end:g}" for end in span)}"'
     return (
@@ -99,7 +99,7 @@ class Lab(SphinxDirective):
         "play": directives.flag,
         "show": directives.unchanged,
         "words": directives.unchanged,
-        "magnify": directives.positive_int,
+        "chart": lambda text: directives.choice(text, ("z", "gain")),
         "span": lambda text: tuple(float(end) for end in text.split(",")),
     }
 
@@ -137,7 +137,7 @@ class Lab(SphinxDirective):
             play="play" in self.options,
             show=show,
             names=names,
-            magnify=self.options.get("magnify", 1),
+            chart=self.options.get("chart", "z"),
             span=self.options.get("span", ()),
         )
         return [nodes.raw("", html, format="html")]

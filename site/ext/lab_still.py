@@ -1,4 +1,4 @@
-"""The lab's still picture, for readers without JavaScript: the law (10) beside the true gradient."""
+"""The lab's still picture, for readers without JavaScript: the paper's law (10) beside the true gradient."""
 
 import hashlib
 import io
@@ -67,6 +67,7 @@ def still_svg(setting: Setting) -> tuple[str, str]:
     words = (
         f"Attention logits of a class's tokens over time for K = {setting.K}, M = {setting.M}, ρ = {setting.rho:g}, "
         f"η_Y = {setting.lr_y:g}, η_Z = {setting.lr_z:g}{with_model}; t₀′ = {t_0_prime:.3g}, t₀ = {t_0:.3g}. "
-        f"At 40 t₀ the common token has fallen to {ends[0]} by the law (10) and to {ends[1]} under the true gradient."
+        f"At 40 t₀ the common token has fallen to {ends[0]} by the paper's law (10) and to {ends[1]} under the "
+        "true gradient flow."
     )
     return buffer.getvalue(), words

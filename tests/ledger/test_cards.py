@@ -77,7 +77,7 @@ def test_a_repair_stands_beside_what_bears_it_out(opened: Opened, outputs: Outpu
     said = "printed error: 0.7, where the printed formula needs at most 0.5"
     assert f"        {said}\n" in outputs[-1]["text/plain"]
     assert said.replace("0.7", "<strong>0.7</strong>") in outputs[-1]["text/html"]
-    said = "with exp(2Mh): 0.2, must be at most 0.5 (the control of: printed error)"
+    said = "with exp(2Mh): 0.2, must be at most 0.5 (a control, tried in place of: printed error)"
     assert f"        {said}" in outputs[-1]["text/plain"]
     assert (repaired["formula"], repaired["number"], repaired["on"]) == ("$e^{2Mh}$", "0.2", "with exp(2Mh)")
     by_check = BROKEN | {"repaired": BROKEN["repaired"] | {"by": "empirical_error"}}
@@ -96,7 +96,7 @@ def test_the_controls_number_says_what_it_belongs_to(opened: Opened, outputs: Ou
     row = {"word": "fails", "by": "empirical_error", "says": "It jumps.", "number": "control"}
     sgd = concluded(opened(card=CARD | {"sgd": row}), outputs)["card"][3]
     assert (sgd["number"], sgd["on"]) == ("0.7", "another exponent")
-    said = "another exponent: 0.7, where the claim needs at most 0.5 (the control of: empirical error)"
+    said = "another exponent: 0.7, where the claim needs at most 0.5 (a control, tried in place of: empirical error)"
     assert f"        {said}" in outputs[-1]["text/plain"]
     assert said.replace("0.7", "<strong>0.7</strong>") in outputs[-1]["text/html"]
 

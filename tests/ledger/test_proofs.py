@@ -39,7 +39,7 @@ def test_a_proof_says_region_kind_and_where_the_control_stops(chapter: Chapter, 
         "    by: interval arithmetic, with a lemma where a region has no end: 3 boxes\n"
         "    assumes: none\n"
         "    left to a sweep: x above 100\n"
-        "    control: a larger number: 2.5, stops at x in [1.9, 2.5]"
+        "    control: a larger number: 2.5, fails at x in [1.9, 2.5]"
     )
     assert 'class="ss-check ss-proved" id="claim-below"' in outputs[-1]["text/html"]
 
@@ -61,7 +61,7 @@ def test_what_is_certified_is_shown_as_a_formula(claim: Any, shown: str) -> None
 @pytest.mark.parametrize(
     ("arguments", "kind", "said"),
     [
-        ({"claim": 2.0}, NotProved, "Lemma 6, proved, below (x is below 2): 4 boxes; it stops at x in [1.9, 2.0"),
+        ({"claim": 2.0}, NotProved, "Lemma 6, proved, below (x is below 2): 4 boxes; it fails at x in [1.9, 2.0"),
         ({"control": 1.9}, FalseProved, "the control (a larger number) is proved as well: 4 boxes"),
         ({"control": 2.2}, NotRefuted, "the control (a larger number) is undecided, not false: x in [1.9, 2.2]"),
         ({"control": Fraction(3, 2)}, BadInput, "control = Fraction(3, 2): a control is another claim"),
@@ -108,17 +108,17 @@ def test_steps_are_proved_together_or_name_the_first_gap() -> None:
     good, bad = below_two(1.5), below_two(3)
     assert all_of(first=good, second=good).kind == "interval"
     whole = all_of(first=good, the_end=True)
-    assert (whole.kind, whole.proved, whole.how) == ("steps", True, "first (3 boxes); the end")
+    assert (whole.kind, whole.proved, whole.how) == ("steps", True, "“first” (3 boxes); “the end”")
     undecided = all_of(first=good, second=below_two(2.2), the_end=True)
-    assert (undecided.gap, undecided.false) == ("second: x in [1.9, 2.2]", False)
+    assert (undecided.gap, undecided.false) == ("“second”: x in [1.9, 2.2]", False)
     false = all_of(first=below_two(2.2), second=bad, third=False)
-    assert (false.gap, false.false) == ("second: x in [1.9, 3]", True)
-    assert all_of(first=good, third=False).gap == "third: it is false"
+    assert (false.gap, false.false) == ("“second”: x in [1.9, 3]", True)
+    assert all_of(first=good, third=False).gap == "“third”: it is false"
 
 
 def test_a_proof_has_steps_and_each_is_a_certificate_or_a_truth() -> None:
     for step in (sp.Symbol("u"), [False], float("nan"), len, (True, below_two(3)), 0, None):
-        with pytest.raises(BadInput, match=r"step a = .*: a step is a certificate, True or False"):
+        with pytest.raises(BadInput, match=r"step “a” = .*: a step is a certificate, True or False"):
             all_of(a=step)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="no steps"):
         all_of()

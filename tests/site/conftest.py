@@ -110,14 +110,12 @@ GUESS = (
 
 @pytest.fixture(scope="session")
 def essay(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Write a page with the essay's pictures, a guess and three small labs."""
+    """Write a page with the essay's pictures, a guess and four small labs."""
     names = "and,wave,sail,harbour/cloud,wing,runway"
-    fields = {"true": "etaZ", "ideal": "M,rho", "sgd": "T"}
-    more: dict[str, Any] = {"true": {"magnify": 10, "span": (-0.06, 0.011)}}
+    fields = {"true&etaZ=0.1": "etaZ", "ideal&etaZ=0.1": "M,rho", "sgd&etaZ=0.1": "T", "ideal&etaZ=1": "rho"}
+    more: dict[str, Any] = {"true&etaZ=0.1": {"span": (-0.06, 0.011)}, "ideal&etaZ=1": {"chart": "gain"}}
     small = "".join(
-        lab_html(
-            f"dyn={dyn}&etaZ=0.1", "still.svg", "In words.", play=False, show=show, names=names, **more.get(dyn, {})
-        )
-        for dyn, show in fields.items()
+        lab_html(f"dyn={preset}", "still.svg", "In words.", play=False, show=show, names=names, **more.get(preset, {}))
+        for preset, show in fields.items()
     )
     return write_essay(tmp_path_factory.mktemp("essay"), GUESS + small)

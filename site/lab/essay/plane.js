@@ -53,14 +53,14 @@ function makePlane(root) {
     const foot = (x, share, stretch) => [at(x, 0), at(x, -stretch * share * sine)];
     const times = (stretch) => (stretch > 1 ? `, × ${stretch > 1e4 ? readable(stretch, 1).replace("1 × ", "") : stretch}` : "");
     holder.innerHTML =
-      `<svg viewBox="0 16 580 456" role="img" aria-label="The directions of two classes, and of the updates of class 1">` +
+      `<svg viewBox="0 16 580 456" role="img" aria-label="The directions of two topics, and of the updates of topic 1">` +
       arrow(origin, at(1, 0), "ss-f") + arrow(origin, at(rho, sine), "ss-f") + arrow(at(1, 0), pushed(update26), "ss-removed") +
       arrow(origin, pushed(update26), "ss-update") + arrow(origin, pushed(gradient), "ss-gradient") +
       arrow(...foot(1.07, update26, stretches[0]), "ss-update ss-felt") + arrow(...foot(1.16, gradient, stretches[1]), "ss-gradient ss-felt") +
       label([at(1, 0)[0] - 8, at(1, 0)[1] - 12], "f₁") + label([at(rho, sine)[0] + 10, at(rho, sine)[1] + 8], "f₂") +
       named(0, "ss-update", "update (26)") + named(1, "ss-update ss-felt", `its felt part${times(stretches[0])}`) +
       named(2, "ss-gradient", "the gradient") + named(3, "ss-gradient ss-felt", `its felt part${times(stretches[1])}`) + named(4, "ss-removed", "removed by (26): ρf₂") + "</svg>";
-    told.textContent = `At t = 2t₀′, with ρ = ${rho} and M = ${M}, the push that attention feels under the gradient is ${readable((100 * gradient) / update26, 2)} % of that under update (26) on a large vocabulary. Update (26) points at a right angle to f₂, so class 2 doesn’t see it.`;
+    told.textContent = `At t = 2t₀′, with ρ = ${rho} and M = ${M}, the push that attention feels under the gradient is ${readable((100 * gradient) / update26, 2)} % of that under update (26) on a large vocabulary. Update (26) points at a right angle to f₂, so topic 2 doesn’t see it.`;
     root.lab = { share: gradient / update26, stretches }; // for the tests
     root.dataset.state = "done";
   }

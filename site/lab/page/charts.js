@@ -55,14 +55,15 @@ function linesOf(kind, shown, truth, ink) {
   const lines = [];
   const line = (label, values, stroke, dash, swatch = stroke, width = dash ? 1.4 : 2) => values && lines.push({ label, values, stroke, dash, swatch, width });
   const d = shown.z.length - 1;
-  if (kind === "z") {
+  if (kind === "z" || kind === "gain") {
     const { dash, name } = (shown.words && STYLES[shown.dynamics]) ?? {};
     const gradient = shown.words ? STYLES.true.name : "dashed, in the same colours: true gradient";
     const widest = shown.words && shown.dynamics === "true" ? 1.5 : 0; // curves that coincide are stripes
-    line(shown.words?.[0] ?? "common token", shown.z[0], ink.common, dash, ink.common, 2);
-    for (let i = 1; i <= d; i++) line(shown.words?.[i] ?? `distinct ${i}`, shown.z[i], distinctInk(ink, i, d), dash, distinctInk(ink, i, d), 2 + widest * (d - i));
+    const least = kind === "z" ? 0 : 1; // the common token has no gain
+    const colour = (i) => (i ? distinctInk(ink, i, d) : ink.common);
+    for (let i = least; i <= d; i++) line(shown.words?.[i] ?? (i ? `distinct ${i}` : "common token"), shown[kind][i], colour(i), dash, colour(i), 2 + (i && widest * (d - i)));
     if (name) lines.push({ label: name, dash, swatch: ink.text });
-    truth?.z.forEach((values, i) => line(gradient, values, i ? distinctInk(ink, i, d) : ink.common, [5, 4], i ? null : ink.text));
+    for (let i = least; truth && i <= d; i++) line(gradient, truth[kind][i], colour(i), [5, 4], i > least ? null : ink.text);
   } else if (kind === "shares") {
     shown.names.forEach((name, i) => line(name, shown.z[i], i ? distinctInk(ink, i, d) : ink.common));
     truth.z.forEach((values, i) => line("dashed, in the same colours: true gradient", values, i ? distinctInk(ink, i, d) : ink.common, [5, 4], i ? null : ink.text));

@@ -10,7 +10,7 @@ function makeLab(root) {
   const start = { ...DEFAULTS, ...readAddress(root.dataset.preset).texts };
   const show = root.dataset.show?.split(",") ?? null; // a small lab: these fields, one chart, no address
   if (show && !show.includes("beyond")) start.beyond = "1"; // it warns instead
-  const [magnified, span] = [Number(root.dataset.magnify ?? 1), root.dataset.span?.split(",").map(Number)];
+  const [kind, span] = [root.dataset.chart ?? "z", root.dataset.span?.split(",").map(Number)];
   const ownsAddress = show === null && root === document.querySelector(".ss-lab[data-preset]");
   const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
   let [texts, good] = [{ ...start }, check(start).values];
@@ -28,7 +28,7 @@ function makeLab(root) {
   });
   const bars = makeBars();
   const charts = {
-    z: makeChart("z", `Attention logits z${show && !span ? " (the scale fits the curves)" : ""}`, span),
+    [kind]: makeChart(kind, kind === "gain" ? "Gain of each word’s z, divided by the first word’s" : `Attention logits z${show && !span ? " (the scale fits the curves)" : ""}`, span),
     ...(show ? {} : { entropy: makeChart("entropy", "Entropy on distinct tokens (nats)"), chi: makeChart("chi", "Growth factor χ, bounds of (12)") }),
   };
   const classId = freshId("class");
@@ -49,7 +49,7 @@ function makeLab(root) {
 
   const scrolling = (label, table) => make("div", { class: "ss-lab-scroll", tabindex: "0", role: "region", "aria-label": label }, table);
   const controls = [...(show ?? ORDER).map((key) => fields[key].box), make("div", { class: "ss-lab-row" }, reset, ...(ownsAddress ? [link] : []))];
-  const heading = make("figcaption", {}, make("label", { for: classId }, `Attention of ${root.dataset.words ? "topic" : "class"} `), classes, ` (tick: t = 0${magnified > 1 ? `; changes × ${magnified}` : ""})`);
+  const heading = make("figcaption", {}, make("label", { for: classId }, `Attention of ${show ? "topic" : "class"} `), classes, " (tick: t = 0)");
   const view = [
     notice,
     status,
@@ -148,20 +148,16 @@ function makeLab(root) {
     over ??= good.t / moments.snap;
     for (const [kind, chart] of Object.entries(charts)) {
       chart.draw(curves, beside, moments, good.t);
-      const values = { z: curves.z[0], entropy: curves.entropy, chi: curves.chi }[kind];
-      chart.describe(courseOf({ z: "z of the common token", entropy: "Entropy", chi: "χ" }[kind], curves, values, moments));
+      const values = { z: curves.z[0], gain: curves.gain.at(-1), entropy: curves.entropy, chi: curves.chi }[kind];
+      chart.describe(courseOf({ z: "z of the common token", gain: "Gain of the last word", entropy: "Entropy", chi: "χ" }[kind], curves, values, moments));
     }
-    const rows = moments.all.map((t, i) => {
-      const k = indexAt(curves.times, t);
-      return [["t₀′/2", "t₀′", "t₀", "4 t₀", "40 t₀"][i], ...[t, ...curves.z.map((z) => z[k]), ...(show ? [] : [curves.entropy[k], curves.chi[k]])].map((x) => readable(x))];
-    });
-    fillTable(course, `${FIELDS.dyn.choices[settings.dyn]}, class ${seen.n}`, ["moment", "t", ...curves.z.map((_, i) => `z ${curves.words?.[i] ?? (i ? `distinct ${i}` : "common")}`), ...(show ? [] : ["entropy", "χ"])], rows);
+    fillTable(course, `${FIELDS.dyn.choices[settings.dyn]}, ${show ? "topic" : "class"} ${seen.n}`, ...courseOfAll(curves, beside, moments));
     drawTime();
   }
   function drawTime() {
     if (!picture?.curves) return;
     const { curves, beside, seen, system, moments } = picture;
-    bars.draw(curves, indexAt(curves.times, good.t), system.probs[seen.n - 1], seen.w, inks(root), curves.words, magnified);
+    bars.draw(curves, indexAt(curves.times, good.t), system.probs[seen.n - 1], seen.w, inks(root), curves.words);
     Object.values(charts).forEach((chart) => chart.mark(good.t));
     const heads = ["at this time", "as printed (Theorem 4)", FIELDS.dyn.choices[curves.dynamics], "true gradient"];
     const rows = numbersOf(curves, beside, seen, moments, good.t);

@@ -29,6 +29,19 @@ function numbersOf(shown, truth, settings, moments, now) {
   ];
 }
 
+/** The curves as a table, heads and rows: z of each token, then z under the gradient in a small lab, entropy and χ elsewhere. */
+function courseOfAll(curves, beside, moments) {
+  const named = curves.z.map((_, i) => `z ${curves.words?.[i] ?? (i ? `distinct ${i}` : "common")}`);
+  const dashed = (curves.words && beside?.z) || [];
+  const more = curves.words ? dashed.map((_, i) => `${named[i]}, gradient`) : ["entropy", "χ"];
+  const rows = moments.all.map((t, i) => {
+    const [k, j] = [indexAt(curves.times, t), beside && indexAt(beside.times, t)];
+    const others = curves.words ? dashed.map((z) => z[j]) : [curves.entropy[k], curves.chi[k]];
+    return [["t₀′/2", "t₀′", "t₀", "4 t₀", "40 t₀"][i], ...[t, ...curves.z.map((z) => z[k]), ...others].map((x) => readable(x))];
+  });
+  return [["moment", "t", ...named, ...more], rows];
+}
+
 /** A table with a heading for each row and column. */
 function fillTable(table, caption, heads, rows) {
   const row = (cells, tag) =>

@@ -15,6 +15,7 @@ function curvesOf(path, system, settings) {
     start: f,
     times,
     z,
+    gain: z.map((values) => values.map((value, i) => value / z[1][i])), // over the first distinct token's
     c,
     winner,
     f_0,

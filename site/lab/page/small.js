@@ -23,6 +23,7 @@ function smallSentenceOf(shown, truth, { n }, moments, now) {
     const gradient = truth.z[0][indexAt(truth.times, now)];
     said += shown.dynamics === "ideal" ? `, ${readable(z / gradient, 2)} times the ${readable(gradient)} under the gradient` : `; under the gradient, on endless texts, it is ${readable(gradient)}`;
   }
-  const [most, least] = [shown.z[1][i], shown.z[end][i]];
-  return `${said}. ${shown.dynamics !== "sgd" && most > 0 ? `${last} has gained ${readable(least / most, 2)} of what ${first} has gained.` : ""}`.trim();
+  if (shown.dynamics === "sgd" || !(shown.z[1][i] > 0)) return `${said}.`;
+  const beside = truth ? `; under the gradient, ${readable(truth.gain[end][indexAt(truth.times, now)], 2)}` : "";
+  return `${said}. ${last} has gained ${readable(shown.gain[end][i], 2)} of what ${first} has gained${beside}.`;
 }
