@@ -24,7 +24,7 @@ WIDGETS = {
     "sentence": "With JavaScript, two texts stand here whose words light up with the attention that they have.",
     "plane": "With JavaScript, the directions of two classes stand here, and what update (26) adds to the gradient.",
     "spring": "With JavaScript, three words stand here, which memory catches one by one as attention gets faster.",
-    "pair": "With JavaScript, two trainings stand here side by side: the paper's law (10) and the true gradient.",
+    "pair": "With JavaScript, two dynamics stand here side by side: the paper's law (10) and the true gradient flow.",
 }
 """By name, what readers without scripts are told."""
 ESSAY = ("sentence", "plane", "pair", "spring")
