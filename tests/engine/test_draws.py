@@ -25,9 +25,11 @@ from scansnap_core.engine.draws import (
     Replay,
     class_cuts_of,
     cuts_of,
+    draws_of,
     key_of,
     philox,
 )  # fmt: skip
+from scansnap_core.engine.settings import Settings
 from tests.engine.references import DEVICES, frequent_classes, overlapping_classes, scattered_classes
 
 SEEDS = [3, 8]
@@ -234,6 +236,23 @@ def test_cuts_are_words() -> None:
     places, cuts = cuts_of(rare.compact)
     assert cuts.tolist() == [[1, WORD], [WORD + 1, WORD + 1]]
     assert places.tolist() == [[0, 1, 2], [0, 0, 0]]
+
+
+def test_cuts_are_the_nearest_words() -> None:
+    """0.2 and 0.7 of 2^32 are 858,993,459.2 and 3,006,477,107.2."""
+    cuts = [858_993_459, 3_006_477_107]
+    assert class_cuts_of(frequent_classes()).tolist() == cuts_of(overlapping_classes().compact)[1][0].tolist() == cuts
+
+
+def test_a_seed_is_two_words() -> None:
+    assert key_of(SEED) == (5, 2**8)
+
+
+@pytest.mark.parametrize(("rng", "kind"), [("fresh", Fresh), ("replay", Replay), ("counter", Counter)])
+def test_the_settings_name_the_source(rng: str, kind: type[Fresh] | type[Replay]) -> None:
+    given: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 1, "seeds": SEEDS, "batch_size": 5, "seq_len": 8}
+    more = {"optimizer": "sgd", "initial": "zero", "record": None, "dtype": "float64", "device": "cpu"}
+    assert type(draws_of(overlapping_classes(), Settings(**given, **more, rng=rng))) is kind
 
 
 @pytest.mark.parametrize(("beyond", "token"), [(0, 1), (1, 0)])
