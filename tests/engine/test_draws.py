@@ -251,7 +251,7 @@ def test_a_seed_is_two_words() -> None:
 @pytest.mark.parametrize(("rng", "kind"), [("fresh", Fresh), ("replay", Replay), ("counter", Counter)])
 def test_the_settings_name_the_source(rng: str, kind: type[Fresh] | type[Replay]) -> None:
     given: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 1, "seeds": SEEDS, "batch_size": 5, "seq_len": 8}
-    more = {"optimizer": "sgd", "initial": "zero", "record": None, "dtype": "float64", "device": "cpu"}
+    more: dict[str, Any] = {"optimizer": "sgd", "initial": "zero", "record": None, "dtype": "float64", "device": "cpu"}
     assert type(draws_of(overlapping_classes(), Settings(**given, **more, rng=rng))) is kind
 
 
