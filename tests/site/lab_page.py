@@ -16,6 +16,7 @@ FIELDS = json.loads((ROOT / "site/lab/fields.json").read_text(encoding="utf8"))
 PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf8"><title>Lab</title>
 <link rel="stylesheet" href="uPlot.min.css"><link rel="stylesheet" href="lab.css">
 <article class="bd-article">BODY</article>"""
+POWERS = str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789")
 
 
 def labs(*presets: str, play: bool = False) -> str:
@@ -54,3 +55,8 @@ def drawn(page: Page) -> dict[str, Any]:
       const data = Object.fromEntries(Object.entries(charts).map(([kind, chart]) => [kind, chart.data]));
       return { ...data, moments: [picture.moments.scan, picture.moments.snap] };
     }""")
+
+
+def number(text: str) -> float:
+    """A number as readers write it."""
+    return float(text.translate(POWERS).replace(" × 10", "e"))
