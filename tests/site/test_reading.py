@@ -50,6 +50,9 @@ def test_a_switch_opens_all_code_and_remembers(site: Path, page: Page) -> None:
 
     page.add_init_script(WATCH)
     page.goto((site / "chapters/statements/theorem_4.html").as_uri())
+    # Chromium hands what one page stored to another process a moment later
+    page.wait_for_function("localStorage.getItem('ss-code') === 'shown'")
+    page.reload()
     assert page.locator(".ss-code-switch").get_attribute("aria-pressed") == "true"
     assert page.evaluate(OPEN) == page.locator(FOLDED).count() > 3
     assert set(page.evaluate("window.folded")) == {0}  # nothing jumped
