@@ -236,12 +236,16 @@ class Counter(Fresh):
         step = self._step.clone()
         self._step += 1
         chosen = philox(0, self._samples, step, CLASS, *self._keys)[0]
+        # mutant: One word in 2^32 equals a cut.
         classes = torch.searchsorted(self._class_cuts, chosen, right=True)
         if math.isinf(self._seq_len):
             return classes, self._probs[classes]
         num_context = int(self._seq_len) - 1
+        # mutant: More blocks give words that nobody reads. The axes counted from the front are the same ones.
         blocks = torch.arange(math.ceil(num_context / 4), device=self._probs.device)
+        # mutant: As above.
         sample, k0, k1 = (each.unsqueeze(-1) for each in (self._samples, *self._keys))
+        # mutant: As above.
         words = torch.stack(philox(blocks, sample, step, TOKENS, k0, k1), dim=-1).flatten(-2)
         words = words[..., :num_context].contiguous()
         drawn = self._places[classes].gather(-1, torch.searchsorted(self._cuts[classes], words, right=True))
@@ -254,7 +258,7 @@ class Counter(Fresh):
 
     def resume(self, states: list[str]) -> None:
         """Go on after so many steps."""
-        self._step.fill_(int(states[0]))
+        self._step.fill_(int(states[0]))  # mutant: All seeds are at the same step.
 
 
 Draws = Fresh | Replay

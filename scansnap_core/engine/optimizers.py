@@ -46,7 +46,9 @@ class Adam:
 
     def __init__(self, parameter: Tensor, lr: Tensor, momentum: float, steps: int) -> None:
         self._parameter, self._lr = parameter, lr
-        on_cpu = parameter.device.type == "cpu"  # a GPU counts by itself, where its steps are recorded and replayed
+        # A GPU counts by itself, where its steps are recorded and replayed. mutant: A tensor counts like a number.
+        on_cpu = parameter.device.type == "cpu"
+        # mutant: As above.
         self._steps = steps if on_cpu else torch.tensor(float(steps), dtype=torch.float64, device=parameter.device)
         self._mean, self._square = torch.zeros_like(parameter), torch.zeros_like(parameter)
 

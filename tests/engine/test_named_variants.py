@@ -143,6 +143,7 @@ def test_names_are_those_of_the_table() -> None:
     assert variant_of("plain") is None
     run = train(syn_small(), lr_y=1.0, lr_z=1.0, steps=1, model=" summed  heads 02")
     assert run.attrs["model"] == "summed heads 2"
+    assert variant_of("heads 1024") is not None
 
 
 @pytest.mark.parametrize(
@@ -193,7 +194,8 @@ def test_a_sweep_takes_variants_of_one_shape() -> None:
 
 TOKENS, SIZE, QUERY = 4, 10, 6
 """Four contextual tokens; two windows of ten tokens each, so M = 20."""
-NEAR, FAR = np.array([[0.3, 0.5, 0.2, 0], [0.1, 0, 0.5, 0.4]]), np.array([[0.6, 0.1, 0.3, 0], [0.7, 0, 0.1, 0.2]])
+NEAR, FAR = np.array([[0.3, 0.5, 0.2, 0], [0.1, 0, 0.5, 0.4]]), np.array([[0.6, 0.1, 0.3, 0], [0.7, 0, 0.3, 0]])
+"""P(l|n) in each window. The last token stands in the near window alone."""
 
 
 def windowed(near: np.ndarray, far: np.ndarray) -> SequenceClasses:
@@ -217,9 +219,11 @@ def test_a_tokens_and_a_windows_logit_learn_as_autograd_says() -> None:
     rng = np.random.default_rng(0)
     Y, z, b = (torch.from_numpy(rng.normal(size=size)) for size in ((TOKENS, 2 * SIZE), TOKENS, 2))
     Y_0, Z_0, b_0 = np.zeros((2 * SIZE, 2 * SIZE)), np.zeros((2 * SIZE, 2 * SIZE)), b.clone()
-    for w in range(2):
-        rows = slice(w * SIZE, w * SIZE + TOKENS)
-        Y_0[rows], Z_0[QUERY, rows] = Y.numpy() / np.sqrt(2), (z + b[w]).numpy()
+    held = [np.flatnonzero(P.any(axis=0)) for P in (NEAR, FAR)]
+    root = np.sqrt(np.bincount(np.concatenate(held)))[:, None]
+    for w, tokens in enumerate(held):
+        Y_0[tokens + w * SIZE] = (Y.numpy() / root)[tokens]
+        Z_0[QUERY, tokens + w * SIZE] = (z + b[w]).numpy()[tokens]
     run = train(windowed(NEAR, FAR), **FLOW, steps=3, model="positions 2", initial=(Y_0, Z_0)).isel(seed=0, rate=0)
     for step in range(3):
         leaves = [part.requires_grad_() for part in (Y, z, b)]
@@ -228,10 +232,10 @@ def test_a_tokens_and_a_windows_logit_learn_as_autograd_says() -> None:
         moves = torch.autograd.grad(loss, leaves)
         Y, z, b = ((x - r * g).detach() for x, r, g in zip(leaves, (2, 3, 3), moves, strict=True))
     last = run.isel(recorded=-1)
-    for w in range(2):
-        here = np.arange(TOKENS) + w * SIZE
-        assert last.Z.sel(token=here).values[0] == pytest.approx((z + b[w]).numpy(), rel=1e-11, abs=0)
-        assert last.Y.sel(token=here).values * np.sqrt(2) == pytest.approx(Y.numpy(), rel=1e-9, abs=1e-13)
+    for w, tokens in enumerate(held):
+        here = last.sel(token=tokens + w * SIZE)
+        assert here.Z.values[0] == pytest.approx((z + b[w]).numpy()[tokens], rel=1e-11, abs=0)
+        assert here.Y.values * root[tokens] == pytest.approx(Y.numpy()[tokens], rel=1e-9, abs=1e-13)
     assert (b - b_0).abs().min() > 1e-3  # control: the bias did learn
 
 

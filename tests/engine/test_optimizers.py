@@ -13,7 +13,7 @@ import xarray as xr
 
 from scansnap_core import BadInput
 from scansnap_core.engine.names import OPTIMIZERS
-from scansnap_core.engine.optimizers import check_optimizer
+from scansnap_core.engine.optimizers import BuiltIn, check_optimizer
 from scansnap_core.engine.training import train
 from tests.engine.references import overlapping_classes
 from tests.engine.variants import ADAMW
@@ -33,6 +33,12 @@ def test_a_built_in_optimizer_is_its_namesake_of_torchs(name: str) -> None:
     theirs = run(NAMESAKE.get(name) or TORCHS[name])
     assert differences(run(name), theirs) < 1e-11
     assert not any(differences(run(other), theirs) <= 1e-2 for other in OPTIMIZERS if other != name)  # control
+
+
+def test_a_state_is_what_the_next_update_depends_on() -> None:
+    Y, Z, rates = torch.zeros(1, 1, 2, 2), torch.zeros(1, 1, 2, 2), [(1.0, 1.0)]
+    for momentum, kept in ((0.0, []), (0.9, ["velocity"])):
+        assert [*BuiltIn("sgd", Y, Z, rates, momentum, steps=0).states()["Y"]] == kept
 
 
 def differences(one: xr.Dataset, other: xr.Dataset) -> float:

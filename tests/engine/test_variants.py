@@ -59,6 +59,7 @@ def test_a_residual_connection_of_ones_own_is_the_one_with_a_name(classes: Seque
     for name in "YZ":
         assert runs[0][name].values == pytest.approx(runs[1][name].values, rel=0, abs=1e-13)
     assert np.abs(plain - ours)[1:].max() > 1e-3  # control: another model
+    assert train(classes, lr_y=1.0, lr_z=1.0, steps=1, optimizer="adam", model="residual").loss.size == 1
 
 
 def test_a_pair_of_forward_and_gradient() -> None:
@@ -117,6 +118,15 @@ def test_a_variant_that_returns_something_else(found: Any, message: str) -> None
 def test_a_name_that_names_no_model(name: Any, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         train(overlapping_classes(), lr_y=1.0, lr_z=1.0, steps=1, model=name)
+
+
+def test_what_doesnt_depend_on_z_leaves_it_at_rest() -> None:
+    def without_attention(batch: Batch, Y: Tensor, Z: Tensor) -> Tensor:
+        return autograd_of_the_paper(batch, Y, torch.zeros_like(Z))
+
+    run = train(overlapping_classes(), lr_y=1.0, lr_z=1.0, steps=3, model=without_attention, **FLOW)
+    assert (run.Z == 0).all()
+    assert (run.Y.isel(recorded=-1) != 0).any()
 
 
 def test_a_model_by_its_name() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import sympy as sp
 from mpmath import exp, lambertw, log, mp, mpf, sqrt
 
+from scansnap_core import BadInput
 from scansnap_core.ledger import read_pages, statements
 from scansnap_core.theory import formulas
 from scansnap_core.theory.formulas import (
@@ -212,6 +214,14 @@ def test_search() -> None:
     assert find() == list(FORMULAS.values())
     assert find("gamma", equation=1) == []
     assert FORMULAS["w"].equations == (31, 66, 67, 68, 69)
+    with pytest.raises(BadInput, match=r"equation = 'gamma': .*; pass e\.g\. 85"):
+        find(equation="gamma")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("entry", [SYMBOLS["K"], FORMULAS["gamma"]])
+def test_an_entry_stays_as_it_is(entry: Any) -> None:
+    with pytest.raises(FrozenInstanceError):
+        entry.meaning = ""
 
 
 def test_names_are_listed_and_misspelt_ones_refused() -> None:

@@ -18,7 +18,7 @@ from mpmath import mp, mpf
 from scansnap_core import BadInput
 from scansnap_core.theory import formulas
 from scansnap_core.theory.formulas import K, M, P, eta_Y, h_, z_m
-from scansnap_core.theory.functions import function_of, of_matrices
+from scansnap_core.theory.functions import function_of, of_matrices, stable_form
 from tests.theory.test_formulas import REFERENCES
 
 VOCABULARIES = [2.0, 3.0, 34.0, 1000.0, 1e6, 1e9, 1e12]
@@ -208,7 +208,7 @@ BAD: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
     (function_of, (formulas.alpha_target, ("h", M, 3.0)), "the argument 'h': arguments are symbols"),
     (function_of, (formulas.h_rate, (eta_Y,)), r"no argument for M, h: every symbol .* is an argument; add M, h"),
     (function_of, (formulas.c, (P,)), "no argument for z"),
-    (function_of, ("K", (K,)), "expression = 'K': a formula is SymPy's"),
+    *((call, ("K", (K,)), "expression = 'K': a formula is SymPy's") for call in (function_of, stable_form)),
     (function_of, (formulas.t_0_prime, (K, K, M, M, eta_Y)), "the argument K twice: each symbol is one argument"),
     *((function_of(*T_0), values, message) for values, message in VALUES),
     (of_matrices, (formulas.E_prime, {}), "no matrix for E: every letter gets a matrix; add E"),

@@ -95,6 +95,7 @@ class Law:
         self._parts, self.num_values = [slice(*pair) for pair in itertools.pairwise(ends)], ends[-1]
         with np.errstate(divide="ignore"):
             self._log_probs = np.log(np.hstack([types.common, types.distinct]))
+        # mutant: Sums leave out a class itself, so without it one term would cancel another, up to rounding.
         self._single = np.flatnonzero(types.size == 1)
 
     @property

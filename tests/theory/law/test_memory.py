@@ -84,7 +84,7 @@ def test_the_true_flow_obeys_it(name: str, ratio: float) -> None:
 def test_grip_adds_up_the_classes_that_push() -> None:
     classes = SYSTEMS["Syn-Medium"]
     types, compact = types_of(classes), classes.compact
-    law, weight = Law(types, 2.0), np.arange(1.0, 1 + len(types.size))
+    law, weight = Law(types, 2.0), np.arange(3.0, 3 + len(types.size))
     at = law.path(TAUS)[1]
     f = spectrum.F(compact.probs, types.per_query(at.z_common, at.z_distinct)[compact.query_row])
     expected = np.zeros((len(compact.queries), len(compact.tokens)))

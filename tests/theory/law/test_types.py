@@ -96,6 +96,8 @@ def test_types_stay_and_are_compared_as_objects() -> None:
 def test_more_common_tokens_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "MOST_PLACES", 8)
     assert len(types_of(MIXED).common) == 4  # four classes, two common tokens
+    with pytest.raises(BadInput, match="classes = 8"):
+        types_of(8)  # type: ignore[arg-type]
     monkeypatch.setattr(inputs, "MOST_PLACES", 7)
     with pytest.raises(BadInput, match="common tokens of 8 numbers"):
         types_of(MIXED)
