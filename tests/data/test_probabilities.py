@@ -193,3 +193,27 @@ def test_the_outputs_stay_what_they_are(make: Any) -> None:
             array[0] = 7
     outputs.targets[:] = 7
     assert outputs.targets.max() == 1
+
+
+@pytest.mark.parametrize("make", [Outputs.lumped, Outputs.separate])
+def test_a_size_may_be_a_whole_float(make: Any) -> None:
+    assert make([0, 2], 5.0).multiplicity.sum() == 5
+    with pytest.raises(BadInput, match=r"vocab_size = 5\.5"):
+        make([0, 2], 5.5)
+
+
+def test_unequal_frequencies_set_the_pace() -> None:
+    classes = overlapping_classes()
+    assert classes.paces.tolist() == [1, 1, 1]
+    unequal = classes.with_frequencies([0.2, 0.5, 0.3])
+    assert unequal.paces == pytest.approx([0.6, 1.5, 0.9], rel=1e-14, abs=0)
+    classes.check_uniform("t_0")
+    with pytest.raises(BadInput, match=r"t_0 of classes with P\(n\) from 0\.2 to 0\.5: .* P\(n\) = 1/K = 0\.333"):
+        unequal.check_uniform("t_0")
+
+
+def test_a_class_by_its_name_or_number() -> None:
+    classes = SequenceClasses(np.eye(3), query_of=[0, 0, 0], next_of=[0, 1, 2], class_names=["a", "b", "c"])
+    assert [classes.number_of("b"), classes.number_of(2)] == [1, 2]
+    with pytest.raises(BadInput, match=r"n = 'd': classes are numbered 0\.\.2"):
+        classes.number_of("d")
