@@ -15,6 +15,7 @@ printed holds follows from the verdict::
 cell that draws the one figure to look at, or empty.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -149,11 +150,16 @@ def _is_upheld(verdict: str) -> bool:
     return verdict in (HOLDS, REPRODUCED)
 
 
+_MEASURE = re.compile(r" \((?:[^()]|\([^()]*\))*\)$")
+"""What a check measures stands in brackets at the end of its words, and is measured of its control too."""
+
+
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
-    # mutant: Of the two words only "control" is not above "control" in the alphabet.
-    on = entry.control_is if number == "control" else ""
-    required = asked(vars(entry), number)
-    return {"number": getattr(entry, number), "required": required, "what": entry.what, "on": on, "by": entry.id}
+    what, required = entry.what, asked(vars(entry), number)
+    if number == "control":
+        measure = _MEASURE.search(what)
+        what = f"{entry.control_says}{measure[0] if measure else ''}"
+    return {"number": getattr(entry, number), "required": required, "what": what, "by": entry.id}
 
 
 def _named(take: Entry, found: _Found) -> Check | Refutation:

@@ -74,7 +74,7 @@ def show(output: Mapping[str, Any]) -> None:
 
 def show_check(check: Check, only_sampled: str = "") -> None:
     """Display a check that held, and why the claim that it stands for is only sampled, if it is."""
-    _show(check, "✓", "holds", {f"control: {check.control_is}": check.control, "only sampled": only_sampled})
+    _show(check, "✓", "holds", {check.control_says: check.control, "only sampled": only_sampled})
 
 
 def show_proof(proof: Proof) -> None:
@@ -92,11 +92,10 @@ def show_proof(proof: Proof) -> None:
 
 def show_refutation(refutation: Refutation) -> None:
     """Display a counterexample with its repair or missing condition."""
-    remedy = "condition" if refutation.condition else "repair"
     values = {
         "printed": f"{refutation.printed} ({refutation.place})",
-        remedy: refutation.condition or refutation.repair,
-        f"with the {remedy}: {refutation.control_is}": refutation.control,
+        refutation.remedy: refutation.condition or refutation.repair,
+        refutation.control_says: refutation.control,
         "what fails": JUDGES[refutation.judges],
         "consequence": refutation.consequence,
     }
@@ -166,8 +165,7 @@ def show_conclusion(conclusion: Conclusion) -> None:
 def _row_lines(row: Mapping[str, str]) -> list[str]:
     lines = [f"    {row['of']}: {'; '.join(row[key] for key in ('word', 'formula', 'says') if row[key])}"]
     if row["number"]:
-        of = f" (a control, tried in place of: {row['what']})" if row["on"] else ""
-        lines.append(f"        {row['on'] or row['what']}: {row['number']}, {row['required']}{of}")
+        lines.append(f"        {row['what']}: {row['number']}, {row['required']}")
     return lines
 
 

@@ -70,6 +70,11 @@ class Compared:
 class Check(Compared):
     """A claim that held, beside a control on which it failed."""
 
+    @property
+    def control_says(self) -> str:
+        """Say what the control's number belongs to."""
+        return f"control: {self.control_is}"
+
 
 @dataclass(frozen=True)
 class Refutation(Compared):
@@ -87,6 +92,16 @@ class Refutation(Compared):
     consequence: str
     judges: str = "claim"
     erratum: str = ""
+
+    @property
+    def remedy(self) -> str:
+        """Return "repair" or "condition", whichever isn't empty."""
+        return "condition" if self.condition else "repair"
+
+    @property
+    def control_says(self) -> str:
+        """Say what the control's number belongs to."""
+        return f"with the {self.remedy}: {self.control_is}"
 
 
 def asked(entry: Mapping[str, str], number: str = "measured") -> str:
@@ -148,8 +163,8 @@ class Sampled:
 class Row:
     """A row of the card at a chapter's head: a word and a sentence, borne out by one number.
 
-    The `number` is that of the entry with the id `by`, which says `what`; `required` says what was `asked` of it, and
-    `on` what it belongs to where it is a control's. A row without a number is silent, or needs none.
+    The `number` is that of the entry with the id `by`, or of its control; `what` says of which, and `required` what was
+    `asked` of it. A row without a number is silent, or needs none.
     """
 
     of: str
@@ -159,7 +174,6 @@ class Row:
     number: str = ""
     required: str = ""
     what: str = ""
-    on: str = ""
     by: str = ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -54,27 +55,27 @@ def all_of(**parts: Certificate | bool) -> Certificate:
     """Join several steps to one proof; each is certified by itself, or an identity of algebra that is true or not.
 
     Its kind is that of its parts where they are all of one kind. It is proved if every one of them is; else its gap
-    names the first that is false, or the first that is undecided if none is. Other parts raise `BadInput`, such as an
-    expression that should be 0.
+    has the number of the first that is false, or of the first that is undecided if none is. Other parts raise
+    `BadInput`, such as an expression that should be 0.
 
     Examples
     --------
-    >>> all_of(rises=Certificate("interval", True, "3 boxes"), start=True).how
-    '“rises” (3 boxes); “start”'
+    >>> proof = all_of(rises=Certificate("interval", True, "3 boxes"), start=True, ends=False)
+    >>> proof.how, proof.gap
+    ('3 steps (3 boxes; algebra, 2 times)', 'step 3: it is false')
     """
     if not parts:
         raise BadInput("no steps", "a proof has one at least", "pass e.g. all_of(rises=..., start=...)")
-    steps: dict[str, Certificate] = {}
-    for name, part in parts.items():
-        step = f"“{name.replace('_', ' ')}”"
-        _STEP(f"step {step}", part)
-        if isinstance(part, Certificate):
-            steps[f"{step} ({part.how})"] = replace(part, gap=f"{step}: {part.gap}" if part.gap else "")
-        else:
-            steps[step] = Certificate("algebra", bool(part), "", "" if part else f"{step}: it is false", not part)
-    kinds = {step.kind for step in steps.values()}
-    kind, how = kinds.pop() if len(kinds) == 1 else "steps", "; ".join(steps)
-    gaps = sorted((step for step in steps.values() if not step), key=lambda step: not step.false)
+    steps = []
+    for number, (name, part) in enumerate(parts.items(), 1):
+        _STEP(f"step {name}", part)
+        if not isinstance(part, Certificate):
+            part = Certificate("algebra", bool(part), "algebra", "" if part else "it is false", not part)
+        steps.append(replace(part, gap=f"step {number}: {part.gap}" if part.gap else ""))
+    kinds, times = {step.kind for step in steps}, Counter(step.how for step in steps)
+    by = "; ".join(f"{how}, {count} times" if count > 1 else how for how, count in times.items())
+    kind, how = kinds.pop() if len(kinds) == 1 else "steps", f"{len(steps)} step{'s' * (len(steps) > 1)} ({by})"
+    gaps = sorted((step for step in steps if not step), key=lambda step: not step.false)
     return Certificate(kind, False, how, gaps[0].gap, gaps[0].false) if gaps else Certificate(kind, True, how)
 
 

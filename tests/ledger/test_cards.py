@@ -23,7 +23,7 @@ def test_a_row_has_its_entrys_number_and_the_verdicts_word(opened: Opened, outpu
     printed, repaired, gradient, sgd = verdict["card"]
     measured = {"number": "0.11", "required": "must be at most 0.5", "what": "numeric error", "by": "numeric_error"}
     said = {"of": "as printed", "word": "holds", "says": "It solves it."}
-    assert printed == {**said, "formula": "", "on": "", **measured}
+    assert printed == {**said, "formula": "", **measured}
     assert (repaired["word"], repaired["number"]) == ("none needed", "")
     assert (gradient["of"], gradient["word"], gradient["number"]) == ("under the true gradient", "in part", "0.1")
     assert (sgd["of"], sgd["word"], sgd["number"]) == ("under SGD", "not concerned", "")
@@ -77,9 +77,8 @@ def test_a_repair_stands_beside_what_bears_it_out(opened: Opened, outputs: Outpu
     said = "printed error: 0.7, where the printed formula needs at most 0.5"
     assert f"        {said}\n" in outputs[-1]["text/plain"]
     assert said.replace("0.7", "<strong>0.7</strong>") in outputs[-1]["text/html"]
-    said = "with exp(2Mh): 0.2, must be at most 0.5 (a control, tried in place of: printed error)"
-    assert f"        {said}" in outputs[-1]["text/plain"]
-    assert (repaired["formula"], repaired["number"], repaired["on"]) == ("$e^{2Mh}$", "0.2", "with exp(2Mh)")
+    assert "        with the repair: with exp(2Mh): 0.2, must be at most 0.5" in outputs[-1]["text/plain"]
+    assert (repaired["formula"], repaired["number"]) == ("$e^{2Mh}$", "0.2")
     by_check = BROKEN | {"repaired": BROKEN["repaired"] | {"by": "empirical_error"}}
     assert concluded(refuting(opened, by_check), outputs)["card"][1]["number"] == "0.12"
 
@@ -94,9 +93,10 @@ def test_under_a_missing_condition_the_statement_stands_as_printed(opened: Opene
 
 def test_the_controls_number_says_what_it_belongs_to(opened: Opened, outputs: Outputs) -> None:
     row = {"word": "fails", "by": "empirical_error", "says": "It jumps.", "number": "control"}
-    sgd = concluded(opened(card=CARD | {"sgd": row}), outputs)["card"][3]
-    assert (sgd["number"], sgd["on"]) == ("0.7", "another exponent")
-    said = "another exponent: 0.7, where the claim needs at most 0.5 (a control, tried in place of: empirical error)"
+    claim = {"empirical_error": check("It jumps (at once) by half (largest of h(t))")}
+    sgd = concluded(opened(card=CARD | {"sgd": row}, empirical=claim), outputs)["card"][3]
+    assert sgd["number"] == "0.7"
+    said = "control: another exponent (largest of h(t)): 0.7, where the claim needs at most 0.5"
     assert f"        {said}" in outputs[-1]["text/plain"]
     assert said.replace("0.7", "<strong>0.7</strong>") in outputs[-1]["text/html"]
 

@@ -108,17 +108,18 @@ def test_steps_are_proved_together_or_name_the_first_gap() -> None:
     good, bad = below_two(1.5), below_two(3)
     assert all_of(first=good, second=good).kind == "interval"
     whole = all_of(first=good, the_end=True)
-    assert (whole.kind, whole.proved, whole.how) == ("steps", True, "“first” (3 boxes); “the end”")
+    assert (whole.kind, whole.proved, whole.how) == ("steps", True, "2 steps (3 boxes; algebra)")
+    assert all_of(first=good, second=good).how == "2 steps (3 boxes, 2 times)"
     undecided = all_of(first=good, second=below_two(2.2), the_end=True)
-    assert (undecided.gap, undecided.false) == ("“second”: x in [1.9, 2.2]", False)
+    assert (undecided.gap, undecided.false) == ("step 2: x in [1.9, 2.2]", False)
     false = all_of(first=below_two(2.2), second=bad, third=False)
-    assert (false.gap, false.false) == ("“second”: x in [1.9, 3]", True)
-    assert all_of(first=good, third=False).gap == "“third”: it is false"
+    assert (false.gap, false.false) == ("step 2: x in [1.9, 3]", True)
+    assert all_of(first=good, third=False).gap == "step 2: it is false"
 
 
 def test_a_proof_has_steps_and_each_is_a_certificate_or_a_truth() -> None:
     for step in (sp.Symbol("u"), [False], float("nan"), len, (True, below_two(3)), 0, None):
-        with pytest.raises(BadInput, match=r"step “a” = .*: a step is a certificate, True or False"):
+        with pytest.raises(BadInput, match=r"step a = .*: a step is a certificate, True or False"):
             all_of(a=step)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="no steps"):
         all_of()
