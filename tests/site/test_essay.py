@@ -94,24 +94,26 @@ def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, e
     assert page.evaluate("document.querySelector('[data-widget=plane]').lab.share") == pytest.approx(
         share[0], rel=1e-6, abs=0
     )
-    said = re.search(r"is (.*) % of that", page.locator(".ss-plane > .ss-lab-words").inner_text())
+    said = re.search(r"is (.*) % as long", page.locator(".ss-plane > .ss-lab-words").inner_text())
     assert said is not None
     assert number(said[1]) == pytest.approx(100 * share[0], rel=0.06, abs=0)
     ends = dict(page.locator(".ss-lab.ss-plane path:not(.ss-head, .ss-sample)").evaluate_all(TIPS))
-    stretch = page.evaluate("document.querySelector('[data-widget=plane]').lab.stretches[0]")
+    stretch = page.evaluate("document.querySelector('[data-widget=plane]').lab.stretch")
     assert (ends["ss-update ss-felt"][1] / stretch, ends["ss-update"][1]) == pytest.approx(
         [rho * np.sqrt(1 - rho**2)] * 2, abs=1e-3
     )
     warned = page.locator(".ss-lab.ss-plane .ss-lab-warning").inner_text() != ""
     assert warned != (6 / np.sqrt(M) <= rho < 0.5)
-    stretches = page.evaluate("document.querySelector('[data-widget=plane]').lab.stretches")
-    for name, stretch in (("ss-gradient ss-felt", stretches[1]), ("ss-gradient", 1)):
-        assert ends[name][1] == pytest.approx(stretch * share[0] * ends["ss-update"][1], abs=5e-3)
-    assert ends["ss-gradient ss-felt"][1] > 0.05  # no arrow is a dot
+    for name, factor in (("ss-gradient ss-felt", stretch), ("ss-gradient", 1)):  # both felt parts on one scale
+        assert ends[name][1] == pytest.approx(factor * share[0] * ends["ss-update"][1], abs=5e-3)
+    assert max(ends[f"{name} ss-felt"][1] for name in ("ss-update", "ss-gradient")) > 0.4  # one is long enough to see
     removed = np.subtract([1 - rho**2, rho * np.sqrt(1 - rho**2)], [1, 0])
     assert ends["ss-removed"] == pytest.approx(removed.tolist(), abs=1e-3)
-    legend = page.locator(".ss-lab.ss-plane text.ss-gradient").all_text_contents()[-1]
-    assert legend == "its felt part" + (f", × {stretches[1]}" if stretches[1] > 1 else "")
+    legends = page.locator(".ss-lab.ss-plane text.ss-felt").all_text_contents()
+    assert len({*legends}) == 1
+    assert (", × " in legends[0]) == (stretch > 1)
+    if stretch > 1:
+        assert number(legends[0].split("× ", 1)[1]) == pytest.approx(stretch, rel=0.06, abs=0)
     assert np.dot(ends["ss-update"], [rho, -np.sqrt(1 - rho**2)]) == pytest.approx(0, abs=1e-3)
 
 
@@ -209,6 +211,6 @@ def test_an_answer_waits_for_the_guess(essay: str, page: Page) -> None:
     assert answer.is_hidden()
     page.get_by_role("button", name="A", exact=True).press("Enter")
     assert answer.is_visible()
-    assert said.inner_text().strip() == "Not quite."
+    assert said.inner_text().strip() == "Not quite: B."
     page.get_by_role("button", name="B", exact=True).click()
     assert said.inner_text().strip() == "You are right."

@@ -4,11 +4,14 @@
 function makeGuess(root) {
   const answer = root.nextElementSibling;
   const buttons = [...root.querySelectorAll("button")];
+  const said = root.querySelector("output");
   answer.hidden = true;
+  said.textContent = " The answer opens when you choose.";
   buttons.forEach((button, i) =>
     button.addEventListener("click", () => {
       buttons.forEach((one) => one.setAttribute("aria-pressed", String(one === button)));
-      root.querySelector("output").textContent = i === Number(root.dataset.right) ? " You are right." : " Not quite.";
+      const right = Number(root.dataset.right);
+      said.textContent = i === right ? " You are right." : ` Not quite: ${buttons[right].textContent}.`;
       answer.hidden = false;
     }),
   );

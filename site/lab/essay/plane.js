@@ -17,8 +17,8 @@ function pushOf(rho, M) {
   return { gradient: share, update26: rho };
 }
 
-/** The power of ten by which a short arrow is drawn longer. */
-const stretchOf = (length) => (length > 0 ? 10 ** Math.max(0, Math.ceil(Math.log10(14 / length))) : 1);
+/** The factor by which both felt parts are drawn longer, so that the longer one can be seen. */
+const stretchOf = (length) => Math.max(1, 120 / length);
 
 /** Fills an element with the plane and the two sliders. */
 function makePlane(root) {
@@ -30,7 +30,7 @@ function makePlane(root) {
   const arrow = ([x1, y1], [x2, y2], name) => {
     const [dx, dy] = [x2 - x1, y2 - y1];
     const length = Math.hypot(dx, dy);
-    if (length < 1) return "";
+    if (length < 1) return `<path class="${name}" d="M${x1} ${y1}L${x2} ${y2}"/>`;
     const [ux, uy, head] = [dx / length, dy / length, Math.min(10, length / 2)];
     const wing = (sign) => `${x2 - head * (ux - sign * 0.5 * uy)} ${y2 - head * (uy + sign * 0.5 * ux)}`;
     return `<path class="${name}" d="M${x1} ${y1}L${x2} ${y2}"/><path class="${name} ss-head" d="M${wing(1)}L${x2} ${y2}L${wing(-1)}"/>`;
@@ -49,19 +49,19 @@ function makePlane(root) {
     const at = (x, y) => [origin[0] + unit * x, origin[1] - unit * y];
     const sine = Math.sqrt(1 - rho * rho);
     const pushed = (share) => at(1 - share * rho, -share * sine); // f_1 less share times f_2
-    const stretches = [update26, gradient].map((share) => stretchOf(unit * share * sine));
-    const foot = (x, share, stretch) => [at(x, 0), at(x, -stretch * share * sine)];
-    const times = (stretch) => (stretch > 1 ? `, × ${stretch > 1e4 ? readable(stretch, 1).replace("1 × ", "") : stretch}` : "");
+    const stretch = stretchOf(unit * Math.max(update26, gradient) * sine);
+    const foot = (x, share) => [at(x, 0), at(x, -stretch * share * sine)];
+    const felt = `its felt part${stretch > 1 ? `, × ${readable(stretch, 2)}` : ""}`;
     holder.innerHTML =
       `<svg viewBox="0 16 580 456" role="img" aria-label="The directions of two topics, and of the updates of topic 1">` +
       arrow(origin, at(1, 0), "ss-f") + arrow(origin, at(rho, sine), "ss-f") + arrow(at(1, 0), pushed(update26), "ss-removed") +
       arrow(origin, pushed(update26), "ss-update") + arrow(origin, pushed(gradient), "ss-gradient") +
-      arrow(...foot(1.07, update26, stretches[0]), "ss-update ss-felt") + arrow(...foot(1.16, gradient, stretches[1]), "ss-gradient ss-felt") +
+      arrow(...foot(1.07, update26), "ss-update ss-felt") + arrow(...foot(1.16, gradient), "ss-gradient ss-felt") +
       label([at(1, 0)[0] - 8, at(1, 0)[1] - 12], "f₁") + label([at(rho, sine)[0] + 10, at(rho, sine)[1] + 8], "f₂") +
-      named(0, "ss-update", "update (26)") + named(1, "ss-update ss-felt", `its felt part${times(stretches[0])}`) +
-      named(2, "ss-gradient", "the gradient") + named(3, "ss-gradient ss-felt", `its felt part${times(stretches[1])}`) + named(4, "ss-removed", "removed by (26): ρf₂") + "</svg>";
-    told.textContent = `At t = 2t₀′, with ρ = ${rho} and M = ${M}, the push that attention feels under the gradient is ${readable((100 * gradient) / update26, 2)} % of that under update (26) on a large vocabulary. Update (26) points at a right angle to f₂, so topic 2 doesn’t see it.`;
-    root.lab = { share: gradient / update26, stretches }; // for the tests
+      named(0, "ss-update", "update (26)") + named(1, "ss-update ss-felt", felt) +
+      named(2, "ss-gradient", "the gradient") + named(3, "ss-gradient ss-felt", felt) + named(4, "ss-removed", "removed by (26): ρf₂") + "</svg>";
+    told.textContent = `At t = 2t₀′, with ρ = ${rho} and M = ${M}, the felt part of the gradient is ${readable((100 * gradient) / update26, 2)} % as long as that of update (26), which is drawn for large M. Update (26) points at a right angle to f₂, so topic 2 doesn’t see it.`;
+    root.lab = { share: gradient / update26, stretch }; // for the tests
     root.dataset.state = "done";
   }
   draw();

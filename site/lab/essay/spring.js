@@ -47,5 +47,5 @@ function makeSpring(root) {
     root.lab = { found }; // for the tests
     root.dataset.state = "done";
   }
-  draw("0.1");
+  draw("10");
 }

@@ -28,7 +28,7 @@ function makeLab(root) {
   });
   const bars = makeBars();
   const charts = {
-    [kind]: makeChart(kind, kind === "gain" ? "Gain of each word’s z, divided by the first word’s" : `Attention logits z${show && !span ? " (the scale fits the curves)" : ""}`, span),
+    [kind]: makeChart(kind, kind === "gain" ? "Gain of each telling word’s z, divided by that of the most frequent one" : `Attention logits z${show && !span ? " (the scale fits the curves)" : ""}`, span),
     ...(show ? {} : { entropy: makeChart("entropy", "Entropy on distinct tokens (nats)"), chi: makeChart("chi", "Growth factor χ, bounds of (12)") }),
   };
   const classId = freshId("class");
@@ -54,7 +54,7 @@ function makeLab(root) {
     notice,
     status,
     time.bar,
-    make("figure", { class: "ss-lab-chart" }, heading, bars.list),
+    ...(kind === "gain" ? [] : [make("figure", { class: "ss-lab-chart" }, heading, bars.list)]), // they show one law alone
     ...Object.values(charts).map(({ figure }) => figure),
     ...(show ? [] : [scrolling("The numbers at this time", numbers)]),
     spoken,
