@@ -193,6 +193,6 @@ def at(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int = PR
     """Certify that an expression is positive at a point, or a number if it has no symbols; ``precision`` is in bits."""
     value = enclose(expression, values, precision)
     where = ", ".join(f"{symbol} = {written(ball(number))}" for symbol, number in values.items())
-    how = f"at {where}" if values else "a number"
-    gap = "" if value > 0 else f"{how}: {written(value)}"
-    return Certificate("interval", not gap, how, gap, false=bool(value <= 0))
+    place = f"at {where}" if values else "a number"
+    gap = "" if value > 0 else f"{place}: {written(value)}"
+    return Certificate("interval", not gap, f"a value {place}" if values else place, gap, false=bool(value <= 0))
