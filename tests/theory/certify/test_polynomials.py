@@ -185,6 +185,7 @@ def test_on_a_ray(expression: sp.Expr, start: sp.Expr, holds: bool) -> None:
 def test_derivatives_are_counted_and_the_negative_one_is_named() -> None:
     assert positive_on_ray(sp.exp(x) - 1 - x - x**2 / 2, x, 0).how == "3 derivatives, then Sturm"
     assert positive_on_ray(x**2 + 1, x, 0).how == "0 derivatives, then Sturm"
+    assert positive_on_ray(sp.exp(x) - 1, x, 0).how == "1 derivative, then Sturm"
     found = positive_on_ray(sp.exp(x) - 1 - x - x**2, x, 0)
     assert (found.gap, found.false) == ("−0.00747655 at x = 1/8", True)
     found = positive_on_ray(sp.exp(x) - x, x, -1)
