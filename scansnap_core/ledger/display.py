@@ -148,7 +148,7 @@ def show_conclusion(conclusion: Conclusion) -> None:
     plain = [f"Verdict: {conclusion.verdict}"]
     plain += [f"    {w}: checks {c['checks']}, refutations {c['refutations']}" for w, c in rows]
     beside = "; ".join(f"{n} claim{'s' * (n > 1)} about {JUDGES[what]}" for what, n in conclusion.beside.items())
-    note = f"also refuted, without deciding the verdict: {beside}" if beside else ""
+    note = f"also refuted, though the verdict doesn't rest on it: {beside}" if beside else ""
     plain += [f"    {note}"] if note else []
     plain += [line for row in rows_shown(card, kind) for line in _row_lines(row)]
     markup = render(

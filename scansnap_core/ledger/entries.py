@@ -24,10 +24,10 @@ OPEN = "open"
 VERDICTS = (HOLDS, HOLDS_UNDER_A_CONDITION, FAILS_AS_PRINTED, REPRODUCED, DIFFERS)
 
 JUDGES = {
-    "claim": "what the statement, figure or page itself claims",
-    "proof": "a step of its proof",
-    "remark": "what the paper says around it",
-    "reading": "a reading of ours that the paper's words don't force",
+    "claim": "the page's own claim",
+    "proof": "a step of the proof",
+    "remark": "a remark beside the claim",
+    "reading": "a reading that the paper's words don't force",
 }
 """What a refutation can hit. Only a page's own claim decides its verdict."""
 

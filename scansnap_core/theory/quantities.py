@@ -258,6 +258,7 @@ def _theorem_4(
     omega_1 = float(clocks.omega(M)[1]) if M >= 4 else math.nan
     F = f.isel(recorded=0).transpose(..., "class", "token")
     pairs = ~np.eye(K, dtype=bool)
+    # mutant: One class has no overlap, however many NaN say so.
     overlaps = spectrum.E(F.values)[..., pairs] if K > 1 else np.full((*F.shape[:-2], 1), np.nan)
     equal = np.ptp(overlaps, axis=-1) < EQUAL_OVERLAPS * overlaps.max(axis=-1)
     one_of_each = len(classes.compact.queries) == len(classes.common_tokens) == 1

@@ -213,7 +213,7 @@ def test_only_what_a_page_itself_claims_decides_its_verdict(
     found = concluded(chapter, outputs)
     assert found["verdict"] == verdict
     assert [refutation["judges"] for refutation in found["refutations"]] == [judges, judges]
-    assert f"without deciding the verdict: 2 claims about {JUDGES[judges]}\n" in outputs[-1]["text/plain"]
+    assert f"the verdict doesn't rest on it: 2 claims about {JUDGES[judges]}\n" in outputs[-1]["text/plain"]
     assert "ss-beside" in outputs[-1]["text/html"]
 
 

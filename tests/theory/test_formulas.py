@@ -34,7 +34,7 @@ POINT = {
     "Delta_1_": "0.8", "Delta_2_": "0.45", "q_0_": "-0.2", "q_1_": "1.2", "rho": "0.15", "rho_0": "1.3",
     "x": "-0.35", "lambda_1": "0.25", "lambda_": "0.4", "Ep_own": "-0.06", "Ep_other": "0.11", "Ep_rest": "0.23",
     "sigma": "-0.07", "theta": "0.13", "theta_other": "-0.09", "own_logit": "2.1", "Delta_": "3.4", "z": "-0.8",
-    "z_0": "0.2", "c_l": "0.5", "c_other": "0.3", "f_l": "0.6", "f_other": "0.35", "f_0": "0.45", "overlap": "0.12",
+    "z_0": "0.3", "c_l": "0.5", "c_other": "0.3", "f_l": "0.6", "f_other": "0.35", "f_0": "0.45", "overlap": "0.12",
     "r_0": "0.9", "chi_": "1.7", "gamma_": "0.55", "Gamma_": "1.9", "B_": "0.65", "xi_": "0.21", "C_0": "0.33",
 }  # fmt: skip
 """One value for every symbol, in general position."""

@@ -17,7 +17,7 @@ from mpmath import mp, mpf
 
 from scansnap_core import BadInput
 from scansnap_core.theory import formulas
-from scansnap_core.theory.formulas import K, M, P, eta_Y, h_, z_m
+from scansnap_core.theory.formulas import K, M, P, attention, eta_Y, h_, z_m
 from scansnap_core.theory.functions import function_of, of_matrices, stable_form
 from tests.theory.test_formulas import REFERENCES
 
@@ -150,17 +150,26 @@ def test_arrays_broadcast() -> None:
     assert grid[0].tolist() == [0.0, 0.0]
 
 
+def test_sums_run_over_all_tokens() -> None:
+    weights, logits = np.array([0.5, 0.3, 0.2]), np.array([0.4, -1.1, 2.0])
+    grown = weights * np.exp(logits)
+    for formula, norm in ((attention.c, grown.sum()), (attention.f, np.sqrt((grown**2).sum()))):
+        assert function_of(formula, (P, z_m))(weights, logits) == pytest.approx(grown / norm, rel=1e-14, abs=0)
+
+
 def test_a_formula_of_matrices_is_one_matrix() -> None:
     low, high = sp.symbols("low high")
     overlaps = sp.Matrix([[0, low], [low, 0]])
     inverse = sp.Matrix([[1, -low], [-low, 1]]) / (1 - low**2)
-    assert sp.simplify(of_matrices(formulas.E_prime, {formulas.E: overlaps}) - (sp.eye(2) - inverse)) == sp.zeros(2)
+    for formula, sign in ((attention.E_prime, 1), (attention.E_prime_printed, -1)):
+        found = of_matrices(formula, {formulas.E: overlaps})
+        assert sp.simplify(found - sign * (sp.eye(2) - inverse)) == sp.zeros(2)
     inputs, heights = sp.Matrix([[1, low], [0, high], [high, 0]]), sp.Matrix([[1, 0, 2], [high, 1, 1]])
     values = {
         formulas.F: inputs, formulas.E_prime_: overlaps, formulas.Theta: sp.diag(low, high), formulas.W_bar: heights
     }  # fmt: skip
     by_hand = inputs * (sp.eye(2) - overlaps) * sp.diag(1 + low, 1 + high) * heights
-    assert (of_matrices(formulas.Y, values) - by_hand).expand() == sp.zeros(3)
+    assert (of_matrices(attention.Y, values) - by_hand).expand() == sp.zeros(3)
 
 
 x, y = sp.symbols("x y", real=True)

@@ -187,7 +187,9 @@ def test_theorem_4s_forms_are_for_its_setting_alone() -> None:
         area = simpson(found[f"xi_{kind}"].values, x=found.t.values) / 3
         assert area == pytest.approx(float(found[f"B_{kind}"][-1] - found[f"B_{kind}"][0]), rel=1e-4, abs=0)
     unequal = SequenceClasses([[0.5, 0.5, 0, 0, 0], [0.3, 0, 0.7, 0, 0], [0.1, 0, 0, 0.9, 0]], [4, 4, 4])
-    for other in (syn_small(), syn_medium(1), overlapping_classes(), unequal, SequenceClasses([[0.5, 0.5]], [0])):
+    nearly = SequenceClasses([[0.1, 0.9, 0, 0, 0], [0.1, 0, 0.9, 0, 0], [0.1 + 1e-7, 0, 0, 0.9 - 1e-7, 0]], [4, 4, 4])
+    one = SequenceClasses([[0.5, 0.5]], [0])
+    for other in (syn_small(), syn_medium(1), overlapping_classes(), unequal, nearly, one):
         alone = theory_of(other, lr_y=1.0, lr_z=1.0, times=[0, 1])
         assert np.isnan(alone.rho)
         assert np.isnan(alone.B_shared).all()
