@@ -151,13 +151,14 @@ def _is_upheld(verdict: str) -> bool:
 
 
 _MEASURE = re.compile(r" \((?:[^()]|\([^()]*\))*\)$")
-"""What a check measures stands in brackets at the end of its words, and is measured of its control too."""
+"""What a check measures stands in brackets at the end of its words. It is measured of its control too, unless the
+control's words end with a measure of their own."""
 
 
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
     what, required = entry.what, asked(vars(entry), number)
     if number == "control":
-        measure = _MEASURE.search(what)
+        measure = _MEASURE.search(what) if not _MEASURE.search(entry.control_is) else None
         what = f"{entry.control_says}{measure[0] if measure else ''}"
     return {"number": getattr(entry, number), "required": required, "what": what, "by": entry.id}
 

@@ -93,6 +93,9 @@ def test_under_a_missing_condition_the_statement_stands_as_printed(opened: Opene
 
 def test_the_controls_number_says_what_it_belongs_to(opened: Opened, outputs: Outputs) -> None:
     row = {"word": "fails", "by": "empirical_error", "says": "It jumps.", "number": "control"}
+    claim = {"empirical_error": check("It jumps (at once) by half (largest of h(t))", control="a fall (least)")}
+    fall = concluded(opened(card=CARD | {"sgd": row}, empirical=claim), outputs)["card"][3]
+    assert fall["what"] == "control: a fall (least)"
     claim = {"empirical_error": check("It jumps (at once) by half (largest of h(t))")}
     sgd = concluded(opened(card=CARD | {"sgd": row}, empirical=claim), outputs)["card"][3]
     assert sgd["number"] == "0.7"
