@@ -160,6 +160,8 @@ def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
     if number == "control":
         measure = _MEASURE.search(what) if not _MEASURE.search(entry.control_is) else None
         what = f"{entry.control_says}{measure[0] if measure else ''}"
+    elif isinstance(entry, Refutation):
+        what = f"Refuted: {what}"
     return {"number": getattr(entry, number), "required": required, "what": what, "by": entry.id}
 
 

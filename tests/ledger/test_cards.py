@@ -74,7 +74,7 @@ def test_only_own_statements_were_not_printed_and_need_no_repair() -> None:
 def test_a_repair_stands_beside_what_bears_it_out(opened: Opened, outputs: Outputs) -> None:
     printed, repaired, *_ = concluded(refuting(opened), outputs)["card"]
     assert (printed["word"], printed["number"]) == ("fails as printed", "0.7")
-    said = "printed error: 0.7, where the printed formula needs at most 0.5"
+    said = "Refuted: printed error: 0.7, where the printed formula needs at most 0.5"
     assert f"        {said}\n" in outputs[-1]["text/plain"]
     assert said.replace("0.7", "<strong>0.7</strong>") in outputs[-1]["text/html"]
     assert "        with the repair: with exp(2Mh): 0.2, must be at most 0.5" in outputs[-1]["text/plain"]
