@@ -55,13 +55,19 @@ def test_the_essays_steps_are_those_of_its_example() -> None:
     """What the essay says in numbers that no chapter computes: the snap, and how much of the gap is update (26)'s."""
     t_0 = clocks.transition(2, 1000, 1.0)[1]
     snap, end = (gains(PRESETS[0], IdealisedFlow, factor * t_0)[0] for factor in (1, 40))
-    assert f"falls to −{-snap:.2f} in the first {t_0:.0f} steps, up to the marked time $t_0$," in ESSAY
-    assert f"and to −{-end:.2f} in the next {round(39 * t_0, -2):,.0f}." in ESSAY
+    assert f"falls to −{-snap:.2f} in the first {t_0:.0f} steps, up to the marked time $t_0$" in ESSAY
+    assert f"In the next {round(39 * t_0, -2):,.0f} steps it falls to −{-end:.2f}." in ESSAY
     update, true = (gains(PRESETS[0], flow, t_0)[0] for flow in (ModifiedFlow, TrueFlow))
-    assert f'already moves "and" {update / true:.0f} times as far as the gradient' in ESSAY
+    assert f"already moves it {update / true:.0f} times as far as the gradient" in ESSAY
     assert snap / update < 1.25  # that it lacks memory matters little by t_0
     late = [1 - first / last for first, last in ((true, gains(PRESETS[0], TrueFlow, 40 * t_0)[0]), (snap, end))]
-    assert f"({100 * late[0]:.0f} % of the way in our example; {100 * late[1]:.0f} % by the paper's law (10))" in ESSAY
+    assert (
+        f'goes {100 * late[0]:.0f} % of its way with "and" after $t_0$, the paper\'s law (10) {100 * late[1]:.0f} %.'
+        in ESSAY
+    )
+    wave = gains(PRESETS[1] | {"etaZ": "10"}, TrueFlow, 40 * t_0)[1]
+    assert f'the $z$ of "wave" gains {wave:.3f}, which is {100 * np.expm1(wave):.0f} % of its weight' in ESSAY
+    assert rf"(in our example, ${6 / np.sqrt(1000):.2f} \le \rho < 0.5$)" in ESSAY
 
 
 def test_the_right_guesses_are_right() -> None:

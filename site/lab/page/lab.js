@@ -49,7 +49,7 @@ function makeLab(root) {
 
   const scrolling = (label, table) => make("div", { class: "ss-lab-scroll", tabindex: "0", role: "region", "aria-label": label }, table);
   const controls = [...(show ?? ORDER).map((key) => fields[key].box), make("div", { class: "ss-lab-row" }, reset, ...(ownsAddress ? [link] : []))];
-  const heading = make("figcaption", {}, make("label", { for: classId }, `Attention of ${show ? "topic" : "class"} `), classes, " (tick: t = 0)");
+  const heading = make("figcaption", {}, make("label", { for: classId }, `Attention of ${show ? "topic" : "class"} `), classes, `${show ? ` ${BY[start.dyn]}` : ""} (tick: t = 0)`);
   const view = [
     notice,
     status,
