@@ -127,7 +127,7 @@ def _equation(equation: Equation, errata: list[Erratum], page_url: Callable[[str
         *map(_code, equation.code),
         *([f"test `{equation.test}`"] if equation.test else []),
     ]
-    unsure = [f"*Can't be read with certainty in the source: {equation.unsure}.*", ""] if equation.unsure else []
+    unsure = [f"*Unclear in the source: {equation.unsure}.*", ""] if equation.unsure else []
     trials = [_trial(trial, page_url) for trial in equation.trials]
     formula = ["$$", equation.formula, "$$", ""]
     head = [f"({equation_anchor(equation.number)})=", f"### ({equation.number})", ""]
