@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 import scansnap_core as ss
-from scansnap_core.theory import solving
+from scansnap_core.theory import solving, spectrum
 from scansnap_core.theory.law import Law, trials, types_of
 from tools.benchmarks.predict import unlike
 
@@ -59,6 +59,44 @@ def test_regimes_and_phases_follow_the_clocks() -> None:
     two_queries = ss.predict(ss.syn_small(), 1, 1, [10])
     held = ss.syn_small().compact.probs > 0
     assert (names[two_queries.regime.values[0]] == "rest").tolist() == (~held).tolist()
+
+
+@pytest.mark.parametrize("lr_z", [0.1, 2.0])
+def test_regimes_and_shortness_are_those_of_z_and_evidence(lr_z: float) -> None:
+    """By their definitions, of unlike classes, two of which share a query."""
+    classes = ss.SequenceClasses.from_dicts(
+        {
+            "ship": {"and": 0.4, "wave": 0.4, "mast": 0.2},
+            "plane": {"and": 0.5, "cloud": 0.5},
+            "car": {"and": 0.1, "road": 0.7, "toll": 0.2},
+        },
+        query_of={"ship": "the", "plane": "the", "car": "a"},
+        vocab_size=500,
+    )
+    found = ss.predict(classes, 0.5, lr_z, [3, 30, 300, 3000], seq_len=10**6)
+    compact, seen = classes.compact, set()
+    for moment in range(4):
+        at = found.isel(recorded=moment)
+        f, a = spectrum.F(compact.probs, at.Z.values[compact.query_row]), at.evidence.values[:, None]
+        memory, holders = np.zeros(at.Z.shape), np.zeros(at.Z.shape)
+        np.add.at(memory, compact.query_row, lr_z / 0.5 * a**2 / 2 * f**2)
+        np.add.at(holders, compact.query_row, compact.probs)
+        assert (at.regime.values == np.where(holders > 0, np.where(memory < 1, 1, 2), 0)).all()
+        seen |= set(at.regime.values.ravel().tolist())
+        nearest = np.triu(f @ f.T, 1).max()
+        assert at.shortness.item() == pytest.approx(a.max() / (10**6 - 1) / np.sqrt(1 - nearest), rel=1e-3, abs=0)
+    assert seen == {0, 1, 2}
+
+
+def test_the_largest_step_so_far_is_how_fast_z_turns_back() -> None:
+    """Its definition, with the rate of evidence as a difference quotient."""
+    lr_y, t = 0.2, np.geomspace(0.5, 2000, 800)
+    found = ss.predict(CLASSES, lr_y, lr_y / 10, t)
+    a, pace = found.evidence.values[:, 0], lr_y / 2
+    f = spectrum.F(CLASSES.compact.probs, found.Z.values[:, CLASSES.compact.query_row])
+    pushes = 0.1 * (f**2).sum(axis=-2).max(axis=-1)  # of the token that is pushed most: the common one, by two classes
+    expected = pace * np.maximum.accumulate(pushes * a * np.gradient(a, t * pace))
+    assert found.step.values[100:] == pytest.approx(expected[100:], rel=0.02, abs=0)
 
 
 def test_the_clock_counts_steps_of_batch_size_one() -> None:
