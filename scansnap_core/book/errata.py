@@ -188,7 +188,7 @@ def _place_json(place: Place, address: str) -> dict[str, Any]:
     return {
         "paper": place.page.paper.id,
         **{key: said[key] for key in ("place", "judges", "printed", "repair", "condition")},
-        "evidence": {key: said[key] for key in ("witness", "what", "measured", "required")},
+        "evidence": {key: said[key] for key in ("witness", "what", "measure", "measured", "required")},
         "repaired": {"measured": said["control"], "what": said["control_is"]},
         "consequence": said["consequence"],
         "page": place.page.id,

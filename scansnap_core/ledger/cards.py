@@ -15,7 +15,6 @@ printed holds follows from the verdict::
 cell that draws the one figure to look at, or empty.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -150,16 +149,11 @@ def _is_upheld(verdict: str) -> bool:
     return verdict in (HOLDS, REPRODUCED)
 
 
-_MEASURE = re.compile(r" \((?:[^()]|\([^()]*\))*\)$")
-"""What a check measures stands in brackets at the end of its words. It is measured of its control too, unless the
-control's words end with a measure of their own."""
-
-
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
-    what, required = entry.what, asked(vars(entry), number)
+    what, required = entry.names_number, asked(vars(entry), number)
     if number == "control":
-        measure = _MEASURE.search(what) if not _MEASURE.search(entry.control_is) else None
-        what = f"{entry.control_says}{measure[0] if measure else ''}"
+        own = not entry.measure or entry.control_is.endswith(")")  # what is measured of a control may stand in brackets
+        what = entry.control_says if own else f"{entry.control_says}. {entry.measure}"
     elif isinstance(entry, Refutation):
         what = f"Refuted: {what}"
     return {"number": getattr(entry, number), "required": required, "what": what, "by": entry.id}

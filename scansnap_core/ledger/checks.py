@@ -26,6 +26,10 @@ _PROSE = Rule(
 )
 
 
+_DIFFERENCE = "What remains"
+"""A symbolic check that names no other measure says so of the difference that it simplifies to 0."""
+
+
 class CheckFailed(AssertionError):
     """A claim that its measured value doesn't meet, or a counterexample that meets what it should violate."""
 
@@ -214,13 +218,14 @@ class Witness:
             raise ControlPassed(f"{place}: the {tried} ({claim.control}) gives {control}, which {wrong}")
         effect = written(measured, relation, bound, met=checks)
         compared = written(control, relation, bound, met=not checks)
+        measure = claim.measure or (_DIFFERENCE if claim.must == "= 0" and self.name == "symbolic" else "")
         found = claim.id, self.name, claim.says, effect, required, compared, claim.control
         if checks:
-            check = Check(*found)
+            check = Check(*found, measure=measure)
             self._chapter._enter(check)
             show_check(check, claim.only_sampled)
         else:
             remedy = claim.place, claim.printed, claim.repair, claim.condition, claim.consequence
-            refutation = Refutation(*found, *remedy, claim.judges, claim.erratum)
+            refutation = Refutation(*found, *remedy, claim.judges, claim.erratum, measure=measure)
             self._chapter._enter(refutation)
             show_refutation(refutation)

@@ -5,12 +5,14 @@ id::
 
     numeric:                          # the witness
       dop853:                         # a check's id
-        says: "(45) solves (44): largest relative error"
+        says: (45) solves (44)
+        measure: Largest relative error   # may be left out
         must: ≤ 1e-9                  # or "≤ bound" where the notebook computes the bound
         control: (45) without the factor M
     empirical:
       late_clock:                     # a refutation: what is measured of the printed claim, which must fail
-        says: h over the printed clock, late
+        says: h keeps up with the printed clock
+        measure: h over the clock, late
         must: ≤ 1.1
         control: h over the repaired clock
         judges: claim                 # or proof, remark, reading
@@ -51,11 +53,11 @@ CARD = "card"
 COMPUTED = "bound"
 """This word stands in the place of a bound that the notebook computes."""
 
-_CHECK = {"says": None, "must": None, "control": None, "only_sampled": ""}
+_CHECK = {"says": None, "measure": "", "must": None, "control": None, "only_sampled": ""}
 """A check's keys, each with its default, as `Entry` takes them: None for a key that it needs."""
 _REFUTATION: dict[str, str | None] = {
     **dict.fromkeys(("says", "must", "control", "judges", "place", "printed", "consequence")),
-    **dict.fromkeys(("repair", "condition", "erratum"), ""),
+    **dict.fromkeys(("measure", "repair", "condition", "erratum"), ""),
 }
 _PROOF = {"says": None, "control": None, "region": None, "assumptions": None, "sampled": ""}
 _ID = re.compile(r"[a-z][a-z0-9_]*")
@@ -84,6 +86,7 @@ class Claim:
     witness: str
     says: str
     control: str
+    measure: str = ""
     must: str = ""
     judges: str = ""
     erratum: str = ""

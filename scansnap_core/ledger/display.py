@@ -104,8 +104,9 @@ def show_refutation(refutation: Refutation) -> None:
 
 def _show(entry: Check | Refutation | Proof, mark: str, says: str, values: Mapping[str, str]) -> None:
     number = () if isinstance(entry, Proof) else (entry.measured, f", {asked(vars(entry))}")
+    claim = entry.what if isinstance(entry, Proof) else entry.names_number
     values = {term: text for term, text in values.items() if text}
-    head = f"{mark} {entry.witness}: {entry.what}{': ' if number else ''}{''.join(number)}"
+    head = f"{mark} {entry.witness}: {claim}{': ' if number else ''}{''.join(number)}"
     template, anchor = _TEMPLATES / "entry.html", anchor_of(entry.id)
     markup = render(template, entry=entry, mark=mark, says=says, number=number, values=values, anchor=anchor)
     plain = "\n".join([head, *(f"    {term}: {text}" for term, text in values.items())])

@@ -5,7 +5,7 @@ All of their values are written text, so that they mean and look the same on eve
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from scansnap_core.ledger.registry import Page
@@ -64,6 +64,13 @@ class Compared:
     required: str
     control: str
     control_is: str
+    measure: str = field(default="", kw_only=True)
+    """What the numbers measure; empty where the claim says it."""
+
+    @property
+    def names_number(self) -> str:
+        """Say the claim, and what is measured of it."""
+        return f"{self.what}. {self.measure}" if self.measure else self.what
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ def test_scripts_get_what_the_page_shows(book: Path, capsys: pytest.CaptureFixtu
     (place,) = second["places"]
     assert place == {key: getattr(SLIP, key) for key in ("place", "judges", "printed", "repair", "condition")} | {
         "paper": "tian2023",
-        "evidence": {"witness": "empirical", "what": "rate <s>", "measured": "0.7", "required": "≤ 0.5"},
+        "evidence": {"witness": "empirical", "what": "rate <s>", "measure": "", "measured": "0.7", "required": "≤ 0.5"},
         "repaired": {"measured": "0.1", "what": "with $1-\\rho$"},
         "consequence": "slower",
         "page": "lemma_03",

@@ -130,7 +130,16 @@ def test_a_matrix_is_compared_with_zeros_or_a_bound(opened: Opened, outputs: Out
     symbolic = opened(symbolic={"zero": check("rows", must=must)}).witness("symbolic")
     symbolic.holds("zero", measured, control=sp.ones(2) - measured, bound=measured if must == "= bound" else None)
     required = must.replace("0", "0 (2×2)").replace("bound", "the 2×2 matrix")
-    assert outputs[0]["text/plain"].startswith(f"✓ symbolic: rows: {required}, as required\n")
+    what = "rows. What remains" if must == "= 0" else "rows"
+    assert outputs[0]["text/plain"].startswith(f"✓ symbolic: {what}: {required}, as required\n")
+
+
+def test_a_line_names_what_is_measured(opened: Opened, outputs: Outputs) -> None:
+    numeric = opened(numeric={"error": check("<i> holds", measure="largest $h$ < 1")}).witness("numeric")
+    numeric.holds("error", 0.1, control=0.7)
+    assert outputs[0]["text/plain"].startswith("✓ numeric: <i> holds. largest $h$ < 1: 0.1, must be at most 0.5\n")
+    line = r'&lt;i&gt; holds.</span> <span class="ss-number">largest <span class="math notranslate nohighlight">\(h\)</span>'
+    assert f"{line} &lt; 1: <strong>0.1</strong>, must be at most 0.5</span>" in outputs[0]["text/html"]
 
 
 def test_a_bound_stands_in_one_place_and_something_could_fail_it(numeric: Witness) -> None:

@@ -72,7 +72,7 @@ MUSTS = ["<= 1", "≤1", "≤", "≤ one", "≤ nan", "≤ inf", "≤ 1/0", "≤
         ("numeric", "error", None, "error.says: a reader must learn it; say it in a few words"),
         *(("numeric", "error", CHECK | {key: " "}, f"error.{key}: a reader") for key in ("says", "must", "control")),
         ("numeric", "error", CHECK | {"control": 2}, "error.control = 2: it is a text; put it in quotes"),
-        ("numeric", "error", CHECK | {"contrl": "a"}, "error: contrl: there is no such key; use says, must, control"),
+        ("numeric", "error", CHECK | {"contrl": "a"}, "error: contrl: there is no such key; use says, measure, must"),
         *(("numeric", "error", CHECK | {key: "a"}, f"error: {key}: there is no such") for key in ("region", "sampled")),
         *(("numeric", "error", check("a", must=must), f"error.must = {must!r}: it is one of = ≠ ≤") for must in MUSTS),
         *(("numeric", "error", {**REPAIRED, key: ""}, f"error.{key}: a reader must learn it") for key in REFUTATION),
