@@ -12,7 +12,8 @@ import pytest
 import torch
 
 import scansnap_core as ss
-from scansnap_core.theory.law import Law, inertia, types_of
+from scansnap_core.theory.law import Law, inertia, many_classes, memory, trials, types_of
+from scansnap_core.theory.solving import IntegrationFailed
 
 CLASSES = ss.with_overlap(2, 100, 0.3, distinct_weights=[1, 0.5])
 SMALL = ss.syn_small()
@@ -83,6 +84,72 @@ def test_the_law_with_a_mass_predicts_momentum() -> None:
     Z = ss.train(SMALL, lr_y=1, lr_z=1, seq_len=math.inf, **options).Z.isel(seed=0, rate=0).values
     assert np.linalg.norm(heavy - Z) < 0.01 * np.linalg.norm(Z)
     assert np.linalg.norm(light[1] - Z[1]) > 0.1 * np.linalg.norm(Z[1])
+
+
+def updates_of(law: Law, momentum: float, pace: float, count: int) -> np.ndarray:
+    """Step by momentum's own rule; the place after each update, from 0 on."""
+    speed = law.start(1.0)
+    places = [0 * speed, law.start(pace)]
+    for _ in range(count - 1):
+        speed = momentum * speed + law.rate(places[-1])
+        places.append(places[-1] + pace * speed)
+    return np.stack(places)
+
+
+LAW = Law(types_of(CLASSES), 1.0)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5, 0.9])
+def test_the_first_updates_are_made_one_by_one(momentum: float) -> None:
+    made = inertia.InertialLaw(LAW, momentum, 0.3)
+    count = np.array([0.5, 1, 2.25, 7.75, 8])
+    places = updates_of(LAW, momentum, 0.3, 9)
+    whole = count.astype(int)
+    between = places[whole] + (count - whole)[:, None] * (places[whole + 1] - places[whole])
+    for state, expected in zip(made.path(count * made.update), map(LAW.unpack, between), strict=True):
+        for one, other in zip(state, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)
+
+
+def distance_from_updates(law: Law, momentum: float, pace: float, count: int) -> float:
+    """Return the largest distance of a and z from the updates', relative to the largest value of each."""
+    exact = law.unpack(updates_of(law, momentum, pace, count)[-1])
+    (found,) = inertia.InertialLaw(law, momentum, pace).path(np.array([count * pace / (1 - momentum)]))
+    parts = [(getattr(found, name), getattr(exact, name)) for name in ("a", "z_common", "z_distinct")]
+    return max(float(np.abs(one - other).max() / np.abs(other).max()) for one, other in parts)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5, 0.9])
+def test_the_later_updates_are_met_to_more_than_first_order(momentum: float) -> None:
+    far, near = (distance_from_updates(LAW, momentum, 0.1 / n, 80 * n) for n in (1, 4))
+    assert near < 1e-4
+    assert far > 5 * near
+
+
+def test_so_they_are_by_the_law_of_many_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    law, tau = Law(types_of(trials.systems(11, 2)[1]), 1.0), 12.0
+    monkeypatch.setattr(memory, "MOST_STIFF", 0)
+    assert law.is_split
+    far = distance_from_updates(law, 0.0, 0.3, 40)
+    assert far < 0.01
+    (without,) = many_classes.path(law, np.array([tau]))
+    common = law.unpack(updates_of(law, 0.0, 0.3, 40)[-1]).z_common
+    assert np.abs(without.z_common - common).max() > 4 * far * np.abs(common).max()  # control
+
+
+class Away(Law):
+    def rate(self, packed: np.ndarray) -> np.ndarray:
+        return 1e100 * packed
+
+
+@pytest.mark.parametrize("count", [4.5, 8.5])
+def test_updates_that_run_away_are_told_with_the_last_finite_one(count: float) -> None:
+    made = inertia.InertialLaw(Away(types_of(CLASSES), 1.0), 0.5, 0.3)
+    path = made.path(np.array([4, count]) * made.update)
+    assert np.isfinite(next(path).a).all()
+    with pytest.raises(IntegrationFailed, match=r"up to lr_y t/K = 2\.4 only: the next update isn't finite") as error:
+        next(path)
+    assert error.value.last == pytest.approx(4 * made.update)
 
 
 def adam_apart(rate: float, betas: tuple[float, float], lr_z: float) -> float:

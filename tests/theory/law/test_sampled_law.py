@@ -60,6 +60,11 @@ def test_first_order_is_the_limit_of_the_exact_means() -> None:
     first, row, num = FirstOrder(probs, f), np.array([0.3, -1.0, 0.5, 2.0]), 600
     counts = Counts(probs, num + 1, z)
     assert np.abs(num * (counts.mean_f() - f) - first.mean_f()).max() < 0.03
+    scatter = []
+    for n in (30, 60):
+        samples, chance = all_samples(probs, n, z)
+        scatter.append(n * (chance @ samples**2 - (chance @ samples) ** 2))
+    np.testing.assert_allclose(2 * scatter[1] - scatter[0], first.variance, atol=0.01)  # 1/n extrapolated away
     limit = f * (row - f * (f @ row))
     assert np.abs(num * (counts.pull(row) - limit) - first.pull(row)).max() < 0.1
     np.testing.assert_allclose(
@@ -147,10 +152,68 @@ def test_at_rest_the_own_pull_is_exact() -> None:
     np.testing.assert_allclose(np.hstack(law.moves(state, F, NO_TILT, F)[1])[0], expected.push, rtol=0, atol=1e-12)
 
 
-def test_the_first_move_is_that_of_exact_means_where_classes_are_not_equally_frequent() -> None:
-    probs, P, M, seq_len, t = np.zeros((3, 12)), np.array([0.02, 0.08, 0.9]), 12, 6, 1e-3
+def unlike_classes() -> np.ndarray:
+    probs = np.zeros((3, 12))
     probs[[[0], [1], [2]], [[0, 1, 3], [1, 2, 4], [0, 2, 5]]] = [0.5, 0.2, 0.3], [0.6, 0.1, 0.3], [0.2, 0.5, 0.3]
-    alike = ss.SequenceClasses(probs, query_of=[9] * 3)
+    return probs
+
+
+def off_by(one: np.ndarray, exact: np.ndarray) -> float:
+    return float(np.abs(one - exact).max() / np.abs(exact).max())
+
+
+def distances(classes: ss.SequenceClasses, seq_len: int, tau: float) -> np.ndarray:
+    """How far the law's means are from those over all samples, shape (3, 4): of a class's error and of the others',
+    of f and of its push, both weighed by errors. Then what T = infinity says, and the means without their weights."""
+    types = types_of(classes)
+    law = SampledLaw(types, 1.0, seq_len)
+    state = law.path(np.array([tau]))[0]
+    F = law.attention(state)
+    rows = law.rows(state, F)
+    errors = law.errors(state, F, rows)
+    g = law.gradient(state, errors, rows)[1]
+    own, others, learned, push = [], [], [], []
+    cut, logits = types.common.shape[1], np.hstack([state.z_common[types.query], state.z_distinct])
+    for i, (z, p, felt) in enumerate(zip(logits, np.hstack([types.common, types.distinct]), np.hstack(g), strict=True)):
+        held, chance = all_samples(p[p > 0], seq_len - 1, z[p > 0])
+        f = np.zeros((len(held), len(p)))
+        f[:, p > 0] = held
+        alone, by_class = f[:, cut:] @ rows.distinct[i], f[:, :cut] @ rows.classes
+        mine = np.exp(by_class[:, i] + alone * state.a[i])
+        theirs = np.exp(by_class - np.outer(alone, state.b[i])) * (types.others[i] > 0)
+        total = mine + theirs @ types.others[i] + types.rest * np.exp(f[:, :cut] @ rows.rest - alone * rows.c[i])
+        error = 1 - mine / total
+        own.append(chance @ error)
+        others.append(chance @ (theirs / total[:, None]))
+        weight = chance * error / own[-1]
+        learned.append(weight @ f)
+        push.append(weight @ (f * felt - f**2 * (f @ felt)[:, None]))
+    exact = [np.array(mean) for mean in (own, others, learned, push)]
+    at_mean, f = Law.errors(law, state, F, rows), np.hstack(Law.attention(law, state))
+    still = f * (np.hstack(g) - f * (f * np.hstack(g)).sum(axis=1, keepdims=True))
+    said = (
+        [errors.own, errors.other, *map(np.hstack, law.moves(state, F, errors.own, g))],
+        [at_mean.own, at_mean.other, f, still],
+        [errors.own, errors.other, *map(np.hstack, law.moves(state, F, np.ones_like(errors.own), g))],
+    )
+    return np.array([[off_by(one, mean) for one, mean in zip(each, exact, strict=True)] for each in said])
+
+
+@pytest.mark.parametrize("tau", [10.0, 40.0])
+@pytest.mark.parametrize(
+    "classes",
+    [ss.with_overlap(2, 100, 0.3, distinct_weights=[1, 0.5]), ss.SequenceClasses(unlike_classes(), query_of=[9] * 3)],
+)
+def test_errors_and_moves_are_near_their_means_over_samples(classes: ss.SequenceClasses, tau: float) -> None:
+    short, long = distances(classes, 33, tau), distances(classes, 129, tau)
+    assert (long[0] < short[0] / 6).all()  # of second order in 1/T: 16 in the end
+    assert (long[0] < 0.5 * long[1]).all()
+    assert (long[0, 2:] < 0.4 * long[2, 2:]).all()
+
+
+def test_the_first_move_is_that_of_exact_means_where_classes_are_not_equally_frequent() -> None:
+    P, M, seq_len, t = np.array([0.02, 0.08, 0.9]), 12, 6, 1e-3
+    alike = ss.SequenceClasses(unlike_classes(), query_of=[9] * 3)
     counts = [Counts(row, seq_len) for row in alike.compact.probs]
     F, errors = np.stack([each.mean_f() for each in counts]), np.eye(3, M) - 1 / M
     rows = (errors @ errors.T * P) @ F  # of Y, times e_n - alpha_n, per unit of time
