@@ -1,13 +1,16 @@
-"""What property tests share: one profile, class systems, values of the wrong kind, and what a refusal is."""
+"""What tests share: class systems, values of the wrong kind, what a refusal is, a full disk, one profile."""
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
@@ -43,6 +46,19 @@ def result_or_refusal(call: Callable[..., Any], *arguments: Any, **named: Any) -
     assert refusal.remedy
     assert "\n" not in str(refusal)
     return None
+
+
+def refusal_of(call: Callable[..., Any], *arguments: Any, **named: Any) -> str:
+    """Return the line in which a call refuses what it is given."""
+    with pytest.raises(BadInput) as refused:
+        call(*arguments, **named)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def full_disk(*_: Any, **__: Any) -> None:
+    """Stand for what writes to the disk."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @st.composite

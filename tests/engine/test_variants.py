@@ -48,20 +48,6 @@ def test_autograd_finds_what_lemma_1_says(initial: str, classes: SequenceClasses
     assert ours.attrs["model"].endswith(":autograd_of_the_paper")
 
 
-@pytest.mark.parametrize("classes", [overlapping_classes(), scattered_classes()])
-def test_a_residual_connection_of_ones_own_is_the_one_with_a_name(classes: SequenceClasses) -> None:
-    runs = [
-        train(classes, lr_y=2.0, lr_z=3.0, steps=4, model=model, **FLOW).isel(seed=0, rate=0)
-        for model in (residual, "residual", "plain")
-    ]
-    ours, named, plain = (run.loss.values for run in runs)
-    assert ours == pytest.approx(named, rel=1e-12, abs=0)
-    for name in "YZ":
-        assert runs[0][name].values == pytest.approx(runs[1][name].values, rel=0, abs=1e-13)
-    assert np.abs(plain - ours)[1:].max() > 1e-3  # control: another model
-    assert train(classes, lr_y=1.0, lr_z=1.0, steps=1, optimizer="adam", model="residual").loss.size == 1
-
-
 def test_a_pair_of_forward_and_gradient() -> None:
     run = train(overlapping_classes(), lr_y=2.0, lr_z=3.0, steps=4, model=both_halves, **FLOW)
     plain = train(overlapping_classes(), lr_y=2.0, lr_z=3.0, steps=4, **FLOW)
@@ -89,23 +75,18 @@ def wrong(found: Any) -> Callable[..., Any]:
     return mine
 
 
-@pytest.mark.parametrize(
-    ("found", "message"),
-    [
-        (lambda batch, Y, Z: None, "returns NoneType: here it returns differentiable log-probabilities, or Gradients"),
-        (lambda batch, Y, Z: batch.target * 0.5, "returns a tensor that depends on neither Y nor Z"),
-        (lambda batch, Y, Z: (Y * 2).sum(), r"returns \(\): here it returns \(1, 1, 3, 4\)"),
-        (lambda batch, Y, Z: Gradients(Y.sum(), Y, Z), r"returns \[\(\), \(1, 1, 8, 4\), \(1, 1, 2, 8\)\]: here"),
-    ],
-)
-def test_a_variant_that_returns_something_else(found: Any, message: str) -> None:
-    with pytest.raises(BadInput, match=f"model tests.engine.test_variants:wrong.<locals>.mine {message}"):
-        train(overlapping_classes(), lr_y=1.0, lr_z=1.0, steps=1, model=wrong(found), **FLOW)
+RETURNED = [
+    (lambda batch, Y, Z: None, "returns NoneType: here it returns differentiable log-probabilities, or Gradients"),
+    (lambda batch, Y, Z: batch.target * 0.5, "returns a tensor that depends on neither Y nor Z"),
+    (lambda batch, Y, Z: (Y * 2).sum(), r"returns \(\): here it returns \(1, 1, 3, 4\)"),
+    (lambda batch, Y, Z: Gradients(Y.sum(), Y, Z), r"returns \[\(\), \(1, 1, 8, 4\), \(1, 1, 2, 8\)\]: here"),
+]
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("given", "message"),
     [
+        *((wrong(found), f"model tests.engine.test_variants:wrong.<locals>.mine {what}") for found, what in RETURNED),
         ("fancy", f"model = 'fancy': the choices are {', '.join(MODELS)}; of"),
         ("no_such_module:f", "model = 'no_such_module:f': No module named 'no_such_module': its module can be imp"),
         ("math:nothing", "model = 'math:nothing': module 'math' has no attribute 'nothing'"),
@@ -115,9 +96,9 @@ def test_a_variant_that_returns_something_else(found: Any, message: str) -> None
         (np.ones(2), r"model = array\(\[1., 1.\]\): the choices are plain"),
     ],
 )
-def test_a_name_that_names_no_model(name: Any, message: str) -> None:
+def test_what_is_no_model_is_refused(given: Any, message: str) -> None:
     with pytest.raises(BadInput, match=message):
-        train(overlapping_classes(), lr_y=1.0, lr_z=1.0, steps=1, model=name)
+        train(overlapping_classes(), lr_y=1.0, lr_z=1.0, steps=1, model=given, **FLOW)
 
 
 def test_what_doesnt_depend_on_z_leaves_it_at_rest() -> None:
@@ -127,13 +108,6 @@ def test_what_doesnt_depend_on_z_leaves_it_at_rest() -> None:
     run = train(overlapping_classes(), lr_y=1.0, lr_z=1.0, steps=3, model=without_attention, **FLOW)
     assert (run.Z == 0).all()
     assert (run.Y.isel(recorded=-1) != 0).any()
-
-
-def test_a_model_by_its_name() -> None:
-    named = train(overlapping_classes(), lr_y=1.0, lr_z=1.0, steps=2, model="tests.engine.variants:residual", **FLOW)
-    given = train(overlapping_classes(), lr_y=1.0, lr_z=1.0, steps=2, model=residual, **FLOW)
-    assert named.identical(given)
-    assert named.attrs["model"] == "tests.engine.variants:residual"
 
 
 def test_a_parameter_of_its_own_is_refused() -> None:

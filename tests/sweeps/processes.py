@@ -13,6 +13,11 @@ from scansnap_core.storage.store import JOURNAL
 
 PATIENCE = 300
 """Seconds after which something that should have happened hasn't."""
+SLOW = {
+    "data": "syn_medium 3", "rates": {"lr_z": [1, 2], "ratio": [1, 5]}, "steps": 60, "seeds": 16,
+    "optimizer": "momentum", "initial": "random",
+}  # fmt: skip
+"""A grid that takes long enough for something to happen meanwhile."""
 
 
 def start(*arguments: str | Path) -> subprocess.Popen[str]:

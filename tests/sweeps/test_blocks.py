@@ -140,11 +140,7 @@ def test_measures_may_have_a_part_of_the_labels_and_outputs() -> None:
     layout = blocks.layout_of(dataclasses.replace(GRID, measures=(first_token, first_row)))
     assert layout.labels.token.values.tolist() == [0, 1, 2, 3, 4, 5]
     assert layout.labels.output.values.tolist() == list(range(9))
-    assert layout.variables["first_token"].attrs == {
-        "units": "logits",
-        "before": "checksum",
-        "written": "after it",
-    }
+    assert layout.variables["first_token"].attrs == {"units": "logits", "before": "checksum", "written": "after it"}
     assert layout.variables["first_row"].dims[-1] == "output"
 
 

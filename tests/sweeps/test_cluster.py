@@ -21,14 +21,11 @@ from scansnap_core.sweeps import running
 from scansnap_core.sweeps.blocks import blocks
 from scansnap_core.sweeps.grids import grid_of
 from scansnap_core.sweeps.running import run
-from tests.sweeps.processes import PATIENCE, finished_blocks, start, wait_for
+from tests.sweeps.processes import PATIENCE, SLOW, finished_blocks, start, wait_for
 from tests.sweeps.stores import files
+from tests.sweeps.test_grids import GOOD
 
 HERE_ALONE = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0")
-GRID = {
-    "data": "syn_medium 3", "rates": {"lr_z": [1, 2], "ratio": [1, 5]}, "steps": 60, "seeds": 24,
-    "optimizer": "momentum", "initial": "random",
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -69,7 +66,7 @@ def test_nothing_listens_to_a_network(scheduler: str) -> None:
 
 
 def test_a_worker_dies_midway(scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    grid, there = grid_of(GRID, tmp_path), tmp_path / "there.zarr"
+    grid, there = grid_of(SLOW | {"seeds": 24}, tmp_path), tmp_path / "there.zarr"
     monkeypatch.setattr(running, "AHEAD", 6)  # of 24 blocks
     workers = [worker(scheduler), worker(scheduler)]
     try:
@@ -90,8 +87,7 @@ def test_a_worker_dies_midway(scheduler: str, tmp_path: Path, monkeypatch: pytes
 
 
 def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    content = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 2, "seeds": 1}
-    grid = grid_of(content, Path())
+    grid = grid_of(GOOD, Path())
     monkeypatch.setattr(running, "CONNECT_SECONDS", 1)
     with pytest.raises(
         BadInput, match=r"scheduler tcp://127\.0\.0\.1:9: .*: a Dask scheduler answers at the address; start"
@@ -108,8 +104,7 @@ def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 def test_a_worker_with_another_program_is_refused() -> None:
-    content = {"data": "syn_small", "rates": {"lr_y": 1, "lr_z": 1}, "steps": 2, "seeds": 1}
-    (block,) = blocks(grid_of(content, Path()), "cpu")
+    block = next(blocks(grid_of(GOOD, Path()), "cpu"))
     program = provenance.program("scansnap_core.sweeps.blocks")
     assert running.compute_as(program, block).keys() == block.compute().keys()
     for name in ("torch_version", "code"):

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_medium
 from scansnap_core.sweeps.grids import Grid, grid_of, load_grid
+from tests.data.properties import refusal_of
 from tests.engine.variants import residual
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -32,12 +32,6 @@ def test_the_640_runs_of_syn_medium(name: str) -> None:
     assert (grid.seq_lens, grid.batch_sizes, grid.rng) == ((128,), (128,), "counter")
 
 
-def test_seeds_and_random_numbers_of_the_command_line_count() -> None:
-    grid = load_grid("fig6", seeds=3, rng="replay")
-    assert (grid.seeds, grid.rng) == ((1, 2, 3), "replay")
-    assert load_grid("fig6", rng="fresh").rng == load_grid("fig5").rng == "fresh"
-
-
 def test_the_example() -> None:
     grid = load_grid(str(EXAMPLES / "my_grid.yaml"))
     assert list(grid.data) == ["syn_medium 3", "two_topics.yaml"]
@@ -55,11 +49,6 @@ def test_the_example() -> None:
 )
 def test_rates(rates: dict[str, Any], expected: list[tuple[float, float]]) -> None:
     assert list(grid_of(GOOD | {"rates": rates}, Path()).rates) == expected
-
-
-def test_the_expectation_is_a_batch_size() -> None:
-    grid = grid_of(GOOD | {"batch_size": ["expectation", 8], "seq_len": float("inf")}, Path())
-    assert grid.batch_sizes == (None, 8)
 
 
 def test_all_that_decides_the_results_is_in_the_configuration() -> None:
@@ -95,26 +84,20 @@ BAD = [
     ({"rates": {"pairs": [[1, "a"]]}}, f"lr_z = 'a': {RATE}"),
     ({"rates": {"pairs": [[1, 2, 3]]}}, "a pair of rates = [1, 2, 3]: rates are pairs (eta_Y, eta_Z); see the example"),
     ({"rates": {"pairs": []}}, "rates = []: an axis"),
-    ({"steps": 0}, "steps = 0: a positive integer; pass e.g. 100"),
     ({"seeds": 0}, "seeds = 0: how many seeds (1 to 1000000), or a list; write e.g. 10"),
     ({"seeds": "all"}, "seeds = 'all': how many seeds"),
     ({"seeds": [1, 2, 1]}, "seeds holds 1 twice"),
     ({"seq_len": [128, 1]}, "seq_len = 1: T is a whole number of at least 2"),
-    ({"batch_size": 0}, "batch_size = 0: a positive integer"),
     ({"batch_size": "expectation"}, "batch_size = None with seq_len = 128: the expectation"),
     ({"momentum": 1}, "momentum = 1: momentum lies in [0, 1)"),
     ({"momentum": 0.9, "optimizer": "sgd"}, "momentum = 0.9 with the optimizer sgd: only the optimizer"),
     ({"initial": "one"}, "initial = 'one': the choices are zero, random"),
-    ({"rng": "replay", "seq_len": float("inf")}, "rng = 'replay' without a finite batch and T"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "message"), BAD, ids=[message.split(":")[0] for _, message in BAD])
 def test_a_bad_grid(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(BadInput) as caught:
-        grid_of(GOOD | change, Path())
-    assert str(caught.value).startswith(message)
-    assert "\n" not in str(caught.value)
+    assert refusal_of(grid_of, GOOD | change, Path()).startswith(message)
 
 
 @pytest.mark.parametrize("key", GOOD)
@@ -128,27 +111,15 @@ def test_a_missing_key(key: str) -> None:
     ("name", "text", "message"),
     [
         ("fig7", None, "grid fig7: a grid is one of fig5, fig6, fig11, fig12, or a .yaml file; correct the name"),
-        ("nowhere.yaml", None, "nowhere.yaml: No such file or directory: the file must exist and be readable"),
-        ("a.yaml", "data: [", "a.yaml: while parsing a flow node"),
         ("a.yaml", "- 1", "a.yaml: a grid: [1]: a mapping of keys to values"),
         ("a.yaml", "", "a.yaml: a grid: None: a mapping"),
-        ("a.yaml", "steps: 1\nsteps: 2", "a.yaml: key 'steps' twice in line 2: the keys of a mapping differ"),
         ("a.yaml", "step: 1", "a.yaml: a grid: key 'step': the known keys are"),
     ],
 )
 def test_a_bad_file(name: str, text: str | None, message: str, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / name).write_text(text)
-    with pytest.raises(BadInput) as caught:
-        load_grid(name if name == "fig7" else str(tmp_path / name))
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_file_of_classes_lies_beside_the_grid(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text((EXAMPLES / "two_topics.yaml").read_text())
-    (tmp_path / "grid.yaml").write_text(yaml.safe_dump(GOOD | {"data": "mine.yaml"}))
-    assert load_grid(str(tmp_path / "grid.yaml")).data["mine.yaml"].vocab_size == 11
+    assert message in refusal_of(load_grid, name if name == "fig7" else str(tmp_path / name))
 
 
 def test_a_grid_from_python() -> None:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+import yaml
 
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_medium, syn_small
@@ -30,7 +31,7 @@ from scansnap_core.sweeps.grids import Grid, grid_of, load_grid
 from scansnap_core.sweeps.running import run
 from scansnap_core.theory import measures
 from tests.engine.references import overlapping_classes, scattered_classes
-from tests.sweeps.processes import finished_blocks, start, wait_for
+from tests.sweeps.processes import SLOW, finished_blocks, start, wait_for
 from tests.sweeps.stores import files
 
 CONTENT: dict[str, Any] = {
@@ -43,14 +44,6 @@ CONTENT: dict[str, Any] = {
     "batch_size": 8,
     "initial": "random",
 }
-SLOW = """
-data: syn_medium 3
-rates: {lr_z: [1, 2], ratio: [1, 5]}
-steps: 60
-seeds: 16
-optimizer: momentum
-initial: random
-"""
 
 
 @pytest.fixture(scope="module")
@@ -159,14 +152,9 @@ def test_which_blocks_are_there_counts_and_not_how_many(
     xr.testing.assert_equal(read(path), read(irregular))
 
 
-def test_the_store_names_the_program(irregular: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_store_names_the_program(irregular: Path) -> None:
     program = provenance.program("scansnap_core.sweeps.blocks")
-    configuration, before = json.loads(read(irregular).configuration), files(irregular)
-    assert (program | {"device": "cpu"}).items() <= configuration.items()
-    monkeypatch.setattr(running, "program", lambda module: program | {"code": "another"})
-    with pytest.raises(BadInput, match=f"code = '{program['code']}', asked for is 'another': .* to the code of commit"):
-        run(IRREGULAR, irregular, device="cpu")
-    assert files(irregular) == before
+    assert (program | {"device": "cpu"}).items() <= json.loads(read(irregular).configuration).items()
 
 
 def test_blocks_do_not_matter(swept: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +207,7 @@ def test_more_runs_than_the_disk_holds(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_killed_and_continued_it_is_the_same_to_the_last_byte(tmp_path: Path) -> None:
-    (tmp_path / "grid.yaml").write_text(SLOW)
+    (tmp_path / "grid.yaml").write_text(yaml.safe_dump(SLOW))
     out = tmp_path / "a.zarr"
     command = ("scansnap_core.cli", "sweep", tmp_path / "grid.yaml", "--out", out)
     process = start(*command)

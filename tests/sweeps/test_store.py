@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import signal
 import subprocess
 import sys
@@ -19,6 +17,7 @@ import zarr
 from scansnap_core import BadInput
 from scansnap_core.storage import store
 from scansnap_core.storage.store import JOURNAL, Journal, read, writing
+from tests.data.properties import full_disk
 from tests.sweeps.stores import CONFIGURATION, LAYOUT, PLACES, PROVENANCE, files, fill, values
 
 REPOSITORY = Path(__file__).parents[2]
@@ -126,12 +125,8 @@ def test_two_creators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Path) -> None:
     path = tmp_path / "a.zarr"
-
-    def full(self: Any, *_: Any, **__: Any) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     with monkeypatch.context() as patch:
-        patch.setattr(zarr, "open_group", full)
+        patch.setattr(zarr, "open_group", full_disk)
         with pytest.raises(BadInput, match="No space left on device: a store can be written; name another store"):
             fill(path)
     assert not path.exists()
@@ -140,7 +135,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbe
     message = "No space left on device: every block can be written; make room and give the same command again: the fin"
     for owner, name in ((zarr.Array, "__setitem__"), (Journal, "append")):
         with monkeypatch.context() as patch:
-            patch.setattr(owner, name, full)
+            patch.setattr(owner, name, full_disk)
             with pytest.raises(BadInput, match=message):
                 fill(path)
         assert read_finished(path) == before

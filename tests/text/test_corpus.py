@@ -14,6 +14,7 @@ import pytest
 from scansnap_core import BadInput
 from scansnap_core.text import corpus as corpus_module
 from scansnap_core.text.corpus import UNCHANGED, UNK, Corpus, load_corpus, local_corpus
+from tests.data.properties import refusal_of
 from tests.text.tiny import KNOWN, NAME, TEST, TEXTS, TRAIN, VALIDATION, hugging_face, rows, write
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -137,9 +138,7 @@ def test_a_given_folder_is_the_only_place(tmp_path: Path, cache: Path, monkeypat
         f"folder {tmp_path / 'empty'}: no text of {NAME}: it holds train.txt, test.txt, valid.txt, or a folder {NAME} "
         "that does; check the path, or name no folder so that the other places are tried"
     )
-    with pytest.raises(BadInput) as caught:
-        load_corpus(NAME, tmp_path / "empty")
-    assert str(caught.value) == message
+    assert refusal_of(load_corpus, NAME, tmp_path / "empty") == message
     with pytest.raises(BadInput, match=r"folder \.: no text of"):
         load_corpus(NAME, "")
     load_corpus(NAME)  # control
@@ -218,13 +217,9 @@ def test_a_damaged_folder(damage: str, tmp_path: Path, monkeypatch: pytest.Monke
     load_corpus(NAME, folder)  # control
     do, message = DAMAGES[damage]
     do(folder)
-    with pytest.raises(BadInput) as caught:
-        load_corpus(NAME, folder)
-    assert str(caught.value) == message.replace("FOLDER", str(folder))
+    assert refusal_of(load_corpus, NAME, folder) == message.replace("FOLDER", str(folder))
     monkeypatch.setenv("SCANSNAP_DATA", str(folder))
-    with pytest.raises(BadInput) as again:
-        load_corpus(NAME)
-    assert str(again.value) == str(caught.value)
+    assert refusal_of(load_corpus, NAME) == message.replace("FOLDER", str(folder))
 
 
 @pytest.mark.parametrize("text", [TEST[:8], TEST.replace("cat", "dog")])

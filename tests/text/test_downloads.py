@@ -13,6 +13,7 @@ import pytest
 
 from scansnap_core import BadInput, files
 from scansnap_core.text.corpus import load_corpus, local_corpus
+from tests.data.properties import full_disk
 from tests.text.tiny import NAME, TEST, TEXTS, TRAIN, VALIDATION, hugging_face, rows, write
 
 FILES = {"train.txt": TRAIN, "valid.txt": VALIDATION, "test.txt": TEST}
@@ -112,12 +113,9 @@ def test_a_cache_that_a_kill_left_in_the_middle_is_filled_again(
 
 
 def test_a_full_disk(cache: Path, online: Online, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     online(served)
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
+        patch.setattr(os, "fsync", full_disk)
         with pytest.raises(BadInput, match=r"train\.txt: No space left on device: the file can be written; make room"):
             load_corpus(NAME)
     load_corpus(NAME)  # control

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +12,6 @@ from scipy import stats
 from scansnap_core import BadInput
 from scansnap_core.text.generator import TopicText, topic_text
 
-RNG_SEEDS = (0, 1, 2)
 CONTEXT = 35
 
 
@@ -65,12 +63,6 @@ def test_every_passage_is_of_one_topic(made: TopicText) -> None:
     assert faults(topic_text(num_topics=7, num_distinct=3, seed=5)) == []
 
 
-def test_control_a_next_word_of_another_topic_is_found(made: TopicText) -> None:
-    train, next_words = made.corpus.train, made.next_words
-    other = np.where(train == next_words[0], next_words[1], train)
-    assert set(faults(replace(made, corpus=replace(made.corpus, train=other)))) == {"filler"}
-
-
 def test_the_words_are_each_of_one_kind(made: TopicText) -> None:
     words = made.corpus.words
     kinds = [made.query, *made.next_words, *made.common, *made.distinct.flat]
@@ -96,7 +88,7 @@ def fits(counts: np.ndarray, probs: np.ndarray) -> bool:
     return bool(stats.chisquare(counts, expected).pvalue > 1e-4)
 
 
-@pytest.mark.parametrize("seed", RNG_SEEDS)
+@pytest.mark.parametrize("seed", [0, 1, 2])
 def test_filler_is_drawn_with_its_probabilities(seed: int) -> None:
     made = topic_text(seed=seed, num_common=20, num_distinct=5, exponent=0.8)
     counts = np.zeros_like(made.probs)  # of each word as filler, by topic
@@ -129,24 +121,6 @@ def test_topics_and_gaps_are_equally_likely(made: TopicText) -> None:
     gaps = np.bincount(gaps - CONTEXT)
     assert fits(gaps, np.full(21, 1 / 21))
     assert not fits(gaps[:-1], np.arange(20, 40) / np.arange(20, 40).sum())  # control
-
-
-# -- what decides the next word -------------------------------------------------------------------------------------
-
-
-def test_distinct_words_tell_the_next_word_and_common_words_do_not(made: TopicText) -> None:
-    text = made.corpus.train
-    queries = np.flatnonzero(text[:-1] == made.query)
-    before, after = np.stack([text[at - CONTEXT : at] for at in queries]), text[queries + 1]
-    assert np.isin(before, [*made.common, *made.distinct.flat]).all()
-    for n, next_word in enumerate(made.next_words):
-        others = np.delete(made.distinct, n, axis=0)
-        assert not np.isin(before[after == next_word], others).any()
-        assert np.isin(before[after == next_word], made.distinct[n]).any(axis=1).mean() > 0.999
-    # the common words before a query are the same ones, whatever comes after it
-    counts = np.stack([np.bincount(before[after == word].ravel(), minlength=97) for word in made.next_words])
-    assert stats.chi2_contingency(counts[:, made.common]).pvalue > 1e-4
-    assert stats.chi2_contingency(counts[:, [*made.common[:5], *made.distinct[0]]]).pvalue < 1e-4  # control
 
 
 # -- seeds, lengths, arguments --------------------------------------------------------------------------------------

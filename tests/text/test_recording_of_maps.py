@@ -27,11 +27,7 @@ WANDERING = np.maximum(np.arange(len(STEPS)) - 1, 0) // 10 % 4  # another key in
 
 @pytest.mark.parametrize(
     ("bright", "by_lag", "apart", "floor"),
-    [
-        (FROZEN, [0, 0, 0, 0, 0], 0, 0),
-        (TREMBLING, [1, 0, 0, 0, 0], 0, 1),
-        (WANDERING, None, 1, 0),
-    ],
+    [(FROZEN, [0, 0, 0, 0, 0], 0, 0), (TREMBLING, [1, 0, 0, 0, 0], 0, 1), (WANDERING, None, 1, 0)],
 )
 def test_what_moves(bright: np.ndarray, by_lag: list[int] | None, apart: float, floor: float) -> None:
     lags = text.by_lag(store(bright)).isel(layer=0)

@@ -19,14 +19,6 @@ def test_samples_are_read_off_the_text() -> None:
     assert samples.probs == pytest.approx(np.array([[0.25, 0.5, 0.25], [0, 0.5, 0.5]]), rel=1e-9, abs=0)
 
 
-def test_the_order_of_the_context_is_the_texts() -> None:
-    # control: the words after the query, or the query itself, would be others
-    samples = samples_after(TEXT, 0, seq_len=2, num_next=2)
-    before = [int(samples.words[row.argmax()]) for row in samples.q.toarray()]
-    assert before == [5, 4, 6, 4]
-    assert samples.next_words[samples.target].tolist() == [3, 2, 2, 3]
-
-
 def test_rare_and_unwanted_next_words_are_left_out() -> None:
     everything = samples_after(TEXT, 0, seq_len=3, num_next=9)
     assert everything.next_words.tolist() == [2, 3, 7]

@@ -13,7 +13,6 @@ from scansnap_core.cli import main
 from scansnap_core.storage.store import read
 from scansnap_core.text.settings import OPTIMIZERS
 from scansnap_core.text.training import Training
-from tests.text.tiny import NAME
 
 COMMAND = ["text", "train", "--corpus", "topics", "--steps", "1", "--device", "cpu", "--out"]
 
@@ -38,17 +37,6 @@ def test_refused(arguments: list[str], message: str, tmp_path: Path, capsys: pyt
     stdout, stderr = capsys.readouterr()
     assert stdout == ""
     assert stderr.startswith(f"scansnap: error: {message}")
-    assert stderr.count("\n") == 1
-    assert not out.exists()
-
-
-@pytest.mark.usefixtures("cache")
-def test_no_data_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "run.zarr"
-    assert main([*COMMAND, str(out), "--corpus", NAME]) == 2
-    _, stderr = capsys.readouterr()
-    assert stderr.startswith(f"scansnap: error: corpus {NAME}: not in SCANSNAP_DATA (not set), not in the cache")
-    assert "put the files into a folder and name it with --data or SCANSNAP_DATA" in stderr
     assert stderr.count("\n") == 1
     assert not out.exists()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
 import numpy as np
@@ -140,14 +139,6 @@ def test_seeds_and_the_rest_of_the_process() -> None:
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_it_learns_the_circle() -> None:
-    settings = dataclasses.replace(SMALL, steps=150, every=50, lr=1.0, clip=0.5, embedding=20, hidden=20, dropout=0.0)
-    loss = values(list(Training(small_corpus(), settings, CPU).snapshots()))["loss"]
-    chance = 0.2  # of a word that is left out, so the loss can't fall below this entropy
-    assert loss[0] == pytest.approx(np.log(30), rel=0.1, abs=0)
-    assert -(chance * np.log(chance) + 0.8 * np.log(0.8)) < loss[-1] < 1
-
-
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
@@ -171,11 +162,6 @@ def test_devices(device: str) -> None:
 
 
 # -- maps ----------------------------------------------------------------------------------------------------------
-
-
-def test_even_causal_attention() -> None:
-    even = torch.tril(torch.ones(35, 35)) / torch.arange(1, 36)[:, None]
-    assert float(entropy(even[None])) == pytest.approx(math.log(math.factorial(35)) / 35, rel=1e-6, abs=0)
 
 
 def test_entropy_meets_scipy_by_layer() -> None:
@@ -209,9 +195,3 @@ REFUSED = [
 def test_refused(changed: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=f"^{next(iter(changed))} = "):
         Settings(**changed)
-
-
-def test_snapshots() -> None:
-    assert Settings(steps=50, every=25).snapshots == [0, 25, 50]
-    assert Settings(steps=51, every=25).snapshots == [0, 25, 50, 51]
-    assert Settings(steps=3, every=25).snapshots == [0, 3]

@@ -69,14 +69,6 @@ def test_base_rates_are_a_fixed_bias() -> None:
     assert np.abs(plain.z.values[0, 0] - expected).max() > 0.05
 
 
-def test_training_begins_as_forecast() -> None:
-    samples, steps = some_samples(), 20
-    run = yz.train_on(samples, vocab_size=20, lr_y=1e-4, lr_z=1e-4, record=[steps], **EXACT)
-    # sum of 0..steps-1 in place of t^2/2
-    predicted = 1e-8 * steps * (steps - 1) / 2 * yz.first_force(samples, 20)
-    assert run.z.values[0, 0] == pytest.approx(predicted, rel=1e-2, abs=1e-3 * np.abs(predicted).max())
-
-
 def test_batches_move_as_the_mean_of_all_samples_does_on_average() -> None:
     samples = some_samples()
     recipe: dict[str, Any] = {"vocab_size": 20, "lr_y": 1.0, "lr_z": 1.0, "record": [60]}

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 from scansnap_core import BadInput
-from scansnap_core.theory import clocks, decoder, flows, spectrum
+from scansnap_core.theory import clocks, decoder, spectrum
 from scansnap_core.theory.decoder import Decoder
 from tests.engine.references import overlapping_classes
 
@@ -80,17 +79,6 @@ def test_zeta_is_the_definition() -> None:
         assert full @ full == pytest.approx(1 + 1 / 8, rel=1e-9, abs=0)
     assert decoder.zeta(4, 4).sum(axis=0) == pytest.approx(np.zeros(4), abs=1e-15)
     assert decoder.zeta(4, 4).shape == (4, 4)
-
-
-def test_true_flow_with_Z_fixed() -> None:
-    classes = overlapping_classes()
-    whole = flows.TrueFlow(classes, LR, 0.0)
-    model = Decoder(classes.E, classes.vocab_size, LR, modified=False)
-    options = {"method": "DOP853", "rtol": 1e-11, "atol": 1e-13}
-    Y, _, _ = whole.unpack(solve_ivp(whole.rhs, (0, 30), whole.initial(), **options).y[:, -1])
-    V = solve_ivp(model.rhs, (0, 30), model.initial().ravel(), **options).y[:, -1].reshape(3, 4)
-    assert pytest.approx(Y, abs=1e-9) == rows_of_F().T @ V
-    assert np.abs(Y).max() > 1
 
 
 def test_the_error_of_a_learned_class_keeps_its_digits() -> None:

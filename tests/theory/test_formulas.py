@@ -16,15 +16,7 @@ from mpmath import exp, lambertw, log, mp, mpf, sqrt
 from scansnap_core import BadInput
 from scansnap_core.ledger import read_pages, statements
 from scansnap_core.theory import formulas
-from scansnap_core.theory.formulas import (
-    FORMULAS,
-    SYMBOLS,
-    attention,
-    decoder,
-    find,
-    registry,
-    symbols,
-)
+from scansnap_core.theory.formulas import FORMULAS, SYMBOLS, attention, decoder, find, registry, symbols
 
 ROOT = Path(__file__).parents[2]
 

@@ -17,7 +17,7 @@ from mpmath import mp, mpf
 
 from scansnap_core import BadInput
 from scansnap_core.theory import formulas
-from scansnap_core.theory.formulas import K, M, P, attention, eta_Y, h_, z_m
+from scansnap_core.theory.formulas import K, M, P, attention, eta_Y, z_m
 from scansnap_core.theory.functions import function_of, of_matrices, stable_form
 from tests.theory.test_formulas import REFERENCES
 
@@ -133,28 +133,6 @@ def test_attention_is_normalised_over_tokens_1_to_M(name: str, power: int) -> No
     norm = sp.root(sp.Add(*(weight**power for weight in weights)), power)
     formula = getattr(formulas, name).subs(M, 3).doit()
     assert [sp.simplify(formula.subs(formulas.l, i) - weights[i - 1] / norm) for i in (1, 2, 3)] == [0, 0, 0]
-
-
-@pytest.mark.parametrize(("name", "power"), [("c", 1), ("f", 2)])
-def test_attention_batches_over_leading_axes(name: str, power: int) -> None:
-    rng = np.random.default_rng(1)
-    probs, logits = rng.dirichlet(np.ones(5), size=(2, 3)), rng.normal(size=(2, 3, 5))
-    weights = probs * np.exp(logits)
-    expected = weights / np.linalg.norm(weights, ord=power, axis=-1, keepdims=True)
-    np.testing.assert_allclose(function_of(getattr(formulas, name), (P, z_m))(probs, logits), expected, rtol=1e-14)
-
-
-def test_arrays_broadcast() -> None:
-    grid = function_of(formulas.gamma, (h_, M))(np.linspace(0, 1, 5)[:, None], np.array([2.0, 50.0]))
-    assert grid.shape == (5, 2)
-    assert grid[0].tolist() == [0.0, 0.0]
-
-
-def test_sums_run_over_all_tokens() -> None:
-    weights, logits = np.array([0.5, 0.3, 0.2]), np.array([0.4, -1.1, 2.0])
-    grown = weights * np.exp(logits)
-    for formula, norm in ((attention.c, grown.sum()), (attention.f, np.sqrt((grown**2).sum()))):
-        assert function_of(formula, (P, z_m))(weights, logits) == pytest.approx(grown / norm, rel=1e-14, abs=0)
 
 
 def test_a_formula_of_matrices_is_one_matrix() -> None:

@@ -20,6 +20,7 @@ from scansnap_core.theory import clocks, flows
 from scansnap_core.theory.flows import Flow
 from scansnap_core.theory.quantities import theory_of
 from scansnap_core.theory.solving import solve
+from tests.data.properties import refusal_of
 from tests.engine.references import overlapping_classes
 
 LR_Y, LR_Z = 0.8, 0.5
@@ -76,16 +77,8 @@ def test_a_training_counts_updates_and_a_class_weighs_its_share() -> None:
     assert found.B.isel(recorded=-1).values.ravel() == pytest.approx(area.ravel(), rel=1e-12, abs=0)
     gamma = LR_Z / 3 * simpson(found.gamma.values, x=run.recorded.values)
     assert float(found.Gamma.isel(recorded=-1)) == pytest.approx(gamma, rel=1e-2, abs=0)
-    flow = theory_of(WEAK, solve(flows.TrueFlow(WEAK, LR_Y, LR_Z), [0, 1]))
-    assert [each.B.attrs["from"] for each in (found, flow)] == [
-        "trapezoids of xi over the recorded times",
-        "the flow's own integral",
-    ]
-    assert (found.xi.units, found.xi.equation, found.chi.long_name) == (
-        "per step",
-        "Theorem 1(a)",
-        "growth factor of a token that the class holds",
-    )
+    assert (found.xi.units, found.xi.equation) == ("per step", "Theorem 1(a)")
+    assert found.B.attrs["from"].startswith("trapezoids")
 
 
 def test_bounds_are_eqn_12s_and_dominance_is_that_of_the_start() -> None:
@@ -259,9 +252,7 @@ def test_bad_input_is_refused() -> None:
         ({"run": solve(flows.TrueFlow(syn_small(), 1.0, 1.0), [0])}, "Z over 2 queries and 30 tokens"),
     ]
     for wrong, message in refusals:
-        with pytest.raises(BadInput) as refusal:
-            theory_of(WEAK, **wrong)
-        assert message in str(refusal.value)
+        assert message in refusal_of(theory_of, WEAK, **wrong)
 
 
 def test_the_theorems_are_of_the_papers_model() -> None:

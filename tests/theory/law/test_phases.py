@@ -53,28 +53,6 @@ def test_tilt_leaves_out_what_no_class_holds_and_sums_to_zero() -> None:
     assert (tilt * probs**2).sum() == pytest.approx(0, abs=1e-14)
 
 
-def test_spread_falls_with_the_root_of_batch_size_and_rate() -> None:
-    classes = ss.syn_small()
-    recipe: dict[str, Any] = {"tau": [5.0], "lr_y": 1.0, "seq_len": 128, "batch_size": 10}
-    base = phases.spread(classes, **recipe)
-    np.testing.assert_allclose(phases.spread(classes, **(recipe | {"batch_size": 40})), base / 2, rtol=1e-9)
-    np.testing.assert_allclose(phases.spread(classes, **(recipe | {"lr_y": 4.0})), base * 2, rtol=1e-9)
-
-
-def test_place_scales_as_its_numbers_say() -> None:
-    recipe: dict[str, Any] = {"lr_y": 1, "lr_z": 0.1, "t": 200, "batch_size": 32}
-    classes = ss.with_overlap(3, 10_000, 0.1, distinct_weights=[1, 0.5])
-    short, long = (phases.place(classes, seq_len=T, **recipe) for T in (129, 1025))
-    # push over drift falls like 1/(T - 1) and has the tilt's sign
-    np.testing.assert_allclose(short.sampling / long.sampling, 8, rtol=0.1)
-    assert short.sampling.sel(token=1) > 10
-    assert short.sampling.sel(token=2) < -10
-    faster = phases.place(classes, seq_len=129, **(recipe | {"lr_z": 1.0}))
-    np.testing.assert_allclose(faster.grip, 10 * short.grip, rtol=1e-3)
-    assert float(short.inertia) == pytest.approx(0.5 / 3 / np.log(10_000), rel=1e-12, abs=0)
-    assert float(short.overlap) == pytest.approx(0.1, rel=1e-6, abs=0)
-
-
 def test_grip_is_the_memory_number() -> None:
     classes, recipe = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.5]), {"lr_y": 0.5, "lr_z": 0.1, "t": 40}
     f = classes.compact.probs / np.linalg.norm(classes.compact.probs, axis=1, keepdims=True)
@@ -105,8 +83,11 @@ def test_spread_adds_up_what_each_sample_leaves() -> None:
     expected = np.sqrt(0.7 / 4 * np.outer(felt, scattered))
     recipe: dict[str, Any] = {"lr_y": 0.7, "seq_len": 9, "batch_size": 4}
     np.testing.assert_allclose(phases.spread(classes, tau=ends, **recipe)[:, 0], expected, rtol=2e-3)
+    without = phases.place(classes, lr_z=0.01, t=100, **recipe)
+    assert float(without.inertia) == pytest.approx(0.5 * 0.7 / 3 / np.log(14), rel=1e-12, abs=0)
     # momentum's updates are larger, and its clock runs faster
     placed = phases.place(classes, lr_z=0.01, t=100, momentum=0.5, **recipe)
+    assert float(placed.overlap) == pytest.approx(0.1, rel=1e-6, abs=0)
     assert float(placed.learned) == pytest.approx(0.7 * 100 / 3 / 0.5 / np.log(14), rel=1e-12, abs=0)
     assert float(placed.inertia) == pytest.approx(0.5 / 0.25 * 0.7 / 3 / np.log(14), rel=0.5, abs=0)
     noise = phases.spread(classes, tau=[0.7 * 100 / 3 / 0.5], lr_y=1.4, seq_len=9, batch_size=4)[0]
