@@ -96,6 +96,33 @@ def test_bad_input_is_refused(words: int, y: np.ndarray, given: str | None, mess
 # -- gains ----------------------------------------------------------------------------------------------------------
 
 
+def test_theorems_2_and_3_hold_on_text_that_meets_their_terms() -> None:
+    made = topic_text(60_000, 1_000, num_topics=4, num_common=30, num_distinct=5, seed=1)
+    samples = samples_after(made.corpus.train, made.query, seq_len=35, num_next=10)
+    M, rng = made.corpus.vocab_size, np.random.default_rng(0)
+    described = cooccurrence.describe(samples, rng)
+    run = yz.train_on(samples.at_infinity(), vocab_size=M, lr_y=1, lr_z=0.1, record=[10, 100], batch_size=None)
+    found = rankings.follow(run.z.sel(seed=0), samples.at_infinity(), described, M)
+    assert (found.rising.sel(label="distinct") == 1).all()
+    assert (found.order > 0.9).all()
+    assert found.rho.sel(score="first force", recorded=10) > 0.95
+    common = run.z.sel(seed=0, word=np.intersect1d(described.word, made.common))
+    assert (common < 0).all()
+
+    # control: short contexts push the most frequent word up at first, common as it is
+    short = yz.train_on(samples, vocab_size=M, lr_y=1, lr_z=0.1, record=[10], batch_size=None)
+    assert float(short.z.sel(seed=0, recorded=10, word=made.common[0])) > 0
+    followed = rankings.follow(short.z.sel(seed=0), samples, described, M)
+    assert float(followed.rising.sel(label="distinct")[0]) < 0.5
+
+    # control: next words shuffled
+    shuffled = samples.shuffled(rng)
+    run = yz.train_on(shuffled.at_infinity(), vocab_size=M, lr_y=1, lr_z=0.1, record=[100], batch_size=None)
+    control = rankings.follow(run.z.sel(seed=0), shuffled.at_infinity(), described, M)
+    assert abs(float(control.rising.sel(label="distinct")[0]) - 0.5) < 0.4
+    assert float(control.rho.sel(score="distinctness")[0]) < 0.5 < float(found.rho.sel(score="distinctness")[1])
+
+
 @pytest.fixture(scope="module")
 def few() -> tuple[Samples, xr.Dataset]:
     made = topic_text(30_000, 1_000, num_topics=3, num_common=20, num_distinct=4, seed=2)

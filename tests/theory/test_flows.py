@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy.integrate import solve_ivp
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.theory import clocks, flows, spectrum
 from tests.engine.references import expected_loss, frequent_classes, overlapping_classes
@@ -126,6 +128,18 @@ def test_idealised_flow_moves_at_the_speed_gamma() -> None:
         assert rate_B == pytest.approx(LR_Z * weight * gamma * pull, rel=1e-12, abs=0)
     with pytest.raises(BadInput, match="clock = 'epochs': the choices are steps, printed"):
         flows.IdealisedFlow(classes, LR_Y, LR_Z, clock="epochs")
+
+
+@pytest.mark.parametrize("frequencies", [None, [0.1, 0.6, 0.3]])
+def test_all_flows_share_one_clock_where_the_idealisation_is_exact(frequencies: list[float] | None) -> None:
+    # update (26) with attention at rest is Theorem 5's Y, for which Eqn 4's force is Eqn 10's as M grows
+    classes = with_overlap(3, 10**7, 0.1, distinct_weights=[1, 0.5]).with_frequencies(frequencies)
+    still = flows.ModifiedFlow(classes, LR_Y, 0.0)
+    at_t = solve_ivp(still.rhs, (0, 30), still.initial(), rtol=1e-11, atol=1e-18).y[:, -1]
+    force = flows.ModifiedFlow(classes, LR_Y, LR_Z)
+    true = force.unpack(force.rhs(30.0, at_t))[1]
+    ideal = flows.IdealisedFlow(classes, LR_Y, LR_Z)
+    assert ideal.unpack(ideal.rhs(30.0, ideal.initial()))[0] == pytest.approx(true, rel=1e-3, abs=0)
 
 
 @pytest.mark.parametrize("model", ["plain", "residual"])
