@@ -25,6 +25,10 @@ document.addEventListener("DOMContentLoaded", () => {
     shown = link;
     tip.replaceChildren(...link.dataset.terms.split(" ").map(meaning));
     tip.hidden = false;
+    for (const formula of tip.querySelectorAll("mjx-container.ss-wide")) {
+      const fits = formula.clientWidth / formula.scrollWidth; // on a phone a long formula is set smaller, not cut
+      formula.style.fontSize = `${parseFloat(formula.style.fontSize) * Math.min(1, fits)}%`;
+    }
     link.setAttribute("aria-describedby", tip.id);
     place();
   }
