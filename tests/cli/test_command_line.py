@@ -1,4 +1,4 @@
-"""The command line: what it refuses, what it doesn't import, and readers that go early."""
+"""The command line: what it doesn't import, readers that go early, and a full disk."""
 
 from __future__ import annotations
 
@@ -8,28 +8,7 @@ import sys
 
 import pytest
 
-from scansnap_core.cli import NOBODY_READS, REFUSED, main
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["audit"], "the following arguments are required: FILE; see scansnap audit --help"),
-        (
-            ["audit", "x.yaml", "--seq-len", "long"],
-            "argument --seq-len: invalid float value: 'long'; see scansnap audit",
-        ),
-        (["dance"], "argument COMMAND: invalid choice: 'dance'"),
-        (["audit", "x.yaml", "--colour"], "unrecognized arguments: --colour; see scansnap --help"),
-    ],
-)
-def test_what_the_parser_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    assert caught.value.code == 2
-    err = capsys.readouterr().err
-    assert err.startswith(f"scansnap: error: {message}")
-    assert err.count("\n") == 1
+from scansnap_core.cli import NOBODY_READS, REFUSED
 
 
 def missing(program: str, slow: tuple[str, ...]) -> str:
