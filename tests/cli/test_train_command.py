@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -53,17 +51,6 @@ def test_it_stores_what_train_returns(tmp_path: Path, capsys: pytest.CaptureFixt
     loss = float(expected.loss.isel(one).isel(step=-1))
     assert lines[6] == f"seed 7, lr_y 2, lr_z 0.5: {loss:.4g}; {first:.4g} {second:.4g}"
     assert lines[7] == f"stored in {out}"
-
-
-def test_names_are_stored(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("classes:\n  - {name: ship, query: the, probs: {and: 3e-1, wave: 0.7}}\n")
-    out = tmp_path / "run.nc"
-    rest = ["--lr-y", "1", "--lr-z", "1", "--steps", "2", "--device", "cpu", "--out", str(out)]
-    assert main(["train", str(tmp_path / "a.yaml"), *rest]) == 0
-    with xr.open_dataset(out, engine="h5netcdf") as run:
-        assert run.token.values.tolist() == ["and", "wave"]
-        assert run["query"].values.tolist() == ["the"]
-        assert run.output.values.tolist() == ["ship", "(others)"]
 
 
 @pytest.mark.parametrize(("model", "by"), [("residual", "class"), ("heads 2", "head and class")])
@@ -144,13 +131,3 @@ def test_a_file_that_cannot_be_written_is_refused_before_training(
     assert (tmp_path / "there.nc").read_text() == "precious"
     with pytest.raises(AssertionError, match="the training began"):
         main(arguments(tmp_path / "new.nc"))
-
-
-def test_the_installed_command(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scansnap_core.cli"]
-    done = subprocess.run([*command, *arguments(tmp_path / "run.nc")], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    again = subprocess.run([*command, *arguments(tmp_path / "run.nc")], capture_output=True, text=True, check=False)
-    assert again.returncode == 2
-    assert again.stderr.count("\n") == 1
-    assert "Traceback" not in again.stderr
