@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).parents[1]
 LONG = ("tests/site/test_pages.py", "chapters/")
 """What begins first, so that processes that share the tests end together: it takes long in one piece."""
 
@@ -14,9 +11,4 @@ LONG = ("tests/site/test_pages.py", "chapters/")
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the long ones first; files stay whole."""
-    items.sort(key=lambda item: _turn(item.path))
-
-
-def _turn(path: Path) -> int:
-    name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
-    return next((turn for turn, long in enumerate(LONG) if name.startswith(long)), len(LONG))
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))

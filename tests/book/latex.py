@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 LETTERS = {
     "h^*(s-1)": "h_", "h^*(s)": "h_", r"h(\lceil t/K \rceil)": "h_", "h(t/K)": "h_", "h(N_n)": "h_", "h(t)": "h_",
@@ -29,6 +30,24 @@ _TOKEN = re.compile(
     "|".join(map(re.escape, sorted(LETTERS, key=len, reverse=True)))
     + r"|\\(?:frac|sqrt|exp|ln|cdot)|\d+(?:\.\d+)?|[-+*/^(){}\[\]]"
 )
+_ATOM = r"(?<![\\\w])([\w.]+)\b *"
+_RULES: list[tuple[str, Callable[..., float]]] = [
+    (r"\\frac *(\d)(\d)", operator.truediv),
+    (rf"\\frac *{_ATOM}{_ATOM}", operator.truediv),
+    (rf"\\sqrt *{_ATOM}", math.sqrt),
+    (rf"{_ATOM}\^ *{_ATOM}", operator.pow),
+    (rf"\\exp *{_ATOM}", math.exp),
+    (rf"\\ln *\^ *{_ATOM}{_ATOM}", lambda power, x: math.log(x) ** power),
+    (rf"\\ln *{_ATOM}", math.log),
+    (rf"{_ATOM}/ *{_ATOM}", operator.truediv),
+    (rf"{_ATOM}(?:\* *|\\cdot *)?{_ATOM}", operator.mul),
+]
+"""What binds first comes first; each turns a part of a text without brackets into the name of its value."""
+
+
+class _Values(dict[str, float]):
+    def __missing__(self, name: str) -> float:
+        return float(name)
 
 
 def sides(formula: str) -> Iterator[str]:
@@ -38,72 +57,22 @@ def sides(formula: str) -> Iterator[str]:
 
 def value(side: str, at: Mapping[str, float]) -> float:
     """A side's value where the registry's symbols have the given values; ValueError if it isn't understood here."""
-    reader = _Reader(side, at)
-    result = reader.sum()
-    if reader.tokens:
-        raise ValueError(f"{reader.tokens[:3]} is left over")
-    return result
+    names, text = _Values({**at, "e": math.e}), _IGNORED.sub(" ", side)
+    if _TOKEN.sub("", text).strip():
+        raise ValueError(f"{_TOKEN.sub('', text)!r} isn't understood")
+    text = _TOKEN.sub(lambda token: f" {LETTERS.get(token[0], token[0])} ", text)
+    while (group := re.search(r"[({\[]([^(){}\[\]]*)[)}\]]", text)) is not None:
+        names[f"_{len(names)}"] = _sum(group[1], names)
+        text = f"{text[: group.start()]} _{len(names) - 1} {text[group.end() :]}"
+    return _sum(text, names)
 
 
-class _Reader:
-    def __init__(self, side: str, at: Mapping[str, float]) -> None:
-        self.at, self.tokens, position = dict(at) | {"e": math.e}, [], 0
-        while position < len(side):
-            if (ignored := _IGNORED.match(side, position)) is not None:
-                position = ignored.end()
-            elif (token := _TOKEN.match(side, position)) is not None:
-                self.tokens.append(token[0])
-                position = token.end()
-            else:
-                raise ValueError(f"{side[position : position + 9]!r} isn't understood")
-
-    def _next(self, *wanted: str) -> bool:
-        if self.tokens and self.tokens[0] in wanted:
-            del self.tokens[0]
-            return True
-        return False
-
-    def sum(self) -> float:
-        result = -self.product() if self._next("-") else self.product()
-        while self.tokens and self.tokens[0] in ("+", "-"):
-            sign = 1 if self.tokens.pop(0) == "+" else -1
-            result += sign * self.product()
-        return result
-
-    def product(self) -> float:
-        result = self.power()
-        while self.tokens and self.tokens[0] not in ("+", "-", ")", "}", "]"):
-            if self._next("/"):
-                result /= self.power()
-            else:
-                self._next("\\cdot", "*")
-                result *= self.power()
-        return result
-
-    def power(self) -> float:
-        base = self.atom()
-        return base ** self.atom() if self._next("^") else base
-
-    def atom(self) -> float:
-        if not self.tokens:
-            raise ValueError("it ends too soon")
-        token = self.tokens.pop(0)
-        if token in ("(", "[", "{"):
-            result = self.sum()
-            if not self._next(")", "]", "}"):
-                raise ValueError("a bracket isn't closed")
-            return result
-        if token == "\\frac":
-            if self.tokens[0].isdigit() and len(self.tokens[0]) == 2:  # \frac14
-                self.tokens[:1] = list(self.tokens[0])
-            top = self.atom()
-            return top / self.atom()
-        if token == "\\sqrt":
-            return math.sqrt(self.atom())
-        if token in ("\\exp", "\\ln"):
-            exponent = self.atom() if self._next("^") else 1.0
-            return float((math.exp if token == "\\exp" else math.log)(self.power()) ** exponent)
-        if token in LETTERS:
-            name, _, power = LETTERS[token].partition("^")
-            return float(self.at[name] ** int(power or 1))
-        return float(token)
+def _sum(text: str, names: _Values) -> float:
+    """The value of a text without brackets."""
+    for pattern, function in _RULES:
+        while (found := re.search(pattern, text)) is not None:
+            names[f"_{len(names)}"] = function(*(names[name] for name in found.groups()))
+            text = f"{text[: found.start()]} _{len(names) - 1} {text[found.end() :]}"
+    if re.fullmatch(rf" *-? *{_ATOM}(?:[-+] *{_ATOM})*", text) is None:
+        raise ValueError(f"{text!r} isn't understood")
+    return sum(float(f"{sign}1") * names[name] for sign, name in re.findall(rf"([-+]?) *{_ATOM}", text))

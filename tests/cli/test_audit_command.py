@@ -36,25 +36,6 @@ def test_audit_of_a_finite_length(capsys: pytest.CaptureFixture[str]) -> None:
     assert "1(c)" not in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["nowhere.yaml"],
-            "file nowhere.yaml: No such file or directory: the file must exist and be readable; check the path",
-        ),
-        ([str(EXAMPLE), "--seq-len", "1"], "--seq-len 1.0: T is a whole number of at least 2"),
-        ([str(EXAMPLE), "--lr-z", "0"], "--lr-z 0.0: a learning rate is positive and finite; pass e.g. 1.0"),
-    ],
-)
-def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["audit", *arguments]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith(f"scansnap: error: {message}")
-    assert err.count("\n") == 1
-
-
 def test_long_rows_are_cut_in_the_middle() -> None:
     assert listed([1.0, -0.123456]) == "1 -0.1235"
     assert listed(range(8)) == "0 1 2 3 4 5 6 7"

@@ -106,24 +106,6 @@ def test_predict_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert f"drawn in {picture}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--until", "0"], "the last step is finite and at least 1"),
-        (["--until", "10", "--lr-y", "-1"], "a learning rate is positive and finite"),
-        (["--until", "10", "--optimizer", "lion"], "the choices are sgd, momentum, flow, adam"),
-        (["--until", "10", "--optimizer", "adam", "--out", "z.nc"], "for Adam there are sentences and no forecast"),
-        (["--until", "10", "--optimizer", "adam", "--momentum", "0.5"], "only the optimizer momentum has it"),
-        (["--until", "10", "--draw", "/nowhere/at/all.png"], "its folder doesn't exist"),
-        (["--until", "10", "--draw", "z.zzz"], "a picture's name ends in a format of Matplotlib's"),
-        (["--until", "10", "--draw", "z"], "a picture's name ends in a format of Matplotlib's"),
-    ],
-)
-def test_predict_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", str(EXAMPLE), *RATES, *arguments]) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_what_cannot_be_integrated_is_said_in_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,7 +13,7 @@ import pytest
 from scansnap_core import BadInput
 from tools.mutants import command, judges
 from tools.mutants.catalogue import MODULES, module_path, mutants_of
-from tools.mutants.judges import Outcome, UnitTests, digest_of_judges, panels, planted
+from tools.mutants.judges import Outcome, UnitTests, panels, planted
 
 MODULE = "def double(x: int) -> int:\n    return 2 * x\n"
 TEST = "from scansnap_core.theory import flows\n\n\ndef test_double() -> None:\n    assert flows.double(3) == 6\n"
@@ -170,11 +170,3 @@ def test_what_cannot_be_judged_is_refused(tmp_path: Path, module: str, test: str
     with pytest.raises(BadInput, match=said):
         command.run(tree, 1, [module])
     assert not (tree / command.RECORD).exists()
-
-
-def test_the_hash_is_of_all_that_decides(tmp_path: Path) -> None:
-    tree = write_tree(tmp_path)
-    for changed, matters in ((SOURCE, True), (FILE, True), ("scansnap_core/theory/spectrum.py", False)):
-        before = digest_of_judges(tree, "theory.flows")
-        (tree / changed).write_text((tree / changed).read_text() + "# changed\n")
-        assert (digest_of_judges(tree, "theory.flows") != before) is matters

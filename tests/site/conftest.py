@@ -109,7 +109,7 @@ GUESS = (
 
 
 @pytest.fixture(scope="session")
-def essay(tmp_path_factory: pytest.TempPathFactory) -> str:
+def essay_address(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Write a page with the essay's pictures, a guess and four small labs."""
     names = "and,wave,sail,harbour/cloud,wing,runway"
     fields = {"true&etaZ=0.1": "etaZ", "ideal&etaZ=0.1": "M,rho", "sgd&etaZ=0.1": "T", "ideal&etaZ=1": "rho"}
@@ -119,3 +119,11 @@ def essay(tmp_path_factory: pytest.TempPathFactory) -> str:
         for preset, show in fields.items()
     )
     return write_essay(tmp_path_factory.mktemp("essay"), GUESS + small)
+
+
+@pytest.fixture
+def essay(essay_address: str, page: Page) -> Page:
+    """The page with the essay's pictures, all of them drawn."""
+    page.goto(essay_address)
+    page.wait_for_function("!document.querySelector('.ss-lab:not([data-state=done])')")
+    return page

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-from accessible import MENDS, mended
+from accessible import mended
 from sidebar import folded
 
 PART = '<p aria-level="2" class="caption" role="heading"><span class="caption-text">{}</span></p>\n<ul>{}</ul>'
@@ -20,18 +19,10 @@ def test_the_first_part_and_the_one_of_the_page_are_open() -> None:
     assert page.count("<ul>") == page.count("</ul></details>") == 3
 
 
-@pytest.mark.parametrize("rule", MENDS)
-def test_what_is_mended_is_there_to_be_mended(rule: str, site: Path) -> None:
-    """Each mend has left its trace, so that a theme that no longer needs one is noticed."""
-    traces = {
-        "label-content-name-mismatch": ("statements/lemma_06", '<summary>\n<p class="collapsed'),
-        "region": ("index", 'id="pst-primary-sidebar" role="complementary"'),
-        "aria-required-children": ("references", '<div class="citation-list">'),
-        "aria-deprecated-role": ("references", 'class="citation"'),
-        "empty-table-header": ("beyond/path_of_memory", "<td></td>"),
-    }
-    page, trace = traces[rule]
-    assert trace in re.sub(r'<td class="head">', "<td>", (site / f"chapters/{page}.html").read_text(encoding="utf8"))
+def test_a_folds_own_words_name_it(site: Path) -> None:
+    """The rule of axe-core that forbids another name is experimental; the rules behind the other mends are on."""
+    page = (site / "chapters/statements/lemma_06.html").read_text(encoding="utf8")
+    assert '<summary>\n<p class="collapsed' in page
 
 
 def test_mends_leave_the_rest_alone() -> None:

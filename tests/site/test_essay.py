@@ -14,7 +14,7 @@ from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.law import closed
 from scansnap_core.theory.solving import solve
 from tests.site.lab_page import number
-from tests.site.test_essay_text import ESSAY, told
+from tests.site.test_essay_text import ESSAY, gains, told
 
 CLASSES = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5])
 # For each arrow of the plane: its name, and the vector from tail to tip, right and down, in lengths of f_1.
@@ -25,10 +25,9 @@ TIPS = """all => all.map((path) => {
 COUNTS = np.array([3.0, 3.0, 2.0, 1.0])
 
 
-def test_words_light_up_as_attention_does(essay: str, page: Page) -> None:
+def test_words_light_up_as_attention_does(essay: Page) -> None:
     """The attention of a text of nine words, and the probability of its next one, under both laws."""
-    page.goto(essay)
-    got = page.evaluate("""() => {
+    got = essay.evaluate("""() => {
       const { readingOf, times, moments } = document.querySelector('.ss-sentence').lab;
       const at = [moments.scan, moments.snap, moments.all[4]];
       const read = (law) => readingOf(law, [3, 3, 2, 1], Float64Array.from(at));
@@ -58,31 +57,29 @@ def test_words_light_up_as_attention_does(essay: str, page: Page) -> None:
 
 @pytest.mark.parametrize(("law", "label"), [("ideal", "the paper’s law (10)"), ("true", "the gradient")])
 @pytest.mark.parametrize("end", [0, -1])
-def test_the_reader_chooses_law_and_time(law: str, label: str, end: int, essay: str, page: Page) -> None:
-    page.goto(essay)
-    page.get_by_role("radio", name=label).check()
-    page.locator(".ss-sentence [type=range]").fill("0" if end == 0 else "1000")
-    want, start = page.evaluate(f"""() => {{
+def test_the_reader_chooses_law_and_time(law: str, label: str, end: int, essay: Page) -> None:
+    essay.get_by_role("radio", name=label).check()
+    essay.locator(".ss-sentence [type=range]").fill("0" if end == 0 else "1000")
+    want, start = essay.evaluate(f"""() => {{
       const {{ readingOf, times }} = document.querySelector('.ss-sentence').lab;
       return [times.at({end}), times[0]].map((t) => readingOf('{law}', [3, 3, 2, 1], Float64Array.of(t))[0]);
     }}""")
     shares = "els => els.map(e => Number(getComputedStyle(e).getPropertyValue('--share')))"
     common, wave, sail, harbour = np.divide(want["attention"], COUNTS)
     by_word = [wave, common, sail, common, wave, harbour, common, wave, sail]
-    assert page.locator(".ss-sentence .ss-token").evaluate_all(shares)[:9] == pytest.approx(by_word, abs=1e-4)
-    odds = [float(said.split()[0]) for said in page.locator(".ss-text output").all_inner_texts()]
+    assert essay.locator(".ss-sentence .ss-token").evaluate_all(shares)[:9] == pytest.approx(by_word, abs=1e-4)
+    odds = [float(said.split()[0]) for said in essay.locator(".ss-text output").all_inner_texts()]
     assert odds == pytest.approx([100 * want["next"]] * 2, abs=0.5 if end else 0.05)
-    told = page.locator(".ss-sentence > .ss-lab-words").inner_text()
+    told = essay.locator(".ss-sentence > .ss-lab-words").inner_text()
     assert told.startswith(f"By {label}, at t = ")
     percents = [float(percent) for percent in re.findall(r"([\d.]+) %", told)]
     assert percents == pytest.approx([100 * want["attention"][0], 100 * start["attention"][0]], abs=0.051)
 
 
 @pytest.mark.parametrize(("rho", "M"), [(0.3, 1000), (0.05, 1000000), (0.9, 30)])
-def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, essay: str, page: Page) -> None:
-    page.goto(essay)
+def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, essay: Page) -> None:
     for key, value in (("rho", rho), ("M", M)):
-        page.locator(f".ss-plane [data-field={key}] [type=text]").fill(str(value))
+        essay.locator(f".ss-plane [data-field={key}] [type=text]").fill(str(value))
     tau = 2 * np.log(M)
     a, b, c = closed.evidence([tau], 2, M, rho)
     logits = a - rho * b, rho * a - b, -(1 + rho) * c
@@ -91,25 +88,25 @@ def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, e
     other, rest = other / total, rest / total
     error = other + (M - 2) * rest
     share = (a * other + b * error - (M - 2) * c * rest) / (a * error + b * other + (M - 2) * c * rest) / rho
-    assert page.evaluate("document.querySelector('[data-widget=plane]').lab.share") == pytest.approx(
+    assert essay.evaluate("document.querySelector('[data-widget=plane]').lab.share") == pytest.approx(
         share[0], rel=1e-6, abs=0
     )
-    said = re.search(r"is (.*) % as long", page.locator(".ss-plane > .ss-lab-words").inner_text())
+    said = re.search(r"is (.*) % as long", essay.locator(".ss-plane > .ss-lab-words").inner_text())
     assert said is not None
     assert number(said[1]) == pytest.approx(100 * share[0], rel=0.06, abs=0)
-    ends = dict(page.locator(".ss-lab.ss-plane path:not(.ss-head, .ss-sample)").evaluate_all(TIPS))
-    stretch = page.evaluate("document.querySelector('[data-widget=plane]').lab.stretch")
+    ends = dict(essay.locator(".ss-lab.ss-plane path:not(.ss-head, .ss-sample)").evaluate_all(TIPS))
+    stretch = essay.evaluate("document.querySelector('[data-widget=plane]').lab.stretch")
     assert (ends["ss-update ss-felt"][1] / stretch, ends["ss-update"][1]) == pytest.approx(
         [rho * np.sqrt(1 - rho**2)] * 2, abs=1e-3
     )
-    warned = page.locator(".ss-lab.ss-plane .ss-lab-warning").inner_text() != ""
+    warned = essay.locator(".ss-lab.ss-plane .ss-lab-warning").inner_text() != ""
     assert warned != (6 / np.sqrt(M) <= rho < 0.5)
     for name, factor in (("ss-gradient ss-felt", stretch), ("ss-gradient", 1)):  # both felt parts on one scale
         assert ends[name][1] == pytest.approx(factor * share[0] * ends["ss-update"][1], abs=5e-3)
     assert max(ends[f"{name} ss-felt"][1] for name in ("ss-update", "ss-gradient")) > 0.4  # one is long enough to see
     removed = np.subtract([1 - rho**2, rho * np.sqrt(1 - rho**2)], [1, 0])
     assert ends["ss-removed"] == pytest.approx(removed.tolist(), abs=1e-3)
-    legends = page.locator(".ss-lab.ss-plane text.ss-felt").all_text_contents()
+    legends = essay.locator(".ss-lab.ss-plane text.ss-felt").all_text_contents()
     assert len({*legends}) == 1
     assert (", × " in legends[0]) == (stretch > 1)
     if stretch > 1:
@@ -118,15 +115,11 @@ def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, e
 
 
 @pytest.mark.parametrize(("K", "M", "rho", "lr_y", "lr_z"), [(2, 1000, 0.3, 0.5, 0.1), (3, 10**9, 0.1, 1.0, 1.0)])
-def test_both_trainings_are_pythons(
-    K: int, M: int, rho: float, lr_y: float, lr_z: float, essay: str, page: Page
-) -> None:
-    page.goto(essay)
-    page.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
+def test_both_trainings_are_pythons(K: int, M: int, rho: float, lr_y: float, lr_z: float, essay: Page) -> None:
     for key, value in (("K", K), ("M", M), ("rho", rho), ("etaY", lr_y), ("etaZ", lr_z)):
-        page.locator(f".ss-pair [data-field={key}] [type=text]").fill(str(value))
-    page.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
-    got = page.evaluate("""() => {
+        essay.locator(f".ss-pair [data-field={key}] [type=text]").fill(str(value))
+    essay.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
+    got = essay.evaluate("""() => {
       const { curves, moments } = document.querySelector('.ss-pair').lab.picture;
       const of = ({ times, z }) => [Array.from(times), z.map((values) => Array.from(values))];
       return { ideal: of(curves.ideal), true: of(curves.true), moments };
@@ -140,8 +133,8 @@ def test_both_trainings_are_pythons(
         times, z = got[name]
         want = solve(flow(classes, lr_y, lr_z), times, method="DOP853", rtol=1e-11, atol=1e-17)
         np.testing.assert_allclose(z, want.Z.isel(query=0).sel(token=own).values.T, rtol=1e-6, atol=1e-13)
-    page.wait_for_timeout(400)  # the words wait for a pause
-    told = page.locator(".ss-pair > .ss-lab-words").inner_text()
+    essay.wait_for_timeout(400)  # the words wait for a pause
+    told = essay.locator(".ss-pair > .ss-lab-words").inner_text()
     t_0 = clocks.transition(K, M, lr_y)[1]
     at_t_0 = [t_0, *(np.interp(t_0, got[name][0], got[name][1][0]) for name in ("ideal", "true"))]
     said = re.search(r"at t = (.*) the z of the common token is (.*) by the paper’s law .10. and (.*) under", told)
@@ -149,51 +142,48 @@ def test_both_trainings_are_pythons(
     assert [number(text) for text in said.groups()] == pytest.approx(at_t_0, rel=6e-3, abs=0)
 
 
-def test_the_right_bars_stand_under_a_magnifier(essay: str, page: Page) -> None:
-    page.goto(essay)
-    page.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
-    factor = page.evaluate("document.querySelector('.ss-pair').lab.picture.factor")
+def test_the_right_bars_stand_under_a_magnifier(essay: Page) -> None:
+    factor = essay.evaluate("document.querySelector('.ss-pair').lab.picture.factor")
     assert factor == 10
-    headings = page.locator(".ss-pair figcaption").all_inner_texts()
+    headings = essay.locator(".ss-pair figcaption").all_inner_texts()
     assert headings[::2] == ["The paper’s law (10)", "The true gradient, bars: changes × 10"]
-    page.locator(".ss-pair .ss-lab-time [type=range]").fill("1000")
+    essay.locator(".ss-pair .ss-lab-time [type=range]").fill("1000")
     for side, dynamics in enumerate(("ideal", "true")):
-        shares = page.evaluate(f"Array.from(document.querySelector('.ss-pair').lab.picture.curves.{dynamics}.c.at(-1))")
-        bars = page.locator(f".ss-pair .ss-lab-bars >> nth={side}").locator("output").all_inner_texts()
+        curves = f"document.querySelector('.ss-pair').lab.picture.curves.{dynamics}"
+        shares = essay.evaluate(f"Array.from({curves}.c.at(-1))")
+        bars = essay.locator(f".ss-pair .ss-lab-bars >> nth={side}").locator("output").all_inner_texts()
         assert [float(bar.split()[0]) for bar in bars] == pytest.approx([100 * share for share in shares], abs=0.051)
-    right = page.locator(".ss-pair .ss-lab-bars >> nth=1")
+    right = essay.locator(".ss-pair .ss-lab-bars >> nth=1")
     said = float(right.locator("output >> nth=0").inner_text().split()[0])
     drawn = float(right.locator("b >> nth=0").evaluate("e => e.style.width").rstrip("%"))
-    start = 100 * with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5]).compact.probs[0, 0]
+    start = 100 * CLASSES.compact.probs[0, 0]
     assert drawn - start == pytest.approx(factor * (said - start), abs=0.6)
 
 
 @pytest.mark.parametrize("ratio", [0.001, 0.1, 1, 10])
-def test_memory_catches_words_as_the_gradient_does(ratio: float, essay: str, page: Page) -> None:
-    page.goto(essay)
-    page.locator(".ss-spring [type=text]").fill(str(ratio))
-    found = page.evaluate("document.querySelector('.ss-spring').lab.found")
+def test_memory_catches_words_as_the_gradient_does(ratio: float, essay: Page) -> None:
+    essay.locator(".ss-spring [type=text]").fill(str(ratio))
+    found = essay.evaluate("document.querySelector('.ss-spring').lab.found")
     words = found["words"]
     bars, ticks = (
-        page.locator(f".ss-spring .ss-lab-bars {tag}").evaluate_all(
+        essay.locator(f".ss-spring .ss-lab-bars {tag}").evaluate_all(
             f"els => els.map(e => parseFloat(e.style.{side}) / 100)"
         )
         for tag, side in (("b", "width"), ("i", "left"))
     )
     assert bars == pytest.approx([word["gain"] for word in words], rel=1e-4, abs=0)
     assert ticks == pytest.approx([word["free"] for word in words], rel=1e-4, abs=0)
-    said = [re.split(", m = ", text) for text in page.locator(".ss-spring output").all_inner_texts()]
+    said = [re.split(", m = ", text) for text in essay.locator(".ss-spring output").all_inner_texts()]
     assert [number(gain) for gain, _ in said] == pytest.approx([word["gain"] for word in words], abs=0.0051)
     assert [number(memory) for _, memory in said] == pytest.approx([w["memory"] for w in words], rel=0.06, abs=0)
     held = sum(word["memory"] > 1 for word in words)
-    assert f"the memory number m of {held} of the three" in page.locator(".ss-spring > .ss-lab-words").inner_text()
+    assert f"the memory number m of {held} of the three" in essay.locator(".ss-spring > .ss-lab-words").inner_text()
     assert held == {0.001: 0, 0.1: 2, 1: 3, 10: 3}[ratio]
     if ratio == 0.1:
         assert r"at $\eta_Z/\eta_Y = 0.1$, memory holds two of the three words by $40\,t_0$" in ESSAY
     t = 40 * clocks.transition(2, 1000, 1.0)[1]
-    own = CLASSES.distinct_tokens(0)
     squares = np.square(CLASSES.compact.probs[0, 1:4]) / np.square(CLASSES.compact.probs[0]).sum()
-    z = solve(TrueFlow(CLASSES, 1.0, ratio), [t]).Z.isel(query=0, recorded=0).sel(token=own).values
+    z = gains({"M": 1000, "rho": 0.3, "etaY": 1, "etaZ": ratio}, TrueFlow, t)[1:]
     assert [word["z"] for word in words] == pytest.approx(z.tolist(), rel=1e-6, abs=0)
     assert [word["gain"] for word in words] == pytest.approx((z / z[0]).tolist(), rel=1e-6, abs=0)
     assert [word["free"] for word in words] == pytest.approx((squares / squares[0]).tolist(), rel=1e-9, abs=0)
@@ -205,12 +195,11 @@ def test_memory_catches_words_as_the_gradient_does(ratio: float, essay: str, pag
         assert told(f"snapping_gradient:even_true_{ratio:g}") == [round(words[2]["gain"], 2)]
 
 
-def test_an_answer_waits_for_the_guess(essay: str, page: Page) -> None:
-    page.goto(essay)
-    answer, said = page.locator(".ss-guess-answer"), page.locator(".ss-guess output")
+def test_an_answer_waits_for_the_guess(essay: Page) -> None:
+    answer, said = essay.locator(".ss-guess-answer"), essay.locator(".ss-guess output")
     assert answer.is_hidden()
-    page.get_by_role("button", name="A", exact=True).press("Enter")
+    essay.get_by_role("button", name="A", exact=True).press("Enter")
     assert answer.is_visible()
     assert said.inner_text().strip() == "Not quite: B."
-    page.get_by_role("button", name="B", exact=True).click()
+    essay.get_by_role("button", name="B", exact=True).click()
     assert said.inner_text().strip() == "You are right."

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -18,7 +20,7 @@ ESSAY = (ROOT / "chapters/essay.md").read_text(encoding="utf8")
 PRESETS = [dict(pair.split("=") for pair in preset.split("&")) for preset in re.findall(r"```{lab} (.*)", ESSAY)]
 
 
-def gains(preset: dict[str, str], flow: type[IdealisedFlow | ModifiedFlow | TrueFlow], t: float) -> np.ndarray:
+def gains(preset: Mapping[str, Any], flow: type[IdealisedFlow | ModifiedFlow | TrueFlow], t: float) -> np.ndarray:
     """z of "and" and of a topic's three words in a lab of the essay."""
     classes = with_overlap(2, int(preset["M"]), float(preset["rho"]), distinct_weights=[1, 0.8, 0.5])
     path = solve(flow(classes, float(preset["etaY"]), float(preset["etaZ"])), [t])
@@ -83,22 +85,20 @@ def test_the_right_guesses_are_right() -> None:
     assert right == ["loses attention", "about 0.8", "the words gain alike"]
 
 
-def test_the_essay_quotes_the_texts_of_its_picture(essay: str, page: Page) -> None:
-    page.goto(essay)
-    drawn = [text.partition(" → ")[0] for text in page.locator(".ss-text").all_text_contents()]
+def test_the_essay_quotes_the_texts_of_its_picture(essay: Page) -> None:
+    drawn = [text.partition(" → ")[0] for text in essay.locator(".ss-text").all_text_contents()]
     assert re.findall(r"^> (.+) …$", ESSAY.replace("**", ""), re.MULTILINE) == drawn
     assert f"out of {1000} words." in ESSAY
-    page.get_by_role("radio", name="the gradient").check()
-    page.locator(".ss-sentence [type=range]").fill("1000")
-    after, before = re.findall(r"[\d.]+ %", page.locator(".ss-sentence > .ss-lab-words").inner_text())
+    essay.get_by_role("radio", name="the gradient").check()
+    essay.locator(".ss-sentence [type=range]").fill("1000")
+    after, before = re.findall(r"[\d.]+ %", essay.locator(".ss-sentence > .ss-lab-words").inner_text())
     assert f'"and" of the first text fall from {before} to {after}.' in ESSAY
 
 
-def test_short_texts_push_the_rarest_word_down(essay: str, page: Page) -> None:
+def test_short_texts_push_the_rarest_word_down(essay: Page) -> None:
     """The essay's sentence about its last lab, which shows SGD, is true for the lab's seed and for four others."""
-    page.goto(essay)
     preset = {key: float(value) for key, value in PRESETS[2].items() if key != "dyn"}
-    ends = page.evaluate(
+    ends = essay.evaluate(
         """preset => {
           const { core } = document.querySelector('.ss-lab[data-show]').lab;
           const at = (T, seed) => {

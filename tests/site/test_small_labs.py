@@ -12,8 +12,8 @@ from playwright.sync_api import Page
 from scansnap_core import with_overlap
 from scansnap_core.theory import clocks
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
-from scansnap_core.theory.solving import solve
 from tests.site.lab_page import number
+from tests.site.test_essay_text import gains
 
 DRAG = """async slider => {
   for (let i = 0; i <= 20; i++) {
@@ -33,24 +33,23 @@ def small_lab(page: Page, dyn: str, lr_z: float = 0.1) -> Any:
     return lab
 
 
-def test_a_small_lab_has_the_fields_and_words_asked_for(essay: str, page: Page) -> None:
-    page.goto(f"{essay}#K=3")
-    lab = small_lab(page, "ideal")
+def test_a_small_lab_has_the_fields_and_words_asked_for(essay: Page) -> None:
+    essay.goto(f"{essay.url}?#K=3")
+    lab = small_lab(essay, "ideal")
     assert lab.locator("[data-field]").evaluate_all("els => els.map(e => e.dataset.field)") == ["M", "rho"]
     assert lab.locator(".ss-lab-plot").count() == 1
     for topic, words in {"1": ["and", "wave", "sail", "harbour"], "2": ["and", "cloud", "wing", "runway"]}.items():
         lab.locator("select").select_option(topic)
-        page.wait_for_timeout(400)
+        essay.wait_for_timeout(400)
         assert lab.locator(".ss-lab-bars li span").all_inner_texts() == words
         assert lab.locator(".ss-lab-legend span").all_inner_texts()[:4] == words
         assert f"of the attention of topic {topic}" in lab.locator(".ss-lab-words").inner_text()
 
 
-def test_a_style_belongs_to_a_law(essay: str, page: Page) -> None:
+def test_a_style_belongs_to_a_law(essay: Page) -> None:
     """Solid is the paper's law (10), dashed the gradient and dotted SGD, whichever the small lab is about."""
-    page.goto(essay)
     legends = {
-        dyn: small_lab(page, dyn)
+        dyn: small_lab(essay, dyn)
         .locator(".ss-lab-legend span")
         .evaluate_all("els => els.map(e => [e.textContent, e.querySelector('path').getAttribute('stroke-dasharray')])")
         for dyn in ("ideal", "true", "sgd")
@@ -62,14 +61,13 @@ def test_a_style_belongs_to_a_law(essay: str, page: Page) -> None:
 
 
 @pytest.mark.parametrize(("M", "rho"), [(1000, 0.3), (1000, 0.1), (1000, 0.5), (14, 0.3), (10**6, 0.002)])
-def test_a_small_lab_says_the_gap_and_warns_outside_assumption_2(M: int, rho: float, essay: str, page: Page) -> None:
-    page.goto(essay)
-    lab = small_lab(page, "ideal")
+def test_a_small_lab_says_the_gap_and_warns_outside_assumption_2(M: int, rho: float, essay: Page) -> None:
+    lab = small_lab(essay, "ideal")
     lab.locator("[data-field=M] [type=range]").evaluate(DRAG)
     for key, value in (("M", M), ("rho", rho)):
         lab.locator(f"[data-field={key}] [type=text]").fill(str(value))
-    page.wait_for_timeout(100)
-    lab = small_lab(page, "ideal")
+    essay.wait_for_timeout(100)
+    lab = small_lab(essay, "ideal")
     assert lab.get_attribute("data-faults") == ""
     warning = lab.locator(".ss-lab-warning").inner_text()
     assert (warning == "") == (6 / np.sqrt(M) <= rho < 0.5)
@@ -78,12 +76,9 @@ def test_a_small_lab_says_the_gap_and_warns_outside_assumption_2(M: int, rho: fl
     numbers = re.search(r"has (.*) % of .* after (.*) % at t = 0\. Its z is (.*), (.*) times the (.*?) under", said)
     assert numbers is not None
     classes = with_overlap(2, M, rho, distinct_weights=[1, 0.8, 0.5])
-    own = [0, *classes.distinct_tokens(0)]
+    preset = {"M": M, "rho": rho, "etaY": 1, "etaZ": 0.1}
     t_0 = clocks.transition(2, M, 1.0)[1]
-    z, true = (
-        solve(flow(classes, 1.0, 0.1), [t_0]).Z.isel(query=0, recorded=0).sel(token=own).values
-        for flow in (IdealisedFlow, TrueFlow)
-    )
+    z, true = (gains(preset, flow, t_0) for flow in (IdealisedFlow, TrueFlow))
     weighed = classes.compact.probs[0, :4] * np.exp(z)
     start = classes.compact.probs[0, 0]
     assert number(numbers[1]) == pytest.approx(100 * weighed[0] / weighed.sum(), abs=0.051)
@@ -96,26 +91,23 @@ def test_a_small_lab_says_the_gap_and_warns_outside_assumption_2(M: int, rho: fl
 
 
 @pytest.mark.parametrize("M", [117, 130, 147])  # here time begins just below a power of ten
-def test_every_vocabulary_has_its_curves(M: int, essay: str, page: Page) -> None:
-    page.goto(essay)
-    small_lab(page, "ideal").locator("[data-field=M] [type=text]").fill(str(M))
-    page.wait_for_timeout(100)
-    assert small_lab(page, "ideal").locator("canvas").count() > 0
+def test_every_vocabulary_has_its_curves(M: int, essay: Page) -> None:
+    small_lab(essay, "ideal").locator("[data-field=M] [type=text]").fill(str(M))
+    essay.wait_for_timeout(100)
+    assert small_lab(essay, "ideal").locator("canvas").count() > 0
 
 
-def test_a_text_of_two_words_says_why_nothing_moves(essay: str, page: Page) -> None:
-    page.goto(essay)
-    lab = small_lab(page, "sgd")
+def test_a_text_of_two_words_says_why_nothing_moves(essay: Page) -> None:
+    lab = small_lab(essay, "sgd")
     lab.locator("[type=text]").fill("2")
     assert "attention has no choice" in lab.locator("[data-field=T] .ss-lab-fault").inner_text()
-    page.wait_for_timeout(100)
-    z = small_lab(page, "sgd").evaluate("e => e.lab.picture.curves.z.map(values => Array.from(values))")
+    essay.wait_for_timeout(100)
+    z = small_lab(essay, "sgd").evaluate("e => e.lab.picture.curves.z.map(values => Array.from(values))")
     assert not np.any(z)
 
 
-def test_playing_starts_at_the_first_time_and_goes_on_from_the_readers(essay: str, page: Page) -> None:
-    page.goto(essay)
-    lab = small_lab(page, "ideal")
+def test_playing_starts_at_the_first_time_and_goes_on_from_the_readers(essay: Page) -> None:
+    lab = small_lab(essay, "ideal")
     play, shown, slider = (lab.locator(f".ss-lab-time {part}") for part in ("button", "output", "[type=range]"))
 
     def over_t_0() -> float:
@@ -123,7 +115,7 @@ def test_playing_starts_at_the_first_time_and_goes_on_from_the_readers(essay: st
 
     assert over_t_0() == 1
     play.click()
-    page.wait_for_timeout(200)
+    essay.wait_for_timeout(200)
     time, words = lab.evaluate("e => ['.ss-lab-time output', '.ss-lab-words'].map(x => e.querySelector(x).textContent)")
     assert words.startswith(f"At {time.rpartition(' = ')[0]} (")
     play.click()
@@ -134,21 +126,20 @@ def test_playing_starts_at_the_first_time_and_goes_on_from_the_readers(essay: st
     play.click()
     assert over_t_0() > 10
     lab.get_by_role("button", name="Start over").click()
-    page.wait_for_timeout(100)
-    small_lab(page, "ideal")
+    essay.wait_for_timeout(100)
+    small_lab(essay, "ideal")
     assert over_t_0() == 1
 
 
-def test_a_scale_that_stays(essay: str, page: Page) -> None:
+def test_a_scale_that_stays(essay: Page) -> None:
     """The bars show attention, and the scale of z holds the span at any rate."""
-    page.goto(essay)
-    lab = small_lab(page, "true")
+    lab = small_lab(essay, "true")
     lab.locator(".ss-lab-time [type=range]").fill("1000")
     scales = []
     for ratio in (0.001, 10):
         lab.locator("[data-field=etaZ] [type=text]").fill(str(ratio))
-        page.wait_for_timeout(100)
-        small_lab(page, "true")
+        essay.wait_for_timeout(100)
+        small_lab(essay, "true")
         share = np.array(lab.evaluate("e => Array.from(e.lab.picture.curves.c.at(-1))"))
         bars = lab.locator(".ss-lab-bars b").evaluate_all("els => els.map(e => parseFloat(e.style.width) / 100)")
         assert bars == pytest.approx(share.tolist(), abs=1e-6)
@@ -159,21 +150,16 @@ def test_a_scale_that_stays(essay: str, page: Page) -> None:
     assert all(low <= -0.06 < 0.011 <= high for low, high in scales)
 
 
-def test_gains_are_shown_against_the_first_words(essay: str, page: Page) -> None:
+def test_gains_are_shown_against_the_first_words(essay: Page) -> None:
     """Solid and dashed curves, the words below them and the table, against Python."""
-    page.goto(essay)
-    lab = small_lab(page, "ideal", 1)
+    lab = small_lab(essay, "ideal", 1)
     t = 40 * clocks.transition(2, 1000, 1.0)[1]
     lab.locator(".ss-lab-time [type=range]").fill("1000")
-    classes = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5])
-    own = [0, *classes.distinct_tokens(0)]
-    z = [
-        solve(flow(classes, 1.0, 1.0), [t]).Z.isel(query=0, recorded=0).sel(token=own).values
-        for flow in (IdealisedFlow, TrueFlow)
-    ]
+    preset = {"M": 1000, "rho": 0.3, "etaY": 1, "etaZ": 1}
+    z = [gains(preset, flow, t) for flow in (IdealisedFlow, TrueFlow)]
     ends = lab.evaluate("e => Array.from(e.lab.charts.gain.data.slice(1), values => values.at(-1))")
     assert ends == pytest.approx([*(z[0][1:] / z[0][1]), *(z[1][1:] / z[1][1])], rel=1e-4, abs=0)
-    page.wait_for_timeout(400)
+    essay.wait_for_timeout(400)
     words = lab.locator(".ss-lab-words").inner_text()
     said = re.search(r"“harbour” has gained (.*) of what .*; under the gradient, (.*)\.", words)
     assert said is not None

@@ -12,22 +12,8 @@ from lab_widgets import ESSAY
 from matplotlib.image import imread
 from playwright.sync_api import Page
 
-from tests.site.lab_page import write_essay
-
 SVG = "{http://www.w3.org/2000/svg}"
 INK = {"common": "#a33b00", "accent": "#0b5e8e"}
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return write_essay(tmp_path_factory.mktemp("take"))
-
-
-@pytest.fixture
-def essay(address: str, page: Page) -> Page:
-    page.goto(address)
-    page.wait_for_function("!document.querySelector('.ss-lab:not([data-state=done])')")
-    return page
 
 
 def taken(page: Page, name: str, kind: str) -> Path:
@@ -165,14 +151,6 @@ def test_the_plane_is_drawn_with_its_colours(essay: Page) -> None:
     }
     assert INK["accent"] in dashed
     assert INK["common"] not in dashed
-
-
-def test_the_bars_of_the_spring_are_the_gains(essay: Page) -> None:
-    root = drawing(essay, "spring")
-    width = essay.locator(".ss-spring .ss-lab-bars div >> nth=0").evaluate("e => e.getBoundingClientRect().width")
-    gains = essay.evaluate("document.querySelector('.ss-spring').lab.found.words.map(({ gain }) => gain)")
-    drawn = boxes(root, "common", "width") + boxes(root, "accent", "width")
-    assert drawn == pytest.approx([gain * width for gain in gains], abs=0.5)
 
 
 def test_the_ground_is_the_pages(essay: Page) -> None:
