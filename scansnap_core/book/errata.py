@@ -3,16 +3,6 @@
 The refutations come from the notebooks. Their numbers and ranks are judged by people, in `ERRATA_FILE`: it and the
 notebooks must name the same refutations, so that none is lost and none is invented. Where they don't, or a file can't
 be read, the functions here raise `BadInput`.
-
-CSS classes
------------
-``ss-erratum``
-    An erratum (``section``), whose id is its anchor. ``ss-erratum-head`` is its first line (``p``), with ``ss-number``
-    (the link to itself) and ``ss-judged`` (what is judged) inside; the rest is a list of ``ss-values``.
-``ss-retired``
-    The list (``dl``) of numbers that are no longer in use. The id of each (``dt``) is the anchor that it had.
-``ss-none``
-    The paragraph that stands in the place of a rank without errata.
 """
 
 from collections.abc import Callable, Mapping

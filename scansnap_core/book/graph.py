@@ -1,20 +1,4 @@
-"""The graph of what rests on what, as an inline SVG whose nodes are links.
-
-CSS classes
------------
-``ss-graph``
-    The ``svg``, with a ``viewBox`` and its natural size in pixels. No colour is set but through these classes.
-``ss-node``
-    A statement (``g``), beside its verdict's class (``ss-holds``, ``ss-condition``, ``ss-fails``, ``ss-open``) and
-    ``ss-full`` if it is fully verified. In it: ``ss-box`` (``rect``), ``ss-label`` and ``ss-title`` (``text``).
-``ss-edge``
-    An edge (``path``), beside ``ss-uses`` (the statement itself uses it) or ``ss-proof-uses`` (only its proof does).
-``ss-arrow``
-    The head of an edge.
-``ss-legend``
-    The legend (``g``). Its swatches are ``ss-swatch`` (``g``) beside a verdict's class, with an ``ss-box`` inside; its
-    samples of edges are ``ss-edge``; its words are ``ss-label``.
-"""
+"""The graph of what rests on what, as an inline SVG whose nodes are links."""
 
 from __future__ import annotations
 
