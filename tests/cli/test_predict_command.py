@@ -92,20 +92,6 @@ def test_predict_stores_its_forecast(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "a stored run is never overwritten" in capsys.readouterr().err
 
 
-def test_a_picture_that_cannot_be_written_is_said_after_the_forecast(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", str(EXAMPLE), *RATES, "--until", "100", "--draw", "/proc/z.png"]) == 2
-    out, err = capsys.readouterr()
-    assert "entropy" in out
-    assert "scansnap: error: file /proc/z.png" in err
-
-
-def test_predict_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    picture = tmp_path / "forecast.png"
-    assert main(["predict", str(EXAMPLE), *RATES, "--until", "100", "--draw", str(picture)]) == 0
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert f"drawn in {picture}" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -114,9 +100,6 @@ def test_predict_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         (["--until", "10", "--optimizer", "lion"], "the choices are sgd, momentum, flow, adam"),
         (["--until", "10", "--optimizer", "adam", "--out", "z.nc"], "for Adam there are sentences and no forecast"),
         (["--until", "10", "--optimizer", "adam", "--momentum", "0.5"], "only the optimizer momentum has it"),
-        (["--until", "10", "--draw", "/nowhere/at/all.png"], "its folder doesn't exist"),
-        (["--until", "10", "--draw", "z.zzz"], "a picture's name ends in a format of Matplotlib's"),
-        (["--until", "10", "--draw", "z"], "a picture's name ends in a format of Matplotlib's"),
     ],
 )
 def test_predict_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
