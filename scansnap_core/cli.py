@@ -2,12 +2,10 @@
 
 import argparse
 import io
-import itertools
 import os
 import re
 import shlex
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -48,12 +46,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.set_defaults(command_line=shlex.join(["scansnap", *given]))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for each in (book.verify, book.errata, audit.run, predict.run, train.run, train.sweep, text.run):
+    for each in (book.verify, audit.run, predict.run, train.run, train.sweep, text.run):
         each.add_to(commands)
-    for option, value in itertools.pairwise([*given, "-"]):
-        if option.startswith("--") and (not value or option.endswith("=")):
-            print(f"scansnap: error: {option.rstrip('=')} '': a value isn't empty; write one", file=sys.stderr)
-            return REFUSED
     options = parser.parse_args(given)
     if not {"", str(Path.cwd())} & set(sys.path):
         sys.path.append("")  # as with python -m: modules of one's own are named from where one stands
@@ -62,11 +56,6 @@ def _run(arguments: Sequence[str] | None) -> int:
         return command(options)
     except BadInput as error:
         print(f"scansnap: error: {_in_options(str(error), options)}", file=sys.stderr)
-        return REFUSED
-    except SystemExit as error:  # no command ends like this, but a function of the user's own may
-        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
-        place = f"{frame.f_code.co_filename} ends the program in line {line}"
-        print(f"scansnap: error: {place}: a function of your own returns or raises; raise an error", file=sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
         print("scansnap: interrupted", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""``scansnap verify`` and ``scansnap errata``: the commands that read a book."""
+"""``scansnap verify``: execute chapters and compare them with what they store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from scansnap_core.commands import check_folder, command
 from scansnap_core.rules import whole
 
 VERIFIED, NOT_VERIFIED = 0, 1
-BOOK = ("--book DIR", Path, "the folder with chapters/ and _toc.yml", Path())
 
 
 @command(
@@ -21,7 +20,7 @@ BOOK = ("--book DIR", Path, "the folder with chapters/ and _toc.yml", Path())
     ("--jobs N", int, "how many chapters at a time", 1),
     ("--json FILE", Path, "write what was found to this file too"),
     ("--store", bool, "store the fresh outputs, if a second execution gives them too"),
-    BOOK,
+    ("--book DIR", Path, "the folder with chapters/ and _toc.yml", Path()),
 )
 def verify(options: argparse.Namespace) -> int:
     """Execute chapters, compare their outputs with the stored ones, and print the verdicts."""
@@ -58,25 +57,3 @@ def verify(options: argparse.Namespace) -> int:
         found = {"chapters": [report.as_json() for report in reports], "failures": failures}
         files.save(options.json, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     return NOT_VERIFIED if named else VERIFIED
-
-
-@command(
-    "errata",
-    "list the errata, ranked by what follows from them",
-    ("--json", bool, "print all of it as JSON, as the site has it"),
-    BOOK,
-)
-def errata(options: argparse.Namespace) -> int:
-    """List what the chapters refuted, ranked by what follows from it, with its numbers."""
-    from scansnap_core.book.errata import RANKS, errata_json, read_errata
-
-    if options.json:
-        print(json.dumps(errata_json(options.book), indent=2, ensure_ascii=False))
-        return 0
-    listed = read_errata(options.book)
-    for rank, meaning in RANKS.items():
-        print(f"{rank}: {meaning}")
-        for erratum in listed:
-            if erratum.rank == rank:
-                print(f"  {erratum.number:<4} {erratum.places[0].name}")
-    return 0
