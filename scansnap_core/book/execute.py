@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
 
 from scansnap_core.book.notebooks import code_cells, read_notebook, write_notebook
 from scansnap_core.extras import needs
@@ -25,8 +24,6 @@ with needs("book"):
     from traitlets import default
 
 _CELL_TIMEOUT_SECONDS = 300
-_MOST_PRINTED = 10_000_000
-"""Characters of text that a chapter may print."""
 # JupyterLab writes these when it opens a chapter, so looking at one doesn't mark it as changed. The version is that of
 # the oldest Python that the book runs on, because they are the same wherever a chapter is stored.
 _METADATA = {
@@ -81,20 +78,6 @@ def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> 
             raise
 
 
-class _Client(NotebookClient):
-    """Stops a chapter that prints without end."""
-
-    printed = 0
-
-    def output(self, outs: Any, msg: dict[str, Any], display_id: Any, cell_index: int) -> Any:
-        """Keep an output, or end the kernel."""
-        self.printed += len(msg["content"].get("text", ""))
-        if self.printed > _MOST_PRINTED:
-            _kill(self)
-            return None
-        return super().output(outs, msg, display_id, cell_index)
-
-
 @cache
 def _no_profile() -> TemporaryDirectory[str]:
     """Return an empty IPython profile, for as long as this process runs."""
@@ -118,12 +101,12 @@ def kernel_environment() -> dict[str, str]:
     }
 
 
-def _client(path: Path, on_cell: Callable[[], object]) -> _Client:
+def _client(path: Path, on_cell: Callable[[], object]) -> NotebookClient:
     notebook = read_notebook(path)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    return _Client(
+    return NotebookClient(
         notebook,
         kernel_manager_class=_ThisPython,
         timeout=_CELL_TIMEOUT_SECONDS,
@@ -136,7 +119,7 @@ def _client(path: Path, on_cell: Callable[[], object]) -> _Client:
     )
 
 
-def _execute(client: _Client, folder: Path, environment: dict[str, str]) -> Execution:
+def _execute(client: NotebookClient, folder: Path, environment: dict[str, str]) -> Execution:
     start, failure = perf_counter(), ""
     try:
         asyncio.run(client.async_execute(cwd=str(folder), env=environment))
@@ -145,8 +128,7 @@ def _execute(client: _Client, folder: Path, environment: dict[str, str]) -> Exec
     except CellTimeoutError:
         failure = f"{_last_cell(client)} ran longer than {_CELL_TIMEOUT_SECONDS} s"
     except (DeadKernelError, RuntimeError) as error:
-        too_much = f"more than {_MOST_PRINTED:,} characters were printed"
-        failure = f"{_last_cell(client)} ended its kernel: {too_much if client.printed > _MOST_PRINTED else error}"
+        failure = f"{_last_cell(client)} ended its kernel: {error}"
     return Execution(client.nb, failure, perf_counter() - start)
 
 

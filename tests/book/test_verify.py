@@ -218,11 +218,3 @@ def test_nothing_of_the_users_settings_reaches_a_chapter(
     spoil(book, lambda cells: cells[3].update(source=SETTINGS))
     assert verify("--store")[0] == 0
     assert PRINTED in (book / CHAPTER).read_text()
-
-
-def test_a_chapter_that_prints_without_end_is_stopped(book: Path, verify: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(execute, "_MOST_PRINTED", 1000)
-    spoil(book, lambda cells: cells[3].update(source="while True:\n    print('and ' * 99)"))
-    code, _, errors = verify()
-    assert code == 1
-    assert "ended its kernel: more than 1,000 characters were printed" in errors
