@@ -211,11 +211,6 @@ def _loaded(path: Path) -> xr.Dataset:
     return xr.open_zarr(path, consolidated=True, chunks=None).load()
 
 
-def values(path: Path, name: str) -> np.ndarray:
-    """Read one array of a store that this process has just written, without comparing checksums again."""
-    return np.asarray(zarr.open_array(path / name, mode="r")[...])
-
-
 def _check_is_store(path: Path) -> None:
     if not (path / JOURNAL).is_file():
         raise BadInput(f"{path}", f"a store is a folder that holds {JOURNAL}", ANOTHER)

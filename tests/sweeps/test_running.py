@@ -160,10 +160,10 @@ def test_which_blocks_are_there_counts_and_not_how_many(
 
 
 def test_the_store_names_the_program(irregular: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = provenance.program("scansnap_core.sweeps.blocks")
+    program = provenance.program()
     configuration, before = json.loads(read(irregular).configuration), files(irregular)
     assert (program | {"device": "cpu"}).items() <= configuration.items()
-    monkeypatch.setattr(running, "program", lambda module: program | {"code": "another"})
+    monkeypatch.setattr(running, "program", lambda: program | {"code": "another"})
     with pytest.raises(BadInput, match=f"code = '{program['code']}', asked for is 'another': .* to the code of commit"):
         run(IRREGULAR, irregular, device="cpu")
     assert files(irregular) == before
