@@ -48,7 +48,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.set_defaults(command_line=shlex.join(["scansnap", *given]))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for each in (book.verify, book.errata, audit.run, predict.run, train.run, train.sweep, text.run):
+    for each in (book.verify, audit.run, predict.run, train.run, train.sweep, text.run):
         each.add_to(commands)
     for option, value in itertools.pairwise([*given, "-"]):
         if option.startswith("--") and (not value or option.endswith("=")):

@@ -28,7 +28,6 @@ import reprlib
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -279,12 +278,6 @@ def check_memory(what: str, num_bytes: float) -> None:
             f"all is held in memory, here {there:,} bytes",
             "take fewer runs or steps, record fewer of them, or use several trainings",
         )
-
-
-def as_path(name: str, path: Any) -> Path:
-    """Make a path of text or a path; anything else raises :class:`BadInput`."""
-    PATH(name, path)
-    return Path(path)
 
 
 def checked_times(name: str, times: Any, remedy: str) -> NDArray[np.float64]:

@@ -2,23 +2,6 @@
 
 Each function takes the book's folder and a function from a page's id to its address. Each raises `BadInput` if the
 folder, the table of contents or a notebook can't be read, or a page is registered wrongly.
-
-CSS classes
------------
-``ss-scroll``
-    A wrapper (``div``) around a table, which may be wider than a phone.
-``ss-summary``
-    A paragraph above a table that counts verdicts, or proved and sampled claims.
-``ss-board``
-    The board (``table``); a row (``tr``) has its verdict's class (``ss-holds``, ``ss-condition``, ``ss-fails``,
-    ``ss-reproduced``, ``ss-differs``, ``ss-open``) and ``ss-full`` if it is fully verified.
-``ss-title``, ``ss-said``, ``ss-verdict-word``, ``ss-numbers``, ``ss-waits``, ``ss-under``
-    The parts of its cells: the title, what a witness said, the verdict, its errata (each a ``ss-number``), what a full
-    verification still waits for, and the word for other dynamics, which has a verdict's class.
-``ss-survivors``
-    The list (``dl``) of what holds as printed; each group is a ``div``.
-``ss-proofs``
-    The tables (``table``) of the proved claims and of those that are only sampled.
 """
 
 from collections import Counter

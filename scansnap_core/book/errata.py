@@ -3,16 +3,6 @@
 The refutations come from the notebooks. Their numbers and ranks are judged by people, in `ERRATA_FILE`: it and the
 notebooks must name the same refutations, so that none is lost and none is invented. Where they don't, or a file can't
 be read, the functions here raise `BadInput`.
-
-CSS classes
------------
-``ss-erratum``
-    An erratum (``section``), whose id is its anchor. ``ss-erratum-head`` is its first line (``p``), with ``ss-number``
-    (the link to itself) and ``ss-judged`` (what is judged) inside; the rest is a list of ``ss-values``.
-``ss-retired``
-    The list (``dl``) of numbers that are no longer in use. The id of each (``dt``) is the anchor that it had.
-``ss-none``
-    The paragraph that stands in the place of a rank without errata.
 """
 
 from collections.abc import Callable, Mapping
@@ -94,23 +84,12 @@ class Erratum:
     @property
     def anchor(self) -> str:
         """Return the erratum's id on the page of errata."""
-        return anchor_of(self.number)
+        return self.number.lower()
 
     @property
     def is_reading(self) -> bool:
         """Tell whether it is an error only in this book's reading of the paper's words."""
         return all(place.refutation["judges"] == "reading" for place in self.places)
-
-
-def anchor_of(number: str) -> str:
-    """Return the id that an erratum has on the page of errata.
-
-    Examples
-    --------
-    >>> anchor_of("E7")
-    'e7'
-    """
-    return number.lower()
 
 
 def read_errata(book: Path) -> list[Erratum]:
@@ -157,7 +136,7 @@ def errata_html(book: Path, page_url: Callable[[str], str], rank: str) -> str:
 
 def retired_html(book: Path) -> str:
     """Draw the numbers that are no longer in use, each with the reason; old links to them still arrive."""
-    return render(_RETIRED, retired=[(number, anchor_of(number), why) for number, why in _reviewed(book)[0].items()])
+    return render(_RETIRED, retired=_reviewed(book)[0])
 
 
 def errata_json(book: Path) -> dict[str, Any]:

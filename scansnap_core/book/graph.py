@@ -1,20 +1,4 @@
-"""The graph of what rests on what, as an inline SVG whose nodes are links.
-
-CSS classes
------------
-``ss-graph``
-    The ``svg``, with a ``viewBox`` and its natural size in pixels. No colour is set but through these classes.
-``ss-node``
-    A statement (``g``), beside its verdict's class (``ss-holds``, ``ss-condition``, ``ss-fails``, ``ss-open``) and
-    ``ss-full`` if it is fully verified. In it: ``ss-box`` (``rect``), ``ss-label`` and ``ss-title`` (``text``).
-``ss-edge``
-    An edge (``path``), beside ``ss-uses`` (the statement itself uses it) or ``ss-proof-uses`` (only its proof does).
-``ss-arrow``
-    The head of an edge.
-``ss-legend``
-    The legend (``g``). Its swatches are ``ss-swatch`` (``g``) beside a verdict's class, with an ``ss-box`` inside; its
-    samples of edges are ``ss-edge``; its words are ``ss-label``.
-"""
+"""The graph of what rests on what, as an inline SVG whose nodes are links."""
 
 from __future__ import annotations
 
@@ -22,6 +6,7 @@ import itertools
 import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from statistics import fmean
 
 from scansnap_core.book.notebooks import read_stored
 from scansnap_core.extras import needs
@@ -106,14 +91,15 @@ def _layout(graph: nx.DiGraph[str]) -> tuple[dict[str, Point], dict[Edge, list[P
     for statement, layer in layers.items():
         rows[layer].append(statement)
     chains: dict[Edge, list[Node]] = {}
+    links: nx.DiGraph[Node] = nx.DiGraph()
     for ground, statement in graph.edges:
         between = range(layers[ground] + 1, layers[statement])
         chains[ground, statement] = [ground, *((ground, statement, layer) for layer in between), statement]
         for layer in between:
             rows[layer].append((ground, statement, layer))
-    links = [pair for chain in chains.values() for pair in itertools.pairwise(chain)]
-    above = {node: [a for a, b in links if b == node] for row in rows for node in row}
-    below = {node: [b for a, b in links if a == node] for row in rows for node in row}
+        nx.add_path(links, chains[ground, statement])
+    links.add_nodes_from(graph)
+    above, below = ({node: list(near) for node, near in each.items()} for each in (links.pred, links.succ))
 
     fewest = _crossings(rows, below)
     for sweep in range(_SWEEPS):
@@ -137,7 +123,7 @@ def _sort_by_neighbours(rows: list[list[Node]], neighbours: Mapping[Node, list[N
     for before, row in itertools.pairwise(rows):
         place = {node: i for i, node in enumerate(before)}
         own = {node: i for i, node in enumerate(row)}
-        row.sort(key=lambda node: _mean([place[other] for other in neighbours[node]] or [own[node]]))
+        row.sort(key=lambda node: fmean([place[other] for other in neighbours[node]] or [own[node]]))
 
 
 def _crossings(rows: list[list[Node]], below: Mapping[Node, list[Node]]) -> int:
@@ -157,7 +143,7 @@ def _abscissas(rows: list[list[Node]], above: Mapping[Node, list[Node]], below: 
         for row in (*rows, *rows[::-1]):
             halves = [_COLUMN / 2 if isinstance(node, str) else _BEND / 2 for node in row]
             least = [0.0, *itertools.accumulate(a + b for a, b in itertools.pairwise(halves))]
-            wanted = [_mean([x[other] for other in (*above[node], *below[node])] or [x[node]]) for node in row]
+            wanted = [fmean([x[other] for other in (*above[node], *below[node])] or [x[node]]) for node in row]
             found = _ascending([w - m for w, m in zip(wanted, least, strict=True)])
             x.update({node: f + m for node, f, m in zip(row, found, least, strict=True)})
     left = min(x[node] for row in rows for node in row if isinstance(node, str))
@@ -169,13 +155,9 @@ def _ascending(values: list[float]) -> list[float]:
     pools: list[list[float]] = []
     for value in values:
         pools.append([value])
-        while len(pools) > 1 and _mean(pools[-2]) > _mean(pools[-1]):
+        while len(pools) > 1 and fmean(pools[-2]) > fmean(pools[-1]):
             pools[-2:] = [pools[-2] + pools[-1]]
-    return [_mean(pool) for pool in pools for _ in pool]
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
+    return [fmean(pool) for pool in pools for _ in pool]
 
 
 def _layers(graph: nx.DiGraph[str]) -> dict[str, int]:

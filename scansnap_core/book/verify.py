@@ -6,28 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.book import faults, notebooks
 from scansnap_core.book.claims_in_words import claims_in_words
 from scansnap_core.book.compare import differences
 from scansnap_core.book.equations import EQUATIONS_FILE, formula_faults, read_equations
 from scansnap_core.book.errata import ERRATA_FILE, errata_of
 from scansnap_core.book.execute import Execution, execute_all, store
-from scansnap_core.book.faults import (
-    card_faults,
-    naming_faults,
-    output_faults,
-    picture_faults,
-    source_faults,
-    stored_faults,
-)
-from scansnap_core.book.notebooks import (
-    code_cells,
-    contents,
-    number_faults,
-    read_notebook,
-    read_stored,
-    verdicts_in,
-    write_numbers,
-)
+from scansnap_core.book.notebooks import code_cells
 from scansnap_core.ledger.entries import WITNESSES
 from scansnap_core.ledger.registry import (
     TABLE_OF_CONTENTS,
@@ -109,7 +94,7 @@ def verify(
     executed cell. It returns a report for each chapter, and what is wrong with the book rather than with a chapter; a
     table of contents that can't be read raises `BadInput`.
     """
-    listed, failures = contents(book)
+    listed, failures = notebooks.contents(book)
     pages, wrong = _registered(book)
     failures += map(str, page_faults(pages.values()))
     failures += [fault for path, fault in wrong.items() if path not in paths]
@@ -128,25 +113,25 @@ def verify(
             report.failures.append(wrong[path])
         _judge(report, stored[path], executions[path], again.get(path), rewrite)
         if path in pages:
-            report.failures += naming_faults(stored[path], pages[path])
+            report.failures += faults.naming_faults(stored[path], pages[path])
     if rewrite:
-        write_numbers(book)
-    failures += [*number_faults(book), *_review_faults(book)]
+        notebooks.write_numbers(book)
+    failures += [*notebooks.number_faults(book), *_review_faults(book)]
     return list(reports.values()), failures
 
 
 def _review_faults(book: Path) -> list[str]:
     """Find where a reviewed file of the book and its chapters disagree on claims, errata or formulas."""
     try:
-        stored = read_stored(book)
+        stored = notebooks.read_stored(book)
     except BadInput:  # the chapter's own report says so, or that of all pages together
         return []
-    faults = _refusal(claims_in_words, book, stored)
+    found = _refusal(claims_in_words, book, stored)
     if (book / ERRATA_FILE).exists():
-        faults += _refusal(errata_of, stored, book)
+        found += _refusal(errata_of, stored, book)
     if (book / EQUATIONS_FILE).exists():
-        faults += _refusal(read_equations, book) or formula_faults(book)
-    return faults
+        found += _refusal(read_equations, book) or formula_faults(book)
+    return found
 
 
 def _refusal(read: Callable[..., object], *arguments: object) -> list[str]:
@@ -171,7 +156,7 @@ def _registered(book: Path) -> tuple[dict[Path, Page], dict[Path, str]]:
 
 def _readable(path: Path) -> Any:
     try:
-        return read_notebook(path)
+        return notebooks.read_notebook(path)
     except BadInput:
         return None
 
@@ -179,18 +164,18 @@ def _readable(path: Path) -> Any:
 def _judge(report: Report, stored: Any, execution: Execution, again: Execution | None, rewrite: bool) -> None:
     report.seconds = execution.seconds
     fresh = list(enumerate(code_cells(execution.notebook), 1))
-    faults = [f"cell {n} gives {fault}" for n, cell in fresh for fault in output_faults(cell.outputs)]
+    found = [f"cell {n} gives {fault}" for n, cell in fresh for fault in faults.output_faults(cell.outputs)]
     if execution.failure:
-        faults = [execution.failure]
+        found = [execution.failure]
     else:
-        faults += _verdict_faults(report, verdicts_in(execution.notebook))
-        faults += card_faults(execution.notebook, report.verdict) if report.verdict else []
+        found += _verdict_faults(report, notebooks.verdicts_in(execution.notebook))
+        found += faults.card_faults(execution.notebook, report.verdict) if report.verdict else []
     if again is not None:
         report.seconds += again.seconds
         unlike = [again.failure] if again.failure else _changes(execution.notebook, again.notebook)
-        faults += [f"executed again, {line}" for line in unlike]
-    if rewrite and not faults:
-        report.failures += source_faults(stored) + picture_faults(execution.notebook)
+        found += [f"executed again, {line}" for line in unlike]
+    if rewrite and not found:
+        report.failures += faults.source_faults(stored) + faults.picture_faults(execution.notebook)
         _keep_equal_outputs(stored, execution.notebook)
         try:
             store(execution, report.path)
@@ -198,7 +183,7 @@ def _judge(report: Report, stored: Any, execution: Execution, again: Execution |
         except BadInput as error:  # the other chapters are stored all the same
             report.failures.append(f"not stored: {error}")
         return
-    report.failures += [*faults, *stored_faults(stored)]
+    report.failures += [*found, *faults.stored_faults(stored)]
     if not execution.failure and not rewrite:
         changes = _changes(stored, execution.notebook)
         remedy = [f"if what it gives now is right, scansnap verify --store {report.id} keeps it"] if changes else []
@@ -207,7 +192,7 @@ def _judge(report: Report, stored: Any, execution: Execution, again: Execution |
 
 def _is_new(stored: Any, run: Execution) -> bool:
     """Tell whether an execution gave other outputs than the stored ones, so that it has to be repeated."""
-    return not run.failure and bool(stored_faults(stored) or _changes(stored, run.notebook))
+    return not run.failure and bool(faults.stored_faults(stored) or _changes(stored, run.notebook))
 
 
 def _keep_equal_outputs(stored: Any, fresh: Any) -> None:

@@ -59,12 +59,6 @@ def command(name: str, says: str, *rows: tuple[Any, ...]) -> Callable[[Callable[
     return lambda run: Command(run, name, says, rows)
 
 
-def check_folder(option: str, path: Path) -> None:
-    """Raise BadInput for a file in a folder that doesn't exist."""
-    if not path.resolve().parent.is_dir():
-        raise BadInput(f"{option} {path}", "its folder doesn't exist", "create it or name another file")
-
-
 def check_new(path: Path) -> None:
     """Try to write a file of results before they are computed: only a try shows that the file can be written."""
     try:

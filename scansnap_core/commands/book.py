@@ -1,4 +1,4 @@
-"""``scansnap verify`` and ``scansnap errata``: the commands that read a book."""
+"""``scansnap verify``: execute chapters and compare them with what they store."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import json
 import sys
 from pathlib import Path
 
-from scansnap_core.commands import check_folder, command
+from scansnap_core.bad_input import BadInput
+from scansnap_core.commands import command
 from scansnap_core.rules import whole
 
 VERIFIED, NOT_VERIFIED = 0, 1
-BOOK = ("--book DIR", Path, "the folder with chapters/ and _toc.yml", Path())
 
 
 @command(
@@ -21,7 +21,7 @@ BOOK = ("--book DIR", Path, "the folder with chapters/ and _toc.yml", Path())
     ("--jobs N", int, "how many chapters at a time", 1),
     ("--json FILE", Path, "write what was found to this file too"),
     ("--store", bool, "store the fresh outputs, if a second execution gives them too"),
-    BOOK,
+    ("--book DIR", Path, "the folder with chapters/ and _toc.yml", Path()),
 )
 def verify(options: argparse.Namespace) -> int:
     """Execute chapters, compare their outputs with the stored ones, and print the verdicts."""
@@ -32,8 +32,8 @@ def verify(options: argparse.Namespace) -> int:
     from scansnap_core.progress import progress_bar
 
     whole(says="at least one chapter is executed at a time", remedy="pass e.g. --jobs 2")("jobs", options.jobs)
-    if options.json is not None:
-        check_folder("--json", options.json)
+    if options.json is not None and not options.json.resolve().parent.is_dir():
+        raise BadInput(f"--json {options.json}", "its folder doesn't exist", "create it or name another file")
     paths = find_chapters(options.book, options.id)
     cells = cell_count(paths) * (2 if options.store else 1)  # at most: what is stored already isn't executed again
     with progress_bar(None, True, total=cells, unit="cell") as bar:
@@ -58,25 +58,3 @@ def verify(options: argparse.Namespace) -> int:
         found = {"chapters": [report.as_json() for report in reports], "failures": failures}
         files.save(options.json, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     return NOT_VERIFIED if named else VERIFIED
-
-
-@command(
-    "errata",
-    "list the errata, ranked by what follows from them",
-    ("--json", bool, "print all of it as JSON, as the site has it"),
-    BOOK,
-)
-def errata(options: argparse.Namespace) -> int:
-    """List what the chapters refuted, ranked by what follows from it, with its numbers."""
-    from scansnap_core.book.errata import RANKS, errata_json, read_errata
-
-    if options.json:
-        print(json.dumps(errata_json(options.book), indent=2, ensure_ascii=False))
-        return 0
-    listed = read_errata(options.book)
-    for rank, meaning in RANKS.items():
-        print(f"{rank}: {meaning}")
-        for erratum in listed:
-            if erratum.rank == rank:
-                print(f"  {erratum.number:<4} {erratum.places[0].name}")
-    return 0

@@ -7,16 +7,13 @@ import math
 import sys
 import textwrap
 import warnings
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.commands import CLASS_FILE, REQUIRED, check_folder, check_new, command, store
-from scansnap_core.extras import needs
+from scansnap_core.commands import CLASS_FILE, REQUIRED, check_new, command, store
 from scansnap_core.rules import number, one_of
 
 if TYPE_CHECKING:
@@ -24,8 +21,8 @@ if TYPE_CHECKING:
 
     from scansnap_core.data.sequences import SequenceClasses
 
-ROWS, DRAWN, SHOWN = 7, 49, 10
-"""The numbers of times that are printed and drawn, and of classes that are printed at most."""
+ROWS, SHOWN = 7, 10
+"""The numbers of times and, at most, of classes that are printed."""
 
 
 @command(
@@ -39,7 +36,6 @@ ROWS, DRAWN, SHOWN = 7, 49, 10
     ("--optimizer NAME", str, "sgd, momentum, flow, or adam for its first updates", "sgd"),
     ("--momentum MU", float, "of the optimizer momentum (default: 0.9)"),
     ("--out FILE", Path, "store the forecast in this NetCDF file"),
-    ("--draw FILE", Path, "draw attention logits over time into this picture"),
 )
 def run(options: argparse.Namespace) -> int:
     """Predict what SGD does to a class system from zero weights, by our law."""
@@ -53,16 +49,14 @@ def run(options: argparse.Namespace) -> int:
     number(least=1, says="the last step is finite and at least 1", remedy="pass e.g. 10000")("until", options.until)
     asked = {"seq_len": options.seq_len, "optimizer": options.optimizer, "momentum": options.momentum}
     if options.optimizer == "adam":
-        if options.out is not None or options.draw is not None:
-            rule, remedy = "for Adam there are sentences and no forecast", "leave --out and --draw out"
-            raise BadInput("--optimizer adam with --out or --draw", rule, remedy)
+        if options.out is not None:
+            rule = "for Adam there are sentences and no forecast"
+            raise BadInput("--optimizer adam with --out", rule, "leave --out out")
         _say(answer(classes, options.lr_y, options.lr_z, options.until, **asked))
         return 0
-    if options.draw is not None:
-        _check_picture(options.draw)
     if options.out is not None:
         check_new(options.out)
-    times = np.unique(np.geomspace(1, options.until, ROWS if options.draw is None else DRAWN))
+    times = np.unique(np.geomspace(1, options.until, ROWS))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PredictionOutOfRange)
         try:
@@ -84,9 +78,6 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         store(found, options)
         print(f"\nstored in {options.out}")
-    if options.draw is not None:
-        _draw(found, classes, options.draw)
-        print(f"\ndrawn in {options.draw}")
     return 0
 
 
@@ -104,31 +95,10 @@ def _table(found: xr.Dataset, classes: SequenceClasses, n: int) -> str:
     lines = [f"class {name}: z of " + ", ".join(f"its {kind} token {labels[at]}" for kind, at in best)]
     lines.append(f"{'t':>10}{''.join(f'{kind:>12}' for kind, _ in best)}{'entropy':>10}  phase  memory")
     meanings = found.regime.flag_meanings.split()
-    for i in np.unique(np.linspace(0, found.sizes["recorded"] - 1, ROWS).round().astype(int)):
+    for i in range(found.sizes["recorded"]):
         at = found.isel(recorded=i, query=row)
         z = "".join(f"{float(at.Z[place]):12.4g}" for _, place in best)
         regimes = " ".join(meanings[int(at.regime[place])] for _, place in best)
         entropy, phase = float(at.entropy[n]), str(at.phase.values[n])
         lines.append(f"{float(at.recorded):10.4g}{z}{entropy:10.4f}  {phase:<5}  {regimes}")
     return "\n".join(lines)
-
-
-def _check_picture(path: Path) -> None:
-    with needs("plots"):
-        from matplotlib.backend_bases import FigureCanvasBase
-    check_folder("--draw", path)
-    if path.is_dir() or path.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
-        raise BadInput(f"--draw {path}", "a picture's name ends in a format of Matplotlib's", "name it e.g. z.png")
-
-
-def _draw(found: xr.Dataset, classes: SequenceClasses, path: Path) -> None:
-    with needs("plots"):
-        import matplotlib.pyplot as plt
-
-        from scansnap_core import pictures, plots
-    plots.use_style()
-    figure = pictures.logits_over_time(found, classes)
-    picture = BytesIO()
-    figure.savefig(picture, format=path.suffix[1:].lower(), bbox_inches="tight")
-    plt.close(figure)
-    files.save(path, picture.getvalue())

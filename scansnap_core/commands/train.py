@@ -89,14 +89,15 @@ def run(options: argparse.Namespace) -> int:
 )
 def sweep(options: argparse.Namespace) -> int:
     """Train a grid of runs and store their results as Zarr; interrupted, the same command goes on where it was."""
-    from scansnap_core.storage.store import values
+    import xarray as xr
+
     from scansnap_core.sweeps.grids import load_grid
     from scansnap_core.sweeps.running import run as run_grid
 
     grid = load_grid(options.grid, seeds=options.seeds, rng=options.rng)
     how = {"device": options.device, "scheduler": options.scheduler, "command": options.command_line}
     run_grid(grid, options.out, **how, progress=True)
-    diverged = int((values(options.out, "diverged_at") >= 0).sum())
+    diverged = int((xr.open_zarr(options.out, consolidated=True, chunks=None).diverged_at >= 0).sum())
     print(f"{grid.num_runs} runs stored in {options.out}")
     if diverged:
         print(f"scansnap: {diverged} of them turned NaN: diverged_at says when; use smaller rates", file=sys.stderr)

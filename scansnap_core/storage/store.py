@@ -27,7 +27,7 @@ import xarray as xr
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.extras import needs
-from scansnap_core.rules import as_path, memory, shown
+from scansnap_core.rules import PATH, memory, shown
 
 with needs("sweeps"):
     import zarr
@@ -147,7 +147,7 @@ class Store:
 
 @contextmanager
 def writing(
-    path: str | Path, layout: Layout, configuration: Mapping[str, Any], provenance: Mapping[str, str]
+    path: Path, layout: Layout, configuration: Mapping[str, Any], provenance: Mapping[str, str]
 ) -> Iterator[Store]:
     """Create a store, or go on with one of the same configuration, and hold its lock meanwhile.
 
@@ -169,7 +169,6 @@ def writing(
         The path is no store, another process writes to it, it holds another configuration, or it was damaged. Nothing
         is changed then.
     """
-    path = as_path("store", path)
     asked = json.loads(json.dumps(configuration))
     commit = provenance.get("commit", "")
     if path.exists():
@@ -191,29 +190,21 @@ def writing(
 
 def read(path: str | Path) -> xr.Dataset:
     """Read a finished store into memory and compare it with its checksums. ``commit`` names all that wrote blocks."""
-    path = as_path("store", path)
+    PATH("store", path)
+    path = Path(path)
     _check_is_store(path)
     journal = _checked(path)
     finished, num_blocks = len({record["block"] for record in journal.records[1:]}), journal.records[0]["num_blocks"]
     if finished < num_blocks:
         rule = "a store is read when its blocks are finished"
         raise _refused(path, f"{finished} of {num_blocks} blocks", rule, "give the command that began it again")
-    result = _loaded(path)
-    commits = dict.fromkeys(record["commit"] for record in journal.records[1:])
-    return result.assign_attrs(commit=", ".join(commits)) if any(commits) else result
-
-
-def _loaded(path: Path) -> xr.Dataset:
     needed, there = sum(array.nbytes for _, array in zarr.open_group(path, mode="r").arrays()), memory()
     if needed > there:
         remedy = "open it with xarray.open_zarr and take a part"
         raise _refused(path, f"arrays of {needed:,} bytes", f"all is held in memory, here {there:,} bytes", remedy)
-    return xr.open_zarr(path, consolidated=True, chunks=None).load()
-
-
-def values(path: Path, name: str) -> np.ndarray:
-    """Read one array of a store that this process has just written, without comparing checksums again."""
-    return np.asarray(zarr.open_array(path / name, mode="r")[...])
+    result = xr.open_zarr(path, consolidated=True, chunks=None).load()
+    commits = dict.fromkeys(record["commit"] for record in journal.records[1:])
+    return result.assign_attrs(commit=", ".join(commits)) if any(commits) else result
 
 
 def _check_is_store(path: Path) -> None:

@@ -75,7 +75,7 @@ def run(
     if not out.exists() and layout.num_bytes > free:
         value, rule = f"{grid.num_runs:,} runs, up to {layout.num_bytes / 1e6:,.2f} MB", f"the disk of {out} holds them"
         raise BadInput(value, f"{rule}: {free / 1e6:,.2f} MB are free", "take fewer runs, or another disk")
-    configuration = grid.configuration() | program(Block.__module__) | {"device": device}
+    configuration = grid.configuration() | program() | {"device": device}
     with writing(out, layout, configuration, provenance(command)) as store:
         finished = store.finished
         done = sum(block.num_runs for block in blocks(grid, device) if block.number in finished)
@@ -100,7 +100,7 @@ def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:
     except (OSError, ValueError) as error:
         remedy = "start it with dask scheduler, and workers with dask worker ADDRESS"
         raise BadInput(f"scheduler {scheduler}: {error}", "a Dask scheduler answers at the address", remedy) from None
-    expected, given = program(Block.__module__), {}
+    expected, given = program(), {}
     with client:
         futures = as_completed(loop=client.loop)
 
@@ -124,7 +124,7 @@ def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:
 
 def compute_as(expected: dict[str, str], block: Block) -> dict[str, xr.DataArray]:
     """Compute a block on a worker: :class:`BadInput` unless the worker runs the program that the store names."""
-    for name, version in program(Block.__module__).items():
+    for name, version in program().items():
         if version != expected[name]:
             rule = f"workers run the program of the store, here {expected[name]}"
             raise BadInput(f"a worker with {name} {version}", rule, "install the same on all, and start them anew")

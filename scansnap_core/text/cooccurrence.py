@@ -9,8 +9,6 @@ word would be a draw without replacement from all samples; that is the null hypo
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import xarray as xr
 from scipy import sparse, special, stats
@@ -51,19 +49,14 @@ def chance_divergence(sizes: Ints, totals: Ints) -> Floats:
     A word in s contexts shows next word n in k of them, and k is hypergeometric. For large s the mean is near
     (K - 1)/(2 s) (1 - s/N). ``sizes`` has s of each word, shape (words,); ``totals`` as in :func:`divergence`.
     """
+    N, P = totals.sum(), totals / totals.sum()
     result = np.empty(len(sizes))
     for s in np.unique(sizes):
-        result[sizes == s] = _chance_divergence(int(s), tuple(totals.tolist()))
+        k = np.arange(min(s, totals.max()) + 1)
+        chances = stats.hypergeom.pmf(k, N, totals[:, None], s)
+        mean = (chances * special.xlogy(k, k)).sum() / s  # of sum_n (k/s) ln k
+        result[sizes == s] = mean - np.log(s) - special.xlogy(P, P).sum()
     return result
-
-
-@lru_cache(maxsize=1024)  # a control's contexts, dealt anew, ask for the same ones again
-def _chance_divergence(s: int, of_next: tuple[int, ...]) -> float:
-    totals, N = np.array(of_next), sum(of_next)
-    k = np.arange(min(s, totals.max()) + 1)
-    chances = stats.hypergeom.pmf(k, N, totals[:, None], s)
-    mean = (chances * special.xlogy(k, k)).sum() / s  # of sum_n (k/s) ln k
-    return float(mean - np.log(s) - special.xlogy(totals / N, totals / N).sum())
 
 
 def independence_pvalues(table: Ints, totals: Ints, rng: np.random.Generator, draws: int = 9999) -> Floats:

@@ -29,13 +29,13 @@ CONFIDENCE = 0.95
 
 def spearman(x: ArrayLike, y: ArrayLike, axis: int = -1) -> Floats:
     """Compute Spearman's rank correlation along an axis; the other axes broadcast."""
-    return _pearson(stats.rankdata(x, axis=axis), stats.rankdata(y, axis=axis), axis)
+    return np.asarray(stats.pearsonr(stats.rankdata(x, axis=axis), stats.rankdata(y, axis=axis), axis=axis).statistic)
 
 
 def partial_spearman(x: ArrayLike, y: ArrayLike, given: ArrayLike, axis: int = -1) -> Floats:
     """Compute the rank correlation of x and y after the ranks of ``given`` are taken out of both, linearly."""
     a, b, c = (stats.rankdata(values, axis=axis) for values in (x, y, given))
-    ab, ac, bc = _pearson(a, b, axis), _pearson(a, c, axis), _pearson(b, c, axis)
+    ab, ac, bc = (stats.pearsonr(*pair, axis=axis).statistic for pair in ((a, b), (a, c), (b, c)))
     return (ab - ac * bc) / np.sqrt((1 - ac**2) * (1 - bc**2))
 
 
@@ -167,8 +167,3 @@ def _one(z: Floats, fixed: list[Floats], rng: np.random.Generator) -> dict[str, 
     chance = np.quantile(np.abs(test.null_distribution), CONFIDENCE)
     found = {"rho": test.statistic, "low": interval.low, "high": interval.high, "chance": chance, "p": test.pvalue}
     return {name: float(value) for name, value in found.items()}
-
-
-def _pearson(a: Floats, b: Floats, axis: int) -> Floats:
-    a, b = (values - values.mean(axis=axis, keepdims=True) for values in (a, b))
-    return (a * b).sum(axis=axis) / np.sqrt((a**2).sum(axis=axis) * (b**2).sum(axis=axis))

@@ -82,7 +82,7 @@ def record(
         "vocab_size": corpus.vocab_size,
         **{f"sha256_{split}": checksum for split, checksum in corpus.sha256.items()},
         **{name: np.asarray(value).item() for name, value in dataclasses.asdict(settings).items()},  # JSON's types
-        **program(Training.__module__),
+        **program(),
         "device": place.type,
     }
     layout = Layout(_labels(settings), VARIABLES | {"state": STATE}, {"snapshot": 1})

@@ -25,7 +25,6 @@ from scansnap_core.book.equations import errata_index_html
 from scansnap_core.book.errata import (
     BOOK_KEY,
     Erratum,
-    anchor_of,
     bibtex,
     errata_html,
     errata_json,
@@ -107,7 +106,7 @@ class ErratumRole(SphinxRole):
         if self.text not in numbers:
             raise BadInput(f"{self.text!r}", "there is no such erratum", f"they are {', '.join(numbers)}")
         page = self.env.app.builder.get_relative_uri(self.env.docname, PAGE)
-        return [nodes.reference("", self.text, refuri=f"{page}#{anchor_of(self.text)}", classes=["ss-number"])], []
+        return [nodes.reference("", self.text, refuri=f"{page}#{self.text.lower()}", classes=["ss-number"])], []
 
 
 def number_refutations(app: Sphinx, doctree: nodes.document, docname: str) -> None:

@@ -11,7 +11,6 @@ import yaml
 
 from scansnap_core import BadInput
 from scansnap_core.book.errata import ERRATA_FILE, errata_html, errata_json, read_errata, retired_html
-from scansnap_core.cli import main
 from scansnap_core.ledger.entries import JUDGES
 from tests.book.test_board import ROOT, SLIP, url, write_chapter
 
@@ -144,7 +143,7 @@ def test_a_book_without_refutations_needs_no_file(tmp_path: Path) -> None:
     assert read_errata(tmp_path) == []
 
 
-def test_scripts_get_what_the_page_shows(book: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scripts_get_what_the_page_shows(book: Path) -> None:
     errata = errata_json(book)
     assert errata["retired"] == {"E1": "no error < a reading"}
     first, second = errata["errata"]
@@ -159,8 +158,6 @@ def test_scripts_get_what_the_page_shows(book: Path, capsys: pytest.CaptureFixtu
         "page": "lemma_03",
         "address": "chapters/some/lemma_03.html#claim-rate",
     }
-    assert main(["errata", "--book", str(book), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == errata
 
 
 def test_the_page_describes_every_key_for_scripts() -> None:
@@ -170,11 +167,3 @@ def test_the_page_describes_every_key_for_scripts() -> None:
         keys |= {*place, *place["evidence"], *place["repaired"]}
     described = (ROOT / "chapters" / "errata.md").read_text().partition("## To cite")[2]
     assert keys - set(re.findall(r"`(\w+)`", described)) == set()
-
-
-def test_the_command_lists_by_rank(book: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["errata", "--book", str(book)]) == 0
-    listed = ["conclusion:", "E4", "constant:", "slip:", "E2"]
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == listed
-    assert main(["errata", "--book", str(book / "nowhere")]) == 2
-    assert "nowhere" in capsys.readouterr().err

@@ -92,20 +92,6 @@ def test_predict_stores_its_forecast(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "a stored run is never overwritten" in capsys.readouterr().err
 
 
-def test_a_picture_that_cannot_be_written_is_said_after_the_forecast(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", str(EXAMPLE), *RATES, "--until", "100", "--draw", "/proc/z.png"]) == 2
-    out, err = capsys.readouterr()
-    assert "entropy" in out
-    assert "scansnap: error: file /proc/z.png" in err
-
-
-def test_predict_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    picture = tmp_path / "forecast.png"
-    assert main(["predict", str(EXAMPLE), *RATES, "--until", "100", "--draw", str(picture)]) == 0
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert f"drawn in {picture}" in capsys.readouterr().out
-
-
 def test_what_cannot_be_integrated_is_said_in_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -105,7 +105,7 @@ def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
 
 def test_a_worker_with_another_program_is_refused() -> None:
     block = next(blocks(grid_of(GOOD, Path()), "cpu"))
-    program = provenance.program("scansnap_core.sweeps.blocks")
+    program = provenance.program()
     assert running.compute_as(program, block).keys() == block.compute().keys()
     for name in ("torch_version", "code"):
         message = f"a worker with {name} {program[name]}: workers run the program of the store, here 0"

@@ -153,7 +153,7 @@ def test_which_blocks_are_there_counts_and_not_how_many(
 
 
 def test_the_store_names_the_program(irregular: Path) -> None:
-    program = provenance.program("scansnap_core.sweeps.blocks")
+    program = provenance.program()
     assert (program | {"device": "cpu"}).items() <= json.loads(read(irregular).configuration).items()
 
 

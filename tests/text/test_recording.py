@@ -122,7 +122,7 @@ def test_another_training_is_refused(undisturbed: Path) -> None:
 
 
 def test_the_store_names_the_program(undisturbed: Path) -> None:
-    program = provenance.program("scansnap_core.text.training")
+    program = provenance.program()
     assert program.items() <= json.loads(read(undisturbed).configuration).items()
 
 
