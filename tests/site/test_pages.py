@@ -27,14 +27,6 @@ def read(site: Path, document: str) -> str:
     return (site / f"{document}.html").read_text(encoding="utf8")
 
 
-@pytest.mark.parametrize(("drawing", "page"), [("ss-board", "verdicts"), ("ss-graph", "graph")])
-def test_board_and_graph_link_every_statement(site: Path, drawing: str, page: str) -> None:
-    home = read(site, f"chapters/{page}")
-    drawn = home[home.index(f'class="{drawing}"') :].partition("</table>" if drawing == "ss-board" else "</svg>")[0]
-    linked = set(re.findall(r'href="statements/(\w+)\.html"', drawn))
-    assert set(STATEMENTS) <= linked
-
-
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_chapter_links_what_it_rests_on_and_what_rests_on_it(site: Path, statement: str) -> None:
     page = read(site, f"chapters/statements/{statement}")
