@@ -1,15 +1,13 @@
 """Faults of a stored notebook: its card, its pictures, and controls that nothing computes."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from nbformat import NotebookNode, from_dict, v4
 
 from scansnap_core.book.faults import card_faults, constant_controls, picture_faults
-from tests.book.books import png, spoil
-from tests.book.conftest import Run
+from tests.book.books import png
 
 VERDICT: dict[str, Any] = {"card": [], "figure": "drawing"}
 
@@ -45,14 +43,6 @@ def test_what_a_reader_can_see_has_no_fault() -> None:
 def test_a_figure_that_nobody_sees_is_a_fault(stored: NotebookNode, figure: str, fault: str) -> None:
     (found,) = card_faults(stored, VERDICT | {"figure": figure})
     assert fault in found
-
-
-@pytest.mark.parametrize("store", [[], ["--store"]])
-def test_verify_refuses_a_card_whose_figure_is_missing(book: Path, verify: Run, store: list[str]) -> None:
-    spoil(book, lambda cells: cells[2].update(id="another"))
-    code, _, errors = verify(*store)
-    assert code == 1
-    assert "its card shows the figure of 'picture'; the cells with one are ['another']" in errors
 
 
 @pytest.mark.parametrize(

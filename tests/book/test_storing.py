@@ -49,6 +49,7 @@ ANOTHER = r"executed again, cell 4 stores another stdout than it gives: stored '
         (claim_falsely, "cell 2 raised CheckFailed"),
         (to_stderr, "cell 4 gives on stderr 'careful'"),
         (claim_another, "its verdict is that of lemma_09"),
+        (put(2, id="another"), "its card shows the figure of 'picture'"),
         (put(4, source="lemma"), "its outputs hold no verdicts"),
         (put(3, source="import time\nprint(time.time_ns())"), ANOTHER),
         (put(3, source="from os import mkdir\nmkdir('a')"), "executed again, cell 4 raised FileExistsError: .*: 'a'\n"),

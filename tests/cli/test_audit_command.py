@@ -29,13 +29,6 @@ def test_audit_prints_what_the_classes_hold(capsys: pytest.CaptureFixture[str]) 
     assert err == ""
 
 
-def test_audit_of_a_finite_length(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["audit", str(EXAMPLE), "--seq-len", "128"]) == 0
-    out = capsys.readouterr().out
-    assert "T = 128" in out
-    assert "1(c)" not in out
-
-
 def test_long_rows_are_cut_in_the_middle() -> None:
     assert listed([1.0, -0.123456]) == "1 -0.1235"
     assert listed(range(8)) == "0 1 2 3 4 5 6 7"

@@ -119,6 +119,7 @@ def test_playing_starts_at_the_first_time_and_goes_on_from_the_readers(essay: Pa
     time, words = lab.evaluate("e => ['.ss-lab-time output', '.ss-lab-words'].map(x => e.querySelector(x).textContent)")
     assert words.startswith(f"At {time.rpartition(' = ')[0]} (")
     play.click()
+    assert play.inner_text() == "Play"
     assert over_t_0() < 0.5
     slider.fill("900")
     assert over_t_0() > 10
