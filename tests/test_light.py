@@ -15,7 +15,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from scansnap_core import __version__
-from scansnap_core.extras import MissingExtra, needs
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
@@ -117,12 +116,6 @@ def test_extras_that_are_named_exist() -> None:
     sources = [path.read_text(encoding="utf8") for path in (ROOT / "scansnap_core").rglob("*.py")]
     named = {name for source in sources for name in re.findall(r'^ *with needs\("(\w+)"\)', source, re.MULTILINE)}
     assert named == PROJECT["optional-dependencies"].keys() - {"test"}
-
-
-def test_a_missing_extra_is_bad_input_and_an_import_error() -> None:
-    with pytest.raises(MissingExtra, match=r"^nowhere: it isn't installed") as caught, needs("sweeps"):
-        raise ModuleNotFoundError("No module named 'nowhere'", name="nowhere")
-    assert isinstance(caught.value, ImportError)
 
 
 def test_the_version_stands_in_one_place(capsys: pytest.CaptureFixture[str]) -> None:
