@@ -38,23 +38,13 @@ def test_what_a_reader_can_see_has_no_fault() -> None:
         (notebook(), "printing", "the figure of 'printing'; the cells with one are ['drawing']"),
         (notebook(), "", "the cells with one are ['drawing']"),
         (notebook(CAPTION), "drawing", "the cells with one are []"),
+        (notebook(alt=" "), "drawing", "without alternative text"),
+        (notebook(PICTURE), "drawing", "without a caption"),
+        (notebook(PICTURE, CAPTION, WIDGET), "drawing", "a widget"),
     ],
 )
-def test_a_figure_that_nobody_sees_is_a_fault(stored: NotebookNode, figure: str, fault: str) -> None:
-    (found,) = card_faults(stored, VERDICT | {"figure": figure})
-    assert fault in found
-
-
-@pytest.mark.parametrize(
-    ("stored", "fault"),
-    [
-        (notebook(alt=" "), "without alternative text"),
-        (notebook(PICTURE), "without a caption"),
-        (notebook(PICTURE, CAPTION, WIDGET), "a widget"),
-    ],
-)
-def test_picture_fault_is_found(stored: NotebookNode, fault: str) -> None:
-    (found,) = picture_faults(stored)
+def test_a_picture_that_nobody_sees_or_understands_is_a_fault(stored: NotebookNode, figure: str, fault: str) -> None:
+    (found,) = picture_faults(stored) + card_faults(stored, VERDICT | {"figure": figure})
     assert fault in found
 
 
