@@ -23,11 +23,6 @@ EXCEPTIONS = {"IntegrationFailed", "TrainingDiverged"}
 NAMES = [name for name in ss.__all__ if name not in EXCEPTIONS and not inspect.ismodule(getattr(ss, name))]
 
 
-def test_what_isnt_there_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="trian"):
-        getattr(ss, "trian")  # noqa: B009
-
-
 def test_a_module_is_there_whichever_name_was_asked_for_first() -> None:
     modules = [name for name in ss.__all__ if inspect.ismodule(getattr(ss, name))]
     assert {"formulas", "law"} <= set(modules)

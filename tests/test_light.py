@@ -86,7 +86,7 @@ def test_classes_are_audited_and_trained(program: tuple[str, ...], said: str, hi
     ("arguments", "missing", "extra"),
     [
         ("train {example} --lr-y 1 --lr-z 1 --steps 1 --out {folder}/run.nc", "h5netcdf", "sweeps"),
-        ("sweep fig6 --out {folder}/fig6.zarr", "zarr", "sweeps"),
+        ("sweep fig6 --out {folder}/fig6.zarr", "numba", "sweeps"),
         ("text train --corpus topics --out {folder}/topics.zarr", "zarr", "sweeps"),
         ("verify lemma_06", r"\w+", "book"),
     ],

@@ -2,11 +2,6 @@
 
 A reviewed file of the book, ``chapters/equations.yaml``, has the formulas and names the claims that try them; verdicts,
 counts and links are drawn from what the chapters store. A number that no claim tries is listed as untouched.
-
-CSS classes
------------
-``ss-errata-index``
-    The list (``ul``) of the equations that have errata.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from statistics import fmean
 
@@ -21,6 +21,7 @@ Point = tuple[float, float]
 Edge = tuple[str, str]
 Node = str | tuple[str, str, int]
 """A statement, or the bend of an edge in a layer that it skips."""
+Neighbours = Mapping[Node, Iterable[Node]]
 Places = dict[Node, float]
 
 _TEMPLATE = Path(__file__).with_name("templates") / "graph.svg"
@@ -29,7 +30,7 @@ _COLUMN, _BEND, _ROW = 164, 40, 100
 _MARGIN = 8
 _LEGEND_ROW, _LEGEND_COLUMN = 30, 224
 _LEGEND = 3 * _LEGEND_ROW
-_SWEEPS = 60
+_SWEEPS = 10
 TITLE_CHARACTERS = 23
 
 
@@ -99,15 +100,10 @@ def _layout(graph: nx.DiGraph[str]) -> tuple[dict[str, Point], dict[Edge, list[P
             rows[layer].append((ground, statement, layer))
         nx.add_path(links, chains[ground, statement])
     links.add_nodes_from(graph)
-    above, below = ({node: list(near) for node, near in each.items()} for each in (links.pred, links.succ))
-
-    fewest = _crossings(rows, below)
-    for sweep in range(_SWEEPS):
-        tried = [list(row) for row in rows]
-        _sort_by_neighbours(tried if sweep % 2 else tried[::-1], above if sweep % 2 else below)
-        if (crossings := _crossings(tried, below)) <= fewest:
-            rows, fewest = tried, crossings
-    x = _abscissas(rows, above, below)
+    for _ in range(_SWEEPS):
+        _sort_by_neighbours(rows[::-1], links.succ)
+        _sort_by_neighbours(rows, links.pred)
+    x = _abscissas(rows)
 
     def point(node: Node, layer: int) -> Point:
         return x[node], layer * _ROW + _MARGIN + _LEGEND
@@ -118,7 +114,7 @@ def _layout(graph: nx.DiGraph[str]) -> tuple[dict[str, Point], dict[Edge, list[P
     return {statement: point(statement, layers[statement]) for statement in graph}, routes
 
 
-def _sort_by_neighbours(rows: list[list[Node]], neighbours: Mapping[Node, list[Node]]) -> None:
+def _sort_by_neighbours(rows: list[list[Node]], neighbours: Neighbours) -> None:
     """Order each row by the mean place of its neighbours in the row before; what has none keeps its place."""
     for before, row in itertools.pairwise(rows):
         place = {node: i for i, node in enumerate(before)}
@@ -126,38 +122,15 @@ def _sort_by_neighbours(rows: list[list[Node]], neighbours: Mapping[Node, list[N
         row.sort(key=lambda node: fmean([place[other] for other in neighbours[node]] or [own[node]]))
 
 
-def _crossings(rows: list[list[Node]], below: Mapping[Node, list[Node]]) -> int:
-    """Count the pairs of links that cross."""
-    crossings = 0
-    for row, lower in itertools.pairwise(rows):
-        place = {node: i for i, node in enumerate(lower)}
-        ends = [sorted(place[other] for other in below[node]) for node in row]
-        crossings += sum(b < a for left, right in itertools.combinations(ends, 2) for a in left for b in right)
-    return crossings
-
-
-def _abscissas(rows: list[list[Node]], above: Mapping[Node, list[Node]], below: Mapping[Node, list[Node]]) -> Places:
-    """Draw each node towards its neighbours' mean, at least its own width from the next one of its row."""
-    x: Places = {node: _COLUMN * i for row in rows for i, node in enumerate(row)}
-    for _ in range(_SWEEPS):
-        for row in (*rows, *rows[::-1]):
-            halves = [_COLUMN / 2 if isinstance(node, str) else _BEND / 2 for node in row]
-            least = [0.0, *itertools.accumulate(a + b for a, b in itertools.pairwise(halves))]
-            wanted = [fmean([x[other] for other in (*above[node], *below[node])] or [x[node]]) for node in row]
-            found = _ascending([w - m for w, m in zip(wanted, least, strict=True)])
-            x.update({node: f + m for node, f, m in zip(row, found, least, strict=True)})
-    left = min(x[node] for row in rows for node in row if isinstance(node, str))
+def _abscissas(rows: list[list[Node]]) -> Places:
+    """Place the nodes of a row side by side, each as wide as it is, and the rows' middles below one another."""
+    x: Places = {}
+    for row in rows:
+        halves = [_COLUMN / 2 if isinstance(node, str) else _BEND / 2 for node in row]
+        places = [0.0, *itertools.accumulate(a + b for a, b in itertools.pairwise(halves))]
+        x |= {node: place - places[-1] / 2 for node, place in zip(row, places, strict=True)}
+    left = min(x.values())
     return {node: place - left + _WIDTH / 2 + _MARGIN for node, place in x.items()}
-
-
-def _ascending(values: list[float]) -> list[float]:
-    """Find the nearest ascending numbers by least squares: neighbours that are out of order share their mean."""
-    pools: list[list[float]] = []
-    for value in values:
-        pools.append([value])
-        while len(pools) > 1 and fmean(pools[-2]) > fmean(pools[-1]):
-            pools[-2:] = [pools[-2] + pools[-1]]
-    return [fmean(pool) for pool in pools for _ in pool]
 
 
 def _layers(graph: nx.DiGraph[str]) -> dict[str, int]:

@@ -71,26 +71,6 @@ def _add_rows(out: Any, weights: Any, rows: Any, places: Any, first: Any, last: 
 
 
 @_part(fastmath=ANY_ORDER)
-def _dots(rows: Any, places: Any, vector: Any, out: Any) -> None:  # pragma: no cover
-    """out[i] = rows[places[i]] . vector, four rows at a time."""
-    in_fours, zero = places.size - places.size % 4, vector.dtype.type(0)
-    for i in range(0, in_fours, 4):
-        r0, r1, r2, r3 = rows[places[i]], rows[places[i + 1]], rows[places[i + 2]], rows[places[i + 3]]
-        d0 = d1 = d2 = d3 = zero
-        for o in range(vector.size):
-            d0 += r0[o] * vector[o]
-            d1 += r1[o] * vector[o]
-            d2 += r2[o] * vector[o]
-            d3 += r3[o] * vector[o]
-        out[i], out[i + 1], out[i + 2], out[i + 3] = d0, d1, d2, d3
-    for i in range(in_fours, places.size):
-        row, dot = rows[places[i]], zero
-        for o in range(vector.size):
-            dot += row[o] * vector[o]
-        out[i] = dot
-
-
-@_part(fastmath=ANY_ORDER)
 def _dot(a: Any, b: Any) -> Any:  # pragma: no cover
     """Return a . b."""
     dot = a.dtype.type(0)
@@ -177,7 +157,8 @@ def _lemma_1(
         for o in range(error.size):
             error[o] *= per_total
         error[target] += number(1)
-        _dots(Y, held, error, g)
+        for s in range(held.size):
+            g[s] = _dot(Y[held[s]], error)
         along = _dot(f, g)
         for s in range(f.size):
             g[s] = f[s] * (g[s] - f[s] * along)

@@ -2,25 +2,6 @@
 
 In a template every value is escaped, mathematics between dollar signs is marked for MathJax, and line ends and
 indentation are there for its readers only.
-
-CSS classes
------------
-``ss-check``, ``ss-refutation``
-    A check (``details``) or a refutation (``section``), with ``ss-symbolic``, ``ss-numeric`` or ``ss-empirical`` beside
-    it. A proof is an ``ss-check`` with ``ss-proved``.
-``ss-head``
-    Its first line, with ``ss-mark`` (the sign), ``ss-what`` (the claim) and ``ss-number`` inside.
-``ss-values``
-    The list of values (``dl``); each pair stands in a ``div``. ``ss-note`` is what a control is (in a ``dd``).
-``ss-verdict``
-    The verdict (``section``), beside one of ``ss-holds``, ``ss-condition``, ``ss-fails``, ``ss-reproduced``,
-    ``ss-differs``; ``ss-verdict-head`` and ``ss-verdict-word`` are in its first line. It doesn't name the page, because
-    the heading does, and a heading can change without the verdict.
-``ss-card``
-    The card's rows (``dl``); a row (``div``) has a verdict's class where it has a word, which is in ``ss-word``.
-    ``ss-formula`` is the repair, and ``ss-number`` holds what was measured, the number, and what was required of it.
-``ss-witnesses``
-    The verdict's table of witnesses; ``ss-beside`` (``p``) says what was refuted beside the page's own claim.
 """
 
 from __future__ import annotations

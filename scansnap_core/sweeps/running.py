@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import shutil
 import sys
 from collections.abc import Iterator
@@ -22,8 +21,6 @@ from scansnap_core.storage.store import writing
 from scansnap_core.sweeps.blocks import Block, blocks, layout_of, placed
 from scansnap_core.sweeps.grids import Grid
 
-AHEAD = 1000
-"""A cluster is given so many blocks before the first of them comes back."""
 CONNECT_SECONDS = 20
 
 Results = Iterator[tuple[Block, dict[str, xr.DataArray]]]
@@ -100,26 +97,17 @@ def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:
     except (OSError, ValueError) as error:
         remedy = "start it with dask scheduler, and workers with dask worker ADDRESS"
         raise BadInput(f"scheduler {scheduler}: {error}", "a Dask scheduler answers at the address", remedy) from None
-    expected, given = program(), {}
     with client:
-        futures = as_completed(loop=client.loop)
-
-        def submit(count: int) -> None:
-            for block in itertools.islice(blocks, count):
-                future = client.submit(compute_as, expected, block, pure=False)
-                given[future.key] = block
-                futures.add(future)
-
-        submit(AHEAD)
-        for future in futures:
+        expected = program()
+        given = {client.submit(compute_as, expected, block, pure=False): block for block in blocks}
+        for future in as_completed(given, loop=client.loop):
             try:
                 values = future.result()
             except (CancelledError, KilledWorker) as error:
                 rule = "scheduler and workers live until the sweep is done"
                 remedy = "look at their logs and give the same command again: the finished blocks stay"
                 raise BadInput(f"scheduler {scheduler}: {error}", rule, remedy) from None
-            yield given.pop(future.key), values
-            submit(1)
+            yield given.pop(future), values
 
 
 def compute_as(expected: dict[str, str], block: Block) -> dict[str, xr.DataArray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pkgutil
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -58,13 +57,6 @@ def test_what_a_refutation_hits_is_refuted_in_the_index() -> None:
     refuted = {equation.number for equation in INDEX if equation.status == "refuted"}
     assert hit - refuted == {133}  # an order as t grows, which the constant that (124) drops doesn't change
     assert {14, 48, 64, 88, 94, 95, 132} <= hit
-
-
-def test_code_names_are_the_packages() -> None:
-    for equation in INDEX:
-        for name in equation.code:
-            place = name.replace("formulas.", "theory.formulas.") if name.startswith("formulas.") else name
-            assert pkgutil.resolve_name(f"scansnap_core.{place}") is not None
 
 
 PRINTED_SIDES = """

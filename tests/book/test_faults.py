@@ -1,15 +1,13 @@
 """Faults of a stored notebook: its card, its pictures, and controls that nothing computes."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from nbformat import NotebookNode, from_dict, v4
 
 from scansnap_core.book.faults import card_faults, constant_controls, picture_faults
-from tests.book.books import png, spoil
-from tests.book.conftest import Run
+from tests.book.books import png
 
 VERDICT: dict[str, Any] = {"card": [], "figure": "drawing"}
 
@@ -40,31 +38,13 @@ def test_what_a_reader_can_see_has_no_fault() -> None:
         (notebook(), "printing", "the figure of 'printing'; the cells with one are ['drawing']"),
         (notebook(), "", "the cells with one are ['drawing']"),
         (notebook(CAPTION), "drawing", "the cells with one are []"),
+        (notebook(alt=" "), "drawing", "without alternative text"),
+        (notebook(PICTURE), "drawing", "without a caption"),
+        (notebook(PICTURE, CAPTION, WIDGET), "drawing", "a widget"),
     ],
 )
-def test_a_figure_that_nobody_sees_is_a_fault(stored: NotebookNode, figure: str, fault: str) -> None:
-    (found,) = card_faults(stored, VERDICT | {"figure": figure})
-    assert fault in found
-
-
-@pytest.mark.parametrize("store", [[], ["--store"]])
-def test_verify_refuses_a_card_whose_figure_is_missing(book: Path, verify: Run, store: list[str]) -> None:
-    spoil(book, lambda cells: cells[2].update(id="another"))
-    code, _, errors = verify(*store)
-    assert code == 1
-    assert "its card shows the figure of 'picture'; the cells with one are ['another']" in errors
-
-
-@pytest.mark.parametrize(
-    ("stored", "fault"),
-    [
-        (notebook(alt=" "), "without alternative text"),
-        (notebook(PICTURE), "without a caption"),
-        (notebook(PICTURE, CAPTION, WIDGET), "a widget"),
-    ],
-)
-def test_picture_fault_is_found(stored: NotebookNode, fault: str) -> None:
-    (found,) = picture_faults(stored)
+def test_a_picture_that_nobody_sees_or_understands_is_a_fault(stored: NotebookNode, figure: str, fault: str) -> None:
+    (found,) = picture_faults(stored) + card_faults(stored, VERDICT | {"figure": figure})
     assert fault in found
 
 

@@ -1,6 +1,5 @@
 """What a newcomer does to add a statement of another paper: a notebook, and its lines in the table of contents."""
 
-import json
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -9,7 +8,7 @@ from scansnap_core.book.board import board_html
 from scansnap_core.book.errata import ERRATA_FILE, errata_html
 from scansnap_core.book.graph import graph_svg
 from scansnap_core.ledger import page
-from tests.book.books import CHAPTER, CLAIMS, GOOD_CELLS, REPAIRED, write_notebook
+from tests.book.books import CLAIMS, GOOD_CELLS, REPAIRED, write_notebook
 from tests.book.conftest import Run
 
 NOTEBOOK = Path("chapters", "li2023_lemma_08.ipynb")
@@ -70,14 +69,3 @@ def test_a_statement_of_a_second_paper_touches_its_files_and_collides_with_nothi
 
     link = '<a href="li2023_lemma_08.html#claim-tenth">Lemma 8 of Li et al. (2023)</a>'
     assert link in errata_html(book, url, "slip")
-
-
-def test_it_can_not_take_the_first_papers_name(book: Path, scansnap: Run) -> None:
-    add_the_statement(book)
-    notebook = json.loads((book / NOTEBOOK).read_text())
-    notebook["metadata"]["scansnap"]["paper"] = "tian2023"
-    notebook["cells"][0]["source"] = "# Lemma 8: a heading"
-    (book / NOTEBOOK).write_text(json.dumps(notebook))
-    code, _, errors = scansnap("verify", CHAPTER.stem)
-    assert code == 1
-    assert "lemma_08: li2023_lemma_08 is Lemma 8 too" in errors

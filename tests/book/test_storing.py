@@ -2,15 +2,13 @@ import errno
 import json
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scansnap_core.book import execute
-from scansnap_core.book.execute import execute_all
-from tests.book.books import CHAPTER, change_code, claim_another, claim_falsely, clear, png, put, spoil, to_stderr
+from tests.book.books import CHAPTER, change_code, claim_another, claim_falsely, png, put, spoil, to_stderr
 from tests.book.conftest import Run
 
 
@@ -49,6 +47,7 @@ ANOTHER = r"executed again, cell 4 stores another stdout than it gives: stored '
         (claim_falsely, "cell 2 raised CheckFailed"),
         (to_stderr, "cell 4 gives on stderr 'careful'"),
         (claim_another, "its verdict is that of lemma_09"),
+        (put(2, id="another"), "its card shows the figure of 'picture'"),
         (put(4, source="lemma"), "its outputs hold no verdicts"),
         (put(3, source="import time\nprint(time.time_ns())"), ANOTHER),
         (put(3, source="from os import mkdir\nmkdir('a')"), "executed again, cell 4 raised FileExistsError: .*: 'a'\n"),
@@ -63,20 +62,12 @@ def test_storing_leaves_a_faulty_chapter_as_it_was(book: Path, verify: Run, chan
     assert (book / CHAPTER).read_text() == before
 
 
-@pytest.mark.parametrize(("change", "executions"), [(lambda cells: None, 1), (change_code, 2), (clear, 2)])
-def test_only_new_outputs_are_executed_twice(
-    book: Path, verify: Run, monkeypatch: pytest.MonkeyPatch, change: Callable[[list[Any]], None], executions: int
-) -> None:
-    executed: list[Path] = []
-
-    def execute(paths: list[Path], *others: Any) -> Any:
-        executed.extend(paths)
-        return execute_all(paths, *others)
-
-    monkeypatch.setattr("scansnap_core.book.verify.execute_all", execute)
-    spoil(book, change)
+def test_a_chapter_that_gives_what_it_stores_is_executed_once(book: Path, verify: Run) -> None:
+    counted = book / "executions"
+    source = f"with open({str(counted)!r}, 'a') as file:\n    print('a number:', 1 + file.write('x'))"
+    spoil(book, put(3, source=source))
     assert verify("--store")[0] == 0
-    assert executed == [book / CHAPTER] * executions
+    assert counted.read_text() == "x"
 
 
 def test_a_picture_that_compares_as_equal_is_not_written_anew(book: Path, verify: Run) -> None:

@@ -61,6 +61,7 @@ def recompute(old: str, new: str) -> Callable[[list[Any]], None]:
         (replace_text, ["cell 2 stores another text/plain than it gives: stored", "symbolic half: 0.5, must be"]),
         (replace_verdict, [f"cell 5 stores another {VERDICT_MIME} than it gives", "fails as printed"]),
         (swap_picture, ["cell 3 stores another image/png than it gives: they differ by"]),
+        (put(2, id="another"), ["its card shows the figure of 'picture'; the cells with one are ['another']"]),
         (put(2, outputs=[]), ["cell 3 stores 0 outputs (none), but gives 2"]),
         (put(2, metadata={}), ["cell 3 shows a picture without alternative text in its metadata"]),
         (change_code, ["cell 4 stores another stdout than it gives", "fresh 'a number: 3", "verify --store lemma_08"]),

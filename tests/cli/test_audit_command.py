@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from scansnap_core.cli import main
-from scansnap_core.commands.audit import listed
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two_topics.yaml"
 
@@ -27,16 +26,3 @@ def test_audit_prints_what_the_classes_hold(capsys: pytest.CaptureFixture[str]) 
     assert "1(c) rates eta_Y >> eta_Z (at least 10 times) eta_Y/eta_Z = 20 yes" in lines
     assert "2 largest eigenvalue |lambda_1(E)| < 1/K = 0.5 0.5594 NO" in lines
     assert err == ""
-
-
-def test_audit_of_a_finite_length(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["audit", str(EXAMPLE), "--seq-len", "128"]) == 0
-    out = capsys.readouterr().out
-    assert "T = 128" in out
-    assert "1(c)" not in out
-
-
-def test_long_rows_are_cut_in_the_middle() -> None:
-    assert listed([1.0, -0.123456]) == "1 -0.1235"
-    assert listed(range(8)) == "0 1 2 3 4 5 6 7"
-    assert listed(range(9)) == "0 1 2 3 … 5 6 7 8"

@@ -180,17 +180,6 @@ def test_words_say_what_the_picture_shows(show: Callable[[str], Page]) -> None:
     assert len(labels) == 3
 
 
-def test_play_moves_the_bars_and_stops(show: Callable[[str], Page]) -> None:
-    page = show("t=2")
-    play, bar = first(page, ".ss-lab-time button"), first(page, ".ss-lab-bars output >> nth=0")
-    before = bar.inner_text()
-    play.click()
-    assert play.inner_text() == "Pause"
-    page.wait_for_function("old => document.querySelector('.ss-lab-bars output').textContent !== old", arg=before)
-    play.click()
-    assert play.inner_text() == "Play"
-
-
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_a_lab_plays_by_itself_only_where_motion_is_welcome(motion: Any, tmp_path: Path, page: Page) -> None:
     page.emulate_media(reduced_motion=motion)

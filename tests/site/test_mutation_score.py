@@ -67,9 +67,7 @@ def test_changed_sources_and_modules_that_were_never_judged_are_named(tmp_path: 
 def test_a_page_shows_the_record_of_the_list_that_is_judged(site: Path) -> None:
     shown = score_html(ROOT)
     assert shown in (site / "chapters/trust.html").read_text(encoding="utf8")
-    judged, named = (
-        json.loads((ROOT / RECORD).read_text("utf8")),
-        shown.partition("never judged")[2].partition("</p>")[0],
-    )
+    judged = json.loads((ROOT / RECORD).read_text("utf8"))
+    named = shown.partition("never judged")[2].partition("</p>")[0]
     paths = [f"{module.replace('.', '/')}.py" for module in MODULES if module not in judged]
     assert re.findall("<code>(.*?)</code>", named) == paths

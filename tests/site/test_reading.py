@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from docutils import nodes
 from docutils.core import publish_doctree
 from myst_parser.parsers.docutils_ import Parser
 from playwright.sync_api import Page
-from symbols import SYMBOL_ROW, formulas_of, in_words, meant_by, notation_rows, own_meanings
+from symbols import OWN, SYMBOL_ROW, formulas_of, in_words, meant_by, notation_rows, own_meanings, read_own
 from tex_symbols import symbols
+
+from scansnap_core import BadInput
 
 PAGE = "chapters/statements/lemma_06.html"
 FOLDED = "details.above-input"
@@ -101,6 +105,14 @@ def test_an_own_meaning_is_of_a_letter_that_the_page_uses() -> None:
     assert own_meanings({"r_n": "a rest"}, used) == {"r": ("r_n", "a rest")}
     with pytest.raises(ValueError, match="the page doesn't use H_n"):
         own_meanings({"r_n": "a rest", "H_n": "what was gathered"}, used)
+
+
+def test_a_page_that_has_its_own_meanings_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / OWN).parent.mkdir(parents=True)
+    (tmp_path / OWN).write_text("lemma_06: {}\nlemma_06: {}\n")
+    app: Any = SimpleNamespace(srcdir=tmp_path, env=SimpleNamespace())
+    with pytest.raises(BadInput, match="key 'lemma_06' twice in line 2"):
+        read_own(app)
 
 
 def test_a_meaning_has_words_and_mathematics() -> None:

@@ -28,6 +28,7 @@ def small_lab(page: Page, dyn: str, lr_z: float = 0.1) -> Any:
     """Return a small lab whose picture is drawn, and whose words have followed it."""
     name = f".ss-lab[data-preset='dyn={dyn}&etaZ={lr_z:g}']"
     lab = page.locator(name)
+    page.wait_for_timeout(100)  # a change shows a moment later
     page.wait_for_function(f"""() => document.querySelector("{name}").dataset.state === 'done'""")
     page.wait_for_timeout(400)  # the words wait for a pause
     return lab
@@ -66,7 +67,6 @@ def test_a_small_lab_says_the_gap_and_warns_outside_assumption_2(M: int, rho: fl
     lab.locator("[data-field=M] [type=range]").evaluate(DRAG)
     for key, value in (("M", M), ("rho", rho)):
         lab.locator(f"[data-field={key}] [type=text]").fill(str(value))
-    essay.wait_for_timeout(100)
     lab = small_lab(essay, "ideal")
     assert lab.get_attribute("data-faults") == ""
     warning = lab.locator(".ss-lab-warning").inner_text()
@@ -93,7 +93,6 @@ def test_a_small_lab_says_the_gap_and_warns_outside_assumption_2(M: int, rho: fl
 @pytest.mark.parametrize("M", [117, 130, 147])  # here time begins just below a power of ten
 def test_every_vocabulary_has_its_curves(M: int, essay: Page) -> None:
     small_lab(essay, "ideal").locator("[data-field=M] [type=text]").fill(str(M))
-    essay.wait_for_timeout(100)
     assert small_lab(essay, "ideal").locator("canvas").count() > 0
 
 
@@ -101,7 +100,6 @@ def test_a_text_of_two_words_says_why_nothing_moves(essay: Page) -> None:
     lab = small_lab(essay, "sgd")
     lab.locator("[type=text]").fill("2")
     assert "attention has no choice" in lab.locator("[data-field=T] .ss-lab-fault").inner_text()
-    essay.wait_for_timeout(100)
     z = small_lab(essay, "sgd").evaluate("e => e.lab.picture.curves.z.map(values => Array.from(values))")
     assert not np.any(z)
 
@@ -119,6 +117,7 @@ def test_playing_starts_at_the_first_time_and_goes_on_from_the_readers(essay: Pa
     time, words = lab.evaluate("e => ['.ss-lab-time output', '.ss-lab-words'].map(x => e.querySelector(x).textContent)")
     assert words.startswith(f"At {time.rpartition(' = ')[0]} (")
     play.click()
+    assert play.inner_text() == "Play"
     assert over_t_0() < 0.5
     slider.fill("900")
     assert over_t_0() > 10
@@ -126,7 +125,6 @@ def test_playing_starts_at_the_first_time_and_goes_on_from_the_readers(essay: Pa
     play.click()
     assert over_t_0() > 10
     lab.get_by_role("button", name="Start over").click()
-    essay.wait_for_timeout(100)
     small_lab(essay, "ideal")
     assert over_t_0() == 1
 
@@ -138,7 +136,6 @@ def test_a_scale_that_stays(essay: Page) -> None:
     scales = []
     for ratio in (0.001, 10):
         lab.locator("[data-field=etaZ] [type=text]").fill(str(ratio))
-        essay.wait_for_timeout(100)
         small_lab(essay, "true")
         share = np.array(lab.evaluate("e => Array.from(e.lab.picture.curves.c.at(-1))"))
         bars = lab.locator(".ss-lab-bars b").evaluate_all("els => els.map(e => parseFloat(e.style.width) / 100)")
