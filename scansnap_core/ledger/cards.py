@@ -150,7 +150,7 @@ def _is_upheld(verdict: str) -> bool:
 
 
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
-    what, required = entry.names_number, asked(vars(entry), number)
+    what, required = entry.claim_and_measure, asked(vars(entry), number)
     if number == "control":
         own = not entry.measure or entry.control_is.endswith(")")  # what is measured of a control may stand in brackets
         what = entry.control_says if own else f"{entry.control_says}. {entry.measure}"

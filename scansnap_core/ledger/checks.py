@@ -26,8 +26,8 @@ _PROSE = Rule(
 )
 
 
-_DIFFERENCE = "What remains"
-"""A symbolic check that names no other measure says so of the difference that it simplifies to 0."""
+_REMAINDER = "What remains"
+"""The measure of a symbolic check whose claim names none: its number is what remains of a difference."""
 
 
 class CheckFailed(AssertionError):
@@ -218,7 +218,7 @@ class Witness:
             raise ControlPassed(f"{place}: the {tried} ({claim.control}) gives {control}, which {wrong}")
         effect = written(measured, relation, bound, met=checks)
         compared = written(control, relation, bound, met=not checks)
-        measure = claim.measure or (_DIFFERENCE if claim.must == "= 0" and self.name == "symbolic" else "")
+        measure = claim.measure or (_REMAINDER if claim.must == "= 0" and self.name == "symbolic" else "")
         found = claim.id, self.name, claim.says, effect, required, compared, claim.control
         if checks:
             check = Check(*found, measure=measure)

@@ -85,7 +85,7 @@ def show_refutation(refutation: Refutation) -> None:
 
 def _show(entry: Check | Refutation | Proof, mark: str, says: str, values: Mapping[str, str]) -> None:
     number = () if isinstance(entry, Proof) else (entry.measured, f", {asked(vars(entry))}")
-    claim = entry.what if isinstance(entry, Proof) else entry.names_number
+    claim = entry.what if isinstance(entry, Proof) else entry.claim_and_measure
     values = {term: text for term, text in values.items() if text}
     head = f"{mark} {entry.witness}: {claim}{': ' if number else ''}{''.join(number)}"
     template, anchor = _TEMPLATES / "entry.html", anchor_of(entry.id)

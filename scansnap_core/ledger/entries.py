@@ -68,7 +68,7 @@ class Compared:
     """What the numbers measure; empty where the claim says it."""
 
     @property
-    def names_number(self) -> str:
+    def claim_and_measure(self) -> str:
         """Say the claim, and what is measured of it."""
         return f"{self.what}. {self.measure}" if self.measure else self.what
 
