@@ -2,7 +2,7 @@
 
 Below a chapter's heading and its first paragraph stands the verdict's card, and below a statement as printed stand the
 links to what it rests on. A paragraph that is one link into the lab becomes the lab itself, folded. A link to an
-erratum or to the references becomes one to the very entry.
+erratum or to the references becomes one to the very entry. Numbers for the prose aren't shown.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from scansnap_core.ledger.entries import VERDICT_MIME
+from scansnap_core.ledger.entries import NUMBERS_MIME, VERDICT_MIME
 from scansnap_core.ledger.registry import KEY
 
 _CARD = "```{verdict-card}\n```"
@@ -39,6 +39,9 @@ def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
         for output in cell.get("outputs", [])
         if VERDICT_MIME in output.get("data", {})
     ]
+    for cell in notebook["cells"]:
+        if "outputs" in cell:  # an empty text would be drawn as an empty box
+            cell["outputs"] = [output for output in cell["outputs"] if NUMBERS_MIME not in output.get("data", {})]
     texts = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
     for cell in texts:
         text = "".join(cell["source"])

@@ -6,6 +6,7 @@ import pytest
 from notebook_source import for_the_site
 
 from scansnap_core.ledger import VERDICT_MIME
+from scansnap_core.ledger.entries import NUMBERS_MIME
 from tests.book.books import registered
 
 SENTENCE = "**In short.** It grows."
@@ -55,3 +56,9 @@ def test_a_statement_has_its_links_below_the_quotation(page_id: str, links: str)
 )
 def test_links_become_the_sites_own(text: str, site: str) -> None:
     assert shown(f"# A\n\n{text}") == f"# A\n\n{CARD}\n\n{site}"
+
+
+def test_numbers_of_the_prose_are_no_output() -> None:
+    kept = {"data": {"text/plain": "1"}}
+    cells = [{"cell_type": "code", "source": "", "outputs": [{"data": {"text/plain": "", NUMBERS_MIME: {}}}, kept]}]
+    assert for_the_site({"cells": cells, "metadata": {}}, "lemma_08")["cells"][0]["outputs"] == [kept]
