@@ -24,7 +24,7 @@ OPEN = "open"
 VERDICTS = (HOLDS, HOLDS_UNDER_A_CONDITION, FAILS_AS_PRINTED, REPRODUCED, DIFFERS)
 
 JUDGES = {
-    "claim": "the page's own claim",
+    "claim": "the printed claim itself",
     "proof": "a step of the proof",
     "remark": "a remark beside the claim",
     "reading": "a reading that the paper's words don't force",
