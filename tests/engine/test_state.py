@@ -104,13 +104,16 @@ NO_STATES = [
     (xr.Dataset, "initial with the variables none"),
     (lambda: begun(model=residual), "model = 'plain' after model = 'tests.engine.variants:residual'"),
 ]
-OTHER_TOKENS = SequenceClasses(syn_small().probs[::-1], syn_small().query_of, syn_small().next_of)
+SMALL = (syn_small().probs, syn_small().query_of, syn_small().next_of)
+OTHER_TOKENS = SequenceClasses(SMALL[0][::-1], *SMALL[1:])
+OTHER_FREQUENCIES = SequenceClasses(*SMALL, frequencies=[0.25, 0.75])
 
 
 @pytest.mark.parametrize(
     ("classes", "changes", "message"),
     [
         (OTHER_TOKENS, {}, f"classes = SequenceClasses.K=2, M=34.* after others: {SAME}"),
+        (OTHER_FREQUENCIES, {}, f"classes = SequenceClasses.* after others: {SAME}"),
         (syn_medium(1), {}, f"classes = SequenceClasses.K=2, M=33.* after others: {SAME}"),
         (syn_small(), {"lr_y": [0.5, 1.0]}, r"lr_y = \[0.5, 1.0\] after lr_y = \[0.5, 2.0\]"),
         (syn_small(), {"seeds": [8, 3]}, r"seeds = \[8, 3\] after seeds = \[3, 8\]"),

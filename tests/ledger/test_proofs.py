@@ -107,6 +107,7 @@ def test_without_proofs_the_verdict_has_no_word_of_them(opened: Opened, outputs:
 def test_steps_are_proved_together_or_name_the_first_gap() -> None:
     good, bad = below_two(1.5), below_two(3)
     assert all_of(first=good, second=good).kind == "interval"
+    assert all_of(alone=good).how == "1 step (3 boxes)"
     whole = all_of(first=good, the_end=True)
     assert (whole.kind, whole.proved, whole.how) == ("steps", True, "2 steps (3 boxes; algebra)")
     assert all_of(first=good, second=good).how == "2 steps (3 boxes, 2 times)"

@@ -98,6 +98,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"times": "soon"}, f"times = 'soon': {TIMES}"),
     ({"times": [[1.0, 2.0]]}, f"times of shape (1, 2): {TIMES}"),
     ({"unit": "epoch"}, "unit = 'epoch': the choices are step, round, tau; use one of them"),
+    ({"rtol": 0.0}, "rtol = 0.0: a tolerance lies between 0 and 1"),
+    ({"atol": 1.0}, "atol = 1.0: a tolerance lies between 0 and 1"),
     ({"initial": np.zeros((9, 9))}, "initial Z of shape (9, 9): Z starts at finite numbers of shape (2, 6)"),
     ({"initial": np.full((2, 6), np.nan)}, "initial Z of shape (2, 6) with nan at (0, 0): Z starts at finite numbers"),
     ({"initial": "zero"}, "initial Z of shape (0,): Z starts at finite numbers"),

@@ -135,9 +135,8 @@ def written(number: arb) -> str:
 def lambert(argument: arb, branch: int = 0) -> arb:
     """Compute a ball of Lambert's W on a real branch.
 
-    W is monotone on either branch, so that a ball's ends give it. Near the branch point -1/e, where Arb's ball grows
-    without bound, -1 and Chatzigeorgiou's bound -1 - sqrt(2 v) - v < W_-1(-e^(-v - 1)), v > 0, take over, and for W_0
-    the bound -1 + sqrt(2 (1 + e x)).
+    W is monotone on either branch, so that a ball's ends give it. Near the branch point -1/e Arb has no bound
+    for a wide ball, but narrow ones for these ends, because they are exact numbers.
 
     Parameters
     ----------
@@ -160,17 +159,4 @@ def lambert(argument: arb, branch: int = 0) -> arb:
         raise BadInput(f"branch = {branch}", "W has two real branches", "pass 0 or -1")
     if not argument.is_finite() or not argument >= -(arb(-1).exp()) or (branch == -1 and not argument < 0):
         return arb.nan()
-    first, last = _lambert_at(argument.lower(), branch), _lambert_at(argument.upper(), branch)
-    return first.union(last)
-
-
-def _lambert_at(point: arb, branch: int) -> arb:
-    """W at an exact number, by Arb or by the bounds near the branch point, whichever is narrower."""
-    found = point.lambertw(branch)
-    if branch == 0:
-        over = (1 + point * arb.const_e()).upper().max(arb(0))
-        bounds = arb(-1).union(-1 + (2 * over).sqrt())
-    else:
-        v = (-1 - (-point).log()).upper().max(arb(0))
-        bounds = arb(-1).union(-1 - (2 * v).sqrt() - v)
-    return found if found.is_finite() and found.rad() < bounds.rad() else bounds
+    return argument.lower().lambertw(branch).union(argument.upper().lambertw(branch))

@@ -123,6 +123,18 @@ def test_lambert_solves_its_equation_on_either_branch(x: float, branch: int) -> 
     assert (w >= -1 if branch == 0 else w <= -1) or w.overlaps(arb(-1))
 
 
+@pytest.mark.parametrize("branch", [0, -1])
+@pytest.mark.parametrize("bits", [20, 60, 79, 120])
+def test_lambert_is_narrow_near_its_branch_point(bits: int, branch: int) -> None:
+    with ctx.workprec(balls.PRECISION):
+        x = ((-1 / arb.const_e()).upper() + arb(2) ** -bits).mid()
+        near = lambert(x, branch)
+    with ctx.workprec(400):
+        known = x.lambertw(branch)
+    assert near.contains(known)
+    assert near.rad() < 1e-20
+
+
 def test_lambert_at_its_branch_point_and_outside() -> None:
     at_minus_one_over_e = -1 / arb.const_e()
     for branch in (0, -1):

@@ -12,17 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scansnap_core import BadInput
-from scansnap_core.theory.certify import (
-    as_pair,
+from scansnap_core.theory.certify.boxes import positive
+from scansnap_core.theory.certify.overlaps import ONES, E_prime_word, E_word, as_pair, normal_form, vanishes
+from scansnap_core.theory.certify.polynomials import (
     decide,
     nonnegative_between,
     nonnegative_coefficients,
-    normal_form,
-    positive,
     positive_on_ray,
-    vanishes,
 )
-from scansnap_core.theory.certify.overlaps import ONES, E_prime_word, E_word
 from scansnap_core.theory.formulas import E_prime_equal, K, rho
 
 x, y, u, v = sp.symbols("x y u v", real=True)
