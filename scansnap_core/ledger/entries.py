@@ -26,7 +26,7 @@ VERDICTS = (HOLDS, HOLDS_UNDER_A_CONDITION, FAILS_AS_PRINTED, REPRODUCED, DIFFER
 JUDGES = {
     "claim": "the printed claim itself",
     "proof": "a step of the proof",
-    "remark": "a remark beside the claim",
+    "remark": "a remark beside the statement",
     "reading": "a reading that the paper's words don't force",
 }
 """What a refutation can hit. Only a page's own claim decides its verdict."""

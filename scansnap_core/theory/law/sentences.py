@@ -61,9 +61,13 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
             "as drift (the push of overlapping classes) does.",
             sp.Not(leaves): "The paper’s picture doesn’t apply: by t₀ the logit of {common} falls under at most one of "
             "the paper’s law (10) and the true gradient flow (“the gradient”).",
-            memory_snap > 1: "The paper’s picture applies in part: the logit of {common} falls, but by t₀ the "
-            "decoder’s memory already holds {first} back (memory number {memory_snap}). By t₀ the paper’s law (10) "
-            "moves {common} {overstated} times as far as the true gradient flow (“the gradient”).",
+            sp.And(memory_snap > 1, assumed): "The paper’s picture applies in part: the logit of {common} falls, but "
+            "by t₀ the decoder’s memory already holds {first} back (memory number {memory_snap}). By t₀ the paper’s "
+            "law (10) moves {common} {overstated} times as far as the true gradient flow (“the gradient”).",
+            memory_snap > 1: "You are outside of the paper’s assumptions (below), and its picture applies in part: the "
+            "logit of {common} falls, but by t₀ the decoder’s memory already holds {first} back (memory number "
+            "{memory_snap}). By t₀ the paper’s law (10) moves {common} {overstated} times as far as the true gradient "
+            "flow (“the gradient”).",
             assumed: "The paper’s assumptions on rates and overlaps hold, and its picture has the right direction: "
             "the logit of {common} falls. By t₀ the paper’s law (10) moves {common} {overstated} times as far as the "
             "true gradient flow (“the gradient”).",
@@ -165,6 +169,7 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
             "{common} has lost {horizon_true%}.",
         },
         {sp.Or(*(loss < 0 for loss in losses)): "A minus means that {common} gained attention."},
+        {finite: "These sizes too are for endless sequences."},
     ],
     "How sure": [
         {

@@ -87,7 +87,7 @@ function makeCalculator(root) {
   clear.addEventListener("click", () => change("table", ""));
   const own = make("div", { class: "ss-lab-own" }, make("label", { for: tableId }, "Or enter your own words: one class per line, each word with its count. They replace K, ρ and the weights"), area, make("div", { class: "ss-lab-row" }, example, clear), tableFault);
   const [notice, told] = [make("p", { class: "ss-lab-fault", role: "status" }), make("div", { class: "ss-lab-answer", "aria-live": "polite" })];
-  const chart = makeChart("shares", "Attention of the class’s words, in %, over time t (blue line: your steps)");
+  const chart = makeChart("shares", "Attention of the class’s words, in %, over time t, for endless sequences (blue line: your steps)");
   const reset = make("button", { type: "button" }, "Start over");
   reset.addEventListener("click", () => take({ ...DEFAULTS }));
   const link = make("a", { class: "ss-lab-link", href: "#" }, "Link to this answer");

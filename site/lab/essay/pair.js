@@ -35,6 +35,7 @@ function makePair(root) {
     const { values, faults } = check(texts);
     fields.forEach(([name, field]) => field.show(texts[name], faults[name]));
     root.dataset.faults = Object.keys(faults).join(" ");
+    notice.textContent = root.dataset.faults ? "The picture belongs to the last sound setting." : "";
     if (root.dataset.faults) return;
     root.dataset.state = "busy";
     const { K, M, w, rho, etaY, etaZ, T, B, seed, dyn, model } = values;
@@ -80,7 +81,7 @@ function makePair(root) {
   function tell() {
     const { curves, seen } = picture;
     const [left, right] = ["ideal", "true"].map((dynamics) => readable(curves[dynamics].z[0][indexAt(curves.true.times, now)]));
-    told.replaceChildren(...withSubscripts(`${settingInWords(seen)}: at t = ${readable(now)} the z of the common token is ${left} by the paper’s law (10) and ${right} under the true gradient.`));
+    told.replaceChildren(...withSubscripts(`${outsideAssumption2(seen)} ${settingInWords(seen)}: at t = ${readable(now)} the z of the common token is ${left} by the paper’s law (10) and ${right} under the true gradient.`));
   }
   root.lab = { get picture() { return picture; } }; // for the tests
   new ResizeObserver(() => sides.forEach(({ chart }) => chart.resize())).observe(root);

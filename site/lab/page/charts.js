@@ -66,6 +66,7 @@ function linesOf(kind, shown, truth, ink) {
     for (let i = least; truth && i <= d; i++) line(gradient, truth[kind][i], colour(i), [5, 4], i > least ? null : ink.text);
   } else if (kind === "shares") {
     shown.names.forEach((name, i) => line(name, shown.z[i], i ? distinctInk(ink, i, d) : ink.common));
+    lines.push({ label: STYLES.ideal.name, swatch: ink.text });
     truth.z.forEach((values, i) => line("dashed, in the same colours: true gradient", values, i ? distinctInk(ink, i, d) : ink.common, [5, 4], i ? null : ink.text));
   } else if (kind === "entropy") {
     line("entropy", shown.entropy, ink.common);
