@@ -63,10 +63,8 @@ def test_the_essays_steps_are_those_of_its_example() -> None:
     assert f"already moves it {update / true:.0f} times as far as the gradient" in ESSAY
     assert snap / update < 1.25  # that it lacks memory matters little by t_0
     late = [1 - first / last for first, last in ((true, gains(PRESETS[0], TrueFlow, 40 * t_0)[0]), (snap, end))]
-    assert (
-        f'goes {100 * late[0]:.0f} % of its way with "and" after $t_0$, the paper\'s law (10) {100 * late[1]:.0f} %.'
-        in ESSAY
-    )
+    goes = 'in these the gradient goes {:.0%} of its way with "and", the paper\'s law (10) {:.0%}.'
+    assert goes.format(*late).replace("%", " %") in ESSAY
     wave = gains(PRESETS[1] | {"etaZ": "10"}, TrueFlow, 40 * t_0)[1]
     assert f'the $z$ of "wave" gains {wave:.3f}, which is {100 * np.expm1(wave):.0f} % of its weight' in ESSAY
     assert rf"(in our example, ${6 / np.sqrt(1000):.2f} \le \rho < 0.5$)" in ESSAY
@@ -92,7 +90,7 @@ def test_the_essay_quotes_the_texts_of_its_picture(essay: Page) -> None:
     essay.get_by_role("radio", name="the gradient").check()
     essay.locator(".ss-sentence [type=range]").fill("1000")
     after, before = re.findall(r"[\d.]+ %", essay.locator(".ss-sentence > .ss-lab-words").inner_text())
-    assert f'"and" of the first text fall from {before} to {after}.' in ESSAY
+    assert f'"and" of the first text fall from {before} to {after} by $40\\,t_0$.' in ESSAY
 
 
 def test_short_texts_push_the_rarest_word_down(essay: Page) -> None:

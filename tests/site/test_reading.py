@@ -33,6 +33,21 @@ CUT_OFF = """[...document.querySelectorAll('mjx-container:not([display="true"])'
   && getComputedStyle(formula).overflowX !== 'auto').length"""
 
 
+WIDE = """[...document.querySelectorAll('div.math, div.math mjx-container')].filter(formula =>
+  formula.scrollWidth > formula.clientWidth + 1 && getComputedStyle(formula).overflowX === 'auto')"""
+BEGINS = f"""{WIDE}.map(formula => {{
+  formula.scrollLeft = -10000;
+  return formula.scrollLeft;
+}})"""
+
+
+def test_on_a_phone_a_wide_displayed_formula_begins_at_its_beginning(site: Path, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto((site / "chapters/statements/theorem_3.html").as_uri())
+    page.wait_for_function(f"{WIDE}.length > 1")
+    assert set(page.evaluate(BEGINS)) == {0}
+
+
 def test_on_a_phone_a_wide_formula_scrolls_and_in_the_dark_a_figure_is_dark(site: Path, page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.emulate_media(color_scheme="dark")
