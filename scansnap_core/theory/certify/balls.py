@@ -157,6 +157,4 @@ def lambert(argument: arb, branch: int = 0) -> arb:
     """
     if branch not in (0, -1):
         raise BadInput(f"branch = {branch}", "W has two real branches", "pass 0 or -1")
-    if not argument.is_finite() or not argument >= -(arb(-1).exp()) or (branch == -1 and not argument < 0):
-        return arb.nan()
     return argument.lower().lambertw(branch).union(argument.upper().lambertw(branch))

@@ -56,11 +56,6 @@ def test_a_claim_is_proved_exactly_where_it_is_true(
     assert positive(bowl, box).proved == (above > 0)
 
 
-def test_a_claim_that_is_false_everywhere_fails_at_once() -> None:
-    assert positive(-sp.exp(u), {u: (0, 1)}).how == "1 box"
-    assert positive(-sp.exp(u), {u: (0, 1)}).gap.startswith("u = 0.5: −1.6487")
-
-
 def test_nought_is_not_positive() -> None:
     assert not positive(u, {u: (0, 1)}, budget=50).proved
     assert positive(u - sp.Rational(3, 2), {u: (1, 2)}).gap == "u = 1.5: 0"
@@ -117,6 +112,41 @@ def test_boxes_are_counted(expression: sp.Expr, boxes: str) -> None:
 def test_the_budget_is_what_is_looked_at() -> None:
     gap = positive((u - sp.sqrt(2)) ** 2, {u: (1, 2)}, budget=7).gap
     assert gap.endswith("undecided after 7 boxes")
+
+
+@pytest.mark.parametrize(
+    ("expression", "box", "gap"),
+    [
+        (u - sp.Rational(1, 1000), {u: (0, 1)}, "u = 0: −0.001"),
+        (1 - u - sp.Rational(1, 1000), {u: (0, 1)}, "u = 1: −0.001"),
+        ((u - 3) ** 2 - sp.Rational(1, 10**6), {u: (2, 5)}, "u = 3: −10⁻⁶"),
+        ((u + 3) ** 2, {u: (-5, -2)}, "u = −3: 0"),
+        ((4 * u - 1) ** 2 + (3 * v - 8) ** 2 - HIDDEN, {u: (0, 1), v: (2, 3)}, "u = 0.25, v = 2.66667: −0.0001"),
+    ],
+)
+def test_a_grid_is_searched_for_a_counterexample_before_a_claim_is_undecided(
+    expression: sp.Expr, box: Any, gap: str
+) -> None:
+    found = positive(expression, box, budget=3)
+    assert (found.proved, found.false, found.gap) == (False, True, gap)
+
+
+def test_what_is_false_at_the_middle_of_a_box_is_false_and_not_undecided() -> None:
+    found = positive(-sp.exp(u), {u: (0, 1)})
+    assert (found.false, found.how, found.gap[:16]) == (True, "1 box", "u = 0.5: −1.6487")
+    assert positive_from_zero(-(u**2), u, 1, order=2).false
+    undecided = positive_from_zero(u**2 * (u - sp.Rational(1, 10**14)), u, 1, order=2)
+    assert (undecided.proved, undecided.false) == (False, False)
+
+
+@pytest.mark.parametrize(("ends", "allowed"), [((0, 2), True), ((-1, 2), False), ((-2, 0), True), ((-2, 1), False)])
+def test_a_box_keeps_the_sign_that_its_symbol_was_made_with(ends: tuple[int, int], allowed: bool) -> None:
+    signed = sp.Symbol("s", nonnegative=ends[1] == 2 or None, nonpositive=ends[0] == -2 or None)
+    if allowed:
+        assert positive(3 + signed, {signed: ends}).proved
+        return
+    with pytest.raises(BadInput, match="SymPy has simplified the expression by the sign"):
+        positive(3 + signed, {signed: ends})
 
 
 INFINITE = [arb("inf"), arb(1)]
@@ -182,4 +212,5 @@ def test_a_derivative_that_does_not_vanish_at_nought_is_named_however_small(slop
 def test_a_number_is_positive_or_named(number: Any, gap: str) -> None:
     found = at(sp.sympify(number), {})
     assert (found.proved, found.gap) == (not gap, f"a number: {gap}" if gap else "")
+    assert (found.how, found.false) == ("a number", bool(gap))
     assert at(u * number, {u: 1}).gap == (f"at u = 1: {gap}" if gap else "")
