@@ -131,6 +131,7 @@ def test_a_vocabulary_of_a_milliard_has_the_closed_forms_length(ask: Callable[[s
         ("steps=1e12", "steps", "beyond a million t₀"),
         ("opt=momentum&mu=1", "mu", "choose 0 to 0.99"),
         (f"table={quote('ship and')}", "table", "isn’t a class with words and positive counts"),
+        (f"table={quote('a: x 1, y 3 z 2')}", "table", "“a: x 1, y 3 z 2” isn’t a class with words"),
         (f"table={quote('a: x 1, y 2')}", "table", "Give 2 to 8 classes"),
         (f"table={quote(ONE_WORD)}", "table", "needs a word that another class shares and one"),
         (f"M=4&table={quote(SEA)}", "M", "M = 4 is too small for 8 words and a query; choose 9 or more"),

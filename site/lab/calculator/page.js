@@ -12,7 +12,7 @@ function readTable(text) {
     const cells = line.split(/[,;\t]/).map((cell) => cell.trim());
     const pairs = name === undefined ? [[cells[0], cells[1], cells[2]]] : rest.split(/[,;]/).map((pair) => [name.trim(), ...(pair.trim().match(/^(.*?)\s*[:=\s]\s*(\S+)$/)?.slice(1) ?? [pair])]);
     for (const [of, word, count] of pairs) {
-      if (!of || !word || !(Number(count) > 0) || !Number.isFinite(Number(count))) return { fault: `“${line.slice(0, 60)}” isn’t a class with words and positive counts; write such as “${EXAMPLE.split("\n")[0]}”.` };
+      if (!of || !word || /\s\d\S*\s/.test(word) || !(Number(count) > 0) || !Number.isFinite(Number(count))) return { fault: `“${line.slice(0, 60)}” isn’t a class with words and positive counts; write such as “${EXAMPLE.split("\n")[0]}”.` };
       (table[of] ??= {})[word] = Number(count) + (table[of]?.[word] ?? 0);
     }
   }
@@ -125,7 +125,7 @@ function makeCalculator(root) {
   worker.onmessage = ({ data: { id, settings, answer, failure } }) => {
     if (id !== asked) return;
     if (failure) {
-      notice.textContent = `This setting can’t be followed (${failure}); choose smaller rates or fewer words.`;
+      notice.textContent = `This setting can’t be followed (${failure}). Change it a little, or ask “scansnap predict”.${picture ? " The answer below belongs to the last sound setting." : ""}`;
       root.dataset.state = "failed";
       return;
     }
