@@ -31,6 +31,7 @@ SETTINGS = [
     "K=10&rho=0.1&etaY=0.5",
     "M=5000&T=64",
     "K=5&M=10000&rho=0.04",
+    "K=3&M=100000&rho=0.05&etaZ=1",
     "K=20&M=1000000&rho=0.002&T=1000000&etaY=10&etaZ=0.01&steps=50",
     "K=2&M=4&w=1&rho=0.3&etaY=0.1&etaZ=1&steps=1",
     "K=3&M=50&rho=0.99&w=4,2,1&etaZ=10&T=32&steps=200",
