@@ -153,7 +153,8 @@ def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
     what, required = entry.claim_and_measure, asked(vars(entry), number)
     if number == "control":
         own = not entry.measure or entry.control_is.endswith(")")  # what is measured of a control may stand in brackets
-        what = entry.control_says if own else f"{entry.control_says}. {entry.measure}"
+        says = entry.control_says if isinstance(entry, Refutation) else f"Fails for {entry.control_is}"
+        what = says if own else f"{says}. {entry.measure}"
     elif isinstance(entry, Refutation):
         what = f"Refuted: {what}"
     return {"number": getattr(entry, number), "required": required, "what": what, "by": entry.id}

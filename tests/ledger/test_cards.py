@@ -95,11 +95,11 @@ def test_the_controls_number_says_what_it_belongs_to(opened: Opened, outputs: Ou
     row = {"word": "fails", "by": "empirical_error", "says": "It jumps.", "number": "control"}
     claim = {"empirical_error": check("It jumps by half", measure="Largest h(t)", control="a fall (least)")}
     fall = concluded(opened(card=CARD | {"sgd": row}, empirical=claim), outputs)["card"][3]
-    assert fall["what"] == "control: a fall (least)"
+    assert fall["what"] == "Fails for a fall (least)"
     claim = {"empirical_error": check("It jumps by half", measure="Largest h(t)")}
     sgd = concluded(opened(card=CARD | {"sgd": row}, empirical=claim), outputs)["card"][3]
     assert sgd["number"] == "0.7"
-    said = "control: another exponent. Largest h(t): 0.7, where the claim needs at most 0.5"
+    said = "Fails for another exponent. Largest h(t): 0.7, where the claim needs at most 0.5"
     assert f"        {said}" in outputs[-1]["text/plain"]
     assert said.replace("0.7", "<strong>0.7</strong>") in outputs[-1]["text/html"]
 
