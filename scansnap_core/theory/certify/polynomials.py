@@ -201,7 +201,7 @@ def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Cer
     """
     polynomial = fmpq_poly([_rational(number) for number in coefficients])
     waiting, parts = [(_rational(low), _rational(high))], 0
-    if not waiting[0][0] < waiting[0][1]:
+    if not _rational(low) < _rational(high):
         raise BadInput(f"from {low} to {high}", "an interval's smaller end comes first", "swap them")
     for _ in range(LENGTHS):
         undecided = []

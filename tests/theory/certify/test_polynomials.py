@@ -52,7 +52,7 @@ def test_intervals_are_counted(coefficients: list[int], how: str) -> None:
     assert found.proved
     assert found.how == how
     below = nonnegative_between([-1], 0, 1)  # at the middle
-    assert (below.gap, below.proved) == ("-1 at 1/2", False)
+    assert (below.gap, below.proved, below.false) == ("-1 at 1/2", False, True)
 
 
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=5), st.fractions(-2, 2, max_denominator=4))
@@ -145,9 +145,10 @@ def test_a_cleared_quotient_keeps_its_sign(quotient: sp.Expr) -> None:
 def test_a_negative_coefficient_is_named() -> None:
     found = nonnegative_coefficients(u**2 + 3 - 2 * u**3 * v**2 + v, u, v)
     assert (found.gap, found.false) == ("-17216/27 at u = 1/3, v = 100", True)
+    assert nonnegative_coefficients((1 + u) ** 2 - 5 * u, u).gap == "-1/4 at u = 1/2"
     found = nonnegative_coefficients(u**2 - u * v + v**2, u, v)
     assert (found.gap, found.proved, found.false) == ("the coefficient of u*v is -1", False, False)
-    assert nonnegative_coefficients(u**2 + 3 * v, u, v).how == "2 coefficients, none negative"
+    assert nonnegative_coefficients(u**2 / 2 + 3 * v, u, v).how == "2 coefficients, none negative"
 
 
 @pytest.mark.parametrize(
