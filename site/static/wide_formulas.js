@@ -1,14 +1,19 @@
 "use strict";
 
-// An inline formula wider than its line scrolls by itself; MathJax would let the page cut it off.
+// An inline formula wider than its line scrolls by itself; MathJax would let the page cut it off. Formulas are no stops of
+// the Tab key (_config.yml), except those that scroll.
 (() => {
+  const focusable = (box, scrolls) => (scrolls ? (box.tabIndex = 0) : box.removeAttribute("tabindex"));
   const mark = () => {
     for (const formula of document.querySelectorAll('mjx-container:not([display="true"])')) {
       formula.classList.remove("ss-wide");
       const line = formula.closest("p, li, dd, dt, td, th, h1, h2, h3, figcaption, div");
       const wide = line !== null && formula.getBoundingClientRect().width > line.clientWidth;
       formula.classList.toggle("ss-wide", wide);
-      if (wide) formula.tabIndex = 0;
+      focusable(formula, wide);
+    }
+    for (const box of document.querySelectorAll('div.math, mjx-container[display="true"]')) {
+      focusable(box, box.scrollWidth > box.clientWidth);
     }
   };
   window.addEventListener("load", () => {
