@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
-import numpy as np
-from sympy.logic.boolalg import BooleanAtom
-
 from scansnap_core.bad_input import BadInput
 from scansnap_core.digits import digits
 from scansnap_core.ledger import display
@@ -46,8 +43,9 @@ class Certificate:
         return self.proved
 
 
+_TRUTHS = ("bool", "BooleanTrue", "BooleanFalse")  # Python's and NumPy's, and SymPy's, which the ledger doesn't import
 _STEP = Rule(
-    lambda step: isinstance(step, Certificate | bool | np.bool_ | BooleanAtom),
+    lambda step: isinstance(step, Certificate) or type(step).__name__ in _TRUTHS,
     "a step is a certificate, True or False",
     "compare it, e.g. with == 0",
 )

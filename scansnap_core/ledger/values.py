@@ -1,16 +1,16 @@
 """A measured value is compared with its bound, and written in the same way on every machine.
 
 A number computed on another processor, or with another BLAS, differs in its last digits. So an effect is written in
-three significant digits, and a number at rounding level is written only as the relation that it meets.
+three significant digits, and a number at rounding level is written only as the relation that it meets. SymPy is never
+imported here: a value can be one of its only where a chapter imported it.
 """
 
 import math
 import operator
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
-
-import sympy
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.digits import digits
@@ -41,7 +41,7 @@ def scalar(value: Any, name: str) -> Any:
     What is no single real number raises `BadInput`, and NaN `NoEvidence`.
     """
     if _is_symbolic(value):
-        if value.has(sympy.nan):
+        if value.has(_sympy().nan):
             raise NoEvidence(f"{name} is NaN, which is never evidence")
         return value
     if hasattr(value, "item"):
@@ -66,6 +66,7 @@ def holds(value: Any, relation: str, bound: Any) -> bool:
     """
     if not (_is_symbolic(value) or _is_symbolic(bound)):
         return bool(RELATIONS[relation](value, bound))
+    sympy = _sympy()
     value, bound = sympy.sympify(value), sympy.sympify(bound)
     if relation in ("==", "!="):
         same = _same(value, bound)
@@ -123,7 +124,7 @@ def written_bound(bound: Any) -> str:
     if hasattr(bound, "shape"):
         size = "×".join(str(n) for n in bound.shape)
         return f"0 ({size})" if all(entry == 0 for entry in bound) else f"the {size} matrix"
-    return str(sympy.sstr(bound))
+    return str(_sympy().sstr(bound))
 
 
 def requirement(relation: str, bound: Any) -> str:
@@ -144,5 +145,10 @@ def _number(value: Any) -> float | Fraction | None:
     return None
 
 
+def _sympy() -> Any:
+    return sys.modules["sympy"]
+
+
 def _is_symbolic(value: Any) -> bool:
-    return isinstance(value, sympy.Basic | sympy.MatrixBase)
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and isinstance(value, sympy.Basic | sympy.MatrixBase)

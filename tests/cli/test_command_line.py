@@ -27,7 +27,7 @@ ss.audit(ss.syn_small())
     [
         ("import scansnap_core", ("matplotlib", "numpy", "sympy", "torch")),
         (HELP, ("scipy", "sympy", "torch", "xarray", "numba", "nbformat")),
-        ("import scansnap_core.book.verify", ("scipy", "torch", "xarray", "numba")),
+        ("import scansnap_core.book.verify", ("scipy", "sympy", "torch", "xarray", "numba")),
         ("import scansnap_core.sweeps.running", ("sympy", "torch", "matplotlib")),
         (THEORY, ("torch",)),
     ],
