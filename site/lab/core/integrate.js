@@ -61,7 +61,7 @@ function integrate({ size, rhs }, times, rtol, visit) {
         [y, next] = [next, y];
         [k[0], k[stages]] = [k[stages], k[0]];
       } else {
-        const shrink = SAFETY * error ** -0.125; // NaN where a step too long left the numbers
+        const shrink = SAFETY * error ** -0.125; // NaN after a step so long that the state overflowed
         step = clipped * (shrink > SHRINK ? shrink : SHRINK);
       }
     }
