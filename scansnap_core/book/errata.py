@@ -33,8 +33,7 @@ RANKS = {
 }
 """The ranks say what follows in the paper, the most consequential first."""
 
-_TEMPLATE = Path(__file__).with_name("templates") / "errata.html"
-_RETIRED = Path(__file__).with_name("templates") / "errata_retired.html"
+_TEMPLATES = Path(__file__).with_name("templates")
 _KEYS = ("number", "rank", "because", "places")
 _REASONS = Rule(
     lambda retired: isinstance(retired, dict) and all(isinstance(text, str) for text in [*retired, *retired.values()]),
@@ -131,12 +130,12 @@ def errata_html(book: Path, page_url: Callable[[str], str], rank: str) -> str:
     """Draw the errata of one rank, each linked to the cells that show it; ``page_url`` gives a page's address by id."""
     _RANK("rank", rank)
     ranked = [erratum for erratum in read_errata(book) if erratum.rank == rank]
-    return render(_TEMPLATE, errata=ranked, judges=JUDGES, asked=asked, page_url=page_url)
+    return render(_TEMPLATES / "errata.html", errata=ranked, judges=JUDGES, asked=asked, page_url=page_url)
 
 
 def retired_html(book: Path) -> str:
     """Draw the numbers that are no longer in use, each with the reason; old links to them still arrive."""
-    return render(_RETIRED, retired=_reviewed(book)[0])
+    return render(_TEMPLATES / "errata_retired.html", retired=_reviewed(book)[0])
 
 
 def errata_json(book: Path) -> dict[str, Any]:

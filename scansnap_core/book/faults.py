@@ -27,6 +27,8 @@ _MATHEMATICS = ("scansnap_core", "scipy", "sympy", "torch", "xarray")
 _WITHIN_NUMPY = ("arange", "geomspace", "linalg", "linspace", "logspace", "random")
 _NO_MATHEMATICS = ("scansnap_core.ledger", "scansnap_core.plots")
 _LITERALS = {"E", "Float", "I", "Integer", "Matrix", "Number", "One", "Rational", "S", "Zero", "oo", "pi", "sympify"}
+_Made = dict[str, list[ast.AST]]
+"""A mapping from a name to all that the notebook makes it of."""
 
 
 def stored_faults(notebook: NotebookNode) -> list[str]:
@@ -145,10 +147,6 @@ def _mathematical(trees: Iterable[ast.Module]) -> set[str]:
             if full.startswith(_MATHEMATICS) and not full.startswith(_NO_MATHEMATICS):
                 found.add((alias.asname or alias.name).partition(".")[0])
     return found
-
-
-_Made = dict[str, list[ast.AST]]
-"""A mapping from a name to all that the notebook makes it of."""
 
 
 def _made_of(trees: Iterable[ast.Module]) -> _Made:

@@ -80,7 +80,6 @@ def audit(
 
     Examples
     --------
-    >>> from scansnap_core.data.audit import audit
     >>> from scansnap_core.data.datasets import with_overlap
     >>> print(audit(with_overlap(3, 10_000, 0.1))[2:])
     condition              required                                     actual        holds

@@ -183,11 +183,6 @@ def labels(tokens: NDArray[np.int64], names: Sequence[str]) -> NDArray[Any]:
     return np.array(found).reshape(np.shape(tokens))
 
 
-def union(axes: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    """Join the labels of several class systems on one axis, ascending; numbers become text among names."""
-    return np.unique(np.concatenate([*axes]))
-
-
 # -- tables by name ----------------------------------------------------------------------------------------------------
 
 

@@ -97,7 +97,6 @@ class Outputs:
 
     Examples
     --------
-    >>> from scansnap_core.data.probabilities import Outputs
     >>> outputs = Outputs.lumped([5, 3], vocab_size=10)
     >>> outputs.labels.tolist(), outputs.multiplicity.tolist()
     ([5, 3, -1], [1.0, 1.0, 8.0])

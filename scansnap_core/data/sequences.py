@@ -65,7 +65,6 @@ class SequenceClasses(Probabilities):
 
     Examples
     --------
-    >>> from scansnap_core.data.sequences import SequenceClasses
     >>> classes = SequenceClasses([[0.5, 0.5, 0, 0], [0.5, 0, 0.5, 0]], query_of=[3, 3])
     >>> classes
     SequenceClasses(K=2, M=4, queries=1)
@@ -125,7 +124,6 @@ class SequenceClasses(Probabilities):
 
         Examples
         --------
-        >>> from scansnap_core.data.sequences import SequenceClasses
         >>> topics = {"ship": {"and": 0.4, "wave": 0.6}, "plane": {"and": 0.4, "cloud": 0.6}}
         >>> classes = SequenceClasses.from_dicts(topics, query_of="the", vocab_size=100)
         >>> classes
@@ -280,7 +278,6 @@ def checksum(classes: SequenceClasses) -> str:
 
     Examples
     --------
-    >>> from scansnap_core.data.sequences import checksum
     >>> from scansnap_core.data.datasets import syn_medium, syn_small
     >>> checksum(syn_small()) == checksum(syn_small()), checksum(syn_small()) == checksum(syn_medium(1))
     (True, False)

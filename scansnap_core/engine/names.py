@@ -50,7 +50,6 @@ def resolved(kind: str, given: str | Function, known: Iterable[str], *, such_as:
 
     Examples
     --------
-    >>> from scansnap_core.engine.names import resolved
     >>> resolved("measure", "math:sqrt", [])(9.0)
     3.0
     """
@@ -92,7 +91,6 @@ def name_of(given: str | Function) -> str:
     Examples
     --------
     >>> import functools, torch
-    >>> from scansnap_core.engine.names import name_of
     >>> name_of(functools.partial(torch.optim.SGD, nesterov=True, momentum=0.9))
     'torch.optim.sgd:SGD(nesterov=True, momentum=0.9)'
     """

@@ -132,7 +132,6 @@ def train(
     Examples
     --------
     >>> from scansnap_core.data.datasets import syn_small
-    >>> from scansnap_core.engine.training import train
     >>> run = train(syn_small(), lr_y=1, lr_z=[0.5, 1], steps=50, keep_state=True)
     >>> dict(run.loss.sizes)
     {'seed': 1, 'rate': 2, 'step': 50}

@@ -193,7 +193,8 @@ def residual(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
     f∘P^⊥_f.
     """
     f = plain_inputs(batch, Z)
-    u, length = _normalised(f + _x_T(batch))
+    x_T = batch.query @ (batch.queries[:, None] == batch.tokens).to(batch.query.dtype)
+    u, length = _normalised(f + x_T)
     return u, lambda g: batch.query.mT @ (f * across(f, across(u, g) / length))
 
 
@@ -260,11 +261,6 @@ def _through(c: Tensor, w: Tensor) -> Tensor:
     return c * (w - (c * w).sum(dim=-1, keepdim=True))
 
 
-def _x_T(batch: Batch) -> Tensor:
-    """Return x_T over the tokens, shape (..., B, L)."""
-    return batch.query @ (batch.queries[:, None] == batch.tokens).to(batch.query.dtype)
-
-
 def _centred(batch: Batch, c: Tensor) -> Tensor:
     """Return c - 1/M over all tokens. The first entry stands for the tokens that no class holds, in their direction."""
     M = batch.multiplicity.sum()  # a number would have to come from the device, and a step to wait for it
@@ -305,7 +301,6 @@ def variant_of(model: object) -> Variant | None:
 
     Examples
     --------
-    >>> from scansnap_core.engine.variants import variant_of
     >>> variant_of("heads  04").name
     'heads 4'
     """

@@ -51,6 +51,13 @@ NONE_NEEDED, AS_PRINTED = "none needed", "as printed"
 NUMBERS = ("measured", "control")
 UNPRINTED = {"claim": "in the paper's words", "law": "as stated here", "beyond": "as stated here"}
 """What a page's card says for "as printed" where no formula of a paper is judged, by the page's kind."""
+_KEYS = {
+    "printed": ("by", "says"),
+    "repaired": ("formula", "where", "by"),
+    "gradient": ("word", "by", "says", "number"),
+    "sgd": ("word", "by", "says", "number"),
+}
+_Found = Mapping[str, Check | Refutation]
 
 
 def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, str]]:
@@ -69,15 +76,6 @@ def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, s
         for row in rows
         if not (own and row["word"] == NONE_NEEDED)
     ]
-
-
-_KEYS = {
-    "printed": ("by", "says"),
-    "repaired": ("formula", "where", "by"),
-    "gradient": ("word", "by", "says", "number"),
-    "sgd": ("word", "by", "says", "number"),
-}
-_Found = Mapping[str, Check | Refutation]
 
 
 def card_of(

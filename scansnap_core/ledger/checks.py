@@ -24,8 +24,6 @@ _PROSE = Rule(
     "a number in prose is written by the chapter",
     'pass f"{x:.2f}"',
 )
-
-
 _REMAINDER = "What remains"
 """The measure of a symbolic check whose claim names none: its number is what remains of a difference."""
 

@@ -46,7 +46,7 @@ from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.files import TEXT, Entry
 from scansnap_core.ledger.entries import JUDGES, PROVED, VOICES
-from scansnap_core.ledger.values import RELATION_OF
+from scansnap_core.ledger.values import RELATIONS
 from scansnap_core.rules import Rule
 
 CARD = "card"
@@ -66,14 +66,14 @@ _ID = re.compile(r"[a-z][a-z0-9_]*")
 def _is_bound(must: str) -> bool:
     sign, _, bound = must.partition(" ")
     try:
-        return sign in RELATION_OF and (bound == COMPUTED or math.isfinite(_bound(bound)))
+        return sign in RELATIONS and (bound == COMPUTED or math.isfinite(_bound(bound)))
     except (ValueError, ArithmeticError):
         return False
 
 
 _MUST = Rule(
     _is_bound,
-    f"it is one of {' '.join(RELATION_OF)} and a finite number, or the word {COMPUTED}",
+    f"it is one of {' '.join(RELATIONS)} and a finite number, or the word {COMPUTED}",
     "write e.g. ≤ 1e-9",
 )
 
@@ -107,8 +107,8 @@ class Claim:
 
     @property
     def relation(self) -> str:
-        """Return the relation that the measured value must meet, such as ``"<="``."""
-        return RELATION_OF[self.must.partition(" ")[0]]
+        """Return the relation that the measured value must meet, such as ``"≤"``."""
+        return self.must.partition(" ")[0]
 
     @property
     def bound(self) -> Any:

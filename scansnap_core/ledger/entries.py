@@ -21,7 +21,6 @@ FAILS_AS_PRINTED = "fails as printed"
 REPRODUCED = "reproduced"
 DIFFERS = "differs from the paper"
 OPEN = "open"
-VERDICTS = (HOLDS, HOLDS_UNDER_A_CONDITION, FAILS_AS_PRINTED, REPRODUCED, DIFFERS)
 
 JUDGES = {
     "claim": "the printed claim itself",
@@ -33,7 +32,7 @@ JUDGES = {
 
 _NEEDY = {
     "claim": "the printed claim",
-    "proof": "the printed step",
+    "proof": "the proof",
     "remark": "the printed remark",
     "reading": "this reading",
 }
@@ -198,7 +197,7 @@ class Conclusion:
 
     @property
     def verdict(self) -> str:
-        """Choose one of `VERDICTS`: only what was refuted of the page's own claim decides."""
+        """Return the verdict: only what was refuted of the page's own claim decides."""
         decisive = [refutation for refutation in self.refutations if refutation.judges == "claim"]
         if self.page.kind == "figure":
             return DIFFERS if decisive else REPRODUCED

@@ -49,6 +49,8 @@ _STEP = Rule(
     "a step is a certificate, True or False",
     "compare it, e.g. with == 0",
 )
+_DISPLAY = "\\displaystyle"
+_LONGEST = 300
 
 
 def all_of(**parts: Certificate | bool) -> Certificate:
@@ -192,10 +194,6 @@ def formula_of(claim: Any) -> str:
         latex = claim._repr_latex_() if hasattr(claim, "_repr_latex_") and not isinstance(claim, type) else None
         text = f"${latex.strip('$').removeprefix(_DISPLAY).strip()}$" if latex else ""
     return text if len(text) <= _LONGEST else ""
-
-
-_DISPLAY = "\\displaystyle"
-_LONGEST = 300
 
 
 def _certificate(found: Any, place: str) -> Certificate:

@@ -18,17 +18,14 @@ from scansnap_core.digits import digits
 ROUNDING_LEVEL = 1e-6
 
 RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<=": operator.le,
-    ">=": operator.ge,
+    "=": operator.eq,
+    "≠": operator.ne,
+    "≤": operator.le,
+    "≥": operator.ge,
     "<": operator.lt,
     ">": operator.gt,
 }
-_SIGN = {"==": "=", "!=": "≠", "<=": "≤", ">=": "≥", "<": "<", ">": ">"}
-RELATION_OF = {sign: relation for relation, sign in _SIGN.items()}
-"""A mapping from the sign that people write to the relation."""
-_NEGATED = {"==": "!=", "!=": "==", "<=": ">", ">=": "<", "<": ">=", ">": "<="}
+_NEGATED = {"=": "≠", "≠": "=", "≤": ">", "≥": "<", "<": "≥", ">": "≤"}
 
 
 class NoEvidence(ValueError):
@@ -68,11 +65,11 @@ def holds(value: Any, relation: str, bound: Any) -> bool:
         return bool(RELATIONS[relation](value, bound))
     sympy = _sympy()
     value, bound = sympy.sympify(value), sympy.sympify(bound)
-    if relation in ("==", "!="):
+    if relation in ("=", "≠"):
         same = _same(value, bound)
         if same is not None:
-            # mutant: Here the relation is == or !=, and != comes before == in the alphabet.
-            return same == (relation == "==")
+            # mutant: Here the relation is = or ≠, and = comes before ≠ in the alphabet.
+            return same == (relation == "=")
     else:
         try:
             answer = RELATIONS[relation](value, bound)
@@ -129,7 +126,7 @@ def written_bound(bound: Any) -> str:
 
 def requirement(relation: str, bound: Any) -> str:
     """Write what a value must meet, such as ``≤ 10⁻⁹``."""
-    return f"{_SIGN[relation]} {written_bound(bound)}"
+    return f"{relation} {written_bound(bound)}"
 
 
 def _number(value: Any) -> float | Fraction | None:

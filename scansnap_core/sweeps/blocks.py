@@ -14,7 +14,6 @@ import numpy as np
 import xarray as xr
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.data.inputs import union
 from scansnap_core.data.sequences import ATTRIBUTE, SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.names import PLAIN, name_of
@@ -123,7 +122,7 @@ def layout_of(grid: Grid) -> Layout:
         "seed": list(grid.seeds),
         "lr_y": ("rate", [lr_y for lr_y, _ in grid.rates], {"units": "per step"}),
         "lr_z": ("rate", [lr_z for _, lr_z in grid.rates], {"units": "per step"}),
-        **{dim: union(classes.coords[dim] for classes in systems) for dim in ("class", "query", "token")},
+        **{dim: np.unique(np.concatenate([c.coords[dim] for c in systems])) for dim in ("class", "query", "token")},
     }
     if "model" not in grid.axes:
         del coords["model"]
@@ -149,7 +148,7 @@ def layout_of(grid: Grid) -> Layout:
                     "use one of these dimensions, or label it alike",
                 )
             # mutant: They were found equal.
-            coords[dim] = union(labels) if dim in BY_SYSTEM else labels[0]
+            coords[dim] = np.unique(np.concatenate(labels)) if dim in BY_SYSTEM else labels[0]
         # mutant: What a measure says of itself is the same for all class systems, but for their checksum.
         told = {name: value for name, value in arrays[0].attrs.items() if name != ATTRIBUTE}  # of one class system
         variables[measure.name] = Variable((*axes, *dims), dtype, told)

@@ -84,7 +84,6 @@ class Measure:
 
         Examples
         --------
-        >>> from scansnap_core.sweeps.measures import Measure
         >>> Measure.of({"name": "recall", "threshold": [0.1, 0.2]}).parameters
         {'threshold': [0.1, 0.2]}
         """

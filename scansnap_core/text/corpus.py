@@ -100,8 +100,6 @@ def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> C
 
     The vocabulary comes from the text that is trained on: the words that it holds at least three times (in the full
     corpora: all words), most frequent first, ties in alphabetical order. All others, in both texts, are ``<unk>``.
-
-    ``name`` is "wikitext-2" or "wikitext-103"; with a ``folder`` no other place is looked at.
     """
     if folder is None:
         return _read(name, _at_hand(name) or _downloaded(name))

@@ -94,7 +94,7 @@ def record(
             for number, values in training.snapshots():
                 state, file = training.state(), _state_file(out, number)
                 files.save(file, state)
-                store.write(number, _block(values) | {"state": np.array([_digest(state)])})
+                store.write(number, _block(values) | {"state": np.array([hashlib.sha256(state).hexdigest()])})
                 for old in set(out.glob("*state-*")) - {file}:  # also those that a kill left
                     old.unlink()
                 bar.update(settings.snapshots[number] - bar.n)
@@ -167,14 +167,10 @@ def _state_file(out: Path, number: int) -> Path:
     return out / f"state-{number}.pt"
 
 
-def _digest(state: bytes) -> str:
-    return hashlib.sha256(state).hexdigest()
-
-
 def _resume(training: Training, out: Path, number: int) -> None:
     file = _state_file(out, number)
     state = file.read_bytes() if file.is_file() else b""
-    if _digest(state) != xr.open_zarr(out, consolidated=True, chunks=None)["state"].values[number]:
+    if hashlib.sha256(state).hexdigest() != xr.open_zarr(out, consolidated=True, chunks=None)["state"].values[number]:
         problem = "fails its checksum" if state else "is missing"
         rule, remedy = "training goes on from the state it was left in", "restore a copy of it, or name another store"
         raise BadInput(f"store {out}: {file.name} {problem}", rule, remedy)

@@ -28,6 +28,8 @@ from scansnap_core.rules import RATE, check_numbers, is_real, is_whole, shown, t
 from scansnap_core.theory import formulas, spectrum
 from scansnap_core.theory.functions import function_of
 
+SYMMETRY_TOLERANCE = 1e-12
+"""Overlaps may differ from their transpose by so much, for rounding."""
 _zeta = function_of(formulas.zeta, (formulas.e_, formulas.M))
 
 
@@ -116,10 +118,6 @@ def solution(E: Floats, vocab_size: int, heights: ArrayLike) -> Floats:
         raise BadInput(f"{len(at)} heights with K = {len(E)}", rule, remedy)
     W = (vocab_size - 1) * at[:, None] * zeta(len(E), vocab_size)
     return np.asarray((np.eye(len(E)) - spectrum.E_prime(E)) @ W)
-
-
-SYMMETRY_TOLERANCE = 1e-12
-"""Overlaps may differ from their transpose by so much, for rounding."""
 
 
 class Decoder:

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy import stats
 
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.rules import listed, takes
 from scansnap_core.theory import clocks, decoder, flows, spectrum
-from scansnap_core.theory.errors import standard_error
 from scansnap_core.theory.solving import integrated, solve
 
 FLOWS = (flows.IdealisedFlow, flows.ModifiedFlow, flows.TrueFlow)
@@ -77,7 +77,7 @@ def compare(
         runs = run.Z.squeeze("rate").transpose("seed", "recorded", "query", "token").values
         Z.append(runs.mean(axis=0))
         # mutant: Training refuses an empty list of seeds.
-        error.append(standard_error(runs) if len(runs) > 1 else np.full_like(runs[0], np.nan))
+        error.append(stats.sem(runs) if len(runs) > 1 else np.full_like(runs[0], np.nan))
         B.append(np.full((len(marks), classes.num_classes), np.nan))
     axes = ("dynamics", "t", "query", "token")
     return xr.Dataset(

@@ -30,18 +30,6 @@ def order_of(sizes: ArrayLike, errors: ArrayLike) -> float:
     return float(np.polyfit(np.log(np.asarray(sizes, dtype=float)), np.log(np.asarray(errors, dtype=float)), 1)[0])
 
 
-def standard_error(values: ArrayLike) -> np.ndarray:
-    """Return the standard error of the mean over seeds, the first axis.
-
-    Examples
-    --------
-    >>> float(standard_error([1.0, 2.0, 3.0]).round(3))
-    0.577
-    """
-    values = np.asarray(values, dtype=float)
-    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
-
-
 def half_interval(values: ArrayLike) -> np.ndarray:
     """Return half the width of the 95 % interval of the mean over seeds, the first axis, by Student's t.
 
@@ -50,4 +38,4 @@ def half_interval(values: ArrayLike) -> np.ndarray:
     >>> float(half_interval([1.0, 2.0, 3.0]).round(3))
     2.484
     """
-    return np.asarray(stats.t.ppf(0.975, np.shape(values)[0] - 1) * standard_error(values))
+    return np.asarray(stats.t.ppf(0.975, np.shape(values)[0] - 1) * stats.sem(values))

@@ -22,6 +22,13 @@ from scansnap_core.rules import Rule, listed, shown, takes
 
 _sigmoid, _omega, _log1p, _total = map(sp.Function, ("sigmoid", "omega", "log1p", "total"))
 _top = sp.Function("top", real=True)  # so that sqrt(e^(2 top)) is e^top
+_NUMPY: dict[str, Callable[..., Any]] = {
+    **{name: getattr(np, name) for name in ("exp", "expm1", "log", "log1p", "sqrt")},
+    "sigmoid": special.expit,
+    "omega": special.wrightomega,
+    "top": lambda x: np.maximum.reduce(x, axis=-1, keepdims=True),
+    "total": lambda x: np.add.reduce(x, axis=-1, keepdims=True),
+}
 
 
 def function_of(expression: sp.Expr, arguments: Sequence[sp.Symbol | sp.IndexedBase]) -> Callable[..., Any]:
@@ -187,12 +194,3 @@ def _stable_quotients(expression: sp.Expr) -> sp.Expr:
 
 def _array(value: Any) -> Any:
     return np.asarray(value, dtype=np.float64)[()]  # a scalar, which NumPy handles the faster
-
-
-_NUMPY: dict[str, Callable[..., Any]] = {
-    **{name: getattr(np, name) for name in ("exp", "expm1", "log", "log1p", "sqrt")},
-    "sigmoid": special.expit,
-    "omega": special.wrightomega,
-    "top": lambda x: np.maximum.reduce(x, axis=-1, keepdims=True),
-    "total": lambda x: np.add.reduce(x, axis=-1, keepdims=True),
-}

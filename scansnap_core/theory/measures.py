@@ -153,8 +153,7 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
             above = (attention[..., None] > thresholds).mean(axis=-2)
             shares.append(np.where(np.isnan(attention).any(axis=-1, keepdims=True), np.nan, above))
     values = np.mean(shares, axis=0) if shares else np.full((*logits.shape[:-2], thresholds.size), np.nan)
-    # mutant: Only the dimensions and labels that are left serve, and they are the same at every query. Only the
-    # dimensions and labels that are left serve, and they are the same at every token.
+    # mutant: Only the dimensions and labels that are left serve, the same at every query and every token.
     template = logits.isel(query=0, token=0, drop=True).expand_dims(threshold=thresholds, axis=-1)
     return template.copy(data=values).drop_attrs(deep=False).assign_attrs(units="share of distinct tokens")
 
@@ -190,8 +189,7 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
     check({"token": token, "other": other}, token=one_of_them, other=one_of_them)
     r = _formula("r", "c_l", "c_other")
     with np.errstate(divide="ignore", invalid="ignore"):
-        # mutant: Only the dimensions and labels that are left serve, and they are the same at every token. Only the
-        # dimensions and labels that are left serve, and they are the same at every token; two are compared.
+        # mutant: Only the dimensions and labels that are left serve, the same at every token; two are compared.
         return c.isel(token=0, drop=True).copy(data=r(c.sel(token=token), c.sel(token=other)))
 
 

@@ -65,7 +65,7 @@ def test_an_erratum_is_drawn_with_its_anchor_and_cells(book: Path) -> None:
     assert terms == {
         "printed": "1",
         "lacks": "dominance",
-        "evidence": "Claim tried: size. Measured: 0.7, where the printed step needs at most 0.5. "
+        "evidence": "Claim tried: size. Measured: 0.7, where the proof needs at most 0.5. "
         "With the condition: 0.1 (with \\(1-\\rho\\)).",
         "consequence": "slower",
         "ranked here because": "it falls & rises",

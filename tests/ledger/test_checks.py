@@ -79,7 +79,7 @@ def test_what_was_asked_of_a_number_is_said_in_words(
     ("judges", "printed", "needs"),
     [
         *((judges, "$h = t$", "the printed formula needs") for judges in ("claim", "proof", "remark")),
-        ("proof", "so it falls for $h = t$", "the printed step needs"),
+        ("proof", "so it falls for $h = t$", "the proof needs"),
         ("remark", "it falls", "the printed remark needs"),
         ("reading", "$h = t$", "this reading needs"),
     ],

@@ -84,7 +84,6 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "h_implicit": lambda M, h_, eta_Y, t: exp(M * h_) + (M - 1) * M * h_ - M * eta_Y * t - 1,
     "h": lambda M, eta_Y, t: h_by_newton(t, M, eta_Y),
     "time_of_h": lambda M, h_, eta_Y: (exp(M * h_) + (M - 1) * M * h_ - 1) / (M * eta_Y),
-    "h_gap": lambda M, eta_Y: 2 * eta_Y / M,
     "alpha_target": lambda M, h_: exp(M * h_) / (M - 1 + exp(M * h_)),
     "alpha_other": lambda M, h_: 1 / (M - 1 + exp(M * h_)),
     "error_factor": lambda M, h_: (M - 1) / (M - 1 + exp(M * h_)),
@@ -92,7 +91,6 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "w": lambda M, h_, e_: (M - 1) * h_ * M / (M - 1) * (e_ - 1 / M),
     "q_1": lambda M: 1**2 + (M - 1) * (1 / (M - 1)) ** 2,
     "q_0": lambda M: -2 / (M - 1) + (M - 2) / (M - 1) ** 2,
-    "zeta_length": lambda M: sqrt(1 + 1 / (M - 1)),
     "steps_to_learn": lambda K, epsilon, eta_Y, M: K / (epsilon * eta_Y) * log(M / epsilon),
     "J_lower": lambda M: -lambertw(-1 / (M - 1)).real / M,
     "J_upper": lambda M: -lambertw(-1 / (M - 1), -1).real / M,
@@ -129,7 +127,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
 }
 TOPICS = (attention, decoder)
 SUMS = {"c", "f", "xi"}
-MATRICES = {"E_prime", "E_prime_printed", "Y"}
+MATRICES = {"E_prime", "Y"}
 
 
 @pytest.fixture(autouse=True)

@@ -82,17 +82,13 @@ def normal_form(word: sp.Expr) -> sp.Expr:
 
 def _reduced(term: sp.Expr, rules: dict[sp.Expr, sp.Expr]) -> sp.Expr:
     scalars, letters = term.args_cnc()
-    flat = [base for letter in letters for base in _repeated(letter)]
+    powers = [letter.as_base_exp() for letter in letters]
+    flat = [base for base, power in powers for _ in range(_natural(power))]
     for place in range(len(flat) - 1):
         pair = flat[place] * flat[place + 1]
         if pair in rules:
             return sp.Mul(*scalars) * sp.Mul(*flat[:place]) * rules[pair] * sp.Mul(*flat[place + 2 :])
     return term
-
-
-def _repeated(letter: sp.Expr) -> list[sp.Expr]:
-    base, power = letter.as_base_exp()
-    return [base] * _natural(power)
 
 
 def vanishes(word: sp.Expr) -> bool:

@@ -283,7 +283,7 @@ def _positive_on_ray(expression: sp.Expr, variable: sp.Symbol, start: sp.Rationa
     for lowest in lower:
         for _ in range(parts[lowest].degree() + 1):
             exact = sum(polynomial.eval(start) * sp.exp((k - lowest) * start) for k, polynomial in parts.items())
-            if not _is_nonnegative(exact):
+            if not (exact >= 0 if exact.is_Rational else enclose(exact, {}) > 0):
                 where = f"derivative {derivatives} at {variable} = {start}"
                 return Certificate("algebra", False, "derivatives", f"{where} is {exact}")
             parts = {k: polynomial.diff() + (k - lowest) * polynomial for k, polynomial in parts.items()}
@@ -306,7 +306,3 @@ def _exponentials(expression: sp.Expr, variable: sp.Symbol) -> dict[int, sp.Poly
         rule = "polynomials with rational coefficients times exponentials of the one variable"
         raise BadInput(f"{expression}", rule, "give its other symbols values")
     return found
-
-
-def _is_nonnegative(exact: sp.Expr) -> bool:
-    return bool(exact >= 0) if exact.is_Rational else bool(enclose(exact, {}) > 0)

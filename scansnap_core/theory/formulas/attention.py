@@ -63,12 +63,6 @@ E_prime = record(
     "repaired",
     conditions="App. D.1 defines E' with the opposite sign; (28), Lemmas 14-17 and Theorems 1 and 5 need this one",
 )
-E_prime_printed = record(
-    "E_prime_printed",
-    Inverse(_ONE + E) - _ONE,
-    "App. D.1",
-    "E' as App. D.1 defines it, the negative of what the lemmas need.",
-)
 lambda_prime = record(
     "lambda_prime",
     x / (1 + x),

@@ -1,6 +1,6 @@
 """The decoder and the speed it gives attention: one class seen again and again (Lemmas 5-9), and B_n (Theorem 4)."""
 
-from sympy import LambertW, exp, log, sqrt
+from sympy import LambertW, exp, log
 
 from scansnap_core.theory.formulas.registry import OWN_STEPS, STEPS, record
 from scansnap_core.theory.formulas.symbols import *
@@ -44,13 +44,6 @@ time_of_h = record(
     "ours",
     clock=OWN_STEPS,
 )
-h_gap = record(
-    "h_gap",
-    eta_Y * 2 / M,
-    "Lemma 7",
-    "The bound of h*(s) - h(s), and the quantity with which the proof begins.",
-    clock=OWN_STEPS,
-)
 
 alpha_target = record(
     "alpha_target",
@@ -83,9 +76,6 @@ w = record(
 )
 q_1 = record("q_1", 1 + 1 / (M - 1), "App. D.1; Theorem 1, (83)", "zeta_n^T zeta_n.", region=M > 1)
 q_0 = record("q_0", -M / (M - 1) ** 2, "App. D.1; Theorem 1, (83)", "zeta_n^T zeta_n' for n != n'.", region=M > 1)
-zeta_length = record(
-    "zeta_length", sqrt(M / (M - 1)), "App. D.1", "The 2-norm of zeta_n, the root of q_1.", "ours", region=M > 1
-)
 steps_to_learn = record(
     "steps_to_learn",
     K / (epsilon * eta_Y) * log(M / epsilon),

@@ -139,8 +139,8 @@ def find(word: str = "", *, equation: int | None = None, symbol: str | None = No
     ['gamma']
     >>> [formula.name for formula in find("speed", symbol="h_")]
     ['gamma']
-    >>> find("Lemma 7")[0].expression
-    2*eta_Y/M
+    >>> find("Delta before")[0].expression
+    sqrt(N)*sqrt(log(1/delta))
     """
     return [
         formula

@@ -40,6 +40,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.inputs import SUM_TOLERANCE
 from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import SEQ_LEN, check_numbers, number, shown, takes
+from scansnap_core.theory.decoder import through_attention
 from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State
 from scansnap_core.theory.law.types import Types
 
@@ -179,7 +180,7 @@ class FirstOrder:
 
     def own(self) -> Floats:
         """The coefficient of s, the pull of E f itself."""
-        return np.asarray(self.pull(self._f) + _pushed(self._f, self._bias))
+        return np.asarray(self.pull(self._f) + through_attention(self._f, self._bias))
 
     def pull(self, g: Floats) -> Floats:
         """The coefficient of E[f∘(g - f f·g)], for one g of shape (..., L) per class."""
@@ -198,11 +199,6 @@ class FirstOrder:
 
 def _dot(one: Floats, other: Floats) -> Floats:
     return np.asarray((one * other).sum(axis=-1, keepdims=True))
-
-
-def _pushed(f: Floats, g: Floats) -> Floats:
-    """f∘(g - f f·g) of Eqn 4."""
-    return f * (g - f * _dot(f, g))
 
 
 class Means(NamedTuple):
@@ -227,7 +223,7 @@ def means(probs: Floats, seq_len: float, row: Floats | None = None) -> Means:
         raise BadInput(f"probs of shape {probs.shape}", "one class at a time", "pass its row")
     f = probs / np.linalg.norm(probs)
     v = np.zeros_like(f) if row is None else row
-    limit = np.stack([f, np.zeros_like(f), _pushed(f, v)])
+    limit = np.stack([f, np.zeros_like(f), through_attention(f, v)])
     if math.isinf(seq_len):
         return Means(*limit)
     if seq_len <= EXACT_UP_TO:
@@ -336,7 +332,7 @@ class SampledLaw(Law):
 
     def _pulled(self, over: FirstOrder, f: Floats, g: Floats) -> Floats:
         left = (self._left @ (self._told @ g[..., None]))[..., 0]
-        return np.asarray(_pushed(f, g) + self._share_s * over.pull(g) + left)
+        return np.asarray(through_attention(f, g) + self._share_s * over.pull(g) + left)
 
     def _split(self, values: Floats) -> Pair:
         return values[:, : self._cut], values[:, self._cut :]

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from scansnap_core.data.inputs import check_places
-from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
+from scansnap_core.data.sequences import CLASSES, Floats, Ints, SequenceClasses
 from scansnap_core.rules import Rule, takes
 
-Ints = NDArray[np.int64]
 DIGITS = 12
 """Probabilities that agree to so many decimals count as equal; further digits are rounding of a row's sum."""
 
