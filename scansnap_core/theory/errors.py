@@ -1,8 +1,7 @@
-"""Errors: the distance of two results, the order at which an error vanishes, the error of a mean over seeds."""
+"""Errors: the distance of two results, and the order at which an error vanishes."""
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 
 def relative_distance(found: ArrayLike, expected: ArrayLike) -> float:
@@ -28,14 +27,3 @@ def order_of(sizes: ArrayLike, errors: ArrayLike) -> float:
     2.0
     """
     return float(np.polyfit(np.log(np.asarray(sizes, dtype=float)), np.log(np.asarray(errors, dtype=float)), 1)[0])
-
-
-def half_interval(values: ArrayLike) -> np.ndarray:
-    """Return half the width of the 95 % interval of the mean over seeds, the first axis, by Student's t.
-
-    Examples
-    --------
-    >>> float(half_interval([1.0, 2.0, 3.0]).round(3))
-    2.484
-    """
-    return np.asarray(stats.t.ppf(0.975, np.shape(values)[0] - 1) * stats.sem(values))

@@ -49,6 +49,8 @@ class Flow(ABC):
     """
 
     name: str
+    unit_length = False
+    """Whether it is written for decoder inputs of length 1."""
 
     @takes(classes=CLASSES, lr_y=RATE, lr_z=FLOW_RATE)
     def __init__(
@@ -74,6 +76,8 @@ class Flow(ABC):
         cuts = itertools.accumulate(map(math.prod, self.shapes.values()), initial=0)
         self._parts = [slice(*ends) for ends in itertools.pairwise(cuts)]
         self._expectation = Expectation(classes)
+        if self.unit_length:
+            _check_unit_length(self)
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
@@ -216,12 +220,7 @@ class ModifiedFlow(TrueFlow):
     """
 
     name = "update (26)"
-
-    def __init__(
-        self, classes: SequenceClasses, lr_y: float, lr_z: float, model: str | variants.Variant = PLAIN
-    ) -> None:
-        super().__init__(classes, lr_y, lr_z, model)
-        _check_unit_length(self)
+    unit_length = True
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """Compute d(state)/dt."""
@@ -259,6 +258,7 @@ class IdealisedFlow(Flow):
     """
 
     name = "idealised"
+    unit_length = True
 
     @takes(clock=one_of(("steps", "printed")))
     def __init__(
@@ -273,7 +273,6 @@ class IdealisedFlow(Flow):
         if clock == "printed":
             classes.check_uniform("Eqn 10 as printed")
             self.class_weight = 1.0
-        _check_unit_length(self)
 
     def gamma(self, t: ArrayLike) -> Floats:
         """Compute gamma(t) at h(t/K) (Eqn 85), of t's shape; for classes that aren't uniform at h(t P(n)), (..., K)."""
@@ -309,7 +308,6 @@ class IdealisedFlow(Flow):
 
 
 def _check_unit_length(flow: Flow) -> None:
-    """(26) and (10) are written for decoder inputs of length 1."""
     lengths = np.linalg.norm(flow.inputs(np.zeros(flow.shapes["Z"])), axis=1)
     farthest = lengths[np.abs(lengths - 1).argmax()]
     # mutant: Near 1 a float lies a multiple of 2^-53 from 1, which 1e-9 isn't, so the two are never equal.

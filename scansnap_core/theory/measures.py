@@ -1,9 +1,7 @@
-"""Measures of a training: attention, its entropy and recall on distinct tokens, relative gain, growth factor."""
+"""Measures of a training: attention, its entropy and recall on distinct tokens, relative gain."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,15 +14,6 @@ from scansnap_core.data.sequences import ATTRIBUTE, CLASSES, SequenceClasses, ch
 from scansnap_core.rules import Rule, check, check_numbers, is_whole, shown
 
 PLURALS = {"query": "queries", "token": "tokens"}
-
-
-@functools.cache
-def _formula(name: str, *arguments: str) -> Callable[..., Any]:
-    """Look up a closed form of these symbols. SymPy is imported here, at the first use: a sweep doesn't need it."""
-    from scansnap_core.theory import formulas
-    from scansnap_core.theory.functions import function_of
-
-    return function_of(getattr(formulas, name), [getattr(formulas, argument) for argument in arguments])
 
 
 def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
@@ -179,6 +168,9 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
     >>> ss.relative_gain(c, token=2, other=1).values.round(2)
     array([3.  , 3.01])
     """
+    from scansnap_core.theory import formulas  # brings SymPy, which a sweep doesn't need
+    from scansnap_core.theory.functions import function_of
+
     check_labelled("c", c, "token")
     if "query" in c.dims or c.attrs.get("units") == "logits" or (c < 0).any():
         raise BadInput("c of logits", "relative gain is of attention", "pass attention(run.Z, classes)")
@@ -187,7 +179,7 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
         lambda each: (isinstance(each, str) or is_whole(each)) and each in held, "a token that c holds", "use c.token's"
     )
     check({"token": token, "other": other}, token=one_of_them, other=one_of_them)
-    r = _formula("r", "c_l", "c_other")
+    r = function_of(formulas.r, (formulas.c_l, formulas.c_other))
     with np.errstate(divide="ignore", invalid="ignore"):
         # mutant: Only the dimensions and labels that are left serve, the same at every token; two are compared.
         return c.isel(token=0, drop=True).copy(data=r(c.sel(token=token), c.sel(token=other)))
@@ -218,11 +210,6 @@ def _check_own(values: xr.DataArray, classes: SequenceClasses) -> None:
         rule = "a measure takes a run with the classes that it was made with"
         remedy = "pass those; for others on purpose, drop what Z tells of them with Z.drop_attrs()"
         raise BadInput(f"{values.name or 'values'} of other classes than {shown(classes)}", rule, remedy)
-
-
-def growth_factor(z: NDArray[np.float64], z_0: float | NDArray[np.float64]) -> NDArray[np.float64]:
-    """chi_l = exp(2 (z_ml(t) - z_ml(0))) (Eqn 11)."""
-    return np.asarray(_formula("chi", "z", "z_0")(z, z_0))
 
 
 def on_axes_of(

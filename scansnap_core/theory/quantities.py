@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
 from scipy.integrate import cumulative_trapezoid
 from sympy import diff
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine.names import PLAIN
+from scansnap_core.rules import takes
 from scansnap_core.theory import clocks, decoder, formulas, measures, spectrum
-from scansnap_core.theory.flows import IdealisedFlow
 from scansnap_core.theory.functions import function_of
-from scansnap_core.theory.solving import solve
 
 EQUAL_OVERLAPS = 1e-9
 """Overlaps that differ by no more, relatively, count as Theorem 4's equal ones."""
@@ -52,6 +50,7 @@ _ABOUT = {
 
 _Gamma = function_of(formulas.Gamma, (formulas.h_, formulas.M, formulas.K, formulas.eta_Y, formulas.eta_Z))
 _r = function_of(formulas.r, (formulas.c_l, formulas.c_other))
+_chi = function_of(formulas.chi, (formulas.z, formulas.z_0))
 _chi_lower = function_of(formulas.chi_lower, (formulas.f_0, formulas.B_))
 _chi_upper = function_of(formulas.chi_upper, (formulas.B_,))
 _B_printed = function_of(formulas.B, (formulas.Gamma_, formulas.C_0))
@@ -63,15 +62,9 @@ _xi_shared = function_of(
 )
 
 
-def theory_of(
-    classes: SequenceClasses,
-    run: xr.Dataset | None = None,
-    *,
-    lr_y: float | None = None,
-    lr_z: float | None = None,
-    times: ArrayLike | None = None,
-) -> xr.Dataset:
-    """The quantities of Theorems 1, 3 and 4 for classes alone, or along a run or a solved flow.
+@takes(classes=CLASSES)
+def theory_of(classes: SequenceClasses, run: xr.Dataset) -> xr.Dataset:
+    """The quantities of Theorems 1, 3 and 4 along a run or a solved flow.
 
     Parameters
     ----------
@@ -82,9 +75,6 @@ def theory_of(
         What :func:`scansnap_core.engine.training.train` or :func:`scansnap_core.theory.solving.solve` returned, with
         its start (``recorded`` 0); random starts and any further dimensions are welcome. A batch of any size moves, in
         expectation, as far as a step of batch size 1.
-    lr_y, lr_z, times
-        For classes alone: the idealised flow from Z = 0, at times from 0 on in steps of batch size 1. A run brings its
-        own.
 
     Returns
     -------
@@ -99,8 +89,9 @@ def theory_of(
 
     Examples
     --------
-    >>> from scansnap_core.data.datasets import with_overlap
-    >>> found = theory_of(with_overlap(2, 1000, 0.3), lr_y=1.0, lr_z=0.1, times=[0, 10, 100])
+    >>> import scansnap_core as ss
+    >>> classes = ss.with_overlap(2, 1000, 0.3)
+    >>> found = theory_of(classes, ss.solve(ss.IdealisedFlow(classes, lr_y=1, lr_z=0.1), [0, 10, 100]))
     >>> found.dominant.values
     array([10, 20])
     >>> bool((found.chi_lower <= found.chi_dominant).all() and (found.chi_dominant <= found.chi_upper).all())
@@ -108,13 +99,6 @@ def theory_of(
     >>> found.B.isel(recorded=-1).values.round(3), found.B.equation
     (array([0.258, 0.258]), 'Theorem 3')
     """
-    CLASSES("classes", classes)
-    if run is None:
-        if lr_y is None or lr_z is None or times is None:
-            raise BadInput("classes alone", "the idealised flow needs lr_y, lr_z and times", "pass them, or a run")
-        run = solve(IdealisedFlow(classes, lr_y, lr_z), times)
-    elif not (lr_y is lr_z is times is None):
-        raise BadInput("lr_y, lr_z or times beside a run", "a run brings its own rates and times", "leave them out")
     run = _checked(run, classes)
     K, M = classes.num_classes, classes.vocab_size
     period: Any = K  # the steps between two that show a class
@@ -233,7 +217,7 @@ def _theorem_3(
     others = distinct & (xr.DataArray(np.arange(len(compact.tokens)), dims="token") != leader) & has_one
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         r = xr.apply_ufunc(_r, f.isel(token=leader), f).where(others)
-        chi = xr.apply_ufunc(measures.growth_factor, z, z.isel(recorded=0)).where(held)
+        chi = xr.apply_ufunc(_chi, z, z.isel(recorded=0)).where(held)
         f_0 = start.isel(token=leader)
         upper = xr.apply_ufunc(_chi_upper, B).where(has_one)
         bounds = {"chi_lower": xr.apply_ufunc(_chi_lower, f_0, B), "chi_upper": upper}

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from scansnap_core.data.sequences import Floats, SequenceClasses
-from scansnap_core.engine import model
+from scansnap_core.engine import model, variants
 from scansnap_core.rules import SEQ_LEN, takes
-from scansnap_core.theory.decoder import Forward
 from scansnap_core.theory.flows import TrueFlow
 
 
@@ -90,47 +88,21 @@ class FiniteLengthFlow(TrueFlow):
     def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float, *, seq_len: float) -> None:
         super().__init__(classes, lr_y, lr_z)
         self._share = 0.0 if math.isinf(seq_len) else 1 / (seq_len - 1)
-        probs, outputs = classes.compact.probs, classes.outputs
-        self._over_P = np.divide(1, probs, out=np.zeros_like(probs), where=classes.compact.held)
-        self._target, self._per_output = outputs.targets, 1 / (classes.num_classes * outputs.multiplicity)
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """Compute d(state)/dt."""
-        Y, Z = self.unpack(state)[:2]
-        found, change = self._moved(Y, Z)
+        change = super().rhs(t, state)
         if self._share:
             dY, dZ = self.unpack(change)[:2]
-            more_Y, more_Z = self.added(Y, found)
+            more_Y, more_Z = self.added(*self.unpack(state)[:2])
             dY += self._share * self.lr_y * more_Y
             dZ += self._share * self.lr_z * more_Z
         return change
 
-    def added(self, Y: Floats, found: Forward) -> tuple[Floats, Floats]:
-        """Compute the gradient of the classes' mean ``gain``, by P(n): in Y, for one of the equal columns, and in Z.
-
-        By hand, in a tenth of autograd's time. With y_o for a column of Y less their mean under alpha, ``gain`` is
-        g^T bias_f less half of V = sum_o alpha_o y_o^T C y_o, where C is ``covariance_f``. Y has shape (L, O), and
-        ``found`` is the forward pass with it.
-        """
-        f, error, g = found
-        alpha, weighed = self._target - error, f * self._over_P
-        w = f * weighed
-        second, fourth = (part.sum(axis=1, keepdims=True) for part in (w, f * f * w))
-        length = 1.5 * fourth - 0.5 * second
-        bias = f * (length - w)
-        y = Y - (alpha @ Y.T)[:, :, None]  # (K, L, O)
-        along, across, pushed = np.moveaxis(np.stack([f, f * w, bias], axis=1) @ y, 1, 0)  # each (K, O)
-        Cy = f[:, :, None] * (fourth * along - across)[:, None] + w[:, :, None] * (y - f[:, :, None] * along[:, None])
-        spread = (y * Cy).sum(axis=1)
-        by_logit = -alpha * (pushed + 0.5 * (spread - (alpha * spread).sum(axis=1, keepdims=True)))
-        paces = self.classes.paces[:, None]
-        dY = bias.T @ (paces * error) + f.T @ (paces * by_logit) - (Cy * (paces * alpha)[:, None]).sum(axis=0)
-        of_bias = g * (length - 3 * w) + (f * g).sum(axis=1, keepdims=True) * (6 * f * w - weighed)
-        once, twice, square = (
-            # mutant: There is one column.
-            (part @ moment[:, :, None])[:, :, 0]
-            for part, moment in ((y, alpha * along), (y, alpha * across), (y * y, alpha))
-        )
-        of_V = 2 * f * w * (alpha * along**2).sum(axis=1, keepdims=True)
-        of_V += (fourth - 3 * w) * once - twice + weighed * square  # half of it
-        return dY * self._per_output, self._expectation.of_Z(found._replace(g=of_bias - of_V + by_logit @ Y.T))
+    def added(self, Y: Floats, Z: Floats) -> tuple[Floats, Floats]:
+        """Differentiate the classes' mean ``gain``, by P(n): in Y (L, O), one of the equal columns, and Z (Q, L)."""
+        batch, leaves = self._batch, [torch.tensor(part, requires_grad=True) for part in (Y, Z)]
+        f = variants.plain_inputs(batch, leaves[1])
+        mean = (batch.weight * gain(batch.q, f, batch.target, leaves[0], batch.multiplicity)).sum()
+        dY, dZ = torch.autograd.grad(mean, leaves)
+        return (dY / batch.multiplicity).numpy(), dZ.numpy()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -255,27 +255,3 @@ def integrated(
                     raise failure(when, "its state isn't finite there")
                 states.append(state)
     return np.array(states)
-
-
-def runge_kutta(
-    rate: Callable[[list[Any]], Sequence[Any]], state: Sequence[Any], length: float, steps: int
-) -> list[Any]:
-    """Follow an equation of motion over a length of time, by Runge-Kutta of order four in equal steps.
-
-    The parts of the state are Torch tensors, whose rates of change may come from autograd, or arrays of any shapes.
-
-    Examples
-    --------
-    >>> [end] = runge_kutta(lambda parts: [-parts[0]], [1.0], 1.0, 10)
-    >>> round(end, 5)
-    0.36788
-    """
-    h, parts = length / steps, list(state)
-    for _ in range(steps):
-        k1 = rate(parts)
-        k2 = rate([x + h / 2 * k for x, k in zip(parts, k1, strict=True)])
-        k3 = rate([x + h / 2 * k for x, k in zip(parts, k2, strict=True)])
-        k4 = rate([x + h * k for x, k in zip(parts, k3, strict=True)])
-        slopes = zip(k1, k2, k3, k4, strict=True)
-        parts = [x + h / 6 * (a + 2 * b + 2 * c + d) for x, (a, b, c, d) in zip(parts, slopes, strict=True)]
-    return parts

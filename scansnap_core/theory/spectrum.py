@@ -46,18 +46,6 @@ def E(F: Floats) -> Floats:
     return _off_diagonal(F @ np.swapaxes(F, -1, -2))
 
 
-def equal_overlaps(num_classes: int, overlap: float) -> Floats:
-    """Make E where any two classes overlap by the same number, shape (K, K).
-
-    Examples
-    --------
-    >>> equal_overlaps(2, 0.3)
-    array([[0. , 0.3],
-           [0.3, 0. ]])
-    """
-    return overlap * (1 - np.eye(num_classes))
-
-
 def E_prime(E: Floats) -> Floats:
     """E' = I - (I + E)^{-1}, shape (..., K, K), so that (I + E)^{-1} = I - E' (Lemma 14).
 

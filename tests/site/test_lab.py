@@ -84,7 +84,7 @@ def expected(address: str, times: tuple[float, ...]) -> dict[str, list[Any]]:
         c = measures.attention(path.Z.sel(token=classes.coords["token"]), classes)
         curves["z"] += list(z)
         curves["entropy"].append(measures.entropy(c, classes).values[:, n])
-        curves["chi"].append(measures.growth_factor(z[first], 0.0))
+        curves["chi"].append(np.exp(2 * z[first]))
         if dyn == texts["dyn"] != "law" and texts["model"] == "plain":  # the law has no B, variants no bounds
             f = classes.compact.probs[n, own] / np.linalg.norm(classes.compact.probs[n])
             B = path.B.values[:, n]

@@ -150,7 +150,7 @@ def test_overlaps_are_their_transpose_but_for_rounding() -> None:
 
 
 def test_path_follows_the_solution_under_update_26() -> None:
-    E = spectrum.equal_overlaps(3, 0.2)
+    E = 0.2 * (1 - np.eye(3))
     times = np.array([1.0, 30.0, 200.0])
     path = Decoder(E, 50, LR, modified=True).path(times)
     expected = [decoder.solution(E, 50, np.full(3, clocks.h(t / 3, 50, LR))) for t in times]
@@ -158,7 +158,7 @@ def test_path_follows_the_solution_under_update_26() -> None:
 
 
 def test_beta_over_iota_is_read_off_g() -> None:
-    E = spectrum.equal_overlaps(3, 0.2)
+    E = 0.2 * (1 - np.eye(3))
     model = Decoder(E, 50, LR, modified=True)
     (V,) = model.path([100.0])
     found = decoder.beta_over_iota(np.stack([model.gradient(V)] * 2))

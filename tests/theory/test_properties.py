@@ -128,7 +128,9 @@ def test_the_theory_along_a_run(
         run = ss.train(classes, lr_y=lr_y, lr_z=lr_z, steps=3, seeds=[seed], batch_size=2, seq_len=5, record=1)
     for found in (
         ss.theory_of(classes, run),
-        result_or_failure(ss.theory_of, classes, lr_y=lr_y, lr_z=lr_z, times=sorted({0.0, *times})),
+        result_or_failure(
+            lambda: ss.theory_of(classes, ss.solve(ss.IdealisedFlow(classes, lr_y, lr_z), sorted({0.0, *times})))
+        ),
     ):
         if found is None:
             continue

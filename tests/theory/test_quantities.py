@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from numpy.typing import ArrayLike
 from scipy.integrate import quad, simpson
 
 from scansnap_core import BadInput
@@ -26,11 +27,14 @@ from tests.engine.references import overlapping_classes
 LR_Y, LR_Z = 0.8, 0.5
 WEAK = with_overlap(3, 10_000, 0.1, distinct_weights=[1, 0.8, 0.5])
 TIMES = np.linspace(0, 400, 801)
-GIVEN: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "times": [0]}
+
+
+def by_the_law(classes: SequenceClasses, lr_y: float, lr_z: float, times: ArrayLike) -> xr.Dataset:
+    return theory_of(classes, solve(flows.IdealisedFlow(classes, lr_y, lr_z), times))
 
 
 def test_h_gamma_and_Gamma_are_those_of_the_rounds() -> None:
-    found = theory_of(WEAK, lr_y=LR_Y, lr_z=LR_Z, times=[0, 30, 300])
+    found = by_the_law(WEAK, LR_Y, LR_Z, [0, 30, 300])
 
     def gamma(t: float) -> float:
         height = float(clocks.h(t / 3, 10_000, LR_Y))
@@ -168,7 +172,7 @@ def test_common_tokens_fall_where_their_logits_do(make: type[flows.IdealisedFlow
 
 def test_theorem_4s_forms_are_for_its_setting_alone() -> None:
     small = with_overlap(3, 10**6, 0.02, distinct_weights=[1, 0.8, 0.5])
-    found = theory_of(small, lr_y=1.0, lr_z=1.0, times=np.linspace(0, 400, 401))
+    found = by_the_law(small, 1.0, 1.0, np.linspace(0, 400, 401))
     assert found.B_shared.values[1:] == pytest.approx(found.B.values[1:, 0], rel=0.05, abs=0)
     assert found.xi_shared.values[1:] == pytest.approx(found.xi.values[1:, 0], rel=0.1, abs=0)
     assert np.abs(found.B_printed.values[1:] / found.B.values[1:, 0] - 1).min() > 0.5
@@ -183,21 +187,21 @@ def test_theorem_4s_forms_are_for_its_setting_alone() -> None:
     nearly = SequenceClasses([[0.1, 0.9, 0, 0, 0], [0.1, 0, 0.9, 0, 0], [0.1 + 1e-7, 0, 0, 0.9 - 1e-7, 0]], [4, 4, 4])
     one = SequenceClasses([[0.5, 0.5]], [0])
     for other in (syn_small(), syn_medium(1), overlapping_classes(), unequal, nearly, one):
-        alone = theory_of(other, lr_y=1.0, lr_z=1.0, times=[0, 1])
+        alone = by_the_law(other, 1.0, 1.0, [0, 1])
         assert np.isnan(alone.rho)
         assert np.isnan(alone.B_shared).all()
         assert np.isfinite(alone.B).all()
     four_words = SequenceClasses([[0.4, 0.6, 0, 0], [0.4, 0, 0.6, 0]], [3, 3])
-    found = theory_of(four_words, lr_y=1.0, lr_z=1.0, times=[0])
+    found = by_the_law(four_words, 1.0, 1.0, [0])
     assert float(found.rho) == pytest.approx(0.16 / 0.52, rel=1e-12, abs=0)
     assert np.isfinite(found.t_0)
 
 
 def test_ties_and_classes_without_distinct_tokens_have_no_dominant_one() -> None:
     tied = with_overlap(2, 100, 0.3, distinct_weights=[1, 1, 0.5])
-    assert not theory_of(tied, lr_y=1.0, lr_z=1.0, times=[0, 1]).dominance.any()
+    assert not by_the_law(tied, 1.0, 1.0, [0, 1]).dominance.any()
     bare = SequenceClasses([[0.5, 0.5, 0.0], [0.5, 0.2, 0.3]], [0, 1])
-    found = theory_of(bare, lr_y=1.0, lr_z=1.0, times=[0, 1])
+    found = by_the_law(bare, 1.0, 1.0, [0, 1])
     assert found.dominant.values.tolist() == [-1, 2]
     assert found.dominance.values.tolist() == [False, True]
     assert np.isnan(found.chi_dominant.isel({"class": 0})).all()
@@ -210,7 +214,7 @@ def test_a_printed_flow_and_other_units_tell_their_clock() -> None:
     assert path.recorded.units == "rounds t/K of K steps, each showing every class (Eqn 10 as printed)"
     found = theory_of(WEAK, path)
     assert found.t.values.tolist() == [0, 30, 300]
-    steps = theory_of(WEAK, lr_y=LR_Y, lr_z=LR_Z, times=[0, 30, 300])
+    steps = by_the_law(WEAK, LR_Y, LR_Z, [0, 30, 300])
     assert found.Gamma.values[1:] == pytest.approx(3 * steps.Gamma.values[1:], rel=1e-9, abs=0)
     assert found.h.values[1:] == pytest.approx(steps.h.values[1:], rel=1e-12, abs=0)
 
@@ -239,20 +243,15 @@ def test_one_data_set_cut_out_of_several_is_that_data_set() -> None:
 
 def test_bad_input_is_refused() -> None:
     path = solve(flows.TrueFlow(WEAK, 1.0, 1.0), [0, 1, 2])
-    refusals: list[tuple[dict[str, Any], str]] = [
-        ({}, "classes alone: the idealised flow needs lr_y, lr_z and times"),
-        *(({**GIVEN, name: None}, "classes alone: the idealised flow needs lr_y, lr_z and times") for name in GIVEN),
-        ({"lr_y": 1.0, "lr_z": -1.0, "times": [0]}, "lr_z = -1.0"),
-        ({"lr_y": 1.0, "lr_z": 1.0, "times": [1, 2]}, "a run without its start"),
-        ({"run": path, "lr_y": 1.0}, "lr_y, lr_z or times beside a run"),
-        ({"run": path.isel(recorded=slice(1, None))}, "a run without its start"),
-        ({"run": path.isel(recorded=0)}, "a run without its start"),
-        ({"run": path.Z}, "a run of type DataArray"),
-        ({"run": path.drop_vars("Z")}, "a run is a data set with Z"),
-        ({"run": solve(flows.TrueFlow(syn_small(), 1.0, 1.0), [0])}, "Z over 2 queries and 30 tokens"),
+    refusals: list[tuple[Any, str]] = [
+        (path.isel(recorded=slice(1, None)), "a run without its start"),
+        (path.isel(recorded=0), "a run without its start"),
+        (path.Z, "a run of type DataArray"),
+        (path.drop_vars("Z"), "a run is a data set with Z"),
+        (solve(flows.TrueFlow(syn_small(), 1.0, 1.0), [0]), "Z over 2 queries and 30 tokens"),
     ]
     for wrong, message in refusals:
-        assert message in refusal_of(theory_of, WEAK, **wrong)
+        assert message in refusal_of(theory_of, WEAK, wrong)
 
 
 def test_the_theorems_are_of_the_papers_model() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 import xarray as xr
 from scipy.integrate import LSODA
 
@@ -16,10 +15,9 @@ from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import Floats
 from scansnap_core.engine.training import train
 from scansnap_core.theory import clocks, dynamics, flows, formulas, solving, spectrum
-from scansnap_core.theory.errors import order_of
 from scansnap_core.theory.flows import Flow
 from scansnap_core.theory.functions import function_of
-from scansnap_core.theory.solving import IntegrationFailed, attention_rates, runge_kutta, solve
+from scansnap_core.theory.solving import IntegrationFailed, attention_rates, solve
 from tests.data.properties import refusal_of
 from tests.engine.references import overlapping_classes
 
@@ -177,15 +175,6 @@ def test_what_lsoda_warns_of_is_said_by_the_failure_alone(monkeypatch: pytest.Mo
         warnings.simplefilter("error")
         with pytest.raises(IntegrationFailed, match="up to step 2 only: LSODA doesn't converge there; ask for earlier"):
             solve(flows.TrueFlow(CLASSES, LR_Y, LR_Z), [100.0])
-
-
-def test_a_rotation_of_two_parts_is_followed_to_fourth_order() -> None:
-    start = [torch.tensor([1.0, 2.0]).double(), torch.tensor([0.5, 0.0]).double()]
-    exact = np.cos(2.0) * start[0] - np.sin(2.0) * start[1]
-    steps = (10, 20, 40)
-    ends = [runge_kutta(lambda parts: [-parts[1], parts[0]], start, 2.0, count)[0] for count in steps]
-    errors = [float((end - exact).abs().max()) for end in ends]
-    assert order_of([1 / count for count in steps], errors) == pytest.approx(4, abs=0.1)
 
 
 def test_flows_run_along_their_paths() -> None:

@@ -30,7 +30,6 @@ def test_F_and_E_are_what_they_say() -> None:
     classes = overlapping_classes()
     at_zero = spectrum.E(spectrum.F(classes.probs, np.zeros_like(classes.probs)))
     assert at_zero == pytest.approx(classes.E, abs=1e-15)
-    assert spectrum.equal_overlaps(2, 0.3).tolist() == [[0, 0.3], [0.3, 0]]
 
 
 def test_tokens_outside_a_class_get_no_attention_however_large_their_logit() -> None:

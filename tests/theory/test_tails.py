@@ -13,7 +13,6 @@ import pytest
 from scipy import stats
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.theory.errors import half_interval
 from scansnap_core.theory.tails import all_within, log_deviations, log_miss, log_tails
 
 
@@ -103,9 +102,3 @@ def test_what_is_certain_and_what_never_happens() -> None:
     assert always[1].tolist() == [0, 0, 0, 0]
     assert [tail.tolist() for tail in log_tails(0, 0.3)] == [[0], [0]]
     assert all_within(0, [0.5, 0.5], 0, 0) == pytest.approx(1, rel=1e-12, abs=0)
-
-
-def test_half_an_interval_is_half_of_students() -> None:
-    values = np.random.default_rng(0).normal(size=(5, 3))
-    low, high = stats.t.interval(0.95, 4, values.mean(axis=0), stats.sem(values, axis=0))
-    assert half_interval(values) == pytest.approx((high - low) / 2, rel=1e-12, abs=0)
