@@ -21,6 +21,13 @@
     return [`page is ${width} px wide in a window of ${innerWidth}: ${names.join(', ')}`];
   },
 
+  // Displayed formulas whose end a wide window cuts off, so that a reader has to scroll to it.
+  cutFormulas() {
+    return [...document.querySelectorAll('mjx-container[display]')]
+      .filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
+      .map(e => `formula of ${e.scrollWidth} px in ${e.clientWidth} px: ${e.textContent.slice(0, 80)}`);
+  },
+
   // Images in the text that a screen reader would pass over. Without a text of its own, Sphinx gives an image its file's name.
   imagesWithoutAlt() {
     return [...document.querySelectorAll('article img')]

@@ -43,7 +43,7 @@ def test_the_score_is_counted_and_survivors_are_named(tmp_path: Path) -> None:
     assert "The lowest score is that of <code>flows</code>, 19,997 of 20,000." in page
     assert not re.search("%|changed|never judged", page)
     write_record(tmp_path, survived=0, killed=19998)
-    assert not re.search("survived then:|lowest", score_html(tmp_path))
+    assert not re.search("no test caught|lowest", score_html(tmp_path))
 
 
 @pytest.mark.parametrize("change", ["edit", "remove"])
