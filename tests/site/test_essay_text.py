@@ -90,7 +90,7 @@ def test_the_essay_quotes_the_texts_of_its_picture(essay: Page) -> None:
     essay.get_by_role("radio", name="the gradient").check()
     essay.locator(".ss-sentence [type=range]").fill("1000")
     after, before = re.findall(r"[\d.]+ %", essay.locator(".ss-sentence > .ss-lab-words").inner_text())
-    assert f'"and" of the first text fall from {before} to {after} by $40\\,t_0$.' in ESSAY
+    assert f'"and" of the first text falls from {before} to {after} by $40\\,t_0$.' in ESSAY
 
 
 def test_short_texts_push_the_rarest_word_down(essay: Page) -> None:
