@@ -27,7 +27,7 @@ from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.notebooks import Stored
 from scansnap_core.files import TEXT, Entry
-from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
+from scansnap_core.ledger.entries import DECISIVE, FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
 from scansnap_core.rules import Rule
 
 FILE = "claims_in_words.yaml"
@@ -100,8 +100,7 @@ def _found(source: str, pages: Mapping[str, Any], stored: Stored) -> list[Mappin
             raise BadInput(f"{source}.answers.{page_id}", "it is no page of the book", "correct it")
         if claim_ids is None:  # then the page is the claim's own, and decides as it does for itself
             checks, refuted = (stored.verdicts[page_id].get(kind, []) for kind in ("checks", "refutations"))
-            # mutant: <= gives the same, because "claim" is the first of the four kinds in the alphabet.
-            found += [*checks, *(entry for entry in refuted if entry["judges"] == "claim")]
+            found += [*checks, *(entry for entry in refuted if entry["judges"] in DECISIVE)]
         else:
             found += stored.claims(source, page_id, claim_ids)
     return found

@@ -103,6 +103,7 @@ def errata_of(stored: Stored, book: Path) -> list[Erratum]:
         f"{page_id}:{refutation['id']}": Place(page, refutation)
         for page_id, page in stored.pages.items()
         for refutation in stored.verdicts[page_id].get("refutations", [])
+        if refutation["judges"] != "scope"
     }
     found, used = [], set(retired)
     for number, rank, because, claims in reviewed:

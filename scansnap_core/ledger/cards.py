@@ -10,6 +10,9 @@ printed holds follows from the verdict::
       sgd: {word: not concerned, says: The formula has no noise in it.}
       figure: cell-17
 
+Where a figure's runs are smaller than the paper's own, ``printed`` says in what under ``smaller``. Such runs may show
+what the figure shows, and can't refute it.
+
 ``gradient`` and ``sgd`` have a word of `SCALE` and the claim that was measured under these very dynamics, with
 ``number: control`` where its control was; or a word of `SILENCE` and no claim. ``figure`` is the id of the notebook's
 cell that draws the one figure to look at, or empty.
@@ -22,10 +25,12 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.files import TEXT, Entry
 from scansnap_core.ledger.claims import CARD, Claims
 from scansnap_core.ledger.entries import (
+    DECISIVE,
     HOLDS,
     HOLDS_UNDER_A_CONDITION,
     NUMBER,
     REPRODUCED,
+    REPRODUCED_SMALLER,
     Check,
     Refutation,
     Row,
@@ -52,12 +57,18 @@ NUMBERS = ("measured", "control")
 UNPRINTED = {"claim": "in the paper's words", "law": "as stated here", "beyond": "as stated here"}
 """What a page's card says for "as printed" where no formula of a paper is judged, by the page's kind."""
 _KEYS = {
-    "printed": ("by", "says"),
+    "printed": ("by", "says", "smaller"),
     "repaired": ("formula", "where", "by"),
     "gradient": ("word", "by", "says", "number"),
     "sgd": ("word", "by", "says", "number"),
 }
 _Found = Mapping[str, Check | Refutation]
+
+
+def smaller_runs(claims: Claims) -> str:
+    """Return in what a figure's runs are smaller than the paper's, as its card says it; empty if in nothing."""
+    printed = Entry(f"{claims.path.name}: {CARD}.printed", claims.card.get("printed"), _KEYS["printed"])
+    return printed("smaller", TEXT, "")
 
 
 def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, str]]:
@@ -113,10 +124,13 @@ def card_of(
 
 def _printed(take: Entry, verdict: str, found: _Found) -> Row:
     says, entry = take("says", TEXT), _named(take, found)
-    judges = entry.judges if isinstance(entry, Refutation) else ""
-    if judges != ("" if _is_upheld(verdict) else "claim"):
+    decides = isinstance(entry, Refutation) and entry.judges in DECISIVE
+    fits = isinstance(entry, Check) if _is_upheld(verdict) else decides
+    if not fits:
         wanted = "a check" if _is_upheld(verdict) else "a refutation of the claim itself"
         raise BadInput(f"{take.place}.by = {entry.id!r}", f"the verdict is {verdict!r}", f"name {wanted}")
+    if smaller := take("smaller", TEXT, ""):
+        says = f"{says} Smaller than in the paper: {smaller}."
     return Row(PRINTED, verdict, says, **_number(entry, "measured"))
 
 
@@ -144,7 +158,7 @@ def _under(dynamics: str, take: Entry, found: _Found) -> Row:
 
 
 def _is_upheld(verdict: str) -> bool:
-    return verdict in (HOLDS, REPRODUCED)
+    return verdict in (HOLDS, REPRODUCED, REPRODUCED_SMALLER)
 
 
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:

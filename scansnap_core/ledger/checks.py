@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.digits import in_prose
-from scansnap_core.ledger.cards import card_of
+from scansnap_core.ledger.cards import card_of, smaller_runs
 from scansnap_core.ledger.claims import Claim, read_claims
 from scansnap_core.ledger.display import show_check, show_conclusion, show_numbers, show_refutation
 from scansnap_core.ledger.entries import PROVED, VOICES, WITNESSES, Check, Conclusion, Proof, Refutation, Sampled
@@ -124,7 +124,10 @@ class Chapter:
             raise BadInput(f"{file}: no card", f"{self.page.name} opens with its card", "write it there")
         proofs = tuple(entry for entry in entries if isinstance(entry, Proof))
         sampled = tuple(Sampled(c.id, "sampled", c.says, c.only_sampled) for c in claims.values() if c.only_sampled)
-        conclusion = Conclusion(self.page, checks, refutations, proofs=proofs, sampled=sampled)
+        smaller = smaller_runs(self.claims)
+        if smaller and any(refutation.judges == "claim" for refutation in refutations):
+            raise BadInput(f"{file}: smaller", "smaller runs don't refute the paper's own", "judge their scope")
+        conclusion = Conclusion(self.page, checks, refutations, proofs=proofs, sampled=sampled, smaller=smaller)
         if self.claims.card:
             card, figure = card_of(self.claims, conclusion.verdict, (*checks, *refutations), self._numbers)
             conclusion = replace(conclusion, card=card, figure=figure)

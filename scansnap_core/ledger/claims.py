@@ -15,7 +15,7 @@ id::
         measure: h over the clock, late
         must: ≤ 1.1
         control: h over the repaired clock
-        judges: claim                 # or proof, remark, reading
+        judges: claim                 # or proof, remark, reading; or scope, which is no erratum
         erratum: E7
         place: Lemma 6, (45)
         printed: $h = t$
@@ -175,7 +175,9 @@ def _claim(place: str, claim_id: Any, witness: str, entry: Any) -> Claim:
     if refutes and bool(claim.repair) == bool(claim.condition):
         raise BadInput(f"{place}.repair and .condition", "a refutation names one remedy", "give exactly one of the two")
     if claim.judges and claim.judges not in JUDGES:
-        raise BadInput(f"{place}.judges = {claim.judges!r}", "it hits one of four things", f"use {', '.join(JUDGES)}")
+        raise BadInput(f"{place}.judges = {claim.judges!r}", "it hits one of five things", f"use {', '.join(JUDGES)}")
+    if claim.judges == "scope" and (claim.repair or claim.erratum):
+        raise BadInput(f"{place}.judges = 'scope'", "it has a condition and no erratum", "remove what it can't have")
     return claim
 
 

@@ -27,6 +27,8 @@ VERDICT_CLASS = {
     entries.HOLDS_UNDER_A_CONDITION: "ss-condition",
     entries.FAILS_AS_PRINTED: "ss-fails",
     entries.REPRODUCED: "ss-reproduced",
+    entries.REPRODUCED_SMALLER: "ss-reproduced",
+    entries.PARTLY_SMALLER: "ss-condition",
     entries.DIFFERS: "ss-differs",
     entries.OPEN: "ss-open",
 }

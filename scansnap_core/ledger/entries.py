@@ -19,6 +19,8 @@ HOLDS = "holds"
 HOLDS_UNDER_A_CONDITION = "holds under a condition"
 FAILS_AS_PRINTED = "fails as printed"
 REPRODUCED = "reproduced"
+REPRODUCED_SMALLER = "reproduced in smaller runs"
+PARTLY_SMALLER = "reproduced in part, in smaller runs"
 DIFFERS = "differs from the paper"
 OPEN = "open"
 
@@ -27,14 +29,20 @@ JUDGES = {
     "proof": "a step of the proof",
     "remark": "a remark beside the statement",
     "reading": "a reading that the paper's words don't force",
+    "scope": "nothing that is printed: the paper hedges the sentence, or these runs are smaller than its own",
 }
-"""What a refutation can hit. Only a page's own claim decides its verdict."""
+"""What a refutation can hit. Only a page's own claim decides its verdict, and how far a sentence of it reaches.
+
+A counterexample that shows only how far a sentence reaches is no erratum: it has a condition, and no number.
+"""
+DECISIVE = ("claim", "scope")
 
 _NEEDY = {
     "claim": "the printed claim",
     "proof": "the proof",
     "remark": "the printed remark",
     "reading": "this reading",
+    "scope": "the sentence",
 }
 _IN_WORDS = {"=": "", "≠": "anything but ", "≤": "at most ", "≥": "at least ", "<": "less than ", ">": "more than "}
 
@@ -88,7 +96,7 @@ class Refutation(Compared):
 
     Exactly one of `repair` (what should be printed) and `condition` (what is missing) isn't empty. The control is
     measured with that repair, or on an instance that meets that condition. `judges` is one of `JUDGES`, and `erratum`
-    the number in the errata.
+    the number in the errata, which a refutation of the scope alone doesn't have.
     """
 
     place: str
@@ -194,11 +202,15 @@ class Conclusion:
     figure: str = ""
     proofs: tuple[Proof, ...] = ()
     sampled: tuple[Sampled, ...] = ()
+    smaller: str = ""
+    """In what a figure's runs are smaller than the paper's; empty where the paper's own were repeated."""
 
     @property
     def verdict(self) -> str:
-        """Return the verdict: only what was refuted of the page's own claim decides."""
-        decisive = [refutation for refutation in self.refutations if refutation.judges == "claim"]
+        """Return the verdict: only what was refuted of the page's own claim, or of its scope, decides."""
+        decisive = [refutation for refutation in self.refutations if refutation.judges in DECISIVE]
+        if self.page.kind == "figure" and self.smaller:
+            return PARTLY_SMALLER if decisive else REPRODUCED_SMALLER
         if self.page.kind == "figure":
             return DIFFERS if decisive else REPRODUCED
         if not decisive:
@@ -209,7 +221,7 @@ class Conclusion:
     def beside(self) -> dict[str, int]:
         """Count the refutations that hit something else than the page's own claim, by what they judge."""
         judged = [refutation.judges for refutation in self.refutations]
-        return {what: judged.count(what) for what in JUDGES if what != "claim" and what in judged}
+        return {what: judged.count(what) for what in JUDGES if what not in DECISIVE and what in judged}
 
     def counts(self, witness: str) -> dict[str, int]:
         """Count the checks and refutations that a witness gave."""

@@ -33,7 +33,7 @@ VERDICT: dict[str, Any] = {
     "checks": [check("one"), check("two", "symbolic"), check("size")],
     "refutations": [refutation("order"), refutation("sign", "small overlaps")],
 }
-BESIDE = VERDICT | {"refutations": [refutation("remark", judges="remark"), refutation("sign", "small overlaps")]}
+BESIDE = VERDICT | {"refutations": [refutation("remark", judges="remark"), refutation("sign", "weak", judges="scope")]}
 STORED = Stored(
     pages={"fig_04": None, "fig_08": None, "lemma_01": None},  # type: ignore[dict-item]
     verdicts={"fig_04": VERDICT, "fig_08": BESIDE, "lemma_01": {"verdict": "open"}},

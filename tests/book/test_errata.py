@@ -50,6 +50,14 @@ def test_errata_stand_by_rank_whatever_their_numbers(book: Path) -> None:
     assert [erratum.number for erratum in read_errata(book)] == ["E5", "E4", "E2"]
 
 
+def test_what_hits_only_a_sentences_scope_is_no_erratum(book: Path) -> None:
+    write_chapter(book, "theorem_3", replace(LACKING, judges="scope", erratum=""))
+    with pytest.raises(BadInput, match="E4, 'theorem_3:size': no chapter stores such a refutation"):
+        read_errata(book)
+    write_errata(book, [ENTRIES[0], ENTRIES[1] | {"places": ["one_path:rate"]}])
+    assert [erratum.number for erratum in read_errata(book)] == ["E4", "E2"]
+
+
 def test_an_erratum_is_drawn_with_its_anchor_and_cells(book: Path) -> None:
     drawn = errata_html(book, url, "conclusion")
     section = ElementTree.fromstring(drawn)

@@ -210,6 +210,38 @@ def test_refutations_decide_the_verdict(
     assert (stored["place"], stored["measured"], stored["erratum"]) == ("Lemma 6, Eqn 45", "0.7", "")
 
 
+SCOPE = LACKING | {"judges": "scope"}
+
+
+@pytest.mark.parametrize(
+    ("page_id", "smaller", "refutations", "verdict"),
+    [
+        ("one_path", "", [SCOPE], "holds under a condition"),
+        ("one_path", "", [SCOPE, LACKING | {"says": "another"}], "holds under a condition"),
+        ("fig_04", "", [SCOPE], "differs from the paper"),
+        ("fig_04", "the text", [], "reproduced in smaller runs"),
+        ("fig_04", "the text", [SCOPE], "reproduced in part, in smaller runs"),
+    ],
+)
+def test_a_sentences_scope_and_smaller_runs_decide_too(
+    opened: Opened, outputs: Outputs, page_id: str, smaller: str, refutations: list[dict[str, str]], verdict: str
+) -> None:
+    card = BROKEN if refutations else UPHELD
+    card = card | {"printed": card["printed"] | ({"smaller": smaller} if smaller else {})}
+    claims = {f"printed_error{n or ''}": entry for n, entry in enumerate(refutations)}
+    chapter = refuting(opened, card, page_id, **claims) if refutations else opened(page_id, card)
+    found = concluded(chapter, outputs)
+    assert found["verdict"] == verdict
+    assert ("Smaller than in the paper: the text." in outputs[-1]["text/plain"]) == bool(smaller)
+    assert "the verdict doesn't rest on it" not in outputs[-1]["text/plain"]
+
+
+def test_smaller_runs_refute_no_printed_claim(opened: Opened, outputs: Outputs) -> None:
+    card = BROKEN | {"printed": BROKEN["printed"] | {"smaller": "the text"}}
+    with pytest.raises(BadInput, match=r"^fig_04\.yaml: smaller: smaller runs don't refute the paper's own; judge the"):
+        concluded(refuting(opened, card, "fig_04", printed_error=LACKING), outputs)
+
+
 @pytest.mark.parametrize(
     ("page_id", "verdict"), [("lemma_06", "holds"), ("fig_04", "reproduced"), ("one_path", "holds")]
 )
