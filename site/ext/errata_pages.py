@@ -110,7 +110,7 @@ class ErratumRole(SphinxRole):
 
 
 def number_refutations(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Put the number of its erratum, with a link, at the head of every refutation that the page shows."""
+    """Put the number of its erratum, with a link, at the head of every refutation of the page that has one."""
     shown = [raw for raw in doctree.findall(nodes.raw) if "ss-refutation" in raw.astext()]
     if not shown or app.builder.format != "html":
         return
@@ -122,7 +122,8 @@ def number_refutations(app: Sphinx, doctree: nodes.document, docname: str) -> No
         if place.page.id == page_id
     }
     for raw in shown:
-        numbered = _HEAD.sub(lambda head: head[1] + links[head[2]], raw.astext())
+        # What hits only the scope of a sentence is no erratum, and has no number.
+        numbered = _HEAD.sub(lambda head: head[1] + links.get(head[2], ""), raw.astext())
         raw.replace_self(nodes.raw("", numbered, format="html"))
 
 
