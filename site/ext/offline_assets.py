@@ -1,4 +1,7 @@
-"""MathJax from the installed package instead of a CDN, without links that run scripts, and no script twice."""
+"""What a page loads: MathJax from the installed package instead of a CDN, no script twice, and no script for icons.
+
+`layout.html` sends the page's head through `lighter`, and the whole page through `common_icons`.
+"""
 
 import re
 import shutil
@@ -12,7 +15,7 @@ from sphinx.application import Sphinx
 # The pages load only these of the package's 24 MB. The extensions define \boldsymbol and others; MathJax loads
 # them when a page uses them.
 # safe.js drops an \href to javascript: from a formula.
-MATHJAX_PARTS = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions", "ui/safe.js")
+MATHJAX_PARTS = ("tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions", "ui/safe.js")
 
 
 def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
@@ -44,8 +47,27 @@ def drop_repeated_scripts(
     context["script_files"] = kept
 
 
+def lighter(head: str) -> str:
+    """Return a page's head without the 1.5 MB script for icons, which the theme's style sheet draws too."""
+    return re.sub(r"<script[^>]*/fontawesome\.js[^>]*></script>", "", head)
+
+
+def common_icons(page: str) -> str:
+    """Return a page with a branch as the repository's icon: GitHub's own would need a font of 118 kB for itself."""
+    return page.replace('class="fab fa-github"', 'class="fas fa-code-branch"')
+
+
+def offer(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Give the template its functions."""
+    context["lighter"] = lighter
+    context["common_icons"] = common_icons
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.set_html_assets_policy("always")  # a page whose only mathematics stands in an output needs MathJax too
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
+    app.connect("html-page-context", offer)
     app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

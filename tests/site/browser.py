@@ -89,7 +89,7 @@ def faults(page: Page, url: str) -> list[str]:
         page.goto(url, wait_until="load")
         page.evaluate("async () => { await window.MathJax?.startup?.promise; await document.fonts.ready; }")
         page.wait_for_function("!document.querySelector('.ss-lab:not([data-state=done])')")
-        look("texErrors", "cutFormulas", "imagesWithoutAlt", "overflow", "faintText")
+        look("texErrors", "cutFormulas", "machineFonts", "imagesWithoutAlt", "overflow", "faintText")
         turn(NARROW, "dark")
         look("overflow", "notDark", "faintText")
         page.evaluate(AXE_SCRIPT)

@@ -21,11 +21,32 @@
     return [`page is ${width} px wide in a window of ${innerWidth}: ${names.join(', ')}`];
   },
 
-  // Displayed formulas whose end a wide window cuts off, so that a reader has to scroll to it.
+  // Displayed formulas that fill more than 95 % of a wide window's column: the next reader's would be cut off at its end.
   cutFormulas() {
+    const widthOf = box => {
+      if (box.scrollWidth > box.clientWidth + 1) return box.scrollWidth;
+      // A formula with a number is set as wide as its column, and MathJax writes down how wide it has to be.
+      if (box.hasAttribute('width')) return parseFloat(getComputedStyle(box).minWidth);
+      return box.querySelector('mjx-math').getBoundingClientRect().width;
+    };
     return [...document.querySelectorAll('mjx-container[display]')]
-      .filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
-      .map(e => `formula of ${e.scrollWidth} px in ${e.clientWidth} px: ${e.textContent.slice(0, 80)}`);
+      .filter(e => e.checkVisibility() && widthOf(e) > 0.95 * e.clientWidth)
+      .map(e => `formula of ${Math.round(widthOf(e))} px in ${e.clientWidth} px: ${e.textContent.slice(0, 80)}`);
+  },
+
+  // Text for which the page asks for a font of the machine's before one that the page has brought.
+  machineFonts() {
+    const brought = new Set([...document.fonts].filter(f => f.status === 'loaded').map(f => f.family.replaceAll('"', '')));
+    const found = new Map();
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const text = texts.currentNode.data.trim();
+      const e = texts.currentNode.parentElement;
+      if (!text || !e.checkVisibility() || e.closest('mjx-assistive-mml')) continue; // that is shown to no one
+      const family = getComputedStyle(e).fontFamily.split(',')[0].replaceAll('"', '');
+      if (!brought.has(family) && !found.has(family)) found.set(family, `font of the machine, ${family}: ${text.slice(0, 40)}`);
+    }
+    return [...found.values()];
   },
 
   // Images in the text that a screen reader would pass over. Without a text of its own, Sphinx gives an image its file's name.

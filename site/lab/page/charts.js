@@ -92,7 +92,10 @@ function makeChart(kind, caption, span = []) {
   const ticks = {}; // of each axis: [value, text]
   const named = (axis, splits, texts) => ((ticks[axis] = splits.map((value, i) => [value, texts[i]]).filter(([, text]) => text)), texts);
 
-  const axis = (ink) => ({ stroke: ink.text, font: "12px system-ui, sans-serif", grid: { stroke: ink.grid, width: 1 }, ticks: { stroke: ink.grid, size: 4 } });
+  const font = () => `12px ${getComputedStyle(holder).fontFamily}`;
+  const axis = (ink) => ({ stroke: ink.text, font: font(), grid: { stroke: ink.grid, width: 1 }, ticks: { stroke: ink.grid, size: 4 } });
+  // What was painted before the page's font had come is painted again with it.
+  document.fonts.ready.then(() => plot?.redraw(false, true));
   const place = () => {
     if (!plot) return;
     marks.forEach((mark, i) => {
@@ -110,7 +113,7 @@ function makeChart(kind, caption, span = []) {
       height: HEIGHT,
       scales: { x: { time: false, distr: 3, range: [first, last] }, y: { range: (_, low, high) => wide(Math.min(low, ...span), Math.max(high, ...span)) } },
       axes: [
-        { ...axis(ink), size: 28, label: CLOCK, labelSize: 18, labelFont: "12px system-ui, sans-serif", splits: (_, __, low, high) => multiples(low, high), values: (_, splits) => named("x", splits, logarithmic(splits)) },
+        { ...axis(ink), size: 28, label: CLOCK, labelSize: 18, labelFont: font(), splits: (_, __, low, high) => multiples(low, high), values: (_, splits) => named("x", splits, logarithmic(splits)) },
         { ...axis(ink), size: (_, texts) => 16 + 7 * Math.max(3, ...(texts ?? []).map((text) => text.length)), values: (_, splits, axis, space, step) => named("y", splits, splits.map((y) => decimal(y, step))) },
       ],
       series: [{}, ...lines.map(({ label, stroke, dash, width }) => ({ label, stroke, dash, width, points: { show: false } }))],
