@@ -13,9 +13,7 @@ import torch
 from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
-
-ADAM_BETAS = (0.9, 0.999)
-ADAM_EPS = 1e-8
+from scansnap_core.engine.names import ADAM_BETAS, ADAM_EPS
 
 Factory = Callable[[list[dict[str, Any]]], torch.optim.Optimizer]
 """Makes an optimiser of two parameter groups, Y's and Z's, each with its ``lr``: any class of ``torch.optim``."""

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy import stats
 
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
-from scansnap_core.engine.training import train
 from scansnap_core.rules import listed, takes
 from scansnap_core.theory import clocks, decoder, flows, spectrum
 from scansnap_core.theory.solving import integrated, solve
@@ -63,6 +62,8 @@ def compare(
         ``Z`` (dynamics, t, query, token), for SGD the mean over seeds, and ``error``, its standard error (0 for the
         flows; NaN with one seed). ``B`` (dynamics, t, class) of Eqn 12, NaN for SGD.
     """
+    from scansnap_core.engine.training import train  # brings torch, which the flows don't need
+
     marks, seq_lens = listed("marks", marks), listed("seq_lens", seq_lens)
     flow_of = {make.name: make(classes, lr_y, lr_z) for make in FLOWS}
     Z, B, error = [], [], []
@@ -77,7 +78,7 @@ def compare(
         runs = run.Z.squeeze("rate").transpose("seed", "recorded", "query", "token").values
         Z.append(runs.mean(axis=0))
         # mutant: Training refuses an empty list of seeds.
-        error.append(stats.sem(runs) if len(runs) > 1 else np.full_like(runs[0], np.nan))
+        error.append(scipy.stats.sem(runs) if len(runs) > 1 else np.full_like(runs[0], np.nan))
         B.append(np.full((len(marks), classes.num_classes), np.nan))
     axes = ("dynamics", "t", "query", "token")
     return xr.Dataset(

@@ -11,21 +11,24 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
-from scansnap_core.engine import variants
 from scansnap_core.engine.names import MODELS, PLAIN, check_windows, name_of
 from scansnap_core.engine.results import axes_of, rows_of, tokens_of
-from scansnap_core.engine.variants import variant_of
+from scansnap_core.engine.settings import known_variant
 from scansnap_core.rules import FLOW_RATE, RATE, not_finite, one_of, shown, takes
 from scansnap_core.theory import clocks, spectrum
 from scansnap_core.theory.decoder import Expectation, Forward
+
+if TYPE_CHECKING:
+    from scansnap_core.engine.variants import Batch
+    from scansnap_core.engine.variants import Variant
 
 
 class Flow(ABC):
@@ -60,14 +63,13 @@ class Flow(ABC):
         lr_z: float,
         shapes: tuple[str, ...],
         class_weight: float | None = None,
-        model: str | variants.Variant = PLAIN,
+        model: str | Variant = PLAIN,
     ) -> None:
         self.classes, self.lr_y, self.lr_z = classes, lr_y, lr_z
         self.class_weight = 1 / classes.num_classes if class_weight is None else class_weight
         self.model, self.variant = model, _checked_variant(model)
         check_windows(self.variant, classes.vocab_size)
         self.tokens = tokens_of(classes, PLAIN if self.variant is None else self.variant)
-        self._batch = variants.at_infinite_length(classes, self.tokens)
         Q, L, K = len(classes.compact.queries), len(self.tokens), classes.num_classes
         decoders, heads = rows_of(self.variant)
         sizes = {"Y": (decoders * L, len(classes.outputs)), "Z": (heads * Q, L), "B": (K,)}
@@ -93,6 +95,13 @@ class Flow(ABC):
         # mutant: As above.
         return {name: named[name[-1]] for name in self.shapes}
 
+    @cached_property
+    def _batch(self) -> Batch:
+        """The classes as endless sequences, in PyTorch, which is slow to import: the paper's model does without."""
+        from scansnap_core.engine.variants import at_infinite_length
+
+        return at_infinite_length(self.classes, self.tokens)
+
     def inputs(self, Z: Floats) -> Floats:
         """Return the decoder's input for every class, f_n or a variant's u_n, as rows: shape (K, D)."""
         return self._read(Z)[0]
@@ -101,6 +110,8 @@ class Flow(ABC):
         """Compute :meth:`inputs`, and for a variant the function that takes all g (K, D) back to Z's rows, once."""
         if self.variant is None:
             return self._expectation.f(Z), None
+        import torch
+
         u, pull = self.variant.read(self._batch, torch.from_numpy(Z))
         return u.numpy(), lambda g: pull(torch.from_numpy(g)).numpy()
 
@@ -130,8 +141,8 @@ class Flow(ABC):
         """Compute d(state)/dt."""
 
 
-def _checked_variant(model: Any) -> variants.Variant | None:
-    variant = variant_of(model)
+def _checked_variant(model: Any) -> Variant | None:
+    variant = known_variant(model)
     if variant is None and model != PLAIN:
         value = f"model = {shown(model) if isinstance(model, str) else name_of(model)}"
         rule = f"a flow's model says what its decoder reads: {', '.join(MODELS)}, or a Variant"
@@ -173,9 +184,7 @@ class TrueFlow(Flow):
 
     name = "true flow"
 
-    def __init__(
-        self, classes: SequenceClasses, lr_y: float, lr_z: float, model: str | variants.Variant = PLAIN
-    ) -> None:
+    def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float, model: str | Variant = PLAIN) -> None:
         super().__init__(classes, lr_y, lr_z, ("Y", "Z", "B"), model=model)
 
     def rhs(self, t: float, state: Floats) -> Floats:
@@ -267,7 +276,7 @@ class IdealisedFlow(Flow):
         lr_y: float,
         lr_z: float,
         clock: str = "steps",
-        model: str | variants.Variant = PLAIN,
+        model: str | Variant = PLAIN,
     ) -> None:
         super().__init__(classes, lr_y, lr_z, ("Z", "B"), model=model)
         if clock == "printed":

@@ -18,17 +18,16 @@ Clock: t in steps of batch size 1 without momentum; s updates with momentum take
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
 from scipy import special
 from scipy.optimize import elementwise
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, SequenceClasses
-from scansnap_core.engine import variants
-from scansnap_core.engine.optimizers import ADAM_BETAS, ADAM_EPS
+from scansnap_core.engine.names import ADAM_BETAS, ADAM_EPS
 from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.rules import Rule, check_numbers, is_real, takes
 from scansnap_core.theory.decoder import Expectation
@@ -38,6 +37,9 @@ from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import many_classes
 from scansnap_core.theory.law.memory import Law, State
 from scansnap_core.theory.solving import IntegrationFailed
+
+if TYPE_CHECKING:
+    import torch
 
 mass = (1 + mu) / (2 * (1 - mu) ** 2)
 """The mass m counts in steps of batch size 1 without momentum."""
@@ -95,6 +97,8 @@ class ReducedFlow(TrueFlow):
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """d(state)/dt."""
+        import torch
+
         change = super().rhs(t, state)
         here, pushed = (tuple(map(torch.tensor, self.unpack(x)[:2])) for x in (state, change))
         _, turn = torch.autograd.functional.jvp(self._moves, here, pushed)
@@ -104,6 +108,8 @@ class ReducedFlow(TrueFlow):
 
     def _moves(self, Y: torch.Tensor, Z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """eta g of Y and of Z."""
+        from scansnap_core.engine import variants
+
         found = variants.plain(self._batch, Y, Z)
         return self.lr_y * found.Y, self.lr_z * found.Z
 

@@ -10,7 +10,6 @@ Clock: tau = eta_Y t/K with t in steps of batch size 1.
 from __future__ import annotations
 
 import numpy as np
-import sympy as sp
 import xarray as xr
 from numpy.typing import ArrayLike
 
@@ -35,7 +34,7 @@ strength = (closed.a_**2 + (K - 1) * closed.b_**2 + (M - K) * closed.c_**2) / 2
 """|y_n|²/2 is the integral of <y_n, e_n - alpha_n>, which the push of sampling has in place of Lambda."""
 balance = strength / ((K - 1) * rho * closed.Lambda)
 """At this T - 1 push and drift of a token with tilt 1 are equal."""
-_balance = function_of(sp.simplify(balance), (closed.a_, closed.b_, closed.c_, K, M, rho))
+_balance = function_of(balance, (closed.a_, closed.b_, closed.c_, K, M, rho))
 
 
 def tilt(probs: ArrayLike) -> Floats:
