@@ -27,8 +27,7 @@ from scansnap_core.theory import clocks, spectrum
 from scansnap_core.theory.decoder import Expectation, Forward
 
 if TYPE_CHECKING:
-    from scansnap_core.engine.variants import Batch
-    from scansnap_core.engine.variants import Variant
+    from scansnap_core.engine.variants import Batch, Variant
 
 
 class Flow(ABC):
