@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -127,7 +127,8 @@ class Counts:
         rate = n * P
         top = int(min(n, np.ceil((rate + 12 * np.sqrt(rate) + 25).max())))
         k = np.arange(top + 1)
-        chances, weighed = _poisson(k, rate[:, None]), w[:, None] * k
+        chances = _poisson(k, rate[:, None])
+        weighed = w[:, None] * k
         phases = np.exp(1j * np.outer(k, self._angles))
         for at in np.arange(0, REACH / smallest + SPACING / largest, SPACING / largest):
             damped = chances * np.exp(-((at * weighed) ** 2))
@@ -344,6 +345,7 @@ def _fitted(known: Floats, wide: Floats) -> tuple[Floats, Floats]:
     return share, known - share * wide
 
 
-def _poisson(k: Any, mean: Any) -> Any:
-    """P(k) of Poisson's law; SciPy's own takes 0.7 s to import."""
-    return np.exp(xlogy(k, mean) - gammaln(k + 1) - mean)
+def _poisson(k: ArrayLike, mean: ArrayLike) -> Floats:
+    """Return the probability of k under Poisson's law, broadcast; ``scipy.stats`` takes half a second to import."""
+    log_probability = xlogy(k, mean) - gammaln(np.add(k, 1)) - mean
+    return np.exp(log_probability)
