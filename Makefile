@@ -24,7 +24,7 @@ help:
 	@echo "make book      execute and verify every chapter, then build the site"
 	@echo "make test      lint, check types, run the tests, compare every chapter's outputs with fresh ones"
 	@echo "make pdf       print the site that was built as one PDF, with outline and page numbers"
-	@echo "make portable  run the tests and chapters as on other processors, with other threads, languages, clocks and paths"
+	@echo "make portable  build the book and run the tests in other surroundings: processors, cores, languages, clocks, fonts, paths"
 	@echo "make links     try the book's links to other sites"
 	@echo "make mutants   change the sources in small ways, one at a time: each change must fail a unit test"
 	@echo "make gpu-check run the tests that need a GPU and the training's benchmark on it"

@@ -1,8 +1,10 @@
-"""Print for what processor the libraries compute, with how many threads, and in what language and time zone."""
+"""Print for what processor the libraries compute, with how many threads, and in what surroundings otherwise."""
 
 import ctypes
 import locale
 import math
+import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -32,6 +34,31 @@ def total(values: np.ndarray) -> float:
     return s
 
 
+def date() -> str:
+    """Say whether the clock shows the time at which the checkout's last file was changed, or years after it."""
+    newest = max(path.stat().st_mtime for path in Path(__file__).parent.iterdir())
+    years = (time.time() - newest) / (365 * 24 * 3600)
+    return "future" if years > 10 else "true"
+
+
+def home() -> str:
+    """Say whether there is a home folder to write to."""
+    return "writable" if os.access(Path.home(), os.W_OK) else "none"
+
+
+def umask() -> str:
+    """Return the permissions that a new file doesn't get, as octal digits."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return f"{mask:03o}"
+
+
+def font() -> str:
+    """Name the sans-serif font that a browser takes."""
+    found = subprocess.run(["fc-match", "--format=%{family}", "sans-serif"], capture_output=True, text=True, check=True)
+    return found.stdout
+
+
 (assembly,) = total.inspect_asm().values()
 try:
     locale.setlocale(locale.LC_ALL, "")
@@ -47,4 +74,10 @@ print(
     torch.get_num_threads(),
     point,
     time.tzname[0],
+    f"date:{date()}",
+    f"home:{home()}",
+    f"umask:{umask()}",
+    f"columns:{os.environ.get('COLUMNS', 'none')}",
+    f"cores:{len(os.sched_getaffinity(0))}",
+    f"font:{font()}",
 )
