@@ -131,7 +131,7 @@ def test_both_trainings_are_pythons(K: int, M: int, rho: float, lr_y: float, lr_
     own = [0, *classes.distinct_tokens(0)]
     for name, flow in (("ideal", IdealisedFlow), ("true", TrueFlow)):
         times, z = got[name]
-        want = solve(flow(classes, lr_y, lr_z), times, method="DOP853", rtol=1e-11, atol=1e-17)
+        want = solve(flow(classes, lr_y, lr_z), times, method="DOP853", rtol=1e-11, atol=1e-16)
         np.testing.assert_allclose(z, want.Z.isel(query=0).sel(token=own).values.T, rtol=1e-6, atol=1e-13)
     essay.wait_for_timeout(400)  # the words wait for a pause
     told = essay.locator(".ss-pair > .ss-lab-words").inner_text()
