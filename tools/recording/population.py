@@ -1,0 +1,197 @@
+"""What attention does on the population of class systems, and the worst systems that a search finds.
+
+``measure`` goes through the first systems of every stratum. ``search`` looks for the worst systems of two classes
+inside Assumption 2, by SciPy's differential evolution. Both write a part of ``population.nc``'s numbers into a file of
+their own; ``join`` puts the two together.
+"""
+
+import argparse
+import json
+import math
+import warnings
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.optimize import differential_evolution
+from tqdm import tqdm
+
+from scansnap_core import IntegrationFailed, SequenceClasses, audit, files, predict, transition
+from scansnap_core.data.population import STRATA, System, system, two_classes
+from scansnap_core.storage.provenance import provenance
+from scansnap_core.theory import outcomes
+from scansnap_core.theory.outcomes import FLOWS, MARKS
+from tools.recording.real_text import RESULTS
+
+COUNT = 40
+OTHERS = ("law (10)", "update (26)", "our law")
+"""What the gradient is compared with."""
+
+SMALLEST_M, LARGEST_M = 146, 1e9
+"""Two classes satisfy Assumption 2 at some overlap from M = 145 on."""
+POPULATION_SIZE, GENERATIONS = 8, 20
+PARAMETERS = ("M", "entry_1", "entry_2", "weight_1", "weight_2", "ratio")
+
+
+def our_law(classes: SequenceClasses, ratio: float, marks: tuple[float, ...] = MARKS) -> np.ndarray:
+    """Predict z by our law, shape (times, Q, L)."""
+    t_0 = transition(classes.num_classes, classes.vocab_size, 1.0)[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.asarray(predict(classes, 1.0, ratio, np.array(marks) * t_0, optimizer="flow").Z.values)
+
+
+def measured(drawn: System) -> dict[str, np.ndarray]:
+    """The outcomes of every flow on a system, and how the gradient compares with the others."""
+    classes = drawn.classes
+    paths = {name: outcomes.path_of(classes, drawn.ratio, name) for name in FLOWS}
+    found: dict[str, np.ndarray] = {}
+    for field in outcomes.Outcome._fields:
+        of_flows = [getattr(outcomes.outcome(classes, Z), field) for Z in paths.values()]
+        found[field] = np.stack(of_flows)
+    paths["our law"] = our_law(classes, drawn.ratio)
+    for field in outcomes.Comparison._fields:
+        of_others = [getattr(outcomes.compare(classes, paths["gradient"], paths[name]), field) for name in OTHERS]
+        found[field] = np.stack(of_others)
+    return found
+
+
+def measure(path: Path) -> None:
+    """Measure the first systems of every stratum."""
+    size = (len(STRATA), COUNT)
+    shapes = dict.fromkeys(outcomes.Outcome._fields, ("flow", FLOWS)) | dict.fromkeys(
+        outcomes.Comparison._fields, ("other", OTHERS)
+    )
+    values = {field: np.full((*size, len(names), len(MARKS)), np.nan) for field, (_, names) in shapes.items()}
+    about: dict[str, np.ndarray] = {name: np.zeros(size) for name in ("num_classes", "vocab_size", "ratio", "lambda_1")}
+    inside = np.zeros(size, dtype=bool)
+    for place in tqdm(list(np.ndindex(size))):
+        drawn = system(list(STRATA)[place[0]], place[1])
+        classes = drawn.classes
+        about["num_classes"][place] = classes.num_classes
+        about["vocab_size"][place] = classes.vocab_size
+        about["ratio"][place] = drawn.ratio
+        about["lambda_1"][place] = np.abs(classes.eigenvalues).max()
+        inside[place] = all(each.holds for each in audit(classes) if each.name.startswith("2"))
+        try:
+            found = measured(drawn)
+        except IntegrationFailed as error:
+            print(f"{drawn.name}: {error}")
+            continue
+        for field, value in found.items():
+            values[field][place] = value
+    variables: dict[str, Any] = {
+        field: (("stratum", "number", axis, "mark"), values[field]) for field, (axis, _) in shapes.items()
+    }
+    variables |= {name: (("stratum", "number"), value) for name, value in about.items()}
+    variables["inside"] = (("stratum", "number"), inside)
+    coords = {"stratum": list(STRATA), "number": np.arange(COUNT), "flow": list(FLOWS), "other": list(OTHERS)}
+    _write(path, xr.Dataset(variables, coords={**coords, "mark": list(MARKS)}), "measure")
+
+
+def parameters_of(x: np.ndarray) -> dict[str, float]:
+    """The parameters of two classes at a point of the unit cube; all of them satisfy Assumption 2."""
+    M = round(SMALLEST_M * (LARGEST_M / SMALLEST_M) ** x[0])
+    lowest = 6 / math.sqrt(M)
+    rho = lowest + (0.4999 - lowest) * x[1]
+    # The overlap is the product of the entries, of which none is above 0.999.
+    edge = math.log(0.999) / math.log(rho)
+    power = edge + (1 - 2 * edge) * x[2]
+    weights = 0.05 ** x[3], 0.05 ** x[4]
+    ratio = 1e-3 * 1e4 ** x[5]
+    return dict(zip(PARAMETERS, (M, rho**power, rho ** (1 - power), *weights, ratio), strict=True))
+
+
+def classes_of(parameters: dict[str, float], num_queries: int) -> SequenceClasses:
+    """The two classes of some parameters."""
+    entries = parameters["entry_1"], parameters["entry_2"]
+    weights = parameters["weight_1"], parameters["weight_2"]
+    return two_classes(entries, weights, int(parameters["M"]), num_queries)
+
+
+def least_times(classes: SequenceClasses, ratio: float) -> float:
+    """How many times as far as the gradient the paper's law (10) has moved the common token by t_0."""
+    of_gradient, of_law = (outcomes.path_of(classes, ratio, name, (1.0,)) for name in ("gradient", "law (10)"))
+    return float(outcomes.compare(classes, of_gradient, of_law).least_times[0])
+
+
+def cosine(classes: SequenceClasses, ratio: float) -> float:
+    """The cosine of the gradient's z with that of the paper's law (10) at 40 t_0."""
+    of_gradient, of_law = (outcomes.path_of(classes, ratio, name, (40.0,)) for name in ("gradient", "law (10)"))
+    return float(outcomes.compare(classes, of_gradient, of_law).cosine[0])
+
+
+def highest_common(classes: SequenceClasses, ratio: float) -> float:
+    """Minus z of the common token by 40 t_0, over the largest |z|: negative where the common token has risen."""
+    found = outcomes.outcome(classes, outcomes.path_of(classes, ratio, "gradient", (40.0,)))
+    return float(-found.common_high[0] / found.size[0])
+
+
+def error_of_our_law(classes: SequenceClasses, ratio: float) -> float:
+    """Minus the relative error of our law at the worst of the marks."""
+    of_gradient = outcomes.path_of(classes, ratio, "gradient")
+    return -float(outcomes.compare(classes, of_gradient, our_law(classes, ratio)).error.max())
+
+
+OBJECTIVES: dict[str, Callable[[SequenceClasses, float], float]] = {
+    "least_times": least_times,
+    "cosine": cosine,
+    "highest_common": highest_common,
+    "error_of_our_law": error_of_our_law,
+}
+"""What the search makes as small as it can."""
+
+
+def search(path: Path) -> None:
+    """Look for the worst two classes, with one query and with a query each."""
+    found = np.full((len(OBJECTIVES), 2, len(PARAMETERS)), np.nan)
+    least = np.full((len(OBJECTIVES), 2), np.nan)
+    tries = np.zeros((len(OBJECTIVES), 2), dtype=int)
+    for row, (name, objective) in enumerate(OBJECTIVES.items()):
+        for num_queries in (1, 2):
+
+            def value(x: np.ndarray, objective: Any = objective, num_queries: int = num_queries) -> float:
+                parameters = parameters_of(x)
+                try:
+                    return float(objective(classes_of(parameters, num_queries), parameters["ratio"]))
+                except IntegrationFailed:
+                    return math.inf
+
+            result = differential_evolution(
+                value, [(0, 1)] * len(PARAMETERS), popsize=POPULATION_SIZE, maxiter=GENERATIONS, seed=0, polish=False
+            )
+            found[row, num_queries - 1] = list(parameters_of(result.x).values())
+            least[row, num_queries - 1] = result.fun
+            tries[row, num_queries - 1] = result.nfev
+            print(f"{name}, {num_queries} queries: {result.fun:.4g} after {result.nfev} tries", flush=True)
+    axes = ("objective", "num_queries")
+    variables = {"worst": ((*axes, "parameter"), found), "value": (axes, least), "tries": (axes, tries)}
+    coords = {"objective": list(OBJECTIVES), "num_queries": [1, 2], "parameter": list(PARAMETERS)}
+    _write(path, xr.Dataset(variables, coords=coords), "search")
+
+
+def join(measured: Path, searched: Path) -> None:
+    """Put what was measured and what was searched into one file."""
+    parts = [xr.load_dataset(path, engine="h5netcdf") for path in (measured, searched)]
+    joined = xr.merge(parts, combine_attrs="drop")
+    joined.attrs["sources"] = json.dumps([json.loads(part.attrs["source"]) for part in parts])
+    files.save(RESULTS / "population.nc", joined.to_netcdf(engine="h5netcdf"))
+
+
+def _write(path: Path, result: xr.Dataset, stage: str) -> None:
+    source: dict[str, Any] = provenance(f"python -m tools.recording.population {stage} {path.name}")
+    source["written"] = datetime.now(UTC).isoformat(timespec="seconds")
+    result.attrs["source"] = json.dumps(source)
+    files.save(path, result.to_netcdf(engine="h5netcdf"))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("stage", choices=("measure", "search", "join"))
+    parser.add_argument("files", type=Path, nargs="+", help="what to write; for join, what was measured and searched")
+    options = parser.parse_args()
+    stages: dict[str, Callable[..., None]] = {"measure": measure, "search": search, "join": join}
+    stages[options.stage](*options.files)
