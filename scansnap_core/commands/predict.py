@@ -87,12 +87,26 @@ def _say(told: dict[str, list[str]]) -> None:
 
 
 def _table(found: xr.Dataset, classes: SequenceClasses, n: int) -> str:
-    """Tabulate what becomes of class n: of its dominant and its most frequent common token, and its entropy."""
-    from scansnap_core.theory.law.trials import columns
+    """Tabulate what becomes of class n: of its dominant and its most frequent common tokens, and its entropy.
+
+    Equally frequent tokens stand in one column. If attention tells equally frequent common ones apart, it is the
+    column of the token whose z is lowest at the end.
+    """
+    from scansnap_core.theory.law.trials import columns, lowest
 
     row, name, labels = classes.compact.query_row[n], classes.coords["class"][n], classes.coords["token"]
-    best = list(columns(classes, n).items())
-    lines = [f"class {name}: z of " + ", ".join(f"its {kind} token {labels[at]}" for kind, at in best)]
+    groups = columns(classes, n)
+    if "common" in groups:
+        groups["common"] = lowest(found.Z.isel(recorded=-1, query=row).values, groups["common"])
+    if "rarest" in groups and groups["rarest"][0] == groups["dominant"][0]:
+        groups["distinct"] = groups.pop("rarest")
+        del groups["dominant"]
+    best = [(kind, int(group[0])) for kind, group in groups.items()]
+    called = (
+        f"its {kind} token{'s' if len(group) > 1 else ''} {' and '.join(map(str, labels[group]))}"
+        for kind, group in groups.items()
+    )
+    lines = [f"class {name}: z of {', '.join(called)}"]
     lines.append(f"{'t':>10}{''.join(f'{kind:>12}' for kind, _ in best)}{'entropy':>10}  phase  memory")
     meanings = found.regime.flag_meanings.split()
     for i in range(found.sizes["recorded"]):

@@ -100,9 +100,10 @@ def describe(samples: Samples, rng: np.random.Generator, *, least: int = 20) -> 
     xarray.Dataset
         Over ``word``, the word numbers, ascending: ``contexts``, in how many samples; ``frequency`` P(l), the share of
         contextual positions; ``distinctness``, the divergence of P(n|l) from P(n) less its mean by chance, in nats;
-        ``next`` the next word with the largest P(n|l)/P(n); ``p_independent`` and ``p_apart``, p-values of "next words
-        don't depend on it" and of "they depart by :data:`TOLERANCE` or more"; ``label``: common where the second is
-        refuted, else distinct where the first is, else undecided.
+        ``next`` the next word with the largest P(n|l)/P(n), of several the first of ``samples.next_words``;
+        ``p_independent`` and ``p_apart``, p-values of "next words don't depend on it" and of "they depart by
+        :data:`TOLERANCE` or more"; ``label``: common where the second is refuted, else distinct where the first is,
+        else undecided.
     """
     table = contexts_with(samples)
     kept = table.sum(axis=1) >= least

@@ -31,7 +31,11 @@ _ABOUT = {
     "B": ("eta_Z times the integral of xi, weighed as the clock weighs a class", "logits", "Theorem 3"),
     "chi": ("growth factor of a token that the class holds", "1", "Eqn 11"),
     "r": ("relative gain of the dominant token over another distinct token", "1", "Theorem 3"),
-    "dominant": ("index of the distinct token with the largest f at the start; -1 for none", "token", "Theorem 3"),
+    "dominant": (
+        "index of the distinct token with the largest f at the start, of equal ones the first; -1: none",
+        "token",
+        "Theorem 3",
+    ),
     "dominance": ("the dominant token is ahead of every other distinct token at the start", "truth", "Theorem 3"),
     "common_falls": ("no common token of the class rises: z' <= 0 (at rest z' = 0)", "truth", "Theorem 3"),
     "conditions": ("both conditions of Theorem 3 held at every recorded moment so far", "truth", "Theorem 3"),

@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import stable_form
-from scansnap_core.theory.law import answer, closed, phases, predicting, sentences
+from scansnap_core.theory.law import answer, closed, phases, predicting, sentences, trials
 
 WIDGETS = {
     "calculator": "This needs JavaScript. The command <code>scansnap predict</code> gives the same sentences.",
@@ -29,6 +29,8 @@ WIDGETS = {
 """By name, what readers without scripts are told."""
 ESSAY = ("sentence", "plane", "pair", "spring")
 LIMITS = {name: getattr(answer, name) for name in ("HORIZON", "END", "GRID", "POINTS", "LOOKS")}
+TIES = {name: getattr(trials, name) for name in ("TIED", "ALIKE")}
+WORDS = {name: getattr(answer, name) for name in ("MOST_NAMED", "GROUPS", "COUNTS")}
 TABLES = {name: getattr(predicting, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}
 
 
@@ -64,8 +66,10 @@ def calculator_script(root: Path) -> str:
     numbers = "\n".join((folder / f"{name}.js").read_text(encoding="utf8") for name in ("numbers", "table"))
     balance = function_script(phases.balance, (closed.a_, closed.b_, closed.c_, K, M, rho))
     derived = derived_script("derived", sentences.DERIVED) + derived_script("adamDerived", sentences.ADAM_DERIVED)
-    own = f"formulas.balance = {balance};\n{derived}const limits = {json.dumps(LIMITS | TABLES)};\n{numbers}"
+    own = f"formulas.balance = {balance};\n{derived}const limits = {json.dumps(LIMITS | TABLES | TIES)};\n{numbers}"
     said = sentences_script("SENTENCES", sentences.SENTENCES) + sentences_script("ADAM", sentences.ADAM)
+    said += "".join(f"const {name} = {json.dumps(value)};\n" for name, value in WORDS.items())
+    said += f"const PLACE = /{answer.PLACE}/g;\n"
     return (
         '"use strict";\n(function () {\n'
         f"{core_script(root, own, 'limits', 'serveAnswers', 'answerNumbers', 'alikeClasses', 'tableClasses')}"

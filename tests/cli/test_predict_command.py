@@ -120,3 +120,16 @@ def test_what_a_terminal_cannot_write_becomes_question_marks(tmp_path: Path) -> 
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "class ?: z of its common token ???" in done.stdout
+
+
+def test_equally_frequent_tokens_stand_in_one_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {
+        "a": {"of": 0.3, "and": 0.3, "x": 0.2, "y": 0.2},
+        "b": {"and": 0.4, "of": 0.1, "p": 0.2, "q": 0.2, "r": 0.1},
+    }
+    ss.SequenceClasses.from_dicts(rows, query_of="the").save(tmp_path / "tied.yaml")
+    assert main(["predict", str(tmp_path / "tied.yaml"), *RATES, "--until", "100"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    head = lines.index("class a: z of its common token and, its distinct tokens x and y")
+    assert lines[head + 1].split() == ["t", "common", "distinct", "entropy", "phase", "memory"]
+    assert "class b: z of its common token and, its dominant tokens p and q, its rarest token r" in lines

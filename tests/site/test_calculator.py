@@ -13,15 +13,18 @@ from playwright.sync_api import Page
 
 from scansnap_core import SequenceClasses, with_overlap
 from scansnap_core.theory.law import memory
-from scansnap_core.theory.law.answer import numbers, said
+from scansnap_core.theory.law.answer import counted, named, numbers_and_tokens, said
 from scansnap_core.theory.law.phases import tilt, turning_length
 from tests.site.book import ROOT
 from tests.site.lab_page import write_page
+from tests.theory.test_ties import TIES, Rows
 
 DEFAULTS = {"K": "2", "M": "1000", "rho": "0.3", "w": "1,0.8,0.5", "T": "inf", "etaY": "1", "etaZ": "0.1"}
 DEFAULTS |= {"opt": "sgd", "mu": "0.9", "steps": "1000", "table": ""}
 FOUND = "document.querySelector('.ss-calculator').lab.picture.answer.found"
-GENERIC = {"common": "the common word", "first": "the first distinct word", "last": "the last distinct word"}
+GENERIC = {"common": "the common word", "first": "the most frequent distinct word"}
+GENERIC["last"] = "the least frequent distinct word"
+"""How words are called that have no names, where each is one."""
 SEA = "ship: and 30, blue 20, wave 25, sail 15, harbour 10\nplane: and 30, blue 20, cloud 30, wing 10, runway 10"
 ONE_WORD = "a: x 1\nb: x 2, y 1"
 THREE = "a: x 5, y 2, p 4, q 1\nb: x 1, y 3, r 2\nc: y 2, s 3, t 5"
@@ -42,6 +45,28 @@ SETTINGS = [
     f"M=2000&T=16&etaZ=1&opt=momentum&mu=0.3&steps=5000&table={quote(THREE)}",
     "K=5&M=10000&rho=0.04&w=4,2,1&etaY=0.01&etaZ=0.02&opt=adam",
     f"M=2000&T=16&etaZ=1&opt=adam&steps=1e13&table={quote(THREE)}",
+    "K=3&w=1",
+    "K=3&w=1,1",
+    "K=3&w=0.5,1,1,0.5&T=64",
+    "K=3&w=1,1,1,0.5,1&opt=adam",
+]
+
+
+def table_of(rows: Rows) -> str:
+    return "\n".join(
+        f"{name}: {', '.join(f'{word} {count}' for word, count in row.items())}" for name, row in rows.items()
+    )
+
+
+def shuffled(rows: Rows) -> Rows:
+    """The same classes, in which each word stands at another place."""
+    return {name: dict(reversed(row.items())) for name, row in rows.items()}
+
+
+TIED = [
+    f"M=50&{how}table={quote(table_of(file))}"
+    for rows, _ in TIES.values()
+    for file, how in ((rows, "T=64&"), (shuffled(rows), "T=64&"), (rows, "opt=adam&"))
 ]
 
 
@@ -52,17 +77,13 @@ def texts_of(address: str) -> dict[str, str]:
 def expected(address: str) -> tuple[dict[str, float], dict[str, list[str]]]:
     """The numbers and the sentences by the package."""
     texts = texts_of(address)
-    words = GENERIC
+    names = None
     if texts["table"]:
         rows = [line.split(": ") for line in texts["table"].split("\n")]
         counts = {name: {w: float(c) for w, c in (pair.split() for pair in row.split(", "))} for name, row in rows}
         probs = {name: {w: c / sum(row.values()) for w, c in row.items()} for name, row in counts.items()}
         classes = SequenceClasses.from_dicts(probs, query_of="the", vocab_size=int(texts["M"]))
-        shared = {word for word in probs[rows[0][0]] if sum(word in row for row in probs.values()) > 1}
-        first = next(iter(probs.values()))
-        own = sorted((word for word in first if word not in shared), key=lambda word: first[word])
-        named = max(shared, key=lambda word: first[word]), own[-1], own[0]
-        words = dict(zip(GENERIC, (f"“{word}”" for word in named), strict=True))
+        names = classes.coords["token"]
     else:
         weights = [float(weight) for weight in texts["w"].split(",")]
         classes = with_overlap(int(texts["K"]), int(texts["M"]), float(texts["rho"]), distinct_weights=weights)
@@ -70,9 +91,17 @@ def expected(address: str) -> tuple[dict[str, float], dict[str, list[str]]]:
     if texts["opt"] == "momentum":
         rest["momentum"] = float(texts["mu"])
     with patch.object(memory, "RTOL", 1e-10):
-        found = numbers(classes, float(texts["etaY"]), float(texts["etaZ"]), float(texts["steps"]), **rest)
-    told = said(found, words)
-    return found, {topic: [text[0].upper() + text[1:] for text in texts] for topic, texts in told.items()}
+        found, tokens = numbers_and_tokens(
+            classes, float(texts["etaY"]), float(texts["etaZ"]), float(texts["steps"]), **rest
+        )
+    words = {}
+    for name, group in tokens.items():
+        if names is not None:
+            words[name] = named([f"“{names[token]}”" for token in group], name, found)
+        else:
+            words[name] = GENERIC[name] if len(group) == 1 else counted(len(group), name, found)
+            words[name] = words[name] if found["several"] or len(group) > 1 or name == "common" else "the distinct word"
+    return found, said(found, words)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +134,7 @@ def misses(page: Page, address: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", [*SETTINGS, *TIED])
 def test_numbers_and_sentences_are_pythons(setting: str, ask: Callable[[str], Page]) -> None:
     page = ask(setting)
     assert misses(page, setting) == []
@@ -153,3 +182,17 @@ def test_a_table_can_have_a_line_for_each_word(ask: Callable[[str], Page]) -> No
     )
     setting = f"M=50&T=128&table={quote(SEA)}"
     assert misses(ask(f"M=50&T=128&table={quote(long)}"), setting) == []
+
+
+@pytest.mark.parametrize(
+    ("tie", "names"),
+    [
+        ("all of three", ["“and”", "“x”, “y” and “z”"]),
+        ("the only one", ["“and”", "“x”"]),
+        ("at the top", ["“and”", "“x” and “y”", "“z”"]),
+    ],
+)
+def test_the_legend_names_each_word_once(tie: str, names: list[str], ask: Callable[[str], Page]) -> None:
+    page = ask(f"M=50&table={quote(table_of(TIES[tie][0]))}")
+    legend = page.locator(".ss-calculator .ss-lab-legend span").all_inner_texts()
+    assert [text for text in legend if "“" in text] == names

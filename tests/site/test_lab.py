@@ -71,7 +71,7 @@ def expected(address: str, times: tuple[float, ...]) -> dict[str, list[Any]]:
     classes = with_overlap(K, M, float(texts["rho"]), distinct_weights=weights)
     curves: dict[str, list[Any]] = {"z": [], "entropy": [], "chi": []}
     own = [0, *classes.distinct_tokens(n)]
-    first = 1 + int(np.argmax(weights))
+    first, *others = 1 + np.flatnonzero(np.array(weights) == max(weights))
     for dyn in dict.fromkeys((texts["dyn"], "true")):
         lr_y, lr_z = float(texts["etaY"]), float(texts["etaZ"])
         if dyn == "law":
@@ -85,7 +85,7 @@ def expected(address: str, times: tuple[float, ...]) -> dict[str, list[Any]]:
         c = measures.attention(path.Z.sel(token=classes.coords["token"]), classes)
         curves["z"] += list(z)
         curves["entropy"].append(measures.entropy(c, classes).values[:, n])
-        curves["chi"].append(np.exp(2 * z[first]))
+        curves["chi"] += [np.exp(2 * z[token]) for token in (first, *(others if dyn == texts["dyn"] else ()))]
         if dyn == texts["dyn"] != "law" and texts["model"] == "plain":  # the law has no B, variants no bounds
             f = classes.compact.probs[n, own] / np.linalg.norm(classes.compact.probs[n])
             B = path.B.values[:, n]

@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, Page
 
 from scansnap_core.bad_input import BadInput
 from tests.site.book import ROOT
-from tests.site.lab_page import FIELDS, drawn, first, labs, wait_for_picture, write_page
+from tests.site.lab_page import FIELDS, drawn, first, labs, number, wait_for_picture, write_page
 
 SETTLE = 250
 """Milliseconds after which the lab writes its address."""
@@ -178,6 +178,38 @@ def test_words_say_what_the_picture_shows(show: Callable[[str], Page]) -> None:
     labels = [chart.get_attribute("aria-label") for chart in first(page, ".ss-lab-plot").all()]
     assert all(label and re.search(r"at t₀′, .+ at t₀, .+ at the end", label) for label in labels)
     assert len(labels) == 3
+
+
+@pytest.mark.parametrize(
+    ("weights", "leaders", "most"),
+    [
+        ("0.5,1,0.8", "distinct token 2", "to distinct token 2"),
+        ("1,0.5,1", "distinct tokens 1 and 3", "each, to distinct tokens 1 and 3"),
+        ("1,1,1", "distinct tokens 1, 2 and 3", "each, to distinct tokens 1, 2 and 3"),
+    ],
+)
+def test_equally_frequent_tokens_are_named_together(
+    weights: str, leaders: str, most: str, show: Callable[[str], Page]
+) -> None:
+    page = show(f"K=3&rho=0.1&w={weights}&dyn=true")
+    page.wait_for_function("document.querySelector('.ss-lab-words').textContent !== ''")
+    assert re.search(f"gives most attention, [0-9.]+ %,? {most}, and", first(page, ".ss-lab-words").inner_text())
+    heads = first(page, "table >> nth=0").locator("tbody th").all_inner_texts()
+    assert heads[1] == f"z of {leaders}"
+    assert heads[3] == f"χ of {leaders}"
+    size = leaders.count("1") + leaders.count("2") + leaders.count("3")
+    legend = first(page, ".ss-lab-legend >> nth=2").inner_text()
+    assert legend.startswith(f"χ of the {f'{size} ' if size > 1 else ''}most frequent distinct token")
+
+
+def test_under_sgd_equally_frequent_tokens_have_a_range(show: Callable[[str], Page]) -> None:
+    page = show("K=2&w=1,1&dyn=sgd&T=8&B=1&seed=3")
+    z = first(page, "table >> nth=0").locator("tbody tr:nth-child(2) td:nth-child(3)").inner_text()
+    got = drawn(page)
+    at = int(np.searchsorted(got["z"][0], got["moments"][1] * (1 + 1e-9))) - 1
+    assert [number(part) for part in z.split(" to ")] == pytest.approx(
+        sorted(got["z"][token][at] for token in (2, 3)), rel=5e-3, abs=0
+    )
 
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])

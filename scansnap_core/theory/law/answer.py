@@ -8,7 +8,7 @@ Clock: steps of batch size 1, or updates of any batch size; with momentum mu an 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 from scipy.interpolate import CubicSpline
 
-from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
+from scansnap_core.data.sequences import CLASSES, Floats, Ints, SequenceClasses
 from scansnap_core.digits import digits
 from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.rules import RATE, SEQ_LEN, number, one_of, takes
@@ -28,12 +28,23 @@ from scansnap_core.theory.law.memory import Law
 from scansnap_core.theory.law.phases import AT_REST, tilt
 from scansnap_core.theory.law.predicting import LOOKS, OPTIMIZERS, errors_by_cause, shortness_of, step_of
 from scansnap_core.theory.law.sentences import ADAM, ADAM_DERIVED, DERIVED, SENTENCES
-from scansnap_core.theory.law.trials import positions
+from scansnap_core.theory.law.trials import columns, lowest, positions
 from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import solve
 
 NAMES = ("common", "first", "last")
-"""The tokens that the sentences are about are those of :func:`~scansnap_core.theory.law.trials.positions`."""
+"""What the sentences are about: words of the first class, its most frequent common, and its most and least frequent
+distinct ones. Each name stands for all that are equally frequent."""
+MOST_NAMED = 3
+"""So many equally frequent words are named; of more, their number is said."""
+GROUPS = {
+    "common": "most frequent common words",
+    "first": "most frequent distinct words",
+    "last": "least frequent distinct words",
+    "level": "distinct words",
+}
+"""How a group of equally frequent words is called; ``level`` are distinct words of which none is more frequent."""
+COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 ANSWERED = (*OPTIMIZERS, "adam")
 HORIZON = 1e6
 """How many t_0 are looked ahead."""
@@ -53,16 +64,44 @@ def answer(classes: SequenceClasses, lr_y: float, lr_z: float, steps: float, **s
     >>> answer(classes, 0.5, 0.05, 1000)["The moment t₀"][0]
     'Attention scans up to t₀′ = 138 and snaps from t₀ = 365 on, by Theorem 4, in steps that show one sequence each.'
     """
-    found, (_, columns) = numbers(classes, lr_y, lr_z, steps, **settings), positions(classes)
-    named = zip(NAMES, classes.coords["token"][columns], strict=True)
-    return said(found, {name: f"“{token}”" for name, token in named})
+    found, tokens = numbers_and_tokens(classes, lr_y, lr_z, steps, **settings)
+    labels = classes.coords["token"]
+    return said(
+        found, {name: named([f"“{word}”" for word in labels[group]], name, found) for name, group in tokens.items()}
+    )
+
+
+def named(words: Sequence[str], name: str, found: Mapping[str, float]) -> str:
+    """Call a group of equally frequent words by their names, or by their number if there are many.
+
+    Examples
+    --------
+    >>> print(named(["x", "y", "z"], "first", {"several": 1}))
+    x, y and z
+    >>> print(named(["v", "x", "y", "z"], "first", {"several": 1}))
+    the four most frequent distinct words
+    """
+    if len(words) <= MOST_NAMED:
+        return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+    return counted(len(words), name, found)
+
+
+def counted(count: int, name: str, found: Mapping[str, float]) -> str:
+    """Call a group of equally frequent words by their number."""
+    group = name if name == "common" or found["several"] else "level"
+    return f"the {COUNTS[count] if count < len(COUNTS) else count} {GROUPS[group]}"
 
 
 def said(found: Mapping[str, float], words: Mapping[str, str]) -> dict[str, list[str]]:
-    """The sentences of these numbers, by topic; ``words`` are the names of ``common``, ``first`` and ``last``."""
+    """The sentences of these numbers, by topic; ``words`` are the names of ``common``, ``first`` and ``last``.
+
+    In a sentence ``{common:falls|fall}`` is the one or the other verb, for one word or for several.
+    """
 
     def fill(match: re.Match[str]) -> str:
-        name, percent = match[1], match[2]
+        name, percent, one, many = match.groups()
+        if one is not None:
+            return one if found[f"num_{name}"] == 1 else many
         if name in words:
             return words[name]
         return digits(100 * found[name], 2) + " %" if percent else digits(found[name])
@@ -71,12 +110,22 @@ def said(found: Mapping[str, float], words: Mapping[str, str]) -> dict[str, list
     for topic, groups in (ADAM if "rising" in found else SENTENCES).items():
         for group in groups:
             if text := next((text for when, text in group.items() if _value(when, found)), ""):
-                told.setdefault(topic, []).append(re.sub(r"\{(\w+)(%?)\}", fill, text))
+                sentences = re.sub(PLACE, fill, text)
+                told.setdefault(topic, []).append(sentences[0].upper() + sentences[1:])
     return told
 
 
+PLACE = r"\{(\w+)(?:(%)|:([^|}]*)\|([^}]*))?\}"
+"""A place in a sentence that is filled: ``{name}``, ``{name%}`` or ``{name:one|many}``."""
+
+
+def numbers(classes: SequenceClasses, lr_y: float, lr_z: float, steps: float, **settings: Any) -> dict[str, float]:
+    """Return the numbers of :func:`numbers_and_tokens`."""
+    return numbers_and_tokens(classes, lr_y, lr_z, steps, **settings)[0]
+
+
 @takes(classes=CLASSES, lr_y=RATE, lr_z=RATE, seq_len=SEQ_LEN, optimizer=one_of(ANSWERED))
-def numbers(
+def numbers_and_tokens(
     classes: SequenceClasses,
     lr_y: float,
     lr_z: float,
@@ -85,16 +134,22 @@ def numbers(
     seq_len: float = np.inf,
     optimizer: str = "sgd",
     momentum: float | None = None,
-) -> dict[str, float]:
-    """Compute what the sentences are about, of three tokens of the first class and its query.
+) -> tuple[dict[str, float], dict[str, Ints]]:
+    """Compute what the sentences are about, of tokens of the first class and its query.
 
-    The tokens are the most frequent common one, and the most and the least frequent distinct one ("first", "last").
+    The tokens are the most frequent common ones, and the most and the least frequent distinct ones ("first", "last").
+    Equally frequent distinct tokens have one z, so a number of one is a number of each. Equally frequent common tokens
+    may differ, if other classes hold them unequally: of them, those are meant whose z is lowest at t_0 under the
+    gradient (with Adam, those that fall first).
+
     Arguments are as :func:`~scansnap_core.predict` takes them, with ``steps`` from 1 to a million t_0; and "adam".
 
     Returns
     -------
-    dict
-        By name. ``scan``, ``snap``: t_0' and t_0. ``sampled_*``: T - 1 times the way that sampling has pushed a
+    numbers : dict
+        By name. ``num_common``, ``num_first``, ``num_last``: how many tokens are meant; ``num_tied``: how many common
+        ones are as frequent as the most frequent; ``several``: 1 if some distinct token is more frequent than another.
+        ``scan``, ``snap``: t_0' and t_0. ``sampled_*``: T - 1 times the way that sampling has pushed a
         token by t_0, over the way that the overlap has, to first order in 1/T and in eta_Z. ``t_drift``: when the
         overlap has pushed both distinct tokens farther than sampling, 0 if always and infinite if not within the
         horizon. ``snap_*``, ``end_*``: z of the common token at t_0 and at 40 t_0, under (10) (``ten``) and the
@@ -104,25 +159,34 @@ def numbers(
         :mod:`scansnap_core.theory.law.predicting` for attention at rest. For Adam instead ``*_sign``: where its first
         updates move a token; ``rising`` of ``held``: how many tokens they raise; ``total``: the sum of f_l. The rest
         is ``DERIVED`` of :mod:`scansnap_core.theory.law.sentences`, or ``ADAM_DERIVED``.
+    tokens : dict
+        The columns of Z of the tokens that are meant by each of :data:`NAMES`.
     """
     mu = checked_momentum(momentum, optimizer)
     rates = lr_y / (1 - mu), lr_z / (1 - mu)
     K, M = classes.num_classes, classes.vocab_size
-    row, (common, first, last) = positions(classes)
+    row, (_, first, last) = positions(classes)
+    tokens = dict(zip(NAMES, columns(classes).values(), strict=True))
     P = classes.compact.probs[0]
     found = {"K": K, "M": M, "T": seq_len, "eta_Y": rates[0], "eta_Z": rates[1], "steps": steps}
-    found["several"] = first != last
+    found |= {"several": first != last, "num_tied": len(tokens["common"])}
     if optimizer == "adam":
         number(least=1, remedy="pass e.g. 100")("steps", steps)
         signs = first_signs(classes)[row]
-        found |= {f"{name}_sign": signs[at] for name, at in zip(NAMES, (common, first, last), strict=True)}
+        tokens["common"] = lowest(signs, tokens["common"])
+        found |= {f"{name}_sign": signs[group[0]] for name, group in tokens.items()}
         found |= {"rising": (signs[P > 0] > 0).sum(), "held": (P > 0).sum(), "total": (P / np.linalg.norm(P)).sum()}
-        return _with_derived(found, ADAM_DERIVED)
+        return _completed(found, tokens, ADAM_DERIVED)
     scan, snap = transition(K, M, rates[0])
     number(least=1, below=HORIZON * snap, remedy=f"pass e.g. {digits(snap)}, which is t_0")("steps", steps)
     law = Law(types_of(classes), AT_REST)
     times = np.union1d(np.geomspace(GRID * snap, HORIZON * snap, POINTS), [snap, END * snap, steps])
     at_snap, at_end, now = np.searchsorted(times, [snap, END * snap, steps])
+    paths = {
+        name: _path(flow(classes, *rates), times)[:, row] for name, flow in (("ten", IdealisedFlow), ("true", TrueFlow))
+    }
+    tokens["common"] = lowest(paths["true"][at_snap], tokens["common"])
+    common = tokens["common"][0]
     over = _sampling_over_drift(law, classes, row, times * rates[0] / K)[:, [first, last]]
     found |= {"scan": scan, "snap": snap, "uniform": classes.is_uniform}
     found |= dict(zip(("largest", "smallest"), np.abs(classes.eigenvalues)[[0, -1]], strict=True))
@@ -130,22 +194,25 @@ def numbers(
     found |= dict(zip(("sampled_first", "sampled_last"), over[at_snap], strict=True))
     found["t_drift"] = 0.0 if np.isinf(seq_len) else _first_time(times, seq_len - 1 - np.abs(over).max(axis=1))
     found["error"] = _error(law, lr_y / K, lr_z / lr_y, mu, steps, seq_len, flow=optimizer == "flow")
-    for name, flow in (("ten", IdealisedFlow), ("true", TrueFlow)):
-        z = _path(flow(classes, *rates), times)[:, row]
+    for name, z in paths.items():
         c = P * np.exp(z)
         c /= c.sum(axis=1, keepdims=True)
         kept = c[:, common] / P[common]
         found |= {f"snap_{name}": z[at_snap, common], f"end_{name}": z[at_end, common]}
         found |= {f"lost_{name}": 1 - kept[now], f"horizon_{name}": 1 - kept[-1]}
         found |= {f"half_{name}": _first_time(times, 0.5 - kept), f"lead_{name}": c[now, first] / c[now, last]}
-    return _with_derived(found, DERIVED)
+    return _completed(found, tokens, DERIVED)
 
 
-def _with_derived(found: dict[str, Any], formulas: Mapping[str, sp.Expr]) -> dict[str, float]:
+def _completed(
+    found: dict[str, Any], tokens: dict[str, Ints], formulas: Mapping[str, sp.Expr]
+) -> tuple[dict[str, float], dict[str, Ints]]:
+    """Add how many tokens are meant, and the numbers that follow by formulas."""
+    found |= {f"num_{name}": len(group) for name, group in tokens.items()}
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         for name, expression in formulas.items():
             found[name] = _value(expression, found)
-    return {name: float(value) for name, value in found.items()}
+    return {name: float(value) for name, value in found.items()}, tokens
 
 
 def _value(expression: sp.Basic, found: Mapping[str, float]) -> float:

@@ -133,10 +133,11 @@ def predict(
     xarray.Dataset
         ``Z`` (recorded, query, token), in the labels of :func:`scansnap_core.train`; ``regime`` of each of them, an
         index into its attribute ``flag_meanings``: ``rest``, ``free`` or ``slaved`` (memory gives way to the drift or
-        holds the token). By class: ``dominant`` (class), its most frequent distinct token, -1 for none; and over
-        (recorded, class) ``entropy`` over its distinct tokens in nats, ``chi_dominant``, the growth factor of the
-        dominant one, ``evidence``, the integral of its error and the clock of memory, and ``phase``: ``start``,
-        ``scan`` (before t_0'), ``drift`` or ``late``.
+        holds the token). By class: ``dominant`` (class), its most frequent distinct token, -1 for none, and of several
+        equally frequent ones, whose z is the same, that with the smallest number. Over (recorded, class): ``entropy``
+        over its distinct tokens in nats, ``chi_dominant``, the growth factor of the dominant one, ``evidence``, the
+        integral of its error and the clock of memory, and ``phase``: ``start``, ``scan`` (before t_0'), ``drift`` or
+        ``late``.
 
         Over (recorded), how far it can be trusted. ``expected_error``: the error of the whole Z, as a share of its
         norm, that some nine in ten of such predictions stayed below; 3 % at least. It comes from the tables of

@@ -13,6 +13,7 @@ from scansnap_core.theory.law.predicting import LIKELY
 # without assumptions: SymPy takes a real symbol to be finite
 T, steps, snap, t_drift, t_memory, error = sp.symbols("T steps snap t_drift t_memory error")
 largest, smallest, uniform, several, square = sp.symbols("largest smallest uniform several square_first")
+num_common, num_tied, num_first, num_last = sp.symbols("num_common num_tied num_first num_last")
 sampled_first, sampled_last, push, memory, memory_snap = sp.symbols(
     "sampled_first sampled_last push memory memory_snap"
 )
@@ -50,7 +51,7 @@ assumed = sp.And(weak, speedup >= MUCH_GREATER)
 leaves = sp.And(snap_ten < 0, snap_true < 0)
 goes_on = sp.And(leaves, end_true < snap_true, end_ten < snap_ten)
 until, at_once, ever = (sp.And(finite, when) for when in (t_drift < sp.oo, sp.Eq(t_drift, 0), sp.Eq(t_drift, sp.oo)))
-rivals, ahead, behind = (sp.And(sp.Eq(several, 1), when) for when in (always, widened > 1.1, widened < 0.9))
+unequal, ahead, behind = (sp.And(sp.Eq(several, 1), when) for when in (always, widened > 1.1, widened < 0.9))
 never = sp.Float(1e15)
 
 SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
@@ -59,21 +60,23 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
             push > 1: "The paper’s picture doesn’t apply, because it assumes endless sequences and yours are short. By "
             "t₀ sampling, a force that endless sequences don’t have, moves a distinct word up to {push} times as far "
             "as drift (the push of overlapping classes) does.",
-            sp.Not(leaves): "The paper’s picture doesn’t apply: by t₀ the logit of {common} falls under at most one of "
-            "the paper’s law (10) and the true gradient flow (“the gradient”).",
-            sp.And(memory_snap > 1, assumed): "The paper’s picture applies in part: the logit of {common} falls, but "
-            "by t₀ the decoder’s memory already holds {first} back (memory number {memory_snap}). By t₀ the paper’s "
-            "law (10) moves {common} {overstated} times as far as the true gradient flow (“the gradient”).",
-            memory_snap > 1: "You are outside of the paper’s assumptions (below), and its picture applies in part: the "
-            "logit of {common} falls, but by t₀ the decoder’s memory already holds {first} back (memory number "
+            sp.Not(leaves): "The paper’s picture doesn’t apply: by t₀ the logit{common:|s} of {common} "
+            "{common:falls|fall} under at most one of the paper’s law (10) and the true gradient flow (“the "
+            "gradient”).",
+            sp.And(memory_snap > 1, assumed): "The paper’s picture applies in part: the logit{common:|s} of {common} "
+            "{common:falls|fall}, but by t₀ the decoder’s memory already holds {first} back (memory number "
             "{memory_snap}). By t₀ the paper’s law (10) moves {common} {overstated} times as far as the true gradient "
             "flow (“the gradient”).",
+            memory_snap > 1: "You are outside of the paper’s assumptions (below), and its picture applies in part: the "
+            "logit{common:|s} of {common} {common:falls|fall}, but by t₀ the decoder’s memory already holds {first} "
+            "back (memory number {memory_snap}). By t₀ the paper’s law (10) moves {common} {overstated} times as far "
+            "as the true gradient flow (“the gradient”).",
             assumed: "The paper’s assumptions on rates and overlaps hold, and its picture has the right direction: "
-            "the logit of {common} falls. By t₀ the paper’s law (10) moves {common} {overstated} times as far as the "
-            "true gradient flow (“the gradient”).",
+            "the logit{common:|s} of {common} {common:falls|fall}. By t₀ the paper’s law (10) moves {common} "
+            "{overstated} times as far as the true gradient flow (“the gradient”).",
             always: "You are outside of the paper’s assumptions (below). Its picture still has the right direction: "
-            "the logit of {common} falls. By t₀ the paper’s law (10) moves {common} {overstated} times as far as the "
-            "true gradient flow (“the gradient”).",
+            "the logit{common:|s} of {common} {common:falls|fall}. By t₀ the paper’s law (10) moves {common} "
+            "{overstated} times as far as the true gradient flow (“the gradient”).",
         },
     ],
     "Assumptions": [
@@ -112,15 +115,18 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
             "show one sequence each.",
         },
         {
-            goes_on: "Under the gradient {after_true%} of the movement of the logit of {common} up to 40 t₀ comes "
-            "after t₀; by the paper’s law (10) {after_ten%} does.",
-            always: "The logit of {common} turns round before 40 t₀, so no share of its movement comes after t₀.",
+            goes_on: "Under the gradient {after_true%} of the movement of the logit{common:|s} of {common} up to "
+            "40 t₀ comes after t₀; by the paper’s law (10) {after_ten%} does.",
+            always: "The logit{common:|s} of {common} {common:turns|turn} round before 40 t₀, so no share of "
+            "{common:its|their} movement comes after t₀.",
         },
     ],
     "Which force": [
         {
+            sp.And(finite, unequal): "By t₀ sampling has moved {first} {push_first} times as far as drift (the push "
+            "of overlapping classes) has, and {last} {push_last} times. A minus means that the word lost attention.",
             finite: "By t₀ sampling has moved {first} {push_first} times as far as drift (the push of overlapping "
-            "classes) has, and {last} {push_last} times. A minus means that the word lost attention.",
+            "classes) has. A minus means that the word lost attention.",
             always: "Endless sequences have no force of sampling: drift, the push of overlapping classes, and memory "
             "move attention.",
         },
@@ -140,33 +146,50 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
     ],
     "Who leads": [
         {
-            rivals: "Before training {first} has {lead} times the attention of {last}. At t = {steps} {first} has "
-            "{lead_true} times as much under the gradient, and {lead_ten} times by the paper’s law (10).",
+            unequal: "Before training {first} {first:has|each have} {lead} times the attention of {last:|each of "
+            "}{last}. At t = {steps} {first} {first:has|each have} {lead_true} times as much under the gradient, and "
+            "{lead_ten} times by the paper’s law (10).",
+            num_first > 1: "{first} share the lead: no distinct word of the class is more frequent than another, so "
+            "they keep equal attention, under the gradient and by the paper’s law (10).",
             always: "{first} is the only distinct word of its class: nobody competes with it.",
         },
         {
-            ahead: "So {first} pulls ahead: the gradient widens its lead {widened} times.",
-            behind: "So {last} catches up under the gradient.",
-            rivals: "So nobody pulls ahead under the gradient: the lead changes by less than 10 %.",
+            ahead: "So {first} {first:pulls|pull} ahead: the gradient widens {first:its|their} lead {widened} times.",
+            behind: "So {last} {last:catches|catch} up under the gradient.",
+            unequal: "So nobody pulls ahead under the gradient: the lead changes by less than 10 %.",
+        },
+        {
+            sp.And(unequal, num_first > 1): "{first} share the lead: equally frequent distinct words of a class keep "
+            "equal attention.",
+        },
+        {
+            sp.And(unequal, num_last > 1): "{last} share the last place: equally frequent distinct words of a class "
+            "keep equal attention.",
         },
         {finite: "These sizes are for endless sequences; “Which force” says what sampling adds."},
     ],
     "The common word": [
         {
-            always: "At the start {common} has {share%} of the attention. At t = {steps} {common} has lost "
-            "{lost_true%} of this attention under the gradient, and {lost_ten%} by the paper’s law (10).",
+            num_tied > num_common: "In this class {num_tied} common words are equally frequent, and none is more so. "
+            "What is said of the common word here is said of {common}, whose logit{common: is|s are} lowest at t₀ "
+            "under the gradient.",
         },
         {
-            half_ten < sp.oo: "By the paper’s law (10) {common} has lost half of its attention at t = {half_ten}, "
-            "which is {half_ten_snaps} t₀.",
-            always: "By the paper’s law (10) {common} doesn’t lose half of its attention within a million t₀: by then "
-            "{common} has lost {horizon_ten%}.",
+            always: "At the start {common} {common:has|each have} {share%} of the attention. At t = {steps} {common} "
+            "{common:has|each have} lost {lost_true%} of this attention under the gradient, and {lost_ten%} by the "
+            "paper’s law (10).",
         },
         {
-            half_true < sp.oo: "Under the gradient {common} has lost half of its attention at t = {half_true}, which "
-            "is {half_true_snaps} t₀.",
-            always: "Under the gradient {common} doesn’t lose half of its attention within a million t₀: by then "
-            "{common} has lost {horizon_true%}.",
+            half_ten < sp.oo: "By the paper’s law (10) {common} {common:has|have} lost half of {common:its|their} "
+            "attention at t = {half_ten}, which is {half_ten_snaps} t₀.",
+            always: "By the paper’s law (10) {common} {common:doesn’t|don’t} lose half of {common:its|their} attention "
+            "within a million t₀: by then {common} {common:has|have} lost {horizon_ten%}.",
+        },
+        {
+            half_true < sp.oo: "Under the gradient {common} {common:has|have} lost half of {common:its|their} "
+            "attention at t = {half_true}, which is {half_true_snaps} t₀.",
+            always: "Under the gradient {common} {common:doesn’t|don’t} lose half of {common:its|their} attention "
+            "within a million t₀: by then {common} {common:has|have} lost {horizon_true%}.",
         },
         {sp.Or(*(loss < 0 for loss in losses)): "A minus means that {common} gained attention."},
         {finite: "These sizes too are for endless sequences."},
@@ -184,10 +207,12 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
 }
 """By topic, in this order: of each list of alternatives the first whose condition is true is said, if one is.
 
-``{name}`` is a number, ``{name%}`` the same as a percentage.
+``{name}`` is a number, ``{name%}`` the same as a percentage; ``{common}``, ``{first}`` and ``{last}`` are words, one
+or, if they are equally frequent, several, and ``{first:has|have}`` is the verb of the one or of the several.
 """
 
 total, learned, common_sign, first_sign, last_sign = sp.symbols("total learned common_sign first_sign last_sign")
+# whether some distinct word of the class is more frequent than another
 both, alone = sp.Eq(several, 1), sp.Eq(several, 0)
 ADAM_DERIVED: dict[str, sp.Expr] = {
     "early": sp.sqrt(3) / 2 * eta_Z,
@@ -206,12 +231,20 @@ ADAM: dict[str, list[dict[sp.Basic, str]]] = {
             always: "These updates carry signs alone, however often a word occurs (the page “Adam: signs first”). Of "
             "the {held} words of the class {rising} rise and the others fall, all at one speed.",
         },
-        {common_sign < 0: "{common} falls.", always: "{common} rises."},
         {
-            sp.And(both, first_sign < 0, last_sign > 0): "{last} rises and {first} falls: the rare word gains on the "
-            "frequent one.",
-            sp.And(both, first_sign > 0, last_sign > 0): "{first} and {last} rise alike, so neither pulls ahead.",
-            sp.And(both, first_sign < 0, last_sign < 0): "{first} and {last} fall alike, so neither pulls ahead.",
+            num_tied > num_common: "In this class {num_tied} common words are equally frequent, and none is more so. "
+            "What is said of the common word here is said of {common}.",
+        },
+        {common_sign < 0: "{common} {common:falls|fall}.", always: "{common} {common:rises|rise}."},
+        {
+            sp.And(both, first_sign < 0, last_sign > 0): "{last} {last:rises|rise} and {first} {first:falls|fall}: the "
+            "{last:rare word gains|rare words gain} on the frequent {first:one|ones}.",
+            sp.And(both, first_sign > 0, last_sign > 0): "{first} {first:rises|rise} as fast as {last}, so "
+            "nobody pulls ahead.",
+            sp.And(both, first_sign < 0, last_sign < 0): "{first} {first:falls|fall} as fast as {last}, so "
+            "nobody pulls ahead.",
+            sp.And(alone, num_first > 1, first_sign > 0): "{first} rise alike, so nobody pulls ahead.",
+            sp.And(alone, num_first > 1): "{first} fall alike, so nobody pulls ahead.",
             sp.And(alone, first_sign > 0): "{first} rises.",
             alone: "{first} falls.",
         },

@@ -2,7 +2,7 @@
 
 Half of the systems have equal overlaps, half have none alike: up to three common tokens and three queries. The tokens
 are chosen before anything is integrated: of the first class its most frequent common token, and its most and its least
-frequent distinct one.
+frequent distinct one. In the systems that are drawn here no two tokens of a class are equally frequent.
 
 Clock: tau = eta_Y t/K, t in steps of batch size 1.
 """
@@ -13,12 +13,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.datasets import with_overlap
-from scansnap_core.data.sequences import Floats, SequenceClasses
+from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.rules import takes, whole
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.law.memory import Law
@@ -29,6 +29,10 @@ from scansnap_core.theory.solving import solve
 
 TOKENS = ("common", "winner", "last")
 """They are the first class's most frequent common token, and its most and least frequent distinct tokens."""
+TIED = 1e-9
+"""Probabilities of a class within this share of each other are equal; the difference is rounding."""
+ALIKE = 1e-6
+"""Logits within this share of each other belong to tokens that attention doesn't tell apart."""
 MOST_CLASSES, MOST_COMMON, MOST_QUERIES = 20, 3, 3
 SMALLEST, LARGEST = 1e2, 1e6
 """M lies between these, unless K classes need a larger M."""
@@ -94,23 +98,49 @@ def true_flow(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats
     return _at_tokens(classes, path.Z.values)
 
 
-def columns(classes: SequenceClasses, n: int = 0) -> dict[str, int]:
-    """Return class n's columns of Z: of its most frequent common, and its most and least frequent distinct token."""
+def columns(classes: SequenceClasses, n: int = 0) -> dict[str, Ints]:
+    """Return class n's columns of Z by kind, of tokens that are equally frequent all of them.
+
+    ``common`` are its most frequent common tokens, ``dominant`` and ``rarest`` its most and least frequent distinct
+    ones: the same tokens, if all are equally frequent. A kind of token that the class doesn't hold is left out.
+
+    Examples
+    --------
+    >>> rows = {"a": {"and": 0.4, "x": 0.2, "y": 0.2, "z": 0.2}, "b": {"and": 0.5, "w": 0.5}}
+    >>> classes = SequenceClasses.from_dicts(rows, query_of="q", vocab_size=20)
+    >>> {kind: classes.labels(classes.tokens[found]).tolist() for kind, found in columns(classes).items()}
+    {'common': ['and'], 'dominant': ['x', 'y', 'z'], 'rarest': ['x', 'y', 'z']}
+    """
     P, held = classes.compact.probs[n], classes.compact.held
     shared = held.sum(axis=0) > 1
     common, own = np.flatnonzero(held[n] & shared), np.flatnonzero(held[n] & ~shared)
-    kinds = (("common", common, np.argmax), ("dominant", own, np.argmax), ("rarest", own, np.argmin))
-    return {kind: int(among[pick(P[among])]) for kind, among, pick in kinds if among.size}
+    kinds = (("common", common, np.max), ("dominant", own, np.max), ("rarest", own, np.min))
+    return {kind: among[equal(P[among], best(P[among]))] for kind, among, best in kinds if among.size}
+
+
+def equal(values: Floats, value: float) -> NDArray[np.bool_]:
+    """Whether each of the probabilities equals this one, but for what rounding does to a row that sums to 1."""
+    return np.isclose(values, value, rtol=TIED, atol=0)
+
+
+def lowest(z: Floats, group: Ints) -> Ints:
+    """Return the tokens of a group whose z is lowest: all that attention doesn't tell apart from the lowest one."""
+    low = z[group].min()
+    return group[z[group] <= low + ALIKE * abs(low)]
 
 
 def positions(classes: SequenceClasses) -> tuple[int, list[int]]:
-    """Return the places of :data:`TOKENS` in Z: the row of the first class's query, and three columns."""
+    """Return the places of :data:`TOKENS` in Z: the row of the first class's query, and three columns.
+
+    Of tokens that are equally frequent it returns the first one. Equally frequent distinct tokens of a class have the
+    same z under any law; equally frequent common ones needn't.
+    """
     found = columns(classes)
     for kind, column in (("common", "common"), ("distinct", "dominant")):
         if column not in found:
             name = classes.coords["class"][0]
             raise BadInput(f"class {name}", f"the first class holds a {kind} token", "put another class first")
-    return int(classes.compact.query_row[0]), list(found.values())
+    return int(classes.compact.query_row[0]), [int(group[0]) for group in found.values()]
 
 
 def _at_tokens(classes: SequenceClasses, Z: Floats) -> Floats:

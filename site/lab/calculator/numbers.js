@@ -1,7 +1,7 @@
 "use strict";
 
 // The numbers of scansnap_core.theory.law.answer, for classes that are alike or for a table of words and counts with one
-// query. A system gives the first class's common, first and last token as places in its own tokens.
+// query. A system gives the first class's common, first and last tokens as places in its own tokens.
 
 /** (T - 1) s_nl/f_nl² of scansnap_core.theory.law.phases.tilt. */
 function tilts(probs) {
@@ -11,11 +11,25 @@ function tilts(probs) {
   return Array.from(probs, (p) => sum - 2 * cubes - 1 / p + (2 * p) / square);
 }
 
-/** The places of the most frequent common token, and of the most and the least frequent distinct one. */
+/** The places of the most frequent common tokens, and of the most and the least frequent distinct ones: of equals all. */
 function placesOf(probs, shared) {
-  const best = (kind, sign) => probs.reduce((at, p, i) => (shared[i] === kind && (at < 0 || sign * p > sign * probs[at]) ? i : at), -1);
-  return [best(true, 1), best(false, 1), best(false, -1)];
+  const places = (kind) => [...probs.keys()].filter((i) => shared[i] === kind);
+  const [common, own] = [places(true), places(false)];
+  const equals = (among, best) => {
+    const value = best(...among.map((i) => probs[i]));
+    return among.filter((i) => Math.abs(probs[i] - value) <= limits.TIED * value);
+  };
+  return { common: equals(common, Math.max), first: equals(own, Math.max), last: equals(own, Math.min) };
 }
+
+/** Of a group of tokens those whose z is lowest: all that attention doesn't tell apart from the lowest one. */
+function lowestOf(z, group) {
+  const low = Math.min(...group.map((i) => z[i]));
+  return group.filter((i) => z[i] <= low + limits.ALIKE * Math.abs(low));
+}
+
+/** How many tokens are meant by each name. */
+const sizesOf = (places) => Object.fromEntries(Object.entries(places).map(([name, group]) => [`num_${name}`, group.length]));
 
 /** Classes with equal overlaps: the lab's flows, and the decoder at rest by its own two numbers. */
 function alikeClasses(settings) {
@@ -23,6 +37,7 @@ function alikeClasses(settings) {
   const system = withOverlap(settings);
   const probs = Array.from(system.probs[0]);
   const places = placesOf(probs, probs.map((_, i) => i === 0));
+  const told = [places.first[0], places.last[0]];
   const tilt = tilts(probs);
   const square = probs.reduce((sum, p) => sum + p * p, 0);
   const widest = Math.max(K * rho, ...probs.slice(1).map((p) => (p * p) / square)); // all classes move the common token
@@ -33,7 +48,7 @@ function alikeClasses(settings) {
       const [a, b] = state;
       flow.rhs(0, state, change);
       const over = formulas.balance(a, b, (a - (K - 1) * b) / (M - K), K, M, rho);
-      visit({ over: places.slice(1).map((i) => tilt[i] * over), a, speed: (widest * a * change[0] * K) / rates.etaY });
+      visit({ over: told.map((i) => tilt[i] * over), a, speed: (widest * a * change[0] * K) / rates.etaY });
     });
   };
   return {
@@ -66,11 +81,13 @@ function adamNumbers({ K, M, T, etaY, etaZ, steps }, { system, places }) {
   const Y = gradient.map(Math.sign);
   tokens.forEach((own, n) => addAttentionStep(system, own, f[n], errors[n], Y, 1, force, g));
   const signs = Array.from(tokens[0], (token) => Math.sign(force[token]));
-  const [common_sign, first_sign, last_sign] = places.map((i) => signs[i]);
-  const found = { K, M, T, eta_Y: etaY, eta_Z: etaZ, steps, several: places[1] === places[2] ? 0 : 1, common_sign, first_sign, last_sign };
+  const meant = { ...places, common: lowestOf(signs, places.common) };
+  const [common_sign, first_sign, last_sign] = Object.values(meant).map(([i]) => signs[i]);
+  const several = places.first[0] === places.last[0] ? 0 : 1;
+  const found = { K, M, T, eta_Y: etaY, eta_Z: etaZ, steps, several, num_tied: places.common.length, ...sizesOf(meant), common_sign, first_sign, last_sign };
   Object.assign(found, { rising: signs.filter((sign) => sign > 0).length, held: signs.length, total: f[0].reduce((a, b) => a + b, 0) });
   for (const [name, value] of Object.entries(adamDerived)) found[name] = value(found);
-  return { found };
+  return { found, places: meant };
 }
 
 /** What the sentences are about, by name; `classes` as above, or as tableClasses has them. */
@@ -84,10 +101,21 @@ function answerNumbers(settings, classes) {
   const even = (from, to, count) => Array.from({ length: count }, (_, i) => from * (to / from) ** (i / (count - 1)));
   const times = Float64Array.from(new Set([...even(GRID * snap, HORIZON * snap, POINTS), snap, END * snap, steps])).sort();
   const at = (t) => times.indexOf(t);
-  const [common, first, last] = places;
+  const sharesOf = (dynamics, moments) =>
+    classes.path(dynamics, moments, rates).map((z) => {
+      const c = z.map((value, i) => probs[i] * Math.exp(value));
+      const total = c.reduce((a, b) => a + b, 0);
+      return { z, c: c.map((value) => value / total) };
+    });
+  const laws = { ten: "ideal", true: "true" };
+  const paths = Object.fromEntries(Object.entries(laws).map(([name, dynamics]) => [name, sharesOf(dynamics, times)]));
+  const meant = { ...places, common: lowestOf(paths.true[at(snap)].z, places.common) };
+  const [common, first, last] = Object.values(meant).map((group) => group[0]);
   const found = {
     ...{ K, M, T, eta_Y: rates.etaY, eta_Z: rates.etaZ, steps, scan, snap, largest: moduli[0], smallest: moduli[1], uniform: 1 },
     several: first === last ? 0 : 1,
+    num_tied: places.common.length,
+    ...sizesOf(meant),
     square_first: probs[first] ** 2 / probs.reduce((sum, p) => sum + p * p, 0),
     share: probs[common],
     lead: probs[first] / probs[last],
@@ -106,26 +134,20 @@ function answerNumbers(settings, classes) {
   const step = ((Math.max(...looks.map(({ speed }) => speed)) * etaZ) / etaY) * pace;
   found.error = errorOf(looks[LOOKS - 1].a / (T - 1) / Math.sqrt(1 - classes.rho), opt === "flow" ? 0 : step, opt === "flow" ? 0 : pace);
   const curves = {};
-  for (const [name, dynamics] of [["ten", "ideal"], ["true", "true"]]) {
-    const sharesOf = (moments) =>
-      classes.path(dynamics, moments, rates).map((z) => {
-        const c = z.map((value, i) => probs[i] * Math.exp(value));
-        const total = c.reduce((a, b) => a + b, 0);
-        return { z, c: c.map((value) => value / total) };
-      });
+  for (const [name, dynamics] of Object.entries(laws)) {
     const lost = ({ c }) => 1 - c[common] / probs[common];
-    const path = sharesOf(times);
+    const path = paths[name];
     const now = path[at(steps)];
     found[`snap_${name}`] = path[at(snap)].z[common];
     found[`end_${name}`] = path[at(END * snap)].z[common];
     found[`lead_${name}`] = now.c[first] / now.c[last];
     found[`lost_${name}`] = lost(now);
     found[`horizon_${name}`] = lost(path[path.length - 1]);
-    found[`half_${name}`] = firstTime(times, path.map((p) => lost(p) - 0.5), (moments) => sharesOf(moments).map((p) => lost(p) - 0.5));
-    curves[name] = places.map((i) => path.map(({ c }) => 100 * c[i]));
+    found[`half_${name}`] = firstTime(times, path.map((p) => lost(p) - 0.5), (moments) => sharesOf(dynamics, moments).map((p) => lost(p) - 0.5));
+    curves[name] = Object.fromEntries(Object.entries(meant).map(([group, [i]]) => [group, path.map(({ c }) => 100 * c[i])]));
   }
   for (const [name, value] of Object.entries(derived)) found[name] = value(found);
-  return { found, curves, times, moments: { scan, snap } };
+  return { found, places: meant, curves, times, moments: { scan, snap } };
 }
 
 /** When values first pass 0; 0 if they begin above it, infinity if they stay below. `again` gives them at other times. */
@@ -159,7 +181,7 @@ function serveAnswers(worker) {
   worker.onmessage = ({ data: { id, settings } }) => {
     try {
       const classes = settings.table ? tableClasses(settings) : alikeClasses(settings);
-      worker.postMessage({ id, settings, answer: { ...answerNumbers(settings, classes), places: classes.places } });
+      worker.postMessage({ id, settings, answer: answerNumbers(settings, classes) });
     } catch (error) {
       worker.postMessage({ id, settings, failure: error.message });
     }

@@ -56,14 +56,33 @@ function written(x, significant = 3) {
   return mantissa === "1" || mantissa === "−1" ? `${mantissa.slice(0, -1)}10${raised}` : `${mantissa} × 10${raised}`;
 }
 
+/** A group of equally frequent words by their names, or by their number, as scansnap_core.theory.law.answer calls it. */
+function namedGroup(words, name, found) {
+  if (words && words.length <= MOST_NAMED) return [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");
+  const size = found[`num_${name}`];
+  const group = GROUPS[name === "common" || found.several ? name : "level"];
+  if (size === 1) return `the ${name === "common" ? "common word" : group.slice(0, -1)}`;
+  return `the ${COUNTS[size] ?? size} ${group}`;
+}
+
+/** The names of the common, the first and the last words; in classes of weights the words have none. */
+function namesOf(table, { found, places }) {
+  const own = table && Object.keys(Object.values(table)[0]);
+  return Object.fromEntries(Object.entries(places).map(([name, group]) => [name, namedGroup(own && group.map((i) => `“${own[i]}”`), name, found)]));
+}
+
 /** The sentences of these numbers by topic, as scansnap_core.theory.law.answer says them. */
 function sentencesOf(found, words) {
   const told = {};
+  const capital = (text) => text[0].toUpperCase() + text.slice(1);
   for (const [topic, groups] of Object.entries("rising" in found ? ADAM : SENTENCES)) {
     for (const alternatives of groups) {
       const { text } = alternatives.find(({ when }) => when(found)) ?? {};
-      const fill = (_, name, percent) => words[name] ?? (percent ? `${written(100 * found[name], 2)} %` : written(found[name]));
-      if (text) (told[topic] ??= []).push(text.replace(/\{(\w+)(%?)\}/g, fill));
+      const fill = (_, name, percent, one, many) => {
+        if (one !== undefined) return found[`num_${name}`] === 1 ? one : many;
+        return words[name] ?? (percent ? `${written(100 * found[name], 2)} %` : written(found[name]));
+      };
+      if (text) (told[topic] ??= []).push(capital(text.replace(PLACE, fill)));
     }
   }
   return told;
@@ -129,11 +148,9 @@ function makeCalculator(root) {
       root.dataset.state = "failed";
       return;
     }
-    const names = settings.table ? answer.places.map((i) => `“${Object.keys(Object.values(settings.table)[0])[i]}”`) : ["the common word", `the first distinct word`, `the last distinct word`];
-    const words = Object.fromEntries(["common", "first", "last"].map((key, i) => [key, names[i]]));
-    picture = { settings, answer, names, told: sentencesOf(answer.found, words) };
-    const capital = (text) => text[0].toUpperCase() + text.slice(1);
-    told.replaceChildren(...Object.entries(picture.told).map(([topic, sentences]) => make("section", {}, make("h2", {}, topic), make("p", {}, ...withSubscripts(sentences.map(capital).join(" "))))));
+    const names = namesOf(settings.table, answer);
+    picture = { settings, answer, names, told: sentencesOf(answer.found, names) };
+    told.replaceChildren(...Object.entries(picture.told).map(([topic, sentences]) => make("section", {}, make("h2", {}, topic), make("p", {}, ...withSubscripts(sentences.join(" "))))));
     draw();
     root.dataset.state = "done";
   };
@@ -142,10 +159,11 @@ function makeCalculator(root) {
     chart.figure.hidden = !answer.curves; // Adam has none
     if (!answer.curves) return;
     const upto = answer.times.findIndex((t) => t > Math.max(core.limits.END * answer.moments.snap, settings.steps));
-    const cut = (curves) => ({ times: answer.times.slice(0, upto), names, z: curves.map((values) => values.slice(0, upto)) });
+    const shown = answer.found.several ? ["common", "first", "last"] : ["common", "first"]; // where all are equal, one curve is all
+    const cut = (curves) => ({ times: answer.times.slice(0, upto), names: shown.map((name) => names[name]), z: shown.map((name) => curves[name].slice(0, upto)) });
     const [ten, truth] = [cut(answer.curves.ten), cut(answer.curves.true)];
     chart.draw(ten, truth, answer.moments, settings.steps);
-    chart.describe(`By t = ${written(settings.steps)} the paper’s law (10) has taken ${written(100 * answer.found.lost_ten, 2)} % of its attention from ${names[0]}, the true gradient ${written(100 * answer.found.lost_true, 2)} %.`);
+    chart.describe(`By t = ${written(settings.steps)} the paper’s law (10) has taken ${written(100 * answer.found.lost_ten, 2)} % of its attention from ${names.common}, the true gradient ${written(100 * answer.found.lost_true, 2)} %.`);
   }
   function take(taken, unread) {
     texts = taken;

@@ -29,7 +29,7 @@ function tableClasses({ table, M }) {
     integrate(flow, times, RTOL, (_, state) => {
       const rows = tokens.map((_, n) => state.subarray(flow.y + n * (K + 1), flow.y + (n + 1) * (K + 1)));
       const lengths = rows.map((y) => y.reduce((sum, value, o) => sum + (o < K ? value * value : (value * value) / (M - K)), 0));
-      const over = places.slice(1).map((i) => {
+      const over = [places.first[0], places.last[0]].map((i) => {
         let pushed = 0;
         tokens.forEach((own, n) => {
           const k = own.indexOf(tokens[0][i]);

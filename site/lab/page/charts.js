@@ -72,10 +72,12 @@ function linesOf(kind, shown, truth, ink) {
     line("entropy", shown.entropy, ink.common);
     line("true gradient", truth?.entropy, ink.common, [5, 4]);
   } else {
-    line("χ of the most frequent distinct token", shown.chi, ink.common);
+    const size = shown.winners.length;
+    const called = size === 1 ? "χ of the most frequent distinct token" : `χ of the ${size} most frequent distinct tokens`;
+    shown.chi.forEach((values, i) => line(called, values, ink.common, undefined, i ? null : ink.common));
     line("upper bound of (12)", shown.upper, ink.bound, [2, 3]);
     line("lower bound of (12)", shown.lower, ink.bound, [9, 3, 2, 3]);
-    line("true gradient", truth?.chi, ink.common, [5, 4]);
+    line("true gradient", truth?.chi[0], ink.common, [5, 4]);
   }
   return lines;
 }

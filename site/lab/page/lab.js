@@ -148,8 +148,8 @@ function makeLab(root) {
     over ??= good.t / moments.snap;
     for (const [kind, chart] of Object.entries(charts)) {
       chart.draw(curves, beside, moments, good.t);
-      const values = { z: curves.z[0], gain: curves.gain.at(-1), entropy: curves.entropy, chi: curves.chi }[kind];
-      chart.describe(courseOf({ z: "z of the common token", gain: "Gain of the last word", entropy: "Entropy", chi: "χ" }[kind], curves, values, moments));
+      const values = { z: curves.z[0], gain: curves.gain[curves.rarest], entropy: curves.entropy, chi: curves.chi[0] }[kind];
+      chart.describe(courseOf({ z: "z of the common token", gain: "Gain of the rarest word", entropy: "Entropy", chi: "χ" }[kind], curves, values, moments));
     }
     fillTable(course, `${FIELDS.dyn.choices[settings.dyn]}, ${show ? "topic" : "class"} ${seen.n}`, ...courseOfAll(curves, beside, moments));
     drawTime();

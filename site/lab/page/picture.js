@@ -1,5 +1,11 @@
 "use strict";
 
+/** The places, from one on, of the largest values: of several that differ by no more than rounding all. */
+function largestOf(values, from = 0) {
+  const largest = Math.max(...values.slice(from));
+  return [...values.keys()].slice(from).filter((i) => values[i] >= largest * (1 - 1e-9));
+}
+
 /** The curves of class n along a path: what the charts draw, the bars show and the table says. */
 function curvesOf(path, system, settings) {
   const { n, w, etaY, M, K } = settings;
@@ -7,7 +13,9 @@ function curvesOf(path, system, settings) {
   const { times, B } = path;
   const z = Array.from(own, (token) => Float64Array.from(times, (_, i) => path.z[i * L + token]));
   const c = Array.from(times, (_, i) => core.attention(system, n - 1, path.z.subarray(i * L, (i + 1) * L)));
-  const winner = 1 + w.indexOf(Math.max(...w)); // l_0: the most frequent of the class's distinct tokens
+  const winners = largestOf([0, ...w], 1); // l_0: the most frequent of the class's distinct tokens, or several that are so
+  const winner = winners[0];
+  const rarest = largestOf([0, ...w.map((weight) => 1 / weight)], 1)[0];
   const f = system.probs[n - 1];
   const f_0 = f[winner] / Math.hypot(...f);
   return {
@@ -15,13 +23,15 @@ function curvesOf(path, system, settings) {
     start: f,
     times,
     z,
-    gain: z.map((values) => values.map((value, i) => value / z[1][i])), // over the first distinct token's
+    gain: z.map((values) => values.map((value, i) => value / z[winner][i])), // over the most frequent distinct token's
     c,
     winner,
+    winners,
+    rarest,
     f_0,
     B,
     entropy: Float64Array.from(c, core.entropy),
-    chi: z[winner].map((value) => core.formulas.chi(value, 0)),
+    chi: winners.map((token) => z[token].map((value) => core.formulas.chi(value, 0))),
     lower: B && B.map((value) => core.formulas.chi_lower(f_0, value)),
     upper: B && B.map((value) => core.formulas.chi_upper(value)),
     h: Float64Array.from(times, (t) => core.formulas.h(t / K, M, etaY)),
