@@ -6,7 +6,7 @@ list has the equations of the glossary too (`glossary`), which takes what it sho
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,10 @@ _ARGUMENTS = re.compile(r"\([^()]*\)")
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the notation tables: its anchor, a name for ears, the symbol as it stands there, and its meaning."""
+    """A row of the notation tables: its anchor, a name for ears, the symbol as it stands there, and its meaning.
+
+    ``plain`` is false where the symbol itself has an accent.
+    """
 
     anchor: str
     spoken: str
@@ -43,6 +46,7 @@ class Row:
     meaning: nodes.entry
     needs_index: bool
     needs_argument: bool
+    plain: bool = True
 
 
 def meant_by(symbol: Symbol, rows: dict[str, Row]) -> Row | None:
@@ -67,11 +71,12 @@ def notation_rows(doctree: nodes.document) -> dict[str, Row]:
         needs_index = symbol.indexed and not symbol.name.startswith("\\")
         found[symbol.accent + symbol.name] = Row(
             row["ids"][0],
-            symbol.words,
+            f"{symbol.accent} {symbol.words}".strip(),
             formula.deepcopy(),
             row[1].deepcopy(),
             needs_index,
             "\\lvert" in formula.astext(),
+            not symbol.accent,
         )
 
     for row in rows_under(HEAD, doctree):
@@ -112,7 +117,7 @@ def formulas_of(doctree: nodes.document) -> list[str]:
     return tex + [a or b for output in outputs for a, b in _IN_OUTPUT.findall(output)]
 
 
-def own_meanings(formulas: Mapping[str, str], used: set[Symbol]) -> dict[str, tuple[str, str]]:
+def own_meanings(formulas: Mapping[str, str], used: Collection[Symbol]) -> dict[str, tuple[str, str]]:
     """Map a letter to the formula that shows it and to its meaning on a page.
 
     Raises
@@ -144,13 +149,15 @@ def read_own(app: Sphinx) -> None:
 def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
     env: Any = app.env
     known: dict[str, Row] = getattr(env, "notation_rows", {})
-    shown = {symbol for tex in formulas_of(doctree) for symbol in symbols(tex)}
+    # A dictionary keeps the page's order, so that each build lists the same symbols in the same way.
+    shown = dict.fromkeys(symbol for tex in formulas_of(doctree) for symbol in symbols(tex))
     try:
         own = own_meanings(env.own_symbols.get(Path(document).name, {}), shown)
     except ValueError as fault:
         logging.getLogger(__name__).warning("%s: %s", OWN, fault, location=document)
         own = {}
-    explained = {symbol.name: row for symbol in shown if symbol.name not in own and (row := meant_by(symbol, known))}
+    # A letter and the same letter with an accent are two symbols, with a row each.
+    explained = {symbol: row for symbol in shown if symbol.name not in own and (row := meant_by(symbol, known))}
     used = {row.anchor for row in explained.values()}
     rows: dict[str, Row] = {}
     for row in known.values():  # a row of two symbols is shown by its first
@@ -181,7 +188,7 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
         )
     for row in rows.values():
         address, anchor = f"{relative(document, NOTATION)}#{row.anchor}", f"term-{row.anchor.removeprefix(SYMBOL_ROW)}"
-        names = [name for name, other in explained.items() if other.anchor == row.anchor]
+        names = [symbol.name for symbol, other in explained.items() if other.anchor == row.anchor and other.plain]
         entries |= {name: Entry(anchor, address, row.spoken, row.needs_index) for name in LETTERS.intersection(names)}
         name = nodes.inline("", row.spoken, classes=["visually-hidden"])  # a formula alone gives a link no name
         add(anchor, link(address, row.formula.deepcopy(), name), *row.meaning.deepcopy().children)

@@ -43,6 +43,15 @@ def browser(playwright: Playwright) -> Iterator[BrowserContext]:
         yield opened
 
 
+def build_site(output: Path, hash_seed: int) -> str:
+    """Build the book's HTML below a folder, with warnings as errors, and return what was wrong with it."""
+    builder = Path(sys.executable).with_name("jupyter-book")
+    options = ["--path-output", str(output), "-W", "-n", "--keep-going", "--quiet"]
+    surroundings = {**os.environ, "PYTHONHASHSEED": str(hash_seed)}
+    built = subprocess.run([builder, "build", ROOT, *options], capture_output=True, text=True, env=surroundings)
+    return (built.stderr or "it failed") if built.returncode else ""
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The book's HTML, built with warnings as errors: once, for all processes that share the tests."""
@@ -51,10 +60,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     said = output / "said"
     with FileLock(f"{output}.lock"):
         if not said.exists():
-            builder = Path(sys.executable).with_name("jupyter-book")
-            options = ["--path-output", str(output), "-W", "-n", "--keep-going", "--quiet"]
-            built = subprocess.run([builder, "build", ROOT, *options], capture_output=True, text=True)
-            said.write_text((built.stderr or "it failed") if built.returncode else "")
+            said.write_text(build_site(output, hash_seed=1))
     assert said.read_text() == ""
     return output / "_build" / "html"
 

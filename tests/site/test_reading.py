@@ -106,6 +106,14 @@ def test_a_page_lists_its_symbols(site: Path) -> None:
     assert symbols_listed(site, "chapters/notation.html") == []
 
 
+def test_a_letter_and_the_same_letter_with_an_accent_are_two_symbols(site: Path) -> None:
+    listed = symbols_listed(site, "chapters/statements/lemma_01.html")
+    assert (listed.count("Y"), listed.count("dotY")) == (1, 1)
+    text = (site / "chapters/statements/lemma_01.html").read_text(encoding="utf8")
+    assert '<span class="visually-hidden">dot y</span>' in text  # two links have two names
+    assert {"c", "tildec"} <= set(symbols_listed(site, "chapters/equations.html"))
+
+
 def test_a_letter_that_means_something_else_on_a_page_is_said_to(site: Path) -> None:
     text = (site / "chapters/law/law_overlaps.html").read_text(encoding="utf8")
     shown = text.partition('<details class="ss-symbols">')[2].partition("</details>")[0]
