@@ -14,6 +14,7 @@ import numpy as np
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.commands import CLASS_FILE, REQUIRED, check_new, command, store
+from scansnap_core.engine.names import MOMENTUM
 from scansnap_core.rules import number, one_of
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ ROWS, SHOWN = 7, 10
     ("--until N", float, "the last step, in steps of batch size 1", REQUIRED),
     ("--seq-len T", float, "sequence length", math.inf),
     ("--optimizer NAME", str, "sgd, momentum, flow, or adam for its first updates", "sgd"),
-    ("--momentum MU", float, "of the optimizer momentum (default: 0.9)"),
+    ("--momentum MU", float, f"of the optimizer momentum (default: {MOMENTUM})"),
     ("--out FILE", Path, "store the forecast in this NetCDF file"),
 )
 def run(options: argparse.Namespace) -> int:

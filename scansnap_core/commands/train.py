@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from scansnap_core.bad_input import BadInput
 from scansnap_core.commands import CLASS_FILE, DEVICE, REQUIRED, check_new, command, store
 from scansnap_core.commands.audit import listed
-from scansnap_core.engine.names import MODELS, OPTIMIZERS
+from scansnap_core.engine.names import MODELS, MOMENTUM, OPTIMIZERS
 from scansnap_core.rules import MOST_VALUES
+from scansnap_core.sweeps.defaults import in_a_line
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,7 +41,7 @@ KEPT = {"command", "command_line", "file", "out", "expectation"}
     ("--seq-len T", float, "tokens with the query, or inf", 128),
     ("--optimizer NAME", str, f"{', '.join(OPTIMIZERS)}, or module:class such as torch.optim:AdamW", "sgd"),
     ("--model NAME", str, f"{', '.join(MODELS)} with a number H or W, or module:function", "plain"),
-    ("--momentum MU", float, "of the optimizer momentum (default: 0.9)"),
+    ("--momentum MU", float, f"of the optimizer momentum (default: {MOMENTUM})"),
     ("--initial NAME", str, "zero or random", "zero"),
     ("--record N", int, "keep Y and Z every N steps (default: start and end)"),
     ("--rng NAME", str, "fresh, replay or counter", "fresh"),
@@ -80,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
 @command(
     "sweep",
     "train a grid of runs and store their results",
-    ("GRID", str, "fig5, fig6, fig11, fig12, or a .yaml file"),
+    ("GRID", str, f"fig5, fig6, fig11, fig12, or a .yaml file, which says otherwise or has {in_a_line()}"),
     ("--out STORE", Path, "the folder to write, such as fig6.zarr", REQUIRED),
     ("--seeds N", int, "seeds 1 to N, in place of the grid's"),
     ("--rng NAME", str, "fresh, replay or counter, in place of the grid's"),

@@ -22,6 +22,8 @@ MODELS = (PLAIN, "residual", "layernorm", "heads H", "summed heads H", "position
 """Models with a name; H is a number of heads, W of windows. :mod:`scansnap_core.engine.variants` says what they are."""
 OPTIMIZERS = ("sgd", "momentum", "adam")
 """Optimisers with a name; :mod:`scansnap_core.engine.optimizers` has their steps."""
+MOMENTUM = 0.9
+"""The optimiser "momentum" uses it where none is given."""
 ADAM_BETAS = (0.9, 0.999)
 ADAM_EPS = 1e-8
 """Adam's constants, as in ``torch.optim``."""

@@ -13,7 +13,7 @@ import xarray as xr
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.names import MODELS, OPTIMIZERS, PLAIN, check_takes, heads_of, name_of, resolved
+from scansnap_core.engine.names import MODELS, MOMENTUM, OPTIMIZERS, PLAIN, check_takes, heads_of, name_of, resolved
 from scansnap_core.rules import (
     FLAG,
     RATE,
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from scansnap_core.engine.variants import Variant
 
 RNGS = ("fresh", "replay", "counter")
-MOMENTUM = 0.9
-"""The optimiser "momentum" uses it where none is given."""
 LARGEST_SEED = 2**63 - 3
 """The authors' order of random numbers adds 2, and that is stored in 64 bits."""
 RANDOM = "rng_state"

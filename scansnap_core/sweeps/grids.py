@@ -7,16 +7,19 @@ The paper's grids have names (:data:`NAMED`); others stand in YAML files, as :fu
     # rates: {pairs: [[1, 1], [10, 1]]}                # or pairs [lr_y, lr_z]
     steps: 100
     seeds: 10                                          # 1..10, or a list
-    optimizer: [sgd, momentum, adam]                   # from here on optional: a value, or a list as an axis
-    seq_len: [32, 128]
+    # From here on optional: these are the defaults (:data:`~scansnap_core.sweeps.defaults.DEFAULTS`).
+    optimizer: sgd                                     # or momentum, adam, "torch.optim:AdamW"
+    seq_len: 128                                       # .inf is the limit of long sequences
     batch_size: 128                                    # or expectation, with seq_len: .inf
-    momentum: 0.9
+    momentum: 0.9                                      # of the optimizer momentum alone
     initial: zero                                      # or random
     rng: fresh                                         # or replay, or counter
     dtype: float32                                     # or float64
-    model: [plain, residual, "my_module:my_model"]     # an axis of variants; optimizers may be named like this too
-    measures: [entropy, {name: recall, threshold: [0.1, 0.2]}, "my_module:my_measure"]
-    record: 10                                         # take them every 10 steps, not at the end alone
+    model: plain                                       # or residual, ..., "my_module:my_model"
+    measures: [entropy, final_loss, diverged_at, Z]    # or {name: recall, threshold: 0.1}, "my_module:my_measure"
+    # record: 10                                       # take them every 10 steps, not at the end alone
+
+``optimizer``, ``seq_len``, ``batch_size`` and ``model`` take a list too: each is an axis of the grid.
 """
 
 from __future__ import annotations
@@ -35,9 +38,8 @@ from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses, checksum
-from scansnap_core.engine.names import PLAIN, check_windows, heads_of, name_of, resolved, source_digest
+from scansnap_core.engine.names import check_windows, heads_of, name_of, resolved, source_digest
 from scansnap_core.engine.settings import (
-    MOMENTUM,
     STARTS,
     Extension,
     Settings,
@@ -47,7 +49,8 @@ from scansnap_core.engine.settings import (
     known_variant,
 )
 from scansnap_core.rules import RATE, Rule, check_differ, listed, shown, whole
-from scansnap_core.sweeps.measures import DEFAULT, Measure
+from scansnap_core.sweeps.defaults import DEFAULTS
+from scansnap_core.sweeps.measures import Measure
 
 EXAMPLE = "see the example that python -m pydoc scansnap_core.sweeps.grids shows"
 REQUIRED = ("data", "rates", "steps", "seeds")
@@ -66,17 +69,19 @@ DATA = Rule(
 PAIR = Rule(lambda pair: isinstance(pair, tuple | list) and len(pair) == 2, "rates are pairs (eta_Y, eta_Z)", EXAMPLE)
 NUMBER_OF_SEEDS = whole(1, MOST_SEEDS, says=f"how many seeds (1 to {MOST_SEEDS}), or a list", remedy="write e.g. 10")
 
+_SIZES = {"seq_len": 128, "batch_size": 128, "dtype": "float32"}
 _SYN_MEDIUM: dict[str, Any] = {
     "data": ["syn_medium 1", "syn_medium 3", "syn_medium 5", "syn_medium 10"],
     "rates": {"lr_z": [0.5, 1.0, 2.0, 3.0], "ratio": [1, 2, 5, 10]}, "steps": 100, "seeds": 10,
-    "optimizer": "momentum", "initial": "random", "rng": "counter",  # drawn fastest, and alike on any device
+    "optimizer": "momentum", "momentum": 0.9, "initial": "random", **_SIZES,
+    "rng": "counter",  # drawn fastest, and alike on any device
 }  # fmt: skip
 _PAIRS = {"pairs": [[0.1, 0.1], [0.5, 0.5], [1.0, 1.0]]}
 NAMED: dict[str, dict[str, Any]] = {
-    "fig5": {"data": ["syn_small"], "rates": _PAIRS, "steps": 100, "seeds": 20, "optimizer": "adam"},
+    "fig5": {"data": ["syn_small"], "rates": _PAIRS, "steps": 100, "seeds": 20, "optimizer": "adam", **_SIZES},
     **dict.fromkeys(("fig6", "fig11", "fig12"), _SYN_MEDIUM),
 }
-"""The paper's grids: Figs. 6, 11 and 12 read different measures off the same 640 runs."""
+"""The paper's grids: Figs. 6, 11 and 12 read different measures off the same 640 runs. They name their settings."""
 
 
 @dataclass(frozen=True)
@@ -94,12 +99,12 @@ class Grid:
     seeds
         One run a seed; runs of one seed share data and initial values over all rates.
     optimizers, seq_lens, batch_sizes
-        Further axes. A batch size None is the expectation over the classes.
+        Further axes; by default plain SGD, T = 128 and B = 128. A batch size None is the expectation over the classes.
     models
-        A further axis, if it's given: "plain", "residual" and others, as
+        A further axis, if it's given; by default "plain". "plain", "residual" and others, as
         :func:`~scansnap_core.engine.training.train` takes them.
     momentum, initial, rng, dtype
-        The same for all runs.
+        The same for all runs: by default 0.9 (of the optimiser "momentum" alone), "zero", "fresh" and "float32".
     measures
         What is kept of each run: names of :data:`~scansnap_core.sweeps.measures.KNOWN`, functions of one's own, or
         ``module:function``. ``diverged_at`` is always kept.
@@ -117,15 +122,15 @@ class Grid:
     rates: tuple[tuple[float, float], ...]
     steps: int
     seeds: tuple[int, ...]
-    optimizers: tuple[Extension, ...] = ("momentum",)
-    seq_lens: tuple[float, ...] = (128,)
-    batch_sizes: tuple[int | None, ...] = (128,)
+    optimizers: tuple[Extension, ...] = (DEFAULTS["optimizer"].value,)
+    seq_lens: tuple[float, ...] = (DEFAULTS["seq_len"].value,)
+    batch_sizes: tuple[int | None, ...] = (DEFAULTS["batch_size"].value,)
     momentum: float | None = None
-    initial: str = "zero"
-    rng: str = "fresh"
-    dtype: str = "float32"
-    models: tuple[Extension, ...] = (PLAIN,)
-    measures: tuple[Any, ...] = DEFAULT
+    initial: str = DEFAULTS["initial"].value
+    rng: str = DEFAULTS["rng"].value
+    dtype: str = DEFAULTS["dtype"].value
+    models: tuple[Extension, ...] = (DEFAULTS["model"].value,)
+    measures: tuple[Any, ...] = DEFAULTS["measures"].value
     record: int | Sequence[int] | None = None
 
     def __post_init__(self) -> None:
@@ -146,7 +151,7 @@ class Grid:
         checked_rates(*zip(*self.rates, strict=True))
         checked_seeds(self.seeds)
         STARTS("initial", self.initial)
-        checked_momentum(self.momentum, "momentum" if "momentum" in self.optimizers else self.optimizers[0])
+        _ = self._momentum
         for point in itertools.product(self.models, self.optimizers, self.seq_lens, self.batch_sizes):
             arguments = self.arguments(*point) | {"lr_y": 1.0, "lr_z": 1.0}  # blocks hold few seeds and rates
             Settings(**arguments, seeds=[0], device="cpu")
@@ -172,13 +177,20 @@ class Grid:
             "seed": self.seeds,
             "rate": self.rates,
         }
-        return axes if self.models != (PLAIN,) else {name: axes[name] for name in axes if name != "model"}
+        if self.models == (DEFAULTS["model"].value,):
+            del axes["model"]
+        return axes
 
     @cached_property
     def measured(self) -> tuple[Measure, ...]:
         """Return the measures, ``diverged_at`` among them."""
         given = tuple(Measure.of(each) for each in listed("measures", self.measures))
         return given if any(each.name == "diverged_at" for each in given) else (*given, Measure.of("diverged_at"))
+
+    @property
+    def _momentum(self) -> float:
+        """The momentum of the optimiser "momentum", checked; 0 if it isn't among the optimisers."""
+        return checked_momentum(self.momentum, "momentum" if "momentum" in self.optimizers else self.optimizers[0])
 
     def arguments(
         self, model: Extension, optimizer: Extension, seq_len: float, batch_size: int | None
@@ -197,11 +209,12 @@ class Grid:
 
     def configuration(self) -> dict[str, Any]:
         """Return all that decides the results, as JSON values by name; class systems appear as checksums."""
+        by_default = self.measures == DEFAULTS["measures"].value
         own = [each for each in (*self.models, *self.optimizers) if not isinstance(each, str) or ":" in each]
         more = {
             "model": list(map(name_of, self.models)) if "model" in self.axes else None,
             "functions": {name_of(each): source_digest(resolved("function", each, {})) for each in own},
-            "measures": [each.configuration() for each in self.measured] if self.measures != DEFAULT else None,
+            "measures": None if by_default else [each.configuration() for each in self.measured],
             "record": self.record if isinstance(self.record, int | None) else list(self.record),
         }
         return {
@@ -213,7 +226,7 @@ class Grid:
             "optimizer": list(map(name_of, self.optimizers)),
             "seq_len": [str(seq_len) for seq_len in self.seq_lens],
             "batch_size": [size or "expectation" for size in self.batch_sizes],
-            "momentum": MOMENTUM if self.momentum is None else self.momentum,
+            "momentum": self._momentum,
             "initial": self.initial,
             "rng": self.rng,
             "dtype": self.dtype,

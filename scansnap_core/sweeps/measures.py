@@ -65,7 +65,6 @@ KNOWN: dict[str, Function] = {
     "recall": recall,
 }
 """Known measures read only the loss, Z and ``diverged_at`` of a run, which the compiled engine gives at the end."""
-DEFAULT = ("entropy", "final_loss", "diverged_at", "Z")
 REMEDY = "write e.g. entropy, {name: recall, threshold: 0.1} or my_module:my_function"
 
 

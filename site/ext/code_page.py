@@ -1,4 +1,4 @@
-"""The code pages: what a researcher imports, by task, which models it takes, and every module."""
+"""The code pages: what a researcher imports, by task, which models it takes, a sweep's defaults, and every module."""
 
 import inspect
 import pkgutil
@@ -10,6 +10,7 @@ from models_table import models_table
 from sphinx.application import Sphinx
 
 import scansnap_core
+from scansnap_core.sweeps.defaults import as_a_table
 
 TASK = "# -- "
 IMPORTED = re.compile(r"^from \.[\w.]* import \w+ as (\w+)$")
@@ -61,8 +62,17 @@ def modules() -> str:
     return "\n".join(MODULE.format(name=n, options=members if n != package else "") for n in (package, *inside))
 
 
+PLACEHOLDERS = {
+    "{front_door}": front_door,
+    "{models}": models_table,
+    "{modules}": modules,
+    "{sweep_defaults}": as_a_table,
+}
+"""What stands in a page's source, and what makes the text that it becomes."""
+
+
 def fill(app: Sphinx, document: str, source: list[str]) -> None:
-    for placeholder, made in (("{front_door}", front_door), ("{models}", models_table), ("{modules}", modules)):
+    for placeholder, made in PLACEHOLDERS.items():
         if placeholder in source[0]:
             source[0] = source[0].replace(placeholder, made())
 

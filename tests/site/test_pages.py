@@ -15,6 +15,7 @@ from pybtex.database import parse_string
 from scansnap_core.book.errata import errata_json, read_errata
 from scansnap_core.book.notebooks import read_stored
 from scansnap_core.ledger import read_pages, statements
+from scansnap_core.sweeps.defaults import DEFAULTS, written
 from scansnap_core.theory.formulas import FORMULAS, SYMBOLS
 from tests.site.book import ROOT, documents
 from tests.site.browser import BEFORE_ITS_SCRIPTS, RUN_ONCE, faults, open_browser
@@ -72,6 +73,13 @@ def test_code_page_has_every_module_and_sets_formulas_as_mathematics(site: Path)
     assert r"\frac{\eta_{Y}}{M + e^{M h} - 1}" in page
     listed = re.findall(r'id="scansnap_core\.theory\.formulas\.\w+\.(\w+)"', page)
     assert [name for name in (*FORMULAS, *SYMBOLS) if listed.count(name) != 1] == []
+
+
+def test_the_defaults_of_a_sweep_stand_on_the_page_on_using_the_package(site: Path) -> None:
+    rows = re.findall(r"<tr.*?</tr>", read(site, "chapters/using"), re.DOTALL)
+    cells = [re.sub(r"<[^>]+>", "", cell) for row in rows for cell in re.findall(r"<td>(.*?)</td>", row, re.DOTALL)[:2]]
+    shown = dict(zip(map(str.strip, cells[::2]), map(str.strip, cells[1::2]), strict=True))
+    assert {key: shown[key] for key in DEFAULTS} == {key: written(default.value) for key, default in DEFAULTS.items()}
 
 
 def test_errata_and_the_cells_that_show_them_link_each_other_and_each_has_a_citation(site: Path) -> None:

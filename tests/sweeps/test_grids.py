@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_medium
-from scansnap_core.sweeps.grids import Grid, grid_of, load_grid
+from scansnap_core.engine.training import train
+from scansnap_core.sweeps import grids
+from scansnap_core.sweeps.defaults import DEFAULTS, as_a_table, in_a_line, written
+from scansnap_core.sweeps.grids import NAMED, Grid, grid_of, load_grid
 from tests.data.properties import refusal_of
 from tests.engine.variants import residual
 
@@ -51,8 +57,45 @@ def test_rates(rates: dict[str, Any], expected: list[tuple[float, float]]) -> No
     assert list(grid_of(GOOD | {"rates": rates}, Path()).rates) == expected
 
 
+def test_a_grid_of_ones_own_trains_with_plain_sgd() -> None:
+    grid = grid_of(GOOD, Path())
+    assert grid.optimizers == ("sgd",)
+    assert grid.configuration()["momentum"] == 0
+    named = {key: default.value for key, default in DEFAULTS.items() if key not in ("momentum", "record")}
+    named["measures"] = list(named["measures"])
+    assert grid == grid_of(GOOD | named, Path())
+    assert grid_of(GOOD | {"optimizer": "momentum"}, Path()).configuration()["momentum"] == DEFAULTS["momentum"].value
+
+
+def test_trainings_and_sweeps_have_the_same_defaults_but_for_the_type() -> None:
+    kept = {"momentum", "measures"}  # the first is that of "momentum"; a training keeps its whole course
+    parameters = inspect.signature(train).parameters
+    differ = {key for key, default in DEFAULTS.items() if key not in kept and parameters[key].default != default.value}
+    assert differ == {"dtype"}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_papers_grids_name_their_settings(name: str) -> None:
+    assert {"optimizer", "seq_len", "batch_size", "dtype"} <= NAMED[name].keys()
+
+
+def test_every_default_is_said_where_one_reads() -> None:
+    optional = {key: default.value for key, default in DEFAULTS.items() if key != "record"}
+    shown = yaml.safe_load(str(grids.__doc__).partition("::\n")[2].partition("\n``")[0])
+    shown["measures"] = tuple(shown["measures"])
+    assert {key: shown[key] for key in optional} == optional
+    example = (EXAMPLES / "my_grid.yaml").read_text(encoding="utf8")
+    said = dict(re.findall(r"^(\w+):.*\(default: (.*)\)$", example, re.MULTILINE))
+    assert said == {key: written(value) for key, value in optional.items()} | {"measures": "all of these"}
+    assert yaml.safe_load(example)["measures"] == list(DEFAULTS["measures"].value)
+    for key, default in DEFAULTS.items():
+        assert f"{key} {written(default.value)}" in in_a_line()
+        assert f"| `{key}` |" in as_a_table()
+
+
 def test_all_that_decides_the_results_is_in_the_configuration() -> None:
-    grid = Grid(data={"a": syn_medium(1)}, rates=((1, 2), (3, 4)), steps=5, seeds=(1, 2), seq_lens=(8, 9))
+    some = {"optimizers": ("momentum",), "seq_lens": (8, 9)}
+    grid = Grid(data={"a": syn_medium(1)}, rates=((1, 2), (3, 4)), steps=5, seeds=(1, 2), **some)  # type: ignore[arg-type]
     changes: dict[str, Any] = {
         "data": {"a": syn_medium(2)}, "rates": ((1, 2), (3, 5)), "steps": 6, "seeds": (2, 1), "optimizers": ("sgd",),
         "seq_lens": (9, 8), "batch_sizes": (4,), "momentum": 0.8, "initial": "random", "rng": "replay",

@@ -20,7 +20,8 @@ SIZES = [1, 3]
 LR_Z, RATIO, SEED = 2.0, 5.0, 8
 GRID = {
     "data": [f"syn_medium {m}" for m in SIZES], "rates": {"lr_z": [0.5, LR_Z], "ratio": [1, RATIO]}, "steps": 4,
-    "seeds": [3, SEED], "seq_len": 16, "batch_size": 8, "initial": "random", "dtype": "float64",
+    "seeds": [3, SEED], "seq_len": 16, "batch_size": 8, "optimizer": "momentum", "initial": "random",
+    "dtype": "float64",
 }  # fmt: skip
 
 
