@@ -41,11 +41,15 @@ class _Loader(yaml.SafeLoader):
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # type: ignore[misc]
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Build each part whole, so that none can contain itself: PyYAML then refuses an alias inside of its anchor."""
+        return super().construct_object(node, deep=True)
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Build a mapping whose keys differ."""
         seen = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
+            key = self.construct_object(key_node)
             if isinstance(key, Hashable):  # the base class refuses other keys
                 if key in seen:
                     raise _twice(key, f" in line {key_node.start_mark.line + 1}")

@@ -79,7 +79,7 @@ class ClaimInWords:
 def claims_in_words(book: Path, stored: Stored) -> list[ClaimInWords]:
     """Read the claims of a book's folder in the order of its file; none where there is no file."""
     path = book / "chapters" / FILE
-    listed = Entry(FILE, files.read(path, example="correct it") if path.is_file() else {}).values
+    listed = Entry(FILE, files.read(path, example="correct it") if path.exists() else {}).values
     return [_claim(Entry(f"{FILE}: {name}", entry, _KEYS), str(name), stored) for name, entry in listed.items()]
 
 

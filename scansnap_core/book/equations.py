@@ -157,7 +157,10 @@ def _equation(book: Path, stored: Stored, section: str, row: Any) -> Equation:
 
 def _is_test(book: Path, node: str) -> bool:
     file, _, name = str(node).partition("::")
-    tree = ast.parse((book / file).read_text(encoding="utf-8")) if (book / file).is_file() else ast.Module([], [])
+    try:
+        tree = ast.parse((book / file).read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return False
     return name in {function.name for function in tree.body if isinstance(function, ast.FunctionDef)}
 
 

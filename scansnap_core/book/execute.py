@@ -1,14 +1,18 @@
 """Executing notebooks afresh, each in a kernel of the running interpreter."""
 
 import asyncio
+import atexit
+import locale
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from time import perf_counter
 from typing import Any
 
@@ -66,9 +70,14 @@ class _ThisPython(AsyncKernelManager):
         return "auto"
 
 
-def execute_all(paths: list[Path], jobs: int, on_cell: Callable[[], object]) -> dict[Path, Execution]:
-    """Execute notebooks, several at a time in a thread each; ``on_cell`` is called after each executed cell."""
-    environment = kernel_environment()
+def execute_all(
+    paths: list[Path], jobs: int, on_cell: Callable[[], object], environment: Mapping[str, str] | None = None
+) -> dict[Path, Execution]:
+    """Execute notebooks, several at a time in a thread each; ``on_cell`` is called after each executed cell.
+
+    The kernels' environment variables are those of `kernel_environment`, if no others are given.
+    """
+    environment = environment or kernel_environment()
     clients = {path: _client(path, on_cell) for path in paths}
     with ThreadPoolExecutor(jobs) as pool:
         runs = {path: pool.submit(_execute, client, path.parent, environment) for path, client in clients.items()}
@@ -96,9 +105,11 @@ class _Client(NotebookClient):
 
 
 @cache
-def _no_profile() -> TemporaryDirectory[str]:
-    """Return an empty IPython profile, for as long as this process runs."""
-    return TemporaryDirectory(prefix="scansnap-", ignore_cleanup_errors=True)
+def _no_profile() -> str:
+    """Return the folder of an empty IPython profile, which lasts as long as this process."""
+    folder = mkdtemp(prefix="scansnap-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def kernel_environment() -> dict[str, str]:
@@ -113,9 +124,33 @@ def kernel_environment() -> dict[str, str]:
         # A backend chosen for the terminal would leave the notebook without its figures.
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "MATPLOTLIBRC": str(style),
-        "IPYTHONDIR": _no_profile().name,
+        "IPYTHONDIR": _no_profile(),
         "PYTHONSTARTUP": "",
     }
+
+
+def other_environment() -> dict[str, str]:
+    """Return an environment with another hash seed, time zone and language, on which no output may depend."""
+    usual = kernel_environment()
+    return {
+        **usual,
+        "PYTHONHASHSEED": "2" if usual.get("PYTHONHASHSEED") == "1" else "1",
+        # POSIX's form needs no list of zones. Both are far from Greenwich, and not by whole hours.
+        "TZ": "<-0930>9:30" if "+1245" in usual.get("TZ", "") else "<+1245>-12:45",
+        "LC_ALL": _other_language(usual.get("LC_ALL") or usual.get("LANG", "")),
+    }
+
+
+def _other_language(usual: str) -> str:
+    """Return an installed language that writes numbers with a comma, or else C."""
+    before = locale.setlocale(locale.LC_NUMERIC)
+    for name in ("de_DE.UTF-8", "fr_FR.UTF-8", "pt_BR.UTF-8", "ru_RU.UTF-8"):
+        with suppress(locale.Error):
+            locale.setlocale(locale.LC_NUMERIC, name)
+            locale.setlocale(locale.LC_NUMERIC, before)
+            if name != usual:
+                return name
+    return "C"
 
 
 def _client(path: Path, on_cell: Callable[[], object]) -> _Client:
@@ -136,7 +171,7 @@ def _client(path: Path, on_cell: Callable[[], object]) -> _Client:
     )
 
 
-def _execute(client: _Client, folder: Path, environment: dict[str, str]) -> Execution:
+def _execute(client: _Client, folder: Path, environment: Mapping[str, str]) -> Execution:
     start, failure = perf_counter(), ""
     try:
         asyncio.run(client.async_execute(cwd=str(folder), env=environment))
@@ -147,6 +182,8 @@ def _execute(client: _Client, folder: Path, environment: dict[str, str]) -> Exec
     except (DeadKernelError, RuntimeError) as error:
         too_much = f"more than {_MOST_PRINTED:,} characters were printed"
         failure = f"{_last_cell(client)} ended its kernel: {too_much if client.printed > _MOST_PRINTED else error}"
+    except Exception as error:  # such as a source that can't be sent to a kernel: one chapter's fault
+        failure = f"{_last_cell(client)} can't be executed: {type(error).__name__}: {error}"
     return Execution(client.nb, failure, perf_counter() - start)
 
 

@@ -12,12 +12,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scansnap_core.book.notebooks import code_cells
+from scansnap_core.extras import needs
 from scansnap_core.ledger.entries import PROVED
 from scansnap_core.ledger.registry import Page
+
+with needs("book"):
+    from bs4 import BeautifulSoup
+    from IPython.core.inputtransformer2 import TransformerManager
+    from markdown_it import MarkdownIt
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -26,7 +32,9 @@ _AS_PRINTED = re.compile(r"^> \*\*(.+), as printed", re.MULTILINE)
 _MATHEMATICS = ("scansnap_core", "scipy", "sympy", "torch", "xarray")
 _WITHIN_NUMPY = ("arange", "geomspace", "linalg", "linspace", "logspace", "random")
 _NO_MATHEMATICS = ("scansnap_core.ledger", "scansnap_core.plots")
+_NETWORK = re.compile(r"(https?:)?//", re.IGNORECASE)
 _LITERALS = {"E", "Float", "I", "Integer", "Matrix", "Number", "One", "Rational", "S", "Zero", "oo", "pi", "sympify"}
+_MAGICS = ("run_line_magic", "run_cell_magic")
 _Made = dict[str, list[ast.AST]]
 """A mapping from a name to all that the notebook makes it of."""
 
@@ -54,7 +62,15 @@ def source_faults(notebook: NotebookNode) -> list[str]:
         faults += [f"cell {number} has the marker {name}" for name in [*([marker[1]] if marker else []), *tags]]
         if re.search(r";[ \t]*$", cell.source, re.MULTILINE):
             faults.append(f"cell {number} has a line that ends in ';', which a comparison doesn't honour")
-    controls = constant_controls(cell.source for cell in code_cells(notebook))
+    trees = []
+    for number, cell in enumerate(code_cells(notebook), 1):
+        try:
+            trees.append(code_of(cell.source))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            rule = "can't be read as Python, so nobody sees what it claims: write it without magics, or correct it"
+            faults.append(f"cell {number} {rule} ({error})")
+            trees.append(ast.Module([], []))
+    controls = constant_controls(trees)
     return faults + [f"cell {number} has a control that nothing computes: {source}" for number, source in controls]
 
 
@@ -62,16 +78,45 @@ def picture_faults(notebook: NotebookNode) -> list[str]:
     """List pictures that some readers can't see, that nobody explains, or that need the network."""
     faults = []
     for number, cell in enumerate(code_cells(notebook), 1):
-        kinds: list[set[str]] = [set(output.get("data", {})) for output in cell.outputs]
-        alternative = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
-        for kind, after in zip(kinds, [*kinds[1:], set()], strict=False):
-            if "application/vnd.jupyter.widget-view+json" in kind:
+        shown: list[dict[str, Any]] = [output.get("data", {}) for output in cell.outputs]
+        for data, after in zip(shown, [*shown[1:], {}], strict=False):
+            if "application/vnd.jupyter.widget-view+json" in data:
                 faults.append(f"cell {number} shows a widget, which loads scripts from the network")
-            if "image/png" in kind and not alternative.strip():
-                faults.append(f"cell {number} shows a picture without alternative text in its metadata")
-            if "image/png" in kind and "text/markdown" not in after:
+            pictures = _pictures(data, cell)
+            for picture in pictures:
+                if not picture.alternative.strip():
+                    faults.append(f"cell {number} shows a picture without alternative text in its {picture.place}")
+                if _NETWORK.match(picture.address):
+                    faults.append(f"cell {number} shows a picture that is loaded from {picture.address}")
+            if pictures and "text/markdown" not in after:
                 faults.append(f"cell {number} shows a picture without a caption")
     return faults
+
+
+class _Picture(NamedTuple):
+    alternative: str
+    place: str
+    """Where the alternative text belongs."""
+    address: str = ""
+
+
+def _alternative(cell: NotebookNode) -> str:
+    """Return the alternative text in a cell's metadata, which its outputs of image types have on the site."""
+    match cell.metadata:
+        case {"mystnb": {"image": {"alt": str(text)}}}:
+            return text
+    return ""
+
+
+def _pictures(data: Mapping[str, Any], cell: NotebookNode) -> list[_Picture]:
+    """Return the pictures in one of a cell's outputs, whatever its type."""
+    found = [_Picture(_alternative(cell), "metadata") for kind in data if kind.startswith("image/")]
+    markup = str(data.get("text/html", "")) + MarkdownIt().render(str(data.get("text/markdown", "")))
+    for tag in BeautifulSoup(markup, "html.parser").find_all(["img", "svg", "canvas", "object", "embed"]):
+        title = tag.title.get_text() if tag.title else ""
+        alternative = tag.get("alt") or tag.get("aria-label") or title
+        found.append(_Picture(str(alternative), f"<{tag.name}>", str(tag.get("src", ""))))
+    return found
 
 
 def naming_faults(notebook: NotebookNode, page: Page) -> list[str]:
@@ -104,13 +149,33 @@ def card_faults(notebook: NotebookNode, verdict: Mapping[str, Any]) -> list[str]
     return [f"its card shows the figure of {verdict['figure']!r}; the cells with one are {pictures}"]
 
 
-def constant_controls(cells: Iterable[str]) -> list[tuple[int, str]]:
+def code_of(source: str) -> ast.Module:
+    r"""Parse a cell as IPython reads it; the code that a magic is given is part of it.
+
+    What isn't Python raises what `ast.parse` raises.
+
+    Examples
+    --------
+    >>> ast.unparse(code_of("%%capture\nx = 1").body[-1])
+    'x = 1'
+    """
+    tree = ast.parse(TransformerManager().transform_cell(source))
+    given: list[ast.stmt] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name), args=[_, *_, ast.Constant(value=str(code))]) if (
+                name in _MAGICS
+            ):
+                given += code_of(code).body
+    return ast.Module([*tree.body, *given], [])
+
+
+def constant_controls(trees: Sequence[ast.Module]) -> list[tuple[int, str]]:
     """Find the controls that nothing computes, or that are the measured value with a number added or multiplied.
 
-    Given the sources of a notebook's code cells, it returns each such cell's number, from 1, and the control's source;
+    Given the code of a notebook's cells, it returns each such cell's number, from 1, and the control's source;
     ``**{...}`` if it hides there.
     """
-    trees = [_parsed(source) for source in cells]
     made, mathematical, found = _made_of(trees), _mathematical(trees), []
     for number, tree in enumerate(trees, 1):
         for call in _claims_in(tree):
@@ -120,13 +185,6 @@ def constant_controls(cells: Iterable[str]) -> list[tuple[int, str]]:
             elif not _reaches(mathematical, control, made) or _is_the_measured(control, call.args[1:2]):
                 found.append((number, ast.unparse(control)))
     return found
-
-
-def _parsed(source: str) -> ast.Module:
-    try:
-        return ast.parse(source)
-    except SyntaxError:  # its execution fails, and says so
-        return ast.Module([], [])
 
 
 def _claims_in(tree: ast.Module) -> Iterator[ast.Call]:

@@ -11,7 +11,7 @@ What can't be read raises `BadInput`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,35 +20,47 @@ from typing import Any
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.extras import needs
-from scansnap_core.ledger.entries import HOLDS, HOLDS_UNDER_A_CONDITION, NUMBER, NUMBERS_MIME, OPEN, VERDICT_MIME
+from scansnap_core.ledger.entries import (
+    HOLDS,
+    HOLDS_UNDER_A_CONDITION,
+    NUMBER,
+    NUMBERS_MIME,
+    OPEN,
+    VERDICT_MIME,
+    is_verdict,
+)
 from scansnap_core.ledger.registry import (
+    PAGE_SUFFIXES,
     TABLE_OF_CONTENTS,
     Page,
     chapter_paths,
     entries,
+    files_below,
     read_contents,
+    read_json,
     read_pages,
     statements,
+    unreadable,
 )
 
 with needs("book"):
     import nbformat
     from nbformat import NotebookNode
+    from nbformat.validator import iter_validate
 
-_PAGE_SUFFIXES = ("", ".ipynb", ".md", ".rst", ".txt")
-_UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, nbformat.ValidationError)
 _TAG = re.compile(r"<data\b[^>]*>?")
 
 
 def read_notebook(path: Path) -> NotebookNode:
     """Read a stored notebook."""
+    content = read_json(path)
     try:
-        faults: dict[str, nbformat.ValidationError] = {}
-        notebook = nbformat.read(path, as_version=4, capture_validation_error=faults)
-        for fault in faults.values():
-            raise fault
-    except _UNREADABLE as error:
-        raise BadInput(f"{path}", f"it is no readable notebook ({type(error).__name__})", "restore the file") from None
+        fault = next(iter_validate(content), None)
+        notebook: NotebookNode = nbformat.v4.to_notebook(content)
+    except Exception as error:  # nbformat's own, on what no schema foresaw
+        raise unreadable(path, f"{type(error).__name__}: {error}") from None
+    if fault is not None:
+        raise unreadable(path, f"{'.'.join(map(str, fault.absolute_path))}: {fault.message}")
     return notebook
 
 
@@ -61,28 +73,30 @@ def _markdown(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "markdown"]
 
 
-def _stored_as(mime: str, notebook: NotebookNode) -> list[dict[str, Any]]:
+def _stored_as(mime: str, is_one: Callable[[Any], bool], notebook: NotebookNode) -> list[dict[str, Any]]:
     outputs = (output for cell in code_cells(notebook) for output in cell.outputs)
-    return [output.data[mime] for output in outputs if mime in output.get("data", {})]
+    found = [output.data[mime] for output in outputs if mime in output.get("data", {})]
+    return [each for each in found if is_one(each)]
 
 
 def verdicts_in(notebook: NotebookNode) -> list[dict[str, Any]]:
-    """Return every verdict in a notebook's outputs."""
-    return _stored_as(VERDICT_MIME, notebook)
+    """Return every verdict in a notebook's outputs; what only stands in the place of one is none."""
+    return _stored_as(VERDICT_MIME, is_verdict, notebook)
 
 
-def contents(book: Path) -> tuple[set[Path], list[str]]:
-    """List the files of the entries of a book's table of contents, and its faults.
+def contents(book: Path) -> tuple[dict[Path, Path], list[str]]:
+    """Find the files of the entries of a book's table of contents, by their resolved paths; and list its faults.
 
     A fault is an entry that has no file, or whose file another entry has.
     """
-    pages: set[Path] = set()
+    pages: dict[Path, Path] = {}
     faults = []
-    for entry in entries(read_contents(book)):
-        found = {p.resolve() for suffix in _PAGE_SUFFIXES if (p := book / f"{entry}{suffix}").is_file()}
+    for entry in entries(read_contents(book), book):
+        files_of = (book / f"{entry}{suffix}" for suffix in ("", *PAGE_SUFFIXES))
+        found = {path.resolve(): path for path in files_of if path.is_file()}
         if not found:
             faults.append(f"{TABLE_OF_CONTENTS} lists {entry}, which has no file")
-        if found & pages:
+        if found.keys() & pages.keys():
             faults.append(f"{TABLE_OF_CONTENTS} lists {entry}, whose file it lists already")
         pages |= found
     return pages, faults
@@ -149,13 +163,18 @@ def read_stored(book: Path) -> Stored:
     return Stored(pages, {page_id: found[page_id] for page_id in pages})
 
 
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(number, str) for number in value.values())
+
+
 # -- prose and its numbers ---------------------------------------------------------------------------------------------
 
 
 class _Prose:
-    """The prose of a book, and the numbers that its notebooks give; none of a notebook that can't be read."""
+    """The prose of a book, and the numbers that its notebooks give; none of a file that can't be read."""
 
     def __init__(self, book: Path) -> None:
+        self.unreadable: list[str] = []
         self.notebooks: dict[Path, NotebookNode] = {}
         self.numbers: dict[str, dict[str, str]] = {}
         for path in chapter_paths(book / "chapters"):
@@ -167,11 +186,17 @@ class _Prose:
             for verdict in verdicts_in(notebook):
                 for entry in (*verdict.get("checks", []), *verdict.get("refutations", [])):
                     given |= {entry["id"]: entry["measured"], f"{entry['id']}.control": entry["control"]}
-            for numbers in _stored_as(NUMBERS_MIME, notebook):
+            for numbers in _stored_as(NUMBERS_MIME, _is_numbers, notebook):
                 given |= numbers
         self.texts = {path: "\n\n".join(cell.source for cell in _markdown(nb)) for path, nb in self.notebooks.items()}
-        others = [path for path in sorted((book / "chapters").rglob("*")) if path.suffix in (".md", ".yaml")]
-        self.texts |= {path: path.read_text(encoding="utf-8") for path in others}
+        pages = [path for path in contents(book)[0].values() if path.suffix == ".md"]
+        for path in [*pages, *files_below(book / "chapters", ".yaml")]:
+            try:
+                self.texts[path] = path.read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                self.unreadable.append(f"{path.relative_to(book)}: it isn't UTF-8 text; save it as such")
+            except OSError as error:
+                self.unreadable.append(f"{path.relative_to(book)}: it can't be read ({error.strerror})")
 
     def computed(self, name: str, path: Path) -> str | None:
         """Return the number of this name that a file quotes; None if its chapter gives none."""
@@ -194,8 +219,12 @@ def texts(book: Path) -> Iterator[tuple[Path, str]]:
 
 
 def number_faults(book: Path) -> list[str]:
-    """List numbers in the book's text that aren't the stored ones, have no source, or escape the comparison."""
-    prose, faults = _Prose(book), []
+    """List numbers in the book's text that aren't the stored ones, have no source, or escape the comparison.
+
+    A text that can't be read is a fault too.
+    """
+    prose = _Prose(book)
+    faults = prose.unreadable
     for path, text in prose.texts.items():
         place = path.relative_to(book)
         for _, name, said, _ in NUMBER.findall(text):

@@ -1,6 +1,7 @@
 """Verifying chapters: execute them, compare what they store with what they give, and hold the book to its rules."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,15 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.book import faults, notebooks
 from scansnap_core.book.claims_in_words import claims_in_words
 from scansnap_core.book.compare import differences
-from scansnap_core.book.equations import EQUATIONS_FILE, formula_faults, read_equations
+from scansnap_core.book.equations import EQUATIONS_FILE, formula_faults
 from scansnap_core.book.errata import ERRATA_FILE, errata_of
-from scansnap_core.book.execute import Execution, execute_all, store
+from scansnap_core.book.execute import Execution, execute_all, other_environment, store
 from scansnap_core.book.notebooks import code_cells
+from scansnap_core.ledger.checks import check_file
+from scansnap_core.ledger.claims import read_claims
 from scansnap_core.ledger.entries import WITNESSES
 from scansnap_core.ledger.registry import (
     TABLE_OF_CONTENTS,
-    Page,
     chapter_paths,
     check_id,
     page_faults,
@@ -24,6 +26,7 @@ from scansnap_core.ledger.registry import (
     read_contents,
     read_page,
 )
+from scansnap_core.ledger.values import NoEvidence
 
 
 @dataclass
@@ -31,13 +34,13 @@ class Report:
     """A report says what the verification of one chapter found."""
 
     path: Path
-    title: str
+    title: str = ""
     """Empty where the notebook registers no page."""
     verdict: dict[str, Any] | None = None
     """The fresh verdict, or None where there is none."""
     seconds: float = 0.0
     failures: list[str] = field(default_factory=list)
-    """Why the chapter isn't verified; empty if it is."""
+    """Why the chapter isn't verified, or isn't even executed; empty if it is."""
     stored: bool = False
     """Whether its fresh outputs were stored."""
 
@@ -81,7 +84,11 @@ def find_chapters(book: Path, ids: list[str]) -> list[Path]:
 
 def cell_count(paths: list[Path]) -> int:
     """Count the code cells of these notebooks, as far as they can be read."""
-    return sum(len(code_cells(notebook)) for notebook in map(_readable, paths) if notebook is not None)
+    total = 0
+    for path in paths:
+        with suppress(BadInput):
+            total += len(code_cells(notebooks.read_notebook(path)))
+    return total
 
 
 def verify(
@@ -89,76 +96,81 @@ def verify(
 ) -> tuple[list[Report], list[str]]:
     """Verify the chapters with these paths, as `find_chapters` gives them, several at a time.
 
-    With ``rewrite`` the fresh outputs of every chapter that executes without a fault are stored instead of compared;
-    those that aren't the stored ones only if a second execution gives them too. ``on_cell`` is called after each
-    executed cell. It returns a report for each chapter, and what is wrong with the book rather than with a chapter; a
-    table of contents that can't be read raises `BadInput`.
+    Before anything is executed, each notebook is read, and its file of claims with its card is checked; a chapter with
+    a fault there isn't executed. With ``rewrite`` the fresh outputs of every chapter that executes without a fault are
+    stored instead of compared; those that aren't the stored ones only if a second execution, in other surroundings,
+    gives them too. ``on_cell`` is called after each executed cell.
+
+    It returns a report for each chapter, and what is wrong with the book rather than with a chapter. Whatever is wrong
+    with one chapter or file, the others are judged; only a table of contents that can't be read raises `BadInput`.
     """
     listed, failures = notebooks.contents(book)
-    pages, wrong = _registered(book)
+    papers = papers_of(read_contents(book))
+    reports, pages = {}, {}
+    stored: dict[Path, Any] = {}
+    for path in chapter_paths(book / "chapters"):
+        report = Report(path)
+        with _kept_to(report.failures):
+            notebook = notebooks.read_notebook(path)
+            pages[path] = read_page(path, papers)
+            report.title = pages[path].title
+            if path in paths:
+                check_file(pages[path], read_claims(path.with_suffix(".yaml")))
+                stored[path] = notebook
+        if path in paths:
+            reports[path] = report
+        else:
+            failures += report.failures
     failures += map(str, page_faults(pages.values()))
-    failures += [fault for path, fault in wrong.items() if path not in paths]
-    reports = {path: Report(path, pages[path].title if path in pages else "") for path in paths}
-    stored = {path: _readable(path) for path in paths}
-    readable = [path for path in paths if stored[path] is not None]
-    executions = execute_all(readable, jobs, on_cell)
-    again = execute_all([p for p, run in executions.items() if rewrite and _is_new(stored[p], run)], jobs, on_cell)
+    executions = execute_all(list(stored), jobs, on_cell)
+    new = []
+    for path, run in executions.items():
+        with _kept_to(reports[path].failures):
+            if rewrite and _is_new(stored[path], run):
+                new.append(path)
+    again = execute_all(new, jobs, on_cell, other_environment())
     for path, report in reports.items():
         if path.resolve() not in listed:
             report.failures.append(f"it is missing from {TABLE_OF_CONTENTS}")
-        if path not in executions:
-            report.failures.append("it is no readable notebook")
-            continue
-        if path in wrong:
-            report.failures.append(wrong[path])
-        _judge(report, stored[path], executions[path], again.get(path), rewrite)
-        if path in pages:
-            report.failures += faults.naming_faults(stored[path], pages[path])
-    if rewrite:
-        notebooks.write_numbers(book)
-    failures += [*notebooks.number_faults(book), *_review_faults(book)]
+        if path in executions:
+            with _kept_to(report.failures):
+                _judge(report, stored[path], executions[path], again.get(path), rewrite)
+                report.failures += faults.naming_faults(stored[path], pages[path])
+    with _kept_to(failures):
+        if rewrite:
+            notebooks.write_numbers(book)
+        failures += notebooks.number_faults(book)
+    failures += _review_faults(book)
     return list(reports.values()), failures
+
+
+@contextmanager
+def _kept_to(failures: list[str]) -> Iterator[None]:
+    """Put what goes wrong with one chapter or file into its list of failures, so that the others are judged."""
+    try:
+        yield
+    except (BadInput, NoEvidence) as error:
+        failures.append(str(error))
+    except Exception as error:  # people's files and other programs' files hold what nobody thought of
+        failures.append(f"it can't be judged: {type(error).__name__}: {' '.join(str(error).split())}")
 
 
 def _review_faults(book: Path) -> list[str]:
     """Find where a reviewed file of the book and its chapters disagree on claims, errata or formulas."""
+    found: list[str] = []
     try:
         stored = notebooks.read_stored(book)
     except BadInput:  # the chapter's own report says so, or that of all pages together
         return []
-    found = _refusal(claims_in_words, book, stored)
-    if (book / ERRATA_FILE).exists():
-        found += _refusal(errata_of, stored, book)
-    if (book / EQUATIONS_FILE).exists():
-        found += _refusal(read_equations, book) or formula_faults(book)
+    with _kept_to(found):
+        claims_in_words(book, stored)
+    with _kept_to(found):
+        if (book / ERRATA_FILE).exists():
+            errata_of(stored, book)
+    with _kept_to(found):
+        if (book / EQUATIONS_FILE).exists():
+            found += formula_faults(book)
     return found
-
-
-def _refusal(read: Callable[..., object], *arguments: object) -> list[str]:
-    try:
-        read(*arguments)
-    except BadInput as error:
-        return [str(error)]
-    return []
-
-
-def _registered(book: Path) -> tuple[dict[Path, Page], dict[Path, str]]:
-    """Return the pages that the book's notebooks register, and what is wrong with those that register none."""
-    papers = papers_of(read_contents(book))
-    pages, wrong = {}, {}
-    for path in chapter_paths(book / "chapters"):
-        try:
-            pages[path] = read_page(path, papers)
-        except BadInput as error:
-            wrong[path] = str(error)
-    return pages, wrong
-
-
-def _readable(path: Path) -> Any:
-    try:
-        return notebooks.read_notebook(path)
-    except BadInput:
-        return None
 
 
 def _judge(report: Report, stored: Any, execution: Execution, again: Execution | None, rewrite: bool) -> None:

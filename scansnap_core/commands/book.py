@@ -56,5 +56,7 @@ def verify(options: argparse.Namespace) -> int:
         print(f"scansnap: {line}", file=sys.stderr)
     if options.json is not None:
         found = {"chapters": [report.as_json() for report in reports], "failures": failures}
-        files.save(options.json, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+        text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+        # A file's name need not be text; JSON escapes half a character just as Python does.
+        files.save(options.json, text.encode(errors="backslashreplace"))
     return NOT_VERIFIED if named else VERIFIED

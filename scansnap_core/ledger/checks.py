@@ -11,11 +11,21 @@ from typing import Any, Literal, overload
 from scansnap_core.bad_input import BadInput
 from scansnap_core.digits import in_prose
 from scansnap_core.ledger.cards import card_of, smaller_runs
-from scansnap_core.ledger.claims import Claim, read_claims
+from scansnap_core.ledger.claims import Claim, Claims, read_claims
 from scansnap_core.ledger.display import show_check, show_conclusion, show_numbers, show_refutation
-from scansnap_core.ledger.entries import PROVED, VOICES, WITNESSES, Check, Conclusion, Proof, Refutation, Sampled
+from scansnap_core.ledger.entries import (
+    KINDS,
+    PROVED,
+    VOICES,
+    WITNESSES,
+    Check,
+    Conclusion,
+    Proof,
+    Refutation,
+    Sampled,
+)
 from scansnap_core.ledger.proofs import ProofWitness
-from scansnap_core.ledger.registry import WITHOUT_CARD, notebook_of, page
+from scansnap_core.ledger.registry import WITHOUT_CARD, Page, notebook_of, page
 from scansnap_core.ledger.values import NoEvidence, holds, is_infinite, requirement, scalar, written
 from scansnap_core.rules import Rule, one_of
 
@@ -108,29 +118,9 @@ class Chapter:
             If the chapter was concluded before, or the card is missing, malformed or names what isn't in the file.
         """
         self._require_open("conclude")
-        file, claims = self.claims.path.name, self.claims.claims
-        if left := [claim_id for claim_id in claims if claim_id not in self._entries]:
-            raise NoEvidence(f"{file} claims what the notebook doesn't compute: {', '.join(left)}")
-        # They stand in the file's order, as they were reviewed, however the notebook is arranged.
-        entries = [self._entries[claim_id] for claim_id in claims]
-        checks = tuple(entry for entry in entries if isinstance(entry, Check))
-        refutations = tuple(entry for entry in entries if isinstance(entry, Refutation))
-        missing = [name for name in WITNESSES if name not in {entry.witness for entry in checks}]
-        if self.page.is_statement and missing:
-            raise NoEvidence(f"{self.page.name}: no check by the witness {' or '.join(missing)}")
-        if not (checks or refutations):
-            raise NoEvidence(f"{self.page.name}: no check by any witness")
-        if not self.claims.card and self.page.kind not in WITHOUT_CARD:
-            raise BadInput(f"{file}: no card", f"{self.page.name} opens with its card", "write it there")
-        proofs = tuple(entry for entry in entries if isinstance(entry, Proof))
-        sampled = tuple(Sampled(c.id, "sampled", c.says, c.only_sampled) for c in claims.values() if c.only_sampled)
-        smaller = smaller_runs(self.claims)
-        if smaller and any(refutation.judges == "claim" for refutation in refutations):
-            raise BadInput(f"{file}: smaller", "smaller runs don't refute the paper's own", "judge their scope")
-        conclusion = Conclusion(self.page, checks, refutations, proofs=proofs, sampled=sampled, smaller=smaller)
-        if self.claims.card:
-            card, figure = card_of(self.claims, conclusion.verdict, (*checks, *refutations), self._numbers)
-            conclusion = replace(conclusion, card=card, figure=figure)
+        if left := [claim_id for claim_id in self.claims.claims if claim_id not in self._entries]:
+            raise NoEvidence(f"{self.claims.path.name} claims what the notebook doesn't compute: {', '.join(left)}")
+        conclusion = _conclusion(self.page, self.claims, self._entries, self._numbers)
         self._concluded = True
         show_conclusion(conclusion)
 
@@ -146,6 +136,68 @@ class Chapter:
     def _require_open(self, what: str) -> None:
         if self._concluded:
             raise BadInput(what, f"{self.page.name} is concluded already", "move it before conclude()")
+
+
+def check_file(page: Page, claims: Claims) -> None:
+    """Check a chapter's file before anything is computed, by drawing its conclusion without numbers.
+
+    Whether a claim is a check or a refutation, and hence the verdict and what the card may say, stands in the file.
+
+    Raises
+    ------
+    NoEvidence, BadInput
+        What `Chapter.conclude` would raise whatever the notebook measured.
+    """
+    _conclusion(page, claims, {claim.id: _unmeasured(claim) for claim in claims.claims.values()}, {})
+
+
+def _unmeasured(claim: Claim) -> Check | Refutation | Proof:
+    if claim.kind != "proof":
+        return _entry(claim, "", claim.must, "")
+    kind, *_ = KINDS
+    return Proof(claim.id, claim.witness, claim.says, kind, claim.region, claim.assumptions, "", "", claim.control)
+
+
+def _entry(claim: Claim, measured: str, required: str, control: str) -> Check | Refutation:
+    """Make a check or a refutation of a claim and its numbers, as they are written."""
+    measure = claim.measure or (_REMAINDER if claim.must == "= 0" and claim.witness == "symbolic" else "")
+    found = claim.id, claim.witness, claim.says, measured, required, control, claim.control
+    if claim.kind == "check":
+        return Check(*found, measure=measure)
+    remedy = claim.place, claim.printed, claim.repair, claim.condition, claim.consequence
+    return Refutation(*found, *remedy, claim.judges, claim.erratum, measure=measure)
+
+
+def _conclusion(
+    page: Page, claims: Claims, found: Mapping[str, Check | Refutation | Proof], numbers: Mapping[str, str]
+) -> Conclusion:
+    """Draw the conclusion from an entry for each of a chapter's claims, and the numbers of its prose."""
+    # They stand in the file's order, as they were reviewed, however the notebook is arranged.
+    entries = [found[claim_id] for claim_id in claims.claims]
+    checks = tuple(entry for entry in entries if isinstance(entry, Check))
+    refutations = tuple(entry for entry in entries if isinstance(entry, Refutation))
+    missing = [name for name in WITNESSES if name not in {entry.witness for entry in checks}]
+    if page.is_statement and missing:
+        raise NoEvidence(f"{page.name}: no check by the witness {' or '.join(missing)}")
+    if not (checks or refutations):
+        raise NoEvidence(f"{page.name}: no check by any witness")
+    if not claims.card and page.kind not in WITHOUT_CARD:
+        raise BadInput(f"{claims.path.name}: no card", f"{page.name} opens with its card", "write it there")
+    proofs = tuple(entry for entry in entries if isinstance(entry, Proof))
+    sampled = tuple(
+        Sampled(claim.id, "sampled", claim.says, claim.only_sampled)
+        for claim in claims.claims.values()
+        if claim.only_sampled
+    )
+    smaller = smaller_runs(claims)
+    if smaller and any(refutation.judges == "claim" for refutation in refutations):
+        rule = "smaller runs don't refute the paper's own"
+        raise BadInput(f"{claims.path.name}: smaller", rule, "judge their scope")
+    conclusion = Conclusion(page, checks, refutations, proofs=proofs, sampled=sampled, smaller=smaller)
+    if claims.card:
+        card, figure = card_of(claims, conclusion.verdict, (*checks, *refutations), numbers)
+        conclusion = replace(conclusion, card=card, figure=figure)
+    return conclusion
 
 
 class Witness:
@@ -219,14 +271,9 @@ class Witness:
             raise ControlPassed(f"{place}: the {tried} ({claim.control}) gives {control}, which {wrong}")
         effect = written(measured, relation, bound, met=checks)
         compared = written(control, relation, bound, met=not checks)
-        measure = claim.measure or (_REMAINDER if claim.must == "= 0" and self.name == "symbolic" else "")
-        found = claim.id, self.name, claim.says, effect, required, compared, claim.control
-        if checks:
-            check = Check(*found, measure=measure)
-            self._chapter._enter(check)
-            show_check(check, claim.only_sampled)
+        entry = _entry(claim, effect, required, compared)
+        self._chapter._enter(entry)
+        if isinstance(entry, Check):
+            show_check(entry, claim.only_sampled)
         else:
-            remedy = claim.place, claim.printed, claim.repair, claim.condition, claim.consequence
-            refutation = Refutation(*found, *remedy, claim.judges, claim.erratum, measure=measure)
-            self._chapter._enter(refutation)
-            show_refutation(refutation)
+            show_refutation(entry)

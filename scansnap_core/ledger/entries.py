@@ -5,7 +5,7 @@ All of their values are written text, so that they mean and look the same on eve
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from scansnap_core.ledger.registry import Page
@@ -242,3 +242,46 @@ class Conclusion:
             **{key: entries for key, entries in lists.items() if entries},
             **({"figure": self.figure} if self.card else {}),
         }
+
+
+_LISTS = {"checks": Check, "refutations": Refutation, "proofs": Proof, "sampled": Sampled, "card": Row}
+_VERDICTS = (
+    HOLDS,
+    HOLDS_UNDER_A_CONDITION,
+    FAILS_AS_PRINTED,
+    REPRODUCED,
+    REPRODUCED_SMALLER,
+    PARTLY_SMALLER,
+    DIFFERS,
+)
+
+
+def is_verdict(value: Any) -> bool:
+    """Tell whether a value has the form of `Conclusion.as_json`: notebooks are edited, merged and cut short."""
+
+    def is_entry(entry: Any, kind: Any) -> bool:
+        return (
+            isinstance(entry, dict)
+            and entry.keys() == {each.name for each in fields(kind)}
+            and all(isinstance(text, str) for text in entry.values())
+        )
+
+    def are_counts(counts: Any) -> bool:
+        return (
+            isinstance(counts, dict)
+            and counts.keys() == {"checks", "refutations"}
+            and all(isinstance(count, int) for count in counts.values())
+        )
+
+    match value:
+        case {"id": str(), "verdict": verdict, "witnesses": dict() as said, "checks": list(), "refutations": list()}:
+            lists = [(value.get(key, []), kind) for key, kind in _LISTS.items()]
+            return (
+                verdict in _VERDICTS
+                and {*WITNESSES} <= said.keys() <= {*VOICES}
+                and all(map(are_counts, said.values()))
+                and all(isinstance(each, list) and all(is_entry(one, kind) for one in each) for each, kind in lists)
+                and isinstance(value.get("figure", ""), str)
+                and ("card" in value) == ("figure" in value)
+            )
+    return False

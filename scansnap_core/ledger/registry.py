@@ -26,6 +26,7 @@ Whatever is missing, unreadable or wrong raises `BadInput`.
 import difflib
 import json
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -34,10 +35,12 @@ from typing import Any
 
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
-from scansnap_core.files import COUNT, TEXT, Entry, list_of
+from scansnap_core.files import COUNT, MAPPING, TEXT, Entry, list_of
 from scansnap_core.rules import Rule, one_of
 
 TABLE_OF_CONTENTS = "_toc.yml"
+PAGE_SUFFIXES = (".ipynb", ".md", ".rst", ".txt")
+"""Endings of the files that a table of contents may list without them."""
 KEY = "scansnap"
 OTHER_KINDS = ("figure", "notation", "claim", "law", "beyond", "equations")
 """What a page can be beside a statement: "claim" is what a paper says in words, "law" this book's own statement,
@@ -125,6 +128,7 @@ def _numbered(kind: str, number: int, paper: Paper) -> str:
 
 def page_of(page_id: str, heading: str, metadata: Mapping[str, Any], papers: Mapping[str, Paper], source: str) -> Page:
     """Make a page of what its notebook's first line and metadata say; errors call the notebook ``source``."""
+    MAPPING(f"{source}: metadata", metadata)
     place = f"{source}: metadata.{KEY}"
     take = Entry(place, metadata.get(KEY), ("paper", "kind", "number", "equations", "uses", "proof_uses"))
     paper = papers[take("paper", one_of(papers))]
@@ -157,7 +161,13 @@ def chapter_paths(chapters_dir: Path) -> list[Path]:
     """Return every notebook below a folder, sorted."""
     if not chapters_dir.is_dir():
         raise BadInput(f"{chapters_dir}", "there is no such folder", "run this in the book's folder, or name it")
-    return sorted(p for p in chapters_dir.rglob("*.ipynb") if p.parent.name != ".ipynb_checkpoints")
+    return files_below(chapters_dir, ".ipynb")
+
+
+def files_below(folder: Path, suffix: str) -> list[Path]:
+    """Return the regular files below a folder whose names end so, sorted; editors hide theirs behind a leading dot."""
+    found = (path for path in folder.rglob(f"*{suffix}") if path.is_file())
+    return sorted(p for p in found if not any(part.startswith(".") for part in p.relative_to(folder).parts))
 
 
 def read_contents(book: Path) -> dict[str, Any]:
@@ -170,17 +180,29 @@ def read_contents(book: Path) -> dict[str, Any]:
     return contents
 
 
-def entries(contents: Any) -> Iterator[str]:
-    """Return the files that a table of contents lists, without suffix or with, in its order."""
+def entries(contents: Any, book: Path) -> Iterator[str]:
+    """Return the files that a book's table of contents lists, without suffix or with, in its order."""
     if isinstance(contents, dict):
         for key, value in contents.items():
             if key in ("root", "file"):
                 yield str(value)
+            elif key == "glob":
+                yield from _matching(str(value), book)
             elif key != "meta":
-                yield from entries(value)
+                yield from entries(value, book)
     elif isinstance(contents, list):
         for value in contents:
-            yield from entries(value)
+            yield from entries(value, book)
+
+
+def _matching(pattern: str, book: Path) -> list[str]:
+    """Return the pages, without suffix, whose names match a pattern, sorted as the site sorts them."""
+    try:
+        found = [path.relative_to(book) for suffix in PAGE_SUFFIXES for path in book.glob(f"{pattern}{suffix}")]
+    except (ValueError, NotImplementedError):
+        rule = "a pattern is that of files below the book's folder"
+        raise BadInput(f"{TABLE_OF_CONTENTS}: glob: {pattern}", rule, "write e.g. chapters/*") from None
+    return sorted({path.with_suffix("").as_posix() for path in found})
 
 
 def papers_of(contents: Mapping[str, Any]) -> dict[str, Paper]:
@@ -202,13 +224,42 @@ def papers_of(contents: Mapping[str, Any]) -> dict[str, Paper]:
 
 def read_page(path: Path, papers: Mapping[str, Paper]) -> Page:
     """Read the page that a notebook registers."""
+    notebook = read_json(path)
+    head = next((cell.get("source") for cell in notebook["cells"] if cell.get("cell_type") == "markdown"), "")
+    try:
+        heading = "".join(head).partition("\n")[0]
+    except TypeError:
+        raise unreadable(path, "the source of its first text is no text") from None
+    return page_of(path.stem, heading, notebook["metadata"], papers, str(path))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a notebook of format 4 as it is written; its metadata are a mapping, and its cells a list of mappings.
+
+    Cells have ids since format 4.5. Where an older one has none, as Colab saves it, they are named by their places.
+    """
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
-        head = next((cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "markdown"), "")
-        heading, metadata = "".join(head).partition("\n")[0], notebook["metadata"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise BadInput(f"{path}", f"it is no readable notebook ({type(error).__name__})", "restore the file") from None
-    return page_of(path.stem, heading, metadata, papers, str(path))
+    except UnicodeDecodeError:
+        raise unreadable(path, "it isn't UTF-8 text") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise unreadable(path, str(error)) from None
+    match notebook:
+        case {"nbformat": 4, "nbformat_minor": int() as minor, "metadata": dict(), "cells": list() as cells} if all(
+            isinstance(cell, dict) for cell in cells
+        ):
+            if minor < 5:
+                notebook["nbformat_minor"] = 5
+                for place, cell in enumerate(cells):
+                    cell.setdefault("id", f"cell-{place:02}")
+            return dict(notebook)
+    raise unreadable(path, "it isn't of format 4, with metadata and a list of cells")
+
+
+def unreadable(path: Path, reason: str) -> BadInput:
+    """Say why a file is no notebook."""
+    reason = textwrap.shorten(reason, 200, placeholder=" …")
+    return BadInput(f"{path}", f"it is no readable notebook ({reason})", "restore the file")
 
 
 def page(page_id: str, inside: Path | None = None) -> Page:
@@ -249,7 +300,7 @@ def read_pages(book: Path) -> dict[str, Page]:
     pages = [read_page(path, papers) for path in chapter_paths(book / "chapters")]
     for fault in page_faults(pages):
         raise fault
-    listed = [Path(entry).with_suffix("").name for entry in entries(contents)]
+    listed = [Path(entry).with_suffix("").name for entry in entries(contents, book)]
 
     def place(page: Page) -> tuple[int, int, int, int]:
         kinds = (*page.paper.statements, *OTHER_KINDS)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from nbformat import NotebookNode, from_dict, v4
 
-from scansnap_core.book.faults import card_faults, constant_controls, picture_faults
+from scansnap_core.book.faults import card_faults, code_of, constant_controls, picture_faults, source_faults
 from tests.book.books import png
 
 VERDICT: dict[str, Any] = {"card": [], "figure": "drawing"}
@@ -38,7 +38,7 @@ def test_what_a_reader_can_see_has_no_fault() -> None:
         (notebook(), "printing", "the figure of 'printing'; the cells with one are ['drawing']"),
         (notebook(), "", "the cells with one are ['drawing']"),
         (notebook(CAPTION), "drawing", "the cells with one are []"),
-        (notebook(alt=" "), "drawing", "without alternative text"),
+        (notebook(alt=" "), "drawing", "without alternative text in its metadata"),
         (notebook(PICTURE), "drawing", "without a caption"),
         (notebook(PICTURE, CAPTION, WIDGET), "drawing", "a widget"),
     ],
@@ -46,6 +46,36 @@ def test_what_a_reader_can_see_has_no_fault() -> None:
 def test_a_picture_that_nobody_sees_or_understands_is_a_fault(stored: NotebookNode, figure: str, fault: str) -> None:
     (found,) = picture_faults(stored) + card_faults(stored, VERDICT | {"figure": figure})
     assert fault in found
+
+
+def output(kind: str, content: str) -> NotebookNode:
+    return v4.new_output("display_data", {kind: content, "text/plain": ""})
+
+
+@pytest.mark.parametrize(
+    ("shown", "fault"),
+    [
+        (output("image/svg+xml", "<svg/>"), "without alternative text in its metadata"),
+        (output("image/jpeg", "/9j/"), "without alternative text in its metadata"),
+        (output("text/html", "<p><img src='data:,'></p>"), "without alternative text in its <img>"),
+        (output("text/html", "<svg><circle r='1'/></svg>"), "without alternative text in its <svg>"),
+        (output("text/markdown", "A line: ![](a.png)"), "without alternative text in its <img>"),
+        (output("text/html", "<img alt='A line.' src='https://example.org/a.png'>"), "is loaded from https://example"),
+        (output("text/html", "<img alt='A line.' src='//example.org/a.png'>"), "is loaded from //example.org"),
+    ],
+)
+def test_a_picture_of_any_type_is_held_to_the_rules(shown: NotebookNode, fault: str) -> None:
+    (found,) = picture_faults(notebook(shown, CAPTION, alt=""))
+    assert fault in found
+
+
+@pytest.mark.parametrize(
+    "markup", ["<img alt='A line.' src='data:,'>", "<svg><title>A line.</title></svg>", "<svg aria-label='A line.'/>"]
+)
+def test_a_picture_in_a_page_says_itself_what_it_shows(markup: str) -> None:
+    assert picture_faults(notebook(output("text/html", markup), CAPTION, alt="")) == []
+    (found,) = picture_faults(notebook(output("text/html", markup), alt=""))
+    assert "without a caption" in found
 
 
 HEAD = """\
@@ -81,7 +111,7 @@ min(spectrum.F(x) for x in range(3))
 
 
 def found(control: str, record: str = "numeric.holds") -> list[tuple[int, str]]:
-    return constant_controls([HEAD, f"{record}('a', measured, {control})"])
+    return constant_controls([code_of(HEAD), code_of(f"{record}('a', measured, {control})")])
 
 
 @pytest.mark.parametrize("control", re.split("[;\n] *", CONSTANT.strip()))
@@ -95,6 +125,30 @@ def test_what_is_computed_is_none(control: str) -> None:
     assert found(f"control={control}", "numeric.refutes") == []
 
 
-def test_a_proofs_control_is_a_claim_and_what_is_no_python_is_left_to_its_execution() -> None:
+def test_a_proofs_control_is_a_claim() -> None:
     assert found("control=1", "proved.holds") == []
-    assert found("control = = 1") == []
+
+
+CLAIM = "numeric.holds('a', 2.0, control=1.0)"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *(f"{magic}\n{CLAIM}" for magic in ("%precision 8", "!true", "len?", "%%capture", "%%capture out\n%%time")),
+        f"%time {CLAIM}",
+        f"found = %time {CLAIM}",
+        f"{CLAIM};",
+    ],
+)
+def test_a_magic_hides_no_control(source: str) -> None:
+    faults = source_faults(v4.new_notebook(cells=[v4.new_code_cell(source)]))
+    assert "cell 1 has a control that nothing computes: 1.0" in faults
+
+
+@pytest.mark.parametrize("source", ["= =", f"%timeit -n 1 {CLAIM}", "%%bash\necho $HOME", f"{CLAIM}\0"])
+def test_what_cannot_be_read_is_a_fault_and_hides_no_other_cell(source: str) -> None:
+    cells = [v4.new_code_cell(text) for text in (source, CLAIM)]
+    unread, control = source_faults(v4.new_notebook(cells=cells))
+    assert "cell 1 can't be read as Python" in unread
+    assert control == "cell 2 has a control that nothing computes: 1.0"

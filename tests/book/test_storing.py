@@ -62,6 +62,27 @@ def test_storing_leaves_a_faulty_chapter_as_it_was(book: Path, verify: Run, chan
     assert (book / CHAPTER).read_text() == before
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print(set('abcdefgh'))",
+        "import time\nprint(time.localtime(0).tm_hour)",
+        "import os\nprint(os.environ.get('LC_ALL'))",
+    ],
+)
+def test_what_depends_on_the_surroundings_is_not_stored(
+    book: Path, verify: Run, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    for name, value in {"PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8"}.items():
+        monkeypatch.setenv(name, value)
+    spoil(book, put(3, source=source))
+    before = (book / CHAPTER).read_text()
+    code, _, errors = verify("--store")
+    assert code == 1
+    assert "lemma_08: executed again, cell 4 stores another stdout than it gives" in errors
+    assert (book / CHAPTER).read_text() == before
+
+
 def test_a_chapter_that_gives_what_it_stores_is_executed_once(book: Path, verify: Run) -> None:
     counted = book / "executions"
     source = f"with open({str(counted)!r}, 'a') as file:\n    print('a number:', 1 + file.write('x'))"

@@ -1,5 +1,8 @@
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -148,7 +151,7 @@ def test_several_chapters_at_a_time(book: Path, verify: Run) -> None:
     code, _, errors = verify("--jobs", "2", "--json", str(book / "found.json"))
     assert code == 1
     assert "lemma_09: cell 2 raised CheckFailed: Lemma 9, symbolic witness" in errors
-    assert "lemma_10: it is no readable notebook" in errors
+    assert "lemma_10.ipynb: it is no readable notebook" in errors
     assert "chapters/lemma_99.ipynb: metadata.scansnap.number = 98: it is the number that the file's name" in errors
     assert "lemma_08" not in errors.replace("that of lemma_08", "")
     found = {chapter["id"]: chapter for chapter in json.loads((book / "found.json").read_text())["chapters"]}
@@ -227,3 +230,9 @@ def test_a_chapter_that_prints_without_end_is_stopped(book: Path, verify: Run, m
     code, _, errors = verify()
     assert code == 1
     assert "ended its kernel: more than 1,000 characters were printed" in errors
+
+
+def test_a_strict_interpreter_has_nothing_to_warn_of(book: Path) -> None:
+    command = [sys.executable, "-m", "scansnap_core.cli", "verify", "--book", str(book)]
+    done = subprocess.run(command, env=os.environ | {"PYTHONWARNINGS": "error"}, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
