@@ -64,7 +64,6 @@ class ClaimInWords:
             return OPEN
         if not refuted and not self.against:
             return HOLDS
-        # mutant: The refuted are some of the entries.
         holds_somewhere = len(refuted) < len(self.entries) or not self.against
         conditional = holds_somewhere and all(entry["condition"] for entry in refuted)
         return HOLDS_UNDER_A_CONDITION if conditional else FAILS_AS_PRINTED

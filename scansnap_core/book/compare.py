@@ -36,7 +36,6 @@ def _merged(outputs: list[NotebookNode]) -> list[dict[str, Any]]:
     """Turn outputs into mappings from MIME type to content; a stream that came in pieces becomes one."""
     merged: list[dict[str, Any]] = []
     for output in outputs:
-        # mutant: Of a stored notebook's four types of output, stream comes last in the alphabet.
         if output.output_type == "stream":
             if merged and output.name in merged[-1]:
                 merged[-1][output.name] += output.text

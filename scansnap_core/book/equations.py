@@ -103,7 +103,6 @@ def read_equations(book: Path) -> list[Equation]:
         part = Entry(f"{EQUATIONS_FILE}: a section", entry, ("section", "equations"))
         equations += [_equation(book, stored, part("section", TEXT), row) for row in part("equations", LIST)]
     numbers = [equation.number for equation in equations]
-    # mutant: The number beyond all is there as often as it should be, not at all.
     for number in range(1, max([count, *numbers]) + 1):
         if numbers.count(number) != (number <= count):
             rule = f"the paper has the equations 1 to {count}, each once, and it is there {numbers.count(number)} times"

@@ -57,7 +57,6 @@ class Compact:
     @cached_property
     def held(self) -> NDArray[np.bool_]:
         """Tell which of those tokens each class holds, shape (K, L)."""
-        # mutant: Probabilities are never negative.
         return fix(self.probs > 0)
 
     @cached_property
@@ -239,13 +238,12 @@ class Probabilities:
     @property
     def common_tokens(self) -> Ints:
         """G_CT: the tokens with |Omega(l)| > 1."""
-        # mutant: each of these tokens is held by one class at least.
         return self.tokens[np.bincount(self.sparse_probs.indices) > 1]
 
     def distinct_tokens(self, n: int | str) -> Ints:
         """Return G_DT(n), the tokens that occur in class n alone; n is a class's number in 0..K-1 or its name."""
         support = self.support(n)
-        # mutant: both are without repetition and ascending; without the hint it only takes longer.
+        # Both are ascending and without repetition; the hint saves time.
         return np.setdiff1d(support, self.common_tokens, assume_unique=True)
 
     @cached_property
@@ -254,7 +252,6 @@ class Probabilities:
         check_places("E", self.num_classes**2)
         probs = self.sparse_probs
         norms = np.sqrt(probs.multiply(probs).sum(axis=1))
-        # mutant: NumPy takes any negative size as the one that it shall find.
         F = sparse.csr_array(probs.multiply(1 / np.asarray(norms).reshape(-1, 1)))
         overlaps = (F @ F.T).toarray()
         np.fill_diagonal(overlaps, 0.0)

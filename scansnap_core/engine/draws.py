@@ -46,7 +46,6 @@ class Fresh:
         held = np.isin(tokens, compact.tokens)
         Y, Z = np.empty((len(self._rngs), len(tokens), M)), np.empty((len(self._rngs), Q, len(tokens)))
         for seed, rng in enumerate(self._rngs):
-            # mutant: The first of the generators that are spawned is the same, however many follow it. One is spawned.
             for generator, part in ((rng, held), (rng.spawn(1)[0], ~held)):
                 Y[seed, part] = generator.uniform(-bound, bound, (part.sum(), M))
                 Z[seed][:, part] = generator.uniform(-bound, bound, (Q, part.sum()))
@@ -76,7 +75,7 @@ class Expectation(Fresh):
     """A batch is every class once with its exact token frequencies, to be weighed by P(n): the mean at T = infinity."""
 
     def __init__(self, classes: SequenceClasses, seeds: Sequence[int]) -> None:
-        # mutant: It draws initial values alone, and no batch.
+        # It draws initial values alone, and no batch.
         super().__init__(classes, seeds, batch_size=0, seq_len=math.inf)
         self._every = np.tile(np.arange(classes.num_classes), (len(seeds), 1))
         self._q = np.tile(classes.compact.probs, (len(seeds), 1, 1))
@@ -236,16 +235,13 @@ class Counter(Fresh):
         step = self._step.clone()
         self._step += 1
         chosen = philox(0, self._samples, step, CLASS, *self._keys)[0]
-        # mutant: One word in 2^32 equals a cut.
         classes = torch.searchsorted(self._class_cuts, chosen, right=True)
         if math.isinf(self._seq_len):
             return classes, self._probs[classes]
         num_context = int(self._seq_len) - 1
-        # mutant: More blocks give words that nobody reads. The axes counted from the front are the same ones.
+        # More blocks would give words that nobody reads.
         blocks = torch.arange(math.ceil(num_context / 4), device=self._probs.device)
-        # mutant: As above.
         sample, k0, k1 = (each.unsqueeze(-1) for each in (self._samples, *self._keys))
-        # mutant: As above.
         words = torch.stack(philox(blocks, sample, step, TOKENS, k0, k1), dim=-1).flatten(-2)
         words = words[..., :num_context].contiguous()
         drawn = self._places[classes].gather(-1, torch.searchsorted(self._cuts[classes], words, right=True))
@@ -258,7 +254,7 @@ class Counter(Fresh):
 
     def resume(self, states: list[str]) -> None:
         """Go on after so many steps."""
-        self._step.fill_(int(states[0]))  # mutant: All seeds are at the same step.
+        self._step.fill_(int(states[0]))  # all seeds are at the same step
 
 
 Draws = Fresh | Replay

@@ -42,11 +42,10 @@ def attend(q: Tensor, z: Tensor) -> Tensor:
     q, z
         Token frequencies and attention logits, shape (..., L). Tokens with q = 0 get no attention, whatever their z.
     """
-    # mutant: Token frequencies are never negative.
     absent = q <= 0
     top = z.masked_fill(absent, -torch.inf).amax(dim=-1, keepdim=True)
     # not exp(-inf), which is 0 as well but takes several times as long
-    # mutant: What is filled in is multiplied by a frequency of 0.
+    # What is filled in for absent tokens is multiplied by their frequency, 0.
     weights = q * torch.exp((z - top).masked_fill(absent, 0.0))
     return weights / weights.sum(dim=-1, keepdim=True)
 

@@ -44,9 +44,8 @@ class Adam:
 
     def __init__(self, parameter: Tensor, lr: Tensor, momentum: float, steps: int) -> None:
         self._parameter, self._lr = parameter, lr
-        # A GPU counts by itself, where its steps are recorded and replayed. mutant: A tensor counts like a number.
+        # A GPU counts by itself, where its steps are recorded and replayed.
         on_cpu = parameter.device.type == "cpu"
-        # mutant: As above.
         self._steps = steps if on_cpu else torch.tensor(float(steps), dtype=torch.float64, device=parameter.device)
         self._mean, self._square = torch.zeros_like(parameter), torch.zeros_like(parameter)
 
@@ -117,7 +116,7 @@ class OnePerRun:
 
 def check_optimizer(name: str, make: Factory, rates: Rates) -> None:
     """Make a user's own optimisers and let them step once, on zeros: :class:`BadInput` if they can't."""
-    # mutant: A matrix of any size will do.
+    # A matrix of any size will do.
     Y, Z = torch.zeros(2, 1, len(rates), 2, 2)
     try:
         OnePerRun(make, Y, Z, rates).step(Y, Z)

@@ -122,7 +122,7 @@ class Variant:
             return self.closed_form(batch, Z.detach())
         leaf = Z.detach().requires_grad_()
         u = self.inputs(batch, leaf)
-        return u.detach(), lambda g: torch.autograd.grad(u, leaf, g)[0]  # mutant: There is one.
+        return u.detach(), lambda g: torch.autograd.grad(u, leaf, g)[0]
 
 
 def plain(batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
@@ -310,7 +310,7 @@ def variant_of(model: object) -> Variant | None:
     kind, number = re.fullmatch(r"(.*?) ?([0-9]*)", words).groups()  # type: ignore[union-attr]
     if kind not in NUMBERED:
         return VARIANTS.get(words)
-    if not number or not 1 <= int(number[:9]) <= MOST:  # mutant: A few digits are enough to be too many.
+    if not number or not 1 <= int(number[:9]) <= MOST:  # a few digits are enough to be too many
         parts = "windows" if kind == "positions" else "heads"
         rule = f"there are 1 to {MOST} {parts}, and the name says how many"
         raise BadInput(f"model = {shown(model)}", rule, f"write e.g. '{kind} 4'")

@@ -141,8 +141,7 @@ def _repaired(take: Entry, verdict: str, found: _Found) -> Row:
         return Row(REPAIRED, NONE_NEEDED, "")
     if not take.values:
         raise NoEvidence(f"the verdict is {verdict!r}, and the card doesn't say what should be printed instead")
-    # mutant: The other verdicts that get here, "fails as printed" and "differs from the paper", come before it in the
-    # alphabet.
+    # The other verdicts that get here are "fails as printed" and "differs from the paper".
     unchanged = "" if verdict == HOLDS_UNDER_A_CONDITION else None
     where, formula, entry = take("where", TEXT), take("formula", TEXT, unchanged), _named(take, found)
     number = _number(entry, "control" if isinstance(entry, Refutation) else "measured")

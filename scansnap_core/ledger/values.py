@@ -68,7 +68,6 @@ def holds(value: Any, relation: str, bound: Any) -> bool:
     if relation in ("=", "≠"):
         same = _same(value, bound)
         if same is not None:
-            # mutant: Here the relation is = or ≠, and = comes before ≠ in the alphabet.
             return same == (relation == "=")
     else:
         try:
@@ -135,7 +134,6 @@ def _number(value: Any) -> float | Fraction | None:
         return value
     if getattr(value, "is_Rational", False):
         fraction = Fraction(int(value.p), int(value.q))
-        # mutant: A denominator is 1 at least.
         return int(fraction) if fraction.denominator == 1 else fraction
     if getattr(value, "is_number", False) and value.is_extended_real:
         return float(value)

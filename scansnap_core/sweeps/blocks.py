@@ -57,7 +57,6 @@ class Block:
         """
         given = self.arguments
         known = all(measure.is_known for measure in self.measures)
-        # mutant: The other device is called "cuda".
         compiled = given["device"] == "cpu" and given["model"] == PLAIN and given["optimizer"] in ("sgd", "momentum")
         compiled &= self.classes.is_uniform or given["batch_size"] is not None  # its samples weigh alike
         return compiled and known and not self.in_time
@@ -79,9 +78,8 @@ class Block:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrainingDiverged)  # diverged_at tells of it
-            # mutant: It has one seed.
             run = train(self.classes, seeds=[self.seed], **self.arguments).isel(seed=0)
-        # mutant: Without a list of moments one alone is recorded.
+        # Without a list of moments one alone is recorded.
         return run if self.in_time else run.isel(recorded=-1)
 
     def _labelled(self, values: Mapping[str, np.ndarray]) -> xr.Dataset:
@@ -129,27 +127,25 @@ def layout_of(grid: Grid) -> Layout:
     axes, variables = tuple(grid.axes), {}
     for measure in grid.measured:
         arrays = [values[measure.name] for values in found]
-        # mutant: A grid has one class system at least.
         if len(several := {array.dims for array in arrays}) > 1:
             raise BadInput(
                 f"measure {measure.name} of dimensions {' and '.join(map(str, sorted(several)))}",
                 "a measure has the same dimensions for all class systems",
                 "leave a dimension of size 1 in place, or sweep over each system by itself",
             )
-        # mutant: A measure has the same dimensions for all class systems.
+        # A measure has the same dimensions for all class systems.
         dims, dtype = tuple(map(str, arrays[0].dims[1:])), "int64" if measure.name == "diverged_at" else grid.dtype
         for dim in dims:
             labels = [each[dim].values for each in arrays] + ([coords[dim]] if dim in coords else [])
-            # mutant: Whichever all the others are equal to, they are all equal.
             if dim not in BY_SYSTEM and any(not np.array_equal(each, labels[-1]) for each in labels):
                 raise BadInput(
                     f"measure {measure.name} with different labels of {dim}",
                     f"labels are the same for all, except those of {', '.join(BY_SYSTEM)}",
                     "use one of these dimensions, or label it alike",
                 )
-            # mutant: They were found equal.
+            # Those that aren't of one class system were found equal.
             coords[dim] = np.unique(np.concatenate(labels)) if dim in BY_SYSTEM else labels[0]
-        # mutant: What a measure says of itself is the same for all class systems, but for their checksum.
+        # What a measure says of itself is the same for all class systems, but for their checksum.
         told = {name: value for name, value in arrays[0].attrs.items() if name != ATTRIBUTE}  # of one class system
         variables[measure.name] = Variable((*axes, *dims), dtype, told)
     sizes = dict.fromkeys(axes[:-1], 1) | {"rate": min(RATES_PER_BLOCK, len(grid.rates))}
@@ -157,12 +153,12 @@ def layout_of(grid: Grid) -> Layout:
 
 
 def _tried(grid: Grid, classes: SequenceClasses) -> dict[str, xr.DataArray]:
-    # mutant: A run that stays where it begins has the same shape whatever its seed, and takes as much room.
+    # A run that stays where it begins has the same shape whatever its seed, and takes as much room.
     settings = Settings(**next(blocks(grid, "cpu")).arguments, seeds=[0])
     check_fits(classes, settings)
-    # mutant: A run that stays where it begins has no use for its rates.
+    # A run that stays where it begins has no use for its rates.
     run = blank(classes, dataclasses.replace(settings, lr_y=1.0, lr_z=1.0)).isel(seed=0)
-    # mutant: Without a list of moments one alone is recorded.
+    # Without a list of moments one alone is recorded.
     run = run if grid.record is not None else run.isel(recorded=-1)
     return {measure.name: measure(run, classes) for measure in grid.measured}
 
@@ -181,7 +177,7 @@ def placed(values: Mapping[str, xr.DataArray], layout: Layout) -> dict[str, np.n
     """Put a block's values on the axes of the store, those that blocks divide first."""
     arrays = {}
     for name, array in values.items():
-        # mutant: The first dimension is the rate, which is none of a class system.
+        # The first dimension is the rate.
         own = {dim: layout.labels[dim].values for dim in array.dims[1:] if dim in BY_SYSTEM}
         filled = array.values
         if own:

@@ -195,7 +195,6 @@ class Decoder:
 
         ``solver`` overrides settings of ``solve_ivp``: DOP853 with rtol 1e-9 and atol 1e-16.
         """
-        # mutant: SciPy takes a relative tolerance of 0 or less for its least one.
         settings = {"method": "DOP853", "rtol": 1e-9, "atol": 1e-16} | solver
         times = np.asarray(times, dtype=float)
         solved = solve_ivp(self.rhs, (0, times[-1]), self.initial().ravel(), t_eval=times, **settings)

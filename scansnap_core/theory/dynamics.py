@@ -77,7 +77,6 @@ def compare(
         run = train(classes, seeds=seeds, batch_size=batch_size, seq_len=seq_len, **training)
         runs = run.Z.squeeze("rate").transpose("seed", "recorded", "query", "token").values
         Z.append(runs.mean(axis=0))
-        # mutant: Training refuses an empty list of seeds.
         error.append(scipy.stats.sem(runs) if len(runs) > 1 else np.full_like(runs[0], np.nan))
         B.append(np.full((len(marks), classes.num_classes), np.nan))
     axes = ("dynamics", "t", "query", "token")
@@ -126,7 +125,7 @@ def path_of_the_law(classes: SequenceClasses, gammas: Floats, vocab_size: float 
         F = here.f(row.reshape(shape))
         return here.per_query(spectrum.force(F, spectrum.beta(spectrum.E(F), vocab_size))).ravel()
 
-    # mutant: Any first step that is short enough gives the same path.
+    # Any first step that is short enough gives the same path.
     return integrate(rhs, np.zeros(shape[0] * shape[1]), gammas, first_step=min(gammas[0], 1) / 1000)
 
 
@@ -157,7 +156,7 @@ def path_of_memory(classes: SequenceClasses, sigmas: Floats) -> Floats:
         return np.concatenate([moved.ravel(), np.linalg.solve(F @ F.T, F).ravel()])
 
     start = np.zeros(size + classes.compact.probs.size)
-    # mutant: Any first step that is short enough gives the same path.
+    # Any first step that is short enough gives the same path.
     return integrate(rhs, start, sigmas, first_step=sigmas[0] / 1000)[:, :size]
 
 
@@ -174,7 +173,6 @@ def distance(points: Floats, line: Floats) -> float:
     start, step = line[:-1], np.diff(line, axis=0)
     worst = 0.0
     for point, length in zip(points, np.linalg.norm(points, axis=1), strict=True):
-        # mutant: A point at 0 is at no number times its length, which no maximum takes.
         if 0 < length <= np.linalg.norm(line[-1]):
             along = np.clip(((point - start) * step).sum(axis=1) / (step**2).sum(axis=1), 0, 1)
             worst = max(worst, np.linalg.norm(point - start - along[:, None] * step, axis=1).min() / length)

@@ -72,7 +72,7 @@ class Flow(ABC):
         Q, L, K = len(classes.compact.queries), len(self.tokens), classes.num_classes
         decoders, heads = rows_of(self.variant)
         sizes = {"Y": (decoders * L, len(classes.outputs)), "Z": (heads * Q, L), "B": (K,)}
-        # mutant: Only the names of momentum's velocities, tested with the law of inertia, are longer than a letter.
+        # The last letter says which shape: the names of momentum's velocities are longer.
         self.shapes = {name: sizes[name[-1]] for name in shapes}
         cuts = itertools.accumulate(map(math.prod, self.shapes.values()), initial=0)
         self._parts = [slice(*ends) for ends in itertools.pairwise(cuts)]
@@ -91,7 +91,6 @@ class Flow(ABC):
     def axes(self) -> dict[str, tuple[str, ...]]:
         """Return the names of the axes of its arrays; where ``head`` is one, ``shapes`` holds the rows of all heads."""
         named = axes_of(self.variant) | {"B": ("class",)}
-        # mutant: As above.
         return {name: named[name[-1]] for name in self.shapes}
 
     @cached_property
@@ -135,7 +134,7 @@ class Flow(ABC):
             for part, shape in zip(self._parts, self.shapes.values(), strict=True)
         )
 
-    @abstractmethod  # mutant: mypy refuses a flow without it.
+    @abstractmethod
     def rhs(self, t: float, state: Floats) -> Floats:
         """Compute d(state)/dt."""
 
@@ -298,7 +297,7 @@ class IdealisedFlow(Flow):
         E = spectrum.E(F)
         beta = spectrum.E_prime(E).T
         np.fill_diagonal(beta, 0.0)
-        # mutant: E is symmetric, so E' and beta are too, and rows sum to what columns do.
+        # E is symmetric, so E' and beta are too, and rows sum to what columns do.
         pull = (beta * E).sum(axis=1)
         if back is not None:
             return back(-speed * (beta @ F)), pull
@@ -318,7 +317,6 @@ class IdealisedFlow(Flow):
 def _check_unit_length(flow: Flow) -> None:
     lengths = np.linalg.norm(flow.inputs(np.zeros(flow.shapes["Z"])), axis=1)
     farthest = lengths[np.abs(lengths - 1).argmax()]
-    # mutant: Near 1 a float lies a multiple of 2^-53 from 1, which 1e-9 isn't, so the two are never equal.
     if abs(farthest - 1) > 1e-9:
         value = f"a model whose decoder reads inputs of length {farthest:.3g} for the {flow.name}"
         raise BadInput(value, "it's written for inputs of length 1", "solve the TrueFlow, or normalise them")

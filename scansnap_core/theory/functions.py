@@ -176,14 +176,11 @@ def _stable_quotients(expression: sp.Expr) -> sp.Expr:
     for factor in factors:
         base, power = factor.as_base_exp()
         exponentials = [term for term in sp.Add.make_args(base) if _split(term)[0] != 0]
-        # mutant: With a positive power k is negative, and no j lies in 0..k. SymPy keeps no factor to the power 0.
         if not (base.is_Add and power.is_Integer and power < 0 and len(exponentials) == 1):
             continue
-        # mutant: There is one.
         (x, b), a = _split(exponentials[0]), base - exponentials[0]
         exponent, others = _split(expression / factor)
         j, k = sp.cancel(exponent / x), -power
-        # mutant: The identity holds for j = -1 too, and is finite and exact where e^-x is.
         if j.is_Integer and 0 <= j <= k:
             quotient = (_sigmoid(x - sp.log(a / b)) / b) ** j * (_sigmoid(sp.log(a / b) - x) / a) ** (k - j)
             return _stable_quotients(others) * quotient

@@ -92,7 +92,6 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     _check_own(c, classes)
     c = _by_class(c, classes).transpose(..., "class", "token")
     held = xr.DataArray(classes.compact.held, dims=("class", "token"), coords={"token": classes.coords["token"]})
-    # mutant: What a class holds is held by one at least.
     distinct = (held & (held.sum("class") == 1)).reindex(token=c.token, fill_value=False)
     own = c.where(distinct, 0.0)
     # of a class without distinct tokens, of a diverged run or of vanished attention there is nothing to divide by
@@ -128,7 +127,6 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
     Z = on_axes_of(Z, classes)
     rule, remedy = "thresholds are a number that isn't negative, or a list of them", "pass e.g. [0.01, 0.02]"
     thresholds = np.atleast_1d(check_numbers("thresholds", thresholds, least=0, rule=rule, remedy=remedy))
-    # mutant: It has one dimension at least.
     if thresholds.ndim > 1:
         raise BadInput(f"thresholds of shape {thresholds.shape}", rule, remedy)
     logits = Z.transpose(..., "query", "token")
@@ -142,7 +140,7 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
             above = (attention[..., None] > thresholds).mean(axis=-2)
             shares.append(np.where(np.isnan(attention).any(axis=-1, keepdims=True), np.nan, above))
     values = np.mean(shares, axis=0) if shares else np.full((*logits.shape[:-2], thresholds.size), np.nan)
-    # mutant: Only the dimensions and labels that are left serve, the same at every query and every token.
+    # Only the dimensions and labels that are left are used. They are the same at every query and every token.
     template = logits.isel(query=0, token=0, drop=True).expand_dims(threshold=thresholds, axis=-1)
     return template.copy(data=values).drop_attrs(deep=False).assign_attrs(units="share of distinct tokens")
 
@@ -181,7 +179,7 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
     check({"token": token, "other": other}, token=one_of_them, other=one_of_them)
     r = function_of(formulas.r, (formulas.c_l, formulas.c_other))
     with np.errstate(divide="ignore", invalid="ignore"):
-        # mutant: Only the dimensions and labels that are left serve, the same at every token; two are compared.
+        # Only the dimensions and labels that are left are used. They are the same at every token.
         return c.isel(token=0, drop=True).copy(data=r(c.sel(token=token), c.sel(token=other)))
 
 
@@ -238,7 +236,6 @@ def on_axes_of(
     indexes = {dim: values.indexes.get(dim) for dim in dims}
     if all(each is not None and each.is_unique and np.isin(labels[dim], each).all() for dim, each in indexes.items()):
         own = values.sel(labels)  # whatever the order is: a sweep's names are sorted
-        # mutant: What is chosen holds no more than what it is chosen from.
         if ATTRIBUTE in values.attrs or int(own.count()) == int(values.count()):
             _check_own(values, classes)
             return own

@@ -179,14 +179,14 @@ def _motion(
     logits = run.Z.transpose(..., "recorded", "query", "token")
     lead = [str(dim) for dim in logits.dims[:-2]]
     finite = np.isfinite(logits).all(["query", "token"])
-    # mutant: What a diverged run holds is left out below; any number serves here.
+    # What a diverged run holds is left out below; any number serves here.
     Z = logits.where(finite, 0.0).values[..., compact.query_row, :]
     F = spectrum.F(compact.probs, Z)
     if "Y" in run:
         Y = run.Y.transpose(*lead, "token", "output")
         finite = finite & np.isfinite(Y).all(["token", "output"])
         targets = classes.labels(classes.next_of)[:, None] == Y.output.values
-        # mutant: What a diverged run holds is left out below; any number serves here.
+        # What a diverged run holds is left out below; any number serves here.
         g = decoder.forward(F, Y.where(finite, 0.0).values, targets, run.multiplicity.values).g
         xi, per_class = spectrum.xi(F, g), decoder.through_attention(F, g)
     else:
@@ -194,7 +194,7 @@ def _motion(
         speed = clocked.broadcast_like(finite).transpose(*lead, "class").values
         E = spectrum.E(F)
         beta = spectrum.beta(E, math.inf)
-        # mutant: E and beta are symmetric.
+        # E and beta are symmetric.
         xi, per_class = speed * (beta * E).sum(axis=-1), speed[..., None] * spectrum.force(F, beta)
     force = decoder.Expectation(classes).per_query(classes.paces[:, None] * per_class)
 
@@ -215,7 +215,7 @@ def _theorem_3(
     z = run.Z.isel(query=xr.DataArray(compact.query_row, dims="class"))
     z = z.drop_vars(["query", "token", "recorded", "class"], errors="ignore")
     start = f.isel(recorded=0).where(distinct)
-    # mutant: f of a distinct token is positive; a class without one has no leader, whatever is chosen.
+    # f of a distinct token is positive; a class without one has no leader, whatever is chosen.
     leader = start.fillna(-1.0).argmax("token")
     has_one = distinct.any("token")
     others = distinct & (xr.DataArray(np.arange(len(compact.tokens)), dims="token") != leader) & has_one
@@ -246,11 +246,10 @@ def _theorem_4(
     omega_1 = float(clocks.omega(M)[1]) if M >= 4 else math.nan
     F = f.isel(recorded=0).transpose(..., "class", "token")
     pairs = ~np.eye(K, dtype=bool)
-    # mutant: One class has no overlap, however many NaN say so.
     overlaps = spectrum.E(F.values)[..., pairs] if K > 1 else np.full((*F.shape[:-2], 1), np.nan)
     equal = np.ptp(overlaps, axis=-1) < EQUAL_OVERLAPS * overlaps.max(axis=-1)
     one_of_each = len(classes.compact.queries) == len(classes.common_tokens) == 1
-    # mutant: Only the dimensions and labels that are left serve.
+    # Only the dimensions and labels that are left are used.
     rho = F.isel({"class": 0, "token": 0}).copy(data=overlaps.mean(axis=-1))
     rho = rho.where(np.logical_and(one_of_each and classes.is_uniform, equal))
     C_0 = 1 / (K * rho**2)

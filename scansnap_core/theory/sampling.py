@@ -20,9 +20,8 @@ from scansnap_core.theory.flows import TrueFlow
 
 def _over(values: Tensor, probs: Tensor) -> Tensor:
     """Divide values by P, with 0 where P = 0."""
-    # mutant: Probabilities are never negative.
     present = probs > 0
-    # mutant: Where the token is absent, 0 is divided, whatever positive number stands in for its probability.
+    # The 0 of an absent token may be divided by any positive number.
     return torch.where(present, values, 0.0) / torch.where(present, probs, 1.0)
 
 

@@ -14,14 +14,12 @@ from scansnap_core.data.sequences import Floats
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 
-# mutant: Between the two no digit of an entry is right.
 LARGEST_E_PRIME = 1 / np.finfo(np.float64).eps
 """At about this condition number of I + E nothing of E' is left but rounding."""
 SMALLEST = 1e-15
 """A singular value below this share of the largest counts as zero."""
 
 _f = function_of(formulas.f, (formulas.P, formulas.z_m))
-# mutant: The factors are the same, whatever its sign.
 _inverse = sp.Symbol("1/(M-1)", nonnegative=True)  # in which M may be infinite
 _q_0, _q_1 = (sp.factor(q.subs(formulas.M, 1 + 1 / _inverse)) for q in (formulas.q_0, formulas.q_1))
 _exact_counts = {formulas.sigma: 0, formulas.theta: 0, formulas.theta_other: 0}
@@ -37,7 +35,6 @@ def F(probs: Floats, z: Floats) -> Floats:
     P(l|n) and the attention logits z_{psi(n)} that class n sees have that shape too. Tokens with P = 0 get no
     attention, whatever their z.
     """
-    # mutant: Probabilities are never negative.
     return np.asarray(_f(probs, np.where(probs > 0, z, -np.inf)))
 
 
@@ -54,9 +51,7 @@ def E_prime(E: Floats) -> Floats:
     """
     # the same as (I + E)^{-1} E, which keeps its relative precision however small the overlaps get
     try:
-        # mutant: The matrices are square, K x K.
         found = np.asarray(np.linalg.solve(np.eye(E.shape[-1]) + E, E), dtype=np.float64)
-        # mutant: At the threshold no digit of an entry is right.
         if (np.abs(found) > LARGEST_E_PRIME).any():
             raise np.linalg.LinAlgError
     except np.linalg.LinAlgError:
@@ -70,7 +65,7 @@ def projection(F: Floats, g: Floats) -> Floats:
 
     With Eqn 9, g = gamma (iota_n f_n - sum beta_nn' f_n'), so a_n = gamma iota_n and a_n' = -gamma beta_nn'.
     """
-    # mutant: Both ways give the same coefficients; F and g have as many dimensions, two at least.
+    # Both ways give the same coefficients.
     if np.ndim(F) == np.ndim(g) == 2:  # as a flow asks at every step: a fifth of the pseudo-inverse's time
         return np.asarray(np.linalg.lstsq(F.T, g.T, rcond=SMALLEST)[0].T)
     return np.asarray(g @ np.linalg.pinv(F, rcond=SMALLEST))
@@ -107,7 +102,6 @@ def force(F: Floats, beta: Floats) -> Floats:
 
 def _off_diagonal(matrix: Floats) -> Floats:
     result = np.array(matrix, dtype=np.float64)
-    # mutant: The matrices are square, K x K.
     diagonal = np.arange(result.shape[-1])
     result[..., diagonal, diagonal] = 0.0
     return result

@@ -31,9 +31,8 @@ def log_miss(draws: int, p: float, center: int, distances: Ints) -> Floats:
     """
     below, above = log_tails(draws, p)
     low, high = center - distances, center + distances
-    # mutant: Where low is negative, the entry that was looked up is replaced.
+    # An index outside of 0..draws is clipped, and what stands there is replaced.
     left = np.where(low >= 0, below[np.clip(low, 0, draws)], -np.inf)
-    # mutant: A distance is 1 at least and the center isn't negative, so high is 1 at least.
     right = np.where(high <= draws, above[np.clip(high, 0, draws)], -np.inf)
     return np.asarray(np.logaddexp(left, right))
 
@@ -70,7 +69,6 @@ def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) ->
     """
     rule = "probabilities are not negative"
     weights = check_numbers("probs", probs, least=0, rule=rule, remedy="pass e.g. [0.5, 0.5]", dims=1)
-    # mutant: Near 1 a float lies a multiple of 2^-53 from 1, which 1e-9 isn't, so the two are never equal.
     if abs(weights.sum() - 1) > 1e-9:
         rule, remedy = "every draw falls into one of the classes", "divide them by their sum, or add the missing class"
         raise BadInput(f"probs sum to {weights.sum():.9g}", rule, remedy)
@@ -78,11 +76,10 @@ def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) ->
     last = np.clip(np.broadcast_to(high, weights.shape), None, draws)
     if np.any(first > last) or not first.sum() <= draws <= last.sum():
         return 0.0
-    # mutant: One count more than any window holds is never looked up.
     counts = np.arange(last.max() + 1)
     pmf = {weight: poisson.pmf(counts, draws * weight) for weight in np.unique(weights)}
     sums = np.ones(1)
     for weight, a, b in zip(weights, first, last, strict=True):
-        # mutant: The cut only saves time; sums past draws reach no entry that is returned.
+        # The cut only saves time: sums past draws reach no entry that is returned.
         sums = np.convolve(sums, pmf[weight][a : b + 1])[: draws + 1]
     return float(sums[draws - first.sum()] / poisson.pmf(draws, draws))

@@ -26,7 +26,6 @@ def positive(
     expression: sp.Expr,
     box: Mapping[sp.Symbol, tuple[Any, Any]],
     *,
-    # mutant: A round number, at which nothing changes but how long a search that ends nowhere goes on.
     budget: int = 20_000,
 ) -> Certificate:
     """Certify that an expression is positive on a closed box.
@@ -83,7 +82,7 @@ def _cover(value: Compiled, slopes: list[Compiled], symbols: list[sp.Symbol], wh
             where = ", ".join(f"{s} = {written(m)}" for s, m in zip(symbols, middle, strict=True))
             return _boxes(seen, f"{where}: {written(at_middle)}", false=True)
         spreads = [slope(balls) * (b - m) for slope, b, m in zip(slopes, balls, middle, strict=True)]
-        # mutant: The sum holds the value at the middle, which isn't surely negative there. A ball's radius is rounded
+        # The sum holds the value at the middle, which isn't surely negative there. A ball's radius is rounded
         # up, so that the sum doesn't end at 0 unless it is 0, which was refused.
         if at_middle + sum(spreads, arb(0)) > 0:
             continue
@@ -110,7 +109,6 @@ def _counterexample(value: Compiled, symbols: list[sp.Symbol], whole: Ends) -> s
 
 
 def _boxes(seen: int, gap: str = "", false: bool = False) -> Certificate:
-    # mutant: One box at least was looked at.
     return Certificate("interval", not gap, f"{seen} {'box' if seen == 1 else 'boxes'}", gap, false)
 
 
@@ -170,16 +168,14 @@ def positive_from_zero(expression: sp.Expr, variable: sp.Symbol, end: Any, order
             return Certificate("interval", False, "derivatives", gap, false=bool(at(-slope, {})))
         derivative = sp.diff(derivative, variable)
     start = ball(end)
-    # mutant: A round number, at which nothing changes but how long a search that ends nowhere goes on.
     for _ in range(40):
         if at(-expression, {variable: start}):
             gap = f"{variable} = {written(start)}: {written(enclose(expression, {variable: start}))}"
             return Certificate("interval", False, "a point", gap, false=True)
-        # mutant: A round number, at which nothing changes but how long a search that ends nowhere goes on.
         near = positive(derivative, {variable: (0, start)}, budget=200)
         if near:
             break
-        # mutant: Whatever comes nearer to 0 will do; what isn't near is looked at by itself.
+        # Whatever comes nearer to 0 will do; what isn't near is looked at by itself.
         start = start / 2
     else:
         return Certificate("interval", False, near.how, f"derivative {order} near 0: {near.gap}")

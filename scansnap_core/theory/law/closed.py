@@ -28,9 +28,8 @@ from scansnap_core.rules import Rule, check_memory, check_numbers, is_real, numb
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 
-# mutant: The formulas are the same without the signs, which only proofs about them need.
+# Only proofs about the formulas need the signs of these symbols.
 s = sp.Symbol("s", nonnegative=True)
-# mutant: The same holds here.
 a_, b_, c_ = sp.symbols("a b c", nonnegative=True)
 
 X = (1 + rho * (M - 1)) / (1 - rho)
@@ -53,7 +52,6 @@ _Lambda = function_of(Lambda, (b_, c_, *SIZE[:2]))
 _X, _m = function_of(X, SIZE), function_of(m, SIZE)
 _a_rate = function_of(a.diff(s), (s, *SIZE))
 
-# mutant: More steps move s by rounding alone.
 STILL = 1e-13
 LATEST = 1e280
 LEAST_EVIDENCE, MOST_EVIDENCE = 1e-100, 700.0
@@ -63,7 +61,7 @@ OVERLAP = number(least=0, below=1, remedy="pass e.g. 0.1")
 
 
 @takes(num_classes=WHOLE, rho=OVERLAP)
-# mutant: It stands still, but for rounding, after some ten steps.
+# s stands still, but for rounding, after some ten steps.
 def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, steps: int = 50) -> Floats:
     """The parameter s at tau, from 0 to 1e280, in its shape; K >= 1, M >= K and M >= 2, and 0 <= rho < 1.
 
@@ -77,7 +75,7 @@ def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, s
     if (times > LATEST).any():
         raise BadInput(f"tau = {times.max():g}", f"tau is at most {LATEST:g}", "ask for earlier times")
     size = float(num_classes), float(vocab_size), float(rho)
-    X, m, later = _X(*size), _m(*size), times > 0  # mutant: At tau = 0 the first bound is 0 as well.
+    X, m, later = _X(*size), _m(*size), times > 0
     at, goal = np.zeros_like(times), np.log(times[later])
     found = _bound(times[later], *size)
     for _ in range(steps):
@@ -87,9 +85,9 @@ def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, s
             slope = np.exp(learned - reached) + _a_rate(found, *size) * np.exp(-reached)  # of ln tau
             change = np.nan_to_num((goal - reached) / (slope * found))
         found *= np.exp(change)
-        # mutant: More steps move s by rounding alone, and without times there is nothing to move.
+        # More steps would move s by rounding alone.
         if np.abs(change).max(initial=0.0) < STILL:
-            break  # mutant: The same holds here.
+            break
     at[later] = found
     return at
 
@@ -209,7 +207,7 @@ def _near(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tu
     with np.errstate(over="ignore", invalid="ignore"):
         share = others * np.exp(faster * a) / rest
         taken = (1 + (others - 1) * rho) * (np.expm1(faster * a) / faster - a) / rest  # from ln of the odds
-        # mutant: The first in the maximum is never the larger, because e^x - 1 <= x e^x.
+        # The first in the maximum is never the larger, because e^x - 1 <= x e^x.
         off = np.log1p(num_classes / rest) + np.maximum(rho * a / rest, taken + np.log1p(share))  # ln of b over its own
         factor = np.exp(off)
         weight, b_share = b / (b - c / 2), factor * b / a

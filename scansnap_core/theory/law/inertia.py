@@ -212,7 +212,7 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
     def missing(A: Floats, m: Floats, goal: Floats) -> Floats:
         return A + m * special.expm1(-A / m) - goal
 
-    # mutant: Any two ends will do that have the root between them.
+    # Any two ends will do that have the root between them.
     found = elementwise.find_root(missing, (goal, goal + 2 * np.sqrt(2 * m * goal) + 2 * goal), args=(m, goal))
     return np.asarray(found.x)
 

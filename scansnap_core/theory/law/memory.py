@@ -30,9 +30,9 @@ from scansnap_core.theory.solving import IntegrationFailed, integrated
 Pair = tuple[Floats, Floats]
 """A pair has values on common and on distinct tokens, (T, C) and (T, D)."""
 
-MOST_STIFF = 500  # mutant: The limit changes how long it takes.
+MOST_STIFF = 500
 """Up to so many numbers in a state, of some ten unlike classes, an implicit step takes some ten milliseconds."""
-RTOL, ATOL = 1e-7, 1e-16  # mutant: SciPy raises a negative tolerance to the smallest it has.
+RTOL, ATOL = 1e-7, 1e-16
 START = 1e-4
 """Integration begins at this tau, or at this share of the first one asked for; before it, errors are 1 - 1/M."""
 
@@ -95,14 +95,14 @@ class Law:
         self._parts, self.num_values = [slice(*pair) for pair in itertools.pairwise(ends)], ends[-1]
         with np.errstate(divide="ignore"):
             self._log_probs = np.log(np.hstack([types.common, types.distinct]))
-        # mutant: Sums leave out a class itself, so without it one term would cancel another, up to rounding.
+        # Sums leave out a class itself: else one term would cancel another, up to rounding.
         self._single = np.flatnonzero(types.size == 1)
 
     @property
     def is_split(self) -> bool:
         """True if ``many_classes`` integrates it: the state is large, and attention is small beside the decoder."""
-        many = self.types.common.shape[1] < len(self.types.size)  # mutant: Both ways lead to the same states.
-        return many and self.num_values > MOST_STIFF  # mutant: Here, too.
+        many = self.types.common.shape[1] < len(self.types.size)  # both ways lead to the same states
+        return many and self.num_values > MOST_STIFF
 
     def unpack(self, state: Floats) -> State:
         """The state's parts."""
@@ -150,7 +150,7 @@ class Law:
         w = f[0] @ rows.rest - alone * rows.c
         v = f[0].astype(kind) @ rows.classes.astype(kind)
         v -= alone[:, None].astype(kind) * state.b
-        top = np.maximum(np.maximum(u, w), v.max(axis=1))  # mutant: Any of the larger logits serves.
+        top = np.maximum(np.maximum(u, w), v.max(axis=1))  # any of the larger logits serves
         v -= top[:, None].astype(kind)
         other, rest = np.exp(v, out=v), np.exp(w - top)
         other[self._single, self._single] = 0  # there is no other class of this type
@@ -209,7 +209,7 @@ class Law:
         self, rhs: Callable[[float, Floats], Floats], begin: float, taus: Floats, start: Floats, *, stiff: bool = False
     ) -> list[State]:
         """The states at ascending taus by d(state)/d(ln tau) from ``start``, which may hold more, at ``begin``."""
-        method = "LSODA" if stiff or self.num_values <= MOST_STIFF else "RK45"  # mutant: It changes the time alone.
+        method = "LSODA" if stiff or self.num_values <= MOST_STIFF else "RK45"  # it changes the time alone
         options: dict[str, Any] = {"failed": self.failed, "method": method, "rtol": RTOL, "atol": ATOL}
         try:
             found = integrated(rhs, np.log(begin), np.log(taus), start, **options)
@@ -226,4 +226,4 @@ class Law:
 
 def first_tau(taus: Floats) -> float:
     """The tau at which integration to these begins."""
-    return START * min(float(taus[0]), 1.0)  # mutant: A later start is early enough.
+    return START * min(float(taus[0]), 1.0)

@@ -85,7 +85,6 @@ TYPES = Rule(lambda value: isinstance(value, Types), "the law is one of types", 
 def types_of(classes: SequenceClasses) -> Types:
     """The types of a class system."""
     probs = classes.sparse_probs
-    # mutant: The tokens are those that some class holds.
     is_common = np.bincount(probs.indices) > 1
     common_columns = np.flatnonzero(is_common)
     check_places("P(l|n) of the common tokens", classes.num_classes * len(common_columns))
