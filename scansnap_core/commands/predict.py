@@ -32,7 +32,8 @@ ROWS, SHOWN = 7, 10
     CLASS_FILE,
     ("--lr-y RATE", float, "eta_Y", REQUIRED),
     ("--lr-z RATE", float, "eta_Z", REQUIRED),
-    ("--until N", float, "the last step, in steps of batch size 1", REQUIRED),
+    ("--until N", float, "the last time, in updates", REQUIRED),
+    ("--batch-size B", int, "sequences per update, shown in random order (default: full batches)"),
     ("--seq-len T", float, "sequence length", math.inf),
     ("--optimizer NAME", str, "sgd, momentum, flow, or adam for its first updates", "sgd"),
     ("--momentum MU", float, f"of the optimizer momentum (default: {MOMENTUM})"),
@@ -49,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
     one_of(ANSWERED)("optimizer", options.optimizer)
     number(least=1, says="the last step is finite and at least 1", remedy="pass e.g. 10000")("until", options.until)
     asked = {"seq_len": options.seq_len, "optimizer": options.optimizer, "momentum": options.momentum}
+    asked["batch_size"] = options.batch_size
     if options.optimizer == "adam":
         if options.out is not None:
             rule = "for Adam there are sentences and no forecast"
@@ -58,6 +60,7 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         check_new(options.out)
     times = np.unique(np.geomspace(1, options.until, ROWS))
+    times[-1] = options.until  # without rounding, as the sentences are about this time
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PredictionOutOfRange)
         try:
@@ -67,10 +70,9 @@ def run(options: argparse.Namespace) -> int:
             return 1
     for warning in caught:
         print(f"scansnap: {warning.message}", file=sys.stderr)
-    unit = "updates" if options.optimizer == "momentum" else "steps of batch size 1"
-    print(f"K = {classes.num_classes} classes, M = {classes.vocab_size} tokens; t in {unit}\n")
+    print(f"K = {classes.num_classes} classes, M = {classes.vocab_size} tokens; {_subject(options)}\n")
     try:
-        _say(answer(classes, options.lr_y, options.lr_z, options.until, **asked))
+        _say(answer(classes, options.lr_y, options.lr_z, options.until, **asked, forecast=found))
     except (BadInput, IntegrationFailed) as error:
         print(f"scansnap: numbers alone, no sentences: {error}", file=sys.stderr)
     print("\n\n".join(_table(found, classes, n) for n in range(min(classes.num_classes, SHOWN))))
@@ -80,6 +82,15 @@ def run(options: argparse.Namespace) -> int:
         store(found, options)
         print(f"\nstored in {options.out}")
     return 0
+
+
+def _subject(options: argparse.Namespace) -> str:
+    """Say which z the numbers are of, and in what t counts."""
+    if options.optimizer == "flow":
+        return "z of the gradient flow; t in steps of batch size 1"
+    if options.batch_size is None:
+        return "z of full batches; t in updates"
+    return f"z's mean over runs in batches of {options.batch_size}; t in updates"
 
 
 def _say(told: dict[str, list[str]]) -> None:

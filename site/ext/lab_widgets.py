@@ -28,7 +28,7 @@ WIDGETS = {
 }
 """By name, what readers without scripts are told."""
 ESSAY = ("sentence", "plane", "pair", "spring")
-LIMITS = {name: getattr(answer, name) for name in ("HORIZON", "END", "GRID", "POINTS", "LOOKS")}
+LIMITS = {name: getattr(answer, name) for name in ("HORIZON", "END", "GRID", "POINTS")}
 TIES = {name: getattr(trials, name) for name in ("TIED", "ALIKE")}
 WORDS = {name: getattr(answer, name) for name in ("MOST_NAMED", "GROUPS", "COUNTS")}
 TABLES = {name: getattr(predicting, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import xarray as xr
 
 import scansnap_core as ss
 from scansnap_core.cli import main
+from scansnap_core.digits import digits
 from scansnap_core.theory import solving
 from scansnap_core.theory.law import trials
 from scansnap_core.theory.law.answer import NAMES, answer, numbers
@@ -41,7 +43,52 @@ def test_predict_says_the_answer_first(capsys: pytest.CaptureFixture[str]) -> No
     said = capsys.readouterr().out.partition("class ship")[0]
     told = answer(ss.SequenceClasses.load(EXAMPLE), 1, 0.1, 1000, seq_len=64, optimizer="momentum", momentum=0.5)
     paragraphs = [f"{topic}. {' '.join(sentences)}" for topic, sentences in told.items()]
-    assert " ".join(said.split()) == " ".join(["K = 2 classes, M = 11 tokens; t in updates", *paragraphs])
+    assert " ".join(said.split()) == " ".join(
+        ["K = 2 classes, M = 11 tokens; z of full batches; t in updates", *paragraphs]
+    )
+
+
+def test_predict_takes_a_batch_size_and_says_it(capsys: pytest.CaptureFixture[str]) -> None:
+    classes = ss.SequenceClasses.load(EXAMPLE)
+    printed = {}
+    for size in (None, 1, 8):
+        asked = [] if size is None else ["--batch-size", str(size)]
+        assert main(["predict", str(EXAMPLE), *RATES, "--until", "30", *asked]) == 0
+        said = printed[size] = capsys.readouterr().out
+        found = ss.predict(classes, 1, 0.1, [30], batch_size=size)
+        common = list(map(str, classes.coords["token"])).index("and")
+        assert f"{float(found.Z[0, 0, common]):.4g}" in said.partition("class ship")[2].splitlines()[8]
+    words = {size: " ".join(said.split()) for size, said in printed.items()}
+    assert "z of full batches; t in updates" in words[None]
+    assert "For full batches, which show all classes at once, z at t = 30 should lie within 3 %" in words[None]
+    assert "further: at first by about 28 % in batches of 1," in words[None]
+    assert "z's mean over runs in batches of 8; t in updates" in words[8]
+    assert "In batches of 8 SGD’s mean of z at t = 30 should lie within" in words[8]
+    assert "the classes come has moved z’s mean by up to 35 %" in words[1]
+
+
+@pytest.mark.parametrize("lr_z", ["10", "2"])
+@pytest.mark.parametrize("batch_size", [None, 16])
+def test_one_number_says_how_far_off_it_may_be(
+    lr_z: str, batch_size: int | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the sentence says is what is expected by ``predict``, with momentum and at large rates too."""
+    options = ["--lr-y", "10", "--lr-z", lr_z, "--until", "1000", "--optimizer", "momentum", "--momentum", "0.99"]
+    options += [] if batch_size is None else ["--batch-size", str(batch_size)]
+    assert main(["predict", str(EXAMPLE), *options]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    classes = ss.SequenceClasses.load(EXAMPLE)
+    how: dict[str, Any] = {"optimizer": "momentum", "momentum": 0.99, "batch_size": batch_size}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.PredictionOutOfRange)
+        error = float(ss.predict(classes, 10, float(lr_z), [1000], **how).expected_error[0])
+        alone = numbers(classes, 10, float(lr_z), 1000, **how)["error"]
+    assert alone == pytest.approx(error, rel=1e-4, abs=0)
+    percent = digits(100 * error, 2)
+    if error >= 1:
+        assert "off by 100 % of the whole z or more" in said
+    else:
+        assert f"within {percent} % of" in said or f"by up to {percent} % of" in said
 
 
 def test_adam_is_answered_with_its_first_updates(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,18 +2,20 @@
 
 ``scansnap predict`` prints the sentences and the book's calculator shows them, with numbers that it computes itself.
 
-Clock: steps of batch size 1, or updates of any batch size; with momentum mu an update moves 1/(1 - mu) times as far.
+Clock: updates of any batch size; with momentum mu an update moves 1/(1 - mu) times as far.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 import sympy as sp
+import xarray as xr
 from scipy.interpolate import CubicSpline
 
 from scansnap_core.data.sequences import CLASSES, Floats, Ints, SequenceClasses
@@ -26,7 +28,7 @@ from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law.inertia import first_signs
 from scansnap_core.theory.law.memory import Law
 from scansnap_core.theory.law.phases import AT_REST, tilt
-from scansnap_core.theory.law.predicting import LOOKS, OPTIMIZERS, errors_by_cause, shortness_of, step_of
+from scansnap_core.theory.law.predicting import OPTIMIZERS, PredictionOutOfRange, predict
 from scansnap_core.theory.law.sentences import ADAM, ADAM_DERIVED, DERIVED, SENTENCES
 from scansnap_core.theory.law.trials import columns, lowest, positions
 from scansnap_core.theory.law.types import types_of
@@ -134,6 +136,8 @@ def numbers_and_tokens(
     seq_len: float = np.inf,
     optimizer: str = "sgd",
     momentum: float | None = None,
+    batch_size: int | None = None,
+    forecast: xr.Dataset | None = None,
 ) -> tuple[dict[str, float], dict[str, Ints]]:
     """Compute what the sentences are about, of tokens of the first class and its query.
 
@@ -142,7 +146,8 @@ def numbers_and_tokens(
     may differ, if other classes hold them unequally: of them, those are meant whose z is lowest at t_0 under the
     gradient (with Adam, those that fall first).
 
-    Arguments are as :func:`~scansnap_core.predict` takes them, with ``steps`` from 1 to a million t_0; and "adam".
+    Arguments are as :func:`~scansnap_core.predict` takes them, with ``steps`` from 1 to a million t_0; and "adam". The
+    ``forecast`` is what it returned for them, with ``steps`` as the last time, where that is known already.
 
     Returns
     -------
@@ -155,8 +160,10 @@ def numbers_and_tokens(
         horizon. ``snap_*``, ``end_*``: z of the common token at t_0 and at 40 t_0, under (10) (``ten``) and the
         gradient (``true``). ``lead``: the attention of "first" over that of "last". ``share``, ``lost_*``,
         ``horizon_*``, ``half_*``: the common token's attention at the start, what is lost at ``steps`` and at a million
-        t_0, and when half of it is. ``error``: the error of z to be expected of SGD, read off the tables of
-        :mod:`scansnap_core.theory.law.predicting` for attention at rest. For Adam instead ``*_sign``: where its first
+        t_0, and when half of it is. ``error`` and ``order``: :func:`~scansnap_core.predict`'s ``expected_error`` at
+        ``steps``, and the largest share of z so far by which the order of classes has moved it; ``batch``: B, infinite
+        for full batches; ``flow``: 1 for the gradient flow, else 0; ``rho``: the largest overlap of two classes at the
+        start; ``mu``: of momentum. For Adam instead ``*_sign``: where its first
         updates move a token; ``rising`` of ``held``: how many tokens they raise; ``total``: the sum of f_l. The rest
         is ``DERIVED`` of :mod:`scansnap_core.theory.law.sentences`, or ``ADAM_DERIVED``.
     tokens : dict
@@ -193,7 +200,15 @@ def numbers_and_tokens(
     found |= {"square_first": P[first] ** 2 / (P @ P), "share": P[common], "lead": P[first] / P[last]}
     found |= dict(zip(("sampled_first", "sampled_last"), over[at_snap], strict=True))
     found["t_drift"] = 0.0 if np.isinf(seq_len) else _first_time(times, seq_len - 1 - np.abs(over).max(axis=1))
-    found["error"] = _error(law, lr_y / K, lr_z / lr_y, mu, steps, seq_len, flow=optimizer == "flow")
+    if forecast is None:
+        how: dict[str, Any] = {"seq_len": seq_len, "optimizer": optimizer, "momentum": momentum}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PredictionOutOfRange)  # the sentences say it
+            forecast = predict(classes, lr_y, lr_z, steps, batch_size=batch_size, **how)
+    found["error"], found["order"] = forecast.expected_error.values[-1], forecast.order.values[-1]
+    found |= {"batch": np.inf if batch_size is None else batch_size, "flow": optimizer == "flow"}
+    f = classes.compact.probs / np.linalg.norm(classes.compact.probs, axis=1, keepdims=True)
+    found |= {"rho": (f @ f.T - np.eye(K)).max(), "mu": mu}
     for name, z in paths.items():
         c = P * np.exp(z)
         c /= c.sum(axis=1, keepdims=True)
@@ -260,11 +275,3 @@ def _sampling_over_drift(law: Law, classes: SequenceClasses, row: int, taus: Flo
         moved.append(types.per_query(state.z_common, state.z_distinct)[row] / AT_REST)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.array(learned) @ weights / np.array(moved))
-
-
-def _error(law: Law, pace: float, ratio: float, mu: float, steps: float, seq_len: float, *, flow: bool) -> float:
-    """The error to be expected at ``steps``, of attention at rest; ``pace`` is eta_Y/K."""
-    states = law.path(np.geomspace(min(1.0, steps / 2), steps, LOOKS) * pace / (1 - mu))
-    fastest = 0.0 if flow else max(step_of(law, state) for state in states) / AT_REST * ratio * pace / (1 + mu)
-    shortness = shortness_of(law, states[-1], seq_len)
-    return float(errors_by_cause(shortness, fastest, 0.0 if flow else pace / (1 + mu)).max())

@@ -17,8 +17,8 @@ Clock: t in steps of batch size 1 without momentum; s updates with momentum take
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,7 +35,7 @@ from scansnap_core.theory.flows import Flow, TrueFlow
 from scansnap_core.theory.formulas import mu
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import many_classes
-from scansnap_core.theory.law.memory import Law, State
+from scansnap_core.theory.law.memory import Law
 from scansnap_core.theory.solving import IntegrationFailed
 
 if TYPE_CHECKING:
@@ -114,7 +114,31 @@ class ReducedFlow(TrueFlow):
         return self.lr_y * found.Y, self.lr_z * found.Z
 
 
-class InertialLaw:
+S = TypeVar("S")
+
+
+class Motion(Protocol[S]):
+    """What moves by its rate d(state)/dtau, such as :class:`~scansnap_core.theory.law.memory.Law`, which says more."""
+
+    def start(self, tau: float) -> Floats:
+        """The packed state after an update from zero that takes ``tau``."""
+
+    def rate(self, packed: Floats) -> Floats:
+        """d(state)/dtau of a packed state."""
+
+    def unpack(self, state: Floats) -> S:
+        """The parts of a packed state."""
+
+    def along(
+        self, rhs: Callable[[float, Floats], Floats], begin: float, taus: Floats, start: Floats, *, stiff: bool = False
+    ) -> list[S]:
+        """The states at ascending taus by d(state)/d(ln tau) from ``start`` at ``begin``."""
+
+    def failed(self, log_tau: float) -> str:
+        """The message that says how far it could be integrated."""
+
+
+class InertialLaw(Generic[S]):
     """The law in steps of finite size: what it says of SGD, with momentum or without.
 
     After s updates momentum has added up the force of update j with the weight (1 - mu^(s - j))/(1 - mu). The law takes
@@ -125,18 +149,18 @@ class InertialLaw:
     Parameters
     ----------
     law, momentum
-        The law, of endless sequences or at finite T; and mu, 0 for plain SGD.
+        The law, of endless sequences or at finite T, or another motion; and mu, 0 for plain SGD.
     pace
         eta_Y/K of the updates: the tau of one of them without momentum.
     """
 
-    def __init__(self, law: Law, momentum: float, pace: float) -> None:
+    def __init__(self, law: Motion[S], momentum: float, pace: float) -> None:
         self.law, self.momentum, self.pace = law, checked_momentum(momentum, "momentum"), pace
         self.update = pace / (1 - momentum)
         """One update takes so much tau."""
         self._lagging = float(special.entr(momentum) / (1 - momentum))  # kappa, the share of a force that comes later
 
-    def path(self, taus: Floats) -> Iterator[State]:
+    def path(self, taus: Floats) -> Iterator[S]:
         """The states at ascending taus > 0."""
         law, begin, mu = self.law, ONE_BY_ONE * self.update, self.momentum
         later, (places, speed) = taus[taus > begin], self._first()
@@ -152,7 +176,7 @@ class InertialLaw:
         if mu:
             coasting = self._lagging * (1 - mu) * speed
             yield from law.along(self._rhs, begin, later, np.concatenate([places[-1], coasting]), stiff=True)
-        elif law.is_split:
+        elif isinstance(law, Law) and law.is_split:
             yield from many_classes.path(law, later, law.unpack(places[-1]), begin, self.update)
         else:
             yield from law.along(self._plain, begin, later, places[-1])

@@ -1,11 +1,15 @@
 """Our law predicts what SGD does to given classes: attention, its entropy, the regime of every token, and its error.
 
-Two things take a prediction out of its range. Sequences can be too short for the evidence: samples are then weighed by
-errors that differ by more than the first order in 1/T has. Updates can be too large: attention or the decoder
-overshoots, and training leaves the law for good. Each has a measure, and a table of the error of the whole z that some
-nine in ten predictions stayed below there; between its entries the error is interpolated. ``tools.recording.validity``
-draws the systems and measures the errors: the tables were set on the systems 0 to 7 of seed 601 (short sequences) and
-of seed 603 (large rates; those of up to 8 classes), and tried on 8 to 15 of both, held out (``results/validity.nc``).
+Three things take a prediction out of its range. Sequences can be too short for the evidence: samples are then weighed
+by errors that differ by more than the first order in 1/T has. Updates can be too large: attention or the decoder
+overshoots, and training leaves the law for good. Batches can be too small for the rate: then the order of classes moves
+z by more than its first order in eta_Y/B says.
+
+Each has a measure. The first two have a table of the error of the whole z that some nine in ten predictions stayed
+below there; between its entries the error is interpolated. ``tools.recording.validity`` draws the systems and measures
+the errors: the tables were set on the systems 0 to 7 of seed 601 (short sequences) and of seed 603 (large rates; those
+of up to 8 classes), and tried on 8 to 15 of both, held out (``results/validity.nc``). Of the third the error is of the
+next order, x²/2 of the share x by which the order moves z.
 
 Clock: tau = eta_Y t/K.
 """
@@ -16,7 +20,7 @@ import itertools
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -26,15 +30,30 @@ from scipy import special
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import ATTRIBUTE, CLASSES, Floats, SequenceClasses, checksum
 from scansnap_core.engine.settings import checked_momentum
-from scansnap_core.rules import FLOW_RATE, RATE, SEQ_LEN, Rule, check_memory, checked_times, number, one_of, takes
+from scansnap_core.rules import (
+    FLOW_RATE,
+    RATE,
+    SEQ_LEN,
+    Rule,
+    check_memory,
+    checked_times,
+    number,
+    one_of,
+    optional,
+    takes,
+    whole,
+)
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed, many_classes
 from scansnap_core.theory.law.inertia import InertialLaw
 from scansnap_core.theory.law.memory import Law, State
+from scansnap_core.theory.law.order import OrderTerm, Shift
 from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import IntegrationFailed
+
+T = TypeVar("T")
 
 OPTIMIZERS = ("sgd", "momentum", "flow")
 """The first two are SGD in steps of finite size; the last is the gradient flow, its limit of small steps."""
@@ -53,8 +72,10 @@ MOST_WITH_MOMENTUM = 3_000
 
 Up to this many numbers in the law's state, it is still integrated in minutes.
 """
-LOOKS = 24
-"""The size of updates is evaluated at this many times between the first update and the last time."""
+MOST_WITH_ORDER = 100_000
+"""Up to this many numbers in the law's state, of some 300 unlike classes, the order of classes takes seconds."""
+LOOK = 1.5
+"""The size of updates is evaluated after the first update and whenever time has grown by this factor."""
 UNSEEN = 1e-290
 """Before this tau squares of what was learned underflow: nothing has moved."""
 
@@ -92,7 +113,14 @@ class PredictionOutOfRange(UserWarning):
     """
 
 
-@takes(classes=CLASSES, lr_y=RATE, lr_z=FLOW_RATE, seq_len=SEQ_LEN, optimizer=one_of(OPTIMIZERS))
+@takes(
+    classes=CLASSES,
+    lr_y=RATE,
+    lr_z=FLOW_RATE,
+    seq_len=SEQ_LEN,
+    optimizer=one_of(OPTIMIZERS),
+    batch_size=optional(whole()),
+)
 def predict(
     classes: SequenceClasses,
     lr_y: float,
@@ -102,10 +130,12 @@ def predict(
     seq_len: float = np.inf,
     optimizer: str = "sgd",
     momentum: float | None = None,
+    batch_size: int | None = None,
 ) -> xr.Dataset:
     """Predict by our law what SGD does to these classes from Y(0) = Z(0) = 0, without training.
 
-    It is the mean over samples: batches scatter around it. Where an error of z above 10 % isn't unlikely, it warns.
+    It is the mean over runs in batches of ``batch_size``; single runs scatter around it. Without ``batch_size`` it is
+    what full batches do, which show every class in its share. Where an error of z above 10 % isn't unlikely, it warns.
 
     Parameters
     ----------
@@ -116,8 +146,8 @@ def predict(
     lr_y, lr_z
         eta_Y > 0 and eta_Z >= 0, per step.
     t
-        When: ascending, finite, not negative; in steps of batch size 1, or in updates of any batch size (a batch mean
-        moves Y and Z, in expectation, as far as one such step). Shape (recorded,), or one number.
+        When: ascending, finite, not negative; in updates, of whatever batch size (from one state a batch mean moves Y
+        and Z, in expectation, as far as a step of batch size 1). Shape (recorded,), or one number.
     seq_len
         T, the query included, 3 or more, or ``inf``. A finite T is for lengths well above the evidence, which grows as
         ln(M t).
@@ -127,6 +157,11 @@ def predict(
         ``scansnap predict --optimizer adam`` says.
     momentum
         mu of "momentum" alone, in [0, 1); 0.9 if not given.
+    batch_size
+        B, a positive integer: z then has the shift by the order of classes, to first order in eta_Y/B
+        (:mod:`scansnap_core.theory.law.order`). It is the share rho (1 - 1/K) eta_Y/B of z at first. None: full
+        batches, to which large ones come near. The flow has no batches. At finite T the scatter of a class's samples
+        moves z a little further in small batches, which is left out.
 
     Returns
     -------
@@ -136,15 +171,17 @@ def predict(
         holds the token). By class: ``dominant`` (class), its most frequent distinct token, -1 for none, and of several
         equally frequent ones, whose z is the same, that with the smallest number. Over (recorded, class): ``entropy``
         over its distinct tokens in nats, ``chi_dominant``, the growth factor of the dominant one, ``evidence``, the
-        integral of its error and the clock of memory, and ``phase``: ``start``, ``scan`` (before t_0'), ``drift`` or
-        ``late``.
+        integral of its error in full batches and the clock of memory, and ``phase``: ``start``, ``scan`` (before t_0'),
+        ``drift`` or ``late``.
 
         Over (recorded), how far it can be trusted. ``expected_error``: the error of the whole Z, as a share of its
-        norm, that some nine in ten of such predictions stayed below; 3 % at least. It comes from the tables of
-        :mod:`scansnap_core.theory.law.predicting`, of two measures: ``shortness``, the largest evidence over T - 1,
-        over the root of 1 - rho of the two classes whose attention is nearest (0 at T = inf); and ``step``,
-        eta_Z f_l^2 a (1 - alpha)/(K (1 + mu)), the largest so far, of any token. Training overshoots from about 4 on.
-        Of 220 predictions with an expected error of at most 10 %, 218 were within it.
+        norm, that some nine in ten of such predictions stayed below; 3 % at least. It is the largest of what three
+        measures stand for, by :mod:`scansnap_core.theory.law.predicting`: ``shortness``, the largest evidence over T -
+        1, over the root of 1 - rho of the two classes whose attention is nearest (0 at T = inf); ``step``, eta_Z f_l^2
+        a (1 - alpha)/(K (1 + mu)), the largest so far, of any token, where training overshoots from about 4 on; and
+        ``order``, the share x of Z by which the order of classes has moved it, the largest so far (0 for full batches),
+        whose error is x^2/2. Of 220 predictions for full batches with an expected error of at most 10 %, 218 were
+        within it.
 
     Warns
     -----
@@ -154,8 +191,8 @@ def predict(
     Raises
     ------
     BadInput
-        Arguments that aren't as above; more than some 50 unlike classes with momentum; more results than there is
-        memory for.
+        Arguments that aren't as above; more than some 50 unlike classes with momentum, or some 300 with a batch size;
+        more results than there is memory for.
     ~scansnap_core.IntegrationFailed
         Rates so unlike, or times so late, that the law's equations can't be integrated. ``last`` is the last time
         reached, as ``t`` counts it, and ``reached`` the data set of the times asked for up to there, or None.
@@ -169,44 +206,64 @@ def predict(
     array([-0.0154,  0.0022,  0.0055,  0.0022,  0.0055])
     >>> found.phase.sel({"class": 0}).values.tolist()
     ['drift', 'drift']
+    >>> one_by_one = ss.predict(classes, lr_y=1, lr_z=0.1, t=[100, 10_000], batch_size=1)
+    >>> one_by_one.Z.isel(recorded=0).values.ravel().round(4)
+    array([-0.0167,  0.0024,  0.006 ,  0.0024,  0.006 ])
     """
     LONG("seq_len", seq_len)
     mu = checked_momentum(momentum, optimizer)
     recorded = checked_times("t", t, "pass e.g. [0, 100, 10_000]")
+    is_flow = optimizer == "flow"
+    if is_flow and batch_size is not None:
+        remedy = 'leave batch_size out, or ask for optimizer="sgd"'
+        raise BadInput(f"batch_size = {batch_size} of a flow", "the gradient flow has no batches", remedy)
     types, K = types_of(classes), classes.num_classes
     places = recorded.size * len(types.of_query) * len(classes.tokens)
     check_memory(f"{places:,} attention logits and their regimes", 9.0 * places + 100.0 * K * recorded.size)
-    ratio, pace, is_flow = lr_z / lr_y, lr_y / K, optimizer == "flow"
+    ratio, pace = lr_z / lr_y, lr_y / K
     update = pace / (1 - mu)
     with np.errstate(over="ignore"):  # refused below
         taus = recorded * update
     FINITE("lr_z/lr_y", ratio)
     FINITE("lr_y t/K", taus[-1])
     law = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
-    if mu and law.num_values > MOST_WITH_MOMENTUM:
-        rule = f"with momentum the law has at most {MOST_WITH_MOMENTUM:,} numbers, of some 50 unlike classes"
-        remedy = 'ask for optimizer="sgd", or for fewer classes'
-        raise BadInput(f"{len(types.size)} unlike classes with momentum", rule, remedy)
+    _check_size(law, mu, batch_size)
 
+    # The states of full batches, and how far the order of classes moves z at batch size 1
     path: Callable[[Floats], Iterable[State]] = InertialLaw(law, mu, pace).path
     if is_flow:
         path = partial(many_classes.path, law) if law.is_split else law.path
     unseen, moments = np.split(taus, [np.count_nonzero(taus < UNSEEN)])
-    if not is_flow and moments.size and moments[-1] > update:
-        moments = np.union1d(moments, np.geomspace(update, moments[-1], LOOKS))
+    looks = np.zeros(0)
+    if not is_flow and moments.size and moments[-1] >= update:
+        looks = update * LOOK ** np.arange(1 + int(np.log(moments[-1] / update) / np.log(LOOK)))
+        moments = np.union1d(moments, looks)
     states = itertools.chain([law.unpack(law.start(0.0))] * unseen.size, _until_it_fails(path, moments))
+    shifts: Iterator[Shift | None] = itertools.repeat(None, unseen.size + moments.size)
+    if batch_size is not None:
+        order = OrderTerm(classes, types, ratio, pace, seq_len=seq_len, momentum=mu)
+        shifts = itertools.chain([None] * unseen.size, _until_it_fails(order.path, moments))
+
     settings = {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len, "optimizer": optimizer, "momentum": mu}
-    size = {"vocab_size": classes.vocab_size, "num_classes": K}
+    size = {"vocab_size": classes.vocab_size, "num_classes": K, "batch_size": batch_size or "full"}
     found = _empty(classes, law, recorded).assign_attrs({"law": "one memory a class", **settings, **size})
-    told, step, finite_pace = 0, 0.0, 0.0 if is_flow else pace / (1 + mu)
+    finite_pace = 0.0 if is_flow else pace / (1 + mu)
+    told, largest_step, largest_order = 0, 0.0, 0.0
     try:
-        for tau, state in zip([*unseen, *moments], states, strict=True):
-            if state.a[0] and not is_flow:
-                step = max(step, step_of(law, state) * finite_pace)
+        for tau, state, shift in zip([*unseen, *moments], states, shifts, strict=True):
+            step = 0.0 if is_flow or not state.a[0] else step_of(law, state) * finite_pace
+            moved = 0.0
+            if batch_size is not None and shift is not None:
+                moved = order_of(law, state, shift) / batch_size
+                state = _shifted(state, shift, batch_size)
+            # The largest so far are of fixed times, and so don't depend on which others are asked for.
+            if tau in looks:
+                largest_step, largest_order = max(largest_step, step), max(largest_order, moved)
             if tau == taus[told]:
                 shortness = shortness_of(law, state, seq_len)
-                error = errors_by_cause(shortness, step, finite_pace).max()
-                trust = {"shortness": shortness, "step": step, "expected_error": error}
+                so_far = max(largest_step, step), max(largest_order, moved)
+                error = errors_by_cause(shortness, so_far[0], finite_pace, so_far[1]).max()
+                trust = {"shortness": shortness, "step": so_far[0], "order": so_far[1], "expected_error": error}
                 for name, values in (_told(law, state, tau) | trust).items():
                     found[name].values[told] = values
                 told += 1
@@ -218,8 +275,22 @@ def predict(
     return found
 
 
-def _until_it_fails(path: Callable[[Floats], Iterable[State]], taus: Floats) -> Iterator[State]:
-    """The states, and those that were reached where it fails."""
+def _check_size(law: Law, mu: float, batch_size: int | None) -> None:
+    """Refuse laws so large that momentum or the order of classes would take hours."""
+    classes = f"{len(law.types.size)} unlike classes"
+    if mu and law.num_values > MOST_WITH_MOMENTUM:
+        rule = f"with momentum the law has at most {MOST_WITH_MOMENTUM:,} numbers, of some 50 unlike classes"
+        remedy = 'ask for optimizer="sgd", or for fewer classes'
+        raise BadInput(f"{classes} with momentum", rule, remedy)
+    if batch_size is not None and law.num_values > MOST_WITH_ORDER:
+        rule = f"with a batch size the law has at most {MOST_WITH_ORDER:,} numbers, of some 300 unlike classes"
+        raise BadInput(
+            f"{classes} with batch_size", rule, "leave batch_size out for full batches, or use fewer classes"
+        )
+
+
+def _until_it_fails(path: Callable[[Floats], Iterable[T]], taus: Floats) -> Iterator[T]:
+    """What a path yields, and what it had reached where it fails."""
     try:
         yield from path(taus) if taus.size else ()
     except IntegrationFailed as error:
@@ -246,6 +317,7 @@ def _empty(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.Dataset:
             "phase": (by_class, np.full((recorded.size, K), max(PHASES, key=len))),
             "shortness": ("recorded", np.empty(recorded.size), {"units": "logits per token"}),
             "step": ("recorded", np.empty(recorded.size), {"units": "1"}),
+            "order": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
             "expected_error": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
         },
         coords={"recorded": ("recorded", recorded, {"units": formulas.registry.STEPS}), **classes.coords},
@@ -297,13 +369,35 @@ def step_of(law: Law, state: State) -> float:
     return float(max(common.max(initial=0.0), distinct.max(initial=0.0)))
 
 
-def errors_by_cause(shortness: Floats | float, step: Floats | float, pace: float) -> Floats:
-    """The errors to expect of short sequences and of large steps, shape (2, ...); the larger one counts.
+def order_of(law: Law, state: State, shift: Shift) -> float:
+    """The share of the whole z by which the order of classes moves it at batch size 1, |z_1|/|z_0|."""
+    types = law.types
 
-    ``pace`` is eta_Y/(K (1 + mu)), 0 for a flow, and ``step`` the largest :func:`step_of` so far times it.
+    def square(common: Floats, distinct: Floats) -> float:
+        by_query = np.bincount(types.of_query) @ np.square(common)
+        return float(by_query.sum() + (types.size @ np.square(distinct)).sum())
+
+    size = square(state.z_common, state.z_distinct)
+    return float(np.sqrt(square(*shift) / size)) if size else 0.0
+
+
+def _shifted(state: State, shift: Shift, batch_size: int) -> State:
+    """The state with z's mean over runs at this batch size."""
+    z_common = state.z_common + shift.z_common / batch_size
+    z_distinct = state.z_distinct + shift.z_distinct / batch_size
+    return state._replace(z_common=z_common, z_distinct=z_distinct)
+
+
+def errors_by_cause(shortness: float, step: float, pace: float, order: float) -> Floats:
+    """The errors to expect of short sequences, of large steps and of small batches, shape (3,); the largest one counts.
+
+    ``pace`` is eta_Y/(K (1 + mu)), 0 for a flow, ``step`` the largest :func:`step_of` so far times it, and ``order``
+    the largest :func:`order_of` so far over the batch size, 0 for full batches.
     """
-    by_step = np.maximum(np.interp(step, *STEPS, left=0.0), np.interp(pace, *PACES, left=0.0))
-    return np.maximum([np.interp(shortness, *SHORTNESS), by_step], LEAST)
+    by_length = np.interp(shortness, *SHORTNESS)
+    by_step = max(np.interp(step, *STEPS, left=0.0), np.interp(pace, *PACES, left=0.0))
+    by_order = min(order**2 / 2, 1.0)
+    return np.maximum([by_length, by_step, by_order], LEAST)
 
 
 def _warn(found: xr.Dataset, pace: float) -> None:
@@ -312,12 +406,19 @@ def _warn(found: xr.Dataset, pace: float) -> None:
     beyond, at = expected > LIKELY, int(expected.argmax())
     if not beyond.any():
         return
-    by_shortness, by_step = errors_by_cause(found.shortness.values[at], found.step.values[at], pace)
-    if by_step >= by_shortness:
-        why, remedy = "updates are so large that training overshoots", "use smaller rates, or train"
-    else:
-        why = f"sequences of T = {found.seq_len:g} are too short for what was learned by then"
-        remedy = "ask for earlier times or a larger seq_len, or train"
+    largest = found.isel(recorded=at)
+    causes = errors_by_cause(largest.shortness.item(), largest.step.item(), pace, largest.order.item())
+    why, remedy = (
+        (
+            f"sequences of T = {found.seq_len:g} are too short for what was learned by then",
+            "ask for earlier times or a larger seq_len, or train",
+        ),
+        ("updates are so large that training overshoots", "use smaller rates, or train"),
+        (
+            f"in batches of {found.batch_size} the order of classes moves z too far for a law of first order",
+            "use larger batches or a smaller lr_y, or train",
+        ),
+    )[int(causes.argmax())]
     share = f"up to {100 * expected[at]:.0f} %" if expected[at] < 1 else "100 % or more"
     warnings.warn(
         f"z may be off by {share} of its size at t = {found.recorded[at]:g}, and by more than {100 * LIKELY:.0f} % at "

@@ -12,6 +12,7 @@ from scansnap_core.theory.law.predicting import LIKELY
 
 # without assumptions: SymPy takes a real symbol to be finite
 T, steps, snap, t_drift, t_memory, error = sp.symbols("T steps snap t_drift t_memory error")
+batch, order, flow, rho, mu = sp.symbols("batch order flow rho mu")
 largest, smallest, uniform, several, square = sp.symbols("largest smallest uniform several square_first")
 num_common, num_tied, num_first, num_last = sp.symbols("num_common num_tied num_first num_last")
 sampled_first, sampled_last, push, memory, memory_snap = sp.symbols(
@@ -42,6 +43,7 @@ DERIVED: dict[str, sp.Expr] = {
     "widened": lead_true / lead,
     "half_ten_snaps": half_ten / snap,
     "half_true_snaps": half_true / snap,
+    "alone": rho * (1 - 1 / K) * eta_Y,
 }
 """Numbers that follow from the others by formulas, in the registry's symbols and the answer's names."""
 
@@ -53,6 +55,7 @@ goes_on = sp.And(leaves, end_true < snap_true, end_ten < snap_ten)
 until, at_once, ever = (sp.And(finite, when) for when in (t_drift < sp.oo, sp.Eq(t_drift, 0), sp.Eq(t_drift, sp.oo)))
 unequal, ahead, behind = (sp.And(sp.Eq(several, 1), when) for when in (always, widened > 1.1, widened < 0.9))
 never = sp.Float(1e15)
+trusted, full, is_flow = error <= LIKELY, sp.Eq(batch, sp.oo), sp.Eq(flow, 1)
 
 SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
     "In short": [
@@ -196,12 +199,28 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
     ],
     "How sure": [
         {
-            error <= LIKELY: "SGD’s mean of z at t = {steps} should lie within {error%} of our law’s forecast: in nine "
-            "of ten such forecasts it did. Single runs scatter around the mean.",
+            sp.And(trusted, is_flow): "The gradient flow's z at t = {steps} should lie within {error%} of our law’s "
+            "forecast: in nine of ten such forecasts it did.",
+            sp.And(trusted, full): "For full batches, which show all classes at once, z at t = {steps} should lie "
+            "within {error%} of our law’s forecast: in nine of ten such forecasts it did.",
+            trusted: "In batches of {batch} SGD’s mean of z at t = {steps} should lie within {error%} of our law’s "
+            "forecast: in nine of ten such forecasts it did. Single runs scatter around the mean.",
             error < 1: "Don’t trust these sizes for SGD: our law’s forecasts of this kind were off by up to {error%} "
             "of the whole z.",
             always: "Don’t trust these numbers for SGD: our law’s forecasts of this kind were off by 100 % of the "
             "whole z or more.",
+        },
+        {
+            is_flow: "",
+            sp.And(full, mu > 0): "In small batches the classes come in random order, which moves z’s mean further; "
+            "“scansnap predict --batch-size” says how far.",
+            full: "In small batches the classes come in random order, which moves z’s mean further: at first by about "
+            "{alone%} in batches of 1, and by a B-th part of that in batches of B. “scansnap predict --batch-size” "
+            "says how far later.",
+            order < 0.005: "Until then the random order in which the classes come has moved z’s mean by less than "
+            "0.5 %; the sizes above leave this out.",
+            always: "Until then the random order in which the classes come has moved z’s mean by up to {order%}; the "
+            "sizes above leave this out.",
         },
     ],
 }

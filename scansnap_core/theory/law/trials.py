@@ -10,6 +10,7 @@ Clock: tau = eta_Y t/K, t in steps of batch size 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,52 @@ def true_flow(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats
     """
     path = solve(TrueFlow(classes, 1.0, ratio), taus, unit="tau", method="DOP853", rtol=1e-8, atol=1e-16)
     return _at_tokens(classes, path.Z.values)
+
+
+def descend(
+    classes: SequenceClasses, batches: Iterable[ArrayLike], lr_y: float, lr_z: float, *, momentum: float = 0.0
+) -> Iterator[Floats]:
+    """Train many runs at once at T = infinity on batches of one's own, and give Z after each update.
+
+    The gradients are those of :func:`scansnap_core.train`, which draws batches by itself.
+
+    Parameters
+    ----------
+    classes
+        The class system. At T = infinity a sample is its class, so a batch is known by the shares of the classes in it.
+    batches
+        For each update the shares, shape (runs, K): with B samples, how often each class is drawn, over B.
+    lr_y, lr_z, momentum
+        eta_Y, eta_Z and mu, 0 for plain SGD, of each update.
+
+    Yields
+    ------
+    Z of every run, shape (runs, Q, L) in the tokens of ``classes.compact``; a copy is to be made of what is kept.
+
+    Examples
+    --------
+    >>> classes = with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> ship_first = [[[1, 0]], [[0, 1]]]
+    >>> [Z.round(4).ravel().tolist() for Z in descend(classes, ship_first, lr_y=1, lr_z=1)][-1]
+    [-0.0003, 0.0, 0.0, 0.0001, 0.0002]
+    """
+    import torch
+
+    from scansnap_core.engine import variants
+
+    every = variants.at_infinite_length(classes, classes.tokens)
+    Y = torch.zeros(1, every.q.shape[-1], every.target.shape[-1], dtype=torch.float64)
+    Z = torch.zeros(1, every.query.shape[-1], every.q.shape[-1], dtype=torch.float64)
+    velocity_Y, velocity_Z = Y, Z
+    for shares in batches:
+        with torch.inference_mode():
+            weight = torch.tensor(np.asarray(shares, dtype=np.float64))
+            found = variants.plain(every._replace(weight=weight), Y, Z)
+            velocity_Y = momentum * velocity_Y + found.Y
+            velocity_Z = momentum * velocity_Z + found.Z
+            Y = Y + lr_y * velocity_Y
+            Z = Z + lr_z * velocity_Z
+        yield Z.numpy()
 
 
 def columns(classes: SequenceClasses, n: int = 0) -> dict[str, Ints]:

@@ -7,6 +7,7 @@ type. From Y(0) = Z(0) = 0 the flow never tells them apart, so one stands for al
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,8 +83,23 @@ TYPES = Rule(lambda value: isinstance(value, Types), "the law is one of types", 
 
 
 @takes(classes=CLASSES)
-def types_of(classes: SequenceClasses) -> Types:
-    """The types of a class system."""
+def types_of(classes: SequenceClasses, apart: Sequence[int] = ()) -> Types:
+    """The types of a class system.
+
+    Parameters
+    ----------
+    classes
+        The class system.
+    apart
+        These classes, by number, are each of a type of their own, even if others are like them.
+
+    Examples
+    --------
+    >>> from scansnap_core import with_overlap
+    >>> classes = with_overlap(5, 100, 0.3)
+    >>> types_of(classes).size, types_of(classes, apart=[3]).size
+    (array([5.]), array([4., 1.]))
+    """
     probs = classes.sparse_probs
     is_common = np.bincount(probs.indices) > 1
     common_columns = np.flatnonzero(is_common)
@@ -91,7 +107,9 @@ def types_of(classes: SequenceClasses) -> Types:
     common = np.asarray(probs[:, common_columns].toarray())
     distinct, places = _distinct(probs, ~is_common)
 
-    rows = np.round(np.hstack([common, distinct, classes.paces[:, None]]), DIGITS)
+    label = np.zeros((classes.num_classes, 1))
+    label[list(apart), 0] = np.arange(1, len(apart) + 1)
+    rows = np.round(np.hstack([common, distinct, classes.paces[:, None], label]), DIGITS)
     _, kind = np.unique(rows, axis=0, return_inverse=True)
     _, query_row = np.unique(classes.query_of, return_inverse=True)
     asked = np.split(kind[np.lexsort((kind, query_row))], np.cumsum(np.bincount(query_row))[:-1])

@@ -1,5 +1,8 @@
 "use strict";
 
+const LOOKS = 40; // times at which the speed is looked at
+const MOST_UPDATES = 20000; // that are made one by one; momentum's mass counts early alone
+
 // The numbers of scansnap_core.theory.law.answer, for classes that are alike or for a table of words and counts with one
 // query. A system gives the first class's common, first and last tokens as places in its own tokens.
 
@@ -39,23 +42,30 @@ function alikeClasses(settings) {
   const places = placesOf(probs, probs.map((_, i) => i === 0));
   const told = [places.first[0], places.last[0]];
   const tilt = tilts(probs);
-  const square = probs.reduce((sum, p) => sum + p * p, 0);
-  const widest = Math.max(K * rho, ...probs.slice(1).map((p) => (p * p) / square)); // all classes move the common token
   const restOf = (times, rates, visit) => {
     const flow = lawFlow(system, { ...rates, etaZ: 0 });
-    const change = new Float64Array(flow.size);
     integrate(flow, times, RTOL, (_, state) => {
       const [a, b] = state;
-      flow.rhs(0, state, change);
       const over = formulas.balance(a, b, (a - (K - 1) * b) / (M - K), K, M, rho);
-      visit({ over: told.map((i) => tilt[i] * over), a, speed: (widest * a * change[0] * K) / rates.etaY });
+      visit({ over: told.map((i) => tilt[i] * over) });
     });
+  };
+  const learningOf = (rates) => {
+    const flow = lawFlow(system, rates);
+    const f = new Float64Array(probs.length);
+    const look = (state, change) => {
+      attend(system.tokens[0], system.probs[0], state.subarray(flow.z, flow.z + f.length), f);
+      const widest = Math.max(...f.map((value, i) => (i ? 1 : K) * value * value)); // all classes move the common token
+      return { a: state[0], speed: (widest * state[0] * change[0] * K) / rates.etaY, rho: f[0] * f[0] };
+    };
+    return { flow, look };
   };
   return {
     system,
     probs,
     places,
     restOf,
+    learningOf,
     rho,
     moduli: [(K - 1) * rho, rho],
     path: (dynamics, times, rates) => {
@@ -94,7 +104,7 @@ function adamNumbers({ K, M, T, etaY, etaZ, steps }, { system, places }) {
 function answerNumbers(settings, classes) {
   const { K, M, T, etaY, etaZ, mu, steps, opt } = settings;
   if (opt === "adam") return adamNumbers(settings, classes);
-  const { GRID, HORIZON, END, POINTS, LOOKS } = limits;
+  const { GRID, HORIZON, END, POINTS } = limits;
   const { probs, places, moduli } = classes;
   const rates = { etaY: etaY / (1 - mu), etaZ: etaZ / (1 - mu) };
   const { scan, snap } = moments({ K, M, etaY: rates.etaY });
@@ -113,6 +123,7 @@ function answerNumbers(settings, classes) {
   const [common, first, last] = Object.values(meant).map((group) => group[0]);
   const found = {
     ...{ K, M, T, eta_Y: rates.etaY, eta_Z: rates.etaZ, steps, scan, snap, largest: moduli[0], smallest: moduli[1], uniform: 1 },
+    ...{ batch: Infinity, order: 0, flow: opt === "flow" ? 1 : 0, rho: classes.rho, mu },
     several: first === last ? 0 : 1,
     num_tied: places.common.length,
     ...sizesOf(meant),
@@ -129,10 +140,9 @@ function answerNumbers(settings, classes) {
   const states = rest(times);
   [found.sampled_first, found.sampled_last] = states[at(snap)].over;
   found.t_drift = T === Infinity ? 0 : firstTime(times, room(states), (moments) => room(rest(moments)));
-  const looks = rest(even(Math.min(1, steps / 2), steps, LOOKS));
-  const pace = etaY / K / (1 + mu);
-  const step = ((Math.max(...looks.map(({ speed }) => speed)) * etaZ) / etaY) * pace;
-  found.error = errorOf(looks[LOOKS - 1].a / (T - 1) / Math.sqrt(1 - classes.rho), opt === "flow" ? 0 : step, opt === "flow" ? 0 : pace);
+  const { a, rho, speed } = learned(classes.learningOf(rates), steps, mu);
+  const pace = opt === "flow" ? 0 : etaY / K / (1 + mu);
+  found.error = errorOf(a / (T - 1) / Math.sqrt(1 - rho), ((speed * etaZ) / etaY) * pace, pace);
   const curves = {};
   for (const [name, dynamics] of Object.entries(laws)) {
     const lost = ({ c }) => 1 - c[common] / probs[common];
@@ -148,6 +158,38 @@ function answerNumbers(settings, classes) {
   }
   for (const [name, value] of Object.entries(derived)) found[name] = value(found);
   return { found, places: meant, curves, times, moments: { scan, snap } };
+}
+
+/**
+ * What was learned after `steps` updates of full batches, and the largest speed so far, for the error to be expected.
+ * Without momentum by the flow; with it update by update, and late by the flow, as momentum then only lags behind it.
+ */
+function learned({ flow, look }, steps, mu) {
+  const change = new Float64Array(flow.size);
+  let [speed, last] = [0, null];
+  const see = (state) => {
+    flow.rhs(0, state, change);
+    last = look(state, change);
+    speed = Math.max(speed, last.speed);
+  };
+  const begin = Math.min(1, steps / 2);
+  const times = Float64Array.from({ length: LOOKS }, (_, i) => begin * (steps / begin) ** (i / (LOOKS - 1)));
+  integrate(flow, times, RTOL, (_, state) => see(state));
+  let a = last.a;
+  if (mu > 0) {
+    const [state, velocity] = [new Float64Array(flow.size), new Float64Array(flow.size)];
+    const updates = Math.min(steps, MOST_UPDATES);
+    flow.rhs(0, state, change);
+    for (let t = 1; t <= updates; t++) {
+      for (let i = 0; i < flow.size; i++) {
+        velocity[i] = mu * velocity[i] + (1 - mu) * change[i]; // the flow's rates are those of the updates over 1 - mu
+        state[i] += velocity[i];
+      }
+      see(state);
+    }
+    a = Math.max(a, last.a);
+  }
+  return { a, rho: last.rho, speed };
 }
 
 /** When values first pass 0; 0 if they begin above it, infinity if they stay below. `again` gives them at other times. */

@@ -25,7 +25,6 @@ function tableClasses({ table, M }) {
   const restOf = (times, rates, visit) => {
     const tiny = 1e-9;
     const flow = trueTable(system, { ...rates, etaZ: tiny * rates.etaY });
-    const change = new Float64Array(flow.size);
     integrate(flow, times, RTOL, (_, state) => {
       const rows = tokens.map((_, n) => state.subarray(flow.y + n * (K + 1), flow.y + (n + 1) * (K + 1)));
       const lengths = rows.map((y) => y.reduce((sum, value, o) => sum + (o < K ? value * value : (value * value) / (M - K)), 0));
@@ -37,12 +36,26 @@ function tableClasses({ table, M }) {
         });
         return pushed / (state[z + tokens[0][i]] / tiny);
       });
-      flow.rhs(0, state, change);
-      const speeds = words.map((_, l) => rows.reduce((sum, y, n) => sum + (f[n][l] ** 2 * y[n] * change[flow.y + n * (K + 1) + n] * K) / rates.etaY, 0));
-      visit({ over, a: Math.max(...rows.map((y, n) => y[n])), speed: Math.max(...speeds) });
+      visit({ over });
     });
   };
-  return { system, probs, places, moduli: [moduli[0], moduli[K - 1]], rho: Math.max(...E.flat()), path, restOf, words: Object.keys(counts[0]) };
+  const learningOf = (rates) => {
+    const flow = trueTable(system, rates);
+    const look = (state, change) => {
+      const now = all.map((own, n) => {
+        const values = new Float64Array(own.length);
+        attend(tokens[n], own, state.subarray(flow.z, flow.z + system.L), values);
+        return spread(system, n, values);
+      });
+      const a = now.map((_, n) => state[flow.y + n * (K + 1) + n]);
+      const errors = now.map((_, n) => (change[flow.y + n * (K + 1) + n] * K) / rates.etaY);
+      const speeds = words.map((_, l) => now.reduce((sum, one, n) => sum + one[l] ** 2 * a[n] * errors[n], 0));
+      const overlaps = now.flatMap((one, n) => now.slice(0, n).map((other) => dot(one, other)));
+      return { a: Math.max(...a), speed: Math.max(...speeds), rho: Math.max(...overlaps) };
+    };
+    return { flow, look };
+  };
+  return { system, probs, places, moduli: [moduli[0], moduli[K - 1]], rho: Math.max(...E.flat()), path, restOf, learningOf, words: Object.keys(counts[0]) };
 }
 
 const dot = (u, v) => u.reduce((sum, value, i) => sum + value * v[i], 0);

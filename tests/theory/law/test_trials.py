@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from scansnap_core import BadInput, IdealisedFlow, SequenceClasses, solve
+from scansnap_core import BadInput, IdealisedFlow, SequenceClasses, solve, train, with_overlap
 from scansnap_core.theory.law import trials
 
 RESULTS = Path(__file__).parents[3] / "results"
@@ -81,3 +82,23 @@ def test_what_was_predicted_of_sgd_is_what_the_law_says() -> None:
     kept = predicted.law.sel(arm="T = 64", ratio=0.1)
     assert again == pytest.approx(kept.isel(system=1).values, rel=1e-4, abs=0)
     assert np.abs(again / kept.isel(system=2).values - 1).min() > 1e-3
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
+def test_batches_of_ones_own_go_as_training_does(momentum: float) -> None:
+    """Full batches to the last digits; and every batch of two samples, by what the trained runs drew."""
+    classes = with_overlap(3, 200, 0.3, distinct_weights=[1, 2]).with_frequencies([0.2, 0.3, 0.5])
+    how: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
+    recipe: dict[str, Any] = {"lr_y": 1.0, "lr_z": 0.5, "steps": 20, "seq_len": np.inf, "device": "cpu", **how}
+    run = train(classes, batch_size=None, record=[20], **recipe)
+    Z = [Z.copy() for Z in trials.descend(classes, [classes.frequencies[None]] * 20, 1.0, 0.5, momentum=momentum)]
+    assert Z[-1][0] == pytest.approx(run.Z.squeeze(["seed", "rate", "recorded"]).values, rel=1e-9, abs=1e-15)
+    rng = np.random.default_rng(3)
+    draws = (rng.multinomial(2, classes.frequencies, size=4000) / 2 for _ in range(20))
+    mine = list(trials.descend(classes, draws, 1.0, 0.5, momentum=momentum))[-1]
+    theirs = (
+        train(classes, batch_size=2, seeds=range(4000), record=[20], **recipe).Z.squeeze(["rate", "recorded"]).values
+    )
+    for moment in (np.mean, np.std):
+        noise = np.sqrt((theirs.var(axis=0) + mine.var(axis=0)) / 4000)
+        assert (np.abs(moment(mine, axis=0) - moment(theirs, axis=0)) <= 4.5 * noise + 1e-12).all()

@@ -101,3 +101,17 @@ def test_more_common_tokens_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(inputs, "MOST_PLACES", 7)
     with pytest.raises(BadInput, match="common tokens of 8 numbers"):
         types_of(MIXED)
+
+
+def test_classes_named_apart_are_alone_and_tell_queries_apart() -> None:
+    classes = ss.syn_medium(3)
+    together = types_of(classes)
+    assert together.size.tolist() == [classes.num_classes]
+    apart = types_of(classes, apart=[4])
+    assert sorted(apart.size.tolist())[0] == 1
+    assert (apart.of_class == apart.of_class[4]).sum() == 1
+    same_query = np.flatnonzero(classes.query_of == classes.query_of[4])
+    others = {int(kind) for n, kind in enumerate(apart.of_class) if n not in same_query}
+    assert apart.size.sum() == classes.num_classes
+    assert len(apart.size) == 1 + (len(same_query) > 1) + len(others)
+    assert len(set(apart.of_query.tolist())) == min(2, len(set(classes.query_of.tolist())))
