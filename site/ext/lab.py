@@ -75,6 +75,7 @@ def lab_html(
     names: str = "",
     chart: str = "z",
     span: Sequence[float] = (),
+    lens: bool = False,
 ) -> str:
     """Write the element that the script fills; without scripts the picture at the address ``still`` is shown."""
     small = f' data-show="{escape(show)}" data-words="{escape(names)}"' if show else ""
@@ -82,6 +83,7 @@ def lab_html(
         small += f' data-chart="{chart}"'
     if span:
         small += f' data-span="{",".join(f"{end:g}" for end in span)}"'
+    small += " data-lens" * lens
     return (
         f'<div class="ss-lab" data-preset="{escape(preset)}"{small}{" data-play" if play else ""}></div>'
         f'<noscript><figure><img class="ss-lab-still" src="{escape(still)}" alt="{escape(words)}">'
@@ -100,6 +102,7 @@ class Lab(SphinxDirective):
         "show": directives.unchanged,
         "words": directives.unchanged,
         "chart": lambda text: directives.choice(text, ("z", "gain")),
+        "lens": directives.flag,
         "span": lambda text: tuple(float(end) for end in text.split(",")),
     }
 
@@ -139,6 +142,7 @@ class Lab(SphinxDirective):
             names=names,
             chart=self.options.get("chart", "z"),
             span=self.options.get("span", ()),
+            lens="lens" in self.options,
         )
         return [nodes.raw("", html, format="html")]
 

@@ -80,7 +80,7 @@ def calculator_script(root: Path) -> str:
     )
 
 
-PAGE = ("bars", "charts", "controls", "elements", "numbers", "picture", "state", "time")
+PAGE = ("bars", "charts", "controls", "elements", "lens", "numbers", "picture", "state", "time")
 
 
 def essay_script(root: Path) -> str:

@@ -120,6 +120,7 @@ def essay_address(tmp_path_factory: pytest.TempPathFactory) -> str:
     names = "and,wave,sail,harbour/cloud,wing,runway"
     fields = {"true&etaZ=0.1": "etaZ", "ideal&etaZ=0.1": "M,rho", "sgd&etaZ=0.1": "T", "ideal&etaZ=1": "rho"}
     more: dict[str, Any] = {"true&etaZ=0.1": {"span": (-0.06, 0.011)}, "ideal&etaZ=1": {"chart": "gain"}}
+    more["ideal&etaZ=0.1"] = {"lens": True}
     small = "".join(
         lab_html(f"dyn={preset}", "still.svg", "In words.", play=False, show=show, names=names, **more.get(preset, {}))
         for preset, show in fields.items()

@@ -16,6 +16,12 @@ FIELDS = json.loads((ROOT / "site/lab/fields.json").read_text(encoding="utf8"))
 PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf8"><title>Lab</title>
 <link rel="stylesheet" href="uPlot.min.css"><link rel="stylesheet" href="lab.css">
 <article class="bd-article">BODY</article>"""
+# How far the first curve falls in a chart's lens, in pixels below its line of 0; and the chart's height.
+DROP = """chart => {
+  const end = Number(chart.querySelector('.ss-lens-curve').getAttribute('d').split(' ').at(-1));
+  const zero = Number(chart.querySelector('.ss-lens-zero').getAttribute('d').match(/ ([^H]+)H/)[1]);
+  return [end - zero, chart.querySelector('.u-over').clientHeight];
+}"""
 POWERS = str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789")
 
 

@@ -13,7 +13,7 @@ from scansnap_core.theory import clocks
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.law import closed
 from scansnap_core.theory.solving import solve
-from tests.site.lab_page import number
+from tests.site.lab_page import DROP, number
 from tests.site.test_essay_text import ESSAY, gains, told
 
 CLASSES = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5])
@@ -53,6 +53,15 @@ def test_words_light_up_as_attention_does(essay: Page) -> None:
                 logits = np.append(1000 * height * np.linalg.solve(F @ F.T, F[:, places] @ f), 0.0)
             odds = np.exp(logits - logits.max()) * [1, 1, 998]
             assert seen["next"] == pytest.approx(odds[0] / odds.sum(), rel=1e-6, abs=0)
+
+
+def test_the_two_texts_open_at_the_moment_of_snapping(essay: Page) -> None:
+    """At the start there would be nothing to be seen."""
+    shown = essay.locator(".ss-sentence .ss-lab-time output").inner_text()
+    assert shown.endswith("= 1 t₀")
+    told = essay.locator(".ss-sentence > .ss-lab-words").inner_text()
+    after, before = (float(percent) for percent in re.findall(r"([\d.]+) %", told))
+    assert after < before - 5
 
 
 @pytest.mark.parametrize(("law", "label"), [("ideal", "the paper’s law (10)"), ("true", "the gradient")])
@@ -142,11 +151,29 @@ def test_both_trainings_are_pythons(K: int, M: int, rho: float, lr_y: float, lr_
     assert [number(text) for text in said.groups()] == pytest.approx(at_t_0, rel=6e-3, abs=0)
 
 
-def test_the_right_bars_stand_under_a_magnifier(essay: Page) -> None:
-    factor = essay.evaluate("document.querySelector('.ss-pair').lab.picture.factor")
-    assert factor == 10
+@pytest.mark.parametrize(("M", "least"), [(1000, 2), (10, 1), (10**9, 1000)])
+def test_both_sides_have_one_scale_and_a_box_magnifies_the_gradient(M: int, least: float, essay: Page) -> None:
+    essay.locator(".ss-pair [data-field=M] [type=text]").fill(str(M))
+    essay.wait_for_function("document.querySelector('.ss-pair').dataset.state === 'done'")
+    found = "document.querySelector('.ss-pair').lab"
+    left, right = essay.evaluate(f"{found}.scales")
+    assert left == right
+    factor = essay.evaluate(f"{found}.lens.factor")
+    z = {name: essay.evaluate(f"Array.from({found}.picture.curves.{name}.z[0])") for name in ("ideal", "true")}
+    assert left[0] <= min(z["ideal"] + z["true"])
+    assert factor >= least
+    said = essay.locator(".ss-pair .ss-lab-lens text").all_text_contents()
+    if factor == 1:
+        assert said == []
+        return
+    assert said == [f"gradient × {factor:,}"]
+    drop, height = essay.locator(".ss-pair .ss-lab-plot >> nth=1").evaluate(DROP)
+    assert drop == pytest.approx(-factor * z["true"][-1] / (left[1] - left[0]) * height, rel=0.02, abs=0.5)
+
+
+def test_both_sides_have_bars_on_one_scale(essay: Page) -> None:
     headings = essay.locator(".ss-pair figcaption").all_inner_texts()
-    assert headings[::2] == ["The paper’s law (10)", "The true gradient, bars: changes × 10"]
+    assert headings[::2] == ["The paper’s law (10)", "The true gradient"]
     essay.locator(".ss-pair .ss-lab-time [type=range]").fill("1000")
     for side, dynamics in enumerate(("ideal", "true")):
         curves = f"document.querySelector('.ss-pair').lab.picture.curves.{dynamics}"
@@ -157,7 +184,8 @@ def test_the_right_bars_stand_under_a_magnifier(essay: Page) -> None:
     said = float(right.locator("output >> nth=0").inner_text().split()[0])
     drawn = float(right.locator("b >> nth=0").evaluate("e => e.style.width").rstrip("%"))
     start = 100 * CLASSES.compact.probs[0, 0]
-    assert drawn - start == pytest.approx(factor * (said - start), abs=0.6)
+    assert drawn == pytest.approx(said, abs=0.051)
+    assert drawn < start
 
 
 @pytest.mark.parametrize("ratio", [0.001, 0.1, 1, 10])

@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 from scansnap_core import with_overlap
 from scansnap_core.theory import clocks
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
-from tests.site.lab_page import number
+from tests.site.lab_page import DROP, number
 from tests.site.test_essay_text import gains
 
 DRAG = """async slider => {
@@ -145,6 +145,19 @@ def test_a_scale_that_stays(essay: Page) -> None:
         scales.append(lab.evaluate("e => e.lab.charts.z.scale"))
     assert scales[0][0] == pytest.approx(scales[1][0], rel=0.2, abs=0)
     assert all(low <= -0.06 < 0.011 <= high for low, high in scales)
+
+
+@pytest.mark.parametrize("M", [1000, 10**6])
+def test_a_lens_magnifies_the_gradient_beside_the_papers_law(M: int, essay: Page) -> None:
+    lab = small_lab(essay, "ideal")
+    lab.locator("[data-field=M] [type=text]").fill(str(M))
+    small_lab(essay, "ideal")
+    drop, height = lab.locator(".ss-lab-plot").evaluate(DROP)
+    low, high = lab.evaluate("e => e.lab.charts.z.scale")
+    gradient = lab.evaluate("e => e.lab.picture.beside.z[0].at(-1)")
+    factor = number(lab.locator(".ss-lab-lens text").text_content().removeprefix("gradient × ").replace(",", ""))
+    assert factor >= 5
+    assert drop == pytest.approx(-factor * gradient / (high - low) * height, rel=0.02, abs=0.5)
 
 
 def test_gains_are_shown_against_the_first_words(essay: Page) -> None:

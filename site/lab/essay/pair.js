@@ -1,14 +1,8 @@
 "use strict";
 
-// Two trainings side by side on the same data and clock: the paper's law (10), and the true gradient under a magnifier.
+// Two trainings side by side on the same data, clock and scale: the paper's law (10), and the true gradient with a magnifier.
 
 const SIDES = { ideal: "The paper’s law (10)", true: "The true gradient" };
-
-/** The power of ten by which the right side's changes are magnified, so that they are at most as large as the left's. */
-function magnifierOf(left, right) {
-  const largest = ({ c }) => Math.max(...c.map((row) => Math.max(...row.map((share, i) => Math.abs(share - c[0][i])))));
-  return 10 ** Math.max(0, Math.floor(Math.log10(largest(left) / largest(right))));
-}
 
 /** Fills an element with both trainings. */
 function makePair(root) {
@@ -21,9 +15,12 @@ function makePair(root) {
     now = t;
     drawTime();
   });
+  const span = []; // of both charts' scale: from the lowest z of both to the highest
+  const lens = makeLens([0, 1]);
   const sides = Object.entries(SIDES).map(([dynamics, title]) => {
-    const [bars, chart, heading] = [makeBars(), makeChart("z", "Attention logits z over time t (own scale)"), make("figcaption", {}, title)];
-    return { dynamics, title, bars, chart, heading, view: make("div", {}, make("figure", { class: "ss-lab-chart" }, heading, bars.list), chart.figure) };
+    const [bars, chart] = [makeBars(), makeChart("z", "Attention logits z over time t (both on one scale)", span, dynamics === "true" ? lens : null, HEIGHT_WITH_LENS)];
+    const figure = make("figure", { class: "ss-lab-chart" }, make("figcaption", {}, title), bars.list);
+    return { dynamics, title, bars, chart, view: make("div", {}, figure, chart.figure) };
   });
   const [notice, told] = [make("p", { class: "ss-lab-fault", role: "status" }), make("p", { class: "ss-lab-words", "aria-live": "polite" })];
   const boxes = fields.map(([, field]) => field.box);
@@ -52,27 +49,28 @@ function makePair(root) {
     now = (picture ? now / picture.moments.snap : 1) * moments.snap; // t_0 stays t_0
     const system = core.withOverlap(settings);
     const curves = Object.fromEntries(Object.entries(coming).map(([dynamics, one]) => [dynamics, curvesOf(one, system, seen)]));
-    picture = { seen, system, curves, moments, factor: magnifierOf(curves.ideal, curves.true) };
+    picture = { seen, system, curves, moments };
+    const values = Object.values(curves).flatMap(({ z }) => z.flatMap((row) => Array.from(row)));
+    span.splice(0, 2, values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b)));
     draw();
     root.dataset.state = "done";
   };
   function draw() {
-    const { curves, moments, factor } = picture;
+    const { curves, moments } = picture;
     now = time.span(curves.true.times, moments, now);
-    sides.forEach(({ dynamics, title, chart, heading }) => {
+    sides.forEach(({ dynamics, title, chart }) => {
       chart.draw(curves[dynamics], null, moments, now);
       chart.describe(courseOf(`z of the common token, ${title}`, curves[dynamics], curves[dynamics].z[0], moments));
-      heading.textContent = dynamics === "true" && factor > 1 ? `${title}, bars: changes × ${factor.toLocaleString("en")}` : title;
     });
     drawTime();
   }
   function drawTime() {
     if (!picture) return;
-    const { curves, seen, system, factor } = picture;
+    const { curves, seen, system } = picture;
     const prior = system.probs[0];
     const index = indexAt(curves.true.times, now);
     sides.forEach(({ dynamics, bars, chart }) => {
-      bars.draw(curves[dynamics], index, prior, seen.w, inks(root), undefined, dynamics === "true" ? factor : 1);
+      bars.draw(curves[dynamics], index, prior, seen.w, inks(root));
       chart.mark(now);
     });
     clearTimeout(timer);
@@ -83,7 +81,7 @@ function makePair(root) {
     const [left, right] = ["ideal", "true"].map((dynamics) => readable(curves[dynamics].z[0][indexAt(curves.true.times, now)]));
     told.replaceChildren(...withSubscripts(`${outsideAssumption2(seen)} ${settingInWords(seen)}: at t = ${readable(now)} the z of the common token is ${left} by the paper’s law (10) and ${right} under the true gradient.`));
   }
-  root.lab = { get picture() { return picture; } }; // for the tests
+  root.lab = { lens, get picture() { return picture; }, get scales() { return sides.map(({ chart }) => chart.scale); } }; // for the tests
   new ResizeObserver(() => sides.forEach(({ chart }) => chart.resize())).observe(root);
   new MutationObserver(() => picture && draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   change("dyn", "ideal");

@@ -41,7 +41,7 @@ function makeSentence(root) {
   const moments = core.moments(SCENE);
   const times = Float64Array.from(new Set([...Array.from({ length: 160 }, (_, i) => (moments.scan / 100) * ((4000 * moments.snap) / moments.scan) ** (i / 160)), ...moments.all])).sort();
   const readings = Object.fromEntries(Object.keys(LAWS).map((law) => [law, TEXTS.map(({ words, text }) => readingOf(law, words.map((word) => text.split(" ").filter((one) => one === word).length), times))]));
-  let [law, now] = ["ideal", times[0]];
+  let [law, now] = ["ideal", moments.snap]; // at the start there is nothing to be seen
   const time = makeTime((t) => {
     now = t;
     draw();

@@ -1,6 +1,6 @@
 "use strict";
 
-/** Attention c_n of one class as bars, each with its number, and a tick where it was at t = 0; a factor magnifies changes. */
+/** Attention c_n of one class as bars, each with its number, and a tick where it was at t = 0. */
 function makeBars() {
   const list = make("ul", { class: "ss-lab-bars" });
   let rows = [];
@@ -14,11 +14,11 @@ function makeBars() {
   };
   return {
     list,
-    draw({ c }, index, prior, weights, ink, words, factor = 1) {
+    draw({ c }, index, prior, weights, ink, words) {
       const names = words ?? ["common", ...weights.map((weight, i) => `distinct ${i + 1} (${weight})`)];
       if (names.join() !== rows.map(({ name }) => name).join()) rebuild(names);
       rows.forEach(({ bar, start, number }, i) => {
-        bar.style.width = `${100 * Math.max(0, prior[i] + factor * (c[index][i] - prior[i]))}%`;
+        bar.style.width = `${100 * c[index][i]}%`;
         bar.style.background = i ? distinctInk(ink, i, weights.length) : ink.common;
         start.style.left = `${100 * prior[i]}%`;
         number.textContent = `${(100 * c[index][i]).toFixed(1)} %`;

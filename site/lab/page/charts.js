@@ -30,6 +30,7 @@ function decimal(y, step) {
 }
 
 const HEIGHT = 208; // of a chart
+const HEIGHT_WITH_LENS = 268;
 const CLOCK = "time t, in steps";
 // In a small lab a line's style says which law it follows; in the lab the solid one is the dynamics chosen.
 const STYLES = { ideal: { name: "solid: the paper’s law (10)" }, true: { dash: [5, 4], name: "dashed: the gradient" }, sgd: { dash: [2, 2], name: "dotted: SGD" } };
@@ -82,15 +83,16 @@ function linesOf(kind, shown, truth, ink) {
   return lines;
 }
 
-/** A chart over time with marks at t_0', t_0 and the time shown; `caption` is its heading, `span` what its scale holds at least. */
-function makeChart(kind, caption, span = []) {
+/** A chart over time with marks at t_0', t_0 and the time shown; `caption` is its heading, `span` what its scale holds at least.
+ * A lens magnifies the gradient's curves: the dashed ones, or all where none is dashed. */
+function makeChart(kind, caption, span = [], lens = null, height = lens ? HEIGHT_WITH_LENS : HEIGHT) {
   const holder = make("div", { class: "ss-lab-plot", role: "img" });
   const legend = make("p", { class: "ss-lab-legend", "aria-hidden": "true" });
   const figure = make("figure", { class: "ss-lab-chart" }, make("figcaption", {}, caption), legend, holder);
   const marks = ["scan", "snap", "now"].map((name) => make("span", { class: `ss-lab-mark ss-lab-${name}` }));
   marks[0].textContent = "t₀′";
   marks[1].textContent = "t₀";
-  let [plot, drawn, places] = [null, "", []];
+  let [plot, drawn, places, small] = [null, "", [], []];
   const ticks = {}; // of each axis: [value, text]
   const named = (axis, splits, texts) => ((ticks[axis] = splits.map((value, i) => [value, texts[i]]).filter(([, text]) => text)), texts);
 
@@ -105,6 +107,7 @@ function makeChart(kind, caption, span = []) {
       mark.style.left = `${left}px`;
       mark.hidden = !(left >= 0 && left <= plot.over.clientWidth);
     });
+    lens?.draw(plot, small, places.slice(1));
   };
   const build = (data, lines, ink) => {
     plot?.destroy();
@@ -112,7 +115,7 @@ function makeChart(kind, caption, span = []) {
     const logarithmic = (splits) => splits.map((t) => (Number.isInteger(Math.log10(t)) ? readable(t, 1) : ""));
     const options = {
       width: Math.max(200, holder.clientWidth),
-      height: HEIGHT,
+      height,
       scales: { x: { time: false, distr: 3, range: [first, last] }, y: { range: (_, low, high) => wide(Math.min(low, ...span), Math.max(high, ...span)) } },
       axes: [
         { ...axis(ink), size: 28, label: CLOCK, labelSize: 18, labelFont: font(), splits: (_, __, low, high) => multiples(low, high), values: (_, splits) => named("x", splits, logarithmic(splits)) },
@@ -124,7 +127,7 @@ function makeChart(kind, caption, span = []) {
       hooks: { setSize: [place] },
     };
     plot = new uPlot(options, data, holder);
-    plot.over.append(...marks);
+    plot.over.append(...(lens ? [lens.svg] : []), ...marks);
   };
 
   /** What uPlot has painted, as SVG in the holder's pixels. */
@@ -163,6 +166,8 @@ function makeChart(kind, caption, span = []) {
       if (look !== drawn) build(data, lines, ink);
       else plot.setData(data);
       drawn = look;
+      const dashed = lines.filter(({ dash }) => dash);
+      small = dashed.length ? dashed : lines;
       places = [moments.scan, moments.snap, now];
       place();
       legend.replaceChildren(
@@ -178,7 +183,7 @@ function makeChart(kind, caption, span = []) {
     },
     describe: (text) => holder.setAttribute("aria-label", `${caption}. ${text}`),
     resize() {
-      if (plot && holder.clientWidth) plot.setSize({ width: holder.clientWidth, height: HEIGHT });
+      if (plot && holder.clientWidth) plot.setSize({ width: holder.clientWidth, height });
     },
   };
 }

@@ -11,6 +11,7 @@ function makeLab(root) {
   const show = root.dataset.show?.split(",") ?? null; // a small lab: these fields, one chart, no address
   if (show && !show.includes("beyond")) start.beyond = "1"; // it warns instead
   const [kind, span] = [root.dataset.chart ?? "z", root.dataset.span?.split(",").map(Number)];
+  const lens = "lens" in root.dataset ? makeLens([0.02, 0.36]) : null; // where (10) has hardly begun to fall
   const ownsAddress = show === null && root === document.querySelector(".ss-lab[data-preset]");
   const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
   let [texts, good] = [{ ...start }, check(start).values];
@@ -28,7 +29,7 @@ function makeLab(root) {
   });
   const bars = makeBars();
   const charts = {
-    [kind]: makeChart(kind, kind === "gain" ? "Gain of each telling word’s z, divided by that of the most frequent one" : `Attention logits z${show && !span ? " (the scale fits the curves)" : ""}`, span),
+    [kind]: makeChart(kind, kind === "gain" ? "Gain of each telling word’s z, divided by that of the most frequent one" : `Attention logits z${show && !span ? " (the scale fits the curves)" : ""}`, span, lens),
     ...(show ? {} : { entropy: makeChart("entropy", "Entropy on distinct tokens (nats)"), chi: makeChart("chi", "Growth factor χ, bounds of (12)") }),
   };
   const classId = freshId("class");
