@@ -28,6 +28,13 @@ id::
         assumptions: none
         control: h falls with t
     card:                             # what stands at the chapter's head: see `scansnap_core.ledger.cards`
+    numbers:                          # the chapter's numbers that other pages quote
+      jump:
+        of: rises                     # the claim that the number belongs to
+        scope: two classes alike, by $t_0$, under the true gradient flow
+
+A number travels with its scope: on what it was measured, by when, under which dynamics, how many. Where another page
+quotes it, a reader sees the claim and the scope.
 
 A check may say under ``only_sampled`` why a claim over all of its conditions isn't proved, and a proof under
 ``sampled`` which part of its region is left to a sweep.
@@ -50,6 +57,7 @@ from scansnap_core.ledger.values import RELATIONS
 from scansnap_core.rules import Rule
 
 CARD = "card"
+NUMBERS = "numbers"
 COMPUTED = "bound"
 """This word stands in the place of a bound that the notebook computes."""
 
@@ -117,12 +125,24 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Scope:
+    """How far a chapter's number reaches: the claim that it belongs to, and on what it was measured."""
+
+    of: str
+    scope: str
+
+
+@dataclass(frozen=True)
 class Claims:
-    """A chapter's file: its claims by id, in its order, and its card as it stands there, empty where it has none."""
+    """A chapter's file: its claims by id, in its order, its card as it stands there, and the scopes of its numbers.
+
+    The card is empty where the chapter has none. Only numbers that other pages quote have a scope here.
+    """
 
     path: Path
     claims: Mapping[str, Claim]
     card: Mapping[str, Any]
+    numbers: Mapping[str, Scope]
 
     def find(self, claim_id: str, witness: str, kind: str) -> Claim:
         """Return the claim with an id; refuse one that isn't there, is another witness's or is of another kind."""
@@ -144,10 +164,10 @@ def read_claims(path: Path) -> Claims:
     ------
     BadInput
         If the file is unreadable, a key is missing, unknown, empty or no text, an id is there twice or isn't lower-case
-        letters, digits and _, two claims say the same, a bound is none that a value could fail, or a refutation has
-        both a repair and a condition, or neither.
+        letters, digits and _, two claims say the same, a bound is none that a value could fail, a refutation has
+        both a repair and a condition, or neither, or a number belongs to no claim of the file.
     """
-    groups = Entry(path.name, files.read(path, example=f"write it as {__name__} says"), (*VOICES, CARD)).values
+    groups = Entry(path.name, files.read(path, example=f"write it as {__name__} says"), (*VOICES, CARD, NUMBERS)).values
     claims: dict[str, Claim] = {}
     said: dict[str, str] = {}
     for witness in VOICES:
@@ -160,7 +180,20 @@ def read_claims(path: Path) -> Claims:
             if claim.says in said:
                 raise BadInput(f"{place}.says", f"{said[claim.says]} says the same", "reword one of them")
             claims[claim_id], said[claim.says] = claim, claim_id
-    return Claims(path, claims, Entry(f"{path.name}: {CARD}", groups.get(CARD)).values)
+    card = Entry(f"{path.name}: {CARD}", groups.get(CARD)).values
+    return Claims(path, claims, card, _scopes(path, claims, groups.get(NUMBERS)))
+
+
+def _scopes(path: Path, claims: Mapping[str, Claim], group: Any) -> dict[str, Scope]:
+    scopes: dict[str, Scope] = {}
+    for name, entry in Entry(f"{path.name}: {NUMBERS}", group).values.items():
+        take = Entry(f"{path.name}: {NUMBERS}.{name}", entry, ("of", "scope"))
+        scope = Scope(take("of", TEXT), take("scope", TEXT))
+        if scope.of not in claims:
+            rule = f"a number belongs to a claim of {path.name}, and it holds none of this id"
+            raise BadInput(f"{take.place}.of = {scope.of!r}", rule, f"use one of {', '.join(claims)}")
+        scopes[name] = scope
+    return scopes
 
 
 def _claim(place: str, claim_id: Any, witness: str, entry: Any) -> Claim:

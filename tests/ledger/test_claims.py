@@ -135,3 +135,16 @@ def test_a_claim_is_found_as_what_it_is(path: Path, asked: tuple[str, str, str],
     assert found.find("error", "numeric", "check") is found.claims["error"]
     with pytest.raises(BadInput, match=re.escape(said)):
         found.find(*asked)
+
+
+def test_a_number_has_a_scope_and_belongs_to_a_claim_of_the_file(path: Path) -> None:
+    numbers = {"drop": {"of": "error", "scope": "two classes\n  alike"}}
+    found = read(path, GOOD | {"numbers": numbers}).numbers
+    assert (found["drop"].of, found["drop"].scope) == ("error", "two classes alike")
+    assert read(path, GOOD).numbers == {}
+    with pytest.raises(BadInput) as refused:
+        read(path, GOOD | {"numbers": {"drop": {"of": "errors", "scope": "two classes"}}})
+    assert "numbers.drop.of = 'errors'" in refused.value.value
+    with pytest.raises(BadInput) as refused:
+        read(path, GOOD | {"numbers": {"drop": {"of": "error"}}})
+    assert "numbers.drop.scope" in refused.value.value

@@ -139,17 +139,10 @@ def highest_common(classes: SequenceClasses, ratio: float) -> float:
     return float(-found.common_high[0] / found.size[0])
 
 
-def error_of_our_law(classes: SequenceClasses, ratio: float) -> float:
-    """Minus the relative error of our law at the worst of the marks."""
-    of_gradient = outcomes.path_of(classes, ratio, "gradient")
-    return -float(outcomes.compare(classes, of_gradient, our_law(classes, ratio)).error.max())
-
-
 OBJECTIVES: dict[str, Callable[[SequenceClasses, float], float]] = {
     "least_times": least_times,
     "cosine": cosine,
     "highest_common": highest_common,
-    "error_of_our_law": error_of_our_law,
 }
 """What the search makes as small as it can."""
 
