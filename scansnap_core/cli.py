@@ -6,9 +6,12 @@ import itertools
 import os
 import re
 import shlex
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,15 +20,15 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.commands import audit, book, predict, text, train
 
 REFUSED = 2
-INTERRUPTED, NOBODY_READS = 130, 141
-"""128 and the signal's number, as of a program that SIGINT or SIGPIPE ends."""
+INTERRUPTED, NOBODY_READS, TERMINATED = 130, 141, 143
+"""128 and the signal's number, as of a program that SIGINT, SIGPIPE or SIGTERM ends."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, without arguments that of the process, and return the exit status.
 
-    That is 0; 1 if something isn't verified; 2 on bad input; 130 if interrupted; 141 if whoever reads the output has
-    gone, as ``head`` goes.
+    That is 0; 1 if something isn't verified; 2 on bad input; 130 if interrupted; 143 if terminated, as by ``kill`` or a
+    batch system; 141 if whoever reads the output has gone, as ``head`` goes.
     """
     if arguments is None and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # where Greek can't be written, question marks stand for it
@@ -59,7 +62,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         sys.path.append("")  # as with python -m: modules of one's own are named from where one stands
     command: Callable[[argparse.Namespace], int] = options.command
     try:
-        return command(options)
+        with _terminable():
+            return command(options)
     except BadInput as error:
         print(f"scansnap: error: {_in_options(str(error), options)}", file=sys.stderr)
         return REFUSED
@@ -68,9 +72,31 @@ def _run(arguments: Sequence[str] | None) -> int:
         place = f"{frame.f_code.co_filename} ends the program in line {line}"
         print(f"scansnap: error: {place}: a function of your own returns or raises; raise an error", file=sys.stderr)
         return REFUSED
-    except KeyboardInterrupt:
-        print("scansnap: interrupted", file=sys.stderr)
-        return INTERRUPTED
+    except KeyboardInterrupt as error:
+        terminated = isinstance(error, _Terminated)
+        print(f"scansnap: {'terminated' if terminated else 'interrupted'}: {options.when_stopped}", file=sys.stderr)
+        return TERMINATED if terminated else INTERRUPTED
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM came: what cleans up after Ctrl-C cleans up after it too."""
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Raise `_Terminated` on SIGTERM, which would else end the process without a word."""
+
+    def stop(*_: object) -> NoReturn:
+        raise _Terminated
+
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _in_options(message: str, options: argparse.Namespace) -> str:

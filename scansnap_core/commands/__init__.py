@@ -22,17 +22,23 @@ if TYPE_CHECKING:
     import xarray as xr
 
 REQUIRED = object()
+NOTHING_KEPT = "nothing was stored; the same command begins anew"
+GOES_ON = "what was finished is stored; give the same command again, and it goes on from there"
 CLASS_FILE = ("FILE", Path, "the classes, a .yaml or .json file")
 DEVICE = ("--device NAME", str, "auto, cpu or cuda", "auto")
 
 
 class Command(NamedTuple):
-    """A command: a function of its options, its name, its line in the list of commands, and its rows."""
+    """A command: a function of its options, its name, its line in the list of commands, and its rows.
+
+    ``when_stopped`` says what is left of a run that is interrupted, and what to do.
+    """
 
     run: Callable[[argparse.Namespace], int]
     name: str
     says: str
     rows: tuple[tuple[Any, ...], ...]
+    when_stopped: str
 
     def add_to(self, commands: argparse._SubParsersAction[Any]) -> None:
         """Add the command to the command line; its function's docstring describes it."""
@@ -51,12 +57,14 @@ class Command(NamedTuple):
                 how |= {"required": True} if rest == [REQUIRED] else {"default": rest[0]}
                 says += "" if rest == [REQUIRED] else f" (default: {rest[0]})"
             parser.add_argument(name.lower(), help=says, **how)
-        parser.set_defaults(command=self.run)
+        parser.set_defaults(command=self.run, when_stopped=self.when_stopped)
 
 
-def command(name: str, says: str, *rows: tuple[Any, ...]) -> Callable[[Callable[[argparse.Namespace], int]], Command]:
+def command(
+    name: str, says: str, *rows: tuple[Any, ...], when_stopped: str = NOTHING_KEPT
+) -> Callable[[Callable[[argparse.Namespace], int]], Command]:
     """Make a command of a function."""
-    return lambda run: Command(run, name, says, rows)
+    return lambda run: Command(run, name, says, rows, when_stopped)
 
 
 def check_new(path: Path) -> None:

@@ -22,6 +22,7 @@ VERIFIED, NOT_VERIFIED = 0, 1
     ("--json FILE", Path, "write what was found to this file too"),
     ("--store", bool, "store the fresh outputs, if a second execution gives them too"),
     ("--book DIR", Path, "the folder with chapters/ and _toc.yml", Path()),
+    when_stopped="no verdict was found; a chapter that isn't stored yet is unchanged, and the same command begins anew",
 )
 def verify(options: argparse.Namespace) -> int:
     """Execute chapters, compare their outputs with the stored ones, and print the verdicts."""

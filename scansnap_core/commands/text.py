@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.commands import DEVICE, REQUIRED, command
+from scansnap_core.commands import DEVICE, GOES_ON, REQUIRED, command
 from scansnap_core.text.settings import Settings
 
 TRAINED, DIVERGED = 0, 1
@@ -32,6 +32,7 @@ DEFAULT = Settings()
     ("--no-positions", bool, "add no sinusoidal positions to the embedding"),
     ("--optimizer NAME", str, "sgd, momentum or adam", DEFAULT.optimizer),
     DEVICE,
+    when_stopped=GOES_ON,
 )
 def run(options: argparse.Namespace) -> int:
     """Train a causal Transformer on text into a store; the same command goes on where it was stopped."""

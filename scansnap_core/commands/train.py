@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.commands import CLASS_FILE, DEVICE, REQUIRED, check_new, command, store
+from scansnap_core.commands import CLASS_FILE, DEVICE, GOES_ON, REQUIRED, check_new, command, store
 from scansnap_core.commands.audit import listed
 from scansnap_core.engine.names import MODELS, MOMENTUM, OPTIMIZERS
 from scansnap_core.rules import MOST_VALUES
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DONE, DIVERGED = 0, 1
 BATCH_SIZE = 128
-KEPT = {"command", "command_line", "file", "out", "expectation"}
+KEPT = {"command", "command_line", "when_stopped", "file", "out", "expectation"}
 """All options but these go to ``train`` by their names."""
 
 
@@ -87,6 +87,7 @@ def run(options: argparse.Namespace) -> int:
     ("--rng NAME", str, "fresh, replay or counter, in place of the grid's"),
     DEVICE,
     ("--scheduler ADDRESS", str, "a Dask scheduler, such as tcp://host:8786"),
+    when_stopped=GOES_ON,
 )
 def sweep(options: argparse.Namespace) -> int:
     """Train a grid of runs and store their results as Zarr; interrupted, the same command goes on where it was."""

@@ -109,7 +109,7 @@ def train(
     keep_state
         Also return what a training goes on from: the states of "momentum" and "adam", and of random numbers.
     progress
-        Show a progress bar, where there is a terminal or a notebook to show it in.
+        Show a progress bar in a terminal or a notebook; elsewhere print a line a minute to standard error.
 
     Returns
     -------
@@ -159,8 +159,9 @@ def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> 
     in_closed_form = isinstance(settings.model, str) and isinstance(settings.optimizer, str)
     stays_on_gpu = in_closed_form and settings.device == "cuda" and isinstance(runs.source, Counter)
     step_of_all = runs.step
-    with torch.inference_mode(in_closed_form):
-        for step in progress_bar(range(settings.start, settings.end + 1), progress, unit="step"):
+    numbered = progress_bar(range(settings.start, settings.end + 1), progress, unit="step", total=settings.steps)
+    with torch.inference_mode(in_closed_form), numbered as numbers:
+        for step in numbers:
             if step in states:
                 states[step] = (runs.Y.clone(), runs.Z.clone())
             if step == settings.end or (step % FINITE_CHECK_EVERY == 0 and not last.isfinite().any()):

@@ -52,7 +52,7 @@ def run(
     command
         What is recorded as having been run.
     progress
-        Show a progress bar, where there is a terminal or a notebook to show it in.
+        Show a progress bar in a terminal or a notebook; elsewhere print a line a minute to standard error.
 
     Raises
     ------

@@ -65,7 +65,7 @@ def record(
     command
         The command that is recorded beside the results.
     progress
-        Show a progress bar, in a terminal or a notebook.
+        Show a progress bar in a terminal or a notebook; elsewhere print a line a minute to standard error.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def record(
                 store.write(number, _block(values) | {"state": np.array([hashlib.sha256(state).hexdigest()])})
                 for old in set(out.glob("*state-*")) - {file}:  # also those that a kill left
                     old.unlink()
-                bar.update(settings.snapshots[number] - bar.n)
+                bar.update(settings.snapshots[number] - int(bar.n))
                 bar.set_postfix(loss=f"{values['loss']:.3f}", entropy=f"{values['entropy'][0]:.3f}")
 
 
