@@ -115,6 +115,13 @@ def test_symbolic_values_are_written_as_relations_unless_they_are_numbers() -> N
     assert written(sp.pi / 3, "=", value) == "1.05"
 
 
+def test_whoever_knows_the_relation_says_it_and_sympy_isnt_asked() -> None:
+    undecided = f(x) - f(y)
+    with pytest.raises(NoEvidence):
+        written(undecided, "=", 0)
+    assert written(undecided, "=", 0, met=False) == "≠ 0"
+
+
 def test_an_exact_number_is_written_however_small() -> None:
     assert written(Fraction(1, 10**9), "≤", 1) == "10⁻⁹"
     assert written(2e-9, "≤", 1) == "< 10⁻⁶"

@@ -198,6 +198,7 @@ BAD: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
     (function_of, (formulas.t_0_prime, (K, K, M, M, eta_Y)), "the argument K twice: each symbol is one argument"),
     *((function_of(*T_0), values, message) for values, message in VALUES),
     (of_matrices, (formulas.E_prime, {}), "no matrix for E: every letter gets a matrix; add E"),
+    (of_matrices, (formulas.F * formulas.E, {}), "no matrix for E, F: every letter gets a matrix; add E, F"),
     *(
         (
             of_matrices,
