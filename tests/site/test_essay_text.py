@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -65,9 +66,41 @@ def test_the_essays_steps_are_those_of_its_example() -> None:
     late = [1 - first / last for first, last in ((true, gains(PRESETS[0], TrueFlow, 40 * t_0)[0]), (snap, end))]
     goes = 'in these the gradient goes {:.0%} of its way with "and", the paper\'s law (10) {:.0%}.'
     assert goes.format(*late).replace("%", " %") in ESSAY
+    for ratio, words in (
+        ("1", "at equal rates it is {:.0%} and {:.0%}"),
+        ("0.001", "at a ratio of 0.001 {:.0%} and {:.0%}"),
+    ):
+        shares = [
+            1 - np.divide(*(gains(PRESETS[0] | {"etaZ": ratio}, flow, factor * t_0)[0] for factor in (1, 40)))
+            for flow in (TrueFlow, IdealisedFlow)
+        ]
+        assert words.format(*shares).replace("%", " %") in ESSAY
     wave = gains(PRESETS[1] | {"etaZ": "10"}, TrueFlow, 40 * t_0)[1]
     assert f'the $z$ of "wave" gains {wave:.3f}, which is {100 * np.expm1(wave):.0f} % of its weight' in ESSAY
     assert rf"(in our example, ${6 / np.sqrt(1000):.2f} \le \rho < 0.5$)" in ESSAY
+
+
+def test_the_essay_says_how_its_two_texts_differ_from_their_topics() -> None:
+    """The overlap by the words of the two texts, and the shares of a topic's words."""
+    (first, second) = re.findall(r"^> (.+) \*\*the\*\* …$", ESSAY, re.MULTILINE)
+    counts = [Counter(text.split()) for text in (first, second)]
+    shared = sum(counts[0][word] * counts[1][word] for word in counts[0])
+    overlap = shared / np.prod([np.linalg.norm(list(count.values())) for count in counts])
+    assert f"By the words of these two alone, the overlap would be {overlap:.2f}." in ESSAY
+    common, wave = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5]).compact.probs[0, :2]
+    said = f"It makes up {common:.0%} of a topic's words, the most frequent telling word {wave:.0%};"
+    assert said.replace("%", " %") in ESSAY
+    assert all(count["and"] == max(count.values()) for count in counts)
+
+
+def test_memory_evens_words_out_at_about_a_hundred() -> None:
+    """The rarest word's memory number where it gains nearly as much as the first."""
+    t = 40 * clocks.transition(2, 1000, 1.0)[1]
+    probs = with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.8, 0.5]).compact.probs[0]
+    square = probs[3] ** 2 / (probs @ probs)
+    assert 50 < 10 / 2 * square * (999 * clocks.h(t / 2, 1000, 1.0)) ** 2 < 200
+    z = gains(PRESETS[1] | {"etaZ": "10"}, TrueFlow, t)
+    assert z[3] / z[1] > 0.95
 
 
 def test_the_right_guesses_are_right() -> None:
