@@ -1,4 +1,4 @@
-"""The errata: every refutation that a chapter stores, under a number that stays its own, ranked; and how to cite them.
+"""The errata: every refutation that a chapter stores, under a number that stays its own, ranked.
 
 The refutations come from the notebooks. Their numbers and ranks are judged by people, in `ERRATA_FILE`: it and the
 notebooks must name the same refutations, so that none is lost and none is invented. Where they don't, or a file can't
@@ -14,18 +14,14 @@ from typing import Any
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.notebooks import Stored, read_stored
-from scansnap_core.extras import needs
 from scansnap_core.files import LIST, TEXT, Entry, list_of
 from scansnap_core.ledger.display import anchor_of as anchor_of_claim
 from scansnap_core.ledger.display import render
 from scansnap_core.ledger.entries import JUDGES, asked
-from scansnap_core.ledger.registry import Page, chapter_paths, papers_of, read_contents
+from scansnap_core.ledger.registry import Page, chapter_paths
 from scansnap_core.rules import Rule, one_of
 
 ERRATA_FILE = Path("chapters", "errata.yaml")
-CITATION_FILE = Path("CITATION.cff")
-BIBLIOGRAPHY = Path("references.bib")
-BOOK_KEY = "scansnap"
 RANKS = {
     "conclusion": "changes a conclusion of the paper",
     "constant": "changes a constant, a rate or a condition that later results could lean on",
@@ -190,33 +186,3 @@ def _reviewed(book: Path) -> tuple[dict[str, str], list[tuple[str, str, str, lis
 
 def _wrong(value: str, rule: str, remedy: str) -> BadInput:
     return BadInput(f"{ERRATA_FILE}: {value}", rule, remedy)
-
-
-def bibtex(book: Path, year: str, url: str) -> str:
-    """Cite the book, under the key ``scansnap``, as `CITATION_FILE` does, and its paper as the bibliography does.
-
-    The year and the address of the book are given, because the file doesn't say them.
-    """
-    with needs("book"):
-        from pybtex.database import BibliographyData, Person, parse_string
-        from pybtex.database import Entry as Cited
-        from pybtex.exceptions import PybtexError
-
-    take = Entry(str(CITATION_FILE), files.read(book / CITATION_FILE, example="restore it", kinds=(".cff",)))
-    fields = {"title": take("title", TEXT), "version": take("version", TEXT), "year": year, "url": url}
-    authors = [
-        # The braces keep the name of a group from being taken apart.
-        Person(last=f"{{{author['name']}}}")
-        if "name" in author
-        else Person(first=author.get("given-names", ""), last=author["family-names"])
-        for author in take("authors", LIST)
-    ]
-    try:
-        known = parse_string((book / BIBLIOGRAPHY).read_text(encoding="utf-8"), "bibtex").entries
-    except (OSError, PybtexError) as error:
-        raise BadInput(f"{BIBLIOGRAPHY}", f"it is no readable bibliography ({error})", "restore it") from None
-    paper = next(paper.id for paper in papers_of(read_contents(book)).values() if paper.own)
-    if paper not in known:
-        raise BadInput(paper, f"{BIBLIOGRAPHY} lacks it", "add the paper under its key in _toc.yml")
-    own = Cited("misc", list(fields.items()), {"author": authors})
-    return str(BibliographyData({BOOK_KEY: own, paper: known[paper]}).to_string("bibtex"))

@@ -21,15 +21,9 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from stored_once import errata_in
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.book.citation import BOOK_KEY, bibtex
 from scansnap_core.book.equations import errata_index_html
-from scansnap_core.book.errata import (
-    BOOK_KEY,
-    Erratum,
-    bibtex,
-    errata_html,
-    errata_json,
-    retired_html,
-)
+from scansnap_core.book.errata import Erratum, errata_html, errata_json, retired_html
 from scansnap_core.ledger.display import rich
 
 PAGE = "chapters/errata"
@@ -47,14 +41,9 @@ class ErrataDirective(SphinxDirective):
         self.env.note_reread()
         drawing = errata_html(Path(self.env.srcdir), page_urls(self), self.arguments[0])
         errata = {erratum.anchor: erratum for erratum in errata_in(self.env.app)}
-        book = parse_string(own_bibtex(self.env.app), "bibtex").entries[BOOK_KEY]
+        book = parse_string(bibtex(Path(self.env.srcdir)), "bibtex").entries[BOOK_KEY]
         cited = _ERRATUM.sub(lambda found: f"{found[1]}{citation_html(errata[found[2]], book)}{found[3]}", drawing)
         return [nodes.raw("", cited, format="html")]
-
-
-def own_bibtex(app: Sphinx) -> str:
-    """Write the BibTeX of the book and its paper."""
-    return bibtex(Path(app.srcdir), app.config.copyright, app.config.html_theme_options["repository_url"])
 
 
 def erratum_bibtex(erratum: Erratum, book: Entry) -> str:
@@ -134,7 +123,7 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
     book, out = Path(app.srcdir), Path(app.outdir)
     errata = json.dumps(errata_json(book), indent=2, ensure_ascii=False)
     (out / "errata.json").write_text(f"{errata}\n", encoding="utf-8")
-    (out / "scansnap.bib").write_text(own_bibtex(app), encoding="utf-8")
+    (out / "scansnap.bib").write_text(bibtex(book), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -1,10 +1,11 @@
-"""Reads what the chapters store once per build: dozens of places ask for it, and each reading takes half a second."""
+"""Reads what the book stores once per build: dozens of places ask for it, and the chapters take half a second."""
 
 from functools import cache
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
+from scansnap_core.book.citation import Citation, read_citation
 from scansnap_core.book.errata import Erratum, errata_of
 from scansnap_core.book.notebooks import Stored, read_stored
 
@@ -17,3 +18,8 @@ def stored_in(app: Sphinx) -> Stored:
 @cache
 def errata_in(app: Sphinx) -> list[Erratum]:
     return errata_of(stored_in(app), Path(app.srcdir))
+
+
+@cache
+def citation_of(book: Path) -> Citation:
+    return read_citation(book)

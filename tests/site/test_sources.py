@@ -6,11 +6,14 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
+from citable import PDF
 from repository import use_own_repository
 
+from scansnap_core.book.citation import read_citation
 from scansnap_core.book.equations import formula_faults
 from scansnap_core.book.faults import card_faults, naming_faults, stored_faults
 from scansnap_core.book.notebooks import contents, number_faults, read_notebook, verdicts_in
@@ -20,6 +23,7 @@ from tests.site.book import ROOT, documents
 
 CHAPTERS = ROOT / "chapters"
 PAGES = read_pages(ROOT)
+CITED = read_citation(ROOT)
 
 
 @pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
@@ -53,17 +57,30 @@ def test_readme_commands_are_make_targets() -> None:
     assert {"book", "test", "pdf"} <= commands <= targets
 
 
-def test_zenodo_says_what_the_citation_file_says() -> None:
-    zenodo, cited = (yaml.safe_load((ROOT / name).read_text("utf8")) for name in (".zenodo.json", "CITATION.cff"))
-    for key in ("title", "version", "license", "keywords"):
-        assert zenodo[key] == cited[key]
-    assert [person["name"] for person in zenodo["creators"]] == [author["name"] for author in cited["authors"]]
-
-
-def test_build_on_github_links_to_its_own_repository(monkeypatch: pytest.MonkeyPatch) -> None:
-    config: Any = SimpleNamespace(html_theme_options={"repository_url": "https://github.com/configured/book"})
+@pytest.mark.parametrize(
+    ("name", "repository", "site"),
+    [
+        ("", CITED.repository, CITED.url),
+        (CITED.repository.removeprefix("https://github.com/"), CITED.repository, CITED.url),
+        ("Reader/fork", "https://github.com/Reader/fork", "https://reader.github.io/fork/"),
+        ("reader/reader.github.io", "https://github.com/reader/reader.github.io", "https://reader.github.io/"),
+    ],
+)
+def test_build_on_github_links_to_its_own_repository_and_site(
+    name: str, repository: str, site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config: Any = SimpleNamespace(html_theme_options={"repository_url": CITED.repository})
     monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.com")
-    for name, address in (("", "configured/book"), ("reader/fork", "reader/fork")):
-        monkeypatch.setenv("GITHUB_REPOSITORY", name)
-        use_own_repository(config, config)
-        assert config.html_theme_options["repository_url"] == f"https://github.com/{address}"
+    monkeypatch.setenv("GITHUB_REPOSITORY", name)
+    app: Any = SimpleNamespace(srcdir=str(ROOT))
+    use_own_repository(app, config)
+    assert config.html_theme_options["repository_url"] == repository
+    assert config.html_baseurl == config.ogp_site_url == site
+    assert config.notfound_urls_prefix == urlsplit(site).path
+
+
+def test_the_workflow_publishes_the_pdf_that_the_pages_name() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/book.yml").read_text(encoding="utf8"))
+    runs = [step["run"] for step in workflow["jobs"]["publish"]["steps"] if "run" in step]
+    assert runs == ["make book", f"make pdf && cp _build/{PDF} _build/html/"]
+    assert f"-m printing _build/{PDF}\n" in (ROOT / "Makefile").read_text(encoding="utf8")
