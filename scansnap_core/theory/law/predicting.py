@@ -9,7 +9,8 @@ Each has a measure. The first two have a table of the error of the whole z that 
 below there; between its entries the error is interpolated. ``tools.recording.validity`` draws the systems and measures
 the errors: the tables were set on the systems 0 to 7 of seed 601 (short sequences) and of seed 603 (large rates; those
 of up to 8 classes), and tried on 8 to 15 of both, held out (``results/validity.nc``). Of the third the error is of the
-next order, x²/2 of the share x by which the order moves z.
+next order, x²/2 of the share x by which the order moves z; ``tools.recording.order`` tried this on 40 systems, held out
+(``results/order.nc``).
 
 Clock: tau = eta_Y t/K.
 """
@@ -181,7 +182,8 @@ def predict(
         a (1 - alpha)/(K (1 + mu)), the largest so far, of any token, where training overshoots from about 4 on; and
         ``order``, the share x of Z by which the order of classes has moved it, the largest so far (0 for full batches),
         whose error is x^2/2. Of 220 predictions for full batches with an expected error of at most 10 %, 218 were
-        within it.
+        within it. Of 112 for batches of 1, 2 and 8 at T = inf, on other systems held out, 109 were within it, and 111
+        within 10 %.
 
     Warns
     -----

@@ -12,7 +12,7 @@ from scansnap_core.theory.law.predicting import LIKELY
 
 # without assumptions: SymPy takes a real symbol to be finite
 T, steps, snap, t_drift, t_memory, error = sp.symbols("T steps snap t_drift t_memory error")
-batch, order, flow, rho, mu = sp.symbols("batch order flow rho mu")
+batch, order, flow, rho, mu, one_by_one = sp.symbols("batch order flow rho mu one_by_one")
 largest, smallest, uniform, several, square = sp.symbols("largest smallest uniform several square_first")
 num_common, num_tied, num_first, num_last = sp.symbols("num_common num_tied num_first num_last")
 sampled_first, sampled_last, push, memory, memory_snap = sp.symbols(
@@ -43,7 +43,7 @@ DERIVED: dict[str, sp.Expr] = {
     "widened": lead_true / lead,
     "half_ten_snaps": half_ten / snap,
     "half_true_snaps": half_true / snap,
-    "alone": rho * (1 - 1 / K) * eta_Y,
+    "one_by_one": rho * (1 - 1 / K) * eta_Y,
 }
 """Numbers that follow from the others by formulas, in the registry's symbols and the answer's names."""
 
@@ -211,12 +211,14 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
             "whole z or more.",
         },
         {
-            is_flow: "",
-            sp.And(full, mu > 0): "In small batches the classes come in random order, which moves z’s mean further; "
+            sp.Or(is_flow, sp.And(full, one_by_one < 0.005)): "",
+            sp.And(
+                full, sp.Or(mu > 0, finite, one_by_one > 0.5)
+            ): "In small batches the classes come in random order, which moves z’s mean further; "
             "“scansnap predict --batch-size” says how far.",
             full: "In small batches the classes come in random order, which moves z’s mean further: at first by about "
-            "{alone%} in batches of 1, and by a B-th part of that in batches of B. “scansnap predict --batch-size” "
-            "says how far later.",
+            "{one_by_one%} in batches of 1, and by a B-th part of that in batches of B. “scansnap predict "
+            "--batch-size” says how far later.",
             order < 0.005: "Until then the random order in which the classes come has moved z’s mean by less than "
             "0.5 %; the sizes above leave this out.",
             always: "Until then the random order in which the classes come has moved z’s mean by up to {order%}; the "

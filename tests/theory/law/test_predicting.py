@@ -264,6 +264,17 @@ def test_what_it_expects_of_systems_held_out_is_what_was_measured() -> None:
         assert np.mean(error[held_out & ~inside] > 0.1) > 0.3
 
 
+def test_what_it_expects_of_small_batches_on_systems_held_out_is_what_was_measured() -> None:
+    record = xr.load_dataset(Path(__file__).parents[3] / "results" / "order.nc", engine="h5netcdf")
+    record = record.isel(point=np.flatnonzero(record.noise < 0.06))  # where the runs say what z is
+    error, full, expected = (record[name].values for name in ("error", "full_error", "expected_error"))
+    inside = expected <= 0.1
+    assert (inside.sum(), (error <= expected)[inside].sum(), (error <= 0.1)[inside].sum()) == (112, 109, 111)
+    assert np.mean(error <= expected) > 0.95
+    assert np.mean(full <= 0.03) < 0.4  # control: what full batches announce
+    assert np.median(error) < 0.1 * np.median(full)
+
+
 def test_a_failure_gives_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9])
     monkeypatch.setattr(solving, "MOST_RATES", 150)
