@@ -9,27 +9,21 @@ exact.
 from scansnap_core.extras import needs
 
 with needs("proofs"):
-    from scansnap_core.theory.certify.balls import enclose, lambert
-    from scansnap_core.theory.certify.boxes import at, positive, positive_from_zero
-    from scansnap_core.theory.certify.overlaps import as_pair, normal_form, vanishes
+    from scansnap_core.theory.certify.balls import at, enclose
+    from scansnap_core.theory.certify.boxes import positive, positive_from_zero
+    from scansnap_core.theory.certify.overlaps import as_pair, vanishes
     from scansnap_core.theory.certify.polynomials import (
-        cleared,
         decide,
         nonnegative_between,
-        nonnegative_coefficients,
         positive_on_ray,
     )
 
 __all__ = [
     "as_pair",
     "at",
-    "cleared",
     "decide",
     "enclose",
-    "lambert",
     "nonnegative_between",
-    "nonnegative_coefficients",
-    "normal_form",
     "positive",
     "positive_from_zero",
     "positive_on_ray",

@@ -1,51 +1,154 @@
-"""SymPy expressions on Arb's balls: what comes out holds the value for every argument inside the balls put in."""
+"""Terms on Arb's balls: what comes out holds the value for every argument inside the balls put in."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import sympy as sp
-from flint import arb, arb_poly, ctx, fmpq
+from flint import arb, arb_series, ctx, fmpq
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.digits import with_power
+from scansnap_core.ledger import Certificate
+from scansnap_core.theory.certify.language import OPERATORS, Arithmetic, Term, check_bounds, read
 
 PRECISION = 80
 """A midpoint has so many bits by default. The radius comes on top: a lack of bits widens a ball, never falsifies it."""
 
-Compiled = Callable[[Sequence[arb]], arb]
+UNKNOWN = arb("nan")
+"""The value of a term that isn't defined on all of the balls; it is neither positive nor negative."""
 
 
-def ball(value: Any) -> arb:
-    """Make a ball around a number: an integer, fraction, float (its exact value), SymPy number or ball."""
-    if isinstance(value, arb):
+class _UndefinedError(ArithmeticError):
+    pass
+
+
+def _defined(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Let a function of a ball, or of a series, raise where its value isn't finite: elsewhere it is defined."""
+
+    def checked(argument: Any) -> Any:
+        value = function(argument)
+        if not all(ball.is_finite() for ball in (value.coeffs() if isinstance(value, arb_series) else [value])):
+            raise _UndefinedError
         return value
-    if isinstance(value, sp.Expr):
-        return enclose(value, {})
-    if isinstance(value, Fraction):
-        return arb(fmpq(value.numerator, value.denominator))
-    return arb(value)
+
+    return checked
 
 
-def enclose(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int = PRECISION) -> arb:
-    """Compute a ball that holds an expression's value.
+def lambert(argument: Any, branch: int) -> Any:
+    """Compute a ball of Lambert's W on the branch 0 (W >= -1) or -1 (W <= -1), or a series of them.
+
+    W is monotone on either branch, so that a ball's ends give it. Near the branch point -1/e Arb has no bound
+    for a wide ball, but narrow ones for these ends, because they are exact numbers.
+
+    Returns
+    -------
+    flint.arb or flint.arb_series
+        Not finite for a ball that reaches outside: below -1/e, or on the branch -1 to 0.
+
+    Examples
+    --------
+    >>> lambert(arb(-0.25), -1).overlaps(arb("-2.153292364110349649"))
+    True
+    """
+    if isinstance(argument, arb_series):
+        derivatives = argument.lambertw(branch).coeffs()[1:]
+        return arb_series([lambert(argument[0], branch), *derivatives], argument.prec)
+    return argument.lower().lambertw(branch).union(argument.upper().lambertw(branch))
+
+
+_inverse = _defined(lambda argument: argument.inv() if isinstance(argument, arb_series) else 1 / argument)
+
+
+def _power(base: Any, exponent: int) -> Any:
+    power = math.prod([base] * abs(exponent), start=arb(1))  # base**exponent isn't finite for a ball whose middle is 0
+    return _inverse(power) if exponent < 0 else power
+
+
+BALLS: Arithmetic = {
+    **OPERATORS,
+    "number": lambda number: arb(fmpq(number.numerator, number.denominator)),
+    "power": _power,
+    "exp": _defined(lambda argument: argument.exp()),
+    "log": _defined(lambda argument: argument.log()),
+    "sqrt": _defined(lambda argument: argument.sqrt()),
+    "W0": _defined(lambda argument: lambert(argument, 0)),
+    "W-1": _defined(lambda argument: lambert(argument, -1)),
+}
+
+
+def on_balls(term: Term) -> Callable[[Sequence[arb]], arb]:
+    """Make the function from balls for a term's variables to a ball of its value, or `UNKNOWN`."""
+    compute = term.compiled(BALLS)
+
+    def value(variables: Sequence[arb]) -> arb:
+        try:
+            return compute(variables)
+        except (_UndefinedError, ZeroDivisionError):
+            return UNKNOWN
+
+    return value
+
+
+def taylor(term: Term, order: int) -> Callable[[Sequence[arb], int], list[arb]]:
+    """Make a function of balls and of a variable's place: a term's coefficients in powers of that variable's change.
+
+    There are ``order`` + 1 of them; the one of power k holds the k-th derivative over k! at every point of the balls.
+    """
+    compute = term.compiled(BALLS)
+
+    def coefficients(variables: Sequence[arb], place: int) -> list[arb]:
+        changed: list[Any] = list(variables)
+        changed[place] = arb_series([variables[place], 1], order + 1)
+        try:
+            series = arb_series([0], order + 1) + compute(changed)
+        except (_UndefinedError, ZeroDivisionError):
+            return [UNKNOWN] * (order + 1)
+        return [series[power] for power in range(order + 1)]
+
+    return coefficients
+
+
+def read_bounds(box: Mapping[sp.Symbol, tuple[Any, Any]]) -> list[tuple[arb, arb]]:
+    """Compute balls of each variable's ends, which are terms without variables.
+
+    An end that isn't finite, ends out of order, or beyond the sign of their symbol raise `BadInput`.
+    """
+    bounds = []
+    for symbol, ends in box.items():
+        low, high = (on_balls(read(end))([]) for end in ends)
+        if not low.lower() <= high.upper():
+            raise BadInput(
+                f"{symbol} from {ends[0]} to {ends[1]}", "a box has real ends, the smaller first", "swap them"
+            )
+        check_bounds(symbol, low, high)
+        bounds.append((low, high))
+    return bounds
+
+
+def enclose(expression: Any, values: Mapping[sp.Symbol, Any], precision: int = PRECISION) -> arb:
+    """Compute a ball that holds a term's value at a point.
 
     Parameters
     ----------
     expression
-        Built from +, *, powers, exp, log, sqrt and Lambert's W (both real branches), rational numbers, pi and e.
+        A term of the language of claims.
     values
-        For each of its symbols a number or a ball; the result holds the value at every point of the balls.
+        For each of its variables a term without variables, such as a rational number.
     precision
         In bits.
 
     Returns
     -------
     flint.arb
-        Not finite where the expression isn't defined on all of the balls.
+        Not a number where the term isn't defined, as far as the balls of its parts tell.
+
+    Raises
+    ------
+    BadInput
+        If the term or a value isn't of the language, or beyond the sign that a symbol was made with.
 
     Examples
     --------
@@ -54,107 +157,21 @@ def enclose(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int
     >>> enclose(u - log(u), {u: 1}).contains(1)
     True
     """
-    symbols = list(values)
     with ctx.workprec(precision):
-        return compiled(expression, symbols)([ball(values[symbol]) for symbol in symbols])
+        bounds = read_bounds({symbol: (value, value) for symbol, value in values.items()})
+        return on_balls(read(expression, list(values)))([ball for ball, _ in bounds])
 
 
-def compiled(expression: sp.Expr, symbols: Sequence[sp.Symbol]) -> Compiled:
-    """Make a function from balls for the symbols, in their order, to the ball of an expression.
-
-    What stands in the expression several times is computed once.
-    """
-    places = {symbol: place for place, symbol in enumerate(symbols)}
-    steps: list[Compiled] = []
-
-    def place(part: sp.Expr) -> int:
-        if part not in places:
-            steps.append(_step(part, [place(argument) for argument in _arguments(part)]))
-            places[part] = len(places)
-        return places[part]
-
-    last = place(sp.sympify(expression))
-
-    def value(balls: Sequence[arb]) -> arb:
-        known = list(balls)
-        for step in steps:
-            known.append(step(known))
-        return known[last]
-
-    return value
-
-
-def _arguments(expression: sp.Expr) -> Sequence[sp.Expr]:
-    """Return the arguments of an expression that are balls, and not a power or a branch by number."""
-    by_number = expression.is_Pow and (expression.exp.is_Integer or expression.exp == sp.S.Half)
-    return expression.args[:1] if by_number or isinstance(expression, sp.LambertW) else expression.args
-
-
-def _step(expression: sp.Expr, parts: list[int]) -> Compiled:
-    """Compute an expression's ball from balls known before; its arguments' balls have the places ``parts``."""
-    if expression.is_Rational:
-        ratio = fmpq(int(expression.p), int(expression.q))
-        return lambda known: arb(ratio)
-    if expression is sp.E:
-        return lambda known: arb.const_e()
-    if expression is sp.pi:
-        return lambda known: arb.pi()
-    match expression, parts:
-        case sp.Add(), _:
-            return lambda known: sum((known[part] for part in parts), arb(0))
-        case sp.Mul(), _:
-            return lambda known: math.prod((known[part] for part in parts), start=arb(1))
-        case sp.exp(), [part]:
-            return lambda known: known[part].exp()
-        case sp.log(), [part]:
-            return lambda known: known[part].log()
-        case sp.Pow(exp=sp.S.Half), [part]:
-            return lambda known: known[part].sqrt()
-        case sp.Pow(exp=power), [part]:
-            return lambda known: _power(known[part], int(power))
-        case sp.Pow(), [base, exponent]:
-            return lambda known: known[base] ** known[exponent]
-        case sp.LambertW(args=(_, *branch)), [part]:
-            return lambda known: lambert(known[part], *map(int, branch))
-    rule = "a ball is known for sums, products, powers, exp, log, Lambert's W and numbers"
-    raise BadInput(f"{expression}", rule, "rewrite it, or give its symbols values")
-
-
-def _power(base: arb, power: int) -> arb:
-    if power < 0:
-        return 1 / _power(base, -power)
-    return (arb_poly([base]) ** power)[0]  # base**power isn't finite for a ball whose middle is 0
+def at(expression: Any, values: Mapping[sp.Symbol, Any], precision: int = PRECISION) -> Certificate:
+    """Certify that a term is positive at a point, or a number if it has no variables; arguments are `enclose`'s."""
+    value = enclose(expression, values, precision)
+    where = ", ".join(f"{symbol} = {written(enclose(number, {}))}" for symbol, number in values.items())
+    place = f"at {where}" if values else "a number"
+    gap = "" if value > 0 else f"{place}: {written(value) if value.is_finite() else 'not defined'}"
+    return Certificate("interval", not gap, f"a value {place}" if values else place, gap, false=bool(value <= 0))
 
 
 def written(number: arb) -> str:
     """Write six digits of a ball's midpoint, for messages; fewer where it is a round number."""
     mantissa, _, exponent = str(number.mid().str(6, radius=False)).partition("e")
     return with_power(mantissa, int(exponent or 0))
-
-
-def lambert(argument: arb, branch: int = 0) -> arb:
-    """Compute a ball of Lambert's W on a real branch.
-
-    W is monotone on either branch, so that a ball's ends give it. Near the branch point -1/e Arb has no bound
-    for a wide ball, but narrow ones for these ends, because they are exact numbers.
-
-    Parameters
-    ----------
-    argument
-        At least -1/e; below 0 for the branch -1.
-    branch
-        0 (W >= -1) or -1 (W <= -1).
-
-    Returns
-    -------
-    flint.arb
-        Not finite for a ball that reaches outside: below -1/e, or on the branch -1 to 0.
-
-    Examples
-    --------
-    >>> lambert(arb(-0.25), -1).overlaps(arb("-2.153292364110349649"))
-    True
-    """
-    if branch not in (0, -1):
-        raise BadInput(f"branch = {branch}", "W has two real branches", "pass 0 or -1")
-    return argument.lower().lambertw(branch).union(argument.upper().lambertw(branch))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from fractions import Fraction
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sympy as sp
@@ -12,42 +11,46 @@ from flint import arb, ctx
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger import Certificate
-from scansnap_core.theory.certify.balls import PRECISION, Compiled, ball, compiled, enclose, written
+from scansnap_core.theory.certify.balls import PRECISION, UNKNOWN, at, on_balls, read_bounds, taylor, written
+from scansnap_core.theory.certify.language import Term, check_bounds, read
 
-Ends = list[tuple[arb, arb]]
+Part = list[tuple[arb, arb]]
+Value = Callable[[Sequence[arb]], arb]
+Slope = Callable[[Sequence[arb], int], arb]
 
+_BUDGET = 20_000
 _GRID = 12
 """The search for a counterexample divides each side of a box into so many parts."""
 _FAR = 4
 """A positive interval whose ends are further apart than this factor is halved on the logarithmic scale."""
 
 
-def positive(
-    expression: sp.Expr,
-    box: Mapping[sp.Symbol, tuple[Any, Any]],
-    *,
-    budget: int = 20_000,
-) -> Certificate:
-    """Certify that an expression is positive on a closed box.
+def positive(expression: Any, box: Mapping[sp.Symbol, tuple[Any, Any]], *, budget: int = _BUDGET) -> Certificate:
+    """Certify that a term is defined and positive on a closed box.
 
-    Each part is decided by the ball of the expression, or by the mean value form f(c) + f'(box)(box - c); if neither
-    decides, it is halved in the direction that contributes most.
+    Each part is decided by the ball of the term, or by the mean value form f(c) + f'(box)(box - c) where the term and
+    its derivatives are defined on all of the part. If neither decides, it is halved in the direction that contributes
+    most.
 
     Parameters
     ----------
     expression
-        As :func:`~scansnap_core.theory.certify.enclose` takes it.
+        A term of the language of claims.
     box
-        For each symbol its two ends, both included: numbers, SymPy numbers or balls, rounded outwards. A floating-point
-        number has to be what its decimal says, as 0.5 is and 0.1 isn't.
+        For each of its variables the two ends, which belong to the box: terms without variables.
     budget
         How many parts are looked at.
 
     Returns
     -------
     Certificate
-        Proved if every part was decided. Else its gap is a point at which the expression is certainly not positive, or
-        the first part that wasn't decided, with its coordinates.
+        Proved if every part was decided. Else its gap is a point at which the term is certainly not positive, or the
+        first part that wasn't decided, with its coordinates.
+
+    Raises
+    ------
+    BadInput
+        If the term or an end isn't of the language, or the box leaves the sign that a symbol was made with.
 
     Examples
     --------
@@ -58,38 +61,44 @@ def positive(
     >>> positive(exp(u) - 3 - u, {u: (1, 2)}).gap
     'u = 1.5: −0.0183109'
     """
-    symbols = list(box)
+    term = read(expression, list(box))
+    if not box:
+        return at(expression, {})
     with ctx.workprec(PRECISION):
-        whole = [_ends(symbol, *box[symbol]) for symbol in symbols]
-        letters = [sp.Dummy(symbol.name) for symbol in symbols]  # of no known sign, on which sp.diff would dwell
-        plain = sp.sympify(expression).xreplace(dict(zip(symbols, letters, strict=True)))
-        value = compiled(plain, letters)
-        slopes = [compiled(sp.diff(plain, letter), letters) for letter in letters]
-        return _cover(value, slopes, symbols, whole, budget)
+        return _cover(on_balls(term), _slope(term), term.names, read_bounds(box), budget)
 
 
-def _cover(value: Compiled, slopes: list[Compiled], symbols: list[sp.Symbol], whole: Ends, budget: int) -> Certificate:
-    waiting, seen = [whole], 0
+def _slope(term: Term) -> Slope:
+    coefficients = taylor(term, 1)
+    return lambda balls, place: coefficients(balls, place)[1]
+
+
+def _cover(value: Value, slope: Slope, names: Sequence[str], bounds: Part, budget: int = _BUDGET) -> Certificate:
+    # The ends are balls themselves: the parts cover all that they may be, and a counterexample lies inside of them all.
+    waiting, seen = [[(low.lower(), high.upper()) for low, high in bounds]], 0
+    inner = [(low.upper(), high.lower()) for low, high in bounds]
     while waiting:
         part = waiting.pop()
         seen += 1
         balls = [low.union(high) for low, high in part]
-        if value(balls) > 0:
+        if (found := value(balls)) > 0:
             continue
         middle = [_middle(*ends) for ends in part]
         at_middle = value(middle)
-        if at_middle <= 0:
-            where = ", ".join(f"{s} = {written(m)}" for s, m in zip(symbols, middle, strict=True))
-            return _boxes(seen, f"{where}: {written(at_middle)}", false=True)
-        spreads = [slope(balls) * (b - m) for slope, b, m in zip(slopes, balls, middle, strict=True)]
+        if gap := _counterexample(at_middle, names, middle, inner):
+            return _boxes(seen, gap, false=True)
+        spreads = [UNKNOWN] * len(part)
+        if found.is_finite():
+            spreads = [slope(balls, i) * (b - m) for i, (b, m) in enumerate(zip(balls, middle, strict=True))]
         # The sum holds the value at the middle, which isn't surely negative there. A ball's radius is rounded
         # up, so that the sum doesn't end at 0 unless it is 0, which was refused.
         if at_middle + sum(spreads, arb(0)) > 0:
             continue
         if seen >= budget:
-            if found := _counterexample(value, symbols, whole):
-                return _boxes(seen, found, false=True)
-            where = ", ".join(f"{s} in [{written(a)}, {written(b)}]" for s, (a, b) in zip(symbols, part, strict=True))
+            for point in map(list, itertools.product(*itertools.starmap(_grid, inner))):
+                if gap := _counterexample(value(point), names, point, inner):
+                    return _boxes(seen, gap, false=True)
+            where = ", ".join(f"{s} in [{written(a)}, {written(b)}]" for s, (a, b) in zip(names, part, strict=True))
             return _boxes(seen, f"{where}: undecided after {seen} boxes")
         widest = _direction(spreads, part)
         low, high = part[widest]
@@ -98,33 +107,20 @@ def _cover(value: Compiled, slopes: list[Compiled], symbols: list[sp.Symbol], wh
     return _boxes(seen)
 
 
-def _counterexample(value: Compiled, symbols: list[sp.Symbol], whole: Ends) -> str:
-    """Find a grid point of the box at which the expression is certainly not positive; empty if there is none."""
-    for shares in itertools.product(range(_GRID + 1), repeat=len(symbols)):
-        point = [((low * (_GRID - i) + high * i) / _GRID).mid() for i, (low, high) in zip(shares, whole, strict=True)]
-        inside = all(low <= x <= high for x, (low, high) in zip(point, whole, strict=True))
-        if inside and (found := value(point)) <= 0:
-            return f"{', '.join(f'{s} = {written(x)}' for s, x in zip(symbols, point, strict=True))}: {written(found)}"
+def _counterexample(found: arb, names: Sequence[str], point: list[arb], bounds: Part) -> str:
+    """Write a point and the value there, if it lies within the bounds and the value surely isn't positive; else ""."""
+    if found <= 0 and all(low <= x <= high for x, (low, high) in zip(point, bounds, strict=True)):
+        return f"{', '.join(f'{s} = {written(x)}' for s, x in zip(names, point, strict=True))}: {written(found)}"
     return ""
+
+
+def _grid(low: arb, high: arb) -> list[arb]:
+    between = range(1, _GRID)
+    return [low, *[((low * (_GRID - share) + high * share) / _GRID).mid() for share in between], high]
 
 
 def _boxes(seen: int, gap: str = "", false: bool = False) -> Certificate:
     return Certificate("interval", not gap, f"{seen} {'box' if seen == 1 else 'boxes'}", gap, false)
-
-
-def _ends(symbol: sp.Symbol, low: Any, high: Any) -> tuple[arb, arb]:
-    first, last = ball(low).lower(), ball(high).upper()
-    if not (first.is_finite() and last.is_finite() and first <= last):
-        rule = "a box has finite ends, the smaller one first"
-        raise BadInput(f"{symbol} from {low} to {high}", rule, "substitute for an infinite end")
-    for end in (low, high):
-        if isinstance(end, float | sp.Float) and Fraction(str(end)) != Fraction(float(end)):
-            rule = "an end is exact, and no floating-point number is that decimal"
-            raise BadInput(f"{symbol} to {end}", rule, "write e.g. Rational(1, 10)")
-    if (symbol.is_nonnegative and first < 0) or (symbol.is_nonpositive and last > 0):
-        rule = "SymPy has simplified the expression by the sign that the symbol was made with"
-        raise BadInput(f"{symbol} from {low} to {high}", rule, "make the symbol with real=True alone")
-    return first, last
 
 
 def _middle(low: arb, high: arb) -> arb:
@@ -132,7 +128,7 @@ def _middle(low: arb, high: arb) -> arb:
     return (low * high).sqrt().mid() if far else ((low + high) / 2).mid()
 
 
-def _direction(spreads: list[arb], part: Ends) -> int:
+def _direction(spreads: list[arb], part: Part) -> int:
     if all(spread.is_finite() for spread in spreads):
         sizes = [float(spread.abs_upper()) for spread in spreads]
     else:
@@ -140,19 +136,25 @@ def _direction(spreads: list[arb], part: Ends) -> int:
     return max(range(len(sizes)), key=sizes.__getitem__)
 
 
-def positive_from_zero(expression: sp.Expr, variable: sp.Symbol, end: Any, order: int) -> Certificate:
-    """Certify that an expression with a zero at 0 is positive on (0, end].
+def positive_from_zero(expression: Any, variable: sp.Symbol, end: Any, order: int) -> Certificate:
+    """Certify that a term with a zero at 0 is positive on (0, end].
 
     Near 0 no ball of it can be positive. But if its derivatives below some order vanish at 0, and that one is positive
-    from 0 to a point, then by Taylor's theorem so is the expression.
+    from 0 to a point, then by Taylor's theorem so is the term.
 
     Parameters
     ----------
     expression
-        In the one variable, smooth on [0, end].
+        A term of the language of claims in the one variable, smooth on [0, end].
     variable, end
+        As `positive` takes them.
     order
         Of the zero: how many derivatives, from the 0th on, vanish at 0. Each is checked exactly.
+
+    Raises
+    ------
+    BadInput
+        If the term or the end isn't of the language, or the end isn't positive.
 
     Examples
     --------
@@ -161,34 +163,35 @@ def positive_from_zero(expression: sp.Expr, variable: sp.Symbol, end: Any, order
     >>> positive_from_zero(exp(u) - 1 - u, u, 3, order=2).proved
     True
     """
-    derivative = expression
-    for number in range(order):
-        if (slope := sp.simplify(derivative.subs(variable, 0))) != 0:
-            gap = f"{variable} = 0: derivative {number}, the first that isn't 0, is {slope}"
-            return Certificate("interval", False, "derivatives", gap, false=bool(at(-slope, {})))
-        derivative = sp.diff(derivative, variable)
-    start = ball(end)
-    for _ in range(40):
-        if at(-expression, {variable: start}):
-            gap = f"{variable} = {written(start)}: {written(enclose(expression, {variable: start}))}"
-            return Certificate("interval", False, "a point", gap, false=True)
-        near = positive(derivative, {variable: (0, start)}, budget=200)
-        if near:
-            break
-        # Whatever comes nearer to 0 will do; what isn't near is looked at by itself.
-        start = start / 2
-    else:
-        return Certificate("interval", False, near.how, f"derivative {order} near 0: {near.gap}")
-    far = positive(expression, {variable: (start, end)})
-    return Certificate(
-        "interval", far.proved, f"derivative {order} near 0: {near.how}; beyond: {far.how}", far.gap, far.false
-    )
+    term = read(expression, [variable])
+    with ctx.workprec(PRECISION):
+        [(last, _)] = read_bounds({variable: (end, end)})
+        check_bounds(variable, 0, last, beyond=True)
+        if not last > 0:
+            raise BadInput(f"{variable} from 0 to {end}", "the end is positive", "substitute -x for x")
+        value, coefficients = on_balls(term), taylor(term, order + 1)
+        others = [number for number, at_zero in enumerate(coefficients([arb(0)], 0)[:order]) if not at_zero.is_zero()]
+        gap = f"{variable} = 0: derivative {others[0]} isn't 0" if others else ""
 
+        def derivative(balls: Sequence[arb]) -> arb:
+            return coefficients(balls, 0)[order]
 
-def at(expression: sp.Expr, values: Mapping[sp.Symbol, Any], precision: int = PRECISION) -> Certificate:
-    """Certify that an expression is positive at a point, or a number if it has no symbols; ``precision`` is in bits."""
-    value = enclose(expression, values, precision)
-    where = ", ".join(f"{symbol} = {written(ball(number))}" for symbol, number in values.items())
-    place = f"at {where}" if values else "a number"
-    gap = "" if value > 0 else f"{place}: {written(value)}"
-    return Certificate("interval", not gap, f"a value {place}" if values else place, gap, false=bool(value <= 0))
+        def slope(balls: Sequence[arb], place: int) -> arb:
+            return (order + 1) * coefficients(balls, place)[order + 1]
+
+        start = last.lower()
+        for _ in range(40):
+            if below := _counterexample(value([start]), term.names, [start], [(arb(0), start)]):
+                return Certificate("interval", False, "a point", below, false=True)
+            if not others:
+                near = _cover(derivative, slope, term.names, [(arb(0), start)], budget=200)
+                if near:
+                    break
+                gap = f"derivative {order} near 0: {near.gap}"
+            # Whatever comes nearer to 0 will do; what isn't near is looked at by itself.
+            start = start / 2
+        else:
+            return Certificate("interval", False, "derivatives", gap)
+        far = _cover(value, _slope(term), term.names, [(start, last)])
+        how = f"derivative {order} near 0: {near.how}; beyond: {far.how}"
+        return Certificate("interval", far.proved, how, far.gap, far.false)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from itertools import pairwise, product
+from typing import Any
+
 import sympy as sp
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.ledger import Certificate
+from scansnap_core.theory.certify.language import read
 from scansnap_core.theory.formulas import K
 
 ONES = sp.OneMatrix(K, K)
@@ -13,45 +20,51 @@ ONES = sp.OneMatrix(K, K)
 E_word, E_prime_word = sp.symbols("E Eprime", commutative=False)
 """E and E' as letters that don't commute; E E' = E' E = E - E' is all that (I + E)(I - E') = I says of them."""
 
+_E = sp.Matrix(3, 3, lambda i, j: sp.Rational(1, 2 + i + j) if i != j else 0)
+_EXAMPLE = {E_word: _E, E_prime_word: (sp.eye(3) + _E).inv() * _E}
+"""Three classes, at which a word that isn't 0 is tried."""
+
 
 def as_pair(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
     """Compute a and b, factored, of an expression that is aI + bJ for every size K, the symbol of the registry.
 
-    It is made of sums and products of ``Identity(K)``, ``OneMatrix(K, K)`` and scalars.
+    It is made of sums, products and natural powers of ``Identity(K)`` and ``OneMatrix(K, K)``, and of scalars that are
+    terms of the language of claims; what isn't raises `BadInput`.
 
     Examples
     --------
     >>> as_pair((sp.Identity(K) + ONES) * (sp.Identity(K) + ONES))
     (1, K + 2)
     """
-    one, ones = sp.Dummy("one"), sp.Dummy("ones")
-    total = sp.expand(_word(expression, one, ones))
-    a, b = sp.S.Zero, sp.S.Zero
-    for (units, times), coefficient in sp.Poly(total, one, ones).terms():
-        if times:
-            b += coefficient * K ** (times - 1)
-        else:
-            a += coefficient if units else 0
+    a, b = _pair(expression)
     return sp.factor(a), sp.factor(b)
 
 
-def _word(expression: sp.MatrixExpr, one: sp.Symbol, ones: sp.Symbol) -> sp.Expr:
-    """Rewrite the expression as a polynomial in two letters, which commute as I and J do."""
-    match expression:
-        case sp.Identity() if expression.shape == (K, K):
-            return one
-        case sp.OneMatrix() if expression.shape == (K, K):
-            return ones
+def _pair(matrix: Any) -> tuple[sp.Expr, sp.Expr]:
+    a, b = sp.S.One, sp.S.Zero
+    match matrix:
+        case sp.Identity() if matrix == sp.Identity(K):
+            factors = []
+        case sp.OneMatrix() if matrix == ONES:
+            return sp.S.Zero, sp.S.One
         case sp.MatAdd():
-            return sum(_word(part, one, ones) for part in expression.args)
+            first, second = zip(*map(_pair, matrix.args), strict=True)
+            return sp.Add(*first), sp.Add(*second)
         case sp.MatMul():
-            return sp.prod(_word(part, one, ones) if part.is_Matrix else part for part in expression.args)
+            factors = [_pair(part) if part.is_Matrix else (_scalar(part), sp.S.Zero) for part in matrix.args]
         case sp.MatPow():
-            return _word(expression.base, one, ones) ** _natural(expression.exp)
-    if getattr(expression, "is_Matrix", False):
-        rule = "matrices here are sums and products of I and J of size K"
-        raise BadInput(f"{expression}", rule, "use Identity(K) and OneMatrix(K, K)")
-    return expression
+            factors = [_pair(matrix.base)] * _natural(matrix.exp)
+        case _:
+            rule = "matrices here are sums and products of I and J of size K"
+            raise BadInput(f"{matrix}", rule, "use Identity(K) and OneMatrix(K, K)")
+    for c, d in factors:
+        a, b = a * c, a * d + b * c + K * b * d
+    return a, b
+
+
+def _scalar(scalar: sp.Expr) -> sp.Expr:
+    read(scalar, sorted(scalar.free_symbols, key=str))
+    return scalar
 
 
 def _natural(power: sp.Expr) -> int:
@@ -61,36 +74,55 @@ def _natural(power: sp.Expr) -> int:
     return int(power)
 
 
-def normal_form(word: sp.Expr) -> sp.Expr:
-    """Rewrite a word as a polynomial in E and E', with no product of the two left in it.
+def vanishes(word: sp.Expr) -> Certificate:
+    """Certify that a word is 0 for every E with an E'; it is false if it isn't for three certain classes.
 
-    Two of them are equal for every E with an E' if their normal forms are. Scalars are commutative symbols, I is 1.
+    A word is made of sums, products and natural powers of letters that don't commute, E and E' among them, and of
+    rational numbers; 1 is I. What isn't raises `BadInput`.
 
     Examples
     --------
-    >>> normal_form((1 + E_word) * (1 - E_prime_word))
-    1
-    >>> normal_form(E_word * (1 - E_prime_word))
-    Eprime
+    >>> vanishes((1 + E_word) * (1 - E_prime_word) - 1).proved
+    True
+    >>> vanishes(E_word - E_prime_word).false
+    True
     """
-    mixed = {E_word * E_prime_word: E_word - E_prime_word, E_prime_word * E_word: E_word - E_prime_word}
-    current = sp.expand(word)
-    while (reduced := sp.expand(sp.Add(*(_reduced(term, mixed) for term in sp.Add.make_args(current))))) != current:
-        current = reduced
-    return current
+    waiting, normal = _terms(word), Counter[tuple[sp.Symbol, ...]]()
+    while waiting:
+        letters, number = waiting.pop()
+        mixed = [place for place, pair in enumerate(pairwise(letters)) if {*pair} == _EXAMPLE.keys()]
+        if not mixed:
+            normal[letters] += number
+            continue
+        before, after = letters[: mixed[0]], letters[mixed[0] + 2 :]
+        waiting += [((*before, E_word, *after), number), ((*before, E_prime_word, *after), -number)]
+    if not any(normal.values()):
+        return Certificate("algebra", True, "algebra")
+    others = sorted({letter for letters in normal for letter in letters} - _EXAMPLE.keys(), key=str)
+    matrices = _EXAMPLE | {letter: sp.Matrix(3, 3, range(9)) ** n + n * _E for n, letter in enumerate(others, 1)}
+    tried = sum(
+        (
+            number * math.prod([matrices[letter] for letter in letters], start=sp.eye(3))
+            for letters, number in normal.items()
+        ),
+        sp.zeros(3, 3),
+    )
+    false = any(tried)
+    return Certificate("algebra", False, "algebra", "it is false" if false else "it isn't 0 term by term", false)
 
 
-def _reduced(term: sp.Expr, rules: dict[sp.Expr, sp.Expr]) -> sp.Expr:
-    scalars, letters = term.args_cnc()
-    powers = [letter.as_base_exp() for letter in letters]
-    flat = [base for base, power in powers for _ in range(_natural(power))]
-    for place in range(len(flat) - 1):
-        pair = flat[place] * flat[place + 1]
-        if pair in rules:
-            return sp.Mul(*scalars) * sp.Mul(*flat[:place]) * rules[pair] * sp.Mul(*flat[place + 2 :])
-    return term
-
-
-def vanishes(word: sp.Expr) -> bool:
-    """Tell whether a polynomial in E and E' is 0 for every E with an E'."""
-    return bool(normal_form(word) == 0)
+def _terms(part: Any) -> list[tuple[tuple[sp.Symbol, ...], sp.Rational]]:
+    """Multiply a word out: the letters of its terms, and their coefficients."""
+    match part:
+        case sp.Rational():
+            return [((), part)]
+        case sp.Symbol(is_commutative=False):
+            return [((part,), sp.S.One)]
+        case sp.Add():
+            return [term for each in part.args for term in _terms(each)]
+        case sp.Mul() | sp.Pow():
+            factors = part.args if part.is_Mul else [part.base] * _natural(part.exp)
+            chosen = product(*map(_terms, factors))
+            return [(sum((letters for letters, _ in one), ()), sp.prod(number for _, number in one)) for one in chosen]
+    rule = "a word is made of letters that don't commute, and of rational numbers"
+    raise BadInput(f"{part}", rule, "use E_word and E_prime_word")

@@ -2,53 +2,65 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import sympy as sp
 import z3
-from flint import fmpq, fmpq_poly
+from flint import arb, ctx, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpq_poly
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger import Certificate
-from scansnap_core.theory.certify.balls import enclose, written
+from scansnap_core.theory.certify.balls import PRECISION, on_balls, written
+from scansnap_core.theory.certify.language import (
+    EXACT,
+    OPERATORS,
+    RELATIONS,
+    TRUTH,
+    Term,
+    check_bounds,
+    read,
+    read_claim,
+)
 
 EFFORT = 20_000_000
 """z3 stops after so many steps of its own count, on any machine. What it hasn't decided by then isn't proved."""
-_PROBES = tuple(sp.Rational(x) for x in ("0", "1/8", "1/3", "1/2", "1", "2", "5", "100"))
-"""A counterexample is looked for at these points."""
 LENGTHS = 42
 """So many lengths of an interval are tried, each half as long as the one before."""
+_PROBES = tuple(map(Fraction, ("0", "1/8", "1/3", "1/2", "1", "2", "5", "100")))
+"""A counterexample is looked for at these points."""
 
-_RELATIONS: dict[type, Any] = {
-    sp.StrictGreaterThan: lambda a, b: a > b,
-    sp.GreaterThan: lambda a, b: a >= b,
-    sp.StrictLessThan: lambda a, b: a < b,
-    sp.LessThan: lambda a, b: a <= b,
-    sp.Equality: lambda a, b: a == b,
-    sp.Unequality: lambda a, b: a != b,
-}
+
+class _GaveUpError(Exception):
+    pass
 
 
 def decide(claim: Any, *assumptions: Any) -> Certificate:
-    """Certify that a relation between polynomials follows from others, for all real values of their symbols.
+    """Certify that a relation is defined and follows from others, for all real values of their variables.
 
-    z3 looks for reals that meet all assumptions and not the claim; it is proved if there are none. An exponential or
-    logarithm enters as a symbol of its own, with what is known of it as an assumption, such as s >= 0 for
-    s = e^u - 1 - u.
+    z3 looks for reals that meet all assumptions, and at which the claim isn't defined or isn't true. It is proved if
+    there are none. An exponential or logarithm enters as a variable of its own, with what is known of it as an
+    assumption, such as s >= 0 for s = e^u - 1 - u.
 
     Parameters
     ----------
-    claim, assumptions
-        SymPy relations or Boolean combinations of them, of polynomials with rational coefficients. The sign that a
-        symbol was made with is assumed too. A quotient's denominator has to be other than 0 by the
-        assumptions, for z3 gives a division by 0 any value.
+    claim
+        A relation of quotients of polynomials with rational coefficients, or several joined by And, Or and Not.
+    assumptions
+        The same of polynomials. The sign that a symbol was made with is assumed too.
 
     Returns
     -------
     Certificate
-        Its gap is a counterexample, or that z3 gave up.
+        Its gap is a counterexample, which is rational and was tried exactly, or what z3 leaves open.
+
+    Raises
+    ------
+    BadInput
+        If one of them isn't of the language of claims, the assumptions contradict one another, or SymPy has made the
+        claim True or False.
 
     Examples
     --------
@@ -59,124 +71,61 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     >>> decide(x**2 >= x, x >= 0).gap
     'a counterexample: x = 1/2'
     """
-    for given in (claim, *assumptions):
-        if not isinstance(given, sp.logic.boolalg.Boolean):
-            rule = "z3 decides relations of SymPy's"
-            raise BadInput(f"{given!r}", rule, "pass e.g. x >= 0, or Ne(u, v) for u != v")
-    symbols = sorted(set[sp.Symbol]().union(*(given.free_symbols for given in (claim, *assumptions))), key=str)
-    for one, other in itertools.pairwise(symbols):
-        if one.name == other.name:
-            rule = "two symbols of one name are two variables, which z3 and a reader would take for one"
-            raise BadInput(f"symbol {one}", rule, "use one symbol, or another name")
-    assumed = [sign for symbol in symbols for sign in _signs(symbol)] + [_formula(given) for given in assumptions]
-    conceivable, solver = _solved(assumed)
-    if conceivable == z3.unsat:
-        value = ", ".join(map(str, assumptions))
-        raise BadInput(value, "assumptions can all be true", "mend what contradicts the others")
-    answer = conceivable
-    if conceivable == z3.sat:
-        answer, solver = _solved([*assumed, z3.Not(_formula(claim))])
-    how = "z3 finds no counterexample"
-    if answer == z3.unsat:
-        return Certificate("decision", True, how)
-    if answer == z3.unknown:
-        return Certificate("decision", False, "z3", f"z3 gave up: {solver.reason_unknown()}")
-    model = solver.model()
-    letters = sorted((name for name in model.decls() if name.arity() == 0), key=str)
-    point = ", ".join(f"{name} = {model[name]}" for name in letters)
-    return Certificate("decision", False, "z3", f"a counterexample: {point}", false=True)
+    wanted, region = read_claim(claim, assumptions)
+    letters = [z3.Real(name) for name in wanted.names]
+    divisors: list[Any] = []
+
+    def power(base: Any, exponent: int) -> Any:
+        if exponent >= 0:
+            return z3.Product([base] * exponent)
+        divisors.append(base)  # z3 gives a quotient by 0 any value
+        return 1 / z3.Product([base] * -exponent)
+
+    def a_divisor_is_0() -> Any:
+        return z3.Or(*[divisor == 0 for divisor in divisors])
+
+    joints = {"and": z3.And, "or": z3.Or, "not": z3.Not, "number": lambda x: z3.Q(x.numerator, x.denominator)}
+    arithmetic = {**OPERATORS, **RELATIONS, **joints, "power": power}
+    known = [given.compiled(arithmetic)(letters) for given in region if not given.divides]
+    plain = list(known)
+    known += [given.compiled(arithmetic)(letters) for given in region if given.divides]
+    unclear = [*plain, a_divisor_is_0()]
+    fails = z3.Not(wanted.compiled(arithmetic)(letters))
+    try:
+        if _point(known, letters) is None:
+            raise BadInput(f"{assumptions}", "assumptions can all be true", "mend what contradicts the others")
+        if _point(unclear, letters) is not None:
+            raise BadInput(f"{assumptions}", "those that divide are defined by the others", "multiply by the divisor")
+        false = _point([*known, z3.Not(a_divisor_is_0()), fails], letters)
+        undefined = _point([*known, a_divisor_is_0()], letters)
+    except _GaveUpError as why:
+        return Certificate("decision", False, "z3", f"z3 gave up: {why}")
+    if false is None and undefined is None:
+        return Certificate("decision", True, "z3 finds no counterexample")
+    point = false or undefined or []
+    where = ", ".join(f"{name} = {number}" for name, number in zip(wanted.names, point, strict=True))
+    if false is None:
+        return Certificate("decision", False, "z3", f"the claim isn't defined at {where}")
+    if not all(isinstance(number, Fraction) for number in point):
+        return Certificate("decision", False, "z3", f"a counterexample that isn't rational: {where}")
+    exactly = {**EXACT, **TRUTH}
+    if wanted.compiled(exactly)(point) or not all(given.compiled(exactly)(point) for given in region):
+        return Certificate("decision", False, "z3", f"z3's counterexample is none: {where}")
+    return Certificate("decision", False, "z3", f"a counterexample: {where}", false=True)
 
 
-def _solved(formulas: list[Any]) -> tuple[Any, z3.Solver]:
+def _point(formulas: list[Any], letters: list[Any]) -> list[Any] | None:
+    """Find a point at which the formulas are true, None if there is none; what z3 can't tell raises."""
     solver = z3.Solver()  # a second check of one solver takes another, slower way
     solver.set("rlimit", EFFORT)
     solver.add(*formulas)
-    return solver.check(), solver
-
-
-def cleared(quotient: sp.Expr) -> sp.Expr:
-    """Multiply numerator and denominator: the product has the quotient's sign wherever the quotient is defined.
-
-    Examples
-    --------
-    >>> from sympy import symbols
-    >>> x, y = symbols("x y")
-    >>> cleared(x / y - 1)
-    y*(x - y)
-    """
-    numerator, denominator = sp.fraction(sp.together(quotient))
-    return numerator * denominator
-
-
-def _signs(symbol: sp.Symbol) -> list[Any]:
-    """Return the signs that SymPy knows of a symbol; it would drop them from an assumption as true."""
-    letter = _term(symbol)
-    known = {"positive": letter > 0, "negative": letter < 0, "nonnegative": letter >= 0, "nonpositive": letter <= 0}
-    return [relation for name, relation in known.items() if getattr(symbol, f"is_{name}")]
-
-
-def _formula(relation: Any) -> Any:
-    relation = sp.sympify(relation)
-    if relation in (sp.true, sp.false):
-        return z3.BoolVal(bool(relation))
-    if isinstance(relation, sp.And | sp.Or | sp.Not):
-        parts = [_formula(part) for part in relation.args]
-        return {sp.And: z3.And, sp.Or: z3.Or, sp.Not: z3.Not}[relation.func](*parts)
-    if type(relation) not in _RELATIONS:
-        raise BadInput(f"{relation}", "z3 decides relations", "pass e.g. x >= 0")
-    return _RELATIONS[type(relation)](_term(relation.lhs), _term(relation.rhs))
-
-
-def _term(expression: sp.Expr) -> Any:
-    match expression:
-        case sp.Symbol():
-            return z3.Real(expression.name)
-        case sp.Rational():
-            return z3.Q(int(expression.p), int(expression.q))
-        case sp.Add():
-            return z3.Sum(*map(_term, expression.args))
-        case sp.Mul():
-            return z3.Product(*map(_term, expression.args))
-        case sp.Pow(exp=power) if power.is_Integer:
-            base = z3.Product(*[_term(expression.base)] * abs(int(power)))
-            return 1 / base if power.is_negative else base
-    raise BadInput(f"{expression}", "z3 decides polynomials", "give what isn't one a symbol")
-
-
-def nonnegative_coefficients(expression: sp.Expr, *variables: sp.Symbol) -> Certificate:
-    """Certify that a polynomial is not negative where its variables aren't, because none of its coefficients is.
-
-    Its coefficients are rational. Shift its variables, such as M = 2 + m, to say where they start.
-
-    Returns
-    -------
-    Certificate
-        Its gap is a point at which the polynomial is negative, or, if none was found, the first negative coefficient.
-
-    Examples
-    --------
-    >>> from sympy import symbols
-    >>> m, s = symbols("m s")
-    >>> nonnegative_coefficients((1 + m) ** 2 - m, m).proved
-    True
-    >>> nonnegative_coefficients((1 + m) ** 2 - 3 * m, m).gap
-    'the coefficient of m is -1'
-    >>> nonnegative_coefficients((1 + m) ** 2 - 5 * m, m).gap
-    '-1/4 at m = 1/2'
-    """
-    polynomial = sp.Poly(sp.expand(expression), *variables)
-    terms = polynomial.terms()
-    for _, coefficient in terms:
-        _rational(coefficient)
-    negative = next((term for term in terms if term[1] < 0), None)
-    if negative is None:
-        return Certificate("algebra", True, f"{len(terms)} coefficients, none negative")
-    for point in itertools.product(*[_PROBES] * len(variables)):
-        if (value := polynomial.eval(dict(zip(variables, point, strict=True)))) < 0:
-            where = ", ".join(f"{v} = {x}" for v, x in zip(variables, point, strict=True))
-            return Certificate("algebra", False, "coefficients", f"{value} at {where}", false=True)
-    monomial = sp.prod(v**p for v, p in zip(variables, negative[0], strict=True))
-    return Certificate("algebra", False, "coefficients", f"the coefficient of {monomial} is {negative[1]}")
+    answer = solver.check()
+    if answer == z3.unknown:
+        raise _GaveUpError(solver.reason_unknown())
+    if answer == z3.unsat:
+        return None
+    values = [solver.model().eval(letter, model_completion=True) for letter in letters]
+    return [value.as_fraction() if z3.is_rational_value(value) else value for value in values]
 
 
 def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Certificate:
@@ -222,11 +171,8 @@ def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Cer
 def _rational(number: Any) -> fmpq:
     if isinstance(number, fmpq):
         return number
-    exact = sp.sympify(number)
-    if not exact.is_Rational:
-        rule = "a proof takes rational numbers, no floating-point ones"
-        raise BadInput(f"{number}", rule, "write e.g. Rational(1, 10)")
-    return fmpq(int(exact.p), int(exact.q))
+    exact = read(number).compiled(EXACT)([])
+    return fmpq(exact.numerator, exact.denominator)
 
 
 def _on_a_ray(polynomial: fmpq_poly, first: fmpq, last: fmpq) -> list[fmpq]:
@@ -238,7 +184,7 @@ def _on_a_ray(polynomial: fmpq_poly, first: fmpq, last: fmpq) -> list[fmpq]:
     return list(result.coeffs())
 
 
-def positive_on_ray(expression: sp.Expr, variable: sp.Symbol, start: Any) -> Certificate:
+def positive_on_ray(expression: Any, variable: sp.Symbol, start: Any) -> Certificate:
     """Certify that a sum of polynomials times exponentials e^(kx) is positive beyond a point, up to infinity.
 
     A function that isn't negative at the start and rises is positive beyond it, and a factor e^(-kx) changes no sign.
@@ -248,7 +194,7 @@ def positive_on_ray(expression: sp.Expr, variable: sp.Symbol, start: Any) -> Cer
     Parameters
     ----------
     expression
-        A sum of p_k(x) e^(kx), k = 0, 1, 2..., rational coefficients.
+        A term of the language of claims, a sum of p_k(x) e^(kx) with integers k.
     variable
     start
         A rational number. The expression may be 0 there.
@@ -259,6 +205,11 @@ def positive_on_ray(expression: sp.Expr, variable: sp.Symbol, start: Any) -> Cer
         Its gap is a point at which the expression is negative, or, if none was found, where the proof stopped: some
         derivative may be negative where the function isn't.
 
+    Raises
+    ------
+    BadInput
+        If it is no such sum, or the ray leaves the sign that the symbol was made with.
+
     Examples
     --------
     >>> from sympy import Symbol, exp
@@ -268,41 +219,71 @@ def positive_on_ray(expression: sp.Expr, variable: sp.Symbol, start: Any) -> Cer
     >>> positive_on_ray(exp(u) - 1 - u - u**2, u, 0).gap
     '−0.00747655 at u = 1/8'
     """
-    _rational(start)
-    found = _positive_on_ray(expression, variable, sp.Rational(start))
-    for point in () if found else [start + probe for probe in _PROBES]:
-        if (value := enclose(expression, {variable: point})) < 0:
-            return Certificate("algebra", False, found.how, f"{written(value)} at {variable} = {point}", false=True)
+    term, first = read(expression, [variable]), _rational(start)
+    check_bounds(variable, first, math.inf, beyond=True)
+    found = _positive_on_ray(_exponentials(term), str(variable), first)
+    with ctx.workprec(PRECISION):
+        for probe in () if found else _PROBES:
+            point = first + _rational(probe)
+            value = on_balls(term)([arb(point)])
+            if value < 0 or (probe and value <= 0):
+                return Certificate("algebra", False, found.how, f"{written(value)} at {variable} = {point}", false=True)
     return found
 
 
-def _positive_on_ray(expression: sp.Expr, variable: sp.Symbol, start: sp.Rational) -> Certificate:
-    parts = _exponentials(expression, variable)
+def _positive_on_ray(parts: dict[int, fmpq_poly], name: str, start: fmpq) -> Certificate:
     derivatives = 0
     *lower, highest = sorted(parts)
     for lowest in lower:
         for _ in range(parts[lowest].degree() + 1):
-            exact = sum(polynomial.eval(start) * sp.exp((k - lowest) * start) for k, polynomial in parts.items())
-            if not (exact >= 0 if exact.is_Rational else enclose(exact, {}) > 0):
-                where = f"derivative {derivatives} at {variable} = {start}"
-                return Certificate("algebra", False, "derivatives", f"{where} is {exact}")
-            parts = {k: polynomial.diff() + (k - lowest) * polynomial for k, polynomial in parts.items()}
+            value = _at_start(parts, lowest, start)
+            if not value >= 0:
+                gap = f"derivative {derivatives} at {name} = {start} is {written(arb(value))}"
+                return Certificate("algebra", False, "derivatives", gap)
+            parts = {k: polynomial.derivative() + (k - lowest) * polynomial for k, polynomial in parts.items()}
             derivatives += 1
         del parts[lowest]
     polynomial = parts[highest]
-    beyond = polynomial.count_roots(start, None) - (polynomial.eval(start) == 0)
-    if polynomial.LC() <= 0 or beyond:
-        return Certificate("algebra", False, "Sturm", f"{polynomial.as_expr()} isn't positive beyond {start}")
+    coefficients = [sp.Rational(int(number.p), int(number.q)) for number in reversed(polynomial.coeffs())]
+    exact = sp.Poly(coefficients or [0], sp.Symbol(name))
+    beyond = exact.count_roots(sp.Rational(int(start.p), int(start.q)), None) - (polynomial(start) == 0)
+    if exact.LC() <= 0 or beyond:
+        return Certificate("algebra", False, "Sturm", f"{exact.as_expr()} isn't positive beyond {start}")
     word = "derivative" if derivatives == 1 else "derivatives"
     return Certificate("algebra", True, f"{derivatives} {word}, then Sturm")
 
 
-def _exponentials(expression: sp.Expr, variable: sp.Symbol) -> dict[int, sp.Poly]:
-    base = sp.Dummy("base")
-    polynomial = sp.Poly(sp.powsimp(sp.expand(expression)).subs(sp.exp(variable), base).expand(), base)
-    found = {power: sp.Poly(part, variable) for (power,), part in polynomial.terms()}
-    rational = all(part.get_domain() in (sp.QQ, sp.ZZ) for part in found.values())
-    if not rational:
-        rule = "polynomials with rational coefficients times exponentials of the one variable"
-        raise BadInput(f"{expression}", rule, "give its other symbols values")
-    return found
+def _at_start(parts: dict[int, fmpq_poly], lowest: int, start: fmpq) -> fmpq | arb:
+    """Compute the sum of p_k e^((k - lowest) x) at the start: exactly where every exponential is 1, else as a ball."""
+    values = {k - lowest: polynomial(start) for k, polynomial in parts.items()}
+    if start == 0 or not any(value for k, value in values.items() if k):
+        return sum(values.values(), fmpq(0))
+    with ctx.workprec(PRECISION):
+        return sum((value * arb(k * start).exp() for k, value in values.items()), arb(0))
+
+
+def _exponentials(term: Term) -> dict[int, fmpq_poly]:
+    """Compute the polynomials p_k of a sum of p_k(x) e^(kx)."""
+    context = fmpq_mpoly_ctx.get(("x", "e"))
+    x, e = context.gens()
+
+    def power(base: fmpq_mpoly, exponent: int) -> fmpq_mpoly:
+        if exponent < 0 and not base.is_constant():
+            raise BadInput(f"a division by {base}", "this procedure knows polynomials", "multiply by the divisor")
+        return base**exponent
+
+    def exponential(argument: fmpq_mpoly) -> fmpq_mpoly:
+        k = argument.to_dict().get((1, 0), fmpq(0))
+        if argument != k * x or k.q != 1 or k < 0:
+            rule = "an exponential here is e^(kx) with a natural number k"
+            raise BadInput(f"the exponential of {argument}", rule, "multiply by e^x, or scale the variable")
+        return e ** int(k.p)
+
+    number = {"number": lambda number: context.constant(_rational(number))}
+    polynomial = term.compiled({**OPERATORS, **number, "power": power, "exp": exponential})([x])
+    parts: dict[int, list[fmpq]] = {}
+    for (power_of_x, k), coefficient in polynomial.to_dict().items():
+        coefficients = parts.setdefault(k, [])
+        coefficients += [fmpq(0)] * (power_of_x + 1 - len(coefficients))
+        coefficients[power_of_x] = coefficient
+    return {k: fmpq_poly(coefficients) for k, coefficients in (parts or {0: []}).items()}
