@@ -37,7 +37,10 @@ class Outcome(NamedTuple):
     distinct_low: Floats
     """The least z of a distinct token: negative where one of them has fallen."""
     leaders: Floats
-    """The share of classes in which the most frequent distinct token has gained most; NaN if no class has two."""
+    """The share of classes in which a most frequent distinct token has gained most.
+
+    Classes in which no distinct token is more frequent than another don't count; NaN if there are no others.
+    """
 
 
 class Comparison(NamedTuple):
@@ -118,13 +121,17 @@ def _kinds(classes: SequenceClasses) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _leaders(classes: SequenceClasses, Z: Floats) -> Floats:
-    """The share of classes in which the most frequent distinct token has gained most, shape (times,)."""
+    """The share of classes in which a most frequent distinct token has gained most, shape (times,)."""
     held, probs = classes.compact.held, classes.compact.probs
     shared = held.sum(axis=0) > 1
     leads = []
     for n, query in enumerate(classes.compact.query_row):
         own = np.flatnonzero(held[n] & ~shared)
-        if len(own) > 1:
-            most_frequent = probs[n, own].argmax()
-            leads.append(Z[:, query, own].argmax(axis=1) == most_frequent)
+        if not own.size:
+            continue
+        # Equally frequent tokens are equals: none of them is picked by its place, and rounding doesn't decide.
+        first = np.isclose(probs[n, own], probs[n, own].max(), rtol=1e-9, atol=0)
+        if not first.all():
+            gained = Z[:, query, own]
+            leads.append(gained[:, first].max(axis=1) > gained[:, ~first].max(axis=1))
     return np.mean(leads, axis=0) if leads else np.full(len(Z), np.nan)

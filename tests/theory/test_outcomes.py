@@ -34,6 +34,19 @@ def test_on_two_classes_alike_the_common_token_falls_and_the_most_frequent_disti
     assert turned.leaders.tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("weights", [[1, 1, 0.5], [1, 0.5, 1], [0.5, 1, 1]])
+def test_of_equally_frequent_tokens_none_is_picked_by_its_place(weights: list[float]) -> None:
+    tied = with_overlap(2, 1_000, 0.3, distinct_weights=weights)
+    Z = outcomes.path_of(tied, 0.1, "gradient", MARKS)
+    for place in np.flatnonzero(np.array(weights) == 1):  # rounding puts one or the other ahead
+        nudged = Z.copy()
+        nudged[:, 0, 1 + place] *= 1 + 1e-12
+        assert outcomes.outcome(tied, nudged).leaders.tolist() == [1, 1]
+    assert outcomes.outcome(tied, -Z).leaders.tolist() == [0, 0]
+    equal = with_overlap(2, 1_000, 0.3, distinct_weights=[1, 1, 1])
+    assert np.isnan(outcomes.outcome(equal, Z).leaders).all()
+
+
 def test_a_path_is_compared_with_its_double_and_with_another_direction() -> None:
     Z = outcomes.path_of(TWO, 0.1, "gradient", MARKS)
     double = outcomes.compare(TWO, Z, 2 * Z)
