@@ -99,6 +99,7 @@ def test_the_largest_step_so_far_is_how_fast_z_turns_back() -> None:
     assert found.step.values[100:] == pytest.approx(expected[100:], rel=0.02, abs=0)
 
 
+@pytest.mark.filterwarnings("ignore::scansnap_core.PredictionOutOfRange")
 def test_how_far_to_trust_it_does_not_depend_on_the_other_times() -> None:
     for how in ({}, {"batch_size": 2}, {"optimizer": "momentum", "batch_size": 8}):
         many = ss.predict(CLASSES, 1, 2, [3, 10, 17, 40, 300, 1000], **how)
