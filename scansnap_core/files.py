@@ -7,10 +7,16 @@ text, the words ``no`` and ``on`` as truth values, ``010`` as 8, and of two equa
 
 from __future__ import annotations
 
+import errno
+import itertools
 import json
 import math
 import os
 import re
+import secrets
+import sys
+import tempfile
+import time
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,8 +25,10 @@ from typing import Any, ClassVar
 import yaml
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import Rule, is_whole, shown
+from scansnap_core.rules import PATH, Rule, is_whole, shown
 
+WAIT_SECONDS = 5
+"""A result that can't be written is tried again after so long."""
 KINDS = (".yaml", ".yml", ".json")
 _SCALARS: dict[str, tuple[str, Callable[[str], Any]]] = {  # the core schema of YAML 1.2, where numbers have an end
     "null": (r"~|null|Null|NULL|", lambda text: None),
@@ -127,38 +135,121 @@ def write(path: Path, content: dict[str, Any]) -> None:
 def save(path: Path, content: str | bytes | memoryview, *, new: bool = False) -> None:
     """Write a file whole or not at all, even if the process is killed, the disk is full, or another process writes it.
 
-    The content, text as UTF-8, goes to a temporary file in the same folder first. A link is followed; a device or pipe
-    is written to directly. ``new`` refuses a name that is taken, and the content then stays under the name that the
-    error gives. If the file can't be written, an older file there is unchanged.
+    The content, text as UTF-8, goes to a partial file of a random name in the same folder first, which then takes the
+    file's name. A link is followed; a device or a pipe is written to directly. ``new`` refuses a name that is taken.
+
+    If the content can't be written, :class:`NotWritten` is raised, and an older file is unchanged. If it was written
+    and can't take the name, it stays under the one that the error gives.
     """
+    PATH("file", path)
     content = content.encode() if isinstance(content, str) else content
-    target = path.resolve()
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        if path.is_relative_to("/dev") or (target.exists() and not target.is_file()):
+    with _reported(path):
+        if path.exists() and not path.is_file():
             path.write_bytes(content)
             return
+        target = _followed(path)
+        partial = _written(target, content)
+    try:
+        _publish(partial, target, new)
+    except OSError as error:
+        taken = new and isinstance(error, FileExistsError)
+        rule = "another process wrote it meanwhile, and it is never overwritten" if taken else "the file can be written"
+        value = f"file {path}" if taken else f"file {path}: {error.strerror}"
+        raise BadInput(value, rule, f"what was to be stored is kept: rename {partial}") from None
+
+
+def try_new(path: Path) -> None:
+    """Do with an empty file what :func:`save` will do with a new one, and leave nothing behind: only a try shows it."""
+    PATH("file", path)
+    with _reported(path):
+        target = _followed(path)
+        partial = _written(target, b"")
         try:
-            with partial.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            if new:
-                os.link(partial, target)
-                partial.unlink()
-            else:
-                if target.exists():
-                    partial.chmod(target.stat().st_mode)
-                partial.replace(target)
+            _publish(partial, target, new=True)
+            target.unlink()
         except FileExistsError:
-            rule, kept = "another process wrote it meanwhile, and it is never overwritten", f"rename {partial}"
-            raise BadInput(f"file {path}", rule, f"what was to be stored is kept: {kept}") from None
+            raise BadInput(f"file {path}", "a stored run is never overwritten", "name another file") from None
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def keep(path: Path, content: str | bytes | memoryview, *, new: bool = False) -> None:
+    """Save what took long to compute, as :func:`save` does, and don't lose it where its file can't be written.
+
+    It goes to the temporary folder then, and the `BadInput` names the file there. If that can't be written either, it
+    waits in memory until one of the two can.
+    """
+    for attempt in itertools.count():
+        try:
+            return save(path, content, new=new)
+        except NotWritten as error:
+            refused = error
+        try:
+            spare = Path(tempfile.gettempdir(), f"{secrets.token_hex(4)}-{path.name}")
+            save(spare, content)
+        except (OSError, NotWritten):
+            if not attempt:
+                waits = "the result waits in memory: make room, or give it up with Ctrl-C"
+                print(f"scansnap: {refused.value}: {waits}", file=sys.stderr, flush=True)
+            time.sleep(WAIT_SECONDS)
+        else:
+            raise BadInput(refused.value, refused.rule, f"the result is kept in {spare}: move it to its place")
+
+
+class NotWritten(BadInput):
+    """A file that can't be written: the disk is full, or its folder isn't there or isn't one's own."""
+
+
+@contextmanager
+def _reported(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        value = f"file {path}: {error.strerror}"
+        raise NotWritten(value, "the file can be written", "make room or name another file") from None
+
+
+def _followed(path: Path) -> Path:
+    """Return the path to which links lead."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return target
+
+
+def _written(target: Path, content: bytes | memoryview) -> Path:
+    """Write the content, to the disk and not only on its way there, under a partial file's name."""
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+    with partial.open("xb") as file:
+        try:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-    except OSError as error:
-        value = f"file {path}: {error.strerror}"
-        raise BadInput(value, "the file can be written", "make room or name another file") from None
+    return partial
+
+
+def _publish(partial: Path, target: Path, new: bool) -> None:
+    """Give a partial file its name; with ``new``, `FileExistsError` if that is taken."""
+    if not new:
+        if target.exists():
+            partial.chmod(target.stat().st_mode)
+        partial.replace(target)
+        return
+    try:
+        os.link(partial, target)
+    except FileExistsError:
+        raise
+    except OSError:  # memory sticks and some network file systems have no hard links: take the name, then fill it
+        target.open("xb").close()
+        try:
+            partial.replace(target)
+        except BaseException:
+            target.unlink()
+            raise
+    partial.unlink(missing_ok=True)
 
 
 def mapping(

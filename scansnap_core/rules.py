@@ -158,7 +158,11 @@ RATE = number(above=0, says="a learning rate is positive and finite", remedy="pa
 FLOW_RATE = number(least=0, says="a flow's rate is finite and not negative", remedy="pass e.g. 1.0")
 """0 holds the weights at rest."""
 FLAG = Rule(lambda value: isinstance(value, bool | np.bool_), "it is True or False", "pass one of them")
-PATH = Rule(lambda value: isinstance(value, str | os.PathLike), "a path is text or a Path", "pass e.g. 'a.zarr'")
+PATH = Rule(
+    lambda value: isinstance(value, str | os.PathLike) and "\0" not in os.fsdecode(value),
+    "a path is text or a Path, without the character NUL",
+    "pass e.g. 'a.zarr'",
+)
 SEQ_LEN = Rule(
     lambda T: is_real(T) and T >= 2 and (math.isinf(T) or (T % 1 == 0 and T <= 2**53)),
     "T is a whole number of at least 2 (one contextual token and the query) and at most 2^53, or inf",

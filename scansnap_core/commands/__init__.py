@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -67,21 +68,27 @@ def command(
     return lambda run: Command(run, name, says, rows, when_stopped)
 
 
-def check_new(path: Path) -> None:
-    """Try to write a file of results before they are computed: only a try shows that the file can be written."""
+class NewFile:
+    """The file that ``--out`` names: what can go wrong is tried before the work, and the file is written after it."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        with needs("sweeps"):
+            import_module("h5netcdf")
+        with _as_option("--out"):
+            files.try_new(options.out)
+        self._path: Path = options.out
+        digest = hashlib.sha256(options.file.read_bytes()).hexdigest()
+        self._attrs = {**provenance(options.command_line), "class_file_sha256": digest}
+
+    def store(self, found: xr.Dataset) -> None:
+        """Store results as NetCDF with the command that made them and the checksum of the class file."""
+        files.keep(self._path, found.assign_attrs(self._attrs).to_netcdf(engine="h5netcdf"), new=True)
+
+
+@contextmanager
+def _as_option(option: str) -> Iterator[None]:
+    """Name a file in messages by the option that gave it."""
     try:
-        path.open("xb").close()
-    except FileExistsError:
-        raise BadInput(f"--out {path}", "a stored run is never overwritten", "name another file") from None
-    except OSError as error:
-        raise BadInput(f"--out {path}: {error.strerror}", "the file can be written", "name another file") from None
-    path.unlink()
-    with needs("sweeps"):
-        import_module("h5netcdf")
-
-
-def store(found: xr.Dataset, options: argparse.Namespace) -> None:
-    """Store results as NetCDF with the command that made them and the checksum of the class file."""
-    digest = hashlib.sha256(options.file.read_bytes()).hexdigest()
-    found.attrs |= {**provenance(options.command_line), "class_file_sha256": digest}
-    files.save(options.out, found.to_netcdf(engine="h5netcdf"), new=True)
+        yield
+    except BadInput as error:
+        raise BadInput(error.value.replace("file", option, 1), error.rule, "name another file") from None

@@ -33,7 +33,7 @@ def verify(options: argparse.Namespace) -> int:
     from scansnap_core.progress import progress_bar
 
     whole(says="at least one chapter is executed at a time", remedy="pass e.g. --jobs 2")("jobs", options.jobs)
-    if options.json is not None and not options.json.resolve().parent.is_dir():
+    if options.json is not None and not options.json.absolute().parent.is_dir():
         raise BadInput(f"--json {options.json}", "its folder doesn't exist", "create it or name another file")
     paths = find_chapters(options.book, options.id)
     cells = cell_count(paths) * (2 if options.store else 1)  # at most: what is stored already isn't executed again

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.commands import CLASS_FILE, REQUIRED, check_new, command, store
+from scansnap_core.commands import CLASS_FILE, REQUIRED, NewFile, command
 from scansnap_core.engine.names import MOMENTUM
 from scansnap_core.rules import number, one_of
 
@@ -57,8 +57,7 @@ def run(options: argparse.Namespace) -> int:
             raise BadInput("--optimizer adam with --out", rule, "leave --out out")
         _say(answer(classes, options.lr_y, options.lr_z, options.until, **asked))
         return 0
-    if options.out is not None:
-        check_new(options.out)
+    out = None if options.out is None else NewFile(options)
     times = np.unique(np.geomspace(1, options.until, ROWS))
     times[-1] = options.until  # without rounding, as the sentences are about this time
     with warnings.catch_warnings(record=True) as caught:
@@ -68,6 +67,8 @@ def run(options: argparse.Namespace) -> int:
         except IntegrationFailed as error:
             print(f"scansnap: {error}", file=sys.stderr)
             return 1
+    if out is not None:  # before anything is printed, whose reader may be gone
+        out.store(found)
     for warning in caught:
         print(f"scansnap: {warning.message}", file=sys.stderr)
     print(f"K = {classes.num_classes} classes, M = {classes.vocab_size} tokens; {_subject(options)}\n")
@@ -79,7 +80,6 @@ def run(options: argparse.Namespace) -> int:
     if classes.num_classes > SHOWN:
         print(f"\n... and {classes.num_classes - SHOWN} more classes")
     if options.out is not None:
-        store(found, options)
         print(f"\nstored in {options.out}")
     return 0
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.commands import CLASS_FILE, DEVICE, GOES_ON, REQUIRED, check_new, command, store
+from scansnap_core.commands import CLASS_FILE, DEVICE, GOES_ON, REQUIRED, NewFile, command
 from scansnap_core.commands.audit import listed
 from scansnap_core.engine.names import MODELS, MOMENTUM, OPTIMIZERS
 from scansnap_core.rules import MOST_VALUES
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         rule, remedy = "the expected gradient takes no batches", "leave one of the two out"
         raise BadInput(f"--batch-size {options.batch_size} with --expectation", rule, remedy)
     batch_size = BATCH_SIZE if options.batch_size is None else options.batch_size
-    check_new(options.out)
+    out = NewFile(options)
 
     from scansnap_core.engine.training import TrainingDiverged, train
 
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TrainingDiverged)
         result = train(classes, **asked, progress=True)
-    store(result, options)
+    out.store(result)
 
     lines, undefined = _summary(result, classes)
     print(lines)

@@ -41,7 +41,7 @@ def _commit() -> dict[str, str]:
         # an installed copy may lie inside somebody else's repository, which doesn't track it
         _git("ls-files", "--error-unmatch", __file__)
         return {"commit": _git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")}
-    except (OSError, subprocess.CalledProcessError):
+    except (OSError, subprocess.SubprocessError):
         return {}
 
 

@@ -32,7 +32,9 @@ from scansnap_core.rules import PATH, memory, shown
 with needs("sweeps"):
     import zarr
     from filelock import FileLock, Timeout
+    from zarr.abc.buffer import Buffer
     from zarr.errors import ZarrUserWarning
+    from zarr.storage import LocalStore
 
 JOURNAL, LOCK = "blocks.journal", ".lock"
 ANOTHER = "name another store"
@@ -113,6 +115,15 @@ class Layout:
     def position(self, block: int) -> tuple[int, ...]:
         """Find where a block stands along each of the dimensions that blocks divide."""
         return tuple(int(at) for at in np.unravel_index(block, self.block_counts))
+
+
+class _Folder(LocalStore):
+    """A folder on any file system: Zarr's own asks for hard links, which the one writer under its lock can spare."""
+
+    async def set_if_not_exists(self, key: str, value: Buffer) -> None:
+        """Write a key that isn't there."""
+        if not (self.root / key).exists():
+            await self.set(key, value)
 
 
 class Store:
@@ -203,12 +214,15 @@ def read(path: str | Path) -> xr.Dataset:
         remedy = "open it with xarray.open_zarr and take a part"
         raise _refused(path, f"arrays of {needed:,} bytes", f"all is held in memory, here {there:,} bytes", remedy)
     result = xr.open_zarr(path, consolidated=True, chunks=None).load()
+    types = {name: array.dtype for name, array in zarr.open_group(path, mode="r").arrays()}
+    whole = {name: result[name].astype(types[name]) for name in result.data_vars if types[name].kind == "i"}
+    result = result.assign(whole)  # integers are floats to xarray where some may be missing
     commits = dict.fromkeys(record["commit"] for record in journal.records[1:])
     return result.assign_attrs(commit=", ".join(commits)) if any(commits) else result
 
 
 def _check_is_store(path: Path) -> None:
-    if not (path / JOURNAL).is_file():
+    if not os.path.isfile(path / JOURNAL):  # pathlib's raises where a name is too long
         raise BadInput(f"{path}", f"a store is a folder that holds {JOURNAL}", ANOTHER)
 
 
@@ -233,8 +247,9 @@ def _create(folder: Path, layout: Layout, configuration: dict[str, Any], provena
             entry.unlink()
     attrs = {**provenance, "configuration": json.dumps(configuration)}
     # format 2, because text labels and consolidated metadata aren't part of format 3's specification yet
-    layout.labels.assign_attrs(attrs).to_zarr(folder, mode="a", consolidated=False, zarr_format=2)
-    group = zarr.open_group(folder, mode="r+")
+    target = _Folder(folder)
+    layout.labels.assign_attrs(attrs).to_zarr(target, mode="a", consolidated=False, zarr_format=2)
+    group = zarr.open_group(target, mode="r+")
     for name, variable in layout.variables.items():
         sizes = layout.labels.sizes
         group.create_array(
@@ -242,7 +257,7 @@ def _create(folder: Path, layout: Layout, configuration: dict[str, Any], provena
             shape=tuple(sizes[dim] for dim in variable.dims),
             chunks=tuple(layout.block_sizes.get(dim, sizes[dim]) for dim in variable.dims),
             dtype=variable.dtype,
-            fill_value=np.nan if np.dtype(variable.dtype).kind == "f" else None,
+            fill_value=_missing(np.dtype(variable.dtype)),
             attributes={**variable.attrs, "_ARRAY_DIMENSIONS": list(variable.dims)},
         )
     zarr.consolidate_metadata(folder)
@@ -254,6 +269,13 @@ def _create(folder: Path, layout: Layout, configuration: dict[str, Any], provena
             "sha256": {file.relative_to(folder).as_posix(): _sha256(file) for file in files},
         }
     )
+
+
+def _missing(dtype: np.dtype[Any]) -> Any:
+    """Return what stands in blocks that aren't written: readers of Zarr show it as NaN, which no result is."""
+    if dtype.kind == "i":
+        return np.iinfo(dtype).min
+    return np.nan if dtype.kind == "f" else None
 
 
 def _check_continuable(path: Path, layout: Layout, asked: dict[str, Any]) -> None:

@@ -20,6 +20,8 @@ The paper's grids have names (:data:`NAMED`); others stand in YAML files, as :fu
     # record: 10                                       # take them every 10 steps, not at the end alone
 
 ``optimizer``, ``seq_len``, ``batch_size`` and ``model`` take a list too: each is an axis of the grid.
+
+A grid file runs code: a name such as ``"my_module:my_model"`` imports the module and calls the function.
 """
 
 from __future__ import annotations

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import textwrap
+from pathlib import Path
 
 import pytest
 
-from scansnap_core.cli import NOBODY_READS, REFUSED
+from scansnap_core.cli import INTERRUPTED, NOBODY_READS, REFUSED
+from scansnap_core.commands import NOTHING_KEPT
 
 HELP = """
 from scansnap_core.cli import main
@@ -58,3 +61,31 @@ def test_a_full_disk_is_said_in_a_sentence() -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (REFUSED, "scansnap: error: No space left on device: output\n")
+
+
+CTRL_C = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+LATE = "import atexit, os, signal\natexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+MODEL = "def model(batch, Y, Z):\n    raise KeyboardInterrupt\n"
+CALLED = f"def model(batch, Y, Z):\n{textwrap.indent(CTRL_C, '    ')}    return batch\n"
+TRAIN = "train {} --lr-y 1 --lr-z 1 --steps 2 --seq-len 8 --model {}:model --out run.nc"
+
+
+@pytest.mark.parametrize(
+    ("module", "status", "errors"),
+    [
+        (CTRL_C + MODEL, INTERRUPTED, f"scansnap: interrupted: {NOTHING_KEPT}\n"),
+        (CALLED, INTERRUPTED, f"scansnap: interrupted: {NOTHING_KEPT}\n"),
+        (LATE, REFUSED, "scansnap: error: "),
+    ],
+    ids=["in an import", "at work", "at the end"],
+)
+def test_an_interrupt_is_said_in_a_line(tmp_path: Path, module: str, status: int, errors: str) -> None:
+    (tmp_path / "mine.py").write_text(module)
+    given = TRAIN.format(Path("examples/two_topics.yaml").absolute(), "mine")
+    environment = os.environ | {"PYTHONPATH": str(Path().absolute())}
+    program = [sys.executable, "-m", "scansnap_core.cli", *given.split()]
+    done = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith(errors)
+    assert [entry.name for entry in tmp_path.iterdir() if entry.name != "__pycache__"] == ["mine.py"]

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import hashlib
+import resource
 import shlex
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,3 +136,47 @@ def test_a_file_that_cannot_be_written_is_refused_before_training(
     assert (tmp_path / "there.nc").read_text() == "precious"
     with pytest.raises(AssertionError, match="the training began"):
         main(arguments(tmp_path / "new.nc"))
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="prlimit is Linux's")
+def test_a_full_disk_at_the_end_loses_nothing(tmp_path: Path) -> None:
+    """A limit on the size of files plays the full disk, in every folder, and is lifted when the program waits."""
+    out = tmp_path / "run.nc"
+    program = [sys.executable, "-m", "scansnap_core.cli", *arguments(out)]
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, usual[1]))
+
+    with subprocess.Popen(program, preexec_fn=limited, stdout=-1, stderr=-1, text=True) as run:
+        assert run.stderr is not None
+        line = run.stderr.readline()
+        assert line.startswith(f"scansnap: file {out}: File too large: the result waits in memory")
+        assert not any(tmp_path.iterdir())
+        resource.prlimit(run.pid, resource.RLIMIT_FSIZE, usual)
+        stdout, stderr = run.communicate()
+    assert (run.returncode, stderr) == (0, "")
+    assert stdout.endswith(f"stored in {out}\n")
+    with xr.open_dataset(out, engine="h5netcdf") as stored:
+        assert stored.sizes["step"] == 5
+
+
+def test_the_checksum_is_that_of_the_classes_that_were_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    classes = tmp_path / "classes.yaml"
+    classes.write_bytes(EXAMPLE.read_bytes())
+    whole = training.train
+
+    def meanwhile(*given: Any, **more: Any) -> Any:
+        classes.unlink()
+        return whole(*given, **more)
+
+    monkeypatch.setattr(training, "train", meanwhile)
+    command = [
+        "train",
+        str(classes),
+        *["--lr-y", "1", "--lr-z", "1", "--steps", "2", "--out"],
+        str(tmp_path / "run.nc"),
+    ]
+    assert main(command) == 0
+    with xr.open_dataset(tmp_path / "run.nc", engine="h5netcdf") as stored:
+        assert stored.attrs["class_file_sha256"] == hashlib.sha256(EXAMPLE.read_bytes()).hexdigest()

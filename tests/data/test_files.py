@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from scansnap_core import BadInput, files
+from scansnap_core import files
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.rules import shown
-from tests.data.properties import full_disk, refusal_of
+from tests.data.properties import refusal_of
 from tests.data.test_refusals import BY_NAME
 from tests.engine.references import overlapping_classes
 
@@ -118,32 +117,3 @@ def test_a_file_cannot_blow_a_message_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", ["0x" + 6000 * "f", "9" * 5000])
 def test_an_integer_has_an_end(tmp_path: Path, number: str) -> None:
     assert read(tmp_path, f"vocab_size: {number}") == {"vocab_size": number}  # text, which no size is
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.txt"
-    files.save(path, "before")
-    path.chmod(0o640)
-    (tmp_path / "link").symlink_to(path)
-    files.save(tmp_path / "link", b"after")
-    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"after", 0o640)
-    monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(BadInput, match=r"a\.txt: No space left on device: the file can be written; make room"):
-        files.save(path, "too much")
-    assert path.read_text() == "after"
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.txt", "link"]
-
-
-def test_a_name_that_was_taken_meanwhile_is_left_and_nothing_is_lost(tmp_path: Path) -> None:
-    path = tmp_path / "run.nc"
-    path.write_text("another's")
-    with pytest.raises(BadInput, match="another process wrote it meanwhile") as refused:
-        files.save(path, b"mine", new=True)
-    assert path.read_text() == "another's"
-    (kept,) = set(tmp_path.iterdir()) - {path}
-    assert (kept.read_bytes(), str(kept) in str(refused.value)) == (b"mine", True)
-
-
-def test_a_device_is_written_to_as_it_is() -> None:
-    files.save(Path("/dev/null"), "nothing")
-    assert Path("/dev/null").is_char_device()

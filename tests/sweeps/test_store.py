@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -58,9 +59,11 @@ def test_what_is_missing_is_nan_to_any_reader_and_a_zero_is_a_zero(tmp_path: Pat
     zeros = np.zeros((1, 1, 2, 3), dtype=np.float32)
     with writing(tmp_path / "a.zarr", LAYOUT, CONFIGURATION, PROVENANCE) as target:
         target.write(8, values(8) | {"entropy": zeros})
-    entropy = xr.open_zarr(tmp_path / "a.zarr", chunks=None).entropy
-    assert (entropy.isel(data=1, seed=2) == 0).all()
-    assert np.isnan(entropy).sum() == entropy.size - zeros.size
+    found = xr.open_zarr(tmp_path / "a.zarr", chunks=None)
+    assert (found.entropy.isel(data=1, seed=2) == 0).all()
+    assert np.isnan(found.entropy).sum() == found.entropy.size - zeros.size
+    np.testing.assert_array_equal(found.diverged_at.isel(data=1, seed=2), values(8)["diverged_at"][0, 0])
+    assert np.isnan(found.diverged_at).sum() == found.diverged_at.size - 2
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -74,6 +77,15 @@ def test_killed_and_continued_it_is_the_same_to_the_last_byte(place: str, tmp_pa
     assert after == list(range(finished, 12))
     assert files(path) == files(undisturbed)
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.zarr"]
+
+
+def test_a_file_system_without_hard_links_serves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Path
+) -> None:
+    monkeypatch.setattr(os, "link", full_disk)
+    fill(tmp_path / "a.zarr", limit=5)
+    fill(tmp_path / "a.zarr")
+    assert files(tmp_path / "a.zarr") == files(undisturbed)
 
 
 def test_a_gap_is_filled(tmp_path: Path, undisturbed: Path) -> None:

@@ -185,7 +185,7 @@ def main() -> None:
         coords={"program": ("point", list(program)), "axis": ("point", list(axis)), "size": ("point", list(size))},
         attrs=least | {f"opt_{name}": value for name, value in opt.items()} | {"sources": json.dumps([source])},
     )
-    files.save(file, result.to_netcdf(engine="h5netcdf"))
+    files.keep(file, result.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

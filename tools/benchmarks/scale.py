@@ -86,7 +86,7 @@ def main() -> None:
     options = parser.parse_args()
     found = measure(options.steps, options.threads)
     if options.json:
-        files.save(options.json, json.dumps(found))
+        files.keep(options.json, json.dumps(found))
     print(f"M = {VOCAB_SIZE:,}, K = {NUM_CLASSES:,}, {options.steps} steps of the true flow, float64")
     print(f"{options.threads} threads: {found['seconds']:.1f} s ({found['cpu_seconds']:.1f} s of CPU), ", end="")
     print(f"{options.steps / found['seconds']:.0f} steps/s, {found['gflop'] / found['seconds']:.1f} Gflop/s")

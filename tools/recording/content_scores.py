@@ -92,7 +92,7 @@ def record(stores: list[Path], folder: Path | None) -> None:
     labelled = [[int((words.label == name).sum()) for name in one.label.values] for words in described["text"]]
     result = xr.concat(rows, dim="run")
     result = result.assign(labelled=(("query", "label"), labelled)).assign_attrs(source=json.dumps(source))
-    files.save(RESULTS / "content_scores.nc", result.to_netcdf(engine="h5netcdf"))
+    files.keep(RESULTS / "content_scores.nc", result.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

@@ -126,7 +126,7 @@ def record(folder: Path | None) -> None:
     source |= {"sha256": dict(corpus.sha256), "vocab_size": corpus.vocab_size, **RECIPE, **TRAINING}
     result = xr.concat(rows, dim="case").assign_coords(index | {"step": TRAINING["record"]})
     result = result.assign_attrs(source=json.dumps(source))
-    files.save(RESULTS / "data_size.nc", result.to_netcdf(engine="h5netcdf"))
+    files.keep(RESULTS / "data_size.nc", result.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def write(name: str, values: dict[str, xr.DataArray], stores: list[xr.Dataset]) 
     sources = json.dumps([store.attrs | {"configuration": json.loads(store.configuration)} for store in stores])
     result = xr.Dataset(values).assign_attrs(sources=sources)
     coded = {key: {"zlib": True} for key in values}
-    files.save(RESULTS / name, result.to_netcdf(engine="h5netcdf", encoding=coded))
+    files.keep(RESULTS / name, result.to_netcdf(engine="h5netcdf", encoding=coded))
 
 
 def record(folder: Path) -> None:

@@ -75,7 +75,7 @@ def record(folder: Path | None) -> None:
     }
     source |= {"sha256": dict(corpus.sha256), "vocab_size": corpus.vocab_size}
     found = found.assign_attrs(source=json.dumps(source))
-    files.save(RESULTS / "law_places.nc", found.to_netcdf(engine="h5netcdf"))
+    files.keep(RESULTS / "law_places.nc", found.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

@@ -180,14 +180,14 @@ def join(measured: Path, searched: Path) -> None:
     parts = [xr.load_dataset(path, engine="h5netcdf") for path in (measured, searched)]
     joined = xr.merge(parts, combine_attrs="drop")
     joined.attrs["sources"] = json.dumps([json.loads(part.attrs["source"]) for part in parts])
-    files.save(RESULTS / "population.nc", joined.to_netcdf(engine="h5netcdf"))
+    files.keep(RESULTS / "population.nc", joined.to_netcdf(engine="h5netcdf"))
 
 
 def _write(path: Path, result: xr.Dataset, stage: str) -> None:
     source: dict[str, Any] = provenance(f"python -m tools.recording.population {stage} {path.name}")
     source["written"] = datetime.now(UTC).isoformat(timespec="seconds")
     result.attrs["source"] = json.dumps(source)
-    files.save(path, result.to_netcdf(engine="h5netcdf"))
+    files.keep(path, result.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

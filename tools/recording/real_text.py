@@ -162,7 +162,7 @@ def record(folder: Path | None) -> None:
     coded = {
         name: {"zlib": True} for name, values in result.data_vars.items() if values.dtype.kind == "f" and values.ndim
     }
-    files.save(RESULTS / "real_text.nc", result.to_netcdf(engine="h5netcdf", encoding=coded))
+    files.keep(RESULTS / "real_text.nc", result.to_netcdf(engine="h5netcdf", encoding=coded))
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ def record(folder: Path) -> None:
     sources = [store.attrs | {"configuration": json.loads(store.configuration)} for store in stores.values()]
     result = runs.assign(maps=maps.rename(step="shown_step")).assign_attrs(sources=json.dumps(sources))
     coded = {name: {"zlib": True} for name in result.data_vars}
-    files.save(RESULTS / "text.nc", result.to_netcdf(engine="h5netcdf", encoding=coded))
+    files.keep(RESULTS / "text.nc", result.to_netcdf(engine="h5netcdf", encoding=coded))
 
 
 if __name__ == "__main__":

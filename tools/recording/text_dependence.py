@@ -63,7 +63,7 @@ def record(folder: Path | None) -> None:
     names = dict.fromkeys(itertools.chain(*CASES))
     labels = {name: ("run", [(default | case)[name] for case in CASES]) for name in names}
     result = runs.assign_coords(labels).assign_attrs(source=json.dumps(source))
-    files.save(RESULTS / "text_dependence.nc", result.to_netcdf(engine="h5netcdf"))
+    files.keep(RESULTS / "text_dependence.nc", result.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

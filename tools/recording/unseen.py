@@ -96,7 +96,7 @@ def _write(found: dict[str, Any], stage: str, path: Path, **told: Any) -> None:
     source["written"] = datetime.now(UTC).isoformat(timespec="seconds")
     coords = {"ratio": list(RATIOS), "tau": TAUS, "token": list(trials.TOKENS)}
     result = xr.Dataset(found, coords=coords, attrs={"source": json.dumps(source)})
-    files.save(path, result.to_netcdf(engine="h5netcdf"))
+    files.keep(path, result.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

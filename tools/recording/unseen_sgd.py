@@ -111,7 +111,7 @@ def _write(found: dict[str, Any], stage: str, path: Path, **told: Any) -> None:
     source |= {"lr_y": PACE, "batch_size": BATCH_SIZE, "seeds": SEEDS}
     coords = {"arm": list(ARMS), "ratio": list(RATIOS), "tau": list(TAUS), "token": list(trials.TOKENS)}
     result = xr.Dataset(found, coords=coords, attrs={"source": json.dumps(source)})
-    files.save(path, result.to_netcdf(engine="h5netcdf"))
+    files.keep(path, result.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":

@@ -146,4 +146,4 @@ if __name__ == "__main__":
     }
     source = provenance("python -m tools.recording.validity") | {"seeds": SEEDS, "systems": COUNTS}
     found = xr.Dataset(values, attrs={"source": json.dumps(source)})
-    files.save(RESULTS / "validity.nc", found.to_netcdf(engine="h5netcdf"))
+    files.keep(RESULTS / "validity.nc", found.to_netcdf(engine="h5netcdf"))
