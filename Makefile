@@ -4,9 +4,13 @@ VENV ?= .venv
 JOBS ?= 2
 # What to install: the versions that were measured, or others, as "-e .[book,test]" for today's newest
 REQUIREMENTS ?= -r requirements.txt
+# Torch's build: cpu, cu130 and others, as uv names them; the package index's own, if none is given
+TORCH ?=
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 SITE := _build/html
 
 # JOBS processes share the cores. More threads each would wait for one another by spinning, at several times the cost.
@@ -36,8 +40,9 @@ $(INSTALLED): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python %d.%d is too old: 3.11 or later is needed; choose one with make PYTHON=..." % sys.version_info[:2])'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV): about 1.7 GB, a minute or two"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(REQUIREMENTS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(if $(TORCH),$(PIP) "$$(grep '^uv==' requirements.txt)")
+	$(if $(TORCH),$(UV) --torch-backend $(TORCH),$(PIP)) $(REQUIREMENTS)
+	$(PIP) --no-deps --editable .
 	@touch $@
 
 book: $(INSTALLED)

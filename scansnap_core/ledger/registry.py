@@ -28,8 +28,11 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import metadata as metadata_of
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +157,20 @@ def book_folder(inside: Path) -> Path:
         if (folder / TABLE_OF_CONTENTS).is_file():
             return folder
     rule = f"a page is found by the book around it, and no folder from here up holds {TABLE_OF_CONTENTS}"
-    raise BadInput(f"{inside.resolve()}", rule, "run this in the book's folder or below it")
+    remedy = "run this in the book's folder or below it"
+    if address := _repository():
+        remedy += f"; git clone {address} brings the book that this package comes with"
+    raise BadInput(f"{inside.resolve()}", rule, remedy)
+
+
+def _repository() -> str:
+    """Return the address of this package's own sources, as it was installed with; empty where that isn't said."""
+    with suppress(PackageNotFoundError):
+        for entry in metadata_of(__name__.partition(".")[0]).get_all("Project-URL") or []:
+            name, _, address = entry.partition(", ")
+            if name == "Repository":
+                return address
+    return ""
 
 
 def chapter_paths(chapters_dir: Path) -> list[Path]:

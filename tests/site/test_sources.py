@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
+import nbformat
 import pytest
 import yaml
 from citable import PDF
+from downloads import CELL_ID, with_book
 from repository import use_own_repository
 
 from scansnap_core.book.citation import read_citation
@@ -77,6 +81,55 @@ def test_build_on_github_links_to_its_own_repository_and_site(
     assert config.html_theme_options["repository_url"] == repository
     assert config.html_baseurl == config.ogp_site_url == site
     assert config.notfound_urls_prefix == urlsplit(site).path
+
+
+def test_a_downloaded_chapter_begins_with_the_lines_that_bring_its_book() -> None:
+    notebook = json.loads((CHAPTERS / "statements/lemma_06.ipynb").read_text(encoding="utf8"))
+    first, *rest = with_book(notebook, CITED.repository, "chapters/statements")["cells"]
+    assert rest == notebook["cells"]
+    lines = [line for line in "".join(first["source"]).splitlines() if not line.startswith("#")]
+    assert lines == [
+        f"!git clone --quiet --depth 1 {CITED.repository}",
+        "%cd scan-and-snap-executable",
+        "%pip install --quiet '.[book]'",
+        "%cd chapters/statements",
+    ]
+    nbformat.validate({**notebook, "cells": [first, *rest]})
+
+
+def test_each_chapter_that_the_site_gives_away_has_these_lines(site: Path) -> None:
+    for path in chapter_paths(CHAPTERS):
+        document = path.relative_to(ROOT)
+        given = json.loads((site / "_sources" / document).read_text(encoding="utf8"))
+        assert [cell["id"] for cell in given["cells"]].count(CELL_ID) == 1
+        assert "".join(given["cells"][0]["source"]).endswith(f"\n%cd {document.parent}")
+        assert "scansnap" in given["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("torch", "commands"),
+    [
+        (
+            "cpu",
+            [
+                "x/bin/python -m pip install --quiet --disable-pip-version-check \"$(grep '^uv==' requirements.txt)\"",
+                "x/bin/uv pip install --quiet --python x/bin/python --torch-backend cpu -r requirements.txt",
+            ],
+        ),
+        ("", ["x/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt"]),
+    ],
+)
+def test_where_no_gpu_is_torchs_build_for_a_cpu_is_installed(torch: str, commands: list[str]) -> None:
+    done = subprocess.run(
+        ["make", "-n", "install", "VENV=x", f"TORCH={torch}"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert [line for line in done.stdout.splitlines() if "requirements.txt" in line] == commands
+    pinned = (ROOT / "requirements.txt").read_text(encoding="utf8")
+    assert len(re.findall(r"^uv==", pinned, re.MULTILINE)) == 1
+    workflow = yaml.safe_load((ROOT / ".github/workflows/book.yml").read_text(encoding="utf8"))
+    assert workflow["env"] == {"TORCH": "cpu"}
+    binder = (ROOT / ".binder/postBuild").read_text(encoding="utf8")
+    assert "--torch-backend cpu --requirement requirements.txt" in binder
 
 
 def test_the_workflow_publishes_the_pdf_that_the_pages_name() -> None:
