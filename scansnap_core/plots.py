@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scansnap_core.bad_input import BadInput
 from scansnap_core.digits import digits as written
 from scansnap_core.extras import needs
+from scansnap_core.rules import Rule, listed, takes
 
 with needs("plots"):
     import matplotlib as mpl
@@ -95,7 +96,7 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]], digits:
     head
         The columns' names.
     rows
-        As many cells each: Markdown, with TeX between dollar signs, or numbers.
+        Lists of as many cells each: Markdown, with TeX between dollar signs, or numbers.
     digits
         How many significant digits floating-point numbers get. Write those that need fewer yourself.
 
@@ -103,11 +104,13 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]], digits:
     --------
     >>> show_table(["$K$", "error"], [(2, 1.0842e-05), (10, 0.25)])  # doctest: +SKIP
     """
+    lines_of_cells = [listed("head", head), *(listed("a row", row) for row in listed("rows", rows))]
 
     def cell(value: object) -> str:
         return written(float(value), digits) if isinstance(value, float) else str(value)
 
-    lines = ["| " + " | ".join(map(cell, row)) + " |" for row in (head, ["---"] * len(head), *rows)]
+    lines = ["| " + " | ".join(map(cell, row)) + " |" for row in lines_of_cells]
+    lines.insert(1, "| " + " | ".join(["---"] * len(lines_of_cells[0])) + " |")
     display({"text/markdown": "\n".join(lines), "text/plain": "\n".join(lines)}, raw=True)
 
 
@@ -153,12 +156,20 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
+@takes(
+    fig=Rule(lambda fig: isinstance(fig, Figure), "it is a figure of Matplotlib's", "pass e.g. plt.subplots()[0]"),
+    caption=Rule(
+        lambda caption: isinstance(caption, str) and bool(caption.strip()),
+        "a figure needs a caption",
+        "say in one sentence what to see",
+    ),
+)
 def show(fig: Figure, caption: str) -> None:
     """Display a figure and its caption as the outputs of the cell, then close the figure.
 
     The PNG is the same, byte for byte, in every run with the same versions. The caption is an output of its own, as
-    text that is compared when the notebook is verified, so a number in it is checked like any other. A figure without
-    a caption, or one that is too wide to be read on a phone, raises BadInput.
+    text that is compared when the notebook is verified, so a number in it is checked like any other. A figure that is
+    too wide to be read on a phone raises BadInput.
 
     Parameters
     ----------
@@ -168,8 +179,6 @@ def show(fig: Figure, caption: str) -> None:
         Markdown, with TeX between dollar signs: one or two sentences that say what to see. Round its numbers.
     """
     width = float(fig.get_figwidth())
-    if not caption.strip():
-        raise BadInput(repr(caption), "a figure needs a caption", "say in one sentence what to see")
     if width > MAX_WIDTH:
         rule = f"a figure is at most {MAX_WIDTH} in wide, to be legible on a phone"
         raise BadInput(f"figure width {width:g} in", rule, "arrange its panels below one another")

@@ -300,6 +300,20 @@ def not_finite(array: NDArray[Any]) -> str:
     return f" with {array[tuple(at[0])]} at {tuple(at[0].tolist())}" if at.size else ""
 
 
+def check_not_masked(name: str, values: Any) -> None:
+    """Raise :class:`BadInput` for an array with masked places: NumPy would take what lies under the mask for a number.
+
+    Examples
+    --------
+    >>> check_not_masked("counts", np.ma.masked_equal([3, 96], 96))
+    Traceback (most recent call last):
+    scansnap_core.bad_input.BadInput: counts with a masked place at (1,): what is masked is no number; ...
+    """
+    if isinstance(values, np.ma.MaskedArray) and (masked := np.argwhere(np.ma.getmaskarray(values))).size:
+        place = f"{name} with a masked place at {tuple(masked[0].tolist())}"
+        raise BadInput(place, "what is masked is no number", "leave it out, or say its value with .filled(...)")
+
+
 def check_numbers(
     name: str,
     values: Any,
@@ -312,10 +326,11 @@ def check_numbers(
 ) -> NDArray[np.float64]:
     """Make an array of float64; :class:`BadInput` unless all are finite numbers, at least ``least``, over ``above``.
 
-    With ``dims`` the array has so many dimensions and isn't empty.
+    With ``dims`` the array has so many dimensions and isn't empty. True and False are no numbers.
     """
+    check_not_masked(name, values)
     try:
-        if np.asarray(values).dtype.kind in "cSU":  # NumPy would drop imaginary parts, and read text
+        if np.asarray(values).dtype.kind in "bcSU":  # NumPy would drop imaginary parts, and read text
             raise TypeError
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, RuntimeError):

@@ -53,6 +53,17 @@ def test_bad_figure_is_refused(width: float, caption: str, rule: str, displayed:
     assert displayed == []
 
 
+def test_what_is_no_figure_no_caption_and_no_table_is_refused(displayed: list[dict[str, Any]]) -> None:
+    with pytest.raises(BadInput, match="a figure of Matplotlib's"):
+        plots.show(0, "A line.")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="needs a caption"):
+        plots.show(line(), 3)  # type: ignore[arg-type]
+    for head, rows in ((0, [[1]]), (["a"], 0), (["a"], [3]), ("ab", [[1, 2]])):
+        with pytest.raises(BadInput, match="a list of values"):
+            plots.show_table(head, rows)  # type: ignore[arg-type]
+    assert displayed == []
+
+
 def test_a_table_is_shown_as_markdown_and_as_the_same_text(displayed: list[dict[str, Any]]) -> None:
     plots.show_table(["rate", "$h$"], ([rate, f"{2 * rate:.1f}"] for rate in (0.5, 1)))
     table = "| rate | $h$ |\n| --- | --- |\n| 0.5 | 1.0 |\n| 1 | 2.0 |"

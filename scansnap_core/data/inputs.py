@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import Rule, check_differ, check_numbers, number, shown, whole
+from scansnap_core.rules import Rule, check_differ, check_not_masked, check_numbers, number, shown, whole
 
 SUM_TOLERANCE = 1e-6
 """A class's probabilities may sum to 1 within this, because decimal fractions in files are rounded."""
@@ -28,9 +29,24 @@ GENERATOR = Rule(
     lambda rng: isinstance(rng, np.random.Generator), "a NumPy generator draws", "pass np.random.default_rng(0)"
 )
 SHARE = number(least=0, says="a finite number, not negative", remedy="write a decimal with a point, such as 0.25")
+_CONTROLS = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode's categories of what is no text: control characters, halves of characters, ends of lines and paragraphs."""
+_TURNS = {*map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A)))}
+"""These turn the direction of the text that follows a name, too."""
+_UNSEEN = ("Cf", "Zs")
+"""Categories of what is text, such as the joiner within a Persian word, and can't be seen by itself."""
+
+
+def _is_name(name: Any) -> bool:
+    if not isinstance(name, str) or RESERVED.fullmatch(name):
+        return False
+    kinds = {unicodedata.category(character) for character in name}
+    return not kinds & {*_CONTROLS} and not _TURNS & {*name} and not kinds <= {*_UNSEEN}
+
+
 NAME = Rule(
-    lambda name: isinstance(name, str) and name.isprintable() and bool(name.strip()) and not RESERVED.fullmatch(name),
-    f"a name is printable text, neither blank nor {OTHERS_NAME} nor # with a number",
+    _is_name,
+    f"a name is text without control characters, neither blank nor {OTHERS_NAME} nor # with a number",
     "write e.g. 'sea', in quotes where YAML would read a number, and a decimal with a point",
 )
 TABLE = Rule(lambda value: isinstance(value, Mapping), "a mapping by name", 'pass e.g. {"and": 1.0}')
@@ -134,6 +150,7 @@ def checked_tokens(
     name: str, tokens: ArrayLike, vocab_size: int, *, least: int = 0, num_classes: int | None = None
 ) -> NDArray[np.int64]:
     """Return tokens in ``least``..M-1 as an array of any shape; with ``num_classes`` one token for each class."""
+    check_not_masked(name, tokens)
     try:
         array = np.asarray(tokens)
     except (TypeError, ValueError, RuntimeError):  # ragged lists
@@ -165,9 +182,12 @@ def checked_next(next_of: ArrayLike, vocab_size: int, num_classes: int | None = 
 
 def checked_names(what: str, names: Any) -> tuple[str, ...]:
     """Return names as text if they differ and none is empty."""
-    if isinstance(names, str | Mapping) or not isinstance(names, Iterable):
-        raise BadInput(f"{what} = {shown(names)}", "a list of names", 'pass e.g. ["sea", "sky"]')
-    given = tuple(names)
+    try:
+        if isinstance(names, str | Mapping):
+            raise TypeError
+        given = tuple(names)
+    except TypeError:  # also an array's without an axis
+        raise BadInput(f"{what} = {shown(names)}", "a list of names", 'pass e.g. ["sea", "sky"]') from None
     for name in given:
         NAME(f"a name of {what}", name)
     check_differ(what, given)

@@ -107,13 +107,13 @@ class Replay:
         self._generators = [(random.Random(seed), torch.Generator().manual_seed(seed + 2)) for seed in seeds]
         self._supports = [np.flatnonzero(row) for row in classes.compact.probs]
         rows = zip(classes.compact.probs, self._supports, strict=True)
-        self._weights = [torch.tensor(row[held], dtype=torch.float32) for row, held in rows]
+        self._weights = [torch.tensor(row[held], dtype=torch.float32, device="cpu") for row, held in rows]
         self._layers = [(self._layer(generator), self._layer(generator)) for _, generator in self._generators]
 
     def _layer(self, generator: torch.Generator) -> np.ndarray:
         import torch
 
-        weight = torch.empty(self._classes.vocab_size, self._classes.vocab_size)
+        weight = torch.empty(self._classes.vocab_size, self._classes.vocab_size, dtype=torch.float32, device="cpu")
         torch.nn.init.kaiming_uniform_(weight, a=math.sqrt(5), generator=generator)
         return weight.numpy()
 
@@ -149,7 +149,7 @@ class Replay:
         for (python, generator), state in zip(self._generators, states, strict=True):
             (version, numbers, gauss), held = json.loads(state)
             python.setstate((version, tuple(numbers), gauss))
-            generator.set_state(torch.tensor(held, dtype=torch.uint8))
+            generator.set_state(torch.tensor(held, dtype=torch.uint8, device="cpu"))
 
 
 # -- By counter: sample b of step t depends on the seed, t and b alone, wherever and whenever it's drawn ---------------

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.engine.names import ADAM_BETAS, ADAM_EPS
+from scansnap_core.engine.surroundings import undisturbed
 
 Factory = Callable[[list[dict[str, Any]]], torch.optim.Optimizer]
 """Makes an optimiser of two parameter groups, Y's and Z's, each with its ``lr``: any class of ``torch.optim``."""
@@ -116,10 +117,11 @@ class OnePerRun:
 
 def check_optimizer(name: str, make: Factory, rates: Rates) -> None:
     """Make a user's own optimisers and let them step once, on zeros: :class:`BadInput` if they can't."""
-    # A matrix of any size will do.
-    Y, Z = torch.zeros(2, 1, len(rates), 2, 2)
     try:
-        OnePerRun(make, Y, Z, rates).step(Y, Z)
+        with undisturbed():
+            # A matrix of any size will do.
+            Y, Z = torch.zeros(2, 1, len(rates), 2, 2, dtype=torch.float32, device="cpu")
+            OnePerRun(make, Y, Z, rates).step(Y, Z)
     except Exception as error:  # a user's own code may raise anything
         raise BadInput(
             f"optimizer = {name}: {' '.join(str(error).split())}",

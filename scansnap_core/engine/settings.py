@@ -22,6 +22,7 @@ from scansnap_core.rules import (
     check,
     check_differ,
     check_memory,
+    check_not_masked,
     is_whole,
     listed,
     number,
@@ -210,6 +211,7 @@ def checked_rates(lr_y: Any, lr_z: Any) -> tuple[list[float], list[float]]:
 
 
 def _numbers(name: str, given: Any) -> list[float]:
+    check_not_masked(name, given)
     try:
         values = np.asarray(given).tolist() if hasattr(given, "__array__") else given
     except (TypeError, RuntimeError):  # such as a data set's, or those of a tensor with gradients

@@ -27,6 +27,7 @@ from scansnap_core.engine.results import (
     with_state,
 )
 from scansnap_core.engine.settings import Settings
+from scansnap_core.engine.surroundings import undisturbed
 from scansnap_core.progress import progress_bar
 from scansnap_core.rules import FLAG, takes
 
@@ -145,14 +146,15 @@ def train(
         keep_state=keep_state,
     )  # fmt: skip
     check_fits(classes, settings)
-    return _train_one(classes, settings, progress)
+    with undisturbed(settings.device):
+        return _train_one(classes, settings, progress)
 
 
 def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> xr.Dataset:
     runs = Runs(classes, settings)
-    last = torch.zeros(len(settings.seeds), len(settings.rates))
+    last = torch.zeros(len(settings.seeds), len(settings.rates), dtype=runs.Y.dtype, device="cpu")
     if isinstance(settings.initial, xr.Dataset):
-        last = torch.tensor(settings.initial["loss"].isel(step=-1).transpose("seed", "rate").values)
+        last = torch.tensor(settings.initial["loss"].isel(step=-1).transpose("seed", "rate").values, device="cpu")
     loss = torch.full((settings.steps, *last.shape), torch.nan, dtype=runs.Y.dtype, device=runs.Y.device)
     states = {s: (torch.full_like(runs.Y, torch.nan), torch.full_like(runs.Z, torch.nan)) for s in settings.record}
     # models and optimisers with a name are in closed form, a user's own may need autograd
@@ -197,7 +199,7 @@ class Runs:
         self.Y, self.Z = (self._placed(torch.from_numpy(values)).expand(per_run).clone() for values in (Y, Z))
         every = variants.at_infinite_length(classes, self.tokens, self.outputs)
         if settings.batch_size:
-            every = every._replace(weight=torch.tensor(1 / settings.batch_size, dtype=torch.float64))
+            every = every._replace(weight=torch.tensor(1 / settings.batch_size, dtype=torch.float64, device="cpu"))
         self._every = variants.Batch(*map(self._placed, every))
         self.optimizer = self._optimizer(classes, settings)
 

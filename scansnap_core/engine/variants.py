@@ -147,7 +147,7 @@ def at_infinite_length(classes: SequenceClasses, tokens: Ints, outputs: Outputs 
     query = np.eye(len(compact.queries))[compact.query_row]
     samples = q, query, outputs.targets, classes.frequencies
     axes = outputs.multiplicity, tokens, compact.queries, outputs.labels
-    return Batch(*(torch.tensor(array) for array in samples + axes))
+    return Batch(*(torch.tensor(array, device="cpu") for array in samples + axes))
 
 
 def ascent(model: Model, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:

@@ -16,6 +16,7 @@ from torch.nn import functional
 from torch.optim import SGD, Adam
 
 from scansnap_core.bad_input import BadInput
+from scansnap_core.engine.surroundings import undisturbed
 from scansnap_core.text.corpus import Corpus
 from scansnap_core.text.settings import Settings
 from scansnap_core.text.transformer import Transformer
@@ -52,9 +53,9 @@ class Training:
 
     def __init__(self, corpus: Corpus, settings: Settings, device: torch.device) -> None:
         self.settings, self._device, self._taken = settings, device, 0
-        self._columns, self._watched, self._following = (part.to(device) for part in _cut(corpus, settings))
         self._devices = [device] if device.type == "cuda" else []
-        with torch.random.fork_rng(self._devices):
+        with undisturbed(device.type), torch.random.fork_rng(self._devices):
+            self._columns, self._watched, self._following = (part.to(device) for part in _cut(corpus, settings))
             torch.manual_seed(settings.seed)
             self.model = Transformer(corpus.vocab_size, settings).to(device)
             self._random_states = [torch.cuda.get_rng_state(each) for each in self._devices]
@@ -62,7 +63,8 @@ class Training:
         parameters, lr = list(self.model.parameters()), settings.lr
         self.optimizer = Adam(parameters, lr) if settings.optimizer == "adam" else SGD(parameters, lr, momentum)
         self._logits = torch.compile(self.model) if device.type == "cuda" else self.model
-        self._seen = self._see()
+        with undisturbed(device.type):
+            self._seen = self._see()
 
     def snapshots(self) -> Iterator[tuple[int, dict[str, NDArray[Any]]]]:
         """Train on, and yield at every snapshot that lies ahead.
@@ -78,7 +80,8 @@ class Training:
         """
         ends = self.settings.snapshots
         for number in range(self._taken, len(ends)):
-            values = self._advance(ends[max(number - 1, 0)], ends[number])
+            with undisturbed(self._device.type):
+                values = self._advance(ends[max(number - 1, 0)], ends[number])
             self._taken = number + 1
             yield number, values
 
@@ -100,10 +103,11 @@ class Training:
         self.model.load_state_dict(kept["model"])
         self.optimizer.load_state_dict(kept["optimizer"])
         self._taken, self._random_states = kept["taken"], [each.cpu() for each in kept["random"]]
-        self._seen = self._see()
+        with undisturbed(self._device.type):
+            self._seen = self._see()
 
     def _advance(self, start: int, end: int) -> dict[str, NDArray[Any]]:
-        total, last, one_before = torch.zeros((), device=self._device), self._seen, self._seen
+        total, last, one_before = torch.zeros((), dtype=torch.float32, device=self._device), self._seen, self._seen
         with self._lent_generators():
             for step in range(start, end):
                 if step == end - 1:

@@ -10,7 +10,7 @@ generator's state.
 from __future__ import annotations
 
 import math
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -23,6 +23,8 @@ INITIAL = 0.1
 """Embedding and decoder start uniform in plus and minus this."""
 WAVELENGTH = 10_000.0
 """The longest of the sinusoidal positions' wavelengths, over 2 pi."""
+FLOATS: dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}
+"""The parameters are made with this type and there, whatever PyTorch's defaults are."""
 WORD = 2**32
 """A random word has so many values."""
 
@@ -70,7 +72,7 @@ class Attention(nn.MultiheadAttention):
     """
 
     def __init__(self, embedding: int, dropout: float, dice: Dice) -> None:
-        super().__init__(embedding, 1, batch_first=True)
+        super().__init__(embedding, 1, batch_first=True, **FLOATS)
         self.drop = Dropout(dropout, dice)
 
     def forward(  # type: ignore[override]
@@ -89,7 +91,7 @@ class Layer(nn.TransformerEncoderLayer):
     """``torch.nn.TransformerEncoderLayer`` with :class:`Attention` and :class:`Dropout`."""
 
     def __init__(self, embedding: int, hidden: int, dropout: float, dice: Dice) -> None:
-        super().__init__(embedding, 1, hidden, batch_first=True)
+        super().__init__(embedding, 1, hidden, batch_first=True, **FLOATS)
         self.self_attn = Attention(embedding, dropout, dice)
         self.dropout, self.dropout1, self.dropout2 = (Dropout(dropout, dice) for _ in range(3))
 
@@ -112,16 +114,17 @@ class Transformer(nn.Module):
         super().__init__()
         d, dropout, context = settings.embedding, settings.dropout, settings.context
         self.dice = Dice(settings.seed)
-        self.embedding = nn.Embedding(vocab_size, d)
+        self.embedding = nn.Embedding(vocab_size, d, **FLOATS)
         self.dropout = Dropout(dropout, self.dice)
         self.layers = nn.ModuleList(Layer(d, settings.hidden, dropout, self.dice) for _ in range(settings.layers))
-        self.decoder = nn.Linear(d, vocab_size)
+        self.decoder = nn.Linear(d, vocab_size, **FLOATS)
         nn.init.uniform_(self.embedding.weight, -INITIAL, INITIAL)
         nn.init.uniform_(self.decoder.weight, -INITIAL, INITIAL)
         nn.init.zeros_(self.decoder.bias)
-        positions = sinusoids(context, d) if settings.positions else torch.zeros(context, d)
+        positions = sinusoids(context, d) if settings.positions else torch.zeros(context, d, **FLOATS)
         self.register_buffer("positions", positions, persistent=False)
-        self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(context), persistent=False)
+        mask = nn.Transformer.generate_square_subsequent_mask(context, **FLOATS)
+        self.register_buffer("mask", mask, persistent=False)
 
     def forward(self, words: Tensor) -> Tensor:
         """Predict from word numbers (batch, T), at each place, the logits of the word that follows: (batch, T, M)."""
@@ -161,6 +164,6 @@ class Transformer(nn.Module):
 
 def sinusoids(context: int, width: int) -> Tensor:
     """Encode places as sines and cosines in turn, at growing wavelengths: (context, width), width even."""
-    frequencies = torch.exp(-math.log(WAVELENGTH) / width * torch.arange(0, width, 2))
-    angles = torch.arange(context)[:, None] * frequencies
+    frequencies = torch.exp(-math.log(WAVELENGTH) / width * torch.arange(0, width, 2, **FLOATS))
+    angles = torch.arange(context, **FLOATS)[:, None] * frequencies
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)

@@ -28,11 +28,13 @@ from torch import Tensor
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.probabilities import Floats, Outputs
 from scansnap_core.engine import model
+from scansnap_core.engine.surroundings import undisturbed
 from scansnap_core.rules import RATE, takes
 from scansnap_core.text.samples import Samples
 
 
 @takes(lr_y=RATE, lr_z=RATE)
+@undisturbed()
 def train_on(
     samples: Samples,
     *,
@@ -122,20 +124,25 @@ class _Run:
         K, L = len(samples.next_words), len(samples.words)
         if vocab_size is None:
             # exp(bias) enters alpha as a multiplicity does, but the gradient is not shared among that many outputs
-            self.multiplicity = self.scale = torch.as_tensor(samples.next_probs, dtype=dtype)
+            self.multiplicity = self.scale = _tensor(samples.next_probs, dtype)
         else:
-            self.multiplicity = torch.tensor(Outputs.lumped(np.arange(K), vocab_size).multiplicity, dtype=dtype)
+            self.multiplicity = _tensor(Outputs.lumped(np.arange(K), vocab_size).multiplicity, dtype)
             self.scale = torch.ones_like(self.multiplicity)
-        self.Y, self.z = torch.zeros((L, len(self.scale)), dtype=dtype), torch.zeros(L, dtype=dtype)
-        self._next = torch.eye(K, len(self.scale), dtype=dtype)
+        self.Y = self.scale.new_zeros(L, len(self.scale))
+        self.z = self.scale.new_zeros(L)
+        self._next = _tensor(np.eye(K, len(self.scale)), dtype)
 
     def gradients(self, part: Samples) -> tuple[Tensor, model.Gradients]:
         """Return the words that some samples hold, and the gradients on them."""
         held = np.unique(part.q.indices)
         here, dtype = torch.from_numpy(held), self.z.dtype
-        q, weight = (torch.as_tensor(array, dtype=dtype) for array in (part.q[:, held].toarray(), part.weight))
-        query, target = torch.ones((len(part.target), 1), dtype=dtype), self._next[torch.from_numpy(part.target)]
+        q, weight = (_tensor(array, dtype) for array in (part.q[:, held].toarray(), part.weight))
+        query, target = weight.new_ones(len(part.target), 1), self._next[torch.from_numpy(part.target)]
         return here, model.gradients(q, query, target, weight, self.Y[here], self.z[None, here], self.multiplicity)
+
+
+def _tensor(array: Floats, dtype: torch.dtype) -> Tensor:
+    return torch.tensor(array, dtype=dtype, device="cpu")
 
 
 def first_force(samples: Samples, vocab_size: float) -> Floats:

@@ -42,9 +42,18 @@ def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
     >>> h([0, 10, 100], vocab_size=100, lr_y=1.0).round(4)
     array([0.    , 0.0601, 0.0912])
     """
-    time = check_numbers("t", t, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")
+    return checked_height(checked_time(t), _vocabulary(vocab_size), _rate(lr_y))
+
+
+def checked_time(t: ArrayLike) -> Floats:
+    """Return times as an array; `BadInput` unless all are finite and not negative."""
+    return check_numbers("t", t, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")
+
+
+def checked_height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
+    """Compute :func:`h`; `BadInput` where M lr_y t is more than the largest float."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found = height(time, _vocabulary(vocab_size), _rate(lr_y))
+        found = height(t, vocab_size, lr_y)
     if not np.isfinite(found).all():
         raise BadInput("M lr_y t = inf", "a clock runs up to the largest float", "use smaller rates or earlier times")
     return found
@@ -53,9 +62,11 @@ def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
 def height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
     """Compute :func:`h` without a look at its arguments, for right-hand sides."""
     M = np.asarray(vocab_size, dtype=np.float64)
-    u = M * _h(t, M, lr_y)
-    # W is exact to an absolute 1e-15 in M h; one Newton step on Eqn 45 makes that relative where M h is small.
-    residual = np.expm1(u) + (M - 1) * u - M * np.asarray(lr_y) * np.asarray(t)
+    first_step = np.asarray(lr_y) * np.asarray(t)
+    # W is exact to an absolute 1e-15 in M h, which is M times the h of the first step where that is tiny. One Newton
+    # step on Eqn 45 makes the error relative.
+    u = np.where(first_step < 1e-8, first_step, M * _h(t, M, lr_y))
+    residual = np.expm1(u) + (M - 1) * u - M * first_step
     return np.asarray((u - residual / (np.exp(u) + M - 1)) / M)
 
 
@@ -132,9 +143,22 @@ def omega(vocab_size: ArrayLike) -> tuple[Floats, Floats]:
     least = math.nextafter(1 + math.e, math.inf)  # 1 + e as a float is less than 1 + e
     rule = "exp(M h) meets (M - 1) M h from M = 1 + e on (Lemma 8)"
     M = check_numbers("vocab_size", vocab_size, least=least, rule=rule, remedy="use 4 tokens or more")
-    u_lower, u_upper = (-lambertw(-1 / (M - 1), branch).real for branch in (0, -1))
+    u_lower, u_upper = (_meets(M, branch) for branch in (0, -1))
     # 2 + ln(u_lower/M)/ln M with u_lower = exp(u_lower)/(M - 1), written so that nothing cancels
     return np.asarray((u_lower - np.log1p(-1 / M)) / np.log(M)), np.asarray(u_upper / np.log(M) - 1)
+
+
+_ABOVE_E = 1.4456468917292502e-16
+"""The number e is ``math.e`` and this much."""
+_NEAR = (1 / 4320, -1 / 270, 1 / 36, 1 / 3, 1.0, 0.0)
+"""The coefficients of x = q + q^2/3 + ..., which solves x - ln(1 + x) = q^2/2."""
+
+
+def _meets(M: Floats, branch: int) -> Floats:
+    """Solve exp(u) = (M - 1) u: the lower u = 1 + x is on the branch 0 of Lambert's W, the upper on the branch -1."""
+    # Near M = 1 + e both are near 1, where W loses half of its digits: there x - ln(1 + x) = ln((M - 1)/e) =: q^2/2.
+    q = np.sqrt(2 * np.log1p(np.maximum(M - 1 - math.e - _ABOVE_E, 0) / math.e)) * (-1 if branch == 0 else 1)
+    return np.where(np.abs(q) < 1e-2, 1 + np.polyval(_NEAR, q), -lambertw(-1 / (M - 1), branch).real)
 
 
 @takes(num_classes=_SIZE, vocab_size=_SIZE, lr_y=RATE)

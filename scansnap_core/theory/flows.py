@@ -22,7 +22,7 @@ from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine.names import MODELS, PLAIN, check_windows, name_of
 from scansnap_core.engine.results import axes_of, rows_of, tokens_of
 from scansnap_core.engine.settings import known_variant
-from scansnap_core.rules import FLOW_RATE, RATE, not_finite, one_of, shown, takes
+from scansnap_core.rules import FLOW_RATE, RATE, check_not_masked, not_finite, one_of, shown, takes
 from scansnap_core.theory import clocks, spectrum
 from scansnap_core.theory.decoder import Expectation, Forward
 
@@ -96,9 +96,11 @@ class Flow(ABC):
     @cached_property
     def _batch(self) -> Batch:
         """The classes as endless sequences, in PyTorch, which is slow to import: the paper's model does without."""
+        from scansnap_core.engine.surroundings import undisturbed
         from scansnap_core.engine.variants import at_infinite_length
 
-        return at_infinite_length(self.classes, self.tokens)
+        with undisturbed():
+            return at_infinite_length(self.classes, self.tokens)
 
     def inputs(self, Z: Floats) -> Floats:
         """Return the decoder's input for every class, f_n or a variant's u_n, as rows: shape (K, D)."""
@@ -110,8 +112,11 @@ class Flow(ABC):
             return self._expectation.f(Z), None
         import torch
 
-        u, pull = self.variant.read(self._batch, torch.from_numpy(Z))
-        return u.numpy(), lambda g: pull(torch.from_numpy(g)).numpy()
+        from scansnap_core.engine.surroundings import undisturbed
+
+        with undisturbed():
+            u, pull = self.variant.read(self._batch, torch.from_numpy(Z))
+        return u.numpy(), undisturbed()(lambda g: pull(torch.from_numpy(g)).numpy())
 
     def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
         """The state at t = 0: B(0) = 0, and finite Z(0) and Y(0) of the flow's ``shapes``, or 0."""
@@ -127,8 +132,14 @@ class Flow(ABC):
     def unpack(self, state: Floats) -> tuple[Floats, ...]:
         """Split states (..., N), the packed axis last, into the arrays of ``shapes``, in their order: (..., *shape).
 
-        Those of one state are views: a change of one changes the state.
+        Those of one state are views: a change of one changes the state. What isn't an array of N numbers on its last
+        axis raises `BadInput`.
         """
+        size = self._parts[-1].stop
+        if not isinstance(state, np.ndarray) or state.shape[-1:] != (size,):
+            found = f"of shape {state.shape}" if isinstance(state, np.ndarray) else f"= {shown(state)}"
+            rule = f"the flow {self.name!r} of these classes packs {size} numbers into a state"
+            raise BadInput(f"state {found}", rule, "pass what its initial() or rhs() returned, as an array")
         return tuple(
             state[..., part].reshape(state.shape[:-1] + shape)
             for part, shape in zip(self._parts, self.shapes.values(), strict=True)
@@ -149,6 +160,7 @@ def _checked_variant(model: Any) -> Variant | None:
 
 
 def _checked_start(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
+    check_not_masked(f"initial {name}", values)
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -282,11 +294,14 @@ class IdealisedFlow(Flow):
             self.class_weight = 1.0
 
     def gamma(self, t: ArrayLike) -> Floats:
-        """Compute gamma(t) at h(t/K) (Eqn 85), of t's shape; for classes that aren't uniform at h(t P(n)), (..., K)."""
-        M, seen = self.classes.vocab_size, np.asarray(t, dtype=np.float64) / self.classes.num_classes
+        """Compute gamma(t) at h(t/K) (Eqn 85), of t's shape; for classes that aren't uniform at h(t P(n)), (..., K).
+
+        Times that aren't finite or are negative raise `BadInput`, as for :func:`scansnap_core.theory.clocks.h`.
+        """
+        M, seen = self.classes.vocab_size, clocks.checked_time(t) / self.classes.num_classes
         if not self.classes.is_uniform:
             seen = seen[..., None] * self.classes.paces
-        return np.asarray(clocks.gamma(clocks.height(seen, M, self.lr_y), M))
+        return np.asarray(clocks.gamma(clocks.checked_height(seen, M, self.lr_y), M))
 
     def phi(self, Z: Floats, speed: Floats | float = 1.0) -> tuple[Floats, Floats]:
         """Compute Phi(z), shape (Q, L), and sum_{n'≠n} beta_nn' f_n^T f_n', shape (K,): directions without the speed.

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine import model, variants
+from scansnap_core.engine.surroundings import undisturbed
 from scansnap_core.rules import SEQ_LEN, takes
 from scansnap_core.theory.flows import TrueFlow
 
@@ -98,9 +99,10 @@ class FiniteLengthFlow(TrueFlow):
             dZ += self._share * self.lr_z * more_Z
         return change
 
+    @undisturbed()
     def added(self, Y: Floats, Z: Floats) -> tuple[Floats, Floats]:
         """Differentiate the classes' mean ``gain``, by P(n): in Y (L, O), one of the equal columns, and Z (Q, L)."""
-        batch, leaves = self._batch, [torch.tensor(part, requires_grad=True) for part in (Y, Z)]
+        batch, leaves = self._batch, [torch.tensor(part, device="cpu", requires_grad=True) for part in (Y, Z)]
         f = variants.plain_inputs(batch, leaves[1])
         mean = (batch.weight * gain(batch.q, f, batch.target, leaves[0], batch.multiplicity)).sum()
         dY, dZ = torch.autograd.grad(mean, leaves)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -152,3 +153,55 @@ def test_counts_give_the_shares_of_their_classes() -> None:
         np.testing.assert_allclose(found.probs, numbered().probs, rtol=1e-15)
         assert found.frequencies.tolist() == [0.2, 0.8]
     assert rows.max() == 700  # as it was given
+
+
+JOINED = "می\u200cخواهم"
+"""A Persian word: a joiner that can't be seen keeps two of its letters apart."""
+
+
+@pytest.mark.parametrize("name", [JOINED, "soft\u00adhyphen", "a\u00a0b", "👩\u200d🔬", "$x$", "<b>", "\U0001fae9"])
+def test_any_text_is_a_name(name: str, tmp_path: Path) -> None:
+    classes = SequenceClasses.from_dicts({"sea": {name: 0.5, "wave": 0.5}}, query_of="q", vocab_size=10)
+    for file in ("a.yaml", "a.json"):
+        classes.save(tmp_path / file)
+        assert SequenceClasses.load(tmp_path / file).token_names == classes.token_names
+    assert classes.token_names[0] == name
+
+
+@pytest.mark.parametrize(
+    "name", ["a\nb", "a\tb", "\x07", "\x9b31m", "\ud800", "\u2028", "\u202eabc", "\u2066a", "", " ", "\u200b"]
+)
+def test_what_would_disturb_a_display_or_not_be_seen_is_no_name(name: str) -> None:
+    with pytest.raises(BadInput, match="without control characters"):
+        SequenceClasses.from_dicts({"sea": {name: 0.5, "wave": 0.5}}, query_of="q", vocab_size=10)
+
+
+@pytest.mark.parametrize("names", [np.array("abc"), np.array(3), 3, None])
+def test_names_without_an_axis_are_no_list(names: Any) -> None:
+    with pytest.raises(BadInput, match="a list of names"):
+        SequenceClasses([[0.5, 0.5]], query_of=[0], next_of=[1], token_names=names)
+
+
+def test_nothing_under_a_mask_counts() -> None:
+    counts = np.ma.masked_equal([[1, 96, 3], [2, 2, 2]], 96)
+    with pytest.raises(BadInput, match=r"counts with a masked place at \(0, 1\)"):
+        SequenceClasses.from_counts(counts, query_of=[0, 0], next_of=[1, 2])
+    assert SequenceClasses.from_counts(counts.filled(0), query_of=[0, 0], next_of=[1, 2]).probs[0].tolist() == [
+        0.25,
+        0,
+        0.75,
+    ]
+    given: dict[str, Any] = {
+        "probs": [[0.5, 0.5, 0], [0, 0.5, 0.5]],
+        "query_of": [0, 0],
+        "next_of": [1, 2],
+        "frequencies": [0.5, 0.5],
+    }
+    for name, values in given.items():
+        masked = np.ma.array(values, mask=np.zeros(np.shape(values)))
+        assert SequenceClasses(**{**given, name: masked}).num_classes == 2
+        masked[-1] = np.ma.masked
+        with pytest.raises(BadInput, match=f"{name} with a masked place"):
+            SequenceClasses(**{**given, name: masked})
+    with pytest.raises(BadInput, match="lr_y with a masked place"):
+        train(syn_small(), lr_y=np.ma.masked_equal([1.0, 2.0], 2), lr_z=1, steps=2)  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ from tests.engine.references import overlapping_classes
 
 TWO = [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]
 ROWS = "each class has a row of M finite numbers, none negative: shape (K, M); pass one row of M numbers for each class"
-NAME = "a name is printable text, neither blank nor (others) nor # with a number; write e.g. 'sea', in quotes"
+NAME = "a name is text without control characters, neither blank nor (others) nor # with a number; write e.g. 'sea'"
 NUMBERED = "tokens are integers in 0..2 (M = 3)"
 DISTINCT = "a list of one token for each class, all different, because a class is named by its next token; merge"
 
@@ -33,6 +33,13 @@ ARRAYS: list[tuple[Any, Any, Any, str]] = [
     (sparse.coo_array([0.5, 0.5]), [0], None, f"probs of shape (2,): {ROWS}"),
     ([0.5, 0.5], [0], None, f"probs of shape (2,): {ROWS}"),
     (np.ones((0, 3)), [], None, f"probs of shape (0, 3): {ROWS}"),
+    ([[True, False]], [0], None, f"probs = [[True, False]]: {ROWS}"),
+    (
+        np.ma.masked_equal([[0.5, 0.5]], 0.5),
+        [0],
+        None,
+        "probs with a masked place at (0, 0): what is masked is no number",
+    ),
     ([["a", "b"]], [0], None, f"probs = [['a', 'b']]: {ROWS}"),
     ([[0.5, 0.4]], [0], None, "class 0 sums to 0.9: the probabilities of a class sum to 1 (within 1e-06); divide"),
     ([[1, 0], [0.5, 0.500002]], [0, 0], None, "class 1 sums to 1.000002: the probabilities"),

@@ -154,3 +154,23 @@ def test_the_zeros_of_lemma_8(vocab_size: int) -> None:
             assert abs(mpf(str(formula.evalf(60))) / value - 1) < mpf(10) ** -20
         for value, (got, _) in zip(omegas, clocks.omega([vocab_size, 100]), strict=True):
             assert abs(mpf(float(got)) / value - 1) < 1e-13
+
+
+@pytest.mark.parametrize("t", [1e-300, 1e-30, 1e-12, 0.9e-8, 1.1e-8, 1e-6])
+@pytest.mark.parametrize("M", [2, 50_000])
+def test_h_keeps_its_digits_however_small_it_is(t: float, M: int) -> None:
+    with mp.workdps(60):
+        # Eqn 45's first terms: M h = t - t^2/2M + ..., with eta = 1
+        expected = (mpf(t) - mpf(t) ** 2 / (2 * M) + mpf(t) ** 3 * (3 - mpf(M)) / (6 * mpf(M) ** 2)) / M
+        assert abs(mpf(float(clocks.h(t, M, 1))) / expected - 1) < 1e-15
+    assert clocks.h(0, M, 1) == 0
+
+
+@pytest.mark.parametrize("over", [0.0, 1e-12, 1e-9, 1e-6, 1e-4, 1.4e-4, 1e-3, 0.1, 10.0])
+def test_the_omegas_keep_their_digits_where_they_meet(over: float) -> None:
+    M = np.nextafter(1 + math.e, 4) + over
+    with mp.workdps(60):
+        lower, upper = (-mp.lambertw(-1 / (mpf(M) - 1), branch).real for branch in (0, -1))
+        expected = 2 + mp.log(lower / M) / mp.log(M), upper / mp.log(M) - 1
+        for found, wanted in zip(clocks.omega(M), expected, strict=True):
+            assert abs(mpf(float(found)) - wanted) < 1e-14

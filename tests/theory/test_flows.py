@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -119,6 +121,9 @@ def test_idealised_flow_moves_at_the_speed_gamma() -> None:
     M, height = classes.vocab_size, float(clocks.h(40 / 3, classes.vocab_size, LR_Y))
     gamma = (M - 1) ** 2 * height / (M - 1 + np.exp(M * height))
     assert flow.gamma(40.0) == pytest.approx(gamma, rel=1e-12, abs=0)
+    for wrong in (-5, math.nan, math.inf, True, b"1", "1", None, 1e308, np.ma.masked_equal([1.0, 2.0], 2)):
+        with pytest.raises(BadInput, match=r"t = |t with|lr_y t"):
+            flow.gamma(wrong)  # type: ignore[arg-type]
     phi, pull = flow.phi(start)
     # P(n) = 1/3 by steps of batch size 1, as in the other flows; Eqn 10 as printed has no such weight
     printed = flows.IdealisedFlow(classes, LR_Y, LR_Z, clock="printed")
@@ -159,3 +164,12 @@ def test_each_class_has_its_own_gamma_and_weight_where_frequencies_differ(model:
     rate_Z, rate_B = flow.unpack(flow.rhs(40.0, flow.initial(at)))
     assert rate_Z == pytest.approx(LR_Z * sum(by_class), rel=1e-12, abs=1e-15)
     assert rate_B == pytest.approx(LR_Z * gammas * P * pull, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("state", [None, "x", 3, [], [1, 2], {}, np.zeros(3), np.zeros((2, 2)), np.array(0.0)])
+def test_what_no_flow_packed_is_not_unpacked(state: object) -> None:
+    flow = flows.IdealisedFlow(overlapping_classes(), LR_Y, LR_Z)
+    with pytest.raises(BadInput, match=r"^state .*packs 15 numbers into a state"):
+        flow.unpack(state)  # type: ignore[arg-type]
+    Z, B = flow.unpack(np.zeros((4, 15)))
+    assert (Z.shape, B.shape) == ((4, 2, 6), (4, 3))

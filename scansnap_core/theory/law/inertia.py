@@ -99,9 +99,13 @@ class ReducedFlow(TrueFlow):
         """d(state)/dt."""
         import torch
 
+        from scansnap_core.engine.surroundings import undisturbed
+
         change = super().rhs(t, state)
-        here, pushed = (tuple(map(torch.tensor, self.unpack(x)[:2])) for x in (state, change))
-        _, turn = torch.autograd.functional.jvp(self._moves, here, pushed)
+        with undisturbed():
+            here = [torch.tensor(part, device="cpu") for part in self.unpack(state)[:2]]
+            pushed = [torch.tensor(part, device="cpu") for part in self.unpack(change)[:2]]
+            _, turn = torch.autograd.functional.jvp(self._moves, tuple(here), tuple(pushed))
         for part, bent in zip(self.unpack(change), turn, strict=False):
             part -= self.mass * bent.numpy()
         return change

@@ -129,14 +129,15 @@ def descend(
     import torch
 
     from scansnap_core.engine import variants
+    from scansnap_core.engine.surroundings import undisturbed
 
     every = variants.at_infinite_length(classes, classes.tokens)
-    Y = torch.zeros(1, every.q.shape[-1], every.target.shape[-1], dtype=torch.float64)
-    Z = torch.zeros(1, every.query.shape[-1], every.q.shape[-1], dtype=torch.float64)
+    Y = every.q.new_zeros(1, every.q.shape[-1], every.target.shape[-1])
+    Z = every.q.new_zeros(1, every.query.shape[-1], every.q.shape[-1])
     velocity_Y, velocity_Z = Y, Z
     for shares in batches:
-        with torch.inference_mode():
-            weight = torch.tensor(np.asarray(shares, dtype=np.float64))
+        with undisturbed(), torch.inference_mode():
+            weight = torch.tensor(np.asarray(shares, dtype=np.float64), device="cpu")
             found = variants.plain(every._replace(weight=weight), Y, Z)
             velocity_Y = momentum * velocity_Y + found.Y
             velocity_Z = momentum * velocity_Z + found.Z
