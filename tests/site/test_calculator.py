@@ -97,15 +97,17 @@ def numbers_by_the_package(address: str) -> tuple[dict[str, float], dict[str, st
     rest: dict[str, Any] = {"seq_len": float(texts["T"]), "optimizer": texts["opt"]}
     if texts["opt"] == "momentum":
         rest["momentum"] = float(texts["mu"])
-    steps, *rates = (float(texts[key]) for key in ("steps", "etaY", "etaZ"))
+    lr_y = float(texts["etaY"])
+    lr_z = float(texts["etaZ"])
+    steps = float(texts["steps"])
 
     # The page's error at finite T is only near (see `expected`), so there the law's own digits are plenty.
     if texts["opt"] != "adam" and np.isfinite(rest["seq_len"]):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PredictionOutOfRange)
-            rest["forecast"] = predict(classes, *rates, steps, **rest)
+            rest["forecast"] = predict(classes, lr_y, lr_z, steps, **rest)
     with patch.object(memory, "RTOL", 1e-10):
-        found, tokens = numbers_and_tokens(classes, *rates, steps, **rest)
+        found, tokens = numbers_and_tokens(classes, lr_y, lr_z, steps, **rest)
     words = {}
     for name, group in tokens.items():
         if names is not None:
