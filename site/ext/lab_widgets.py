@@ -1,5 +1,7 @@
 """``{widget} calculator`` and others: pictures that a reader moves, beside the lab, and the two scripts that fill them.
 
+The option ``opening`` makes of the widget ``sentence`` the picture of the first page: one text, which plays.
+
 The calculator's script holds the lab's numeric core and the formulas, sentences and conditions of
 :mod:`scansnap_core.theory.law.sentences`, printed as JavaScript; the essay's holds the core and what the essay shows.
 """
@@ -7,10 +9,11 @@ The calculator's script holds the lab's numeric core and the formulas, sentences
 import itertools
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy as sp
 from docutils import nodes
+from docutils.parsers.rst import directives
 from lab_script import FUNCTIONS, core_script, function_script, parts
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -98,15 +101,17 @@ def essay_script(root: Path) -> str:
     )
 
 
-def widget_html(name: str) -> str:
+def widget_html(name: str, *, opening: bool = False) -> str:
     """Write the element that a script fills, and a paragraph for readers without scripts."""
-    return f'<div class="ss-lab ss-{name}" data-widget="{name}"></div><noscript><p>{WIDGETS[name]}</p></noscript>'
+    element = f'<div class="ss-lab ss-{name}" data-widget="{name}"{" data-opening" * opening}></div>'
+    return f"{element}<noscript><p>{WIDGETS[name]}</p></noscript>"
 
 
 class Widget(SphinxDirective):
     """Puts a picture that can be moved into the page."""
 
     required_arguments = 1
+    option_spec: ClassVar[dict[str, Any]] = {"opening": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Give its element."""
@@ -116,7 +121,7 @@ class Widget(SphinxDirective):
         root = Path(self.env.srcdir)
         for source in (*root.glob("site/lab/**/*"), *root.glob("site/ext/lab*.py")):
             self.env.note_dependency(str(source))
-        return [nodes.raw("", widget_html(name), format="html")]
+        return [nodes.raw("", widget_html(name, opening="opening" in self.options), format="html")]
 
 
 SCRIPTS = {"calculator.js": calculator_script, "essay.js": essay_script}

@@ -12,7 +12,7 @@ from scansnap_core.ledger.claims import Claims, read_claims
 from tests.site.book import ROOT, documents
 
 CLAIMS = ROOT / "chapters" / "statements" / "snapping_gradient.yaml"
-WEIGHTY = ("chapters/index", "chapters/essay", "chapters/verdicts")
+WEIGHTY = ("chapters/index", "chapters/mathematics", "chapters/essay", "chapters/verdicts")
 """The pages that speak of many systems."""
 
 

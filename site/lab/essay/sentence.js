@@ -36,45 +36,59 @@ function readingOf(dynamics, counts, times) {
   return found;
 }
 
-/** Fills an element with the two texts, the choice of a law and the time. */
+/** Fills an element with the texts, the choice of a law and the time. The book's first page shows the first text alone, plays, and
+ * uses no symbol. */
 function makeSentence(root) {
+  const opening = "opening" in root.dataset;
   const moments = core.moments(SCENE);
   const times = Float64Array.from(new Set([...Array.from({ length: 160 }, (_, i) => (moments.scan / 100) * ((4000 * moments.snap) / moments.scan) ** (i / 160)), ...moments.all])).sort();
   const readings = Object.fromEntries(Object.keys(LAWS).map((law) => [law, TEXTS.map(({ words, text }) => readingOf(law, words.map((word) => text.split(" ").filter((one) => one === word).length), times))]));
   let [law, now] = ["ideal", moments.snap]; // at the start there is nothing to be seen
-  const time = makeTime((t) => {
+  const moved = (t) => {
     now = t;
     draw();
-  });
+  };
+  const step = (t) => `step ${Math.round(t)}`;
+  const time = opening ? makeTime(moved, { say: step, mark: "it snaps" }) : makeTime(moved, { mark: "t₀" });
   const name = freshId("law");
-  const choices = Object.entries(LAWS).map(([value, words]) => {
+  const nameOf = (value) => (opening ? LAWS[value].replace(" (10)", "") : LAWS[value]);
+  const choices = Object.keys(LAWS).map((value) => {
     const input = make("input", { type: "radio", name, value, ...(value === law ? { checked: "" } : {}) });
     input.addEventListener("change", () => {
       law = value;
       draw();
     });
-    return make("label", {}, input, ` ${words}`);
+    return make("label", {}, input, ` ${nameOf(value)}`);
   });
-  const shown = TEXTS.map(({ next, words, text }) => {
+  const shown = (opening ? TEXTS.slice(0, 1) : TEXTS).map(({ next, words, text }) => {
     const marks = text.split(" ").map((word) => ({ at: words.indexOf(word), box: make("span", { class: word === "and" ? "ss-token ss-token-common" : "ss-token" }, word, make("b")) }));
     const odds = make("output", {});
     const spread = marks.flatMap(({ box }) => [box, " "]);
-    return { words, marks, odds, counts: words.map((word) => marks.filter(({ at }) => words[at] === word).length), line: make("p", { class: "ss-text" }, ...spread, make("span", { class: "ss-end" }, make("span", { class: "ss-query" }, "the"), ` → ${next}? `, odds)) };
+    const bar = make("span", { class: "ss-odds", "aria-hidden": "true" }, make("b"));
+    return { words, marks, odds, bar, counts: words.map((word) => marks.filter(({ at }) => words[at] === word).length), line: make("p", { class: "ss-text" }, ...spread, make("span", { class: "ss-end" }, make("span", { class: "ss-query" }, "the"), ` → ${next}? `, odds, bar)) };
   });
-  const told = make("p", { class: "ss-lab-words", "aria-live": "polite" });
-  root.replaceChildren(make("div", { class: "ss-choices", role: "radiogroup", "aria-label": "Law" }, "Attention moves by ", ...choices), ...shown.map(({ line }) => line), time.bar, told, makeTake("sentence", [...shown.map(({ line }) => line), told]));
+  const told = make("p", { class: "ss-lab-words" });
+  const lines = shown.map(({ line }) => line);
+  const laws = make("div", { class: "ss-choices", role: "radiogroup", "aria-label": "Law" }, "Attention moves by ", ...choices);
+  if (opening) root.replaceChildren(...lines, time.bar, laws, told);
+  else root.replaceChildren(laws, ...lines, time.bar, told, makeTake("sentence", [...lines, told]));
   function draw() {
     const index = Math.max(0, times.findLastIndex((t) => t <= now * (1 + 1e-12)));
-    shown.forEach(({ marks, odds, counts }, i) => {
+    shown.forEach(({ marks, odds, bar, counts }, i) => {
       const { attention, next } = readings[law][i][index];
       marks.forEach(({ at, box }) => box.style.setProperty("--share", (attention[at] / counts[at]).toFixed(4)));
       odds.textContent = `${(100 * next).toFixed(next > 0.1 ? 0 : 1)} %`;
+      bar.style.setProperty("--share", next.toFixed(4));
     });
+    told.setAttribute("aria-live", time.playing ? "off" : "polite"); // words that run with the picture aren't read out
     const [before, after] = [0, index].map((k) => (100 * readings[law][0][k].attention[0]).toFixed(1));
-    told.textContent = `By ${LAWS[law]}, at t = ${readable(now)} (${readable(now / moments.snap, 2)} t₀), the three “and” of the first text have ${after} % of its attention; they began with ${before} %.`;
+    told.textContent = opening
+      ? `By ${nameOf(law)}, at ${step(now)}, the three “and” have ${after} % of the weight; they began with ${before} %.`
+      : `By ${LAWS[law]}, at t = ${readable(now)} (${readable(now / moments.snap, 2)} t₀), the three “and” of the first text have ${after} % of its attention; they began with ${before} %.`;
   }
   root.lab = { readingOf, times, moments }; // for the tests
   time.span(times, moments, now);
   draw();
   root.dataset.state = "done";
+  if (opening) time.play();
 }

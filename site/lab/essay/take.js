@@ -23,6 +23,16 @@ function linesOfText(node, left, top) {
   );
 }
 
+/** A background as it is seen, #rrggbb: a colour that lets the page's ground through is mixed with it. */
+function seenColour(colour) {
+  for (const layer of [getComputedStyle(document.body).backgroundColor, colour]) {
+    pen.fillStyle = layer;
+    pen.fillRect(0, 0, 1, 1);
+  }
+  const [red, green, blue] = pen.getImageData(0, 0, 1, 1).data;
+  return plainColour(`rgb(${red}, ${green}, ${blue})`);
+}
+
 /** The shapes of a part of the page: boxes with a colour, lines at their left, texts, drawings. */
 function shapesOf(node, left, top) {
   if (node.nodeType === Node.TEXT_NODE) return linesOfText(node, left, top);
@@ -36,8 +46,9 @@ function shapesOf(node, left, top) {
     return [filled(copy, { x, y, width: box.width, height: box.height }, [])];
   }
   const coloured = (width, colour) => (width && colour.startsWith("#") ? [shape("rect", { x, y, width, height: box.height, fill: colour })] : []);
+  const clear = style.backgroundColor === "rgba(0, 0, 0, 0)";
   return [
-    ...coloured(box.width, plainColour(style.backgroundColor)),
+    ...(clear ? [] : coloured(box.width, seenColour(style.backgroundColor))),
     ...coloured(parseFloat(style.borderLeftWidth), plainColour(style.borderLeftColor)),
     ...(node.shapes ? [shape("g", { transform: `translate(${x} ${y})` }, ...node.shapes())] : []),
     ...[...node.childNodes].flatMap((child) => shapesOf(child, left, top)),

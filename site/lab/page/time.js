@@ -4,12 +4,16 @@ const TICKS = 1000; // of the time slider
 const PLAY = 8000; // milliseconds from the first time to the last
 const PAUSE = 1500; // between two moments, for readers who asked for less motion
 
-/** The time slider, on a logarithmic clock, and the play button. `moved(t)` hears of every new time. */
-function makeTime(moved) {
+const inUnits = (t, moments) => `t = ${readable(t)} = ${readable(t / moments.snap, 2)} t₀`;
+
+/** The time slider, on a logarithmic clock, and the play button. `moved(t)` hears of every new time; `say(t, moments)` puts a
+ * time into words; a text `mark` stands at the moment t₀. */
+function makeTime(moved, { say = inUnits, mark = "" } = {}) {
   const button = make("button", { type: "button" }, "Play");
   const slider = make("input", { type: "range", min: 0, max: TICKS, "aria-label": "Time t" });
   const output = make("output", {});
-  const bar = make("div", { class: "ss-lab-time" }, button, slider, output);
+  const flag = make("small", {}, mark);
+  const bar = make("div", { class: "ss-lab-time" }, button, make("span", { class: "ss-lab-track" }, slider, ...(mark ? [flag] : [])), output);
   let [first, last, now, moments, timer] = [1, 2, 1, null, null];
   let chosen = false; // the reader's own time, from which playing goes on; otherwise it starts at the first
 
@@ -29,7 +33,7 @@ function makeTime(moved) {
 
   function show(t) {
     now = Math.min(last, Math.max(first, t));
-    const words = `t = ${readable(now)} = ${readable(now / moments.snap, 2)} t₀`;
+    const words = say(now, moments);
     if (slider !== document.activeElement || timer !== null) slider.value = Math.round(TICKS * share(now));
     slider.setAttribute("aria-valuetext", words);
     output.textContent = words;
@@ -76,6 +80,7 @@ function makeTime(moved) {
     /** Takes the span of a picture, and keeps t within it. */
     span(times, found, t) {
       [first, last, moments] = [times[0], times[times.length - 1], found];
+      flag.style.setProperty("--at", share(moments.snap));
       show(t);
       return now;
     },

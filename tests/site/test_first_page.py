@@ -1,0 +1,133 @@
+"""The first page: a sentence whose words light up and play, few words before the doors, and no word unexplained."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+from lab_widgets import essay_script, widget_html
+from playwright.sync_api import BrowserContext, Page
+
+from tests.site.book import ROOT
+from tests.site.lab_page import write_page
+
+FIRST = (ROOT / "chapters/index.md").read_text(encoding="utf8")
+MATHEMATICS = (ROOT / "chapters/mathematics.md").read_text(encoding="utf8")
+READ = """law => {
+  const { readingOf, moments } = document.querySelector('.ss-sentence').lab;
+  return readingOf(law, [3, 3, 2, 1], Float64Array.of(moments.scan / 100, moments.snap, moments.all[4]));
+}"""
+SLIDER, TOLD = ".ss-sentence [type=range]", ".ss-sentence > .ss-lab-words"
+
+
+@pytest.fixture(scope="module")
+def opening_address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Write a page with the first page's picture alone."""
+    folder = tmp_path_factory.mktemp("opening")
+    return write_page(folder, widget_html("sentence", opening=True), essay=essay_script(ROOT))
+
+
+@pytest.fixture
+def opening(opening_address: str, page: Page) -> Page:
+    """The picture for a reader who asked for less motion: it doesn't play of its own accord."""
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(opening_address)
+    page.wait_for_function("document.querySelector('.ss-sentence').dataset.state === 'done'")
+    return page
+
+
+def test_the_picture_plays_of_its_own_accord_and_can_be_stopped(opening_address: str, browser: BrowserContext) -> None:
+    page = browser.new_page()
+    page.emulate_media(reduced_motion="no-preference")
+    page.goto(opening_address)
+    button = page.locator(".ss-sentence .ss-lab-time button")
+    page.wait_for_function("Number(document.querySelector('.ss-sentence [type=range]').value) > 20")
+    assert button.inner_text() == "Pause"
+    assert page.locator(TOLD).get_attribute("aria-live") == "off"
+    button.click()
+    stopped = page.locator(SLIDER).input_value()
+    page.wait_for_timeout(200)
+    assert page.locator(SLIDER).input_value() == stopped
+    page.close()
+
+
+def test_for_a_reader_who_wants_less_motion_it_stands_at_the_snap(opening: Page) -> None:
+    opening.wait_for_timeout(200)
+    assert opening.locator(".ss-sentence .ss-lab-time button").inner_text() == "Play"
+    assert opening.locator(".ss-sentence .ss-lab-time output").inner_text() == "step 36"
+    slider, flag = (
+        opening.locator(place).evaluate("e => { const b = e.getBoundingClientRect(); return [b.left, b.width]; }")
+        for place in (SLIDER, ".ss-lab-track small")
+    )
+    share = int(opening.locator(SLIDER).input_value()) / 1000
+    assert flag[0] + flag[1] / 2 == pytest.approx(slider[0] + 8 + (slider[1] - 16) * share, abs=2)
+
+
+@pytest.mark.parametrize(("law", "label"), [("ideal", "the paper’s law"), ("true", "the gradient")])
+def test_weights_glow_and_the_right_guess_is_a_bar(law: str, label: str, opening: Page) -> None:
+    opening.get_by_role("radio", name=label, exact=True).check()
+    opening.locator(SLIDER).fill("1000")
+    start, _, end = opening.evaluate(READ, law)
+    before, after = re.findall(r"[\d.]+(?= %)", opening.locator(TOLD).inner_text())[::-1]
+    assert [float(before), float(after)] == pytest.approx([100 * r["attention"][0] for r in (start, end)], abs=0.051)
+    odds = opening.locator(".ss-odds").evaluate("e => e.firstChild.clientWidth / e.clientWidth")
+    assert odds == pytest.approx(end["next"], abs=0.02)
+    glow = (
+        "els => els.map(e => Number(getComputedStyle(e).backgroundColor.match(/[\\d.]+\\)$/)?.[0].slice(0, -1) ?? 0))"
+    )
+    wave, common, sail, _, _, harbour = opening.locator(".ss-token").evaluate_all(glow)[:6]
+    assert wave > sail > harbour > common
+    weights = [end["attention"][place] / count for place, count in ((1, 3), (0, 3))]
+    expected = [0.75 * (9 * weight - 0.6) for weight in weights]
+    assert [wave, common] == pytest.approx(expected, abs=0.01)
+
+
+def test_what_the_page_says_of_its_picture_is_so(opening: Page) -> None:
+    """Pales, lights up, just as sure, hardly change: what these words mean in numbers."""
+    paper, gradient = opening.evaluate(READ, "ideal"), opening.evaluate(READ, "true")
+    for start, snap, end in (paper, gradient):
+        assert start["next"] == pytest.approx(1 / 1000, rel=0.1)
+        assert snap["attention"][0] < start["attention"][0]
+        assert end["attention"][1] > start["attention"][1]
+    for seen, other in zip(paper, gradient, strict=True):
+        assert seen["next"] == pytest.approx(other["next"], abs=0.01)
+    assert paper[2]["attention"][0] < 0.7 * paper[0]["attention"][0]
+    assert gradient[2]["attention"] == pytest.approx(gradient[0]["attention"], rel=0.04)
+    assert "reads nine words" in FIRST
+    assert opening.locator(".ss-token").count() == 9
+
+
+def test_there_is_one_slider_and_one_switch_and_all_works_by_keyboard(opening: Page) -> None:
+    assert opening.locator("[type=range]").count() == 1
+    assert opening.locator("[type=radio]").count() == 2
+    names = []
+    for _ in range(3):
+        opening.keyboard.press("Tab")
+        names.append(opening.evaluate("document.activeElement.type"))
+    assert names == ["button", "range", "radio"]
+    opening.keyboard.press("ArrowRight")
+    assert opening.locator(TOLD).inner_text().startswith("By the gradient, at step 36")
+
+
+def test_at_most_five_hundred_words_stand_before_the_doors_and_no_symbol(site: Path) -> None:
+    page = BeautifulSoup((site / "chapters/index.html").read_text(encoding="utf8"), "html.parser")
+    article = page.select_one("article")
+    assert article is not None
+    doors = [str(link["href"]) for link in article.select(".ss-doors a")]
+    assert doors == ["essay.html", "mathematics.html", "calculator.html"]
+    assert [formula for formula in article.select(".math") if formula.find_parent("details") is None] == []
+    before = FIRST.partition(":::::{div} ss-doors")[0].partition("# Scan")[2]
+    words = re.sub(r"```.*?```|<[^>]*>|\{cite\}\S+", " ", before, flags=re.DOTALL).split()
+    assert len(words) <= 500
+    unexplained = ["common", "distinct", "query", "token", "Assumption", "softmax", "logit", "(10)", "(26)", "(7)"]
+    assert [word for word in unexplained if word in before] == []
+
+
+def test_what_stood_on_the_first_page_stands_on_the_page_of_the_mathematics() -> None:
+    for number in (7, 10, 26):
+        assert MATHEMATICS.count(rf"\tag{{{number}}}") == 1
+    things = MATHEMATICS.partition("## Three things that matter most")[2]
+    assert re.findall(r"^(\d)\. \*\*", things, re.MULTILINE) == ["1", "2", "3"]
+    assert "ss-model" in MATHEMATICS
