@@ -121,7 +121,7 @@ def test_at_most_five_hundred_words_stand_before_the_doors_and_no_symbol(site: P
     before = FIRST.partition(":::::{div} ss-doors")[0].partition("# Scan")[2]
     words = re.sub(r"```.*?```|<[^>]*>|\{cite\}\S+", " ", before, flags=re.DOTALL).split()
     assert len(words) <= 500
-    unexplained = ["common", "distinct", "query", "token", "Assumption", "softmax", "logit", "(10)", "(26)", "(7)"]
+    unexplained = ["common word", "distinct", "query", "token", "Assumption", "softmax", "logit", "(10)", "(26)", "(7)"]
     assert [word for word in unexplained if word in before] == []
 
 
