@@ -1,7 +1,8 @@
 """Training dynamics of a one-layer Transformer, and the ledger of what was checked about them.
 
-``import scansnap_core as ss`` is the front door: ``__init__.pyi`` lists by task what it gives. Each name is loaded at
-its first use, so the import stays light; torch comes with the first training or flow.
+``import scansnap_core as ss`` is the front door: ``__init__.pyi`` lists by task what it gives. Each
+name is loaded at its first use, so the import stays light; torch comes with the first training or
+flow.
 """
 
 import lazy_loader

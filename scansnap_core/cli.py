@@ -1,6 +1,8 @@
-"""The command ``scansnap``: it parses the command line, runs a command, and turns errors into exit statuses.
+"""The command ``scansnap``: it parses the command line, runs a command, and turns errors into exit
+statuses.
 
-Only what is quickly imported is imported here. All else is imported where Ctrl-C is already answered.
+Only what is quickly imported is imported here. All else is imported where Ctrl-C is already
+answered.
 """
 
 import io
@@ -15,7 +17,9 @@ from types import FrameType
 from typing import Any, NoReturn
 
 REFUSED = 2
-INTERRUPTED, NOBODY_READS, TERMINATED = 130, 141, 143
+INTERRUPTED = 130
+NOBODY_READS = 141
+TERMINATED = 143
 """128 and the signal's number, as of a program that SIGINT, SIGPIPE or SIGTERM ends."""
 _STOPPED = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
 
@@ -23,13 +27,14 @@ _STOPPED = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, without arguments that of the process, and return the exit status.
 
-    That is 0; 1 if something isn't verified; 2 on bad input; 130 if interrupted; 143 if terminated, as by ``kill`` or a
-    batch system; 141 if whoever reads the output has gone, as ``head`` goes. Without arguments the process ends with
-    this program: when all is done, it is deaf to Ctrl-C.
+    That is 0; 1 if something isn't verified; 2 on bad input; 130 if interrupted; 143 if terminated,
+    as by ``kill`` or a batch system; 141 if whoever reads the output has gone, as ``head`` goes.
+    Without arguments the process ends with this program: when all is done, it is deaf to Ctrl-C.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     if arguments is None and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # where Greek can't be written, question marks stand for it
+        # where Greek can't be written, question marks stand for it
+        sys.stdout.reconfigure(errors="replace")
     with _Stops(ends=arguments is None) as stops:
         try:
             return _with_output(given, stops)
@@ -57,13 +62,15 @@ class _Stops:
 
     def __init__(self, ends: bool) -> None:
         self.left = "nothing was begun; give the same command again"
-        self._ends, self._again = ends, False
+        self._ends = ends
+        self._again = False
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "_Stops":
         if threading.current_thread() is threading.main_thread():  # signals are the main thread's
             for each in (signal.SIGINT, signal.SIGTERM):
-                if signal.getsignal(each) is not signal.SIG_IGN:  # as of a shell's job in the background
+                # as of a shell's job in the background
+                if signal.getsignal(each) is not signal.SIG_IGN:
                     self._before[each] = signal.signal(each, self._stop)
         return self
 
@@ -78,7 +85,8 @@ class _Stops:
     def _stop(self, number: int, frame: FrameType | None) -> None:
         """Raise `_Stopped` the first time; the second time, or in an import, end the process.
 
-        A module that is interrupted half imported leaves tracebacks of its callbacks, and C++ may abort.
+        A module that is interrupted half imported leaves tracebacks of its callbacks, and C++ may
+        abort.
         """
         while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
             frame = frame.f_back
@@ -97,7 +105,8 @@ def _with_output(given: Sequence[str], stops: _Stops) -> int:
         finally:
             print(end="", flush=True)  # a closed pipe shows here, not when Python ends
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
+        # for what Python flushes at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return NOBODY_READS
         print(f"scansnap: error: {error.strerror}: {error.filename or 'output'}", file=sys.stderr)
@@ -111,12 +120,16 @@ def _run(given: Sequence[str], stops: _Stops) -> int:
 
     for option, value in itertools.pairwise([*given, "-"]):
         if option.startswith("--") and (not value or option.endswith("=")):
-            print(f"scansnap: error: {option.rstrip('=')} '': a value isn't empty; write one", file=sys.stderr)
+            print(
+                f"scansnap: error: {option.rstrip('=')} '': a value isn't empty; write one",
+                file=sys.stderr,
+            )
             return REFUSED
     options = _parser(given).parse_args(given)
     stops.left = options.when_stopped
     if not {"", os.getcwd()} & set(sys.path):
-        sys.path.append("")  # as with python -m: modules of one's own are named from where one stands
+        # as with python -m: modules of one's own are named from where one stands
+        sys.path.append("")
     command: Callable[[Any], int] = options.command
     try:
         return command(options)
@@ -126,7 +139,10 @@ def _run(given: Sequence[str], stops: _Stops) -> int:
     except SystemExit as error:  # no command ends like this, but a function of the user's own may
         *_, (frame, line) = traceback.walk_tb(error.__traceback__)
         place = f"{frame.f_code.co_filename} ends the program in line {line}"
-        print(f"scansnap: error: {place}: a function of your own returns or raises; raise an error", file=sys.stderr)
+        print(
+            f"scansnap: error: {place}: a function of your own returns or raises; raise an error",
+            file=sys.stderr,
+        )
         return REFUSED
 
 
@@ -142,7 +158,9 @@ def _parser(given: Sequence[str]) -> Any:
         def error(self, message: str) -> NoReturn:
             self.exit(REFUSED, f"scansnap: error: {message}; see {self.prog} --help\n")
 
-    parser = Parser(prog="scansnap", description="The executable companion of the paper Scan and Snap.")
+    parser = Parser(
+        prog="scansnap", description="The executable companion of the paper Scan and Snap."
+    )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.set_defaults(command_line=shlex.join(["scansnap", *given]))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -152,7 +170,9 @@ def _parser(given: Sequence[str]) -> Any:
 
 
 def _in_options(message: str, options: dict[str, Any]) -> str:
-    """Turn a message about Python's arguments into one about the command's: "lr_y = -1.0" is "--lr-y -1.0" there."""
+    """Turn a message about Python's arguments into one about the command's: "lr_y = -1.0" is
+    "--lr-y -1.0" there.
+    """
     import re
 
     if message.startswith("file "):  # a file's keys may have the names of options
@@ -160,7 +180,11 @@ def _in_options(message: str, options: dict[str, Any]) -> str:
     for name in options.keys() - {"command", "command_line", "id"}:
         argument = rf"(?<![\w-]){name} ?= ?'?(?:math\.)?([\w.:+-]*\w)'?"
         message = re.sub(argument, rf"--{name.replace('_', '-')} \1", message)
-    return message.replace("--batch-size None", "--expectation") if "expectation" in options else message
+    return (
+        message.replace("--batch-size None", "--expectation")
+        if "expectation" in options
+        else message
+    )
 
 
 if __name__ == "__main__":

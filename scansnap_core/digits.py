@@ -7,7 +7,8 @@ from fractions import Fraction
 _LARGEST_EXACT = 10**6
 _INFINITE = {math.inf: "∞", -math.inf: "−∞"}
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Snapping to nine digits first keeps 0.8125 and 0.8125000000000001 on the same side of the tie at the third digit.
+# Snapping to nine digits first keeps 0.8125 and 0.8125000000000001 on the same side of the tie at
+# the third digit.
 _NINE_DIGITS = Context(prec=9, rounding=ROUND_HALF_EVEN)
 
 
@@ -29,7 +30,9 @@ def digits(value: float | Fraction, significant: int = 3) -> str:
         value = float(value)
     if value in _INFINITE:
         return _INFINITE[value]
-    rounded = Context(prec=significant, rounding=ROUND_HALF_EVEN).plus(_NINE_DIGITS.create_decimal(value))
+    rounded = Context(prec=significant, rounding=ROUND_HALF_EVEN).plus(
+        _NINE_DIGITS.create_decimal(value)
+    )
     exponent = rounded.adjusted() if not -4 <= rounded.adjusted() < 5 else 0
     text = f"{rounded.scaleb(-exponent):f}"
     return with_power(text, exponent)

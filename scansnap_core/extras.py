@@ -12,16 +12,19 @@ class MissingExtra(BadInput, ImportError):
 
 @contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """Raise `MissingExtra`, with one of ``pyproject.toml``'s extras, if an import in the block isn't installed.
+    """Raise `MissingExtra`, with one of ``pyproject.toml``'s extras, if an import in the block
+    isn't installed.
 
     Examples
     --------
     >>> with needs("sweeps"):
-    ...     import nowhere
+    ...     import maps
     Traceback (most recent call last):
-    scansnap_core.extras.MissingExtra: nowhere: it isn't installed; pip install 'scansnap_core[sweeps]'
+    scansnap_core.extras.MissingExtra: maps: it isn't installed; pip install 'scansnap_core[sweeps]'
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        raise MissingExtra(f"{error.name}", "it isn't installed", f"pip install 'scansnap_core[{extra}]'") from None
+        raise MissingExtra(
+            f"{error.name}", "it isn't installed", f"pip install 'scansnap_core[{extra}]'"
+        ) from None

@@ -1,4 +1,6 @@
-"""Progress: a bar in a terminal or a notebook; elsewhere, as in a batch job's log, a line a minute."""
+"""Progress: a bar in a terminal or a notebook; elsewhere, as in a batch job's log, a line a
+minute.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +18,31 @@ SECONDS = 60.0
 
 
 def progress_bar(
-    things: Iterable[Any] | None, show: bool, *, unit: str, total: int | None = None, initial: int = 0
+    things: Iterable[Any] | None,
+    show: bool,
+    *,
+    unit: str,
+    total: int | None = None,
+    initial: int = 0,
 ) -> tqdm[Any] | Lines:
-    """Make a bar that goes through things, or without them is moved by its ``update``, in a ``with`` statement.
+    """Make a bar that goes through things, or without them is moved by its ``update``, in a
+    ``with`` statement.
 
     Parameters
     ----------
     things
         What the work is done for, one after another; its length is the total if none is given.
     show
-        Whether the user asked to see the progress. A bar is drawn only if standard error is a terminal or a Jupyter
-        kernel's. Elsewhere a line is printed to standard error every `SECONDS`, so short work prints none.
+        Whether the user asked to see the progress. A bar is drawn only if standard error is a
+        terminal or a Jupyter kernel's. Elsewhere a line is printed to standard error every
+        `SECONDS`, so short work prints none.
     unit, total, initial
         One thing's name in the singular, how many there are, and how many of them were done before.
     """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    drawn = type(shell).__name__ == "ZMQInteractiveShell" or (sys.stderr is not None and sys.stderr.isatty())
+    drawn = type(shell).__name__ == "ZMQInteractiveShell" or (
+        sys.stderr is not None and sys.stderr.isatty()
+    )
     if drawn or not show or sys.stderr is None:
         hidden = not (show and drawn)
         return tqdm(things, disable=hidden, leave=False, unit=unit, total=total, initial=initial)
@@ -39,10 +50,15 @@ def progress_bar(
 
 
 class Lines:
-    """Counts as a bar does. A thread prints the lines, so that long work on one thing doesn't look like a halt."""
+    """Counts as a bar does. A thread prints the lines, so that long work on one thing doesn't look
+    like a halt.
+    """
 
-    def __init__(self, things: Iterable[Any] | None, unit: str, total: int | None, initial: int) -> None:
-        self.n, self._initial = initial, initial
+    def __init__(
+        self, things: Iterable[Any] | None, unit: str, total: int | None, initial: int
+    ) -> None:
+        self.n = initial
+        self._initial = initial
         self._things = () if things is None else things
         self._unit = unit
         self._total = len(things) if total is None and isinstance(things, Sized) else total
@@ -75,7 +91,9 @@ class Lines:
             print(self.line(time.monotonic() - self._start), file=sys.stderr, flush=True)
 
     def line(self, seconds: float) -> str:
-        """Say how far the work is after so many seconds, and how long the rest takes at the same speed."""
+        """Say how far the work is after so many seconds, and how long the rest takes at the same
+        speed.
+        """
         of = "" if self._total is None else f" of {self._total:,}"
         text = f"scansnap: {self.n:,}{of} {self._unit}s after {timedelta(seconds=round(seconds))}"
         done = self.n - self._initial

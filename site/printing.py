@@ -1,8 +1,9 @@
-"""The book as one PDF: ``PYTHONPATH=site python -m printing OUT.pdf`` prints the site under ``_build/html``.
+"""The book as one PDF: ``PYTHONPATH=site python -m printing OUT.pdf`` prints the site under
+``_build/html``.
 
-All pages of the built site are put on one, with folded code left out and links turned inwards, and the machine's own
-Chromium prints it. Jupyter Book's own ``pdfhtml`` was tried: it makes no outline, no tags and no page numbers, and it
-starts only the browser that Playwright downloads.
+All pages of the built site are put on one, with folded code left out and links turned inwards, and
+the machine's own Chromium prints it. Jupyter Book's own ``pdfhtml`` was tried: it makes no outline,
+no tags and no page numbers, and it starts only the browser that Playwright downloads.
 """
 
 import argparse
@@ -35,7 +36,9 @@ REFERENCES = ("for", "aria-labelledby", "aria-describedby")
 PRINT = """
   body { background: white; }
   .page { break-before: page; margin: 0 auto; }
-  :is(figure, img, svg, tr, .ss-check, .ss-refutation, .ss-verdict, div.math) { break-inside: avoid; }
+  :is(figure, img, svg, tr, .ss-check, .ss-refutation, .ss-verdict, div.math) {
+    break-inside: avoid;
+  }
   :is(h1, h2, h3, h4) { break-after: avoid; }
   pre, code { white-space: pre-wrap !important; overflow-wrap: anywhere; }
   .ss-scroll, div.math, mjx-container, .output { overflow: visible !important; }
@@ -50,7 +53,10 @@ def main() -> None:
     out = parser.parse_args().out
     browser = find_browser()
     if browser is None:
-        raise SystemExit("No Chromium or Chrome was found on PATH or in $CHROMIUM: install one to print the book.")
+        raise SystemExit(
+            "No Chromium or Chrome was found on PATH or in $CHROMIUM: install one to print the "
+            "book."
+        )
     if not SITE.is_dir():
         raise SystemExit(f"{SITE} isn't there: `make site` builds it.")
     page = SITE / "printed.html"
@@ -68,14 +74,21 @@ def find_browser() -> str | None:
 
 
 def print_page(browser: str, page: Path, out: Path) -> None:
-    """Print a page from the disk as a tagged PDF, A4, with an outline of its headings and numbered pages."""
+    """Print a page from the disk as a tagged PDF, A4, with an outline of its headings and numbered
+    pages.
+    """
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
+        opened = playwright.chromium.launch(
+            executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
+        )
         try:
             tab = opened.new_page(color_scheme="light", reduced_motion="reduce")
             tab.set_default_timeout(PATIENCE)
             tab.goto(page.as_uri(), wait_until="load")
-            tab.evaluate("async () => { await window.MathJax?.startup?.promise; await document.fonts.ready; }")
+            tab.evaluate(
+                "async () => "
+                "{ await window.MathJax?.startup?.promise; await document.fonts.ready; }"
+            )
             printed = tab.pdf(
                 format="A4",
                 margin=MARGIN,
@@ -92,7 +105,9 @@ def print_page(browser: str, page: Path, out: Path) -> None:
 
 
 def parts_of_book(root: Path) -> list[tuple[str | None, list[str]]]:
-    """Return the parts of the contents: a caption, and its pages without suffix; the first page stands alone."""
+    """Return the parts of the contents: a caption, and its pages without suffix; the first page
+    stands alone.
+    """
     contents = parse_toc_yaml(root / "_toc.yml").root
     parts = [(part.caption, [str(page) for page in part.items]) for part in contents.subtrees]
     return [(None, [contents.docname]), *parts]
@@ -102,13 +117,18 @@ def book_html(site: Path, parts: Iterable[tuple[str | None, list[str]]]) -> str:
     """Make one page of the articles of all others, to lie in the site's folder."""
     parts = list(parts)
     documents = {page for _, pages in parts for page in pages}
-    first = BeautifulSoup((site / f"{parts[0][1][0]}.html").read_text(encoding="utf8"), "html.parser")
+    first = BeautifulSoup(
+        (site / f"{parts[0][1][0]}.html").read_text(encoding="utf8"), "html.parser"
+    )
     body = []
     for caption, pages in parts:
         for number, document in enumerate(pages):
             heading = f"<h1>{caption}</h1>" if caption and number == 0 else ""
             html = (site / f"{document}.html").read_text(encoding="utf8")
-            body.append(f'<div class="page" id="{slug(document)}">{heading}{article(html, document, documents)}</div>')
+            body.append(
+                '<div class="page" '
+                f'id="{slug(document)}">{heading}{article(html, document, documents)}</div>'
+            )
     head = head_of(first, parts[0][1][0])
     return (
         f'<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf8">{head}'
@@ -139,7 +159,9 @@ def head_of(page: BeautifulSoup, document: str) -> str:
 
 
 def article(html: str, document: str, documents: set[str]) -> str:
-    """Return a page's text as a part of the whole: its headings a level lower, its anchors named after it."""
+    """Return a page's text as a part of the whole: its headings a level lower, its anchors named
+    after it.
+    """
     text = BeautifulSoup(html, "html.parser").select_one("article")
     assert text is not None  # the theme puts a page's text there
     for left_out in text.select(LEFT_OUT):
@@ -155,7 +177,9 @@ def article(html: str, document: str, documents: set[str]) -> str:
 
 def turn_inwards(tag: Tag, document: str, documents: set[str]) -> None:
     """Rewrite the ids and addresses of an element."""
-    for name, value in [(name, str(value)) for name, value in tag.attrs.items() if not isinstance(value, list)]:
+    for name, value in [
+        (name, str(value)) for name, value in tag.attrs.items() if not isinstance(value, list)
+    ]:
         if name == "id" or name in REFERENCES:
             tag[name] = " ".join(f"{slug(document)}--{part}" for part in value.split())
         elif name == "src":
@@ -175,11 +199,15 @@ def inward(address: str, document: str, documents: set[str]) -> str | None:
     parts = urlsplit(address)
     if parts.scheme or parts.netloc:
         return address
-    target = document if not parts.path else moved(unquote(parts.path), document).removesuffix(".html")
+    target = (
+        document if not parts.path else moved(unquote(parts.path), document).removesuffix(".html")
+    )
     if target not in documents:
         return None
     # a fragment such as K=3 is a setting of the lab, not an anchor
-    return f"#{slug(target)}" + (f"--{parts.fragment}" if parts.fragment and "=" not in parts.fragment else "")
+    return f"#{slug(target)}" + (
+        f"--{parts.fragment}" if parts.fragment and "=" not in parts.fragment else ""
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""Make the site's fonts: ``python -m tools.site_fonts FOLDER`` reads three npm packages and writes site/static/fonts.
+"""Make the site's fonts: ``python -m tools.site_fonts FOLDER`` reads three npm packages and writes
+site/static/fonts.
 
-FOLDER holds what ``npm pack source-sans source-code-pro @fontsource/noto-sans-math`` brings, unpacked into
-``source-sans``, ``source-code-pro`` and ``noto-sans-math``. It needs ``pip install fonttools brotli``. The licence of
-all three, the SIL Open Font License 1.1, keeps the name "Source" for unchanged fonts, so ours have names of their own.
+FOLDER holds what ``npm pack source-sans source-code-pro @fontsource/noto-sans-math`` brings,
+unpacked into ``source-sans``, ``source-code-pro`` and ``noto-sans-math``. It needs ``pip install
+fonttools brotli``. The licence of all three, the SIL Open Font License 1.1, keeps the name "Source"
+for unchanged fonts, so ours have names of their own.
 """
 
 import argparse
@@ -15,10 +17,26 @@ from fontTools.varLib.instancer import instantiateVariableFont
 TARGET = Path(__file__).parents[1] / "site/static/fonts"
 
 # The font's name on the site, the file that it is made from, and the file that it becomes.
-SANS = ("Scansnap Sans", "source-sans/package/WOFF2/VF/SourceSans3VF-Upright.ttf.woff2", "sans.woff2")
-ITALIC = ("Scansnap Sans", "source-sans/package/WOFF2/VF/SourceSans3VF-Italic.ttf.woff2", "sans-italic.woff2")
-MONO = ("Scansnap Mono", "source-code-pro/package/WOFF2/VF/SourceCodeVF-Upright.ttf.woff2", "mono.woff2")
-SIGNS = ("Scansnap Signs", "noto-sans-math/package/files/noto-sans-math-latin-400-normal.woff2", "signs.woff2")
+SANS = (
+    "Scansnap Sans",
+    "source-sans/package/WOFF2/VF/SourceSans3VF-Upright.ttf.woff2",
+    "sans.woff2",
+)
+ITALIC = (
+    "Scansnap Sans",
+    "source-sans/package/WOFF2/VF/SourceSans3VF-Italic.ttf.woff2",
+    "sans-italic.woff2",
+)
+MONO = (
+    "Scansnap Mono",
+    "source-code-pro/package/WOFF2/VF/SourceCodeVF-Upright.ttf.woff2",
+    "mono.woff2",
+)
+SIGNS = (
+    "Scansnap Signs",
+    "noto-sans-math/package/files/noto-sans-math-latin-400-normal.woff2",
+    "signs.woff2",
+)
 
 # Whole blocks of characters, so that a word, a letter or a sign that is written tomorrow is there.
 LATIN = range(0x20, 0x180)
@@ -55,7 +73,8 @@ def make(folder: Path, name: str, source: str, target: str, characters: set[int]
         if record.nameID in (1, 4, 6, 16):
             record.string = name.replace(" ", "") if record.nameID == 6 else name
 
-    # The tables are read as they are needed, which the subsetter can't do from a font that was changed: it is saved.
+    # The tables are read as they are needed, which the subsetter can't do from a font that was
+    # changed: it is saved.
     font.flavor = None
     changed = TARGET / "changed.ttf"
     font.save(changed)

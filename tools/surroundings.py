@@ -1,4 +1,6 @@
-"""Print for what processor the libraries compute, with how many threads, and in what surroundings otherwise."""
+"""Print for what processor the libraries compute, with how many threads, and in what surroundings
+otherwise.
+"""
 
 import ctypes
 import locale
@@ -14,7 +16,9 @@ import torch
 from numpy._core._multiarray_umath import __cpu_features__  # type: ignore[import-not-found]
 
 UNFUSED = 29 / 8, float.fromhex("0x1.2c32a20e4f854p+5")
-"""A number, and its exponential as glibc rounds it without fused multiply-adds: one unit in the last place lower."""
+"""A number, and its exponential as glibc rounds it without fused multiply-adds: one unit in the
+last place lower.
+"""
 
 
 def openblas() -> str:
@@ -27,7 +31,9 @@ def openblas() -> str:
 
 @numba.njit("f8(f8[:])", fastmath=True)
 def total(values: np.ndarray) -> float:
-    """Sum the values; the sum is compiled to the widest registers that the compiler takes the processor to have."""
+    """Sum the values; the sum is compiled to the widest registers that the compiler takes the
+    processor to have.
+    """
     s = 0.0
     for value in values:
         s += value
@@ -35,7 +41,9 @@ def total(values: np.ndarray) -> float:
 
 
 def date() -> str:
-    """Say whether the clock shows the time at which the checkout's last file was changed, or years after it."""
+    """Say whether the clock shows the time at which the checkout's last file was changed, or years
+    after it.
+    """
     newest = max(path.stat().st_mtime for path in Path(__file__).parent.iterdir())
     years = (time.time() - newest) / (365 * 24 * 3600)
     return "future" if years > 10 else "true"
@@ -55,7 +63,9 @@ def umask() -> str:
 
 def font() -> str:
     """Name the sans-serif font that a browser takes."""
-    found = subprocess.run(["fc-match", "--format=%{family}", "sans-serif"], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        ["fc-match", "--format=%{family}", "sans-serif"], capture_output=True, text=True, check=True
+    )
     return found.stdout
 
 
@@ -69,7 +79,9 @@ print(
     torch.backends.cpu.get_cpu_capability(),
     max(name for name in ("xmm", "ymm", "zmm") if name in assembly),
     openblas(),
-    max((name for name in ("X86_V2", "X86_V3", "X86_V4") if __cpu_features__.get(name)), default=""),
+    max(
+        (name for name in ("X86_V2", "X86_V3", "X86_V4") if __cpu_features__.get(name)), default=""
+    ),
     "unfused" if math.exp(UNFUSED[0]) == UNFUSED[1] else "fused",
     torch.get_num_threads(),
     point,

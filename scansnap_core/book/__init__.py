@@ -1,1 +1,3 @@
-"""The book executes its notebooks, compares and verifies them, and draws the pages of verdicts from them."""
+"""The book executes its notebooks, compares and verifies them, and draws the pages of verdicts from
+them.
+"""

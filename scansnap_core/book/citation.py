@@ -1,4 +1,5 @@
-"""How the book is cited: `CITATION_FILE` is the source, and BibTeX, Zenodo's file and the site's tags are made from it.
+"""How the book is cited: `CITATION_FILE` is the source, and BibTeX, Zenodo's file and the site's
+tags are made from it.
 
 Where a file can't be read, or lacks what a reader must learn, the functions here raise `BadInput`.
 """
@@ -35,17 +36,26 @@ def _is_author(value: Any) -> bool:
     if "name" in value:
         name = value["name"]
         return isinstance(name, str) and "," not in name and "and" not in name.lower().split()
-    return isinstance(value.get("family-names"), str) and isinstance(value.get("given-names", ""), str)
+    return isinstance(value.get("family-names"), str) and isinstance(
+        value.get("given-names", ""), str
+    )
 
 
 _DATE = Rule(_is_date, "it is a date", "write year-month-day, such as 2026-11-29")
 _ADDRESS = Rule(
-    lambda value: isinstance(value, str) and value.startswith("https://"), "it is an address", "begin it with https://"
+    lambda value: isinstance(value, str) and value.startswith("https://"),
+    "it is an address",
+    "begin it with https://",
 )
-_SITE = Rule(lambda value: _ADDRESS.holds(value) and value.endswith("/"), "it is a folder's address", "end it with /")
+_SITE = Rule(
+    lambda value: _ADDRESS.holds(value) and value.endswith("/"),
+    "it is a folder's address",
+    "end it with /",
+)
 _AUTHORS = Rule(
     lambda value: isinstance(value, list) and value != [] and all(map(_is_author, value)),
-    "each author has family-names, or a name without a comma and without the word and, at which BibTeX would split it",
+    "each author has family-names, or a name without a comma and without the word and, at which "
+    "BibTeX would split it",
     "correct it",
 )
 _WORKS = Rule(
@@ -81,7 +91,8 @@ class Citation:
     url, repository
         The addresses of the site, which ends in ``/``, and of the sources.
     keywords, authors
-        An author is either ``{"name": ...}``, a group, or has ``family-names`` and perhaps ``given-names``.
+        An author is either ``{"name": ...}``, a group, or has ``family-names`` and perhaps
+        ``given-names``.
     references
         The works that the book is about, as the file has them.
     """
@@ -104,12 +115,17 @@ def read_citation(book: Path) -> Citation:
     Raises
     ------
     BadInput
-        If the file isn't there, lacks something (all that it lacks is named) or holds something wrong.
+        If the file isn't there, lacks something (all that it lacks is named) or holds something
+        wrong.
     """
-    content = files.read(book / CITATION_FILE, example="see citation-file-format.github.io", kinds=(".cff",))
+    content = files.read(
+        book / CITATION_FILE, example="see citation-file-format.github.io", kinds=(".cff",)
+    )
     take = Entry(str(CITATION_FILE), content)
     if missing := [key for key in _RULES if take.values.get(key) in (None, "", [])]:
-        raise BadInput(f"{CITATION_FILE} without {', '.join(missing)}", "a reader must learn it", "add it")
+        raise BadInput(
+            f"{CITATION_FILE} without {', '.join(missing)}", "a reader must learn it", "add it"
+        )
     found = {key: take(key, rule) for key, rule in _RULES.items()}
     return Citation(
         title=found["title"],
@@ -139,7 +155,9 @@ def name_of(author: Mapping[str, str]) -> str:
 
 
 def bibtex(book: Path) -> str:
-    """Cite the book, under the key `BOOK_KEY`, as `CITATION_FILE` does, and its paper as the bibliography does."""
+    """Cite the book, under the key `BOOK_KEY`, as `CITATION_FILE` does, and its paper as the
+    bibliography does.
+    """
     with needs("book"):
         from pybtex.database import BibliographyData, Person, parse_string
         from pybtex.database import Entry as Cited
@@ -163,7 +181,9 @@ def bibtex(book: Path) -> str:
     try:
         known = parse_string((book / BIBLIOGRAPHY).read_text(encoding="utf-8"), "bibtex").entries
     except (OSError, PybtexError) as error:
-        raise BadInput(f"{BIBLIOGRAPHY}", f"it is no readable bibliography ({error})", "restore it") from None
+        raise BadInput(
+            f"{BIBLIOGRAPHY}", f"it is no readable bibliography ({error})", "restore it"
+        ) from None
     paper = next(paper.id for paper in papers_of(read_contents(book)).values() if paper.own)
     if paper not in known:
         raise BadInput(paper, f"{BIBLIOGRAPHY} lacks it", "add the paper under its key in _toc.yml")
@@ -172,7 +192,9 @@ def bibtex(book: Path) -> str:
 
 
 def zenodo(book: Path) -> dict[str, Any]:
-    """Describe the book as Zenodo reads it from `ZENODO_FILE`, with the works that it is about as related ones."""
+    """Describe the book as Zenodo reads it from `ZENODO_FILE`, with the works that it is about as
+    related ones.
+    """
     cited = read_citation(book)
     identifiers = [one for work in cited.references for one in work.get("identifiers", [])]
     return {
@@ -187,9 +209,17 @@ def zenodo(book: Path) -> dict[str, Any]:
         "language": "eng",
         "keywords": list(cited.keywords),
         "related_identifiers": [
-            {"identifier": cited.url, "relation": "isDocumentedBy", "resource_type": "publication-book"},
+            {
+                "identifier": cited.url,
+                "relation": "isDocumentedBy",
+                "resource_type": "publication-book",
+            },
             *(
-                {"identifier": one["value"], "relation": "isSupplementTo", "resource_type": "publication-article"}
+                {
+                    "identifier": one["value"],
+                    "relation": "isSupplementTo",
+                    "resource_type": "publication-article",
+                }
                 for one in identifiers
             ),
         ],

@@ -1,7 +1,9 @@
-"""Claims that a paper makes in words, without a number: where the book answers each, and the verdict that follows.
+"""Claims that a paper makes in words, without a number: where the book answers each, and the
+verdict that follows.
 
-``chapters/claims_in_words.yaml`` lists the claims. Each says what is claimed and where, and names the entries that
-answer it, page by page, by their ids; a page without a list answers it as a whole::
+``chapters/claims_in_words.yaml`` lists the claims. Each says what is claimed and where, and names
+the entries that answer it, page by page, by their ids; a page without a list answers it as a
+whole::
 
     C1:
       place: Sec. 1
@@ -10,10 +12,10 @@ answer it, page by page, by their ids; a page without a list answers it as a who
         theorem_2: [distinct_rises, winners_share]
         real_text:
 
-``answers`` is empty while a claim isn't answered. A page that answers as a whole gives the claim its own verdict. A
-refutation that is named here counts against the claim, whatever it judges on its own page. A check that measured
-something against the claim stands under ``against``, in the same form; it doesn't count as support where its page
-answers as a whole.
+``answers`` is empty while a claim isn't answered. A page that answers as a whole gives the claim
+its own verdict. A refutation that is named here counts against the claim, whatever it judges on its
+own page. A check that measured something against the claim stands under ``against``, in the same
+form; it doesn't count as support where its page answers as a whole.
 """
 
 from __future__ import annotations
@@ -27,13 +29,21 @@ from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.notebooks import Stored
 from scansnap_core.files import TEXT, Entry
-from scansnap_core.ledger.entries import DECISIVE, FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
+from scansnap_core.ledger.entries import (
+    DECISIVE,
+    FAILS_AS_PRINTED,
+    HOLDS,
+    HOLDS_UNDER_A_CONDITION,
+    OPEN,
+)
 from scansnap_core.rules import Rule
 
 FILE = "claims_in_words.yaml"
 _KEYS = ("place", "says", "answers", "against")
 _PAGES = Rule(
-    lambda pages: isinstance(pages, dict), "it maps pages to ids of their claims", f"write it as {__name__} says"
+    lambda pages: isinstance(pages, dict),
+    "it maps pages to ids of their claims",
+    f"write it as {__name__} says",
 )
 
 
@@ -41,8 +51,8 @@ _PAGES = Rule(
 class ClaimInWords:
     """A claim without a number, such as ``"C19"``, and what the book's witnesses say of it.
 
-    The pages with these ids answer it by their `entries`, as the notebooks store them; the checks among them that
-    measured something against it stand apart in `against`.
+    The pages with these ids answer it by their `entries`, as the notebooks store them; the checks
+    among them that measured something against it stand apart in `against`.
     """
 
     name: str
@@ -56,8 +66,8 @@ class ClaimInWords:
     def verdict(self) -> str:
         """Decide as for a statement with these entries alone; "open" without any.
 
-        If something speaks against the claim, the verdict is "holds under a condition" where other checks support it,
-        and no verdict of support where none does.
+        If something speaks against the claim, the verdict is "holds under a condition" where other
+        checks support it, and no verdict of support where none does.
         """
         refuted = [entry for entry in self.entries if "place" in entry]
         if not self.entries and not self.against:
@@ -69,7 +79,9 @@ class ClaimInWords:
         return HOLDS_UNDER_A_CONDITION if conditional else FAILS_AS_PRINTED
 
     def counts(self, witness: str) -> dict[str, int]:
-        """Count the entries of a witness that support the claim, under "checks", and those that contradict it."""
+        """Count the entries of a witness that support the claim, under "checks", and those that
+        contradict it.
+        """
         own = ["place" in entry for entry in self.entries if entry["witness"] == witness]
         contrary = sum(entry["witness"] == witness for entry in self.against)
         return {"checks": own.count(False), "refutations": own.count(True) + contrary}
@@ -79,17 +91,25 @@ def claims_in_words(book: Path, stored: Stored) -> list[ClaimInWords]:
     """Read the claims of a book's folder in the order of its file; none where there is no file."""
     path = book / "chapters" / FILE
     listed = Entry(FILE, files.read(path, example="correct it") if path.exists() else {}).values
-    return [_claim(Entry(f"{FILE}: {name}", entry, _KEYS), str(name), stored) for name, entry in listed.items()]
+    return [
+        _claim(Entry(f"{FILE}: {name}", entry, _KEYS), str(name), stored)
+        for name, entry in listed.items()
+    ]
 
 
 def _claim(take: Entry, name: str, stored: Stored) -> ClaimInWords:
-    answers, contrary = take("answers", _PAGES, {}), take("against", _PAGES, {})
+    answers = take("answers", _PAGES, {})
+    contrary = take("against", _PAGES, {})
     against = _found(take.place, contrary, stored)
     if any("place" in each for each in against):
-        raise BadInput(f"{take.place}.against", "a refutation contradicts by itself", "name it under answers")
+        raise BadInput(
+            f"{take.place}.against", "a refutation contradicts by itself", "name it under answers"
+        )
     found = [each for each in _found(take.place, answers, stored) if each not in against]
     pages = tuple(dict.fromkeys([*answers, *contrary]))
-    return ClaimInWords(name, take("place", TEXT), take("says", TEXT), pages, tuple(found), tuple(against))
+    return ClaimInWords(
+        name, take("place", TEXT), take("says", TEXT), pages, tuple(found), tuple(against)
+    )
 
 
 def _found(source: str, pages: Mapping[str, Any], stored: Stored) -> list[Mapping[str, Any]]:
@@ -98,7 +118,9 @@ def _found(source: str, pages: Mapping[str, Any], stored: Stored) -> list[Mappin
         if page_id not in stored.pages:
             raise BadInput(f"{source}.answers.{page_id}", "it is no page of the book", "correct it")
         if claim_ids is None:  # then the page is the claim's own, and decides as it does for itself
-            checks, refuted = (stored.verdicts[page_id].get(kind, []) for kind in ("checks", "refutations"))
+            checks, refuted = (
+                stored.verdicts[page_id].get(kind, []) for kind in ("checks", "refutations")
+            )
             found += [*checks, *(entry for entry in refuted if entry["judges"] in DECISIVE)]
         else:
             found += stored.claims(source, page_id, claim_ids)

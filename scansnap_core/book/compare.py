@@ -1,7 +1,7 @@
 """Compare a cell's stored outputs with those of a fresh execution.
 
-Everything is compared exactly, except that pictures are compared as pictures: the last bits of an antialiased edge may
-differ between processors, while another label or another curve may not.
+Everything is compared exactly, except that pictures are compared as pictures: the last bits of an
+antialiased edge may differ between processors, while another label or another curve may not.
 """
 
 from __future__ import annotations
@@ -18,22 +18,29 @@ from scansnap_core.extras import needs
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-# A moved label or curve gives 20 and more on 0..255 in the tile that holds it, whereas over the whole picture it may
-# give less than 2; values that differ by 1e-12 give 0, those that differ by 1e-4 still less than 1.
+# A moved label or curve gives 20 and more on 0..255 in the tile that holds it, whereas over the
+# whole picture it may give less than 2; values that differ by 1e-12 give 0, those that differ by
+# 1e-4 still less than 1.
 _TILE = 32
 _TOLERANCE = 10.0
 
 
 def differences(stored: list[NotebookNode], fresh: list[NotebookNode]) -> list[str]:
     """List what differs between the outputs of a cell, in a line for each output that differs."""
-    before, after = _merged(stored), _merged(fresh)
+    before = _merged(stored)
+    after = _merged(fresh)
     if len(before) != len(after):
-        return [f"stores {len(before)} outputs ({_kinds(before)}), but gives {len(after)} ({_kinds(after)})"]
+        return [
+            f"stores {len(before)} outputs ({_kinds(before)}), but gives {len(after)} "
+            f"({_kinds(after)})"
+        ]
     return [line for a, b in zip(before, after, strict=True) for line in _output_differences(a, b)]
 
 
 def _merged(outputs: list[NotebookNode]) -> list[dict[str, Any]]:
-    """Turn outputs into mappings from MIME type to content; a stream that came in pieces becomes one."""
+    """Turn outputs into mappings from MIME type to content; a stream that came in pieces becomes
+    one.
+    """
     merged: list[dict[str, Any]] = []
     for output in outputs:
         if output.output_type == "stream":
@@ -69,22 +76,29 @@ def _output_differences(stored: dict[str, Any], fresh: dict[str, Any]) -> list[s
 
 def _picture_differences(mime: str, stored: str, fresh: str) -> list[str]:
     try:
-        before, after = _pixels(stored), _pixels(fresh)
+        before = _pixels(stored)
+        after = _pixels(fresh)
     except (ValueError, OSError) as error:
         return [f"stores an unreadable {mime} ({type(error).__name__})"]
     if before.shape != after.shape:
-        return [f"stores another {mime} than it gives: {_size(before)} instead of {_size(after)} pixels"]
+        return [
+            f"stores another {mime} than it gives: {_size(before)} instead of {_size(after)} pixels"
+        ]
     squares = ((before - after) ** 2).mean(axis=2)
     starts = [np.arange(0, length, _TILE) for length in squares.shape]
     sums = np.add.reduceat(np.add.reduceat(squares, starts[0], axis=0), starts[1], axis=1)
     worst = float(np.sqrt(sums.max()) / _TILE)
     if worst <= _TOLERANCE:
         return []
-    return [f"stores another {mime} than it gives: they differ by {worst:.0f} of 255 somewhere (RMS of a tile)"]
+    return [
+        f"stores another {mime} than it gives: they differ by {worst:.0f} of 255 somewhere (RMS "
+        "of a tile)"
+    ]
 
 
 def _pixels(encoded: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    # Reading a picture is the only thing here that needs Pillow, and most comparisons end before it.
+    # Reading a picture is the only thing here that needs Pillow, and most comparisons end before
+    # it.
     with needs("book"):
         from PIL import Image
 
@@ -99,10 +113,12 @@ def _size(picture: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
 def _excerpts(stored: Any, fresh: Any) -> str:
     """Quote both texts from shortly before the first character that differs."""
     before, after = (
-        v if isinstance(v, str) else json.dumps(v, sort_keys=True, ensure_ascii=False) for v in (stored, fresh)
+        v if isinstance(v, str) else json.dumps(v, sort_keys=True, ensure_ascii=False)
+        for v in (stored, fresh)
     )
     same = next(
-        (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
+        (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b),
+        min(len(before), len(after)),
     )
     start = max(0, same - 30)
     return f"stored {before[start : same + 40]!r}, fresh {after[start : same + 40]!r}"

@@ -1,7 +1,9 @@
-"""The index of a paper's numbered equations: what tries each of them as it is printed, its verdict and its errata.
+"""The index of a paper's numbered equations: what tries each of them as it is printed, its verdict
+and its errata.
 
-A reviewed file of the book, ``chapters/equations.yaml``, has the formulas and names the claims that try them; verdicts,
-counts and links are drawn from what the chapters store. A number that no claim tries is listed as untouched.
+A reviewed file of the book, ``chapters/equations.yaml``, has the formulas and names the claims that
+try them; verdicts, counts and links are drawn from what the chapters store. A number that no claim
+tries is listed as untouched.
 """
 
 from __future__ import annotations
@@ -25,8 +27,16 @@ from scansnap_core.rules import Rule, one_of
 
 EQUATIONS_FILE = Path("chapters", "equations.yaml")
 KINDS = ("definition", "claim", "step", "premise")
-DERIVED, CHECKED, REFUTED, DEFINED, UNTOUCHED = STATUSES = ("derived", "checked", "refuted", "definition", "untouched")
-"""How an equation came out: by a symbolic check or a proof, other checks, a refutation, as a definition, not at all."""
+DERIVED, CHECKED, REFUTED, DEFINED, UNTOUCHED = STATUSES = (
+    "derived",
+    "checked",
+    "refuted",
+    "definition",
+    "untouched",
+)
+"""How an equation came out: by a symbolic check or a proof, other checks, a refutation, as a
+definition, not at all.
+"""
 
 _NAMED = re.compile(r"Eqns? ((?:\d+(?:-\d+)?(?:, | and )?)+)")
 _TAGGED = re.compile(r"\$\$((?:(?!\$\$).)+?)\\tag\{(\d+)\}\s*\$\$", re.DOTALL)
@@ -38,7 +48,9 @@ _NAMES = list_of(TEXT, "it is a list of names")
 
 @dataclass(frozen=True)
 class Trial:
-    """A stored claim that tries an equation: its page, the id of its place there, and the entry as it is stored."""
+    """A stored claim that tries an equation: its page, the id of its place there, and the entry as
+    it is stored.
+    """
 
     page: Page
     anchor: str
@@ -76,7 +88,11 @@ class Equation:
             return DEFINED
         if not self.trials:
             return UNTOUCHED
-        return DERIVED if any(trial.entry["witness"] in _DERIVING for trial in self.trials) else CHECKED
+        return (
+            DERIVED
+            if any(trial.entry["witness"] in _DERIVING for trial in self.trials)
+            else CHECKED
+        )
 
     @property
     def verdict(self) -> str:
@@ -96,28 +112,42 @@ def equation_anchor(number: int) -> str:
 
 def read_equations(book: Path) -> list[Equation]:
     """Read the equations of a book's file, each with the stored claims that try it."""
-    whole = Entry(str(EQUATIONS_FILE), files.read(book / EQUATIONS_FILE, example="restore it"), ("count", "sections"))
-    count, sections, equations = whole("count", COUNT), whole("sections", LIST), []
+    whole = Entry(
+        str(EQUATIONS_FILE),
+        files.read(book / EQUATIONS_FILE, example="restore it"),
+        ("count", "sections"),
+    )
+    count = whole("count", COUNT)
+    sections = whole("sections", LIST)
+    equations = []
     stored = read_stored(book)
     for entry in sections:
         part = Entry(f"{EQUATIONS_FILE}: a section", entry, ("section", "equations"))
-        equations += [_equation(book, stored, part("section", TEXT), row) for row in part("equations", LIST)]
+        equations += [
+            _equation(book, stored, part("section", TEXT), row) for row in part("equations", LIST)
+        ]
     numbers = [equation.number for equation in equations]
     for number in range(1, max([count, *numbers]) + 1):
         if numbers.count(number) != (number <= count):
-            rule = f"the paper has the equations 1 to {count}, each once, and it is there {numbers.count(number)} times"
+            rule = (
+                f"the paper has the equations 1 to {count}, each once, and it is there "
+                f"{numbers.count(number)} times"
+            )
             raise BadInput(f"({number})", rule, f"correct {EQUATIONS_FILE}")
     return equations
 
 
 def formula_faults(book: Path) -> list[str]:
-    r"""List displayed formulas that a chapter tags with an equation's number though they aren't this equation.
+    r"""List displayed formulas that a chapter tags with an equation's number though they aren't
+    this equation.
 
-    ``$$ ... \tag{9} $$`` stands for (9) of the paper, and has to be the formula of `EQUATIONS_FILE`, white space aside.
+    ``$$ ... \tag{9} $$`` stands for (9) of the paper, and has to be the formula of
+    `EQUATIONS_FILE`, white space aside.
     """
     printed = {equation.number: _packed(equation.formula) for equation in read_equations(book)}
     return [
-        f"{page.relative_to(book)}: ({number}) isn't as {EQUATIONS_FILE} prints it: {formula.strip()}"
+        f"{page.relative_to(book)}: ({number}) isn't as {EQUATIONS_FILE} prints it: "
+        f"{formula.strip()}"
         for page, text in texts(book)
         for formula, number in _TAGGED.findall(text)
         if _packed(formula) != printed.get(int(number))
@@ -125,15 +155,23 @@ def formula_faults(book: Path) -> list[str]:
 
 
 def _packed(formula: str) -> str:
-    """Return a formula without the white space and the full stop or comma that a sentence around it asks for."""
+    """Return a formula without the white space and the full stop or comma that a sentence around it
+    asks for.
+    """
     return re.sub(r"\s+", "", formula).rstrip(".,")
 
 
 def _equation(book: Path, stored: Stored, section: str, row: Any) -> Equation:
     number = Entry(f"{EQUATIONS_FILE}: {section}", row)("number", COUNT)
     take = Entry(f"{EQUATIONS_FILE}, ({number})", row, _KEYS)
-    is_test = Rule(lambda node: _is_test(book, node), "there is no such unit test", "write tests/file.py::test_name")
-    is_page = Rule(lambda page_id: page_id in list(stored.pages), "the book has no such page", "correct its id")
+    is_test = Rule(
+        lambda node: _is_test(book, node),
+        "there is no such unit test",
+        "write tests/file.py::test_name",
+    )
+    is_page = Rule(
+        lambda page_id: page_id in list(stored.pages), "the book has no such page", "correct its id"
+    )
     trials = []
     for page_id, claim_ids in take("tries", MAPPING).items():
         is_page(f"{take.place}.tries", page_id)
@@ -160,7 +198,9 @@ def _is_test(book: Path, node: str) -> bool:
         tree = ast.parse((book / file).read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
         return False
-    return name in {function.name for function in tree.body if isinstance(function, ast.FunctionDef)}
+    return name in {
+        function.name for function in tree.body if isinstance(function, ast.FunctionDef)
+    }
 
 
 def equations_named(place: str) -> list[int]:
@@ -171,11 +211,18 @@ def equations_named(place: str) -> list[int]:
     >>> equations_named("Theorem 4, Eqn 14, 124, 129-131")
     [14, 124, 129, 130, 131]
     """
-    spans = [span.split("-") for names in _NAMED.findall(place) for span in re.split(", | and ", names) if span]
+    spans = [
+        span.split("-")
+        for names in _NAMED.findall(place)
+        for span in re.split(", | and ", names)
+        if span
+    ]
     return [number for span in spans for number in range(int(span[0]), int(span[-1]) + 1)]
 
 
-def by_equation(errata: Iterable[Erratum], equations: Iterable[Equation]) -> dict[int, list[Erratum]]:
+def by_equation(
+    errata: Iterable[Erratum], equations: Iterable[Equation]
+) -> dict[int, list[Erratum]]:
     """Find the errata of every equation that has some; equations and errata keep their order."""
 
     def is_about(place: Place, equation: Equation) -> bool:
@@ -184,12 +231,16 @@ def by_equation(errata: Iterable[Erratum], equations: Iterable[Equation]) -> dic
         return (place.page.id, place.cell) in tried or equation.number in named
 
     errata = list(errata)
-    found = {q.number: [e for e in errata if any(is_about(place, q) for place in e.places)] for q in equations}
+    found = {
+        q.number: [e for e in errata if any(is_about(place, q) for place in e.places)]
+        for q in equations
+    }
     return {number: hit for number, hit in found.items() if hit}
 
 
 def errata_index_html(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the list of the equations that have errata, each linked to its own place and to its errata.
+    """Draw the list of the equations that have errata, each linked to its own place and to its
+    errata.
 
     The function ``page_url`` gives a page's address by id. What can't be read raises `BadInput`.
     """

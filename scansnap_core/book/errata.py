@@ -1,8 +1,8 @@
 """The errata: every refutation that a chapter stores, under a number that stays its own, ranked.
 
-The refutations come from the notebooks. Their numbers and ranks are judged by people, in `ERRATA_FILE`: it and the
-notebooks must name the same refutations, so that none is lost and none is invented. Where they don't, or a file can't
-be read, the functions here raise `BadInput`.
+The refutations come from the notebooks. Their numbers and ranks are judged by people, in
+`ERRATA_FILE`: it and the notebooks must name the same refutations, so that none is lost and none is
+invented. Where they don't, or a file can't be read, the functions here raise `BadInput`.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +32,10 @@ RANKS = {
 _TEMPLATES = Path(__file__).with_name("templates")
 _KEYS = ("number", "rank", "because", "places")
 _REASONS = Rule(
-    lambda retired: isinstance(retired, dict) and all(isinstance(text, str) for text in [*retired, *retired.values()]),
+    lambda retired: (
+        isinstance(retired, dict)
+        and all(isinstance(text, str) for text in [*retired, *retired.values()])
+    ),
     "it is a mapping from numbers to reasons",
     "restore it",
 )
@@ -88,7 +91,9 @@ class Erratum:
 
 
 def read_errata(book: Path) -> list[Erratum]:
-    """Read the errata of a book's folder, by rank, and within a rank in the order of `ERRATA_FILE`."""
+    """Read the errata of a book's folder, by rank, and within a rank in the order of
+    `ERRATA_FILE`.
+    """
     return errata_of(read_stored(book), book)
 
 
@@ -101,16 +106,23 @@ def errata_of(stored: Stored, book: Path) -> list[Erratum]:
         for refutation in stored.verdicts[page_id].get("refutations", [])
         if refutation["judges"] != "scope"
     }
-    found, used = [], set(retired)
+    found = []
+    used = set(retired)
     for number, rank, because, claims in reviewed:
         if number in used:
-            raise _wrong(f"number {number}", "it is another erratum's, or was", "give the next number that is free")
+            raise _wrong(
+                f"number {number}",
+                "it is another erratum's, or was",
+                "give the next number that is free",
+            )
         used.add(number)
         places = []
         for claim in claims:
             if claim not in waiting:
                 rule = "no chapter stores such a refutation, or another entry has it"
-                raise _wrong(f"{number}, {claim!r}", rule, "name it as page:id, or retire the number")
+                raise _wrong(
+                    f"{number}, {claim!r}", rule, "name it as page:id, or retire the number"
+                )
             place = waiting.pop(claim)
             if place.refutation["erratum"] != number:
                 rule = f"its chapter says that it is {place.refutation['erratum'] or 'none'}"
@@ -119,26 +131,37 @@ def errata_of(stored: Stored, book: Path) -> list[Erratum]:
         found.append(Erratum(number, rank, because, tuple(places)))
     if waiting:
         rule = "a refutation has a number"
-        raise _wrong(", ".join(waiting), rule, "judge what follows from it, and add it with a new one")
+        raise _wrong(
+            ", ".join(waiting), rule, "judge what follows from it, and add it with a new one"
+        )
     return sorted(found, key=lambda erratum: list(RANKS).index(erratum.rank))
 
 
 def errata_html(book: Path, page_url: Callable[[str], str], rank: str) -> str:
-    """Draw the errata of one rank, each linked to the cells that show it; ``page_url`` gives a page's address by id."""
+    """Draw the errata of one rank, each linked to the cells that show it; ``page_url`` gives a
+    page's address by id.
+    """
     _RANK("rank", rank)
     ranked = [erratum for erratum in read_errata(book) if erratum.rank == rank]
-    return render(_TEMPLATES / "errata.html", errata=ranked, judges=JUDGES, asked=asked, page_url=page_url)
+    return render(
+        _TEMPLATES / "errata.html", errata=ranked, judges=JUDGES, asked=asked, page_url=page_url
+    )
 
 
 def retired_html(book: Path) -> str:
-    """Draw the numbers that are no longer in use, each with the reason; old links to them still arrive."""
+    """Draw the numbers that are no longer in use, each with the reason; old links to them still
+    arrive.
+    """
     return render(_TEMPLATES / "errata_retired.html", retired=_reviewed(book)[0])
 
 
 def errata_json(book: Path) -> dict[str, Any]:
-    """Return the errata for scripts: what stands on the page, by key, with addresses from the site's root."""
+    """Return the errata for scripts: what stands on the page, by key, with addresses from the
+    site's root.
+    """
     addresses = {
-        path.stem: path.relative_to(book).with_suffix(".html").as_posix() for path in chapter_paths(book / "chapters")
+        path.stem: path.relative_to(book).with_suffix(".html").as_posix()
+        for path in chapter_paths(book / "chapters")
     }
     return {
         "version": metadata.version("scansnap_core"),
@@ -151,7 +174,9 @@ def errata_json(book: Path) -> dict[str, Any]:
                 "rank": erratum.rank,
                 "because": erratum.because,
                 "address": f"chapters/errata.html#{erratum.anchor}",
-                "places": [_place_json(place, addresses[place.page.id]) for place in erratum.places],
+                "places": [
+                    _place_json(place, addresses[place.page.id]) for place in erratum.places
+                ],
             }
             for erratum in read_errata(book)
         ],
@@ -163,7 +188,9 @@ def _place_json(place: Place, address: str) -> dict[str, Any]:
     return {
         "paper": place.page.paper.id,
         **{key: said[key] for key in ("place", "judges", "printed", "repair", "condition")},
-        "evidence": {key: said[key] for key in ("witness", "what", "measure", "measured", "required")},
+        "evidence": {
+            key: said[key] for key in ("witness", "what", "measure", "measured", "required")
+        },
         "repaired": {"measured": said["control"], "what": said["control_is"]},
         "consequence": said["consequence"],
         "page": place.page.id,
@@ -172,15 +199,20 @@ def _place_json(place: Place, address: str) -> dict[str, Any]:
 
 
 def _reviewed(book: Path) -> tuple[dict[str, str], list[tuple[str, str, str, list[str]]]]:
-    """Read the book's file, if it has one: the retired numbers with their reasons, and each entry's `_KEYS`."""
+    """Read the book's file, if it has one: the retired numbers with their reasons, and each entry's
+    `_KEYS`.
+    """
     if not (path := book / ERRATA_FILE).exists():
         return {}, []
     whole = Entry(str(ERRATA_FILE), files.read(path, example="restore it"), ("retired", "errata"))
-    retired, reviewed = whole("retired", _REASONS), []
+    retired = whole("retired", _REASONS)
+    reviewed = []
     for place, entry in enumerate(whole("errata", LIST), 1):
         number = Entry(f"{ERRATA_FILE}: entry {place}", entry, _KEYS)("number", _NUMBER)
         take = Entry(f"{ERRATA_FILE}: {number}", entry)
-        reviewed.append((number, take("rank", _RANK), take("because", TEXT), take("places", _PLACES)))
+        reviewed.append(
+            (number, take("rank", _RANK), take("because", TEXT), take("places", _PLACES))
+        )
     return retired, reviewed
 
 

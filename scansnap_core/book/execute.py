@@ -31,8 +31,9 @@ with needs("book"):
 _CELL_TIMEOUT_SECONDS = 300
 _MOST_PRINTED = 10_000_000
 """Characters of text that a chapter may print."""
-# JupyterLab writes these when it opens a chapter, so looking at one doesn't mark it as changed. The version is that of
-# the oldest Python that the book runs on, because they are the same wherever a chapter is stored.
+# JupyterLab writes these when it opens a chapter, so looking at one doesn't mark it as changed. The
+# version is that of the oldest Python that the book runs on, because they are the same wherever a
+# chapter is stored.
 _METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {
@@ -49,7 +50,9 @@ _METADATA = {
 
 @dataclass(frozen=True)
 class Execution:
-    """A notebook with its fresh outputs, up to the cell that failed, and the wall time with the kernel's start."""
+    """A notebook with its fresh outputs, up to the cell that failed, and the wall time with the
+    kernel's start.
+    """
 
     notebook: nbformat.NotebookNode
     failure: str
@@ -58,7 +61,9 @@ class Execution:
 
 
 class _ThisPython(AsyncKernelManager):
-    """Starts kernels of the running interpreter, whatever kernels are registered under the notebook's name."""
+    """Starts kernels of the running interpreter, whatever kernels are registered under the
+    notebook's name.
+    """
 
     @property
     def kernel_spec(self) -> KernelSpec:
@@ -71,16 +76,23 @@ class _ThisPython(AsyncKernelManager):
 
 
 def execute_all(
-    paths: list[Path], jobs: int, on_cell: Callable[[], object], environment: Mapping[str, str] | None = None
+    paths: list[Path],
+    jobs: int,
+    on_cell: Callable[[], object],
+    environment: Mapping[str, str] | None = None,
 ) -> dict[Path, Execution]:
-    """Execute notebooks, several at a time in a thread each; ``on_cell`` is called after each executed cell.
+    """Execute notebooks, several at a time in a thread each; ``on_cell`` is called after each
+    executed cell.
 
     The kernels' environment variables are those of `kernel_environment`, if no others are given.
     """
     environment = environment or kernel_environment()
     clients = {path: _client(path, on_cell) for path in paths}
     with ThreadPoolExecutor(jobs) as pool:
-        runs = {path: pool.submit(_execute, client, path.parent, environment) for path, client in clients.items()}
+        runs = {
+            path: pool.submit(_execute, client, path.parent, environment)
+            for path, client in clients.items()
+        }
         try:
             return {path: run.result() for path, run in runs.items()}
         except KeyboardInterrupt:
@@ -113,13 +125,17 @@ def _no_profile() -> str:
 
 
 def kernel_environment() -> dict[str, str]:
-    """Return the environment variables of kernels that execute chapters; no setting of the user's own is among them."""
+    """Return the environment variables of kernels that execute chapters; no setting of the user's
+    own is among them.
+    """
     plots = find_spec("matplotlib")
-    style = Path(plots.origin).with_name("mpl-data") / "matplotlibrc" if plots and plots.origin else ""
+    style = (
+        Path(plots.origin).with_name("mpl-data") / "matplotlibrc" if plots and plots.origin else ""
+    )
     return {
         **os.environ,
-        # One thread adds up in one order, so the last digits don't depend on the machine; and a chapter's matrices are
-        # so small that more threads cost time.
+        # One thread adds up in one order, so the last digits don't depend on the machine; and a
+        # chapter's matrices are so small that more threads cost time.
         **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
         # A backend chosen for the terminal would leave the notebook without its figures.
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
@@ -130,7 +146,9 @@ def kernel_environment() -> dict[str, str]:
 
 
 def other_environment() -> dict[str, str]:
-    """Return an environment with another hash seed, time zone and language, on which no output may depend."""
+    """Return an environment with another hash seed, time zone and language, on which no output may
+    depend.
+    """
     usual = kernel_environment()
     return {
         **usual,
@@ -157,7 +175,8 @@ def _client(path: Path, on_cell: Callable[[], object]) -> _Client:
     notebook = read_notebook(path)
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
+            cell.outputs = []
+            cell.execution_count = None
     return _Client(
         notebook,
         kernel_manager_class=_ThisPython,
@@ -165,30 +184,42 @@ def _client(path: Path, on_cell: Callable[[], object]) -> _Client:
         record_timing=False,
         skip_cells_with_tag="",
         force_raise_errors=True,
-        # A kernel that is asked to end in the middle of a cell leaves a traceback in the terminal, so it isn't asked.
+        # A kernel that is asked to end in the middle of a cell leaves a traceback in the terminal,
+        # so it isn't asked.
         shutdown_kernel="immediate",
         on_cell_executed=lambda **_: on_cell(),
     )
 
 
 def _execute(client: _Client, folder: Path, environment: Mapping[str, str]) -> Execution:
-    start, failure = perf_counter(), ""
+    start = perf_counter()
+    failure = ""
     try:
         asyncio.run(client.async_execute(cwd=str(folder), env=environment))
     except CellExecutionError as error:
-        failure = f"{_last_cell(client)} raised {error.ename}: {' '.join(error.evalue.split())[:600]}"
+        failure = (
+            f"{_last_cell(client)} raised {error.ename}: {' '.join(error.evalue.split())[:600]}"
+        )
     except CellTimeoutError:
         failure = f"{_last_cell(client)} ran longer than {_CELL_TIMEOUT_SECONDS} s"
     except (DeadKernelError, RuntimeError) as error:
         too_much = f"more than {_MOST_PRINTED:,} characters were printed"
-        failure = f"{_last_cell(client)} ended its kernel: {too_much if client.printed > _MOST_PRINTED else error}"
-    except Exception as error:  # such as a source that can't be sent to a kernel: one chapter's fault
+        failure = (
+            f"{_last_cell(client)} ended its kernel: "
+            f"{too_much if client.printed > _MOST_PRINTED else error}"
+        )
+    # such as a source that can't be sent to a kernel: one chapter's fault
+    except Exception as error:
         failure = f"{_last_cell(client)} can't be executed: {type(error).__name__}: {error}"
     return Execution(client.nb, failure, perf_counter() - start)
 
 
 def _last_cell(client: NotebookClient) -> str:
-    return f"cell {client.code_cells_executed}" if client.code_cells_executed else "no cell: the kernel's start"
+    return (
+        f"cell {client.code_cells_executed}"
+        if client.code_cells_executed
+        else "no cell: the kernel's start"
+    )
 
 
 def _kill(client: NotebookClient) -> None:
@@ -199,7 +230,8 @@ def _kill(client: NotebookClient) -> None:
 
 
 def store(execution: Execution, path: Path) -> None:
-    """Write a notebook with its fresh outputs and nothing that changes from run to run or from machine to machine.
+    """Write a notebook with its fresh outputs and nothing that changes from run to run or from
+    machine to machine.
 
     If it can't be written, the notebook is as it was.
     """

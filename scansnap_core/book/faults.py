@@ -1,11 +1,12 @@
 """Faults of a stored notebook: what comparing outputs can't see, and what a reader couldn't use.
 
-A notebook that was cleared, or executed only in part, passes any comparison of outputs. So does a cell with an ignore
-marker. Hence both are faults in themselves. So is a control that nothing computes: a number written down as
-``control=`` would fail whatever the claim. A control is computed if what it is made of, followed back through the
-notebook's own names and functions, reaches the mathematics: the package, SciPy, SymPy, Torch, or NumPy's random
-numbers, linear algebra and grids. A proof's control is another thing: a false claim, given to the same procedure, which
-has to refute it.
+A notebook that was cleared, or executed only in part, passes any comparison of outputs. So does a
+cell with an ignore marker. Hence both are faults in themselves. So is a control that nothing
+computes: a number written down as ``control=`` would fail whatever the claim. A control is computed
+if what it is made of, followed back through the notebook's own names and functions, reaches the
+mathematics: the package, SciPy, SymPy, Torch, or NumPy's random numbers, linear algebra and grids.
+A proof's control is another thing: a false claim, given to the same procedure, which has to refute
+it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,21 @@ _MATHEMATICS = ("scansnap_core", "scipy", "sympy", "torch", "xarray")
 _WITHIN_NUMPY = ("arange", "geomspace", "linalg", "linspace", "logspace", "random")
 _NO_MATHEMATICS = ("scansnap_core.ledger", "scansnap_core.plots")
 _NETWORK = re.compile(r"(https?:)?//", re.IGNORECASE)
-_LITERALS = {"E", "Float", "I", "Integer", "Matrix", "Number", "One", "Rational", "S", "Zero", "oo", "pi", "sympify"}
+_LITERALS = {
+    "E",
+    "Float",
+    "I",
+    "Integer",
+    "Matrix",
+    "Number",
+    "One",
+    "Rational",
+    "S",
+    "Zero",
+    "oo",
+    "pi",
+    "sympify",
+}
 _MAGICS = ("run_line_magic", "run_cell_magic")
 _Made = dict[str, list[ast.AST]]
 """A mapping from a name to all that the notebook makes it of."""
@@ -41,14 +56,18 @@ _Made = dict[str, list[ast.AST]]
 
 def stored_faults(notebook: NotebookNode) -> list[str]:
     """List what makes a stored notebook unfit, whatever it would show when executed."""
-    cells, faults = code_cells(notebook), source_faults(notebook)
+    cells = code_cells(notebook)
+    faults = source_faults(notebook)
     if cells and not any(cell.execution_count for cell in cells):
         return [*faults, "its outputs were cleared: no code cell is stored as executed"]
     for number, cell in enumerate(cells, 1):
         if not cell.execution_count:
             faults.append(f"cell {number} is stored as never executed")
         elif (count := cell.execution_count) != number:
-            faults.append(f"cell {number} is stored as execution {count}: it wasn't executed once, from top to bottom")
+            faults.append(
+                f"cell {number} is stored as execution {count}: it wasn't executed once, from "
+                "top to bottom"
+            )
         faults += [f"cell {number} stores {fault}" for fault in output_faults(cell.outputs)]
     return faults + picture_faults(notebook)
 
@@ -58,20 +77,35 @@ def source_faults(notebook: NotebookNode) -> list[str]:
     faults = []
     for number, cell in enumerate(code_cells(notebook), 1):
         marker = re.search(r"#.*\b(NBVAL_\w+|PYTEST_VALIDATE_\w+)", cell.source)
-        tags = [tag for tag in cell.metadata.get("tags", []) if re.match(r"nbval-|raises-exception|skip-exec", tag)]
-        faults += [f"cell {number} has the marker {name}" for name in [*([marker[1]] if marker else []), *tags]]
+        tags = [
+            tag
+            for tag in cell.metadata.get("tags", [])
+            if re.match(r"nbval-|raises-exception|skip-exec", tag)
+        ]
+        faults += [
+            f"cell {number} has the marker {name}"
+            for name in [*([marker[1]] if marker else []), *tags]
+        ]
         if re.search(r";[ \t]*$", cell.source, re.MULTILINE):
-            faults.append(f"cell {number} has a line that ends in ';', which a comparison doesn't honour")
+            faults.append(
+                f"cell {number} has a line that ends in ';', which a comparison doesn't honour"
+            )
     trees = []
     for number, cell in enumerate(code_cells(notebook), 1):
         try:
             trees.append(code_of(cell.source))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            rule = "can't be read as Python, so nobody sees what it claims: write it without magics, or correct it"
+            rule = (
+                "can't be read as Python, so nobody sees what it claims: write it without "
+                "magics, or correct it"
+            )
             faults.append(f"cell {number} {rule} ({error})")
             trees.append(ast.Module([], []))
     controls = constant_controls(trees)
-    return faults + [f"cell {number} has a control that nothing computes: {source}" for number, source in controls]
+    return faults + [
+        f"cell {number} has a control that nothing computes: {source}"
+        for number, source in controls
+    ]
 
 
 def picture_faults(notebook: NotebookNode) -> list[str]:
@@ -85,9 +119,14 @@ def picture_faults(notebook: NotebookNode) -> list[str]:
             pictures = _pictures(data, cell)
             for picture in pictures:
                 if not picture.alternative.strip():
-                    faults.append(f"cell {number} shows a picture without alternative text in its {picture.place}")
+                    faults.append(
+                        f"cell {number} shows a picture without alternative text in its "
+                        f"{picture.place}"
+                    )
                 if _NETWORK.match(picture.address):
-                    faults.append(f"cell {number} shows a picture that is loaded from {picture.address}")
+                    faults.append(
+                        f"cell {number} shows a picture that is loaded from {picture.address}"
+                    )
             if pictures and "text/markdown" not in after:
                 faults.append(f"cell {number} shows a picture without a caption")
     return faults
@@ -101,7 +140,9 @@ class _Picture(NamedTuple):
 
 
 def _alternative(cell: NotebookNode) -> str:
-    """Return the alternative text in a cell's metadata, which its outputs of image types have on the site."""
+    """Return the alternative text in a cell's metadata, which its outputs of image types have on
+    the site.
+    """
     match cell.metadata:
         case {"mystnb": {"image": {"alt": str(text)}}}:
             return text
@@ -111,8 +152,12 @@ def _alternative(cell: NotebookNode) -> str:
 def _pictures(data: Mapping[str, Any], cell: NotebookNode) -> list[_Picture]:
     """Return the pictures in one of a cell's outputs, whatever its type."""
     found = [_Picture(_alternative(cell), "metadata") for kind in data if kind.startswith("image/")]
-    markup = str(data.get("text/html", "")) + MarkdownIt().render(str(data.get("text/markdown", "")))
-    for tag in BeautifulSoup(markup, "html.parser").find_all(["img", "svg", "canvas", "object", "embed"]):
+    markup = str(data.get("text/html", "")) + MarkdownIt().render(
+        str(data.get("text/markdown", ""))
+    )
+    for tag in BeautifulSoup(markup, "html.parser").find_all(
+        ["img", "svg", "canvas", "object", "embed"]
+    ):
         title = tag.title.get_text() if tag.title else ""
         alternative = tag.get("alt") or tag.get("aria-label") or title
         found.append(_Picture(str(alternative), f"<{tag.name}>", str(tag.get("src", ""))))
@@ -122,7 +167,11 @@ def _pictures(data: Mapping[str, Any], cell: NotebookNode) -> list[_Picture]:
 def naming_faults(notebook: NotebookNode, page: Page) -> list[str]:
     """Find where a notebook shows another page's statement as its own."""
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    named = [name for name in _AS_PRINTED.findall(text) if name != page.name and not name.startswith("Remark")]
+    named = [
+        name
+        for name in _AS_PRINTED.findall(text)
+        if name != page.name and not name.startswith("Remark")
+    ]
     return [f"it shows {name} as its own statement" for name in named] if page.is_statement else []
 
 
@@ -141,12 +190,16 @@ def card_faults(notebook: NotebookNode, verdict: Mapping[str, Any]) -> list[str]
     """Find where the figure that a card names isn't one of its notebook's."""
 
     def shows(cell: NotebookNode) -> bool:
-        return any(kind.startswith("image/") for output in cell.outputs for kind in output.get("data", {}))
+        return any(
+            kind.startswith("image/") for output in cell.outputs for kind in output.get("data", {})
+        )
 
     pictures = [cell.id for cell in code_cells(notebook) if shows(cell)]
     if "card" not in verdict or verdict["figure"] in (pictures or [""]):
         return []
-    return [f"its card shows the figure of {verdict['figure']!r}; the cells with one are {pictures}"]
+    return [
+        f"its card shows the figure of {verdict['figure']!r}; the cells with one are {pictures}"
+    ]
 
 
 def code_of(source: str) -> ast.Module:
@@ -163,26 +216,33 @@ def code_of(source: str) -> ast.Module:
     given: list[ast.stmt] = []
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=ast.Attribute(attr=name), args=[_, *_, ast.Constant(value=str(code))]) if (
-                name in _MAGICS
-            ):
+            case ast.Call(
+                func=ast.Attribute(attr=name), args=[_, *_, ast.Constant(value=str(code))]
+            ) if name in _MAGICS:
                 given += code_of(code).body
     return ast.Module([*tree.body, *given], [])
 
 
 def constant_controls(trees: Sequence[ast.Module]) -> list[tuple[int, str]]:
-    """Find the controls that nothing computes, or that are the measured value with a number added or multiplied.
+    """Find the controls that nothing computes, or that are the measured value with a number added
+    or multiplied.
 
-    Given the code of a notebook's cells, it returns each such cell's number, from 1, and the control's source;
-    ``**{...}`` if it hides there.
+    Given the code of a notebook's cells, it returns each such cell's number, from 1, and the
+    control's source; ``**{...}`` if it hides there.
     """
-    made, mathematical, found = _made_of(trees), _mathematical(trees), []
+    made = _made_of(trees)
+    mathematical = _mathematical(trees)
+    found = []
     for number, tree in enumerate(trees, 1):
         for call in _claims_in(tree):
-            control = next((keyword.value for keyword in call.keywords if keyword.arg == "control"), None)
+            control = next(
+                (keyword.value for keyword in call.keywords if keyword.arg == "control"), None
+            )
             if control is None:
                 found.append((number, "**{...}"))
-            elif not _reaches(mathematical, control, made) or _is_the_measured(control, call.args[1:2]):
+            elif not _reaches(mathematical, control, made) or _is_the_measured(
+                control, call.args[1:2]
+            ):
                 found.append((number, ast.unparse(control)))
     return found
 
@@ -199,7 +259,12 @@ def _claims_in(tree: ast.Module) -> Iterator[ast.Call]:
 def _mathematical(trees: Iterable[ast.Module]) -> set[str]:
     """Return the names under which the notebook imports mathematics."""
     found = set()
-    for node in (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)):
+    for node in (
+        node
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ):
         for alias in node.names:
             full = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
             if full.startswith(_MATHEMATICS) and not full.startswith(_NO_MATHEMATICS):
@@ -220,17 +285,24 @@ def _made_of(trees: Iterable[ast.Module]) -> _Made:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
                     add(target, value)
-            case ast.AnnAssign(target=target) | ast.AugAssign(target=target) | ast.NamedExpr(target=target):
+            case (
+                ast.AnnAssign(target=target)
+                | ast.AugAssign(target=target)
+                | ast.NamedExpr(target=target)
+            ):
                 add(target, node.value)
             case ast.For(target=target, iter=rows) | ast.comprehension(target=target, iter=rows):
                 add(target, rows)
-                if isinstance(rows, ast.Tuple | ast.List):  # lists that the loop fills by another name
+                # lists that the loop fills by another name
+                if isinstance(rows, ast.Tuple | ast.List):
                     add(rows, target)
             case ast.withitem(optional_vars=target, context_expr=value) if target is not None:
                 add(target, value)
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 made.setdefault(name, []).extend(node.body)
-            case ast.Call(func=ast.Attribute(value=target, attr="append" | "add" | "extend" | "update")):
+            case ast.Call(
+                func=ast.Attribute(value=target, attr="append" | "add" | "extend" | "update")
+            ):
                 add(target, *node.args)
     return made
 
@@ -255,7 +327,9 @@ def _reaches(mathematical: set[str], start: ast.AST, made: _Made) -> bool:
 
 
 def _is_the_measured(control: ast.expr, measured: list[ast.expr]) -> bool:
-    """Tell whether a control is the measured expression, with numbers added, subtracted, multiplied or divided."""
+    """Tell whether a control is the measured expression, with numbers added, subtracted, multiplied
+    or divided.
+    """
     while isinstance(control, ast.BinOp) and isinstance(control.right, ast.Constant):
         control = control.left
     while isinstance(control, ast.BinOp) and isinstance(control.left, ast.Constant):

@@ -1,9 +1,11 @@
-"""The book's notebooks: where they are, the verdicts that they store, and the numbers that the book's prose quotes.
+"""The book's notebooks: where they are, the verdicts that they store, and the numbers that the
+book's prose quotes.
 
-Every computed page is drawn from the verdicts. The numbers in prose stand in the text, where every reader sees them,
-and are compared. In the text of a notebook, a page or a card, ``<data value="drop">1.2</data>`` is the number ``drop``
-that the chapter gives by `Chapter.numbers`, or what its claim ``drop`` measured. ``<data value="lemma_03:drop">`` is
-another chapter's, and ``<data value="lemma_03:drop.control">`` what a claim's control gave.
+Every computed page is drawn from the verdicts. The numbers in prose stand in the text, where every
+reader sees them, and are compared. In the text of a notebook, a page or a card, ``<data
+value="drop">1.2</data>`` is the number ``drop`` that the chapter gives by `Chapter.numbers`, or
+what its claim ``drop`` measured. ``<data value="lemma_03:drop">`` is another chapter's, and ``<data
+value="lemma_03:drop.control">`` what a claim's control gave.
 
 What can't be read raises `BadInput`.
 """
@@ -73,19 +75,24 @@ def _markdown(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "markdown"]
 
 
-def _stored_as(mime: str, is_one: Callable[[Any], bool], notebook: NotebookNode) -> list[dict[str, Any]]:
+def _stored_as(
+    mime: str, is_one: Callable[[Any], bool], notebook: NotebookNode
+) -> list[dict[str, Any]]:
     outputs = (output for cell in code_cells(notebook) for output in cell.outputs)
     found = [output.data[mime] for output in outputs if mime in output.get("data", {})]
     return [each for each in found if is_one(each)]
 
 
 def verdicts_in(notebook: NotebookNode) -> list[dict[str, Any]]:
-    """Return every verdict in a notebook's outputs; what only stands in the place of one is none."""
+    """Return every verdict in a notebook's outputs; what only stands in the place of one is
+    none.
+    """
     return _stored_as(VERDICT_MIME, is_verdict, notebook)
 
 
 def contents(book: Path) -> tuple[dict[Path, Path], list[str]]:
-    """Find the files of the entries of a book's table of contents, by their resolved paths; and list its faults.
+    """Find the files of the entries of a book's table of contents, by their resolved paths; and
+    list its faults.
 
     A fault is an entry that has no file, or whose file another entry has.
     """
@@ -109,8 +116,8 @@ class Stored:
     pages: Mapping[str, Page]
     """As `read_pages` orders them."""
     verdicts: Mapping[str, Mapping[str, Any]]
-    """For each page its verdict as `Conclusion.as_json` gives it. A chapter that stores no verdict of its own, for
-    example because it was cleared, has none or ``{"verdict": "open"}``."""
+    """For each page its verdict as `Conclusion.as_json` gives it. A chapter that stores no verdict
+    of its own, for example because it was cleared, has none or ``{"verdict": "open"}``."""
 
     @cached_property
     def statements(self) -> dict[str, Page]:
@@ -118,17 +125,29 @@ class Stored:
         return statements(self.pages)
 
     def claims(self, place: str, page_id: str, claim_ids: Any) -> list[Mapping[str, Any]]:
-        """Return the checks, refutations and proofs of a page that a file of the book lists by their ids, each once.
+        """Return the checks, refutations and proofs of a page that a file of the book lists by
+        their ids, each once.
 
         `place` says where the list stands.
         """
-        if not (isinstance(claim_ids, list) and all(claim_ids.count(claim_id) == 1 for claim_id in claim_ids)):
-            raise BadInput(f"{place}: {page_id}", "it lists ids of the page's claims, each once", "correct it")
+        if not (
+            isinstance(claim_ids, list)
+            and all(claim_ids.count(claim_id) == 1 for claim_id in claim_ids)
+        ):
+            raise BadInput(
+                f"{place}: {page_id}", "it lists ids of the page's claims, each once", "correct it"
+            )
         verdict = self.verdicts.get(page_id, {})
-        found = {entry["id"]: entry for kind in ("checks", "refutations", "proofs") for entry in verdict.get(kind, [])}
+        found = {
+            entry["id"]: entry
+            for kind in ("checks", "refutations", "proofs")
+            for entry in verdict.get(kind, [])
+        }
         if missing := [claim_id for claim_id in claim_ids if claim_id not in list(found)]:
             rule = f"{page_id} stores no such claim"
-            raise BadInput(f"{place}: {page_id}:{missing[0]}", rule, "correct the id, or store the chapter")
+            raise BadInput(
+                f"{place}: {page_id}:{missing[0]}", rule, "correct the id, or store the chapter"
+            )
         return [found[claim_id] for claim_id in claim_ids]
 
     def verdict_of(self, page_id: str) -> str:
@@ -136,7 +155,9 @@ class Stored:
         return str(self.verdicts.get(page_id, {"verdict": OPEN})["verdict"])
 
     def unverified_grounds(self, statement_id: str) -> list[str]:
-        """List the statements that don't hold and on which a proof rests, directly or through other proofs."""
+        """List the statements that don't hold and on which a proof rests, directly or through other
+        proofs.
+        """
         grounds = self._grounds(statement_id)
         return [s for s in self.statements if s in grounds and not self._holds(s)]
 
@@ -146,8 +167,12 @@ class Stored:
 
     @cached_property
     def fully_verified(self) -> frozenset[str]:
-        """Return the statements that hold, and whose proofs rest only on statements that hold, all the way back."""
-        return frozenset(s for s in self.statements if self._holds(s) and not self.unverified_grounds(s))
+        """Return the statements that hold, and whose proofs rest only on statements that hold, all
+        the way back.
+        """
+        return frozenset(
+            s for s in self.statements if self._holds(s) and not self.unverified_grounds(s)
+        )
 
     def _holds(self, page_id: str) -> bool:
         return self.verdict_of(page_id) in (HOLDS, HOLDS_UNDER_A_CONDITION)
@@ -158,7 +183,9 @@ def read_stored(book: Path) -> Stored:
     pages = read_pages(book)
     found: dict[str, Mapping[str, Any]] = {}
     for path in chapter_paths(book / "chapters"):
-        own = [verdict for verdict in verdicts_in(read_notebook(path)) if verdict["id"] == path.stem]
+        own = [
+            verdict for verdict in verdicts_in(read_notebook(path)) if verdict["id"] == path.stem
+        ]
         found[path.stem] = own[0] if own else {"verdict": OPEN}
     return Stored(pages, {page_id: found[page_id] for page_id in pages})
 
@@ -167,11 +194,14 @@ def _is_numbers(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(number, str) for number in value.values())
 
 
-# -- prose and its numbers ---------------------------------------------------------------------------------------------
+# -- prose and its numbers
+# ---------------------------------------------------------------------------------------------
 
 
 class _Prose:
-    """The prose of a book, and the numbers that its notebooks give; none of a file that can't be read."""
+    """The prose of a book, and the numbers that its notebooks give; none of a file that can't be
+    read.
+    """
 
     def __init__(self, book: Path) -> None:
         self.unreadable: list[str] = []
@@ -185,18 +215,28 @@ class _Prose:
             given = self.numbers[path.stem] = {}
             for verdict in verdicts_in(notebook):
                 for entry in (*verdict.get("checks", []), *verdict.get("refutations", [])):
-                    given |= {entry["id"]: entry["measured"], f"{entry['id']}.control": entry["control"]}
+                    given |= {
+                        entry["id"]: entry["measured"],
+                        f"{entry['id']}.control": entry["control"],
+                    }
             for numbers in _stored_as(NUMBERS_MIME, _is_numbers, notebook):
                 given |= numbers
-        self.texts = {path: "\n\n".join(cell.source for cell in _markdown(nb)) for path, nb in self.notebooks.items()}
+        self.texts = {
+            path: "\n\n".join(cell.source for cell in _markdown(nb))
+            for path, nb in self.notebooks.items()
+        }
         pages = [path for path in contents(book)[0].values() if path.suffix == ".md"]
         for path in [*pages, *files_below(book / "chapters", ".yaml")]:
             try:
                 self.texts[path] = path.read_text(encoding="utf-8")
             except UnicodeDecodeError:
-                self.unreadable.append(f"{path.relative_to(book)}: it isn't UTF-8 text; save it as such")
+                self.unreadable.append(
+                    f"{path.relative_to(book)}: it isn't UTF-8 text; save it as such"
+                )
             except OSError as error:
-                self.unreadable.append(f"{path.relative_to(book)}: it can't be read ({error.strerror})")
+                self.unreadable.append(
+                    f"{path.relative_to(book)}: it can't be read ({error.strerror})"
+                )
 
     def computed(self, name: str, path: Path) -> str | None:
         """Return the number of this name that a file quotes; None if its chapter gives none."""
@@ -204,7 +244,9 @@ class _Prose:
         return self.numbers.get(page or path.stem, {}).get(key)
 
     def filled(self, text: str, path: Path) -> str:
-        """Return a file's text with the numbers that its chapters give; one without a source stays."""
+        """Return a file's text with the numbers that its chapters give; one without a source
+        stays.
+        """
 
         def number(match: re.Match[str]) -> str:
             computed = self.computed(match[2], path)
@@ -214,12 +256,15 @@ class _Prose:
 
 
 def texts(book: Path) -> Iterator[tuple[Path, str]]:
-    """Return the prose of every page of a book, with its file; none of a notebook that can't be read."""
+    """Return the prose of every page of a book, with its file; none of a notebook that can't be
+    read.
+    """
     yield from _Prose(book).texts.items()
 
 
 def number_faults(book: Path) -> list[str]:
-    """List numbers in the book's text that aren't the stored ones, have no source, or escape the comparison.
+    """List numbers in the book's text that aren't the stored ones, have no source, or escape the
+    comparison.
 
     A text that can't be read is a fault too.
     """

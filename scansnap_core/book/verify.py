@@ -1,4 +1,6 @@
-"""Verifying chapters: execute them, compare what they store with what they give, and hold the book to its rules."""
+"""Verifying chapters: execute them, compare what they store with what they give, and hold the book
+to its rules.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -69,7 +71,8 @@ class Report:
 
 
 def find_chapters(book: Path, ids: list[str]) -> list[Path]:
-    """Return the notebooks of a book's folder that the ids name, or all of them if there are no ids.
+    """Return the notebooks of a book's folder that the ids name, or all of them if there are no
+    ids.
 
     An unknown id, or a book without chapters, raises `BadInput`.
     """
@@ -96,17 +99,20 @@ def verify(
 ) -> tuple[list[Report], list[str]]:
     """Verify the chapters with these paths, as `find_chapters` gives them, several at a time.
 
-    Before anything is executed, each notebook is read, and its file of claims with its card is checked; a chapter with
-    a fault there isn't executed. With ``rewrite`` the fresh outputs of every chapter that executes without a fault are
-    stored instead of compared; those that aren't the stored ones only if a second execution, in other surroundings,
-    gives them too. ``on_cell`` is called after each executed cell.
+    Before anything is executed, each notebook is read, and its file of claims with its card is
+    checked; a chapter with a fault there isn't executed. With ``rewrite`` the fresh outputs of
+    every chapter that executes without a fault are stored instead of compared; those that aren't
+    the stored ones only if a second execution, in other surroundings, gives them too. ``on_cell``
+    is called after each executed cell.
 
-    It returns a report for each chapter, and what is wrong with the book rather than with a chapter. Whatever is wrong
-    with one chapter or file, the others are judged; only a table of contents that can't be read raises `BadInput`.
+    It returns a report for each chapter, and what is wrong with the book rather than with a
+    chapter. Whatever is wrong with one chapter or file, the others are judged; only a table of
+    contents that can't be read raises `BadInput`.
     """
     listed, failures = notebooks.contents(book)
     papers = papers_of(read_contents(book))
-    reports, pages = {}, {}
+    reports = {}
+    pages = {}
     stored: dict[Path, Any] = {}
     for path in chapter_paths(book / "chapters"):
         report = Report(path)
@@ -146,17 +152,24 @@ def verify(
 
 @contextmanager
 def _kept_to(failures: list[str]) -> Iterator[None]:
-    """Put what goes wrong with one chapter or file into its list of failures, so that the others are judged."""
+    """Put what goes wrong with one chapter or file into its list of failures, so that the others
+    are judged.
+    """
     try:
         yield
     except (BadInput, NoEvidence) as error:
         failures.append(str(error))
-    except Exception as error:  # people's files and other programs' files hold what nobody thought of
-        failures.append(f"it can't be judged: {type(error).__name__}: {' '.join(str(error).split())}")
+    # people's files and other programs' files hold what nobody thought of
+    except Exception as error:
+        failures.append(
+            f"it can't be judged: {type(error).__name__}: {' '.join(str(error).split())}"
+        )
 
 
 def _review_faults(book: Path) -> list[str]:
-    """Find where a reviewed file of the book and its chapters disagree on claims, errata or formulas."""
+    """Find where a reviewed file of the book and its chapters disagree on claims, errata or
+    formulas.
+    """
     found: list[str] = []
     try:
         stored = notebooks.read_stored(book)
@@ -173,10 +186,16 @@ def _review_faults(book: Path) -> list[str]:
     return found
 
 
-def _judge(report: Report, stored: Any, execution: Execution, again: Execution | None, rewrite: bool) -> None:
+def _judge(
+    report: Report, stored: Any, execution: Execution, again: Execution | None, rewrite: bool
+) -> None:
     report.seconds = execution.seconds
     fresh = list(enumerate(code_cells(execution.notebook), 1))
-    found = [f"cell {n} gives {fault}" for n, cell in fresh for fault in faults.output_faults(cell.outputs)]
+    found = [
+        f"cell {n} gives {fault}"
+        for n, cell in fresh
+        for fault in faults.output_faults(cell.outputs)
+    ]
     if execution.failure:
         found = [execution.failure]
     else:
@@ -198,24 +217,34 @@ def _judge(report: Report, stored: Any, execution: Execution, again: Execution |
     report.failures += [*found, *faults.stored_faults(stored)]
     if not execution.failure and not rewrite:
         changes = _changes(stored, execution.notebook)
-        remedy = [f"if what it gives now is right, scansnap verify --store {report.id} keeps it"] if changes else []
+        remedy = (
+            [f"if what it gives now is right, scansnap verify --store {report.id} keeps it"]
+            if changes
+            else []
+        )
         report.failures += [*changes, *remedy]
 
 
 def _is_new(stored: Any, run: Execution) -> bool:
-    """Tell whether an execution gave other outputs than the stored ones, so that it has to be repeated."""
+    """Tell whether an execution gave other outputs than the stored ones, so that it has to be
+    repeated.
+    """
     return not run.failure and bool(faults.stored_faults(stored) or _changes(stored, run.notebook))
 
 
 def _keep_equal_outputs(stored: Any, fresh: Any) -> None:
-    """Give a fresh notebook the stored outputs that compare as equal: a picture of other bits isn't written again."""
+    """Give a fresh notebook the stored outputs that compare as equal: a picture of other bits isn't
+    written again.
+    """
     for before, after in zip(code_cells(stored), code_cells(fresh), strict=True):
         if before.execution_count and not differences(before.outputs, after.outputs):
             after.outputs = before.outputs
 
 
 def _changes(stored: Any, fresh: Any) -> list[str]:
-    """List where stored outputs differ from those of a fresh execution; cells that never ran are left out."""
+    """List where stored outputs differ from those of a fresh execution; cells that never ran are
+    left out.
+    """
     cells = enumerate(zip(code_cells(stored), code_cells(fresh), strict=True), 1)
     return [
         f"cell {n} {line}"

@@ -1,7 +1,8 @@
-"""The commands of ``scansnap``: functions, whose options are declared in a row each. Importing them needs no torch.
+"""The commands of ``scansnap``: functions, whose options are declared in a row each. Importing them
+needs no torch.
 
-A row is an option's name with what stands for its value, its type or the choices, and its help; then its default if it
-has one, or ``REQUIRED``. A name that ends in "..." takes several values.
+A row is an option's name with what stands for its value, its type or the choices, and its help;
+then its default if it has one, or ``REQUIRED``. A name that ends in "..." takes several values.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ DEVICE = ("--device NAME", str, "auto, cpu or cuda", "auto")
 
 
 class Command(NamedTuple):
-    """A command: a function of its options, its name, its line in the list of commands, and its rows.
+    """A command: a function of its options, its name, its line in the list of commands, and its
+    rows.
 
     ``when_stopped`` says what is left of a run that is interrupted, and what to do.
     """
@@ -45,7 +47,9 @@ class Command(NamedTuple):
         """Add the command to the command line; its function's docstring describes it."""
         *groups, name = self.name.split()
         for group in groups:
-            commands = commands.add_parser(group, help=self.says).add_subparsers(required=True, metavar="COMMAND")
+            commands = commands.add_parser(group, help=self.says).add_subparsers(
+                required=True, metavar="COMMAND"
+            )
         parser = commands.add_parser(name, help=self.says, description=self.run.__doc__)
         for names, kind, says, *rest in self.rows:
             name, _, value = names.removesuffix("...").partition(" ")
@@ -69,7 +73,9 @@ def command(
 
 
 class NewFile:
-    """The file that ``--out`` names: what can go wrong is tried before the work, and the file is written after it."""
+    """The file that ``--out`` names: what can go wrong is tried before the work, and the file is
+    written after it.
+    """
 
     def __init__(self, options: argparse.Namespace) -> None:
         with needs("sweeps"):
@@ -81,8 +87,12 @@ class NewFile:
         self._attrs = {**provenance(options.command_line), "class_file_sha256": digest}
 
     def store(self, found: xr.Dataset) -> None:
-        """Store results as NetCDF with the command that made them and the checksum of the class file."""
-        files.keep(self._path, found.assign_attrs(self._attrs).to_netcdf(engine="h5netcdf"), new=True)
+        """Store results as NetCDF with the command that made them and the checksum of the class
+        file.
+        """
+        files.keep(
+            self._path, found.assign_attrs(self._attrs).to_netcdf(engine="h5netcdf"), new=True
+        )
 
 
 @contextmanager
@@ -91,4 +101,6 @@ def _as_option(option: str) -> Iterator[None]:
     try:
         yield
     except BadInput as error:
-        raise BadInput(error.value.replace("file", option, 1), error.rule, "name another file") from None
+        raise BadInput(
+            error.value.replace("file", option, 1), error.rule, "name another file"
+        ) from None

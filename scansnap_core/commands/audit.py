@@ -1,4 +1,6 @@
-"""``scansnap audit FILE``: what a class system holds, and whether it satisfies Assumptions 1 and 2."""
+"""``scansnap audit FILE``: what a class system holds, and whether it satisfies Assumptions 1 and
+2.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.commands import command
 from scansnap_core.rules import whole
 
-VERIFIED, NOT_VERIFIED = 0, 1
+VERIFIED = 0
+NOT_VERIFIED = 1
 
 
 @command(
@@ -22,7 +23,8 @@ VERIFIED, NOT_VERIFIED = 0, 1
     ("--json FILE", Path, "write what was found to this file too"),
     ("--store", bool, "store the fresh outputs, if a second execution gives them too"),
     ("--book DIR", Path, "the folder with chapters/ and _toc.yml", Path()),
-    when_stopped="no verdict was found; a chapter that isn't stored yet is unchanged, and the same command begins anew",
+    when_stopped="no verdict was found; a chapter that isn't stored yet is unchanged, and the same "
+    "command begins anew",
 )
 def verify(options: argparse.Namespace) -> int:
     """Execute chapters, compare their outputs with the stored ones, and print the verdicts."""
@@ -32,11 +34,16 @@ def verify(options: argparse.Namespace) -> int:
     from scansnap_core.book.verify import verify as verify_chapters
     from scansnap_core.progress import progress_bar
 
-    whole(says="at least one chapter is executed at a time", remedy="pass e.g. --jobs 2")("jobs", options.jobs)
+    whole(says="at least one chapter is executed at a time", remedy="pass e.g. --jobs 2")(
+        "jobs", options.jobs
+    )
     if options.json is not None and not options.json.absolute().parent.is_dir():
-        raise BadInput(f"--json {options.json}", "its folder doesn't exist", "create it or name another file")
+        raise BadInput(
+            f"--json {options.json}", "its folder doesn't exist", "create it or name another file"
+        )
     paths = find_chapters(options.book, options.id)
-    cells = cell_count(paths) * (2 if options.store else 1)  # at most: what is stored already isn't executed again
+    # at most: what is stored already isn't executed again
+    cells = cell_count(paths) * (2 if options.store else 1)
     with progress_bar(None, True, total=cells, unit="cell") as bar:
         how = {"jobs": options.jobs, "rewrite": options.store, "on_cell": bar.update}
         reports, failures = verify_chapters(options.book, paths, **how)
@@ -49,10 +56,14 @@ def verify(options: argparse.Namespace) -> int:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     rows.insert(1, tuple("─" * width for width in widths))
     for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
     print("checks: of the symbolic, the numeric and the empirical witness, refutations among them")
 
-    named = [f"{report.id}: {failure}" for report in reports for failure in report.failures] + failures
+    named = [
+        f"{report.id}: {failure}" for report in reports for failure in report.failures
+    ] + failures
     for line in named:
         print(f"scansnap: {line}", file=sys.stderr)
     if options.json is not None:

@@ -1,4 +1,6 @@
-"""``scansnap predict FILE``: what SGD will do to a user's classes, in sentences and numbers, without training."""
+"""``scansnap predict FILE``: what SGD will do to a user's classes, in sentences and numbers,
+without training.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
     from scansnap_core.data.sequences import SequenceClasses
 
-ROWS, SHOWN = 7, 10
+ROWS = 7
+SHOWN = 10
 """The numbers of times and, at most, of classes that are printed."""
 
 
@@ -48,8 +51,14 @@ def run(options: argparse.Namespace) -> int:
 
     classes = SequenceClasses.load(options.file)
     one_of(ANSWERED)("optimizer", options.optimizer)
-    number(least=1, says="the last step is finite and at least 1", remedy="pass e.g. 10000")("until", options.until)
-    asked = {"seq_len": options.seq_len, "optimizer": options.optimizer, "momentum": options.momentum}
+    number(least=1, says="the last step is finite and at least 1", remedy="pass e.g. 10000")(
+        "until", options.until
+    )
+    asked = {
+        "seq_len": options.seq_len,
+        "optimizer": options.optimizer,
+        "momentum": options.momentum,
+    }
     asked["batch_size"] = options.batch_size
     if options.optimizer == "adam":
         if options.out is not None:
@@ -71,7 +80,9 @@ def run(options: argparse.Namespace) -> int:
         out.store(found)
     for warning in caught:
         print(f"scansnap: {warning.message}", file=sys.stderr)
-    print(f"K = {classes.num_classes} classes, M = {classes.vocab_size} tokens; {_subject(options)}\n")
+    print(
+        f"K = {classes.num_classes} classes, M = {classes.vocab_size} tokens; {_subject(options)}\n"
+    )
     try:
         _say(answer(classes, options.lr_y, options.lr_z, options.until, **asked, forecast=found))
     except (BadInput, IntegrationFailed) as error:
@@ -99,14 +110,17 @@ def _say(told: dict[str, list[str]]) -> None:
 
 
 def _table(found: xr.Dataset, classes: SequenceClasses, n: int) -> str:
-    """Tabulate what becomes of class n: of its dominant and its most frequent common tokens, and its entropy.
+    """Tabulate what becomes of class n: of its dominant and its most frequent common tokens, and
+    its entropy.
 
-    Equally frequent tokens stand in one column. If attention tells equally frequent common ones apart, it is the
-    column of the token whose z is lowest at the end.
+    Equally frequent tokens stand in one column. If attention tells equally frequent common ones
+    apart, it is the column of the token whose z is lowest at the end.
     """
     from scansnap_core.theory.law.trials import columns, lowest
 
-    row, name, labels = classes.compact.query_row[n], classes.coords["class"][n], classes.coords["token"]
+    row = classes.compact.query_row[n]
+    name = classes.coords["class"][n]
+    labels = classes.coords["token"]
     groups = columns(classes, n)
     if "common" in groups:
         groups["common"] = lowest(found.Z.isel(recorded=-1, query=row).values, groups["common"])
@@ -119,12 +133,15 @@ def _table(found: xr.Dataset, classes: SequenceClasses, n: int) -> str:
         for kind, group in groups.items()
     )
     lines = [f"class {name}: z of {', '.join(called)}"]
-    lines.append(f"{'t':>10}{''.join(f'{kind:>12}' for kind, _ in best)}{'entropy':>10}  phase  memory")
+    lines.append(
+        f"{'t':>10}{''.join(f'{kind:>12}' for kind, _ in best)}{'entropy':>10}  phase  memory"
+    )
     meanings = found.regime.flag_meanings.split()
     for i in range(found.sizes["recorded"]):
         at = found.isel(recorded=i, query=row)
         z = "".join(f"{float(at.Z[place]):12.4g}" for _, place in best)
         regimes = " ".join(meanings[int(at.regime[place])] for _, place in best)
-        entropy, phase = float(at.entropy[n]), str(at.phase.values[n])
+        entropy = float(at.entropy[n])
+        phase = str(at.phase.values[n])
         lines.append(f"{float(at.recorded):10.4g}{z}{entropy:10.4f}  {phase:<5}  {regimes}")
     return "\n".join(lines)

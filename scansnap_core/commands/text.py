@@ -1,4 +1,6 @@
-"""``scansnap text train``: train the standard Transformer on text and store what its attention did."""
+"""``scansnap text train``: train the standard Transformer on text and store what its attention
+did.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.commands import DEVICE, GOES_ON, REQUIRED, command
 from scansnap_core.text.settings import Settings
 
-TRAINED, DIVERGED = 0, 1
+TRAINED = 0
+DIVERGED = 1
 CORPORA = ("wikitext-2", "wikitext-103", "topics")
 DEFAULT = Settings()
 
@@ -35,12 +38,16 @@ DEFAULT = Settings()
     when_stopped=GOES_ON,
 )
 def run(options: argparse.Namespace) -> int:
-    """Train a causal Transformer on text into a store; the same command goes on where it was stopped."""
+    """Train a causal Transformer on text into a store; the same command goes on where it was
+    stopped.
+    """
     options.positions = not options.no_positions
     named = {field.name for field in fields(Settings)} & vars(options).keys()
     settings = Settings(**{name: getattr(options, name) for name in named})
     if options.corpus == "topics" and options.data is not None:
-        raise BadInput(f"--data {options.data}", "the corpus topics is generated", "leave --data out")
+        raise BadInput(
+            f"--data {options.data}", "the corpus topics is generated", "leave --data out"
+        )
 
     import numpy as np
 
@@ -49,20 +56,37 @@ def run(options: argparse.Namespace) -> int:
     from scansnap_core.text.generator import topic_text
     from scansnap_core.text.recording import record
 
-    corpus = topic_text().corpus if options.corpus == "topics" else load_corpus(options.corpus, options.data)
+    corpus = (
+        topic_text().corpus
+        if options.corpus == "topics"
+        else load_corpus(options.corpus, options.data)
+    )
     if options.vocab_size is not None:
         corpus = corpus.limited(options.vocab_size)
-    record(corpus, settings, options.out, device=options.device, command=options.command_line, progress=True)
+    record(
+        corpus,
+        settings,
+        options.out,
+        device=options.device,
+        command=options.command_line,
+        progress=True,
+    )
 
     result = read(options.out)
     last = result.isel(snapshot=-1)
     print(f"trained on the {corpus.trained_on} split of {corpus.name}, {corpus.vocab_size:,} words")
     print("step, loss and by layer the entropy of attention, on the validation text, in nats")
     for one in (result.isel(snapshot=0), last):
-        print(f"{int(one.step)}: {float(one.loss):.3f}; " + ", ".join(f"{value:.3f}" for value in one.entropy.values))
+        print(
+            f"{int(one.step)}: {float(one.loss):.3f}; "
+            + ", ".join(f"{value:.3f}" for value in one.entropy.values)
+        )
     print(f"stored in {options.out}")
     if np.isfinite(last.loss):
         return TRAINED
     first = int(result.step.values[~np.isfinite(result.loss.values)][0])
-    print(f"scansnap: the loss is no longer finite from step {first} on; take a smaller --lr", file=sys.stderr)
+    print(
+        f"scansnap: the loss is no longer finite from step {first} on; take a smaller --lr",
+        file=sys.stderr,
+    )
     return DIVERGED

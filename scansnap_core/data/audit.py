@@ -12,7 +12,8 @@ from scansnap_core.data.sequences import CLASSES, SequenceClasses
 from scansnap_core.rules import RATE, SEQ_LEN, optional, takes
 
 MUCH_GREATER = 10.0
-"""The paper writes a >> b without a constant; the audit reads it as a >= 10 b and prints the ratio."""
+"""The paper writes a >> b without a constant; the audit reads it as a >= 10 b and prints the ratio.
+"""
 
 
 class Condition(NamedTuple):
@@ -25,7 +26,9 @@ class Condition(NamedTuple):
 
 
 class Audit(tuple[Condition, ...]):
-    """The conditions of an audit, in order. As text and in a notebook it is a table; a slice of it is an audit."""
+    """The conditions of an audit, in order. As text and in a notebook it is a table; a slice of it
+    is an audit.
+    """
 
     __slots__ = ()
 
@@ -35,7 +38,11 @@ class Audit(tuple[Condition, ...]):
         return all(condition.holds for condition in self)
 
     def __getitem__(self, index: Any) -> Any:
-        return Audit(super().__getitem__(index)) if isinstance(index, slice) else super().__getitem__(index)
+        return (
+            Audit(super().__getitem__(index))
+            if isinstance(index, slice)
+            else super().__getitem__(index)
+        )
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows = [(c.name, c.required, c.actual, "yes" if c.holds else "NO") for c in self]
@@ -44,7 +51,10 @@ class Audit(tuple[Condition, ...]):
     def __str__(self) -> str:
         rows = self._rows()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            for row in rows
+        ]
         return "\n".join(line.rstrip() for line in lines)
 
     def __repr__(self) -> str:
@@ -68,8 +78,8 @@ def audit(
 ) -> Audit:
     """Audit Assumption 1 (architecture, T, rates) and Assumption 2 (weak correlations, at Z = 0).
 
-    Classes that aren't equally frequent break a further assumption, which the audit then shows: Theorem 1, Lemma 12,
-    Theorem 5 and Corollary 1 are for classes sampled uniformly, P(n) = 1/K.
+    Classes that aren't equally frequent break a further assumption, which the audit then shows:
+    Theorem 1, Lemma 12, Theorem 5 and Corollary 1 are for classes sampled uniformly, P(n) = 1/K.
 
     Parameters
     ----------
@@ -87,9 +97,12 @@ def audit(
     2 largest eigenvalue   |lambda_1(E)| < 1/K = 0.3333                 0.2           yes
     2 smallest eigenvalue  |lambda_i(E)| >= 6/sqrt(M) = 0.06 for all i  0.1           yes
     """
-    M, K = classes.vocab_size, classes.num_classes
+    M = classes.vocab_size
+    K = classes.num_classes
     magnitudes = np.abs(classes.eigenvalues)
-    largest, smallest, floor = float(magnitudes[0]), float(magnitudes[-1]), 6 / math.sqrt(M)
+    largest = float(magnitudes[0])
+    smallest = float(magnitudes[-1])
+    floor = 6 / math.sqrt(M)
     ten = f"(at least {MUCH_GREATER:g} times)"
     conditions: list[tuple[str, str, str, bool]] = [
         ("1(a) positions", "no positional encoding", "none: a sequence is its token counts", True),
@@ -97,16 +110,29 @@ def audit(
     ]
     if lr_y is not None and lr_z is not None:
         ratio = lr_y / lr_z
-        conditions.append(("1(c) rates", f"eta_Y >> eta_Z {ten}", f"eta_Y/eta_Z = {ratio:.4g}", ratio >= MUCH_GREATER))
+        conditions.append(
+            (
+                "1(c) rates",
+                f"eta_Y >> eta_Z {ten}",
+                f"eta_Y/eta_Z = {ratio:.4g}",
+                ratio >= MUCH_GREATER,
+            )
+        )
     if not classes.is_uniform:
-        low, high = classes.paces.min(), classes.paces.max()
+        low = classes.paces.min()
+        high = classes.paces.max()
         required = f"P(n) = 1/K = {1 / K:.4g} (Theorems 1 and 5, Lemma 12, Corollary 1)"
         actual = f"{low / K:.4g} to {high / K:.4g}, {low:.3g} to {high:.3g} times 1/K"
         conditions.append(("uniform classes", required, actual, False))
     every = f"|lambda_i(E)| >= 6/sqrt(M) = {floor:.4g} for all i"
     conditions += [
         ("2 vocabulary", f"M >> K^2 {ten}", f"M/K^2 = {M / K**2:.4g}", M >= MUCH_GREATER * K**2),
-        ("2 largest eigenvalue", f"|lambda_1(E)| < 1/K = {1 / K:.4g}", f"{largest:.4g}", largest < 1 / K),
+        (
+            "2 largest eigenvalue",
+            f"|lambda_1(E)| < 1/K = {1 / K:.4g}",
+            f"{largest:.4g}",
+            largest < 1 / K,
+        ),
         ("2 smallest eigenvalue", every, f"{smallest:.4g}", smallest >= floor),
     ]
     return Audit(Condition(*each) for each in conditions)

@@ -1,6 +1,7 @@
 """The paper's class systems, and classes with a chosen overlap.
 
-Tokens are numbered in the authors' order: common tokens, the distinct tokens class by class, query tokens, next tokens.
+Tokens are numbered in the authors' order: common tokens, the distinct tokens class by class, query
+tokens, next tokens.
 """
 
 from __future__ import annotations
@@ -18,18 +19,24 @@ from scansnap_core.rules import check_numbers, number, takes, whole
 
 NUM_COMMON = 10
 DISTINCT_WEIGHTS = np.linspace(0.1, 1.0, 10)
-"""The unnormalised weights of a class's ten distinct tokens in Syn-Small and Syn-Medium; a common token weighs 1."""
+"""The unnormalised weights of a class's ten distinct tokens in Syn-Small and Syn-Medium; a common
+token weighs 1.
+"""
 
 OVERLAP = number(
-    least=0, below=1, says="probabilities are not negative, so an overlap lies in [0, 1)", remedy="choose 0 <= rho < 1"
+    least=0,
+    below=1,
+    says="probabilities are not negative, so an overlap lies in [0, 1)",
+    remedy="choose 0 <= rho < 1",
 )
 
 
 def syn_small() -> SequenceClasses:
-    """Make Syn-Small (Sec. 8, Fig. 4 and 5): K = 2 classes, 10 common tokens, 10 distinct tokens a class.
+    """Make Syn-Small (Sec. 8, Fig. 4 and 5): K = 2 classes, 10 common tokens, 10 distinct tokens a
+    class.
 
-    The paper says M = 30; the authors' runs give each query and each next token an index of its own, so M = 34 here,
-    as their first loss ln 34 shows. Each class has its own query token.
+    The paper says M = 30; the authors' runs give each query and each next token an index of its
+    own, so M = 34 here, as their first loss ln 34 shows. Each class has its own query token.
 
     Examples
     --------
@@ -39,9 +46,14 @@ def syn_small() -> SequenceClasses:
     return _shared_and_distinct(num_classes=2, classes_per_query=1)
 
 
-@takes(num_queries=whole(says="Syn-Medium has at least one query token", remedy="use 1, 3, 5 or 10 as in the paper"))
+@takes(
+    num_queries=whole(
+        says="Syn-Medium has at least one query token", remedy="use 1, 3, 5 or 10 as in the paper"
+    )
+)
 def syn_medium(num_queries: int) -> SequenceClasses:
-    """Make Syn-Medium (Sec. 8, Fig. 6, 11, 12): m query tokens with 2 next tokens each, M = 10 + 23 m.
+    """Make Syn-Medium (Sec. 8, Fig. 6, 11, 12): m query tokens with 2 next tokens each, M = 10 + 23
+    m.
 
     Parameters
     ----------
@@ -59,20 +71,22 @@ def syn_medium(num_queries: int) -> SequenceClasses:
 
 @takes(num_classes=SIZE, vocab_size=SIZE)
 def syn_large(num_classes: int, vocab_size: int) -> SequenceClasses:
-    """Make classes like Syn-Medium's, two per query token, in any number and in any larger vocabulary.
+    """Make classes like Syn-Medium's, two per query token, in any number and in any larger
+    vocabulary.
 
     Parameters
     ----------
     num_classes, vocab_size
-        K and M, integers with K >= 1 and M >= 10 + 11 K + K/2 (rounded up) for the common, distinct, next and
-        query tokens.
+        K and M, integers with K >= 1 and M >= 10 + 11 K + K/2 (rounded up) for the common,
+        distinct, next and query tokens.
 
     Examples
     --------
     >>> syn_large(1000, 50_272)
     SequenceClasses(K=1000, M=50272, queries=500)
     """
-    num_classes, vocab_size = int(num_classes), int(vocab_size)
+    num_classes = int(num_classes)
+    vocab_size = int(vocab_size)
     needed = NUM_COMMON + (len(DISTINCT_WEIGHTS) + 1) * num_classes + -(-num_classes // 2)
     _check_room(num_classes, vocab_size, needed, NUM_COMMON + len(DISTINCT_WEIGHTS))
     return _shared_and_distinct(num_classes, classes_per_query=2, vocab_size=vocab_size)
@@ -86,11 +100,12 @@ def with_overlap(
     *,
     distinct_weights: ArrayLike = DISTINCT_WEIGHTS,
 ) -> SequenceClasses:
-    """Make classes with f_n^T f_n' = rho at Z = 0 for every pair n != n': Assumption 2 is met or broken at will.
+    """Make classes with f_n^T f_n' = rho at Z = 0 for every pair n != n': Assumption 2 is met or
+    broken at will.
 
-    One common token (0), one query token for all classes, and a block of distinct tokens a class. E = rho (11^T - I),
-    so lambda_1 = (K - 1) rho and every other eigenvalue is -rho: Assumption 2 holds exactly for
-    6/sqrt(M) <= rho < 1/(K(K-1)) and M >> K^2.
+    One common token (0), one query token for all classes, and a block of distinct tokens a class. E
+    = rho (11^T - I), so lambda_1 = (K - 1) rho and every other eigenvalue is -rho: Assumption 2
+    holds exactly for 6/sqrt(M) <= rho < 1/(K(K-1)) and M >> K^2.
 
     Parameters
     ----------
@@ -106,9 +121,13 @@ def with_overlap(
     >>> with_overlap(3, 10_000, 0.1).E.round(3).tolist()
     [[0.0, 0.1, 0.1], [0.1, 0.0, 0.1], [0.1, 0.1, 0.0]]
     """
-    num_classes, vocab_size = int(num_classes), int(vocab_size)
-    rule, remedy = "a list of positive finite numbers", "pass e.g. [1, 2, 3]"
-    weights = check_numbers("distinct_weights", distinct_weights, above=0, rule=rule, remedy=remedy, dims=1)
+    num_classes = int(num_classes)
+    vocab_size = int(vocab_size)
+    rule = "a list of positive finite numbers"
+    remedy = "pass e.g. [1, 2, 3]"
+    weights = check_numbers(
+        "distinct_weights", distinct_weights, above=0, rule=rule, remedy=remedy, dims=1
+    )
     needed = 2 + num_classes * weights.size
     _check_room(num_classes, vocab_size, needed, 1 + weights.size)
     # f_common^2 = rho needs p^2 / (p^2 + |w|^2) = rho
@@ -119,22 +138,34 @@ def with_overlap(
 
 
 def _check_room(num_classes: int, vocab_size: int, needed: int, held: int) -> None:
-    """Raise BadInput unless all tokens find room in the vocabulary, and those that each class holds in memory."""
+    """Raise BadInput unless all tokens find room in the vocabulary, and those that each class holds
+    in memory.
+    """
     if vocab_size < needed:
         rule = f"M >= {needed} for the common, distinct, query and next tokens"
-        raise BadInput(f"K = {num_classes}, M = {vocab_size}", rule, "enlarge the vocabulary or use fewer tokens")
+        raise BadInput(
+            f"K = {num_classes}, M = {vocab_size}",
+            rule,
+            "enlarge the vocabulary or use fewer tokens",
+        )
     check_places("P(l|n)", num_classes * held)
 
 
-def _shared_and_distinct(num_classes: int, classes_per_query: int, vocab_size: int | None = None) -> SequenceClasses:
+def _shared_and_distinct(
+    num_classes: int, classes_per_query: int, vocab_size: int | None = None
+) -> SequenceClasses:
     first_query = NUM_COMMON + num_classes * len(DISTINCT_WEIGHTS)
     query_of = first_query + np.arange(num_classes) // classes_per_query
     first_next = query_of[-1] + 1
-    probs = _blocks(np.ones(NUM_COMMON), DISTINCT_WEIGHTS, num_classes, vocab_size or first_next + num_classes)
+    probs = _blocks(
+        np.ones(NUM_COMMON), DISTINCT_WEIGHTS, num_classes, vocab_size or first_next + num_classes
+    )
     return SequenceClasses(probs, query_of, next_of=first_next + np.arange(num_classes))
 
 
-def _blocks(common: np.ndarray, distinct: np.ndarray, num_classes: int, vocab_size: int) -> sparse.csr_array:
+def _blocks(
+    common: np.ndarray, distinct: np.ndarray, num_classes: int, vocab_size: int
+) -> sparse.csr_array:
     own = np.arange(num_classes)[:, None] * len(distinct) + np.arange(len(distinct))
     columns = np.hstack([np.tile(np.arange(len(common)), (num_classes, 1)), len(common) + own])
     weights = np.hstack([common, distinct])

@@ -1,11 +1,12 @@
 """A population of class systems, on which sentences about many systems are measured.
 
-It has ten strata. :data:`STRATA` says what the systems of each one have in common, and :data:`INSIDE` names those whose
-systems all satisfy Assumption 2. A system is drawn from its stratum and number alone, so each can be drawn again
-without the others. With every system comes a ratio of the learning rates.
+It has ten strata. :data:`STRATA` says what the systems of each one have in common, and
+:data:`INSIDE` names those whose systems all satisfy Assumption 2. A system is drawn from its
+stratum and number alone, so each can be drawn again without the others. With every system comes a
+ratio of the learning rates.
 
-A class is drawn by its attention at the start: f_n, of length 1, whose entries on common tokens give the overlaps E.
-Then P(l|n) is f_nl divided by the sum of f_n.
+A class is drawn by its attention at the start: f_n, of length 1, whose entries on common tokens
+give the overlaps E. Then P(l|n) is f_nl divided by the sum of f_n.
 """
 
 from __future__ import annotations
@@ -21,31 +22,45 @@ from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.rules import one_of, takes, whole
 
 STRATA = {
-    "alike": "classes that differ in their distinct tokens' names alone; one query, one common token",
-    "unlike": "each class has its own share of the common token, and its own distinct tokens; one query",
+    "alike": (
+        "classes that differ in their distinct tokens' names alone; one query, one common token"
+    ),
+    "unlike": (
+        "each class has its own share of the common token, and its own distinct tokens; one query"
+    ),
     "several queries": "unlike classes with two to four queries",
     "several common tokens": "unlike classes with two to four common tokens; one query",
     "unequal frequencies": "unlike classes whose P(n) differ by up to 30 times; one query",
     "near pairs": "unlike classes, two of which overlap by 0.7 to 0.99; one query",
     "a class apart": "unlike classes, one of which shares no token with the others; one query",
-    "edges": "unlike classes with the largest overlaps, or the smallest vocabulary, that Assumption 2 allows",
+    "edges": (
+        "unlike classes with the largest overlaps, or the smallest vocabulary, that "
+        "Assumption 2 allows"
+    ),
     "the paper's own data": "Syn-Small, and Syn-Medium with 1, 3, 5 and 10 queries",
-    "outside": "unlike classes whose overlaps are larger than Assumption 2 allows, in any vocabulary; one query",
+    "outside": (
+        "unlike classes whose overlaps are larger than Assumption 2 allows, in any "
+        "vocabulary; one query"
+    ),
 }
 """The strata, and what their systems have in common."""
 INSIDE = ("alike", "unlike", "several queries", "several common tokens", "edges")
 """The strata whose systems all satisfy Assumption 2."""
 
-MOST_CLASSES, MOST_CLASSES_ALIKE = 12, 30
+MOST_CLASSES = 12
+MOST_CLASSES_ALIKE = 30
 LARGEST_VOCABULARY = 1e9
-LEAST_RATIO, LARGEST_RATIO = 1e-3, 10.0
+LEAST_RATIO = 1e-3
+LARGEST_RATIO = 10.0
 """eta_Z/eta_Y lies between these."""
 MOST_TRIES = 10_000
 """So many draws are rejected before a stratum counts as empty; a few tens are needed at most."""
 
 
 class System(NamedTuple):
-    """A class system of the population, and the ratio of the learning rates that was drawn with it."""
+    """A class system of the population, and the ratio of the learning rates that was drawn with
+    it.
+    """
 
     stratum: str
     """Its stratum, one of :data:`STRATA`."""
@@ -71,7 +86,8 @@ def system(stratum: str, number: int, *, seed: int = 0) -> System:
     stratum
         One of :data:`STRATA`.
     number
-        Which of its systems, from 0 on. The paper's own data are five, which take turns; their ratio is drawn.
+        Which of its systems, from 0 on. The paper's own data are five, which take turns; their
+        ratio is drawn.
     seed
         Another seed gives another population.
 
@@ -114,15 +130,17 @@ def population(count: int, *, seed: int = 0) -> list[System]:
 def two_classes(
     entries: tuple[float, float], weights: tuple[float, float], vocab_size: int, num_queries: int
 ) -> SequenceClasses:
-    """Make two unlike classes with one common token: the family in which the worst systems are searched for.
+    """Make two unlike classes with one common token: the family in which the worst systems are
+    searched for.
 
     Parameters
     ----------
     entries
-        The classes' entries of f_n on the common token, between 0 and 1. Their product is the overlap rho.
-        Assumption 2 holds for 6/sqrt(M) <= rho < 1/2, if M >= 40.
+        The classes' entries of f_n on the common token, between 0 and 1. Their product is the
+        overlap rho. Assumption 2 holds for 6/sqrt(M) <= rho < 1/2, if M >= 40.
     weights
-        Each class has two distinct tokens. One weighs 1, the other this much; both numbers are positive.
+        Each class has two distinct tokens. One weighs 1, the other this much; both numbers are
+        positive.
     vocab_size
         M, 9 or more.
     num_queries
@@ -142,7 +160,9 @@ def two_classes(
 
 
 def _drawn(stratum: str, rng: np.random.Generator) -> SequenceClasses | None:
-    """Draw a system of a stratum; None if what was drawn would need a larger vocabulary than the population has."""
+    """Draw a system of a stratum; None if what was drawn would need a larger vocabulary than the
+    population has.
+    """
     if stratum == "alike":
         K = round(_between(2, MOST_CLASSES_ALIKE, rng))
     else:
@@ -173,7 +193,9 @@ def _drawn(stratum: str, rng: np.random.Generator) -> SequenceClasses | None:
     query_number = np.zeros(K, np.int64)
     if stratum == "several queries":
         num_queries = int(rng.integers(2, min(K, 4), endpoint=True))
-        query_number = np.concatenate([np.arange(num_queries), rng.integers(num_queries, size=K - num_queries)])
+        query_number = np.concatenate(
+            [np.arange(num_queries), rng.integers(num_queries, size=K - num_queries)]
+        )
 
     vocab_size = _vocabulary(F, stratum, rng)
     if vocab_size is None:
@@ -186,7 +208,9 @@ def _drawn(stratum: str, rng: np.random.Generator) -> SequenceClasses | None:
 
 
 def _common_entries(K: int, num_common: int, top: float, rng: np.random.Generator) -> Floats:
-    """The entries of f_n on the common tokens, shape (K, C), such that the largest eigenvalue of E is ``top``."""
+    """The entries of f_n on the common tokens, shape (K, C), such that the largest eigenvalue of E
+    is ``top``.
+    """
     sizes = np.exp(rng.uniform(math.log(0.1), 0, (K, 1)))
     split = rng.dirichlet(np.ones(num_common), K)
     common = sizes * split / np.linalg.norm(split, axis=1, keepdims=True)
@@ -194,7 +218,9 @@ def _common_entries(K: int, num_common: int, top: float, rng: np.random.Generato
 
 
 def _with_distinct_tokens(common: Floats, alike: bool, rng: np.random.Generator) -> Floats:
-    """Give each class one to four distinct tokens, within a factor of 20; all f_n of length 1, shape (K, L)."""
+    """Give each class one to four distinct tokens, within a factor of 20; all f_n of length 1,
+    shape (K, L).
+    """
     K, num_common = common.shape
     counts = rng.integers(1, 5, size=(K,)).tolist()
     if alike:
@@ -216,7 +242,8 @@ def _with_distinct_tokens(common: Floats, alike: bool, rng: np.random.Generator)
 def _near(F: Floats, rng: np.random.Generator) -> Floats:
     """A vector for the second class that overlaps with the first one's by 0.7 to 0.99."""
     overlap = rng.uniform(0.7, 0.99)
-    # What is at a right angle to the first class has no negative entry: it's the second class's distinct tokens.
+    # What is at a right angle to the first class has no negative entry: it's the second class's
+    # distinct tokens.
     own = np.where(F[0] > 0, 0, F[1])
     own /= np.linalg.norm(own)
     return np.asarray(overlap * F[0] + math.sqrt(1 - overlap**2) * own)
@@ -234,8 +261,8 @@ def _vocabulary(F: Floats, stratum: str, rng: np.random.Generator) -> int | None
         return None
     if stratum == "edges":
         return math.ceil(least * _between(1.0001, 1.05, rng))
-    # Half of the systems get the fourth part, in orders of magnitude, that lies next to the least M: in a large
-    # vocabulary the gradient moves attention by next to nothing.
+    # Half of the systems get the fourth part, in orders of magnitude, that lies next to the least
+    # M: in a large vocabulary the gradient moves attention by next to nothing.
     orders = math.log(LARGEST_VOCABULARY / least)
     return math.ceil(least * math.exp(orders * rng.random() ** 2))
 
@@ -248,7 +275,9 @@ def _overlaps(F: Floats) -> Floats:
 
 
 def _classes(F: Floats, query_number: Ints, vocab_size: int) -> SequenceClasses:
-    """Make classes whose attention at the start is F; the queries are the vocabulary's last tokens."""
+    """Make classes whose attention at the start is F; the queries are the vocabulary's last
+    tokens.
+    """
     probs = sparse.csr_array(F / F.sum(axis=1, keepdims=True))
     probs.resize((len(F), vocab_size))
     return SequenceClasses(probs, vocab_size - 1 - query_number)

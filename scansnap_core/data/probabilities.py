@@ -1,8 +1,9 @@
-"""P(l|n), psi and P(n) of sequence classes by number (Sec. 3.2), and what follows: token kinds, overlaps, samples.
+"""P(l|n), psi and P(n) of sequence classes by number (Sec. 3.2), and what follows: token kinds,
+overlaps, samples.
 
-A sequence enters the model only through its token counts, because there is no positional encoding. So a sample of
-class n is its class and ``q = counts / (T - 1)``; as T grows, q becomes P(.|n), and T = infinity is the same code
-with q = P.
+A sequence enters the model only through its token counts, because there is no positional encoding.
+So a sample of class n is its class and ``q = counts / (T - 1)``; as T grows, q becomes P(.|n), and
+T = infinity is the same code with q = P.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ Ints = NDArray[np.int64]
 class Compact:
     """The rows and columns of Y and Z that gradient descent can move.
 
-    Rows of Y and columns of Z outside every support, and rows of Z that are no class's query, have zero gradient
-    (Lemma 1), so a run needs only L tokens and Q queries, exactly.
+    Rows of Y and columns of Z outside every support, and rows of Z that are no class's query, have
+    zero gradient (Lemma 1), so a run needs only L tokens and Q queries, exactly.
     """
 
     tokens: NDArray[np.int64]
@@ -52,7 +53,8 @@ class Compact:
     """The place of each class's query in ``queries``, shape (K,)."""
 
     def __post_init__(self) -> None:
-        fix(self.tokens, self.queries)  # the other two go to PyTorch, which warns of arrays that it may not write to
+        # the other two go to PyTorch, which warns of arrays that it may not write to
+        fix(self.tokens, self.queries)
 
     @cached_property
     def held(self) -> NDArray[np.bool_]:
@@ -61,28 +63,39 @@ class Compact:
 
     @cached_property
     def drawn(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return each class's own tokens, as places on the L tokens, and their probabilities, both of shape (K, W).
+        """Return each class's own tokens, as places on the L tokens, and their probabilities, both
+        of shape (K, W).
 
-        Counts drawn on these W places equal those drawn on all L from the same random numbers, because a multinomial
-        draw spends nothing on an outcome of probability 0 unless it is the last, which gets the rest. W is one more
-        than the largest support; shorter rows begin with zeros.
+        Counts drawn on these W places equal those drawn on all L from the same random numbers,
+        because a multinomial draw spends nothing on an outcome of probability 0 unless it is the
+        last, which gets the rest. W is one more than the largest support; shorter rows begin with
+        zeros.
         """
         num_tokens = self.probs.shape[1]
         own = [np.flatnonzero(row) for row in self.probs]
-        ends = [places if places[-1] == num_tokens - 1 else np.append(places, num_tokens - 1) for places in own]
+        ends = [
+            places if places[-1] == num_tokens - 1 else np.append(places, num_tokens - 1)
+            for places in own
+        ]
         width = max(map(len, ends))
         places = np.zeros((len(own), width), np.int64)
         probs = np.zeros((len(own), width))
         for n, end in enumerate(ends):
-            places[n, width - len(end) :], probs[n, width - len(end) :] = end, self.probs[n, end]
+            places[n, width - len(end) :] = end
+            probs[n, width - len(end) :] = self.probs[n, end]
         fix(places, probs)
         return places, probs
 
-    def spread(self, classes: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Spread values on the W places of :attr:`drawn`, (..., W) for classes (...), over the L tokens, (..., L)."""
+    def spread(
+        self, classes: NDArray[np.int64], values: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Spread values on the W places of :attr:`drawn`, (..., W) for classes (...), over the L
+        tokens, (..., L).
+        """
         on_tokens = np.zeros((*classes.shape, self.probs.shape[1]))
         starts = np.arange(0, on_tokens.size, self.probs.shape[1]).reshape(*classes.shape, 1)
-        # a row that was filled up names its first place again, and the last value written there stays
+        # a row that was filled up names its first place again, and the last value written there
+        # stays
         on_tokens.ravel()[self.drawn[0][classes] + starts] = values
         return on_tokens
 
@@ -91,8 +104,9 @@ class Compact:
 class Outputs:
     """The O outputs of a model, each a column of Y that stands for one token or for several.
 
-    From Y(0) = 0 the columns of the M - K tokens that are no next token stay equal, so one column with the multiplicity
-    M - K holds them all exactly: :meth:`lumped`. From other starts every token has its own column: :meth:`separate`.
+    From Y(0) = 0 the columns of the M - K tokens that are no next token stay equal, so one column
+    with the multiplicity M - K holds them all exactly: :meth:`lumped`. From other starts every
+    token has its own column: :meth:`separate`.
 
     Examples
     --------
@@ -115,7 +129,9 @@ class Outputs:
 
     @classmethod
     def lumped(cls, next_of: ArrayLike, vocab_size: float) -> Outputs:
-        """Make a column for each next token, in the order of their classes, and one for all other tokens, if any."""
+        """Make a column for each next token, in the order of their classes, and one for all other
+        tokens, if any.
+        """
         vocab_size = _whole(vocab_size)
         tokens = checked_next(next_of, vocab_size)
         K = len(tokens)
@@ -125,7 +141,9 @@ class Outputs:
 
     @classmethod
     def separate(cls, next_of: ArrayLike, vocab_size: float) -> Outputs:
-        """Make one column per token of the vocabulary. Parameters and errors as in :meth:`lumped`."""
+        """Make one column per token of the vocabulary. Parameters and errors as in
+        :meth:`lumped`.
+        """
         vocab_size = _whole(vocab_size)
         tokens = checked_next(next_of, vocab_size)
         check_places("one output for every token", vocab_size)
@@ -136,19 +154,23 @@ class Outputs:
 
     @property
     def targets(self) -> NDArray[np.float64]:
-        """Make a new array of x_{T+1} of every class as one-hot rows, shape (K, O), at every call."""
+        """Make a new array of x_{T+1} of every class as one-hot rows, shape (K, O), at every
+        call.
+        """
         check_places("one-hot rows", len(self.columns) * len(self))
         return np.asarray(self.columns[:, None] == np.arange(len(self)), dtype=np.float64)
 
 
 def _whole(vocab_size: Any) -> int:
-    is_whole = isinstance(vocab_size, float | np.floating) and vocab_size % 1 == 0  # NaN and inf leave NaN
+    # NaN and inf leave NaN
+    is_whole = isinstance(vocab_size, float | np.floating) and vocab_size % 1 == 0
     SIZE("vocab_size", vocab_size := int(vocab_size) if is_whole else vocab_size)
     return int(vocab_size)
 
 
 class Probabilities:
-    """The numbers of K classes over M tokens: :class:`~scansnap_core.data.sequences.SequenceClasses` adds names.
+    """The numbers of K classes over M tokens:
+    :class:`~scansnap_core.data.sequences.SequenceClasses` adds names.
 
     Its arguments are the same; ``class_names`` is empty if they have none.
     """
@@ -177,14 +199,21 @@ class Probabilities:
 
     @cached_property
     def paces(self) -> Floats:
-        """Return K P(n), shape (K,): how much more often each class is seen than with equal frequencies."""
-        return fix(np.ones(self.num_classes) if self.is_uniform else self.num_classes * self.frequencies)
+        """Return K P(n), shape (K,): how much more often each class is seen than with equal
+        frequencies.
+        """
+        return fix(
+            np.ones(self.num_classes) if self.is_uniform else self.num_classes * self.frequencies
+        )
 
     def check_uniform(self, what: str) -> None:
-        """Raise :class:`~scansnap_core.BadInput` unless classes are equally frequent, as ``what`` needs."""
+        """Raise :class:`~scansnap_core.BadInput` unless classes are equally frequent, as ``what``
+        needs.
+        """
         if not self.is_uniform:
             raise BadInput(
-                f"{what} of classes with P(n) from {self.frequencies.min():.3g} to {self.frequencies.max():.3g}",
+                f"{what} of classes with P(n) from {self.frequencies.min():.3g} to "
+                f"{self.frequencies.max():.3g}",
                 f"it's defined for uniform classes, P(n) = 1/K = {1 / self.num_classes:.3g}",
                 "pass classes.with_frequencies(None)",
             )
@@ -196,7 +225,8 @@ class Probabilities:
         return self._probs.toarray()
 
     def number_of(self, n: int | str) -> int:
-        """Return the number in 0..K-1 of a class that is given by its number or its name; BadInput if there is none.
+        """Return the number in 0..K-1 of a class that is given by its number or its name; BadInput
+        if there is none.
 
         Examples
         --------
@@ -212,13 +242,19 @@ class Probabilities:
         return int(n)
 
     def support(self, n: int | str) -> Ints:
-        """Return the tokens l with P(l|n) > 0, ascending; n is a class's number in 0..K-1 or its name."""
+        """Return the tokens l with P(l|n) > 0, ascending; n is a class's number in 0..K-1 or its
+        name.
+        """
         n = self.number_of(n)
-        return self._probs.indices[self._probs.indptr[n] : self._probs.indptr[n + 1]].astype(np.int64)
+        return self._probs.indices[self._probs.indptr[n] : self._probs.indptr[n + 1]].astype(
+            np.int64
+        )
 
     @cached_property
     def tokens(self) -> Ints:
-        """Return the tokens that some class holds: only these rows of Y and columns of Z ever move."""
+        """Return the tokens that some class holds: only these rows of Y and columns of Z ever
+        move.
+        """
         return fix(np.unique(self._probs.indices).astype(np.int64))
 
     @cached_property
@@ -241,14 +277,18 @@ class Probabilities:
         return self.tokens[np.bincount(self.sparse_probs.indices) > 1]
 
     def distinct_tokens(self, n: int | str) -> Ints:
-        """Return G_DT(n), the tokens that occur in class n alone; n is a class's number in 0..K-1 or its name."""
+        """Return G_DT(n), the tokens that occur in class n alone; n is a class's number in 0..K-1
+        or its name.
+        """
         support = self.support(n)
         # Both are ascending and without repetition; the hint saves time.
         return np.setdiff1d(support, self.common_tokens, assume_unique=True)
 
     @cached_property
     def E(self) -> Floats:
-        """E = F^T F - I at Z = 0, shape (K, K): the overlaps f_n^T f_n' of the l2-normalised classes (Assumption 2)."""
+        """E = F^T F - I at Z = 0, shape (K, K): the overlaps f_n^T f_n' of the l2-normalised
+        classes (Assumption 2).
+        """
         check_places("E", self.num_classes**2)
         probs = self.sparse_probs
         norms = np.sqrt(probs.multiply(probs).sum(axis=1))
@@ -268,22 +308,28 @@ class Probabilities:
         """Return the same classes on the axes that can move; see :class:`Compact`."""
         check_places("P(l|n) of the tokens that classes hold", self.num_classes * len(self.tokens))
         queries, query_row = np.unique(self.query_of, return_inverse=True)
-        return Compact(self.tokens, self.sparse_probs.toarray(), queries, query_row.astype(np.int64))
+        return Compact(
+            self.tokens, self.sparse_probs.toarray(), queries, query_row.astype(np.int64)
+        )
 
     @cached_property
     def outputs(self) -> Outputs:
-        """Return the outputs of a model that starts at Y(0) = 0: the K next tokens, and one for all other tokens."""
+        """Return the outputs of a model that starts at Y(0) = 0: the K next tokens, and one for all
+        other tokens.
+        """
         return Outputs.lumped(self.next_of, self.vocab_size)
 
     @takes(batch_size=SIZE, seq_len=SEQ_LEN, rng=GENERATOR)
-    def sample(self, batch_size: int, seq_len: float, rng: np.random.Generator) -> tuple[Ints, Floats]:
+    def sample(
+        self, batch_size: int, seq_len: float, rng: np.random.Generator
+    ) -> tuple[Ints, Floats]:
         """Draw a batch: classes by P(n), then T - 1 contextual tokens i.i.d. from P(.|n).
 
         Returns
         -------
         classes, q
-            The class of each sample, shape (B,), and its token frequencies over :attr:`tokens`, shape (B, L).
-            With ``seq_len = inf`` the frequencies are P itself.
+            The class of each sample, shape (B,), and its token frequencies over :attr:`tokens`,
+            shape (B, L). With ``seq_len = inf`` the frequencies are P itself.
         """
         check_places("a batch", batch_size * len(self.tokens))
         classes = self.draw(batch_size, rng)

@@ -1,1 +1,3 @@
-"""The engine trains: the model with its gradients, the training core on Torch, and one compiled engine."""
+"""The engine trains: the model with its gradients, the training core on Torch, and one compiled
+engine.
+"""

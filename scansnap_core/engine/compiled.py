@@ -1,7 +1,9 @@
-"""The compiled engine: runs of one seed at many rates for sweeps, and large systems under the true gradient.
+"""The compiled engine: runs of one seed at many rates for sweeps, and large systems under the true
+gradient.
 
 Both make the same step (:mod:`scansnap_core.engine.kernel`) on the classes' supports alone, and
-:func:`scansnap_core.engine.training.train` is the reference to test them against. Neither imports PyTorch.
+:func:`scansnap_core.engine.training.train` is the reference to test them against. Neither imports
+PyTorch.
 """
 
 from __future__ import annotations
@@ -23,43 +25,63 @@ from scansnap_core.engine.settings import Settings
 from scansnap_core.rules import RATE, check_memory, takes, whole
 
 CHUNK = 128
-"""This is the number of steps whose samples are drawn at a time; they take CHUNK x B x S numbers."""
+"""This is the number of steps whose samples are drawn at a time; they take CHUNK x B x S numbers.
+"""
 PARTS = 8
 """A step of a large system is cut into this many pieces for an executor."""
 COLUMNS = 64
-"""Common rows are moved for this many outputs at a time, so that their moves stay in a fast cache."""
+"""Common rows are moved for this many outputs at a time, so that their moves stay in a fast cache.
+"""
 
 
 def num_threads() -> int:
-    """Return OMP_NUM_THREADS, which NumPy and PyTorch obey too, or else how many cores this process may use."""
+    """Return OMP_NUM_THREADS, which NumPy and PyTorch obey too, or else how many cores this process
+    may use.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or cores or 1)
 
 
 class SharedRuns:
-    """Runs of one seed, one for each pair of rates, by SGD with or without momentum: they share their samples.
+    """Runs of one seed, one for each pair of rates, by SGD with or without momentum: they share
+    their samples.
 
-    A run's result doesn't depend on the other runs, nor on the threads that :meth:`finish` is given, to the last bit.
+    A run's result doesn't depend on the other runs, nor on the threads that :meth:`finish` is
+    given, to the last bit.
     """
 
     def __init__(self, classes: SequenceClasses, settings: Settings) -> None:
         if settings.batch_size is None:
             classes.check_uniform("a compiled expectation")
         prepare()
-        self._settings, self._dtype, probs = settings, np.dtype(settings.dtype), classes.sparse_probs
+        self._settings = settings
+        self._dtype = np.dtype(settings.dtype)
+        probs = classes.sparse_probs
         by_counter = settings.rng == "counter" and settings.batch_size is not None
-        self._counter = ByCounter(classes, settings.seeds[0], settings.seq_len) if by_counter else None
-        self._source = Fresh(classes, settings.seeds, 0, math.inf) if by_counter else draws_of(classes, settings)
+        self._counter = (
+            ByCounter(classes, settings.seeds[0], settings.seq_len) if by_counter else None
+        )
+        self._source = (
+            Fresh(classes, settings.seeds, 0, math.inf)
+            if by_counter
+            else draws_of(classes, settings)
+        )
         first_Y, first_Z, outputs = initial_values(classes, settings, self._source, classes.tokens)
         runs = (len(settings.rates), 1, 1)
-        self._Y, self._Z = (np.tile(first[0], runs).astype(self._dtype) for first in (first_Y, first_Z))
+        self._Y, self._Z = (
+            np.tile(first[0], runs).astype(self._dtype) for first in (first_Y, first_Z)
+        )
         self._velocity_Y, self._velocity_Z = np.zeros_like(self._Y), np.zeros_like(self._Z)
         self._log_multiplicity = np.log(outputs.multiplicity).astype(self._dtype)
         self._per_output = (1 / outputs.multiplicity).astype(self._dtype)
-        # copies, because arrays that came from another process may be read-only, which is another type to Numba
-        self._starts, self._rows = probs.indptr.astype(np.int64), probs.indices.astype(np.int64)
-        self._query_row, self._target = np.array(classes.compact.query_row), np.array(outputs.columns)
-        # each class's rows, filled up to the largest class's S with 0, and a mask of what is no filling: (K, S)
+        # copies, because arrays that came from another process may be read-only, which is another
+        # type to Numba
+        self._starts = probs.indptr.astype(np.int64)
+        self._rows = probs.indices.astype(np.int64)
+        self._query_row = np.array(classes.compact.query_row)
+        self._target = np.array(outputs.columns)
+        # each class's rows, filled up to the largest class's S with 0, and a mask of what is no
+        # filling: (K, S)
         sizes = np.diff(self._starts)[:, None]
         self._held = np.arange(sizes.max()) < sizes
         self._supports = np.zeros(self._held.shape, np.int64)
@@ -67,8 +89,11 @@ class SharedRuns:
         self._loss = np.empty((len(settings.rates), settings.steps), self._dtype)
 
     def _sample(self, first: int) -> tuple[Ints, Floats]:
-        """Draw steps from ``first`` on: classes (steps, B), ascending in each step, and q (steps, B, S)."""
-        num_steps, S = min(CHUNK, self._settings.steps - first), self._supports.shape[1]
+        """Draw steps from ``first`` on: classes (steps, B), ascending in each step, and q (steps,
+        B, S).
+        """
+        num_steps = min(CHUNK, self._settings.steps - first)
+        S = self._supports.shape[1]
         if self._counter is not None:
             q = np.zeros((num_steps, self._settings.batch_size or 0, S), self._dtype)
             return self._counter.steps(self._settings.start + first, q), q
@@ -77,30 +102,54 @@ class SharedRuns:
             drawn, q = (array[0] for array in self._source.batch())
             order = np.argsort(drawn, kind="stable")
             n = drawn[order]
-            batches.append((n, np.where(self._held[n], q[order[:, None], self._supports[n]], 0).astype(self._dtype)))
+            batches.append(
+                (
+                    n,
+                    np.where(self._held[n], q[order[:, None], self._supports[n]], 0).astype(
+                        self._dtype
+                    ),
+                )
+            )
         samples, frequencies = zip(*batches, strict=True)
         return np.stack(samples), np.stack(frequencies)
 
     def finish(self, threads: Executor | None = None) -> dict[str, np.ndarray]:
-        """Make all updates, once; the rates are shared out among threads, such as a ``ThreadPoolExecutor``'s.
+        """Make all updates, once; the rates are shared out among threads, such as a
+        ``ThreadPoolExecutor``'s.
 
-        The result is ``loss`` (rate, step), ``Z`` (rate, query, token) after the last update and ``diverged_at``
-        (rate), as :func:`scansnap_core.engine.training.train` has them.
+        The result is ``loss`` (rate, step), ``Z`` (rate, query, token) after the last update and
+        ``diverged_at`` (rate), as :func:`scansnap_core.engine.training.train` has them.
         """
-        number, rates = self._dtype.type, self._settings.rates
+        number = self._dtype.type
+        rates = self._settings.rates
         for first in range(0, self._settings.steps, CHUNK):
             samples, q = self._sample(first)
 
-            def climb_at(rate: int, first: int = first, samples: Ints = samples, q: Floats = q) -> None:
+            def climb_at(
+                rate: int, first: int = first, samples: Ints = samples, q: Floats = q
+            ) -> None:
                 lr_y, lr_z = rates[rate]
                 climb(
-                    self._Y[rate], self._Z[rate], self._velocity_Y[rate], self._velocity_Z[rate],
-                    number(lr_y), number(lr_z), number(self._settings.momentum), samples, q,
-                    self._starts, self._rows, self._query_row, self._target, self._log_multiplicity, self._per_output,
+                    self._Y[rate],
+                    self._Z[rate],
+                    self._velocity_Y[rate],
+                    self._velocity_Z[rate],
+                    number(lr_y),
+                    number(lr_z),
+                    number(self._settings.momentum),
+                    samples,
+                    q,
+                    self._starts,
+                    self._rows,
+                    self._query_row,
+                    self._target,
+                    self._log_multiplicity,
+                    self._per_output,
                     self._loss[rate, first : first + CHUNK],
-                )  # fmt: skip
+                )
 
-            list((map if threads is None else threads.map)(climb_at, range(len(rates))))  # the maps are lazy
+            # the maps are lazy
+            list((map if threads is None else threads.map)(climb_at, range(len(rates))))
         bad = ~np.isfinite(self._loss)
         lost = ~(np.isfinite(self._Y).all(axis=(1, 2)) & np.isfinite(self._Z).all(axis=(1, 2)))
         after = np.where(lost, self._settings.steps, -1)
@@ -109,23 +158,40 @@ class SharedRuns:
 
 
 class ByCounter:
-    """Samples of one seed as :class:`~scansnap_core.engine.draws.Counter` draws them, each step's sorted by class."""
+    """Samples of one seed as :class:`~scansnap_core.engine.draws.Counter` draws them, each step's
+    sorted by class.
+    """
 
     def __init__(self, classes: SequenceClasses, seed: int, seq_len: float) -> None:
-        self._classes, self._key, self._seq_len = classes, key_of(seed), seq_len
+        self._classes = classes
+        self._key = key_of(seed)
+        self._seq_len = seq_len
         cuts = cuts_of(classes.compact)[1]
-        self._num_cuts, self._cuts = (cuts <= WORD).sum(axis=1), cuts.astype(np.uint32)
+        self._num_cuts = (cuts <= WORD).sum(axis=1)
+        self._cuts = cuts.astype(np.uint32)
         self._class_cuts = class_cuts_of(classes)
 
     def steps(self, first: int, q: np.ndarray) -> Ints:
-        """Fill q (steps, B, S) with the token frequencies of the steps from the first on, and return the classes.
+        """Fill q (steps, B, S) with the token frequencies of the steps from the first on, and
+        return the classes.
 
-        The S places are those of a class's support, ascending, and then any number of places that stay 0.
+        The S places are those of a class's support, ascending, and then any number of places that
+        stay 0.
         """
-        drawn, counts = np.empty(q.shape[:2], np.int64), np.zeros(q.shape, np.int32)
+        drawn = np.empty(q.shape[:2], np.int64)
+        counts = np.zeros(q.shape, np.int32)
         finite = math.isfinite(self._seq_len)
         num_context = int(self._seq_len) - 1 if finite else 0
-        draw(*self._key, first, num_context, self._class_cuts, self._cuts, self._num_cuts, drawn, counts)
+        draw(
+            *self._key,
+            first,
+            num_context,
+            self._class_cuts,
+            self._cuts,
+            self._num_cuts,
+            drawn,
+            counts,
+        )
         if finite:
             np.divide(counts, num_context, out=q, casting="same_kind")
         else:
@@ -135,33 +201,43 @@ class ByCounter:
 
 
 class SupportRun:
-    """One run of the true flow's unit steps from Y(0) = Z(0) = 0: Lemma 1's gradients in expectation at T = infinity.
+    """One run of the true flow's unit steps from Y(0) = Z(0) = 0: Lemma 1's gradients in
+    expectation at T = infinity.
 
-    **Clock**: a step is one update by the expected gradient, each class weighed by P(n) = 1/K; in expectation it moves
-    as far as an SGD step of any batch size, the paper's t.
+    **Clock**: a step is one update by the expected gradient, each class weighed by P(n) = 1/K; in
+    expectation it moves as far as an SGD step of any batch size, the paper's t.
 
     Parameters
     ----------
     classes
-        Equally frequent ones (``train`` takes others). Memory: 8 (L + K)(K + 1) bytes, nearly; nothing grows with M.
+        Equally frequent ones (``train`` takes others). Memory: 8 (L + K)(K + 1) bytes, nearly;
+        nothing grows with M.
 
     Attributes
     ----------
     Y : ndarray
-        Shape (L, O): rows are ``classes.tokens``, columns the classes in their order, and then one for each of the
-        M - K outputs that are no class, if there are any. It moves with :meth:`advance`.
+        Shape (L, O): rows are ``classes.tokens``, columns the classes in their order, and then one
+        for each of the M - K outputs that are no class, if there are any. It moves with
+        :meth:`advance`.
     """
 
     @takes(lr_y=RATE, lr_z=RATE)
     def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float) -> None:
         classes.check_uniform("a run on supports")
-        probs, K, L, outputs = classes.sparse_probs, classes.num_classes, len(classes.tokens), classes.outputs
+        probs = classes.sparse_probs
+        K = classes.num_classes
+        L = len(classes.tokens)
+        outputs = classes.outputs
         check_memory(f"K = {K} classes that hold L = {L} tokens", 8.0 * (L + K) * len(outputs))
-        self.Y, self._moves = np.zeros((L, len(outputs))), np.zeros((K, len(outputs)))
+        self.Y = np.zeros((L, len(outputs)))
+        self._moves = np.zeros((K, len(outputs)))
         self._lr_z = lr_z / K
-        self._log_multiplicity, self._scale = np.log(outputs.multiplicity), lr_y / K / outputs.multiplicity
-        self._starts, self._rows = probs.indptr.astype(np.int64), probs.indices.astype(np.int64)
-        self._q, self._target = probs.data.copy(), np.arange(K)
+        self._log_multiplicity = np.log(outputs.multiplicity)
+        self._scale = lr_y / K / outputs.multiplicity
+        self._starts = probs.indptr.astype(np.int64)
+        self._rows = probs.indices.astype(np.int64)
+        self._q = probs.data.copy()
+        self._target = np.arange(K)
         self._class_of = np.repeat(self._target, np.diff(self._starts))
         self._is_own = np.bincount(self._rows)[self._rows] == 1
         common = np.flatnonzero(~self._is_own)
@@ -170,31 +246,46 @@ class SupportRun:
         self._ends = np.append(firsts, len(common))
         # the entries of Z that move, each of which several classes of one query may share
         query_row = np.unique(classes.query_of, return_inverse=True)[1]
-        self._cells, self._cell_of = np.unique(query_row[self._class_of] * L + self._rows, return_inverse=True)
+        self._cells, self._cell_of = np.unique(
+            query_row[self._class_of] * L + self._rows, return_inverse=True
+        )
         self._z = np.zeros(len(self._cells))
         self._shape_Z = (int(query_row.max()) + 1, L)
-        self._f, self._dz, self._loss = np.zeros(probs.nnz), np.zeros(probs.nnz), np.zeros(K)
+        self._f = np.zeros(probs.nnz)
+        self._dz = np.zeros(probs.nnz)
+        self._loss = np.zeros(K)
 
     @property
     def Z(self) -> sparse.csr_array:
-        """Return Z's entries that move, at distinct query tokens and ``classes.tokens``, ascending: shape (Q, L)."""
-        return sparse.csr_array((self._z.copy(), np.divmod(self._cells, self._shape_Z[1])), shape=self._shape_Z)
+        """Return Z's entries that move, at distinct query tokens and ``classes.tokens``, ascending:
+        shape (Q, L).
+        """
+        return sparse.csr_array(
+            (self._z.copy(), np.divmod(self._cells, self._shape_Z[1])), shape=self._shape_Z
+        )
 
     @property
     def operations(self) -> int:
-        """Count the multiplications and additions in a step's products with Y: 6 for every place and output."""
+        """Count the multiplications and additions in a step's products with Y: 6 for every place
+        and output.
+        """
         return 6 * len(self._q) * self.Y.shape[1]
 
     @takes(steps=whole())
     def advance(self, steps: int, threads: Executor | None = None) -> Floats:
-        """Make steps from where the run stands; return -J before each, the mean over classes in nats, shape (steps,).
+        """Make steps from where the run stands; return -J before each, the mean over classes in
+        nats, shape (steps,).
 
-        A step's work is shared out among ``threads``, such as a ``ThreadPoolExecutor``'s, which changes no bit. At too
-        large rates everything turns NaN, of which :class:`TrainingDiverged` warns.
+        A step's work is shared out among ``threads``, such as a ``ThreadPoolExecutor``'s, which
+        changes no bit. At too large rates everything turns NaN, of which :class:`TrainingDiverged`
+        warns.
         """
         loss = np.array([self._step(threads) for _ in range(steps)])
         if not np.isfinite(loss).all():
-            told = f"the run turned NaN at step {np.argmin(np.isfinite(loss))} of {steps}; use smaller rates"
+            told = (
+                f"the run turned NaN at step {np.argmin(np.isfinite(loss))} of {steps}; use "
+                "smaller rates"
+            )
             warnings.warn(told, TrainingDiverged, stacklevel=3)
         return loss
 
@@ -203,16 +294,36 @@ class SupportRun:
 
         def classes(first: int, last: int) -> None:
             climb_classes(
-                first, last, self.Y, z, self._starts, self._q, self._rows, self._is_own, self._target,
-                self._log_multiplicity, self._scale, self._f, self._moves, self._dz, self._loss,
-            )  # fmt: skip
+                first,
+                last,
+                self.Y,
+                z,
+                self._starts,
+                self._q,
+                self._rows,
+                self._is_own,
+                self._target,
+                self._log_multiplicity,
+                self._scale,
+                self._f,
+                self._moves,
+                self._dz,
+                self._loss,
+            )
 
         def columns(first: int, last: int) -> None:
             for start in range(first, last, COLUMNS):
                 climb_common(
-                    start, min(start + COLUMNS, last), self.Y, self._tokens, self._ends, self._common, self._class_of,
-                    self._f, self._moves,
-                )  # fmt: skip
+                    start,
+                    min(start + COLUMNS, last),
+                    self.Y,
+                    self._tokens,
+                    self._ends,
+                    self._common,
+                    self._class_of,
+                    self._f,
+                    self._moves,
+                )
 
         _share(classes, len(self._target), threads)
         _share(columns, self.Y.shape[1], threads)

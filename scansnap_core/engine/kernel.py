@@ -1,11 +1,14 @@
-"""Lemma 1's step and the counter's draws, compiled by Numba for a CPU; :mod:`scansnap_core.engine.compiled` calls them.
+"""Lemma 1's step and the counter's draws, compiled by Numba for a CPU;
+:mod:`scansnap_core.engine.compiled` calls them.
 
-:func:`scansnap_core.engine.model.gradients` is the reference to read and to test against. There a step multiplies by
-all L tokens, though a sample of class n has f_nl = 0 off the class's support. Here a sample meets the rows of Y that
-its class holds and no others: 6 S O operations, with S tokens of its own and O outputs, instead of 6 L O.
+:func:`scansnap_core.engine.model.gradients` is the reference to read and to test against. There a
+step multiplies by all L tokens, though a sample of class n has f_nl = 0 off the class's support.
+Here a sample meets the rows of Y that its class holds and no others: 6 S O operations, with S
+tokens of its own and O outputs, instead of 6 L O.
 
-Axes: B samples, K classes, L tokens, O outputs, Q queries, and the *places* of P: its nonzero entries, class by class.
-Class n has the places ``starts[n]`` to ``starts[n + 1]``, and ``rows`` says which of the L tokens each stands for.
+Axes: B samples, K classes, L tokens, O outputs, Q queries, and the *places* of P: its nonzero
+entries, class by class. Class n has the places ``starts[n]`` to ``starts[n + 1]``, and ``rows``
+says which of the L tokens each stands for.
 """
 
 from __future__ import annotations
@@ -28,23 +31,33 @@ IN_ORDER = {"contract"}
 ANY_ORDER = {"contract", "reassoc"}
 """A sum may also be taken in parts, as many as a register holds: in one order on one processor."""
 LOWEST = -80.0
-"""The exponential of a smaller number is taken to be e^-80, which is nothing beside the e^0 of the largest."""
+"""The exponential of a smaller number is taken to be e^-80, which is nothing beside the e^0 of the
+largest.
+"""
 SMALLEST = 1e-20
-"""If a sample's squared attention, in units of its class's largest exp(z), is above this, no digit is lost."""
+"""If a sample's squared attention, in units of its class's largest exp(z), is above this, no digit
+is lost.
+"""
 EXP = tuple(1 / math.factorial(power) for power in range(12, -1, -1))
 """Taylor's coefficients of e^r: the rest is below 1e-15 for |r| <= ln(2)/2."""
 HALVES = 0.5 ** np.arange(256)
-LOG2_E, LN_2_HIGH, LN_2_LOW = 1 / math.log(2), 0.693359375, -2.12194440054690583e-4
+LOG2_E = 1 / math.log(2)
+LN_2_HIGH = 0.693359375
+LN_2_LOW = -2.12194440054690583e-4
 """ln 2 in two parts, so that a product of the first with a small integer is exact."""
 _part = functools.partial(njit, nogil=True, error_model="numpy")
-"""It makes a function a part of the compiled ones that call it: without the interpreter's lock, with NumPy's 1/0."""
+"""It makes a function a part of the compiled ones that call it: without the interpreter's lock,
+with NumPy's 1/0.
+"""
 _philox = _part(inline="always")(philox)
 
 
 def compiled_for_cpu(function: Callable[..., Any]) -> Any:
-    """Compile a function at its first call, and store the machine code beside the source or in the user's cache.
+    """Compile a function at its first call, and store the machine code beside the source or in the
+    user's cache.
 
-    If neither can be written, as on a read-only file system without a home, every process compiles it again.
+    If neither can be written, as on a read-only file system without a home, every process compiles
+    it again.
     """
     try:
         return _part(fastmath=IN_ORDER, cache=True)(function)
@@ -52,20 +65,30 @@ def compiled_for_cpu(function: Callable[..., Any]) -> Any:
         return _part(fastmath=IN_ORDER)(function)
 
 
-# -- Rows of Y, and exponentials: each loop is one that LLVM turns into vectors ----------------------------------------
+# -- Rows of Y, and exponentials: each loop is one that LLVM turns into vectors
+# ----------------------------------------
 
 
 @_part(fastmath=IN_ORDER)
-def _add_rows(out: Any, weights: Any, rows: Any, places: Any, first: Any, last: Any) -> None:  # pragma: no cover
+def _add_rows(
+    out: Any, weights: Any, rows: Any, places: Any, first: Any, last: Any
+) -> None:  # pragma: no cover
     """out += sum_i weights[i] rows[places[i]] on the columns first..last-1, four rows at a time."""
     in_fours = places.size - places.size % 4
     for i in range(0, in_fours, 4):
-        r0, r1, r2, r3 = rows[places[i]], rows[places[i + 1]], rows[places[i + 2]], rows[places[i + 3]]
-        w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        r0 = rows[places[i]]
+        r1 = rows[places[i + 1]]
+        r2 = rows[places[i + 2]]
+        r3 = rows[places[i + 3]]
+        w0 = weights[i]
+        w1 = weights[i + 1]
+        w2 = weights[i + 2]
+        w3 = weights[i + 3]
         for o in range(first, last):
             out[o] += w0 * r0[o] + w1 * r1[o] + w2 * r2[o] + w3 * r3[o]
     for i in range(in_fours, places.size):
-        row, weight = rows[places[i]], weights[i]
+        row = rows[places[i]]
+        weight = weights[i]
         for o in range(first, last):
             out[o] += weight * row[o]
 
@@ -90,7 +113,9 @@ def _sum(a: Any) -> Any:  # pragma: no cover
 
 @_part(fastmath=IN_ORDER)
 def _exponentiate(x: Any, top: Any) -> None:  # pragma: no cover
-    """Replace x <= top by exp(x - top). Without SVML np.exp goes number by number, at more than twice the price."""
+    """Replace x <= top by exp(x - top). Without SVML np.exp goes number by number, at more than
+    twice the price.
+    """
     number = x.dtype.type
     for i in range(x.size):
         below = x[i] - top
@@ -100,17 +125,19 @@ def _exponentiate(x: Any, top: Any) -> None:  # pragma: no cover
         power = number(EXP[0])
         for coefficient in EXP[1:]:
             power = power * rest + number(coefficient)
-        x[i] = power * number(HALVES[np.uint8(halvings if halvings > 0 else number(0))])  # NaN as an index would crash
+        # NaN as an index would crash
+        x[i] = power * number(HALVES[np.uint8(halvings if halvings > 0 else number(0))])
 
 
-# -- Lemma 1 -----------------------------------------------------------------------------------------------------------
+# -- Lemma 1
 
 
 @_part(fastmath=IN_ORDER)
 def _attend(q: Any, z: Any, growth: Any, f: Any) -> None:  # pragma: no cover
     """Fill f = LN(q∘exp(z)) of one sample, from the exp(z - max z) that its class's samples share.
 
-    Where the sample lacks the tokens with attention that is left almost nothing, and exponentials of its own are taken.
+    Where the sample lacks the tokens with attention that is left almost nothing, and exponentials
+    of its own are taken.
     """
     number = f.dtype.type
     for s in range(f.size):
@@ -133,18 +160,31 @@ def _attend(q: Any, z: Any, growth: Any, f: Any) -> None:  # pragma: no cover
 
 @_part(fastmath=IN_ORDER)
 def _lemma_1(
-    q: Any, z: Any, Y: Any, held: Any, target: Any, log_multiplicity: Any, scale: Any, F: Any, errors: Any, dz: Any
+    q: Any,
+    z: Any,
+    Y: Any,
+    held: Any,
+    target: Any,
+    log_multiplicity: Any,
+    scale: Any,
+    F: Any,
+    errors: Any,
+    dz: Any,
 ) -> Any:  # pragma: no cover
-    """Fill F and dz (B, S), and errors (B, O), for samples (B, S) of one class, which holds the rows ``held`` of Y.
+    """Fill F and dz (B, S), and errors (B, O), for samples (B, S) of one class, which holds the
+    rows ``held`` of Y.
 
-    ``errors`` are ``scale`` (x_{T+1} - alpha), so that dJ/dY adds f errors to each row that is held. Returns the summed
-    loss.
+    ``errors`` are ``scale`` (x_{T+1} - alpha), so that dJ/dY adds f errors to each row that is
+    held. Returns the summed loss.
     """
-    number, loss = Y.dtype.type, Y.dtype.type(0)
+    number = Y.dtype.type
+    loss = Y.dtype.type(0)
     growth = z[: held.size].copy()
     _exponentiate(growth, growth.max())
     for b in range(len(F)):
-        f, error, g = F[b], errors[b], dz[b]
+        f = F[b]
+        error = errors[b]
+        g = dz[b]
         _attend(q[b], z, growth, f)
         error[:] = log_multiplicity
         _add_rows(error, f, Y, held, 0, error.size)
@@ -169,9 +209,23 @@ def _lemma_1(
 
 @compiled_for_cpu
 def climb(
-    Y: Any, Z: Any, velocity_Y: Any, velocity_Z: Any, lr_y: Any, lr_z: Any, momentum: Any, samples: Any, q: Any,
-    starts: Any, rows: Any, query_row: Any, target: Any, log_multiplicity: Any, per_output: Any, loss: Any,
-) -> None:  # fmt: skip # pragma: no cover
+    Y: Any,
+    Z: Any,
+    velocity_Y: Any,
+    velocity_Z: Any,
+    lr_y: Any,
+    lr_z: Any,
+    momentum: Any,
+    samples: Any,
+    q: Any,
+    starts: Any,
+    rows: Any,
+    query_row: Any,
+    target: Any,
+    log_multiplicity: Any,
+    per_output: Any,
+    loss: Any,
+) -> None:  # pragma: no cover
     """Update one run by SGD, with a batch a step, in place.
 
     Parameters
@@ -181,8 +235,8 @@ def climb(
     lr_y, lr_z, momentum
         eta_Y, eta_Z and the momentum, of the arrays' type.
     samples, q
-        The class of every sample, ascending in each step, shape (steps, B), and its token frequencies on the class's
-        support, shape (steps, B, S) with the largest class's S.
+        The class of every sample, ascending in each step, shape (steps, B), and its token
+        frequencies on the class's support, shape (steps, B, S) with the largest class's S.
     starts, rows, query_row, target
         The places of P; and for each class its query and the output of its next token, shape (K,).
     log_multiplicity, per_output
@@ -190,23 +244,35 @@ def climb(
     loss
         Filled with -J before each update, in nats, shape (steps,).
     """
-    B, S, number = samples.shape[1], q.shape[2], Y.dtype.type
-    F, dz, errors = np.empty(B * S, Y.dtype), np.empty(B * S, Y.dtype), np.empty((B, Y.shape[1]), Y.dtype)
-    z, weights, every = np.empty(S, Y.dtype), np.empty(B, Y.dtype), np.arange(B)
+    B = samples.shape[1]
+    S = q.shape[2]
+    number = Y.dtype.type
+    F = np.empty(B * S, Y.dtype)
+    dz = np.empty(B * S, Y.dtype)
+    errors = np.empty((B, Y.shape[1]), Y.dtype)
+    z = np.empty(S, Y.dtype)
+    weights = np.empty(B, Y.dtype)
+    every = np.arange(B)
     share = number(1) / number(B)
     scale = share * per_output
     for step in range(samples.shape[0]):
-        lost, first = number(0), 0
+        lost = number(0)
+        first = 0
         while first < B:
-            n, last = samples[step, first], first
+            n = samples[step, first]
+            last = first
             while last < B and samples[step, last] == n:
                 last += 1
-            held, count = rows[starts[n] : starts[n + 1]], last - first
+            held = rows[starts[n] : starts[n + 1]]
+            count = last - first
             size = held.size
-            f, g = F[: count * size].reshape(count, size), dz[: count * size].reshape(count, size)
+            f = F[: count * size].reshape(count, size)
+            g = dz[: count * size].reshape(count, size)
             for s in range(size):
                 z[s] = Z[query_row[n], held[s]]
-            lost += _lemma_1(q[step, first:last], z, Y, held, target[n], log_multiplicity, scale, f, errors, g)
+            lost += _lemma_1(
+                q[step, first:last], z, Y, held, target[n], log_multiplicity, scale, f, errors, g
+            )
             for s in range(size):
                 pull = number(0)
                 for b in range(count):
@@ -218,7 +284,8 @@ def climb(
         loss[step] = share * lost
         for parameter, velocity, lr in ((Y, velocity_Y, lr_y), (Z, velocity_Z, lr_z)):
             for row in range(len(parameter)):
-                p, v = parameter[row], velocity[row]
+                p = parameter[row]
+                v = velocity[row]
                 for i in range(p.size):
                     p[i] += lr * v[i]
                     v[i] *= momentum
@@ -226,34 +293,69 @@ def climb(
 
 @compiled_for_cpu
 def climb_classes(
-    first: Any, last: Any, Y: Any, z: Any, starts: Any, q: Any, rows: Any, is_own: Any, target: Any,
-    log_multiplicity: Any, scale: Any, f: Any, moves: Any, dz: Any, loss: Any,
-) -> None:  # fmt: skip # pragma: no cover
-    """Make a step of the true gradient flow for classes first..last-1; each is one sample with q = P(.|n).
+    first: Any,
+    last: Any,
+    Y: Any,
+    z: Any,
+    starts: Any,
+    q: Any,
+    rows: Any,
+    is_own: Any,
+    target: Any,
+    log_multiplicity: Any,
+    scale: Any,
+    f: Any,
+    moves: Any,
+    dz: Any,
+    loss: Any,
+) -> None:  # pragma: no cover
+    """Make a step of the true gradient flow for classes first..last-1; each is one sample with q =
+    P(.|n).
 
-    Fills f and dz at their places and ``moves`` (K, O), the classes' ``scale`` (x_{T+1} - alpha). Rows of Y that one
-    class alone holds move at once, while they are in the cache; :func:`climb_common` moves the others.
+    Fills f and dz at their places and ``moves`` (K, O), the classes' ``scale`` (x_{T+1} - alpha).
+    Rows of Y that one class alone holds move at once, while they are in the cache;
+    :func:`climb_common` moves the others.
     """
     for n in range(first, last):
         here = slice(starts[n], starts[n + 1])
-        held, own, move = rows[here], is_own[here], moves[n]
+        held = rows[here]
+        own = is_own[here]
+        move = moves[n]
         each = (1, held.size)
         loss[n] = _lemma_1(
-            q[here].reshape(each), z[here], Y, held, target[n], log_multiplicity, scale,
-            f[here].reshape(each), moves[n : n + 1], dz[here].reshape(each),
-        )  # fmt: skip
+            q[here].reshape(each),
+            z[here],
+            Y,
+            held,
+            target[n],
+            log_multiplicity,
+            scale,
+            f[here].reshape(each),
+            moves[n : n + 1],
+            dz[here].reshape(each),
+        )
         for s in range(held.size):
             if own[s]:
-                y, weight = Y[held[s]], f[starts[n] + s]
+                y = Y[held[s]]
+                weight = f[starts[n] + s]
                 for o in range(y.size):
                     y[o] += weight * move[o]
 
 
 @compiled_for_cpu
 def climb_common(
-    first: Any, last: Any, Y: Any, tokens: Any, ends: Any, places: Any, class_of: Any, f: Any, moves: Any
+    first: Any,
+    last: Any,
+    Y: Any,
+    tokens: Any,
+    ends: Any,
+    places: Any,
+    class_of: Any,
+    f: Any,
+    moves: Any,
 ) -> None:  # pragma: no cover
-    """Move the common tokens' rows of Y on the columns first..last-1, after all classes have read them.
+    """Move the common tokens' rows of Y on the columns first..last-1, after all classes have read
+    them.
 
     Token i is held at ``places[ends[i] : ends[i + 1]]``.
     """
@@ -264,36 +366,66 @@ def climb_common(
 
 @functools.cache
 def prepare() -> None:
-    """Compile :func:`climb` for float32 and then float64, the order in which Numba numbers what all processes store."""
-    one, ends = np.zeros(1, np.int64), np.arange(2)
+    """Compile :func:`climb` for float32 and then float64, the order in which Numba numbers what all
+    processes store.
+    """
+    one = np.zeros(1, np.int64)
+    ends = np.arange(2)
     for dtype in (np.float32, np.float64):
-        Y, few, nothing = np.zeros((1, 1), dtype), np.ones(1, dtype), dtype(0)
+        Y = np.zeros((1, 1), dtype)
+        few = np.ones(1, dtype)
+        nothing = dtype(0)
         climb(
-            Y, Y.copy(), Y.copy(), Y.copy(), nothing, nothing, nothing, one[None], np.ones((1, 1, 1), dtype),
-            ends, one, one, one, few, few, few.copy(),
-        )  # fmt: skip
+            Y,
+            Y.copy(),
+            Y.copy(),
+            Y.copy(),
+            nothing,
+            nothing,
+            nothing,
+            one[None],
+            np.ones((1, 1, 1), dtype),
+            ends,
+            one,
+            one,
+            one,
+            few,
+            few,
+            few.copy(),
+        )
 
 
-# -- Draws by counter --------------------------------------------------------------------------------------------------
+# -- Draws by counter
 
 
 @compiled_for_cpu
 def draw(
-    k0: Any, k1: Any, first: Any, num_context: Any, class_cuts: Any, cuts: Any, num_cuts: Any, drawn: Any, counts: Any
+    k0: Any,
+    k1: Any,
+    first: Any,
+    num_context: Any,
+    class_cuts: Any,
+    cuts: Any,
+    num_cuts: Any,
+    drawn: Any,
+    counts: Any,
 ) -> None:  # pragma: no cover
-    """Draw classes, ascending in each step, and token counts, for as many steps and samples as there's room for.
+    """Draw classes, ascending in each step, and token counts, for as many steps and samples as
+    there's room for.
 
     Parameters
     ----------
     k0, k1, first, num_context
         The seed's words, the first step and T - 1.
     class_cuts, cuts, num_cuts
-        A word turns from class to class at ``class_cuts``, and from token to token at a class's ``num_cuts`` cuts.
+        A word turns from class to class at ``class_cuts``, and from token to token at a class's
+        ``num_cuts`` cuts.
     drawn, counts
         Filled: shapes (steps, B) and (steps, B, S).
     """
     words = np.zeros((num_context + 3) // 4 * 4, np.uint32)
-    of_sample, place = np.empty(drawn.shape[1], np.int64), np.empty(len(num_cuts) + 1, np.int64)
+    of_sample = np.empty(drawn.shape[1], np.int64)
+    place = np.empty(len(num_cuts) + 1, np.int64)
     for row in range(drawn.shape[0]):
         step = first + row
         place[:] = 0
@@ -310,7 +442,10 @@ def draw(
             drawn[row, sample] = n
             for block in range(words.size // 4):
                 w0, w1, w2, w3 = _philox(block, b, step, TOKENS, k0, k1)
-                words[4 * block], words[4 * block + 1], words[4 * block + 2], words[4 * block + 3] = w0, w1, w2, w3
+                words[4 * block] = w0
+                words[4 * block + 1] = w1
+                words[4 * block + 2] = w2
+                words[4 * block + 3] = w3
             words[num_context:] = 0  # below every cut
             left = num_context
             for s in range(num_cuts[n]):

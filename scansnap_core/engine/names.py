@@ -1,4 +1,5 @@
-"""Users name things: known models by a word, and functions and classes of their own as ``module:function``.
+"""Users name things: known models by a word, and functions and classes of their own as
+``module:function``.
 
 Nothing here imports PyTorch.
 """
@@ -19,7 +20,9 @@ from scansnap_core.rules import shown
 PLAIN = "plain"
 """The paper's model, with Lemma 1's gradients in closed form."""
 MODELS = (PLAIN, "residual", "layernorm", "heads H", "summed heads H", "positions W")
-"""Models with a name; H is a number of heads, W of windows. :mod:`scansnap_core.engine.variants` says what they are."""
+"""Models with a name; H is a number of heads, W of windows. :mod:`scansnap_core.engine.variants`
+says what they are.
+"""
 OPTIMIZERS = ("sgd", "momentum", "adam")
 """Optimisers with a name; :mod:`scansnap_core.engine.optimizers` has their steps."""
 MOMENTUM = 0.9
@@ -32,12 +35,16 @@ Function = Callable[..., Any]
 
 
 def heads_of(model: Any) -> int:
-    """Count a variant's heads, each with its own rows of Z; 0 if it has no such axis, and for other models."""
+    """Count a variant's heads, each with its own rows of Z; 0 if it has no such axis, and for other
+    models.
+    """
     return int(getattr(model, "heads", 0))
 
 
 def check_windows(model: Any, vocab_size: int) -> None:
-    """Raise :class:`BadInput` unless M is a multiple of a variant's windows of positions, if it has any."""
+    """Raise :class:`BadInput` unless M is a multiple of a variant's windows of positions, if it has
+    any.
+    """
     windows = getattr(model, "windows", 0)
     if windows and vocab_size % windows:
         raise BadInput(
@@ -47,11 +54,14 @@ def check_windows(model: Any, vocab_size: int) -> None:
         )
 
 
-def resolved(kind: str, given: str | Function, known: Iterable[str], *, such_as: str = "") -> Function:
+def resolved(
+    kind: str, given: str | Function, known: Iterable[str], *, such_as: str = ""
+) -> Function:
     """Find a function by ``module:function``; a function itself is returned as it is.
 
-    Modules are looked for where Python finds them; importing one runs it. For messages, ``kind`` says what it is, such
-    as "optimizer", ``known`` which names would do too, and ``such_as`` how one is written.
+    Modules are looked for where Python finds them; importing one runs it. For messages, ``kind``
+    says what it is, such as "optimizer", ``known`` which names would do too, and ``such_as`` how
+    one is written.
 
     Examples
     --------
@@ -62,8 +72,15 @@ def resolved(kind: str, given: str | Function, known: Iterable[str], *, such_as:
         return given
     module, _, path = given.partition(":") if isinstance(given, str) else ("", "", "")
     if not path:
-        rule = f"the choices are {', '.join(known)}; of your own, a function or its name as module:function"
-        raise BadInput(f"{kind} = {shown(given)}", rule + f", such as {such_as}" * bool(such_as), "use one of them")
+        rule = (
+            f"the choices are {', '.join(known)}; of your own, a function or its name as "
+            "module:function"
+        )
+        raise BadInput(
+            f"{kind} = {shown(given)}",
+            rule + f", such as {such_as}" * bool(such_as),
+            "use one of them",
+        )
     try:
         found = functools.reduce(getattr, path.split("."), importlib.import_module(module))
     except (Exception, SystemExit) as error:  # a user's module may raise anything
@@ -71,7 +88,9 @@ def resolved(kind: str, given: str | Function, known: Iterable[str], *, such_as:
         raise BadInput(
             f"{kind} = {given!r}: {error if named else f'{type(error).__name__}: {error}'}",
             "its module can be imported and holds it",
-            "correct the name, or start in the folder of the module" if named else "correct the module",
+            "correct the name, or start in the folder of the module"
+            if named
+            else "correct the module",
         ) from (None if named else error)
     if not callable(found):
         raise BadInput(f"{kind} = {given!r}: {shown(found)}", "it can be called", "name a function")
@@ -79,9 +98,16 @@ def resolved(kind: str, given: str | Function, known: Iterable[str], *, such_as:
 
 
 def check_takes(
-    what: str, function: Function, *arguments: Any, rule: str, remedy: str, named: Mapping[str, Any] | None = None
+    what: str,
+    function: Function,
+    *arguments: Any,
+    rule: str,
+    remedy: str,
+    named: Mapping[str, Any] | None = None,
 ) -> None:
-    """Raise :class:`BadInput` unless a function can be called with these arguments, as far as it tells."""
+    """Raise :class:`BadInput` unless a function can be called with these arguments, as far as it
+    tells.
+    """
     try:
         inspect.signature(function).bind(*arguments, **(named or {}))
     except ValueError:  # some compiled functions don't tell
@@ -91,7 +117,8 @@ def check_takes(
 
 
 def name_of(given: str | Function) -> str:
-    """Return the name that stands for a function in results: as it was given, or ``module:function``.
+    """Return the name that stands for a function in results: as it was given, or
+    ``module:function``.
 
     Examples
     --------
@@ -102,7 +129,10 @@ def name_of(given: str | Function) -> str:
     if isinstance(given, str):
         return given
     if isinstance(given, functools.partial):
-        parts = [*map(repr, given.args), *(f"{key}={value!r}" for key, value in given.keywords.items())]
+        parts = [
+            *map(repr, given.args),
+            *(f"{key}={value!r}" for key, value in given.keywords.items()),
+        ]
         return f"{name_of(given.func)}({', '.join(parts)})"
     if not callable(given):
         return shown(given)  # to be refused by that name

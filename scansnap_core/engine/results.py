@@ -1,4 +1,5 @@
-"""A training returns a labelled data set, and may go on from one: labels, initial values and limits are made here.
+"""A training returns a labelled data set, and may go on from one: labels, initial values and limits
+are made here.
 
 Nothing here imports PyTorch, which takes a second: the compiled engine does without.
 """
@@ -25,8 +26,22 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 AXES = {"Y": ("token", "output"), "Z": ("query", "token")}
-FIXED = ("seeds", "lr_y", "lr_z", "model", "optimizer", "momentum", "batch_size", "seq_len", "rng", "device", "dtype")
-"""A run's numbers depend on these settings, the classes, the initial values and the steps, and on nothing else."""
+FIXED = (
+    "seeds",
+    "lr_y",
+    "lr_z",
+    "model",
+    "optimizer",
+    "momentum",
+    "batch_size",
+    "seq_len",
+    "rng",
+    "device",
+    "dtype",
+)
+"""A run's numbers depend on these settings, the classes, the initial values and the steps, and on
+nothing else.
+"""
 WORD_BYTES = 64
 """A token of a sample takes at most so much while it's drawn by counter."""
 
@@ -44,16 +59,23 @@ def labelled(
     tokens: Ints,
     outputs: Outputs,
 ) -> xr.Dataset:
-    """Label what was recorded, with units: losses (step, seed, rate), Y (recorded, seed, rate, token, output) and Z.
+    """Label what was recorded, with units: losses (step, seed, rate), Y (recorded, seed, rate,
+    token, output) and Z.
 
-    Rows and columns of Y stand for ``tokens`` and ``outputs``; the rows of several heads come one below the other.
+    Rows and columns of Y stand for ``tokens`` and ``outputs``; the rows of several heads come one
+    below the other.
     """
-    begun = settings.initial  # its own numbers of rates, if it has some, so that the two can be put together
+    # its own numbers of rates, if it has some, so that the two can be put together
+    begun = settings.initial
     clock = {"units": f"updates of batch size {settings.batch_size or 'expectation'}"}
     runs = ("seed", "rate")
-    axes, heads = axes_of(settings.variant), heads_of(settings.variant)
+    axes = axes_of(settings.variant)
+    heads = heads_of(settings.variant)
     told = {"Y": {"units": "logits"}, "Z": {"units": "logits", ATTRIBUTE: checksum(classes)}}
-    parts = {n: (("recorded", *runs, *axes[n]), per_head(recorded[n], axes[n], heads), told[n]) for n in axes}
+    parts = {
+        n: (("recorded", *runs, *axes[n]), per_head(recorded[n], axes[n], heads), told[n])
+        for n in axes
+    }
     return xr.Dataset(
         {
             "loss": (("step", *runs), loss, {"units": "nats"}),
@@ -64,7 +86,9 @@ def labelled(
             "step": ("step", np.arange(settings.start, settings.end), clock),
             "recorded": ("recorded", settings.record, clock),
             "seed": settings.seeds,
-            "rate": begun["rate"].values if isinstance(begun, xr.Dataset) else np.arange(len(settings.rates)),
+            "rate": begun["rate"].values
+            if isinstance(begun, xr.Dataset)
+            else np.arange(len(settings.rates)),
             "lr_y": ("rate", settings.lr_y, {"units": "per step"}),
             "lr_z": ("rate", settings.lr_z, {"units": "per step"}),
             "token": classes.labels(tokens),
@@ -76,11 +100,17 @@ def labelled(
 
 
 def blank(classes: SequenceClasses, settings: Settings) -> xr.Dataset:
-    """Return a training's data set with zeros in place of its numbers: it shows the labels before any work."""
-    tokens, outputs = tokens_of(classes, settings.model), outputs_of(classes, settings)
-    runs, dtype = (len(settings.seeds), len(settings.rates)), settings.dtype
+    """Return a training's data set with zeros in place of its numbers: it shows the labels before
+    any work.
+    """
+    tokens = tokens_of(classes, settings.model)
+    outputs = outputs_of(classes, settings)
+    runs = (len(settings.seeds), len(settings.rates))
+    dtype = settings.dtype
     shapes = zip("YZ", _shapes(classes, settings, tokens, outputs), strict=True)
-    recorded = {name: np.zeros((len(settings.record), *runs, *shape), dtype) for name, shape in shapes}
+    recorded = {
+        name: np.zeros((len(settings.record), *runs, *shape), dtype) for name, shape in shapes
+    }
     loss = np.zeros((settings.steps, *runs), dtype)
     result = labelled(classes, settings, loss, recorded, tokens=tokens, outputs=outputs)
     return result.assign(diverged_at=(("seed", "rate"), np.full(runs, -1)))
@@ -93,7 +123,9 @@ def axes_of(variant: Any) -> dict[str, tuple[str, ...]]:
 
 
 def rows_of(variant: Any) -> tuple[int, int]:
-    """Count how often the rows of Y, and those of Z, stand one below the other: once for each head."""
+    """Count how often the rows of Y, and those of Z, stand one below the other: once for each
+    head.
+    """
     heads = max(1, heads_of(variant))
     return heads if heads > 1 and variant.concatenates else 1, heads
 
@@ -102,17 +134,27 @@ def _shapes(
     classes: SequenceClasses, settings: Settings, tokens: Ints, outputs: Outputs
 ) -> tuple[tuple[int, int], tuple[int, int]]:
     decoders, heads = rows_of(settings.variant)
-    return (decoders * len(tokens), len(outputs)), (heads * len(classes.compact.queries), len(tokens))
+    return (decoders * len(tokens), len(outputs)), (
+        heads * len(classes.compact.queries),
+        len(tokens),
+    )
 
 
 def per_head(values: np.ndarray, axes: tuple[str, ...], heads: int) -> np.ndarray:
     """Split the rows of values (..., rows, columns) by head, if ``axes`` has heads."""
-    return values.reshape(*values.shape[:-2], heads, -1, values.shape[-1]) if "head" in axes else values
+    return (
+        values.reshape(*values.shape[:-2], heads, -1, values.shape[-1])
+        if "head" in axes
+        else values
+    )
 
 
 def tokens_of(classes: SequenceClasses, model: object) -> Ints:
-    """List the tokens that rows of Y stand for; a variant may also read the query tokens' rows, and all others'."""
-    compact, variant = classes.compact, known_variant(model)
+    """List the tokens that rows of Y stand for; a variant may also read the query tokens' rows, and
+    all others'.
+    """
+    compact = classes.compact
+    variant = known_variant(model)
     if isinstance(model, str) and model == PLAIN:
         return compact.tokens
     both = np.union1d(compact.tokens, compact.queries)
@@ -127,15 +169,22 @@ def outputs_of(classes: SequenceClasses, settings: Settings) -> Outputs:
 
 
 def with_state(
-    run: xr.Dataset, classes: SequenceClasses, states: Mapping[str, Mapping[str, Tensor]], random: list[str]
+    run: xr.Dataset,
+    classes: SequenceClasses,
+    states: Mapping[str, Mapping[str, Tensor]],
+    random: list[str],
 ) -> xr.Dataset:
-    """Add what a training goes on from: the states of the optimiser and of each seed's random numbers."""
+    """Add what a training goes on from: the states of the optimiser and of each seed's random
+    numbers.
+    """
     held = {
         f"{name}_{parameter}": (("seed", "rate", *AXES[parameter]), values.cpu().numpy())
         for parameter, state in states.items()
         for name, values in state.items()
     }
-    return run.assign(held | {RANDOM: ("seed", np.array(random, dtype=object)), CHECKSUM: checksum(classes)})
+    return run.assign(
+        held | {RANDOM: ("seed", np.array(random, dtype=object)), CHECKSUM: checksum(classes)}
+    )
 
 
 def with_divergence(result: xr.Dataset, settings: Settings) -> xr.Dataset:
@@ -144,7 +193,8 @@ def with_divergence(result: xr.Dataset, settings: Settings) -> xr.Dataset:
     first = xr.where(bad.any("step"), settings.start + bad.argmax("step"), -1)
     # a last update can overflow after the last loss was finite
     end = result.isel(recorded=-1)
-    own = [[dim for dim in end[name].dims if dim not in first.dims] for name in "YZ"]  # heads have an axis more
+    # heads have an axis more
+    own = [[dim for dim in end[name].dims if dim not in first.dims] for name in "YZ"]
     lost = ~(np.isfinite(end.Y).all(own[0]) & np.isfinite(end.Z).all(own[1]))
     first = xr.where((first < 0) & lost, settings.end, first)
     if isinstance(settings.initial, xr.Dataset):
@@ -153,26 +203,31 @@ def with_divergence(result: xr.Dataset, settings: Settings) -> xr.Dataset:
     for s, r in zip(*np.nonzero(first.values >= 0), strict=True):
         run = first[s, r]
         warnings.warn(
-            f"run seed={int(run.seed)}, lr_y={float(run.lr_y):g}, lr_z={float(run.lr_z):g} turned NaN at step "
-            f"{int(run)}: its later values are NaN; use smaller rates",
+            f"run seed={int(run.seed)}, lr_y={float(run.lr_y):g}, lr_z={float(run.lr_z):g} "
+            f"turned NaN at step {int(run)}: its later values are NaN; use smaller rates",
             TrainingDiverged,
             stacklevel=5,  # to who calls train
         )
     return result.assign(diverged_at=first)
 
 
-# -- Where a training begins ------------------------------------------------------------------------------------------
+# -- Where a training begins
+# ------------------------------------------------------------------------------------------
 
 
 def initial_values(
     classes: SequenceClasses, settings: Settings, source: draws.Draws, tokens: Ints
 ) -> tuple[Floats, Floats, Outputs]:
-    """Return Y (S, R, L, O), Z (S, R, Q, L) and the O outputs, for S seeds, R rates and the L tokens of Y's rows.
+    """Return Y (S, R, L, O), Z (S, R, Q, L) and the O outputs, for S seeds, R rates and the L
+    tokens of Y's rows.
 
-    R is 1 where all rates begin with the same values. The rows of several heads stand one below the other.
+    R is 1 where all rates begin with the same values. The rows of several heads stand one below the
+    other.
     """
-    S, (decoders, heads) = len(settings.seeds), rows_of(settings.variant)
-    queries, outputs = classes.compact.queries, outputs_of(classes, settings)
+    S = len(settings.seeds)
+    (decoders, heads) = rows_of(settings.variant)
+    queries = classes.compact.queries
+    outputs = outputs_of(classes, settings)
     if isinstance(settings.initial, xr.Dataset):
         labels = labels_of(classes, tokens, outputs)
         return final(settings.initial, "Y", labels), final(settings.initial, "Z", labels), outputs
@@ -180,8 +235,12 @@ def initial_values(
         Y, Z = (np.zeros((S, 1, *shape)) for shape in _shapes(classes, settings, tokens, outputs))
         return Y, Z, outputs
     if settings.begins == "random":
-        # the first head draws what the plain model does, and each other head from generators of its own
-        more = [draws.Fresh(classes, [[seed, h] for seed in settings.seeds], 0, np.inf) for h in range(1, heads)]
+        # the first head draws what the plain model does, and each other head from generators of its
+        # own
+        more = [
+            draws.Fresh(classes, [[seed, h] for seed in settings.seeds], 0, np.inf)
+            for h in range(1, heads)
+        ]
         drawn = [_drawn(each, classes.vocab_size, tokens) for each in (source, *more)]
         Y, Z = (np.concatenate(each, axis=1)[:, None] for each in zip(*drawn, strict=True))
         return Y[:, :, : decoders * len(tokens)], Z, outputs
@@ -200,7 +259,9 @@ def _drawn(source: draws.Draws, vocab_size: int, tokens: Ints) -> tuple[Floats, 
 
 
 def _rows(Y: Floats, tokens: Ints) -> Floats:
-    """Take some tokens' rows of the full Y (..., M, O); all others' become one, the part along their 1/sqrt(n)."""
+    """Take some tokens' rows of the full Y (..., M, O); all others' become one, the part along
+    their 1/sqrt(n).
+    """
     if tokens[0] != OTHERS:
         return Y[..., tokens, :]
     others = np.delete(Y, tokens[1:], axis=-2)
@@ -209,7 +270,9 @@ def _rows(Y: Floats, tokens: Ints) -> Floats:
 
 
 def _columns(Z: Floats, tokens: Ints) -> Floats:
-    """Take some tokens' columns of the full Z (..., Q, M); the others get no attention, whatever their logits."""
+    """Take some tokens' columns of the full Z (..., Q, M); the others get no attention, whatever
+    their logits.
+    """
     return np.where(tokens == OTHERS, 0.0, Z[..., tokens])
 
 
@@ -223,31 +286,43 @@ def labels_of(classes: SequenceClasses, tokens: Ints, outputs: Outputs) -> dict[
 
 
 def final(run: xr.Dataset, name: str, labels: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Take a variable at the run's end: (seed, rate, ...), with the axes and labels that are named, in their order."""
+    """Take a variable at the run's end: (seed, rate, ...), with the axes and labels that are named,
+    in their order.
+    """
     end = run[name].isel(recorded=-1) if "recorded" in run[name].dims else run[name]
     chosen = {dim: values for dim, values in labels.items() if dim in end.dims}
     return np.asarray(end.sel(chosen).transpose("seed", "rate", *chosen).values)
 
 
-# -- What suits the classes --------------------------------------------------------------------------------------------
+# -- What suits the classes
+# --------------------------------------------------------------------------------------------
 
 
 def check_fits(classes: SequenceClasses, settings: Settings) -> None:
-    """Check that initial values suit the classes, that windows divide M, and that all fits into memory."""
+    """Check that initial values suit the classes, that windows divide M, and that all fits into
+    memory.
+    """
     check_windows(settings.variant, classes.vocab_size)
     if settings.rng == "replay":
         classes.check_uniform("rng = 'replay', the authors' order of random numbers,")
-    M, outputs = classes.vocab_size, len(classes.outputs) if settings.begins == "zero" else classes.vocab_size
+    M = classes.vocab_size
+    outputs = len(classes.outputs) if settings.begins == "zero" else classes.vocab_size
     if isinstance(settings.initial, xr.Dataset):
         _check_continues(settings.initial, classes, settings)
     elif not isinstance(settings.initial, str):
         _check_given(settings.initial, M, heads_of(settings.variant))
-    heads, S, T = max(1, heads_of(settings.variant)), len(settings.seeds), settings.seq_len
-    L, Q, batch = heads * len(classes.tokens), len(np.unique(classes.query_of)), settings.batch_size
+    heads = max(1, heads_of(settings.variant))
+    S = len(settings.seeds)
+    T = settings.seq_len
+    L = heads * len(classes.tokens)
+    Q = len(np.unique(classes.query_of))
+    batch = settings.batch_size
     runs = len(settings.rates) * S
     state = np.dtype(settings.dtype).itemsize * runs * (L * outputs + Q * L)
     samples = 8 * S * (batch or classes.num_classes) * (4 * L + outputs)
-    words = WORD_BYTES * T * S * (batch or 0) if settings.rng == "counter" and math.isfinite(T) else 0.0
+    words = (
+        WORD_BYTES * T * S * (batch or 0) if settings.rng == "counter" and math.isfinite(T) else 0.0
+    )
     tokens = 16 * T if settings.rng == "replay" else words
     check_memory(
         f"{runs:,} runs of {settings.steps:,} steps, recorded {len(settings.record):,} times",
@@ -256,10 +331,14 @@ def check_fits(classes: SequenceClasses, settings: Settings) -> None:
 
 
 def _check_given(initial: Any, vocab_size: int, heads: int) -> None:
-    """Check that initial values are finite M x M arrays Y and Z; with heads either may be one for each, (H, M, M)."""
+    """Check that initial values are finite M x M arrays Y and Z; with heads either may be one for
+    each, (H, M, M).
+    """
     if not isinstance(initial, tuple | list) or len(initial) != 2:
         raise BadInput(
-            f"initial of {len(initial)} parts" if hasattr(initial, "__len__") else f"initial = {shown(initial)}",
+            f"initial of {len(initial)} parts"
+            if hasattr(initial, "__len__")
+            else f"initial = {shown(initial)}",
             "initial values are zero, random, (Y, Z), or the data set of a training to go on with",
             "pass a pair of M x M arrays",
         )
@@ -272,8 +351,10 @@ def _check_given(initial: Any, vocab_size: int, heads: int) -> None:
         numbers = values.dtype.kind in "iuf"
         if not numbers or values.shape not in shapes or not np.isfinite(values).all():
             raise BadInput(
-                f"initial {name} of shape {values.shape}{not_finite(values) if numbers else ', not of numbers'}",
-                f"Y and Z are finite M x M arrays, M = {vocab_size}" + f", or {heads} of them" * bool(heads),
+                f"initial {name} of shape "
+                f"{values.shape}{not_finite(values) if numbers else ', not of numbers'}",
+                f"Y and Z are finite M x M arrays, M = {vocab_size}"
+                + f", or {heads} of them" * bool(heads),
                 "pass both in full, rows first",
             )
 

@@ -1,9 +1,18 @@
-"""The ledger: what was claimed, what was measured, and the verdicts and cards that follow. It knows no mathematics."""
+"""The ledger: what was claimed, what was measured, and the verdicts and cards that follow. It knows
+no mathematics.
+"""
 
 from scansnap_core.ledger.checks import Chapter, CheckFailed, ControlPassed, Witness
 from scansnap_core.ledger.claims import Claim, Claims, read_claims
 from scansnap_core.ledger.entries import VERDICT_MIME, WITNESSES
-from scansnap_core.ledger.proofs import Certificate, FalseProved, NotProved, NotRefuted, ProofWitness, all_of
+from scansnap_core.ledger.proofs import (
+    Certificate,
+    FalseProved,
+    NotProved,
+    NotRefuted,
+    ProofWitness,
+    all_of,
+)
 from scansnap_core.ledger.registry import Page, Paper, page, read_pages, statements
 from scansnap_core.ledger.values import NoEvidence
 

@@ -1,21 +1,21 @@
-r"""The card at the head of a chapter: what is printed, its repair, and what is left of it under two other dynamics.
+r"""The card at the head of a chapter: what is printed, its repair, and what is left of it under two
+other dynamics.
 
-It stands in the chapter's file of claims and names claims by their ids, so that its numbers are theirs. Whether what is
-printed holds follows from the verdict::
+It stands in the chapter's file of claims and names claims by their ids, so that its numbers are
+theirs. Whether what is printed holds follows from the verdict::
 
     card:
       printed: {by: dop853, says: It solves its equation.}
-      repaired: {formula: $h = \ln t$, where: from $t_0$ on, by: late_clock}  # only where the verdict asks for one
-      gradient: {word: fails, by: jump, says: The gradient jumps elsewhere.}
-      sgd: {word: not concerned, says: The formula has no noise in it.}
-      figure: cell-17
+      repaired: {formula: $h = \ln t$, where: from $t_0$ on, by: late_clock}  # only where the
+      verdict asks for one gradient: {word: fails, by: jump, says: The gradient jumps elsewhere.}
+      sgd: {word: not concerned, says: The formula has no noise in it.} figure: cell-17
 
-Where a figure's runs are smaller than the paper's own, ``printed`` says in what under ``smaller``. Such runs may show
-what the figure shows, and can't refute it.
+Where a figure's runs are smaller than the paper's own, ``printed`` says in what under ``smaller``.
+Such runs may show what the figure shows, and can't refute it.
 
-``gradient`` and ``sgd`` have a word of `SCALE` and the claim that was measured under these very dynamics, with
-``number: control`` where its control was; or a word of `SILENCE` and no claim. ``figure`` is the id of the notebook's
-cell that draws the one figure to look at, or empty.
+``gradient`` and ``sgd`` have a word of `SCALE` and the claim that was measured under these very
+dynamics, with ``number: control`` where its control was; or a word of `SILENCE` and no claim.
+``figure`` is the id of the notebook's cell that draws the one figure to look at, or empty.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +39,10 @@ from scansnap_core.ledger.entries import (
 from scansnap_core.ledger.values import NoEvidence
 from scansnap_core.rules import Rule, one_of
 
-PRINTED, REPAIRED, TRUE_GRADIENT, SGD = "as printed", "repaired", "under the true gradient", "under SGD"
+PRINTED = "as printed"
+REPAIRED = "repaired"
+TRUE_GRADIENT = "under the true gradient"
+SGD = "under SGD"
 SCALE = {
     "as stated": "what is printed, or its repair, holds there as it stands",
     "in kind, not in size": "directions and orders hold there, and sizes don't",
@@ -52,10 +55,13 @@ SILENCE = {
     "not measured": "nobody has tried it in this chapter",
 }
 """The words of a card that is silent about dynamics."""
-NONE_NEEDED, AS_PRINTED = "none needed", "as printed"
+NONE_NEEDED = "none needed"
+AS_PRINTED = "as printed"
 NUMBERS = ("measured", "control")
 UNPRINTED = {"claim": "in the paper's words", "law": "as stated here", "beyond": "as stated here"}
-"""What a page's card says for "as printed" where no formula of a paper is judged, by the page's kind."""
+"""What a page's card says for "as printed" where no formula of a paper is judged, by the page's
+kind.
+"""
 _KEYS = {
     "printed": ("by", "says", "smaller"),
     "repaired": ("formula", "where", "by"),
@@ -66,13 +72,18 @@ _Found = Mapping[str, Check | Refutation]
 
 
 def smaller_runs(claims: Claims) -> str:
-    """Return in what a figure's runs are smaller than the paper's, as its card says it; empty if in nothing."""
-    printed = Entry(f"{claims.path.name}: {CARD}.printed", claims.card.get("printed"), _KEYS["printed"])
+    """Return in what a figure's runs are smaller than the paper's, as its card says it; empty if in
+    nothing.
+    """
+    printed = Entry(
+        f"{claims.path.name}: {CARD}.printed", claims.card.get("printed"), _KEYS["printed"]
+    )
     return printed("smaller", TEXT, "")
 
 
 def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, str]]:
-    """Return a card's rows as a kind of page shows them: the book's own statements have no row "repaired".
+    """Return a card's rows as a kind of page shows them: the book's own statements have no row
+    "repaired".
 
     Examples
     --------
@@ -92,22 +103,33 @@ def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, s
 def card_of(
     claims: Claims, verdict: str, entries: Sequence[Check | Refutation], numbers: Mapping[str, str]
 ) -> tuple[tuple[Row, ...], str]:
-    """Make the rows of a chapter's card, with the numbers of its entries, and name the cell of its figure.
+    """Make the rows of a chapter's card, with the numbers of its entries, and name the cell of its
+    figure.
 
-    A number in a row's text, such as ``<data value="drop">1.2</data>``, becomes the chapter's number of this name.
+    A number in a row's text, such as ``<data value="drop">1.2</data>``, becomes the chapter's
+    number of this name.
 
     Raises
     ------
     BadInput
-        If a key is missing or unknown, a text is empty or no word of its scale, a row names no entry of the chapter,
-        the printed row names an entry that the verdict doesn't rest on, or a repair is given where none is needed.
+        If a key is missing or unknown, a text is empty or no word of its scale, a row names no
+        entry of the chapter, the printed row names an entry that the verdict doesn't rest on, or a
+        repair is given where none is needed.
     NoEvidence
         If the verdict is that something has to be repaired, and the card has no repair.
     """
-    place, keys = f"{claims.path.name}: {CARD}", {*_KEYS, "figure"}
+    place = f"{claims.path.name}: {CARD}"
+    keys = {*_KEYS, "figure"}
     if wrong := ({*claims.card} ^ keys) - {"repaired"}:
-        raise BadInput(f"{place}.{min(wrong, key=str)}", f"a card has {', '.join(sorted(keys))}", "add or remove it")
-    rows = {name: Entry(f"{place}.{name}", claims.card.get(name), allowed) for name, allowed in _KEYS.items()}
+        raise BadInput(
+            f"{place}.{min(wrong, key=str)}",
+            f"a card has {', '.join(sorted(keys))}",
+            "add or remove it",
+        )
+    rows = {
+        name: Entry(f"{place}.{name}", claims.card.get(name), allowed)
+        for name, allowed in _KEYS.items()
+    }
     found = {entry.id: entry for entry in entries}
     made = (
         _printed(rows["printed"], verdict, found),
@@ -118,17 +140,23 @@ def card_of(
     given = dict(numbers)
     for entry in entries:
         given |= {entry.id: entry.measured, f"{entry.id}.control": entry.control}
-    filled = (replace(row, says=NUMBER.sub(lambda found: given.get(found[2], found[3]), row.says)) for row in made)
+    filled = (
+        replace(row, says=NUMBER.sub(lambda found: given.get(found[2], found[3]), row.says))
+        for row in made
+    )
     return tuple(filled), Entry(place, claims.card)("figure", TEXT, "")
 
 
 def _printed(take: Entry, verdict: str, found: _Found) -> Row:
-    says, entry = take("says", TEXT), _named(take, found)
+    says = take("says", TEXT)
+    entry = _named(take, found)
     decides = isinstance(entry, Refutation) and entry.judges in DECISIVE
     fits = isinstance(entry, Check) if _is_upheld(verdict) else decides
     if not fits:
         wanted = "a check" if _is_upheld(verdict) else "a refutation of the claim itself"
-        raise BadInput(f"{take.place}.by = {entry.id!r}", f"the verdict is {verdict!r}", f"name {wanted}")
+        raise BadInput(
+            f"{take.place}.by = {entry.id!r}", f"the verdict is {verdict!r}", f"name {wanted}"
+        )
     if smaller := take("smaller", TEXT, ""):
         says = f"{says} Smaller than in the paper: {smaller}."
     return Row(PRINTED, verdict, says, **_number(entry, "measured"))
@@ -140,20 +168,30 @@ def _repaired(take: Entry, verdict: str, found: _Found) -> Row:
             raise BadInput(take.place, f"the verdict is {verdict!r}", "leave the repair out")
         return Row(REPAIRED, NONE_NEEDED, "")
     if not take.values:
-        raise NoEvidence(f"the verdict is {verdict!r}, and the card doesn't say what should be printed instead")
+        raise NoEvidence(
+            f"the verdict is {verdict!r}, and the card doesn't say what should be printed instead"
+        )
     # The other verdicts that get here are "fails as printed" and "differs from the paper".
     unchanged = "" if verdict == HOLDS_UNDER_A_CONDITION else None
-    where, formula, entry = take("where", TEXT), take("formula", TEXT, unchanged), _named(take, found)
+    where = take("where", TEXT)
+    formula = take("formula", TEXT, unchanged)
+    entry = _named(take, found)
     number = _number(entry, "control" if isinstance(entry, Refutation) else "measured")
     return Row(REPAIRED, "" if formula else AS_PRINTED, where, formula, **number)
 
 
 def _under(dynamics: str, take: Entry, found: _Found) -> Row:
     scale = SCALE if "by" in take.values else SILENCE
-    says, word = take("says", TEXT), take("word", one_of(scale))
+    says = take("says", TEXT)
+    word = take("word", one_of(scale))
     if "by" not in take.values:
         return Row(dynamics, word, says)
-    return Row(dynamics, word, says, **_number(_named(take, found), take("number", one_of(NUMBERS), "measured")))
+    return Row(
+        dynamics,
+        word,
+        says,
+        **_number(_named(take, found), take("number", one_of(NUMBERS), "measured")),
+    )
 
 
 def _is_upheld(verdict: str) -> bool:
@@ -161,10 +199,14 @@ def _is_upheld(verdict: str) -> bool:
 
 
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
-    what, required = entry.claim_and_measure, asked(vars(entry), number)
+    what = entry.claim_and_measure
+    required = asked(vars(entry), number)
     if number == "control":
-        own = not entry.measure or entry.control_is.endswith(")")  # what is measured of a control may stand in brackets
-        says = entry.control_says if isinstance(entry, Refutation) else f"Fails for {entry.control_is}"
+        # what is measured of a control may stand in brackets
+        own = not entry.measure or entry.control_is.endswith(")")
+        says = (
+            entry.control_says if isinstance(entry, Refutation) else f"Fails for {entry.control_is}"
+        )
         what = says if own else f"{says}. {entry.measure}"
     elif isinstance(entry, Refutation):
         what = f"Refuted: {what}"
@@ -172,5 +214,7 @@ def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
 
 
 def _named(take: Entry, found: _Found) -> Check | Refutation:
-    is_known = Rule(lambda by: by in list(found), "no check or refutation here has this id", "name one of them")
+    is_known = Rule(
+        lambda by: by in list(found), "no check or refutation here has this id", "name one of them"
+    )
     return found[take("by", is_known)]

@@ -1,7 +1,9 @@
-"""A chapter and its witnesses: every check stands beside a control that must fail, and the verdict is computed.
+"""A chapter and its witnesses: every check stands beside a control that must fail, and the verdict
+is computed.
 
-A chapter can't claim anything that wasn't measured, and a check that couldn't have failed is refused. The words stand
-in the chapter's file of claims (`scansnap_core.ledger.claims`); the notebook names each claim by its id.
+A chapter can't claim anything that wasn't measured, and a check that couldn't have failed is
+refused. The words stand in the chapter's file of claims (`scansnap_core.ledger.claims`); the
+notebook names each claim by its id.
 """
 
 from collections.abc import Mapping
@@ -35,15 +37,21 @@ _PROSE = Rule(
     'pass f"{x:.2f}"',
 )
 _REMAINDER = "What remains"
-"""The measure of a symbolic check whose claim names none: its number is what remains of a difference."""
+"""The measure of a symbolic check whose claim names none: its number is what remains of a
+difference.
+"""
 
 
 class CheckFailed(AssertionError):
-    """A claim that its measured value doesn't meet, or a counterexample that meets what it should violate."""
+    """A claim that its measured value doesn't meet, or a counterexample that meets what it should
+    violate.
+    """
 
 
 class ControlPassed(AssertionError):
-    """A control that a check can't tell from the claim, or a remedy under which the printed claim fails too."""
+    """A control that a check can't tell from the claim, or a remedy under which the printed claim
+    fails too.
+    """
 
 
 class Chapter:
@@ -52,7 +60,8 @@ class Chapter:
     Parameters
     ----------
     page_id : str
-        A statement's, a figure's or a page's id, such as ``"lemma_06"``: the stem of the notebook's file name.
+        A statement's, a figure's or a page's id, such as ``"lemma_06"``: the stem of the notebook's
+        file name.
 
     Examples
     --------
@@ -76,7 +85,9 @@ class Chapter:
     def witness(self, name: str) -> "Witness": ...
 
     def witness(self, name: str) -> "Witness | ProofWitness":
-        """Call one of the three witnesses that a statement needs, or ``"proved"``, which proves what it can."""
+        """Call one of the three witnesses that a statement needs, or ``"proved"``, which proves
+        what it can.
+        """
         one_of(VOICES)("witness", name)
         return self._proved if name == PROVED else self._witnesses[name]
 
@@ -84,24 +95,30 @@ class Chapter:
         """Give the numbers that the chapter's prose contains, by name.
 
         They are written as :func:`~scansnap_core.digits.in_prose` does.
-        In the text of any page ``<data value="drop">1.2</data>`` is the number ``drop`` of the same page, and
-        ``<data value="lemma_06:drop">1.2</data>`` that of another. ``scansnap verify`` compares the number in the text
-        with this one, and with ``--store`` writes it there.
+        In the text of any page ``<data value="drop">1.2</data>`` is the number ``drop`` of the same
+        page, and ``<data value="lemma_06:drop">1.2</data>`` that of another. ``scansnap verify``
+        compares the number in the text with this one, and with ``--store`` writes it there.
 
         Raises
         ------
         BadInput
-            If a number is no text or an empty one, a name was given before, is a claim's id or can't be quoted, or the
-            chapter is concluded.
+            If a number is no text or an empty one, a name was given before, is a claim's id or
+            can't be quoted, or the chapter is concluded.
         """
         given = {**(numbers or {}), **more}
         self._require_open("numbers")
         for name, text in given.items():
             _PROSE(name, text)
             if {*':"<>'} & {*name}:
-                raise BadInput(f"number {name!r}", "a text can't quote a name with one of :\"<>", "choose another name")
+                raise BadInput(
+                    f"number {name!r}",
+                    "a text can't quote a name with one of :\"<>",
+                    "choose another name",
+                )
             if name in self._numbers or name in self.claims.claims:
-                raise BadInput(f"number {name!r}", "a chapter gives each name once", "choose another name")
+                raise BadInput(
+                    f"number {name!r}", "a chapter gives each name once", "choose another name"
+                )
         given = {name: in_prose(text) for name, text in given.items()}
         self._numbers |= given
         show_numbers(given)
@@ -112,14 +129,18 @@ class Chapter:
         Raises
         ------
         NoEvidence
-            If a claim of the chapter's file wasn't made, a witness of a statement has no check, or another page has
-            none at all; or the card lacks a repair that the verdict asks for.
+            If a claim of the chapter's file wasn't made, a witness of a statement has no check, or
+            another page has none at all; or the card lacks a repair that the verdict asks for.
         BadInput
-            If the chapter was concluded before, or the card is missing, malformed or names what isn't in the file.
+            If the chapter was concluded before, or the card is missing, malformed or names what
+            isn't in the file.
         """
         self._require_open("conclude")
         if left := [claim_id for claim_id in self.claims.claims if claim_id not in self._entries]:
-            raise NoEvidence(f"{self.claims.path.name} claims what the notebook doesn't compute: {', '.join(left)}")
+            raise NoEvidence(
+                f"{self.claims.path.name} claims what the notebook doesn't compute: "
+                f"{', '.join(left)}"
+            )
         conclusion = _conclusion(self.page, self.claims, self._entries, self._numbers)
         self._concluded = True
         show_conclusion(conclusion)
@@ -127,7 +148,11 @@ class Chapter:
     def _claim(self, claim_id: str, witness: str, kind: str) -> Claim:
         self._require_open(f"claim {claim_id!r}")
         if claim_id in self._entries:
-            raise BadInput(f"claim {claim_id!r}", "a chapter makes each claim once", "give the second one its own id")
+            raise BadInput(
+                f"claim {claim_id!r}",
+                "a chapter makes each claim once",
+                "give the second one its own id",
+            )
         return self.claims.find(claim_id, witness, kind)
 
     def _enter(self, entry: Check | Refutation | Proof) -> None:
@@ -135,32 +160,50 @@ class Chapter:
 
     def _require_open(self, what: str) -> None:
         if self._concluded:
-            raise BadInput(what, f"{self.page.name} is concluded already", "move it before conclude()")
+            raise BadInput(
+                what, f"{self.page.name} is concluded already", "move it before conclude()"
+            )
 
 
 def check_file(page: Page, claims: Claims) -> None:
-    """Check a chapter's file before anything is computed, by drawing its conclusion without numbers.
+    """Check a chapter's file before anything is computed, by drawing its conclusion without
+    numbers.
 
-    Whether a claim is a check or a refutation, and hence the verdict and what the card may say, stands in the file.
+    Whether a claim is a check or a refutation, and hence the verdict and what the card may say,
+    stands in the file.
 
     Raises
     ------
     NoEvidence, BadInput
         What `Chapter.conclude` would raise whatever the notebook measured.
     """
-    _conclusion(page, claims, {claim.id: _unmeasured(claim) for claim in claims.claims.values()}, {})
+    _conclusion(
+        page, claims, {claim.id: _unmeasured(claim) for claim in claims.claims.values()}, {}
+    )
 
 
 def _unmeasured(claim: Claim) -> Check | Refutation | Proof:
     if claim.kind != "proof":
         return _entry(claim, "", claim.must, "")
     kind, *_ = KINDS
-    return Proof(claim.id, claim.witness, claim.says, kind, claim.region, claim.assumptions, "", "", claim.control)
+    return Proof(
+        claim.id,
+        claim.witness,
+        claim.says,
+        kind,
+        claim.region,
+        claim.assumptions,
+        "",
+        "",
+        claim.control,
+    )
 
 
 def _entry(claim: Claim, measured: str, required: str, control: str) -> Check | Refutation:
     """Make a check or a refutation of a claim and its numbers, as they are written."""
-    measure = claim.measure or (_REMAINDER if claim.must == "= 0" and claim.witness == "symbolic" else "")
+    measure = claim.measure or (
+        _REMAINDER if claim.must == "= 0" and claim.witness == "symbolic" else ""
+    )
     found = claim.id, claim.witness, claim.says, measured, required, control, claim.control
     if claim.kind == "check":
         return Check(*found, measure=measure)
@@ -169,9 +212,14 @@ def _entry(claim: Claim, measured: str, required: str, control: str) -> Check | 
 
 
 def _conclusion(
-    page: Page, claims: Claims, found: Mapping[str, Check | Refutation | Proof], numbers: Mapping[str, str]
+    page: Page,
+    claims: Claims,
+    found: Mapping[str, Check | Refutation | Proof],
+    numbers: Mapping[str, str],
 ) -> Conclusion:
-    """Draw the conclusion from an entry for each of a chapter's claims, and the numbers of its prose."""
+    """Draw the conclusion from an entry for each of a chapter's claims, and the numbers of its
+    prose.
+    """
     # They stand in the file's order, as they were reviewed, however the notebook is arranged.
     entries = [found[claim_id] for claim_id in claims.claims]
     checks = tuple(entry for entry in entries if isinstance(entry, Check))
@@ -182,7 +230,9 @@ def _conclusion(
     if not (checks or refutations):
         raise NoEvidence(f"{page.name}: no check by any witness")
     if not claims.card and page.kind not in WITHOUT_CARD:
-        raise BadInput(f"{claims.path.name}: no card", f"{page.name} opens with its card", "write it there")
+        raise BadInput(
+            f"{claims.path.name}: no card", f"{page.name} opens with its card", "write it there"
+        )
     proofs = tuple(entry for entry in entries if isinstance(entry, Proof))
     sampled = tuple(
         Sampled(claim.id, "sampled", claim.says, claim.only_sampled)
@@ -193,7 +243,9 @@ def _conclusion(
     if smaller and any(refutation.judges == "claim" for refutation in refutations):
         rule = "smaller runs don't refute the paper's own"
         raise BadInput(f"{claims.path.name}: smaller", rule, "judge their scope")
-    conclusion = Conclusion(page, checks, refutations, proofs=proofs, sampled=sampled, smaller=smaller)
+    conclusion = Conclusion(
+        page, checks, refutations, proofs=proofs, sampled=sampled, smaller=smaller
+    )
     if claims.card:
         card, figure = card_of(claims, conclusion.verdict, (*checks, *refutations), numbers)
         conclusion = replace(conclusion, card=card, figure=figure)
@@ -215,11 +267,12 @@ class Witness:
         claim_id : str
             The id of a check in the chapter's file.
         measured : real number or SymPy value
-            What the witness measured for the claim as stated. Effects are written in three significant digits; what is
-            below 1e-6 is written only as the relation that it meets. A SymPy value must equal the bound structurally.
+            What the witness measured for the claim as stated. Effects are written in three
+            significant digits; what is below 1e-6 is written only as the relation that it meets. A
+            SymPy value must equal the bound structurally.
         control : real number or SymPy value
-            The same measure of a nearby false formula, or in a regime outside the conditions. It must not meet the
-            bound; a SymPy value must provably differ.
+            The same measure of a nearby false formula, or in a regime outside the conditions. It
+            must not meet the bound; a SymPy value must provably differ.
         bound : real number or SymPy value, optional
             Needed exactly where the file says ``bound`` in the place of a number.
 
@@ -237,22 +290,29 @@ class Witness:
         self._record("check", claim_id, measured, bound, control)
 
     def refutes(self, claim_id: str, measured: Any, *, control: Any, bound: Any = None) -> None:
-        """Record a counterexample to what is printed, with a repair or the condition that is missing.
+        """Record a counterexample to what is printed, with a repair or the condition that is
+        missing.
 
-        Arguments and errors are those of `holds`, the other way round. `measured` is measured of the printed claim and
-        must violate the bound, or it refutes nothing (`CheckFailed`). `control` is the same measure of the repaired
-        claim, or where the missing condition is met, and must meet the bound, or the remedy mends nothing
-        (`ControlPassed`).
+        Arguments and errors are those of `holds`, the other way round. `measured` is measured of
+        the printed claim and must violate the bound, or it refutes nothing (`CheckFailed`).
+        `control` is the same measure of the repaired claim, or where the missing condition is met,
+        and must meet the bound, or the remedy mends nothing (`ControlPassed`).
         """
         self._record("refutation", claim_id, measured, bound, control)
 
     def _record(self, kind: str, claim_id: str, measured: Any, bound: Any, control: Any) -> None:
-        """Compare a claim's values with its bound: of a check only the measured one meets it, else only the control."""
+        """Compare a claim's values with its bound: of a check only the measured one meets it, else
+        only the control.
+        """
         claim = self._chapter._claim(claim_id, self.name, kind)
         place = f"{self._chapter.page.name}, {self.name} witness, {claim_id} ({claim.says})"
         if (bound is None) == (claim.bound is None):
             rule = f"{self._chapter.claims.path.name} says that it must be {claim.must}"
-            raise BadInput(f"{claim_id}: bound = {bound!r}", rule, "give the bound in one place: here, or there")
+            raise BadInput(
+                f"{claim_id}: bound = {bound!r}",
+                rule,
+                "give the bound in one place: here, or there",
+            )
         bound = claim.bound if bound is None else bound
         if bound == 0 and hasattr(measured, "is_zero_matrix"):
             bound = measured * 0
@@ -260,15 +320,25 @@ class Witness:
         bound = scalar(bound, f"{place}: bound")
         control = scalar(control, f"{place}: control")
         if is_infinite(bound):
-            raise BadInput(f"{place}: bound = {bound}", "nothing but infinity could fail it", "pass a finite bound")
-        relation, required, checks = claim.relation, requirement(claim.relation, bound), kind == "check"
+            raise BadInput(
+                f"{place}: bound = {bound}",
+                "nothing but infinity could fail it",
+                "pass a finite bound",
+            )
+        relation = claim.relation
+        required = requirement(claim.relation, bound)
+        checks = kind == "check"
         if holds(measured, relation, bound) != checks:
-            wrong = f", must be {required}" if checks else f" is {required}, so it is no counterexample"
+            wrong = (
+                f", must be {required}" if checks else f" is {required}, so it is no counterexample"
+            )
             raise CheckFailed(f"{place}: measured {measured}{wrong}")
         if holds(control, relation, bound) == checks:
             tried = "control" if checks else "repair" if claim.repair else "condition"
             wrong = f"also is {required}" if checks else f"isn't {required} either"
-            raise ControlPassed(f"{place}: the {tried} ({claim.control}) gives {control}, which {wrong}")
+            raise ControlPassed(
+                f"{place}: the {tried} ({claim.control}) gives {control}, which {wrong}"
+            )
         effect = written(measured, relation, bound, met=checks)
         compared = written(control, relation, bound, met=not checks)
         entry = _entry(claim, effect, required, compared)

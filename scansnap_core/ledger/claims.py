@@ -1,7 +1,8 @@
-r"""A chapter's claims stand in a file beside its notebook: words, bounds and controls, each claim under an id.
+r"""A chapter's claims stand in a file beside its notebook: words, bounds and controls, each claim
+under an id.
 
-The notebook computes, the file speaks. A reviewer reads the file alone, and every other page refers to a claim by its
-id::
+The notebook computes, the file speaks. A reviewer reads the file alone, and every other page refers
+to a claim by its id::
 
     numeric:                          # the witness
       dop853:                         # a check's id
@@ -10,7 +11,8 @@ id::
         must: ≤ 1e-9                  # or "≤ bound" where the notebook computes the bound
         control: (45) without the factor M
     empirical:
-      late_clock:                     # a refutation: what is measured of the printed claim, which must fail
+      late_clock:                     # a refutation: what is measured of the printed claim, which
+      must fail
         says: h keeps up with the printed clock
         measure: h over the clock, late
         must: ≤ 1.1
@@ -27,17 +29,18 @@ id::
         region: every $M > 1$
         assumptions: none
         control: h falls with t
-    card:                             # what stands at the chapter's head: see `scansnap_core.ledger.cards`
+    card:                             # what stands at the chapter's head: see
+    `scansnap_core.ledger.cards`
     numbers:                          # the chapter's numbers that other pages quote
       jump:
         of: rises                     # the claim that the number belongs to
         scope: two classes alike, by $t_0$, under the true gradient flow
 
-A number travels with its scope: on what it was measured, by when, under which dynamics, how many. Where another page
-quotes it, a reader sees the claim and the scope.
+A number travels with its scope: on what it was measured, by when, under which dynamics, how many.
+Where another page quotes it, a reader sees the claim and the scope.
 
-A check may say under ``only_sampled`` why a claim over all of its conditions isn't proved, and a proof under
-``sampled`` which part of its region is left to a sweep.
+A check may say under ``only_sampled`` why a claim over all of its conditions isn't proved, and a
+proof under ``sampled`` which part of its region is left to a sweep.
 """
 
 import difflib
@@ -126,7 +129,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Scope:
-    """How far a chapter's number reaches: the claim that it belongs to, and on what it was measured."""
+    """How far a chapter's number reaches: the claim that it belongs to, and on what it was
+    measured.
+    """
 
     of: str
     scope: str
@@ -134,9 +139,11 @@ class Scope:
 
 @dataclass(frozen=True)
 class Claims:
-    """A chapter's file: its claims by id, in its order, its card as it stands there, and the scopes of its numbers.
+    """A chapter's file: its claims by id, in its order, its card as it stands there, and the scopes
+    of its numbers.
 
-    The card is empty where the chapter has none. Only numbers that other pages quote have a scope here.
+    The card is empty where the chapter has none. Only numbers that other pages quote have a scope
+    here.
     """
 
     path: Path
@@ -145,15 +152,25 @@ class Claims:
     numbers: Mapping[str, Scope]
 
     def find(self, claim_id: str, witness: str, kind: str) -> Claim:
-        """Return the claim with an id; refuse one that isn't there, is another witness's or is of another kind."""
+        """Return the claim with an id; refuse one that isn't there, is another witness's or is of
+        another kind.
+        """
         found = self.claims.get(claim_id)
         if found is None:
             nearest = difflib.get_close_matches(str(claim_id), self.claims, n=3, cutoff=0.5)
-            remedy = f"did you mean {' or '.join(nearest)}? Or write it there" if nearest else "write it there"
+            remedy = (
+                f"did you mean {' or '.join(nearest)}? Or write it there"
+                if nearest
+                else "write it there"
+            )
             raise BadInput(f"claim {claim_id!r}", f"{self.path.name} holds no such claim", remedy)
         if (found.witness, found.kind) != (witness, kind):
             rule = f"in {self.path.name} it is a {found.kind} of the {found.witness} witness"
-            raise BadInput(f"claim {claim_id!r} as a {kind} of the {witness} witness", rule, "correct one of them")
+            raise BadInput(
+                f"claim {claim_id!r} as a {kind} of the {witness} witness",
+                rule,
+                "correct one of them",
+            )
         return found
 
 
@@ -163,11 +180,16 @@ def read_claims(path: Path) -> Claims:
     Raises
     ------
     BadInput
-        If the file is unreadable, a key is missing, unknown, empty or no text, an id is there twice or isn't lower-case
-        letters, digits and _, two claims say the same, a bound is none that a value could fail, a refutation has
-        both a repair and a condition, or neither, or a number belongs to no claim of the file.
+        If the file is unreadable, a key is missing, unknown, empty or no text, an id is there twice
+        or isn't lower-case letters, digits and _, two claims say the same, a bound is none that a
+        value could fail, a refutation has both a repair and a condition, or neither, or a number
+        belongs to no claim of the file.
     """
-    groups = Entry(path.name, files.read(path, example=f"write it as {__name__} says"), (*VOICES, CARD, NUMBERS)).values
+    groups = Entry(
+        path.name,
+        files.read(path, example=f"write it as {__name__} says"),
+        (*VOICES, CARD, NUMBERS),
+    ).values
     claims: dict[str, Claim] = {}
     said: dict[str, str] = {}
     for witness in VOICES:
@@ -178,8 +200,11 @@ def read_claims(path: Path) -> Claims:
                 raise BadInput(f"{place} of the {witness} witness", rule, "rename one of them")
             claim = _claim(place, claim_id, witness, entry)
             if claim.says in said:
-                raise BadInput(f"{place}.says", f"{said[claim.says]} says the same", "reword one of them")
-            claims[claim_id], said[claim.says] = claim, claim_id
+                raise BadInput(
+                    f"{place}.says", f"{said[claim.says]} says the same", "reword one of them"
+                )
+            claims[claim_id] = claim
+            said[claim.says] = claim_id
     card = Entry(f"{path.name}: {CARD}", groups.get(CARD)).values
     return Claims(path, claims, card, _scopes(path, claims, groups.get(NUMBERS)))
 
@@ -191,26 +216,44 @@ def _scopes(path: Path, claims: Mapping[str, Claim], group: Any) -> dict[str, Sc
         scope = Scope(take("of", TEXT), take("scope", TEXT))
         if scope.of not in claims:
             rule = f"a number belongs to a claim of {path.name}, and it holds none of this id"
-            raise BadInput(f"{take.place}.of = {scope.of!r}", rule, f"use one of {', '.join(claims)}")
+            raise BadInput(
+                f"{take.place}.of = {scope.of!r}", rule, f"use one of {', '.join(claims)}"
+            )
         scopes[name] = scope
     return scopes
 
 
 def _claim(place: str, claim_id: Any, witness: str, entry: Any) -> Claim:
     if not (isinstance(claim_id, str) and _ID.fullmatch(claim_id)):
-        raise BadInput(place, "an id is lower-case letters, digits and _, a letter first", "rename it")
+        raise BadInput(
+            place, "an id is lower-case letters, digits and _, a letter first", "rename it"
+        )
     refutes = (_REFUTATION.keys() - _CHECK) & Entry(place, entry).values.keys()
     keys = _PROOF if witness == PROVED else _REFUTATION if refutes else _CHECK
     take = Entry(place, entry, keys)
-    claim = Claim(claim_id, witness, **{key: take(key, TEXT, default) for key, default in keys.items()})
+    claim = Claim(
+        claim_id, witness, **{key: take(key, TEXT, default) for key, default in keys.items()}
+    )
     if claim.must:
         _MUST(f"{place}.must", claim.must)
     if refutes and bool(claim.repair) == bool(claim.condition):
-        raise BadInput(f"{place}.repair and .condition", "a refutation names one remedy", "give exactly one of the two")
+        raise BadInput(
+            f"{place}.repair and .condition",
+            "a refutation names one remedy",
+            "give exactly one of the two",
+        )
     if claim.judges and claim.judges not in JUDGES:
-        raise BadInput(f"{place}.judges = {claim.judges!r}", "it hits one of five things", f"use {', '.join(JUDGES)}")
+        raise BadInput(
+            f"{place}.judges = {claim.judges!r}",
+            "it hits one of five things",
+            f"use {', '.join(JUDGES)}",
+        )
     if claim.judges == "scope" and (claim.repair or claim.erratum):
-        raise BadInput(f"{place}.judges = 'scope'", "it has a condition and no erratum", "remove what it can't have")
+        raise BadInput(
+            f"{place}.judges = 'scope'",
+            "it has a condition and no erratum",
+            "remove what it can't have",
+        )
     return claim
 
 

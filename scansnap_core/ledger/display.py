@@ -1,7 +1,8 @@
-"""Checks, refutations and verdicts are drawn here: plain text for terminals, HTML from templates for pages.
+"""Checks, refutations and verdicts are drawn here: plain text for terminals, HTML from templates
+for pages.
 
-In a template every value is escaped, mathematics between dollar signs is marked for MathJax, and line ends and
-indentation are there for its readers only.
+In a template every value is escaped, mathematics between dollar signs is marked for MathJax, and
+line ends and indentation are there for its readers only.
 """
 
 from __future__ import annotations
@@ -16,8 +17,25 @@ from typing import TYPE_CHECKING, Any
 
 from scansnap_core.extras import needs
 from scansnap_core.ledger import entries
-from scansnap_core.ledger.cards import AS_PRINTED, NONE_NEEDED, SCALE, SILENCE, UNPRINTED, rows_shown
-from scansnap_core.ledger.entries import JUDGES, KINDS, VOICES, WITNESSES, Check, Conclusion, Proof, Refutation, asked
+from scansnap_core.ledger.cards import (
+    AS_PRINTED,
+    NONE_NEEDED,
+    SCALE,
+    SILENCE,
+    UNPRINTED,
+    rows_shown,
+)
+from scansnap_core.ledger.entries import (
+    JUDGES,
+    KINDS,
+    VOICES,
+    WITNESSES,
+    Check,
+    Conclusion,
+    Proof,
+    Refutation,
+    asked,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -68,7 +86,9 @@ def show_proof(proof: Proof) -> None:
         "by": f"{KINDS[proof.kind]}: {proof.how}",
         "assumes": proof.assumptions,
         "left to a sweep": proof.sampled,
-        f"control: {proof.control_is}": ", ".join(filter(None, [proof.control_formula, proof.control])),
+        f"control: {proof.control_is}": ", ".join(
+            filter(None, [proof.control_formula, proof.control])
+        ),
     }
     _show(proof, "∎", "proved", values)
 
@@ -85,19 +105,26 @@ def show_refutation(refutation: Refutation) -> None:
     _show(refutation, "✗", "refuted", values)
 
 
-def _show(entry: Check | Refutation | Proof, mark: str, says: str, values: Mapping[str, str]) -> None:
+def _show(
+    entry: Check | Refutation | Proof, mark: str, says: str, values: Mapping[str, str]
+) -> None:
     number = () if isinstance(entry, Proof) else (entry.measured, f", {asked(vars(entry))}")
     claim = entry.what if isinstance(entry, Proof) else entry.claim_and_measure
     values = {term: text for term, text in values.items() if text}
     head = f"{mark} {entry.witness}: {claim}{': ' if number else ''}{''.join(number)}"
-    template, anchor = _TEMPLATES / "entry.html", anchor_of(entry.id)
-    markup = render(template, entry=entry, mark=mark, says=says, number=number, values=values, anchor=anchor)
+    template = _TEMPLATES / "entry.html"
+    anchor = anchor_of(entry.id)
+    markup = render(
+        template, entry=entry, mark=mark, says=says, number=number, values=values, anchor=anchor
+    )
     plain = "\n".join([head, *(f"    {term}: {text}" for term, text in values.items())])
     show({"text/plain": plain, "text/html": markup})
 
 
 def show_numbers(numbers: Mapping[str, str]) -> None:
-    """Store the numbers of the chapter's prose in the running cell's outputs, where they aren't seen."""
+    """Store the numbers of the chapter's prose in the running cell's outputs, where they aren't
+    seen.
+    """
     show({"text/plain": "", entries.NUMBERS_MIME: dict(numbers)})
 
 
@@ -118,7 +145,11 @@ def card_html(rows: Iterable[Mapping[str, str]], kind: str, *, links: bool = Fal
     With ``links`` the claims are links to their places on the same page.
     """
     drawn = [
-        {**row, "css": WORD_CLASS.get(row["word"], ""), "link": f"#{anchor_of(row['by'])}" if links else ""}
+        {
+            **row,
+            "css": WORD_CLASS.get(row["word"], ""),
+            "link": f"#{anchor_of(row['by'])}" if links else "",
+        }
         for row in rows_shown(rows, kind)
     ]
     return render(_TEMPLATES / "card.html", rows=drawn)
@@ -126,12 +157,17 @@ def card_html(rows: Iterable[Mapping[str, str]], kind: str, *, links: bool = Fal
 
 def show_conclusion(conclusion: Conclusion) -> None:
     """Display a verdict as text, as HTML and as JSON."""
-    kind, card = conclusion.page.kind, [asdict(row) for row in conclusion.card]
+    kind = conclusion.page.kind
+    card = [asdict(row) for row in conclusion.card]
     needed = WITNESSES if conclusion.page.is_statement else ()
-    rows = [(w, conclusion.counts(w)) for w in VOICES if w in needed or conclusion.counts(w) != _NOTHING]
+    rows = [
+        (w, conclusion.counts(w)) for w in VOICES if w in needed or conclusion.counts(w) != _NOTHING
+    ]
     plain = [f"Verdict: {conclusion.verdict}"]
     plain += [f"    {w}: checks {c['checks']}, refutations {c['refutations']}" for w, c in rows]
-    beside = "; ".join(f"{n} claim{'s' * (n > 1)} about {JUDGES[what]}" for what, n in conclusion.beside.items())
+    beside = "; ".join(
+        f"{n} claim{'s' * (n > 1)} about {JUDGES[what]}" for what, n in conclusion.beside.items()
+    )
     note = f"also refuted, though the verdict doesn't rest on it: {beside}" if beside else ""
     plain += [f"    {note}"] if note else []
     plain += [line for row in rows_shown(card, kind) for line in _row_lines(row)]
@@ -143,11 +179,19 @@ def show_conclusion(conclusion: Conclusion) -> None:
         note=note,
         card=card_html(card, kind) if card else "",
     )
-    show({"text/plain": "\n".join(plain), "text/html": markup, entries.VERDICT_MIME: conclusion.as_json()})
+    show(
+        {
+            "text/plain": "\n".join(plain),
+            "text/html": markup,
+            entries.VERDICT_MIME: conclusion.as_json(),
+        }
+    )
 
 
 def _row_lines(row: Mapping[str, str]) -> list[str]:
-    lines = [f"    {row['of']}: {'; '.join(row[key] for key in ('word', 'formula', 'says') if row[key])}"]
+    lines = [
+        f"    {row['of']}: {'; '.join(row[key] for key in ('word', 'formula', 'says') if row[key])}"
+    ]
     if row["number"]:
         lines.append(f"        {row['what']}: {row['number']}, {row['required']}")
     return lines
@@ -164,10 +208,12 @@ def render(template: Path, **values: Any) -> str:
 def rich(text: str) -> str:
     r"""Escape a text for HTML and mark what stands between dollar signs as mathematics.
 
-    It becomes ``<span class="math notranslate nohighlight">\(...\)</span>``, which is what Sphinx writes for inline
-    mathematics, so that MathJax sets it.
+    It becomes ``<span class="math notranslate nohighlight">\(...\)</span>``, which is what Sphinx
+    writes for inline mathematics, so that MathJax sets it.
     """
-    return _INLINE_MATH.sub(r'<span class="math notranslate nohighlight">\\(\1\\)</span>', html.escape(text))
+    return _INLINE_MATH.sub(
+        r'<span class="math notranslate nohighlight">\\(\1\\)</span>', html.escape(text)
+    )
 
 
 @cache
@@ -180,7 +226,9 @@ def _environment(folder: Path) -> Environment:
     def load(name: str) -> str:
         return _LINE_END.sub("", (folder / name).read_text(encoding="utf-8"))
 
-    environment = Environment(loader=FunctionLoader(load), autoescape=True, undefined=StrictUndefined)
+    environment = Environment(
+        loader=FunctionLoader(load), autoescape=True, undefined=StrictUndefined
+    )
     environment.filters["rich"] = lambda text: Markup(rich(text))
     environment.filters["px"] = lambda length: f"{length:.0f}"
     return environment

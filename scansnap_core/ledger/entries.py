@@ -1,4 +1,5 @@
-"""A witness says checks with their controls and refutations with their repairs; the verdict follows from them.
+"""A witness says checks with their controls and refutations with their repairs; the verdict follows
+from them.
 
 All of their values are written text, so that they mean and look the same on every machine.
 """
@@ -29,11 +30,16 @@ JUDGES = {
     "proof": "a step of the proof",
     "remark": "a remark beside the statement",
     "reading": "a reading that the paper's words don't force",
-    "scope": "nothing that is printed: the paper hedges the sentence, or these runs are smaller than its own",
+    "scope": (
+        "nothing that is printed: the paper hedges the sentence, or these runs are smaller "
+        "than its own"
+    ),
 }
-"""What a refutation can hit. Only a page's own claim decides its verdict, and how far a sentence of it reaches.
+"""What a refutation can hit. Only a page's own claim decides its verdict, and how far a sentence of
+it reaches.
 
-A counterexample that shows only how far a sentence reaches is no erratum: it has a condition, and no number.
+A counterexample that shows only how far a sentence reaches is no erratum: it has a condition, and
+no number.
 """
 DECISIVE = ("claim", "scope")
 
@@ -44,7 +50,14 @@ _NEEDY = {
     "reading": "this reading",
     "scope": "the sentence",
 }
-_IN_WORDS = {"=": "", "≠": "anything but ", "≤": "at most ", "≥": "at least ", "<": "less than ", ">": "more than "}
+_IN_WORDS = {
+    "=": "",
+    "≠": "anything but ",
+    "≤": "at most ",
+    "≥": "at least ",
+    "<": "less than ",
+    ">": "more than ",
+}
 
 KINDS = {
     "algebra": "algebra, for every size",
@@ -94,9 +107,10 @@ class Check(Compared):
 class Refutation(Compared):
     """A counterexample to what is printed, beside a control that shows the remedy at work.
 
-    Exactly one of `repair` (what should be printed) and `condition` (what is missing) isn't empty. The control is
-    measured with that repair, or on an instance that meets that condition. `judges` is one of `JUDGES`, and `erratum`
-    the number in the errata, which a refutation of the scope alone doesn't have.
+    Exactly one of `repair` (what should be printed) and `condition` (what is missing) isn't empty.
+    The control is measured with that repair, or on an instance that meets that condition. `judges`
+    is one of `JUDGES`, and `erratum` the number in the errata, which a refutation of the scope
+    alone doesn't have.
     """
 
     place: str
@@ -119,7 +133,8 @@ class Refutation(Compared):
 
 
 def asked(entry: Mapping[str, str], number: str = "measured") -> str:
-    """Say in words what is asked of a check's or a refutation's number, which is ``"measured"`` or ``"control"``.
+    """Say in words what is asked of a check's or a refutation's number, which is ``"measured"`` or
+    ``"control"``.
 
     Examples
     --------
@@ -140,12 +155,16 @@ def asked(entry: Mapping[str, str], number: str = "measured") -> str:
         return f"where the claim needs {needed}"
     printed = entry["printed"]
     is_formula = printed[0] == printed[-1] == "$" and entry["judges"] != "reading"
-    return f"where {'the printed formula' if is_formula else _NEEDY[entry['judges']]} needs {needed}"
+    return (
+        f"where {'the printed formula' if is_formula else _NEEDY[entry['judges']]} needs {needed}"
+    )
 
 
 @dataclass(frozen=True)
 class Proof:
-    """A claim that is proved over its region, beside a nearby false one at which the same procedure stopped."""
+    """A claim that is proved over its region, beside a nearby false one at which the same procedure
+    stopped.
+    """
 
     id: str
     witness: str
@@ -165,7 +184,9 @@ class Proof:
 
 @dataclass(frozen=True)
 class Sampled:
-    """A check that stands for a claim over all of its conditions, and has only seen some of them."""
+    """A check that stands for a claim over all of its conditions, and has only seen some of
+    them.
+    """
 
     id: str
     witness: str
@@ -177,8 +198,8 @@ class Sampled:
 class Row:
     """A row of the card at a chapter's head: a word and a sentence, borne out by one number.
 
-    The `number` is that of the entry with the id `by`, or of its control; `what` says of which, and `required` what was
-    `asked` of it. A row without a number is silent, or needs none.
+    The `number` is that of the entry with the id `by`, or of its control; `what` says of which, and
+    `required` what was `asked` of it. A row without a number is silent, or needs none.
     """
 
     of: str
@@ -193,7 +214,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A page's verdict, computed from what its witnesses said, and the card at its head with its figure's cell."""
+    """A page's verdict, computed from what its witnesses said, and the card at its head with its
+    figure's cell.
+    """
 
     page: Page
     checks: tuple[Check, ...]
@@ -203,11 +226,15 @@ class Conclusion:
     proofs: tuple[Proof, ...] = ()
     sampled: tuple[Sampled, ...] = ()
     smaller: str = ""
-    """In what a figure's runs are smaller than the paper's; empty where the paper's own were repeated."""
+    """In what a figure's runs are smaller than the paper's; empty where the paper's own were
+    repeated.
+    """
 
     @property
     def verdict(self) -> str:
-        """Return the verdict: only what was refuted of the page's own claim, or of its scope, decides."""
+        """Return the verdict: only what was refuted of the page's own claim, or of its scope,
+        decides.
+        """
         decisive = [refutation for refutation in self.refutations if refutation.judges in DECISIVE]
         if self.page.kind == "figure" and self.smaller:
             return PARTLY_SMALLER if decisive else REPRODUCED_SMALLER
@@ -219,24 +246,37 @@ class Conclusion:
 
     @property
     def beside(self) -> dict[str, int]:
-        """Count the refutations that hit something else than the page's own claim, by what they judge."""
+        """Count the refutations that hit something else than the page's own claim, by what they
+        judge.
+        """
         judged = [refutation.judges for refutation in self.refutations]
-        return {what: judged.count(what) for what in JUDGES if what not in DECISIVE and what in judged}
+        return {
+            what: judged.count(what) for what in JUDGES if what not in DECISIVE and what in judged
+        }
 
     def counts(self, witness: str) -> dict[str, int]:
         """Count the checks and refutations that a witness gave."""
         return {
-            "checks": [*(c.witness for c in self.checks), *(p.witness for p in self.proofs)].count(witness),
+            "checks": [*(c.witness for c in self.checks), *(p.witness for p in self.proofs)].count(
+                witness
+            ),
             "refutations": sum(refutation.witness == witness for refutation in self.refutations),
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Return the verdict as it stands in a notebook's output; the fourth witness only where it spoke."""
-        lists = {key: [asdict(each) for each in getattr(self, key)] for key in ("proofs", "sampled", "card")}
+        """Return the verdict as it stands in a notebook's output; the fourth witness only where it
+        spoke.
+        """
+        lists = {
+            key: [asdict(each) for each in getattr(self, key)]
+            for key in ("proofs", "sampled", "card")
+        }
         return {
             "id": self.page.id,
             "verdict": self.verdict,
-            "witnesses": {witness: self.counts(witness) for witness in (VOICES if self.proofs else WITNESSES)},
+            "witnesses": {
+                witness: self.counts(witness) for witness in (VOICES if self.proofs else WITNESSES)
+            },
             "checks": [asdict(check) for check in self.checks],
             "refutations": [asdict(refutation) for refutation in self.refutations],
             **{key: entries for key, entries in lists.items() if entries},
@@ -244,7 +284,13 @@ class Conclusion:
         }
 
 
-_LISTS = {"checks": Check, "refutations": Refutation, "proofs": Proof, "sampled": Sampled, "card": Row}
+_LISTS = {
+    "checks": Check,
+    "refutations": Refutation,
+    "proofs": Proof,
+    "sampled": Sampled,
+    "card": Row,
+}
 _VERDICTS = (
     HOLDS,
     HOLDS_UNDER_A_CONDITION,
@@ -257,7 +303,9 @@ _VERDICTS = (
 
 
 def is_verdict(value: Any) -> bool:
-    """Tell whether a value has the form of `Conclusion.as_json`: notebooks are edited, merged and cut short."""
+    """Tell whether a value has the form of `Conclusion.as_json`: notebooks are edited, merged and
+    cut short.
+    """
 
     def is_entry(entry: Any, kind: Any) -> bool:
         return (
@@ -274,13 +322,22 @@ def is_verdict(value: Any) -> bool:
         )
 
     match value:
-        case {"id": str(), "verdict": verdict, "witnesses": dict() as said, "checks": list(), "refutations": list()}:
+        case {
+            "id": str(),
+            "verdict": verdict,
+            "witnesses": dict() as said,
+            "checks": list(),
+            "refutations": list(),
+        }:
             lists = [(value.get(key, []), kind) for key, kind in _LISTS.items()]
             return (
                 verdict in _VERDICTS
                 and {*WITNESSES} <= said.keys() <= {*VOICES}
                 and all(map(are_counts, said.values()))
-                and all(isinstance(each, list) and all(is_entry(one, kind) for one in each) for each, kind in lists)
+                and all(
+                    isinstance(each, list) and all(is_entry(one, kind) for one in each)
+                    for each, kind in lists
+                )
                 and isinstance(value.get("figure", ""), str)
                 and ("card" in value) == ("figure" in value)
             )

@@ -1,4 +1,6 @@
-"""The fourth witness: a claim over all of its conditions, proved, beside a false one that the same way refuses."""
+"""The fourth witness: a claim over all of its conditions, proved, beside a false one that the same
+way refuses.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from scansnap_core.rules import FLAG, Rule
 
 @dataclass(frozen=True)
 class Certificate:
-    """A certificate says what a proof procedure found about one claim; a contradictory one raises `BadInput`."""
+    """A certificate says what a proof procedure found about one claim; a contradictory one raises
+    `BadInput`.
+    """
 
     kind: str
     """One of `KINDS`."""
@@ -30,20 +34,25 @@ class Certificate:
     gap: str = ""
     """Where it stopped if it isn't proved: coordinates of a box, a coefficient, a step."""
     false: bool = False
-    """Whether the gap is a counterexample: a point, an exact sign, a model. A claim that is neither proved nor false is
-    undecided."""
+    """Whether the gap is a counterexample: a point, an exact sign, a model. A claim that is neither
+    proved nor false is undecided."""
 
     def __post_init__(self) -> None:
         FLAG("proved", self.proved)
         if self.proved == bool(self.gap) or (self.proved and self.false):
             value = f"proved = {self.proved}, gap = {self.gap!r}, false = {self.false}"
-            raise BadInput(value, "what is proved has no gap, and what isn't has one", "say where the proof stopped")
+            raise BadInput(
+                value,
+                "what is proved has no gap, and what isn't has one",
+                "say where the proof stopped",
+            )
 
     def __bool__(self) -> bool:
         return self.proved
 
 
-_TRUTHS = ("bool", "BooleanTrue", "BooleanFalse")  # Python's and NumPy's, and SymPy's, which the ledger doesn't import
+# Python's and NumPy's, and SymPy's, which the ledger doesn't import
+_TRUTHS = ("bool", "BooleanTrue", "BooleanFalse")
 _STEP = Rule(
     lambda step: isinstance(step, Certificate) or type(step).__name__ in _TRUTHS,
     "a step is a certificate, True or False",
@@ -54,11 +63,12 @@ _LONGEST = 300
 
 
 def all_of(**parts: Certificate | bool) -> Certificate:
-    """Join several steps to one proof; each is certified by itself, or an identity of algebra that is true or not.
+    """Join several steps to one proof; each is certified by itself, or an identity of algebra that
+    is true or not.
 
-    Its kind is that of its parts where they are all of one kind. It is proved if every one of them is; else its gap
-    has the number of the first that is false, or of the first that is undecided if none is. Other parts raise
-    `BadInput`, such as an expression that should be 0.
+    Its kind is that of its parts where they are all of one kind. It is proved if every one of them
+    is; else its gap has the number of the first that is false, or of the first that is undecided if
+    none is. Other parts raise `BadInput`, such as an expression that should be 0.
 
     Examples
     --------
@@ -67,18 +77,28 @@ def all_of(**parts: Certificate | bool) -> Certificate:
     ('3 steps (3 boxes; algebra, 2 times)', 'step 3: it is false')
     """
     if not parts:
-        raise BadInput("no steps", "a proof has one at least", "pass e.g. all_of(rises=..., start=...)")
+        raise BadInput(
+            "no steps", "a proof has one at least", "pass e.g. all_of(rises=..., start=...)"
+        )
     steps = []
     for number, (name, part) in enumerate(parts.items(), 1):
         _STEP(f"step {name}", part)
         if not isinstance(part, Certificate):
-            part = Certificate("algebra", bool(part), "algebra", "" if part else "it is false", not part)
+            part = Certificate(
+                "algebra", bool(part), "algebra", "" if part else "it is false", not part
+            )
         steps.append(replace(part, gap=f"step {number}: {part.gap}" if part.gap else ""))
-    kinds, times = {step.kind for step in steps}, Counter(step.how for step in steps)
+    kinds = {step.kind for step in steps}
+    times = Counter(step.how for step in steps)
     by = "; ".join(f"{how}, {count} times" if count > 1 else how for how, count in times.items())
-    kind, how = kinds.pop() if len(kinds) == 1 else "steps", f"{len(steps)} step{'s' * (len(steps) > 1)} ({by})"
+    kind = kinds.pop() if len(kinds) == 1 else "steps"
+    how = f"{len(steps)} step{'s' * (len(steps) > 1)} ({by})"
     gaps = sorted((step for step in steps if not step), key=lambda step: not step.false)
-    return Certificate(kind, False, how, gaps[0].gap, gaps[0].false) if gaps else Certificate(kind, True, how)
+    return (
+        Certificate(kind, False, how, gaps[0].gap, gaps[0].false)
+        if gaps
+        else Certificate(kind, True, how)
+    )
 
 
 class Ledger(Protocol):
@@ -111,17 +131,22 @@ class ProofWitness:
     def __init__(self, chapter: Ledger) -> None:
         self._chapter = chapter
 
-    def holds(self, claim_id: str, procedure: Callable[[Any], Certificate], claim: Any, *, control: Any) -> None:
+    def holds(
+        self, claim_id: str, procedure: Callable[[Any], Certificate], claim: Any, *, control: Any
+    ) -> None:
         """Record that a procedure proves a claim, and refutes a nearby false one.
 
         Parameters
         ----------
         claim_id : str
-            The id of a proof in the chapter's file, which says for what region and under which assumptions.
+            The id of a proof in the chapter's file, which says for what region and under which
+            assumptions.
         procedure : callable
-            Is called with `claim` and with `control`, so that both go the same way, and returns a `Certificate`.
+            Is called with `claim` and with `control`, so that both go the same way, and returns a
+            `Certificate`.
         claim, control
-            What the procedure is to prove, and a nearby false claim: a sharper constant, another sign, no condition.
+            What the procedure is to prove, and a nearby false claim: a sharper constant, another
+            sign, no condition.
 
         Raises
         ------
@@ -132,24 +157,34 @@ class ProofWitness:
         NotRefuted
             If the control is undecided: the procedure found no counterexample.
         BadInput
-            If the file has no such proof, it was recorded before, claim and control are one or assume different things
-            of one letter, or the procedure returns no certificate.
+            If the file has no such proof, it was recorded before, claim and control are one or
+            assume different things of one letter, or the procedure returns no certificate.
         """
         said = self._chapter._claim(claim_id, PROVED, "proof")
         place = f"{self._chapter.page.name}, {PROVED}, {claim_id} ({said.says})"
         if claim is control or (claim == control) is True:
-            raise BadInput(f"control = {control!r:.80}", "a control is another claim than the one proved", "spoil it")
+            raise BadInput(
+                f"control = {control!r:.80}",
+                "a control is another claim than the one proved",
+                "spoil it",
+            )
         theirs = {str(letter): letter for letter in _letters(control)}
-        if other := {str(letter) for letter in _letters(claim) if theirs.get(str(letter), letter) != letter}:
+        if other := {
+            str(letter) for letter in _letters(claim) if theirs.get(str(letter), letter) != letter
+        }:
             rule = "claim and control assume the same of it"
             raise BadInput(f"{claim_id}: the letter {min(other)}", rule, "use one symbol for both")
         found, refused = (_certificate(procedure(each), place) for each in (claim, control))
         if not found:
             raise NotProved(f"{place}: {found.how}; it fails at {found.gap}")
         if refused:
-            raise FalseProved(f"{place}: the control ({said.control}) is proved as well: {refused.how}")
+            raise FalseProved(
+                f"{place}: the control ({said.control}) is proved as well: {refused.how}"
+            )
         if not refused.false:
-            raise NotRefuted(f"{place}: the control ({said.control}) is undecided, not false: {refused.gap}")
+            raise NotRefuted(
+                f"{place}: the control ({said.control}) is undecided, not false: {refused.gap}"
+            )
         proof = Proof(
             claim_id,
             PROVED,
@@ -191,7 +226,11 @@ def formula_of(claim: Any) -> str:
         parts = [formula_of(part) for part in claim]
         text = ", ".join(parts) if all(parts) else ""
     else:
-        latex = claim._repr_latex_() if hasattr(claim, "_repr_latex_") and not isinstance(claim, type) else None
+        latex = (
+            claim._repr_latex_()
+            if hasattr(claim, "_repr_latex_") and not isinstance(claim, type)
+            else None
+        )
         text = f"${latex.strip('$').removeprefix(_DISPLAY).strip()}$" if latex else ""
     return text if len(text) <= _LONGEST else ""
 

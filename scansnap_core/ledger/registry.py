@@ -1,7 +1,9 @@
-"""The pages of a book, each registered by its own notebook, and the papers that its table of contents names.
+"""The pages of a book, each registered by its own notebook, and the papers that its table of
+contents names.
 
-The folder that holds ``_toc.yml`` is the book. Its notebooks lie below ``chapters/``, and a page's id is the stem of
-its notebook's file name. The papers stand in the table of contents, the one that the book is about first::
+The folder that holds ``_toc.yml`` is the book. Its notebooks lie below ``chapters/``, and a page's
+id is the stem of its notebook's file name. The papers stand in the table of contents, the one that
+the book is about first::
 
     meta:
       papers:
@@ -11,14 +13,16 @@ its notebook's file name. The papers stand in the table of contents, the one tha
           year: 2023
           statements: [lemma, theorem, corollary]
 
-A page's title stands in one place, the notebook's heading, such as ``# Lemma 6: the clock of the decoder``. The
-notebook's metadata hold the rest under ``scansnap``::
+A page's title stands in one place, the notebook's heading, such as ``# Lemma 6: the clock of the
+decoder``. The notebook's metadata hold the rest under ``scansnap``::
 
-    {"paper": "tian2023", "kind": "lemma", "number": 6, "equations": [44, 45], "uses": ["lemma_05"], "proof_uses": []}
+    {"paper": "tian2023", "kind": "lemma", "number": 6, "equations": [44, 45], "uses": ["lemma_05"],
+    "proof_uses": []}
 
-Two kinds of edges lead from a statement to its grounds. ``uses`` names the statements without which the statement
-itself can't be read, because they define a symbol or a condition that it contains; ``proof_uses`` names those that its
-proof appeals to, by name or by one of their formulas. A reference to a later statement doesn't count.
+Two kinds of edges lead from a statement to its grounds. ``uses`` names the statements without which
+the statement itself can't be read, because they define a symbol or a condition that it contains;
+``proof_uses`` names those that its proof appeals to, by name or by one of their formulas. A
+reference to a later statement doesn't count.
 
 Whatever is missing, unreadable or wrong raises `BadInput`.
 """
@@ -46,8 +50,9 @@ PAGE_SUFFIXES = (".ipynb", ".md", ".rst", ".txt")
 """Endings of the files that a table of contents may list without them."""
 KEY = "scansnap"
 OTHER_KINDS = ("figure", "notation", "claim", "law", "beyond", "equations")
-"""What a page can be beside a statement: "claim" is what a paper says in words, "law" this book's own statement,
-"beyond" what a paper leaves open, and "equations" tries formulas that stand between its statements."""
+"""What a page can be beside a statement: "claim" is what a paper says in words, "law" this book's
+own statement, "beyond" what a paper leaves open, and "equations" tries formulas that stand between
+its statements."""
 WITHOUT_CARD = ("notation", "equations")
 """Kinds of pages that open without a verdict card."""
 
@@ -61,7 +66,8 @@ class Paper:
 
     Examples
     --------
-    >>> Paper("li2023", "How Transformers Learn", ("Yuchen Li", "Yuanzhi Li"), 2023, ("theorem",), own=False).of
+    >>> authors = ("Yuchen Li", "Yuanzhi Li")
+    >>> Paper("li2023", "How Transformers Learn", authors, 2023, ("theorem",), own=False).of
     ' of Li and Li (2023)'
     """
 
@@ -72,19 +78,28 @@ class Paper:
     """Full names, surnames last."""
     year: int
     statements: tuple[str, ...]
-    """The kinds of its statements, such as ``("lemma", "theorem")``, in the order in which the board lists them."""
+    """The kinds of its statements, such as ``("lemma", "theorem")``, in the order in which the
+    board lists them.
+    """
     own: bool = True
-    """Whether the book is about it: its statements are named without it, and those of other papers with theirs."""
+    """Whether the book is about it: its statements are named without it, and those of other papers
+    with theirs.
+    """
 
     @property
     def citation(self) -> str:
         """Write it as a text cites it, such as ``"Tian et al. (2023)"``."""
         surnames = [author.split()[-1] for author in self.authors]
-        return f"{' and '.join(surnames) if len(surnames) < 3 else f'{surnames[0]} et al.'} ({self.year})"
+        return (
+            f"{' and '.join(surnames) if len(surnames) < 3 else f'{surnames[0]} et al.'} "
+            f"({self.year})"
+        )
 
     @property
     def of(self) -> str:
-        """Return what the names of its statements end with: nothing for the paper that the book is about."""
+        """Return what the names of its statements end with: nothing for the paper that the book is
+        about.
+        """
         return "" if self.own else f" of {self.citation}"
 
 
@@ -102,7 +117,9 @@ class Page:
     title: str
     """What its heading says that it is about."""
     equations: tuple[int, ...] = ()
-    """The paper's numbers of the formulas that state it, or that prove it where the statement has none of its own."""
+    """The paper's numbers of the formulas that state it, or that prove it where the statement has
+    none of its own.
+    """
     uses: tuple[str, ...] = ()
     proof_uses: tuple[str, ...] = ()
 
@@ -113,27 +130,43 @@ class Page:
 
     @property
     def name(self) -> str:
-        """Return the paper's name of it, such as ``"Lemma 6"``, or where it has no number, its title."""
+        """Return the paper's name of it, such as ``"Lemma 6"``, or where it has no number, its
+        title.
+        """
         return _numbered(self.kind, self.number, self.paper) or self.title
 
     @property
     def label(self) -> str:
-        """Return the name where there is little room: of another paper's statement ``"Lemma 6, Li 2023"``."""
+        """Return the name where there is little room: of another paper's statement ``"Lemma 6, Li
+        2023"``.
+        """
         paper = self.paper
         if paper.own or not self.number:
             return self.name
-        return f"{self.kind.capitalize()} {self.number}, {paper.authors[0].split()[-1]} {paper.year}"
+        return (
+            f"{self.kind.capitalize()} {self.number}, {paper.authors[0].split()[-1]} {paper.year}"
+        )
 
 
 def _numbered(kind: str, number: int, paper: Paper) -> str:
     return f"{kind.capitalize()} {number}{paper.of}" if number else ""
 
 
-def page_of(page_id: str, heading: str, metadata: Mapping[str, Any], papers: Mapping[str, Paper], source: str) -> Page:
-    """Make a page of what its notebook's first line and metadata say; errors call the notebook ``source``."""
+def page_of(
+    page_id: str,
+    heading: str,
+    metadata: Mapping[str, Any],
+    papers: Mapping[str, Paper],
+    source: str,
+) -> Page:
+    """Make a page of what its notebook's first line and metadata say; errors call the notebook
+    ``source``.
+    """
     MAPPING(f"{source}: metadata", metadata)
     place = f"{source}: metadata.{KEY}"
-    take = Entry(place, metadata.get(KEY), ("paper", "kind", "number", "equations", "uses", "proof_uses"))
+    take = Entry(
+        place, metadata.get(KEY), ("paper", "kind", "number", "equations", "uses", "proof_uses")
+    )
     paper = papers[take("paper", one_of(papers))]
     kind = take("kind", one_of((*paper.statements, *OTHER_KINDS)))
     number = 0
@@ -148,15 +181,22 @@ def page_of(page_id: str, heading: str, metadata: Mapping[str, Any], papers: Map
         raise BadInput(f"{source}: the heading {heading!r}", rule, "correct it")
     lists = (("equations", _NUMBERS), ("uses", _IDS), ("proof_uses", _IDS))
     title = title[0].upper() + title[1:]
-    return Page(page_id, paper, kind, number, title, *(tuple(take(key, rule, ())) for key, rule in lists))
+    return Page(
+        page_id, paper, kind, number, title, *(tuple(take(key, rule, ())) for key, rule in lists)
+    )
 
 
 def book_folder(inside: Path) -> Path:
-    """Return the book in which a folder lies: the nearest folder from there up that holds a table of contents."""
+    """Return the book in which a folder lies: the nearest folder from there up that holds a table
+    of contents.
+    """
     for folder in (here := inside.resolve(), *here.parents):
         if (folder / TABLE_OF_CONTENTS).is_file():
             return folder
-    rule = f"a page is found by the book around it, and no folder from here up holds {TABLE_OF_CONTENTS}"
+    rule = (
+        "a page is found by the book around it, and no folder from here up holds "
+        f"{TABLE_OF_CONTENTS}"
+    )
     remedy = "run this in the book's folder or below it"
     if address := _repository():
         remedy += f"; git clone {address} brings the book that this package comes with"
@@ -164,7 +204,9 @@ def book_folder(inside: Path) -> Path:
 
 
 def _repository() -> str:
-    """Return the address of this package's own sources, as it was installed with; empty where that isn't said."""
+    """Return the address of this package's own sources, as it was installed with; empty where that
+    isn't said.
+    """
     with suppress(PackageNotFoundError):
         for entry in metadata_of(__name__.partition(".")[0]).get_all("Project-URL") or []:
             name, _, address = entry.partition(", ")
@@ -176,14 +218,22 @@ def _repository() -> str:
 def chapter_paths(chapters_dir: Path) -> list[Path]:
     """Return every notebook below a folder, sorted."""
     if not chapters_dir.is_dir():
-        raise BadInput(f"{chapters_dir}", "there is no such folder", "run this in the book's folder, or name it")
+        raise BadInput(
+            f"{chapters_dir}",
+            "there is no such folder",
+            "run this in the book's folder, or name it",
+        )
     return files_below(chapters_dir, ".ipynb")
 
 
 def files_below(folder: Path, suffix: str) -> list[Path]:
-    """Return the regular files below a folder whose names end so, sorted; editors hide theirs behind a leading dot."""
+    """Return the regular files below a folder whose names end so, sorted; editors hide theirs
+    behind a leading dot.
+    """
     found = (path for path in folder.rglob(f"*{suffix}") if path.is_file())
-    return sorted(p for p in found if not any(part.startswith(".") for part in p.relative_to(folder).parts))
+    return sorted(
+        p for p in found if not any(part.startswith(".") for part in p.relative_to(folder).parts)
+    )
 
 
 def read_contents(book: Path) -> dict[str, Any]:
@@ -197,7 +247,9 @@ def read_contents(book: Path) -> dict[str, Any]:
 
 
 def entries(contents: Any, book: Path) -> Iterator[str]:
-    """Return the files that a book's table of contents lists, without suffix or with, in its order."""
+    """Return the files that a book's table of contents lists, without suffix or with, in its
+    order.
+    """
     if isinstance(contents, dict):
         for key, value in contents.items():
             if key in ("root", "file"):
@@ -212,12 +264,20 @@ def entries(contents: Any, book: Path) -> Iterator[str]:
 
 
 def _matching(pattern: str, book: Path) -> list[str]:
-    """Return the pages, without suffix, whose names match a pattern, sorted as the site sorts them."""
+    """Return the pages, without suffix, whose names match a pattern, sorted as the site sorts
+    them.
+    """
     try:
-        found = [path.relative_to(book) for suffix in PAGE_SUFFIXES for path in book.glob(f"{pattern}{suffix}")]
+        found = [
+            path.relative_to(book)
+            for suffix in PAGE_SUFFIXES
+            for path in book.glob(f"{pattern}{suffix}")
+        ]
     except (ValueError, NotImplementedError):
         rule = "a pattern is that of files below the book's folder"
-        raise BadInput(f"{TABLE_OF_CONTENTS}: glob: {pattern}", rule, "write e.g. chapters/*") from None
+        raise BadInput(
+            f"{TABLE_OF_CONTENTS}: glob: {pattern}", rule, "write e.g. chapters/*"
+        ) from None
     return sorted({path.with_suffix("").as_posix() for path in found})
 
 
@@ -228,20 +288,31 @@ def papers_of(contents: Mapping[str, Any]) -> dict[str, Paper]:
         first = next(iter(named))
     except (KeyError, TypeError, ValueError, StopIteration):
         rule = "the table of contents names the papers that the book checks"
-        raise BadInput(f"{TABLE_OF_CONTENTS}: meta.papers", rule, "add the paper that the book is about") from None
+        raise BadInput(
+            f"{TABLE_OF_CONTENTS}: meta.papers", rule, "add the paper that the book is about"
+        ) from None
     found = {}
     for key, entry in named.items():
-        take = Entry(f"{TABLE_OF_CONTENTS}: paper {key}", entry, ("title", "authors", "year", "statements"))
+        take = Entry(
+            f"{TABLE_OF_CONTENTS}: paper {key}", entry, ("title", "authors", "year", "statements")
+        )
         authors = tuple(take("authors", list_of(TEXT, "it is a list of full names", least=1)))
-        kinds = tuple(take("statements", list_of(TEXT, "it is a list of kinds, such as [lemma, theorem]")))
-        found[key] = Paper(key, take("title", TEXT), authors, take("year", COUNT), kinds, own=key == first)
+        kinds = tuple(
+            take("statements", list_of(TEXT, "it is a list of kinds, such as [lemma, theorem]"))
+        )
+        found[key] = Paper(
+            key, take("title", TEXT), authors, take("year", COUNT), kinds, own=key == first
+        )
     return found
 
 
 def read_page(path: Path, papers: Mapping[str, Paper]) -> Page:
     """Read the page that a notebook registers."""
     notebook = read_json(path)
-    head = next((cell.get("source") for cell in notebook["cells"] if cell.get("cell_type") == "markdown"), "")
+    head = next(
+        (cell.get("source") for cell in notebook["cells"] if cell.get("cell_type") == "markdown"),
+        "",
+    )
     try:
         heading = "".join(head).partition("\n")[0]
     except TypeError:
@@ -250,9 +321,11 @@ def read_page(path: Path, papers: Mapping[str, Paper]) -> Page:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a notebook of format 4 as it is written; its metadata are a mapping, and its cells a list of mappings.
+    """Read a notebook of format 4 as it is written; its metadata are a mapping, and its cells a
+    list of mappings.
 
-    Cells have ids since format 4.5. Where an older one has none, as Colab saves it, they are named by their places.
+    Cells have ids since format 4.5. Where an older one has none, as Colab saves it, they are named
+    by their places.
     """
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -261,9 +334,12 @@ def read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise unreadable(path, str(error)) from None
     match notebook:
-        case {"nbformat": 4, "nbformat_minor": int() as minor, "metadata": dict(), "cells": list() as cells} if all(
-            isinstance(cell, dict) for cell in cells
-        ):
+        case {
+            "nbformat": 4,
+            "nbformat_minor": int() as minor,
+            "metadata": dict(),
+            "cells": list() as cells,
+        } if all(isinstance(cell, dict) for cell in cells):
             if minor < 5:
                 notebook["nbformat_minor"] = 5
                 for place, cell in enumerate(cells):
@@ -279,9 +355,11 @@ def unreadable(path: Path, reason: str) -> BadInput:
 
 
 def page(page_id: str, inside: Path | None = None) -> Page:
-    """Look a page of a book up by its id, such as ``"lemma_06"``; an unknown id is answered with the nearest ones.
+    """Look a page of a book up by its id, such as ``"lemma_06"``; an unknown id is answered with
+    the nearest ones.
 
-    The book is the one around the folder ``inside``, or else around the working one, which is a notebook's own.
+    The book is the one around the folder ``inside``, or else around the working one, which is a
+    notebook's own.
     """
     book = book_folder(inside or Path())
     return read_page(notebook_of(page_id, book), papers_of(read_contents(book)))
@@ -300,7 +378,11 @@ def check_id(page_id: str, known: Iterable[str]) -> None:
     if page_id not in known:
         same = [other for other in known if _bare(other) == _bare(page_id)]
         nearest = same or difflib.get_close_matches(page_id.lower(), known, n=3, cutoff=0.5)
-        remedy = f"did you mean {' or '.join(nearest)}?" if nearest else f"the ids are {', '.join(known)}"
+        remedy = (
+            f"did you mean {' or '.join(nearest)}?"
+            if nearest
+            else f"the ids are {', '.join(known)}"
+        )
         raise BadInput(f"id = {page_id!r}", "it names no statement, figure or page", remedy)
 
 
@@ -310,7 +392,9 @@ def _bare(page_id: str) -> str:
 
 
 def read_pages(book: Path) -> dict[str, Page]:
-    """Read all pages of a book: paper by paper, statements, figures and the rest, by number or in the book's order."""
+    """Read all pages of a book: paper by paper, statements, figures and the rest, by number or in
+    the book's order.
+    """
     contents = read_contents(book)
     papers = papers_of(contents)
     pages = [read_page(path, papers) for path in chapter_paths(book / "chapters")]
@@ -329,26 +413,33 @@ def read_pages(book: Path) -> dict[str, Page]:
 def page_faults(pages: Iterable[Page]) -> Iterator[BadInput]:
     """Find where pages that are right by themselves don't go together.
 
-    Two pages have the same id or name, or a page rests on something that is no statement of the book, or, through
-    others, on itself.
+    Two pages have the same id or name, or a page rests on something that is no statement of the
+    book, or, through others, on itself.
     """
     pages = list(pages)
-    for page, other in ((page, other) for number, page in enumerate(pages) for other in pages[:number]):
+    for page, other in (
+        (page, other) for number, page in enumerate(pages) for other in pages[:number]
+    ):
         if other.id == page.id:
             yield BadInput(page.id, "two notebooks have this file name", "rename one of them")
         elif other.name == page.name:
-            yield BadInput(page.id, f"{other.id} is {page.name} too", "correct the number of one of them")
+            yield BadInput(
+                page.id, f"{other.id} is {page.name} too", "correct the number of one of them"
+            )
     statements = [page.id for page in pages if page.is_statement]
     for page in pages:
         for key, grounds in (("uses", page.uses), ("proof_uses", page.proof_uses)):
             for ground in (ground for ground in grounds if ground not in statements):
-                value, rule = f"{page.id}: metadata.{KEY}.{key} has {ground!r}", "it is no statement of the book"
+                value = f"{page.id}: metadata.{KEY}.{key} has {ground!r}"
+                rule = "it is no statement of the book"
                 yield BadInput(value, rule, "correct it, or add its notebook first")
     try:
         TopologicalSorter({page.id: {*page.uses, *page.proof_uses} for page in pages}).prepare()
     except CycleError as error:
         circle = " rests on ".join(reversed(error.args[1]))
-        yield BadInput(circle, "nothing rests on itself", "correct uses or proof_uses of one of them")
+        yield BadInput(
+            circle, "nothing rests on itself", "correct uses or proof_uses of one of them"
+        )
 
 
 def statements(pages: Mapping[str, Page]) -> dict[str, Page]:

@@ -1,8 +1,9 @@
 """A measured value is compared with its bound, and written in the same way on every machine.
 
-A number computed on another processor, or with another BLAS, differs in its last digits. So an effect is written in
-three significant digits, and a number at rounding level is written only as the relation that it meets. SymPy is never
-imported here: a value can be one of its only where a chapter imported it.
+A number computed on another processor, or with another BLAS, differs in its last digits. So an
+effect is written in three significant digits, and a number at rounding level is written only as the
+relation that it meets. SymPy is never imported here: a value can be one of its only where a chapter
+imported it.
 """
 
 import math
@@ -29,11 +30,14 @@ _NEGATED = {"=": "≠", "≠": "=", "≤": ">", "≥": "<", "<": "≥", ">": "�
 
 
 class NoEvidence(ValueError):
-    """A value that can neither support nor refute: NaN, or a SymPy relation that stays undecided."""
+    """A value that can neither support nor refute: NaN, or a SymPy relation that stays
+    undecided.
+    """
 
 
 def scalar(value: Any, name: str) -> Any:
-    """Bring a number, an array of one element or a SymPy value to what can be compared; messages call it by its name.
+    """Bring a number, an array of one element or a SymPy value to what can be compared; messages
+    call it by its name.
 
     What is no single real number raises `BadInput`, and NaN `NoEvidence`.
     """
@@ -45,11 +49,18 @@ def scalar(value: Any, name: str) -> Any:
         try:
             value = value.item()
         except (ValueError, RuntimeError):
-            shape, remedy = tuple(value.shape), "reduce it, e.g. to its maximum"
-            raise BadInput(f"{name} of shape {shape}", "a check compares one number", remedy) from None
+            shape = tuple(value.shape)
+            remedy = "reduce it, e.g. to its maximum"
+            raise BadInput(
+                f"{name} of shape {shape}", "a check compares one number", remedy
+            ) from None
     if not isinstance(value, bool | int | float | Fraction):
         rule = "a check compares one real number or a SymPy value"
-        raise BadInput(f"{name} of type {type(value).__name__}", rule, "pass a float, an int or a SymPy expression")
+        raise BadInput(
+            f"{name} of type {type(value).__name__}",
+            rule,
+            "pass a float, an int or a SymPy expression",
+        )
     if math.isnan(value):
         raise NoEvidence(f"{name} is NaN, which is never evidence")
     return value
@@ -58,13 +69,14 @@ def scalar(value: Any, name: str) -> Any:
 def holds(value: Any, relation: str, bound: Any) -> bool:
     """Tell whether ``value relation bound``, both as `scalar` gives them.
 
-    SymPy values are equal if they are structurally equal, and different only if SymPy can prove it; what it can't
-    decide raises `NoEvidence`.
+    SymPy values are equal if they are structurally equal, and different only if SymPy can prove it;
+    what it can't decide raises `NoEvidence`.
     """
     if not (_is_symbolic(value) or _is_symbolic(bound)):
         return bool(RELATIONS[relation](value, bound))
     sympy = _sympy()
-    value, bound = sympy.sympify(value), sympy.sympify(bound)
+    value = sympy.sympify(value)
+    bound = sympy.sympify(bound)
     if relation in ("=", "≠"):
         same = _same(value, bound)
         if same is not None:
@@ -77,11 +89,15 @@ def holds(value: Any, relation: str, bound: Any) -> bool:
         if answer in (sympy.true, sympy.false):
             return bool(answer)
     asked = f"{sympy.sstr(value)} {relation} {sympy.sstr(bound)}"
-    raise NoEvidence(f"SymPy can't decide {asked}; simplify it, or add the assumptions of its symbols")
+    raise NoEvidence(
+        f"SymPy can't decide {asked}; simplify it, or add the assumptions of its symbols"
+    )
 
 
 def _same(value: Any, bound: Any) -> bool | None:
-    """Tell whether two values are equal in structure (True), provably different (False), or neither (None)."""
+    """Tell whether two values are equal in structure (True), provably different (False), or neither
+    (None).
+    """
     if value == bound:
         return True
     # An unsimplified zero is not structurally zero; that alone must not count as a difference.
@@ -89,18 +105,24 @@ def _same(value: Any, bound: Any) -> bool | None:
 
 
 def written(value: Any, relation: str, bound: Any, met: bool | None = None) -> str:
-    """Write a compared value, as `scalar` gives it: an effect by its digits, anything else by the relation it meets.
+    """Write a compared value, as `scalar` gives it: an effect by its digits, anything else by the
+    relation it meets.
 
-    That relation is the one that was asked, or its negation. Say which where it is known (``met``): SymPy may need
-    seconds to find it out. A number at rounding level is marked as such if the bound is larger, so that a reader sees
-    that the bound is too loose.
+    That relation is the one that was asked, or its negation. Say which where it is known (``met``):
+    SymPy may need seconds to find it out. A number at rounding level is marked as such if the bound
+    is larger, so that a reader sees that the bound is too loose.
     """
-    number, limit = _number(value), _number(bound)
+    number = _number(value)
+    limit = _number(bound)
     is_tiny = isinstance(number, float) and abs(number) < ROUNDING_LEVEL
     if is_tiny and limit is not None and abs(float(limit)) > ROUNDING_LEVEL:
         return f"< {digits(ROUNDING_LEVEL)}"
     # Digits that read like the bound's would hide on which side of it the value lies.
-    if number is None or is_tiny or (isinstance(number, float) and digits(number) == written_bound(bound)):
+    if (
+        number is None
+        or is_tiny
+        or (isinstance(number, float) and digits(number) == written_bound(bound))
+    ):
         met = holds(value, relation, bound) if met is None else met
         return requirement(relation if met else _NEGATED[relation], bound)
     return digits(number)
@@ -113,7 +135,9 @@ def is_infinite(value: Any) -> bool:
 
 
 def written_bound(bound: Any) -> str:
-    """Write a bound: three significant digits however small it is, because a bound is chosen and not measured."""
+    """Write a bound: three significant digits however small it is, because a bound is chosen and
+    not measured.
+    """
     number = _number(bound)
     if number is not None:
         return digits(number)
@@ -129,7 +153,9 @@ def requirement(relation: str, bound: Any) -> str:
 
 
 def _number(value: Any) -> float | Fraction | None:
-    """Return the real number that a value is, exact where SymPy knows it to be rational; None where it is no number."""
+    """Return the real number that a value is, exact where SymPy knows it to be rational; None where
+    it is no number.
+    """
     if not _is_symbolic(value):
         return value
     if getattr(value, "is_Rational", False):

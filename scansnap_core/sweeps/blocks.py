@@ -24,14 +24,18 @@ from scansnap_core.sweeps.grids import Grid
 from scansnap_core.sweeps.measures import Measure
 
 RATES_PER_BLOCK = 64
-"""Runs of one seed share data, so they are computed together; more of them make a block that is lost when killed."""
+"""Runs of one seed share data, so they are computed together; more of them make a block that is
+lost when killed.
+"""
 BY_SYSTEM = ("class", "query", "token", "output")
 """Dimensions whose labels differ from one class system to another."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """The runs of one class system, model, optimiser, T, B and seed at one or several rates: it knows all they need."""
+    """The runs of one class system, model, optimiser, T, B and seed at one or several rates: it
+    knows all they need.
+    """
 
     number: int
     """Its place in the store."""
@@ -50,19 +54,27 @@ class Block:
 
     @property
     def is_compiled(self) -> bool:
-        """Tell whether the compiled engine serves, which gives the losses, the last Z and where runs diverged.
+        """Tell whether the compiled engine serves, which gives the losses, the last Z and where
+        runs diverged.
 
-        That is on a CPU, for the plain model with SGD or momentum, and for known measures at the end. All else is
-        trained by :func:`~scansnap_core.engine.training.train`, several times as slowly.
+        That is on a CPU, for the plain model with SGD or momentum, and for known measures at the
+        end. All else is trained by :func:`~scansnap_core.engine.training.train`, several times as
+        slowly.
         """
         given = self.arguments
         known = all(measure.is_known for measure in self.measures)
-        compiled = given["device"] == "cpu" and given["model"] == PLAIN and given["optimizer"] in ("sgd", "momentum")
-        compiled &= self.classes.is_uniform or given["batch_size"] is not None  # its samples weigh alike
+        compiled = (
+            given["device"] == "cpu"
+            and given["model"] == PLAIN
+            and given["optimizer"] in ("sgd", "momentum")
+        )
+        # its samples weigh alike
+        compiled &= self.classes.is_uniform or given["batch_size"] is not None
         return compiled and known and not self.in_time
 
     def compute(self, threads: Executor | None = None) -> dict[str, xr.DataArray]:
-        """Make the runs, and return what is kept of them: by measure, (rate, ...) on the classes' own labels.
+        """Make the runs, and return what is kept of them: by measure, (rate, ...) on the classes'
+        own labels.
 
         The compiled engine shares the rates out among threads.
         """
@@ -97,10 +109,11 @@ class Block:
 
 
 def layout_of(grid: Grid) -> Layout:
-    """Lay out the arrays that a grid's results fill; NaN stands where a class system lacks a class, query or token.
+    """Lay out the arrays that a grid's results fill; NaN stands where a class system lacks a class,
+    query or token.
 
-    Every measure is tried on a run of each class system that stays where it begins, so that what it returns is known
-    before anything is trained.
+    Every measure is tried on a run of each class system that stays where it begins, so that what it
+    returns is known before anything is trained.
 
     Raises
     ------
@@ -120,11 +133,15 @@ def layout_of(grid: Grid) -> Layout:
         "seed": list(grid.seeds),
         "lr_y": ("rate", [lr_y for lr_y, _ in grid.rates], {"units": "per step"}),
         "lr_z": ("rate", [lr_z for _, lr_z in grid.rates], {"units": "per step"}),
-        **{dim: np.unique(np.concatenate([c.coords[dim] for c in systems])) for dim in ("class", "query", "token")},
+        **{
+            dim: np.unique(np.concatenate([c.coords[dim] for c in systems]))
+            for dim in ("class", "query", "token")
+        },
     }
     if "model" not in grid.axes:
         del coords["model"]
-    axes, variables = tuple(grid.axes), {}
+    axes = tuple(grid.axes)
+    variables = {}
     for measure in grid.measured:
         arrays = [values[measure.name] for values in found]
         if len(several := {array.dims for array in arrays}) > 1:
@@ -134,10 +151,15 @@ def layout_of(grid: Grid) -> Layout:
                 "leave a dimension of size 1 in place, or sweep over each system by itself",
             )
         # A measure has the same dimensions for all class systems.
-        dims, dtype = tuple(map(str, arrays[0].dims[1:])), "int64" if measure.name == "diverged_at" else grid.dtype
+        dims = tuple(map(str, arrays[0].dims[1:]))
+        dtype = "int64" if measure.name == "diverged_at" else grid.dtype
         for dim in dims:
-            labels = [each[dim].values for each in arrays] + ([coords[dim]] if dim in coords else [])
-            if dim not in BY_SYSTEM and any(not np.array_equal(each, labels[-1]) for each in labels):
+            labels = [each[dim].values for each in arrays] + (
+                [coords[dim]] if dim in coords else []
+            )
+            if dim not in BY_SYSTEM and any(
+                not np.array_equal(each, labels[-1]) for each in labels
+            ):
                 raise BadInput(
                     f"measure {measure.name} with different labels of {dim}",
                     f"labels are the same for all, except those of {', '.join(BY_SYSTEM)}",
@@ -146,7 +168,8 @@ def layout_of(grid: Grid) -> Layout:
             # Those that aren't of one class system were found equal.
             coords[dim] = np.unique(np.concatenate(labels)) if dim in BY_SYSTEM else labels[0]
         # What a measure says of itself is the same for all class systems, but for their checksum.
-        told = {name: value for name, value in arrays[0].attrs.items() if name != ATTRIBUTE}  # of one class system
+        # of one class system
+        told = {name: value for name, value in arrays[0].attrs.items() if name != ATTRIBUTE}
         variables[measure.name] = Variable((*axes, *dims), dtype, told)
     sizes = dict.fromkeys(axes[:-1], 1) | {"rate": min(RATES_PER_BLOCK, len(grid.rates))}
     return Layout(labels=xr.Dataset(coords=coords), variables=variables, block_sizes=sizes)
@@ -165,9 +188,22 @@ def _tried(grid: Grid, classes: SequenceClasses) -> dict[str, xr.DataArray]:
 
 def blocks(grid: Grid, device: str) -> Iterator[Block]:
     """Yield the blocks of a grid in the order of their numbers, to be trained on a device."""
-    chunks = [slice(first, first + RATES_PER_BLOCK) for first in range(0, len(grid.rates), RATES_PER_BLOCK)]
-    axes = (grid.data.values(), grid.models, grid.optimizers, grid.seq_lens, grid.batch_sizes, grid.seeds, chunks)
-    for number, (classes, model, optimizer, seq_len, batch_size, seed, chunk) in enumerate(itertools.product(*axes)):
+    chunks = [
+        slice(first, first + RATES_PER_BLOCK)
+        for first in range(0, len(grid.rates), RATES_PER_BLOCK)
+    ]
+    axes = (
+        grid.data.values(),
+        grid.models,
+        grid.optimizers,
+        grid.seq_lens,
+        grid.batch_sizes,
+        grid.seeds,
+        chunks,
+    )
+    for number, (classes, model, optimizer, seq_len, batch_size, seed, chunk) in enumerate(
+        itertools.product(*axes)
+    ):
         arguments = grid.arguments(model, optimizer, seq_len, batch_size) | {"device": device}
         arguments |= {name: arguments[name][chunk] for name in ("lr_y", "lr_z")}
         yield Block(number, classes, seed, arguments, grid.measured, grid.record is not None)
@@ -183,7 +219,10 @@ def placed(values: Mapping[str, xr.DataArray], layout: Layout) -> dict[str, np.n
         if own:
             sizes = [len(own[dim]) if dim in own else size for dim, size in array.sizes.items()]
             filled = np.full(sizes, np.nan, dtype=array.dtype)
-            at = [np.searchsorted(own[d], array[d]) if d in own else np.arange(size) for d, size in array.sizes.items()]
+            at = [
+                np.searchsorted(own[d], array[d]) if d in own else np.arange(size)
+                for d, size in array.sizes.items()
+            ]
             filled[np.ix_(*at)] = array.values
         arrays[name] = filled.reshape((1,) * (len(layout.block_sizes) - 1) + filled.shape)
     return arrays

@@ -1,4 +1,5 @@
-"""What a grid of runs is trained with where it doesn't say: one source for grids, the command's help and the book.
+"""What a grid of runs is trained with where it doesn't say: one source for grids, the command's
+help and the book.
 
 The paper's grids and the recorded ones name their own settings. Nothing here imports PyTorch.
 """
@@ -18,16 +19,22 @@ class Default(NamedTuple):
 
 
 DEFAULTS: dict[str, Default] = {
-    "optimizer": Default("sgd", "plain SGD; or `momentum`, `adam`, or a class such as `torch.optim:AdamW`"),
+    "optimizer": Default(
+        "sgd", "plain SGD; or `momentum`, `adam`, or a class such as `torch.optim:AdamW`"
+    ),
     "seq_len": Default(128, "T, the query included; `.inf` is the limit of long sequences"),
     "batch_size": Default(128, "samples in an update; or `expectation`, with `seq_len: .inf`"),
-    "momentum": Default(MOMENTUM, "what the optimizer `momentum` keeps of its velocity; the others have none"),
+    "momentum": Default(
+        MOMENTUM, "what the optimizer `momentum` keeps of its velocity; the others have none"
+    ),
     "initial": Default("zero", "Y = Z = 0 at the start; or `random`"),
     "rng": Default("fresh", "NumPy's random numbers; or `counter`, or `replay`"),
     "dtype": Default("float32", "single precision; or `float64`, which `scansnap train` takes"),
     "model": Default(PLAIN, "the paper's model; or another"),
     "measures": Default(("entropy", "final_loss", "diverged_at", "Z"), "what is kept of each run"),
-    "record": Default(None, "measures are taken after the last step; with `record: 10` every 10 steps"),
+    "record": Default(
+        None, "measures are taken after the last step; with `record: 10` every 10 steps"
+    ),
 }
 """The optional keys of a grid, by name."""
 
@@ -56,6 +63,7 @@ def as_a_table() -> str:
     """Write a table of the defaults in Markdown, for the book."""
     quote = {key: "" if value is None else "`" for key, (value, _) in DEFAULTS.items()}
     rows = [
-        f"| `{key}` | {quote[key]}{written(value)}{quote[key]} | {says} |" for key, (value, says) in DEFAULTS.items()
+        f"| `{key}` | {quote[key]}{written(value)}{quote[key]} | {says} |"
+        for key, (value, says) in DEFAULTS.items()
     ]
     return "\n".join(["| key | default | what it is |", "| --- | --- | --- |", *rows])

@@ -1,7 +1,8 @@
 """A sweep keeps measures of its runs: named functions of a run and its classes.
 
-A measure takes what :func:`~scansnap_core.engine.training.train` returns for one seed, at the end or at all recorded
-steps, and the classes. It returns a labelled array over ``rate``, in time over ``recorded`` too, with its ``units``.
+A measure takes what :func:`~scansnap_core.engine.training.train` returns for one seed, at the end
+or at all recorded steps, and the classes. It returns a labelled array over ``rate``, in time over
+``recorded`` too, with its ``units``.
 """
 
 from __future__ import annotations
@@ -36,19 +37,25 @@ def entropy(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
 
 
 def recall(run: xr.Dataset, classes: SequenceClasses, *, threshold: ArrayLike) -> xr.DataArray:
-    """Return the share of distinct tokens whose attention is above a threshold (Fig. 11), (rate, threshold)."""
+    """Return the share of distinct tokens whose attention is above a threshold (Fig. 11), (rate,
+    threshold).
+    """
     found = measures.recall(attention_logits(run, classes), classes, threshold)
     return found.assign_attrs(units="share", long_name=f"recall{_when(run)}")
 
 
 def final_loss(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
     """Return -J before the last update, (rate), in nats."""
-    return run.loss.isel(step=-1).assign_attrs(units="nats", long_name="loss before the last update")
+    return run.loss.isel(step=-1).assign_attrs(
+        units="nats", long_name="loss before the last update"
+    )
 
 
 def diverged_at(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
     """Return the first step whose loss isn't finite, or -1, (rate)."""
-    return run.diverged_at.assign_attrs(units="steps", long_name="the first step whose loss isn't finite, or -1")
+    return run.diverged_at.assign_attrs(
+        units="steps", long_name="the first step whose loss isn't finite, or -1"
+    )
 
 
 def attention_logits(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
@@ -64,7 +71,9 @@ KNOWN: dict[str, Function] = {
     "Z": attention_logits,
     "recall": recall,
 }
-"""Known measures read only the loss, Z and ``diverged_at`` of a run, which the compiled engine gives at the end."""
+"""Known measures read only the loss, Z and ``diverged_at`` of a run, which the compiled engine
+gives at the end.
+"""
 REMEDY = "write e.g. entropy, {name: recall, threshold: 0.1} or my_module:my_function"
 
 
@@ -78,8 +87,8 @@ class Measure:
 
     @classmethod
     def of(cls, given: str | Mapping[str, Any] | Function | Measure) -> Measure:
-        """Find a measure by a known name, ``module:function``, a function, or a mapping that adds further arguments to
-        the ``name``, which is one of these.
+        """Find a measure by a known name, ``module:function``, a function, or a mapping that adds
+        further arguments to the ``name``, which is one of these.
 
         Examples
         --------
@@ -97,7 +106,11 @@ class Measure:
             return cls(given, KNOWN[given])
         function = resolved("measure", given, KNOWN)
         whole = function.func if isinstance(function, functools.partial) else function
-        name = given.rpartition(":")[2] if isinstance(given, str) else getattr(whole, "__name__", type(whole).__name__)
+        name = (
+            given.rpartition(":")[2]
+            if isinstance(given, str)
+            else getattr(whole, "__name__", type(whole).__name__)
+        )
         return cls(name, function)
 
     @property
@@ -106,19 +119,29 @@ class Measure:
         return self.function is KNOWN.get(self.name)
 
     def configuration(self) -> Any:
-        """Say as JSON what it computes: its name, and for a user's own the function and a digest of its file."""
-        own = {} if self.is_known else {"function": name_of(self.function), "code": source_digest(self.function)}
-        return {"name": self.name, **self.parameters, **own} if own or self.parameters else self.name
+        """Say as JSON what it computes: its name, and for a user's own the function and a digest of
+        its file.
+        """
+        own = (
+            {}
+            if self.is_known
+            else {"function": name_of(self.function), "code": source_digest(self.function)}
+        )
+        return (
+            {"name": self.name, **self.parameters, **own} if own or self.parameters else self.name
+        )
 
     def __call__(self, run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
         """Return the values, over ``rate`` first, with labels of their own dimensions alone.
 
-        A function that doesn't take these arguments, raises an exception, which is then the cause, or returns something
-        else is a :class:`BadInput`.
+        A function that doesn't take these arguments, raises an exception, which is then the cause,
+        or returns something else is a :class:`BadInput`.
         """
         told = f"measure {self.name}"
         rule = "a measure is called with a run, its classes and the arguments that it's listed with"
-        check_takes(told, self.function, run, classes, named=self.parameters, rule=rule, remedy=REMEDY)
+        check_takes(
+            told, self.function, run, classes, named=self.parameters, rule=rule, remedy=REMEDY
+        )
         try:
             found = self.function(run, classes, **self.parameters)
         except BadInput as error:
@@ -126,15 +149,26 @@ class Measure:
         except Exception as error:
             raise BadInput(
                 f"{told} raised {type(error).__name__}: {' '.join(str(error).split())}",
-                "a measure takes any run of the sweep: one seed, no dimension seed, and NaN where it diverged",
+                "a measure takes any run of the sweep: one seed, no dimension seed, and NaN "
+                "where it diverged",
                 "try it on train(...).isel(seed=0), at the end also .isel(recorded=-1)",
             ) from error
-        if not isinstance(found, xr.DataArray) or "rate" not in found.dims or "units" not in found.attrs:
+        if (
+            not isinstance(found, xr.DataArray)
+            or "rate" not in found.dims
+            or "units" not in found.attrs
+        ):
             labels = getattr(found, "dims", ()), list(getattr(found, "attrs", ()))
             raise BadInput(
                 f"{told} returns {type(found).__name__} of dimensions and attributes {labels}",
                 "a measure is a labelled array over rate that names its units",
                 "end it with .assign_attrs(units='nats') or the like",
             )
-        ordered = found.transpose("rate", ...).reset_coords(drop=True).drop_vars("rate", errors="ignore")
-        return ordered.assign_coords({"class": classes.coords["class"]}) if "class" in ordered.dims else ordered
+        ordered = (
+            found.transpose("rate", ...).reset_coords(drop=True).drop_vars("rate", errors="ignore")
+        )
+        return (
+            ordered.assign_coords({"class": classes.coords["class"]})
+            if "class" in ordered.dims
+            else ordered
+        )

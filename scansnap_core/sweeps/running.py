@@ -24,7 +24,11 @@ from scansnap_core.sweeps.grids import Grid
 CONNECT_SECONDS = 20
 
 Results = Iterator[tuple[Block, dict[str, xr.DataArray]]]
-GRID = Rule(lambda value: isinstance(value, Grid), "a sweep runs a Grid", "load one with load_grid('my.yaml')")
+GRID = Rule(
+    lambda value: isinstance(value, Grid),
+    "a sweep runs a Grid",
+    "load one with load_grid('my.yaml')",
+)
 
 
 @takes(grid=GRID, out=PATH, progress=FLAG)
@@ -48,30 +52,40 @@ def run(
     device
         "auto" (a GPU where this process finds one; on a cluster the CPU), "cpu" or "cuda".
     scheduler
-        The address of a Dask scheduler, such as ``tcp://host:8786``; without it everything is computed here.
+        The address of a Dask scheduler, such as ``tcp://host:8786``; without it everything is
+        computed here.
     command
         What is recorded as having been run.
     progress
-        Show a progress bar in a terminal or a notebook; elsewhere print a line a minute to standard error.
+        Show a progress bar in a terminal or a notebook; elsewhere print a line a minute to standard
+        error.
 
     Raises
     ------
     BadInput
-        The store isn't one of this grid (see :func:`scansnap_core.storage.store.writing`), the disk doesn't hold the
-        runs, the device or scheduler isn't there.
+        The store isn't one of this grid (see :func:`scansnap_core.storage.store.writing`), the disk
+        doesn't hold the runs, the device or scheduler isn't there.
     """
     out = Path(out)
     if scheduler is not None and device == "auto":
         device = "cpu"
     if scheduler is not None and progress:
-        print(f"scansnap: waiting up to {CONNECT_SECONDS} s for a Dask scheduler at {scheduler}", file=sys.stderr)
+        print(
+            f"scansnap: waiting up to {CONNECT_SECONDS} s for a Dask scheduler at {scheduler}",
+            file=sys.stderr,
+        )
     if scheduler is None or device != "cuda":  # whether workers have a GPU, they say
         device = checked_device(device)
     layout = layout_of(grid)
-    free = shutil.disk_usage(next(parent for parent in out.absolute().parents if parent.exists())).free
+    free = shutil.disk_usage(
+        next(parent for parent in out.absolute().parents if parent.exists())
+    ).free
     if not out.exists() and layout.num_bytes > free:
-        value, rule = f"{grid.num_runs:,} runs, up to {layout.num_bytes / 1e6:,.2f} MB", f"the disk of {out} holds them"
-        raise BadInput(value, f"{rule}: {free / 1e6:,.2f} MB are free", "take fewer runs, or another disk")
+        value = f"{grid.num_runs:,} runs, up to {layout.num_bytes / 1e6:,.2f} MB"
+        rule = f"the disk of {out} holds them"
+        raise BadInput(
+            value, f"{rule}: {free / 1e6:,.2f} MB are free", "take fewer runs, or another disk"
+        )
     configuration = grid.configuration() | program() | {"device": device}
     with writing(out, layout, configuration, provenance(command)) as store:
         finished = store.finished
@@ -96,7 +110,9 @@ def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:
         client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         remedy = "start it with dask scheduler, and workers with dask worker ADDRESS"
-        raise BadInput(f"scheduler {scheduler}: {error}", "a Dask scheduler answers at the address", remedy) from None
+        raise BadInput(
+            f"scheduler {scheduler}: {error}", "a Dask scheduler answers at the address", remedy
+        ) from None
     with client:
         expected = program()
         given = {client.submit(compute_as, expected, block, pure=False): block for block in blocks}
@@ -105,15 +121,23 @@ def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:
                 values = future.result()
             except (CancelledError, KilledWorker) as error:
                 rule = "scheduler and workers live until the sweep is done"
-                remedy = "look at their logs and give the same command again: the finished blocks stay"
+                remedy = (
+                    "look at their logs and give the same command again: the finished blocks stay"
+                )
                 raise BadInput(f"scheduler {scheduler}: {error}", rule, remedy) from None
             yield given.pop(future), values
 
 
 def compute_as(expected: dict[str, str], block: Block) -> dict[str, xr.DataArray]:
-    """Compute a block on a worker: :class:`BadInput` unless the worker runs the program that the store names."""
+    """Compute a block on a worker: :class:`BadInput` unless the worker runs the program that the
+    store names.
+    """
     for name, version in program().items():
         if version != expected[name]:
             rule = f"workers run the program of the store, here {expected[name]}"
-            raise BadInput(f"a worker with {name} {version}", rule, "install the same on all, and start them anew")
+            raise BadInput(
+                f"a worker with {name} {version}",
+                rule,
+                "install the same on all, and start them anew",
+            )
     return block.compute()

@@ -21,7 +21,8 @@ from scansnap_core.rules import one_of, takes, whole
 with needs("text"):
     import platformdirs
 
-UNK, EOS = "<unk>", "<eos>"
+UNK = "<unk>"
+EOS = "<eos>"
 VARIABLE = "SCANSNAP_DATA"
 REPOSITORY = "Salesforce/wikitext"
 BLANK = " \n"  # as in the distribution
@@ -33,19 +34,27 @@ FILE_NAMES: Mapping[str, tuple[str, str]] = {
     "validation": ("valid.txt", "wiki.valid.tokens"),
 }
 """The names that the file of a split may have. A download writes the first, in this order."""
-UNCHANGED = "put the distribution's files there, or delete what is in the cache, so that it is downloaded again"
+UNCHANGED = (
+    "put the distribution's files there, or delete what is in the cache, so that it is "
+    "downloaded again"
+)
 
 
 class Known(NamedTuple):
-    """The number of words in a split, with <eos> at each line's end, and the SHA-256 of the words if known."""
+    """The number of words in a split, with <eos> at each line's end, and the SHA-256 of the words
+    if known.
+    """
 
     num_tokens: int
     sha256: str | None = None
 
 
-# WikiText-2 is the beginning of WikiText-103's training text, with the same validation and test texts.
+# WikiText-2 is the beginning of WikiText-103's training text, with the same validation and test
+# texts.
 _SHARED = {
-    "validation": Known(217_646, "f23171c70990a08e46712bc7010204d25504a5e829dd64da77c492e9662d6c4a"),
+    "validation": Known(
+        217_646, "f23171c70990a08e46712bc7010204d25504a5e829dd64da77c492e9662d6c4a"
+    ),
     "test": Known(245_569, "0be791a42497fdb14b9b366a71eb2e87839b639c9c359b3a901d2415e6128e86"),
 }
 KNOWN: dict[str, Mapping[str, Known]] = {
@@ -66,7 +75,9 @@ class Corpus:
     validation: NDArray[np.int64]
     """Word numbers in the order of the text, ``<eos>`` at the end of each line."""
     trained_on: str
-    """The split that ``train`` is: ``"train"``, ``"test"`` where that split is absent, or ``"generated"``."""
+    """The split that ``train`` is: ``"train"``, ``"test"`` where that split is absent, or
+    ``"generated"``.
+    """
     sha256: Mapping[str, str]
     """The checksums of the files that were read, by split."""
 
@@ -76,7 +87,9 @@ class Corpus:
         return len(self.words)
 
     def limited(self, vocab_size: int) -> Corpus:
-        """Keep so many of the most frequent words, ``<unk>`` among them, in their order; others become ``<unk>``."""
+        """Keep so many of the most frequent words, ``<unk>`` among them, in their order; others
+        become ``<unk>``.
+        """
         says = f"it lies between 2 and the corpus' {self.vocab_size:,} words"
         whole(2, self.vocab_size, says=says, remedy="choose one of these")("vocab_size", vocab_size)
         counts = np.bincount(self.train, minlength=self.vocab_size)
@@ -86,20 +99,24 @@ class Corpus:
         number = np.full(self.vocab_size, np.searchsorted(kept, unknown))
         number[kept] = np.arange(vocab_size)
         words = tuple(self.words[old] for old in kept)
-        return replace(self, words=words, train=number[self.train], validation=number[self.validation])
+        return replace(
+            self, words=words, train=number[self.train], validation=number[self.validation]
+        )
 
 
 @takes(name=one_of(KNOWN))
 def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> Corpus:
     """Read WikiText, word by word, from the first place that holds it.
 
-    These are the folder given here, and no other if one is; the folder that the environment variable ``SCANSNAP_DATA``
-    names; the user's cache; a download through Hugging Face ``datasets``, which fills the cache. A folder holds
-    ``train.txt``, ``valid.txt`` and ``test.txt`` (or ``wiki.train.tokens`` and so on), or a folder of the corpus'
-    name that does. Where the training text is absent, the test split is trained on and ``trained_on`` says so.
+    These are the folder given here, and no other if one is; the folder that the environment
+    variable ``SCANSNAP_DATA`` names; the user's cache; a download through Hugging Face
+    ``datasets``, which fills the cache. A folder holds ``train.txt``, ``valid.txt`` and
+    ``test.txt`` (or ``wiki.train.tokens`` and so on), or a folder of the corpus' name that does.
+    Where the training text is absent, the test split is trained on and ``trained_on`` says so.
 
-    The vocabulary comes from the text that is trained on: the words that it holds at least three times (in the full
-    corpora: all words), most frequent first, ties in alphabetical order. All others, in both texts, are ``<unk>``.
+    The vocabulary comes from the text that is trained on: the words that it holds at least three
+    times (in the full corpora: all words), most frequent first, ties in alphabetical order. All
+    others, in both texts, are ``<unk>``.
     """
     if folder is None:
         return _read(name, _at_hand(name) or _downloaded(name))
@@ -114,7 +131,9 @@ def load_corpus(name: str = "wikitext-2", folder: str | Path | None = None) -> C
 
 @takes(name=one_of(KNOWN))
 def local_corpus(name: str = "wikitext-2") -> Corpus | None:
-    """Read a corpus as :func:`load_corpus` does, but without a download; None if no place here has it."""
+    """Read a corpus as :func:`load_corpus` does, but without a download; None if no place here has
+    it.
+    """
     found = _at_hand(name)
     return _read(name, found) if found else None
 
@@ -129,19 +148,28 @@ def _at_hand(name: str) -> dict[str, Path]:
 
 
 def _find(name: str, folder: Path) -> dict[str, Path]:
-    """Find the files by split, in a folder of the corpus' name within this one, or else in this one."""
+    """Find the files by split, in a folder of the corpus' name within this one, or else in this
+    one.
+    """
 
     def within(folder: Path) -> dict[str, Path]:
-        # A link that leads nowhere counts: a lost training text may not turn into training on the test split unnoticed.
+        # A link that leads nowhere counts: a lost training text may not turn into training on the
+        # test split unnoticed.
         present = {entry.name for entry in folder.iterdir()}
-        found = {split: [folder / name for name in names if name in present] for split, names in FILE_NAMES.items()}
+        found = {
+            split: [folder / name for name in names if name in present]
+            for split, names in FILE_NAMES.items()
+        }
         return {split: paths[0] for split, paths in found.items() if paths}
 
     try:
         return (within(folder / name) if (folder / name).is_dir() else {}) or within(folder)
     except OSError as error:
-        rule, remedy = "a folder that is named as a corpus' place can be read", "check the path that --data or"
-        raise BadInput(f"folder {folder}: {error.strerror}", rule, f"{remedy} {VARIABLE} names") from None
+        rule = "a folder that is named as a corpus' place can be read"
+        remedy = "check the path that --data or"
+        raise BadInput(
+            f"folder {folder}: {error.strerror}", rule, f"{remedy} {VARIABLE} names"
+        ) from None
 
 
 def _cache() -> Path:
@@ -154,25 +182,28 @@ def _downloaded(name: str) -> dict[str, Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        rule, remedy = "a downloaded corpus is kept there", "make it writable, or name a folder that holds the corpus"
+        rule = "a downloaded corpus is kept there"
+        remedy = "make it writable, or name a folder that holds the corpus"
         raise BadInput(f"cache {folder}: {error.strerror}", rule, remedy) from None
     try:
         import datasets
 
         splits = datasets.load_dataset(REPOSITORY, f"{name}-v1")
         texts = {
-            split: [row["text"].rstrip("\n") + "\n" if row["text"] else BLANK for row in splits[split]]
+            split: [
+                row["text"].rstrip("\n") + "\n" if row["text"] else BLANK for row in splits[split]
+            ]
             for split in FILE_NAMES
         }
     except Exception as error:  # whatever a library makes of a missing network
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         wanted, also = _wanted()
         raise BadInput(
-            f"corpus {name}: not in {VARIABLE} ({os.environ.get(VARIABLE) or 'not set'}), not in the cache ({folder}), "
-            f"not from Hugging Face ({reason})",
+            f"corpus {name}: not in {VARIABLE} ({os.environ.get(VARIABLE) or 'not set'}), not in "
+            f"the cache ({folder}), not from Hugging Face ({reason})",
             f"one of these holds {wanted}, or {also} (without train, test is trained on)",
-            f"put the files into a folder and name it with --data or {VARIABLE}, or put them into the cache, or "
-            "pip install datasets where there is a network",
+            f"put the files into a folder and name it with --data or {VARIABLE}, or put them "
+            "into the cache, or pip install datasets where there is a network",
         ) from None
     for split, lines in texts.items():
         files.save(folder / FILE_NAMES[split][0], "".join(lines))
@@ -186,11 +217,18 @@ def _wanted() -> tuple[str, str]:
 
 
 def _read(name: str, found: Mapping[str, Path]) -> Corpus:
-    """Read the text to train on, ``train`` or where there is none ``test``, and the validation text."""
+    """Read the text to train on, ``train`` or where there is none ``test``, and the validation
+    text.
+    """
     trained_on = "train" if "train" in found else "test"
     folder = next(iter(found.values())).parent
-    if missing := [FILE_NAMES[split][0] for split in (trained_on, "validation") if split not in found]:
-        rule = "a corpus is a text to train on (train, or test in its place) and one to evaluate on (valid)"
+    if missing := [
+        FILE_NAMES[split][0] for split in (trained_on, "validation") if split not in found
+    ]:
+        rule = (
+            "a corpus is a text to train on (train, or test in its place) and one to evaluate on "
+            "(valid)"
+        )
         raise BadInput(f"folder {folder}: no {', '.join(missing)}", rule, UNCHANGED)
     paths = {split: found[split] for split in (trained_on, "validation")}
     counts, _ = (_checked(name, split, path) for split, path in paths.items())
@@ -198,8 +236,13 @@ def _read(name: str, found: Mapping[str, Path]) -> Corpus:
     numbers = {word: number for number, word in enumerate(words)}
 
     def numbered(path: Path) -> NDArray[np.int64]:
-        """Number the words line by line: a list of all words would take gigabytes on WikiText-103."""
-        return np.fromiter((numbers.get(word, numbers[UNK]) for line in _lines(path) for word in line), dtype=np.int64)
+        """Number the words line by line: a list of all words would take gigabytes on
+        WikiText-103.
+        """
+        return np.fromiter(
+            (numbers.get(word, numbers[UNK]) for line in _lines(path) for word in line),
+            dtype=np.int64,
+        )
 
     train, validation = (numbered(path) for path in paths.values())
     sha256 = {split: hashlib.sha256(path.read_bytes()).hexdigest() for split, path in paths.items()}
@@ -213,12 +256,15 @@ def _checked(name: str, split: str, path: Path) -> Counter[str]:
     for words in _lines(path):
         counts.update(words)
         hashed.update(" ".join([*words, ""]).encode())
-    known, whose = KNOWN[name][split], f"{name}'s {split} split"
+    known = KNOWN[name][split]
+    whose = f"{name}'s {split} split"
     if counts.total() != known.num_tokens:
         value = f"file {path}: {counts.total():,} words, counting the end of each line"
         raise BadInput(value, f"{whose} has {known.num_tokens:,}", UNCHANGED)
     if known.sha256 not in (None, hashed.hexdigest()):
-        raise BadInput(f"file {path}: it has other words", f"{whose} has those of the distribution", UNCHANGED)
+        raise BadInput(
+            f"file {path}: it has other words", f"{whose} has those of the distribution", UNCHANGED
+        )
     return counts
 
 
@@ -230,10 +276,14 @@ def _lines(path: Path) -> Iterator[list[str]]:
                 yield [*line.split(), EOS]
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
-        raise BadInput(f"file {path}: {reason}", "a split is a file of UTF-8 text", UNCHANGED) from None
+        raise BadInput(
+            f"file {path}: {reason}", "a split is a file of UTF-8 text", UNCHANGED
+        ) from None
 
 
 def _vocabulary(counts: Counter[str]) -> tuple[str, ...]:
-    frequent = Counter({word: count for word, count in counts.items() if count >= RAREST and word != UNK})
+    frequent = Counter(
+        {word: count for word, count in counts.items() if count >= RAREST and word != UNK}
+    )
     frequent[UNK] = counts.total() - frequent.total()
     return tuple(sorted(frequent, key=lambda word: (-frequent[word], word)))

@@ -1,4 +1,6 @@
-"""Running text in which hidden topics decide the word after a query, for readers and machines without a corpus."""
+"""Running text in which hidden topics decide the word after a query, for readers and machines
+without a corpus.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from numpy.typing import NDArray
 from scansnap_core.rules import number, takes, whole
 from scansnap_core.text.corpus import EOS, UNK, Corpus
 
-SHORTEST_GAP, LONGEST_GAP = 35, 55
+SHORTEST_GAP = 35
+LONGEST_GAP = 55
 """So many filler words stand before each query: at least a context of the authors' length."""
 DISTINCT_SHARE = 0.3
 """The share of distinct words among the filler."""
@@ -32,7 +35,9 @@ class TopicText:
     distinct: NDArray[np.int64]
     """The distinct words by topic, most frequent first, shape (K, D)."""
     probs: NDArray[np.float64]
-    """P(l|n), the probability of word l at each place before a query in a passage of topic n; shape (K, M)."""
+    """P(l|n), the probability of word l at each place before a query in a passage of topic n; shape
+    (K, M).
+    """
 
 
 @takes(
@@ -41,7 +46,9 @@ class TopicText:
     num_topics=whole(2, example=4),
     num_common=whole(),
     num_distinct=whole(),
-    exponent=number(least=0, says="Zipf's exponent is finite and not negative", remedy="pass e.g. 1.0"),
+    exponent=number(
+        least=0, says="Zipf's exponent is finite and not negative", remedy="pass e.g. 1.0"
+    ),
     seed=whole(0, example=0),
 )
 def topic_text(
@@ -54,13 +61,15 @@ def topic_text(
     exponent: float = 1.0,
     seed: int = 0,
 ) -> TopicText:
-    """Generate text whose sequence classes (Sec. 3) are known: one query word, and a next word for each of K topics.
+    """Generate text whose sequence classes (Sec. 3) are known: one query word, and a next word for
+    each of K topics.
 
-    A passage has one hidden topic n, equally likely each, and ends with ``<eos>``. It is five times 35 to 55 filler
-    words, the query and the topic's next word. Each filler word is drawn from P(l|n) on its own: with probability
-    :data:`DISTINCT_SHARE` it is one of the topic's own words, which no other topic has, and else a common word, with
-    the same probabilities in all topics. So the 35 words before a query are filler of its own passage, and of them the
-    distinct ones tell the next word and the common ones don't. Within either kind, the i-th word's probability is
+    A passage has one hidden topic n, equally likely each, and ends with ``<eos>``. It is five times
+    35 to 55 filler words, the query and the topic's next word. Each filler word is drawn from
+    P(l|n) on its own: with probability :data:`DISTINCT_SHARE` it is one of the topic's own words,
+    which no other topic has, and else a common word, with the same probabilities in all topics. So
+    the 35 words before a query are filler of its own passage, and of them the distinct ones tell
+    the next word and the common ones don't. Within either kind, the i-th word's probability is
     proportional to i^-exponent (Zipf's law).
 
     Parameters
@@ -76,17 +85,29 @@ def topic_text(
     seed
         The same seed gives the same text.
     """
-    words = [UNK, EOS, "query", *(f"next-{n}" for n in range(num_topics)), *(f"common-{i}" for i in range(num_common))]
+    words = [
+        UNK,
+        EOS,
+        "query",
+        *(f"next-{n}" for n in range(num_topics)),
+        *(f"common-{i}" for i in range(num_common)),
+    ]
     words += [f"distinct-{n}-{i}" for n in range(num_topics) for i in range(num_distinct)]
     next_words = 3 + np.arange(num_topics)
     common = 3 + num_topics + np.arange(num_common)
-    distinct = 3 + num_topics + num_common + np.arange(num_topics * num_distinct).reshape(num_topics, num_distinct)
+    distinct = (
+        3
+        + num_topics
+        + num_common
+        + np.arange(num_topics * num_distinct).reshape(num_topics, num_distinct)
+    )
     probs = np.zeros((num_topics, len(words)))
     probs[:, common] = (1 - DISTINCT_SHARE) * _zipf(num_common, exponent)
     np.put_along_axis(probs, distinct, DISTINCT_SHARE * _zipf(num_distinct, exponent), axis=1)
 
     rng = np.random.default_rng(seed)
-    query, eos = words.index("query"), words.index(EOS)
+    query = words.index("query")
+    eos = words.index(EOS)
 
     def draw(num_tokens: int) -> NDArray[np.int64]:
         num_passages = -(-num_tokens // (QUERIES_A_PASSAGE * (SHORTEST_GAP + 2) + 1))
@@ -106,7 +127,14 @@ def topic_text(
         text[stops[QUERIES_A_PASSAGE - 1 :: QUERIES_A_PASSAGE] - 1] = eos
         return text[:num_tokens]
 
-    corpus = Corpus("topics", tuple(words), draw(num_tokens), draw(num_validation_tokens), "generated", sha256={})
+    corpus = Corpus(
+        "topics",
+        tuple(words),
+        draw(num_tokens),
+        draw(num_validation_tokens),
+        "generated",
+        sha256={},
+    )
     return TopicText(corpus, query, next_words, common, distinct, probs)
 
 

@@ -1,7 +1,7 @@
 """Explain which words gain attention: rank correlations over words, with intervals and controls.
 
-They take arrays over words, so the gains can be z of the paper's model or the content scores of a standard
-Transformer.
+They take arrays over words, so the gains can be z of the paper's model or the content scores of a
+standard Transformer.
 """
 
 from __future__ import annotations
@@ -29,23 +29,32 @@ CONFIDENCE = 0.95
 
 def spearman(x: ArrayLike, y: ArrayLike, axis: int = -1) -> Floats:
     """Compute Spearman's rank correlation along an axis; the other axes broadcast."""
-    return np.asarray(stats.pearsonr(stats.rankdata(x, axis=axis), stats.rankdata(y, axis=axis), axis=axis).statistic)
+    return np.asarray(
+        stats.pearsonr(
+            stats.rankdata(x, axis=axis), stats.rankdata(y, axis=axis), axis=axis
+        ).statistic
+    )
 
 
 def partial_spearman(x: ArrayLike, y: ArrayLike, given: ArrayLike, axis: int = -1) -> Floats:
-    """Compute the rank correlation of x and y after the ranks of ``given`` are taken out of both, linearly."""
+    """Compute the rank correlation of x and y after the ranks of ``given`` are taken out of both,
+    linearly.
+    """
     a, b, c = (stats.rankdata(values, axis=axis) for values in (x, y, given))
     ab, ac, bc = (stats.pearsonr(*pair, axis=axis).statistic for pair in ((a, b), (a, c), (b, c)))
     return (ab - ac * bc) / np.sqrt((1 - ac**2) * (1 - bc**2))
 
 
 def explain(
-    gains: ArrayLike, scores: Mapping[str, ArrayLike], rng: np.random.Generator, given: str | None = None
+    gains: ArrayLike,
+    scores: Mapping[str, ArrayLike],
+    rng: np.random.Generator,
+    given: str | None = None,
 ) -> xr.Dataset:
     """Correlate the ranks of gains with those of scores over the same words.
 
-    The interval says how the correlation would scatter over other words like these. It doesn't cover the scatter over
-    other trainings or texts.
+    The interval says how the correlation would scatter over other words like these. It doesn't
+    cover the scatter over other trainings or texts.
 
     Parameters
     ----------
@@ -54,14 +63,15 @@ def explain(
     scores
         Possible explanations by name, each of shape (words,).
     given
-        The name of a score that is taken out of the others (partial correlation). Its own row stays as it is.
+        The name of a score that is taken out of the others (partial correlation). Its own row stays
+        as it is.
 
     Returns
     -------
     xarray.Dataset
-        Over ``score``: ``rho``; ``low`` and ``high``, the 95 % bootstrap interval (percentiles) over words;
-        ``chance``, the control: the 95 % point of abs(rho) with the gains dealt to the words at random, and ``p``,
-        the share of such deals that reach abs(rho).
+        Over ``score``: ``rho``; ``low`` and ``high``, the 95 % bootstrap interval (percentiles)
+        over words; ``chance``, the control: the 95 % point of abs(rho) with the gains dealt to the
+        words at random, and ``p``, the share of such deals that reach abs(rho).
     """
     z = np.asarray(gains, dtype=np.float64)
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in scores.items()}
@@ -83,33 +93,41 @@ def explain(
 
 
 def scores(samples: Samples, described: xr.Dataset, vocab_size: int) -> dict[str, Floats]:
-    """Compute possible explanations of a word's gain, by the names of :data:`SCORES`, each over ``described.word``.
+    """Compute possible explanations of a word's gain, by the names of :data:`SCORES`, each over
+    ``described.word``.
 
-    The forecasts are of the contexts of ``samples``, the training's. :func:`scansnap_core.text.cooccurrence.describe`
-    described them, or others over the same words.
+    The forecasts are of the contexts of ``samples``, the training's.
+    :func:`scansnap_core.text.cooccurrence.describe` described them, or others over the same words.
     """
     at = np.searchsorted(samples.words, described.word)
     forces = yz.first_force(samples, vocab_size), yz.first_force_from_base_rates(samples)
-    values = described.frequency.values, described.distinctness.values, *(force[at] for force in forces)
+    values = (
+        described.frequency.values,
+        described.distinctness.values,
+        *(force[at] for force in forces),
+    )
     return dict(zip(SCORES, values, strict=True))
 
 
 def follow(z: xr.DataArray, samples: Samples, described: xr.Dataset, vocab_size: int) -> xr.Dataset:
-    """Rank the gains z (recorded, word) at each moment of one run of :func:`scansnap_core.text.yz.train_on`.
+    """Rank the gains z (recorded, word) at each moment of one run of
+    :func:`scansnap_core.text.yz.train_on`.
 
     The other arguments are as in :func:`scores`.
 
     Returns
     -------
     xarray.Dataset
-        Over ``recorded``: ``rho`` (recorded, score), Spearman's rank correlation of z with each score;
-        ``distinct_beyond_frequency``, that with distinctness given frequency; ``rising`` and ``mean`` (recorded,
-        label), the share of a label's words with z > 0 and the mean of their z; ``order``, for distinct words: the
-        rank correlation of z with P(l|n) among the words that point to one next word. NaN without such words.
+        Over ``recorded``: ``rho`` (recorded, score), Spearman's rank correlation of z with each
+        score; ``distinct_beyond_frequency``, that with distinctness given frequency; ``rising`` and
+        ``mean`` (recorded, label), the share of a label's words with z > 0 and the mean of their z;
+        ``order``, for distinct words: the rank correlation of z with P(l|n) among the words that
+        point to one next word. NaN without such words.
     """
     gains = z.sel(word=described.word).transpose("recorded", "word").values
     known = scores(samples, described, vocab_size)
-    label, labels = described.label.values, (COMMON, UNDECIDED, DISTINCT)
+    label = described.label.values
+    labels = (COMMON, UNDECIDED, DISTINCT)
     rising, mean = np.full((2, len(gains), len(labels)), np.nan)
     for place, name in enumerate(labels):
         if (label == name).any():
@@ -122,24 +140,31 @@ def follow(z: xr.DataArray, samples: Samples, described: xr.Dataset, vocab_size:
     together = samples.probs[group, rows]
     return xr.Dataset(
         {
-            "rho": (("recorded", "score"), spearman(gains[:, None], np.stack(list(known.values())))),
+            "rho": (
+                ("recorded", "score"),
+                spearman(gains[:, None], np.stack(list(known.values()))),
+            ),
             "distinct_beyond_frequency": (
                 "recorded",
                 partial_spearman(gains, known["distinctness"], known["frequency"]),
             ),
             "rising": (("recorded", "label"), rising),
             "mean": (("recorded", "label"), mean),
-            "order": ("recorded", [order_within(row[label == DISTINCT], together, group) for row in gains]),
+            "order": (
+                "recorded",
+                [order_within(row[label == DISTINCT], together, group) for row in gains],
+            ),
         },
         coords={"recorded": z.recorded, "score": list(SCORES), "label": list(labels)},
     )
 
 
 def order_within(x: Floats, y: Floats, group: Ints) -> float:
-    """Correlate the ranks of x and y inside groups: ranks within each, less their mean, over all groups together.
+    """Correlate the ranks of x and y inside groups: ranks within each, less their mean, over all
+    groups together.
 
-    Equal values share their mean rank, so that the order in which they stand decides nothing. NaN if x or y differs
-    within no group.
+    Equal values share their mean rank, so that the order in which they stand decides nothing. NaN
+    if x or y differs within no group.
     """
     ranks = np.empty((2, len(group)))
     for members in (np.flatnonzero(group == name) for name in np.unique(group)):
@@ -161,9 +186,20 @@ def _one(z: Floats, fixed: list[Floats], rng: np.random.Generator) -> dict[str, 
 
     options = {"n_resamples": RESAMPLES, "vectorized": True, "rng": rng}
     interval = stats.bootstrap(
-        (z, *fixed), statistic, paired=True, method="percentile", confidence_level=CONFIDENCE, **options
+        (z, *fixed),
+        statistic,
+        paired=True,
+        method="percentile",
+        confidence_level=CONFIDENCE,
+        **options,
     ).confidence_interval
     test = stats.permutation_test((z,), dealt, permutation_type="pairings", **options)
     chance = np.quantile(np.abs(test.null_distribution), CONFIDENCE)
-    found = {"rho": test.statistic, "low": interval.low, "high": interval.high, "chance": chance, "p": test.pvalue}
+    found = {
+        "rho": test.statistic,
+        "low": interval.low,
+        "high": interval.high,
+        "chance": chance,
+        "p": test.pvalue,
+    }
     return {name: float(value) for name, value in found.items()}

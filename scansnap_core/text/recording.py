@@ -1,4 +1,6 @@
-"""Run a training on text into a store that survives a kill, or into memory, or again beside its record."""
+"""Run a training on text into a store that survives a kill, or into memory, or again beside its
+record.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ VARIABLES = {
     "prediction_drift": Variable(("snapshot",), "f4", {"units": "share a step"}),
     "maps": Variable((*BY_LAYER, "sequence", "query", "key"), "f4", {"units": "probability"}),
 }
-"""The arrays of a snapshot; :meth:`~scansnap_core.text.training.Training.snapshots` says what they mean."""
+"""The arrays of a snapshot; :meth:`~scansnap_core.text.training.Training.snapshots` says what they
+mean.
+"""
 STATE = Variable(("snapshot",), "U64", {"long_name": "SHA-256 of the training's state"})
 
 
@@ -50,9 +54,11 @@ def record(
     command: str = "",
     progress: bool = False,
 ) -> None:
-    """Train into a store; one that was begun goes on after its last snapshot, as if it had never stopped.
+    """Train into a store; one that was begun goes on after its last snapshot, as if it had never
+    stopped.
 
-    Beside the arrays the store keeps the state of its last snapshot, ``state-N.pt``: at the end the trained model.
+    Beside the arrays the store keeps the state of its last snapshot, ``state-N.pt``: at the end the
+    trained model.
 
     Parameters
     ----------
@@ -65,13 +71,14 @@ def record(
     command
         The command that is recorded beside the results.
     progress
-        Show a progress bar in a terminal or a notebook; elsewhere print a line a minute to standard error.
+        Show a progress bar in a terminal or a notebook; elsewhere print a line a minute to standard
+        error.
 
     Raises
     ------
     BadInput
-        The store isn't one of this training (see :func:`scansnap_core.storage.store.writing`), its state was damaged,
-        the disk is full, or the text is too short.
+        The store isn't one of this training (see :func:`scansnap_core.storage.store.writing`), its
+        state was damaged, the disk is full, or the text is too short.
     """
     out = Path(out)
     place = torch.device(checked_device(device))
@@ -81,7 +88,8 @@ def record(
         "trained_on": corpus.trained_on,
         "vocab_size": corpus.vocab_size,
         **{f"sha256_{split}": checksum for split, checksum in corpus.sha256.items()},
-        **{name: np.asarray(value).item() for name, value in dataclasses.asdict(settings).items()},  # JSON's types
+        # JSON's types
+        **{name: np.asarray(value).item() for name, value in dataclasses.asdict(settings).items()},
         **program(),
         "device": place.type,
     }
@@ -92,9 +100,13 @@ def record(
         done = settings.snapshots[max(store.finished)] if store.finished else 0
         with progress_bar(None, progress, total=settings.steps, initial=done, unit="step") as bar:
             for number, values in training.snapshots():
-                state, file = training.state(), _state_file(out, number)
+                state = training.state()
+                file = _state_file(out, number)
                 files.save(file, state)
-                store.write(number, _block(values) | {"state": np.array([hashlib.sha256(state).hexdigest()])})
+                store.write(
+                    number,
+                    _block(values) | {"state": np.array([hashlib.sha256(state).hexdigest()])},
+                )
                 for old in set(out.glob("*state-*")) - {file}:  # also those that a kill left
                     old.unlink()
                 bar.update(settings.snapshots[number] - int(bar.n))
@@ -102,7 +114,9 @@ def record(
 
 
 def train_text(corpus: Corpus, settings: Settings) -> tuple[xr.Dataset, Training]:
-    """Train in memory, on the CPU: the snapshots as a store would hold them, and the training at its end."""
+    """Train in memory, on the CPU: the snapshots as a store would hold them, and the training at
+    its end.
+    """
     training = Training(corpus, settings, torch.device("cpu"))
     taken = [_block(values) for _, values in training.snapshots()]
     arrays = {
@@ -112,13 +126,17 @@ def train_text(corpus: Corpus, settings: Settings) -> tuple[xr.Dataset, Training
     return _labels(settings).assign(arrays), training
 
 
-def check_repeated(recorded: xr.Dataset, corpus: Corpus, settings: Settings, tolerance: float) -> None:
-    """Train the first steps of a recorded training again, in memory, and compare loss and entropy at its snapshots.
+def check_repeated(
+    recorded: xr.Dataset, corpus: Corpus, settings: Settings, tolerance: float
+) -> None:
+    """Train the first steps of a recorded training again, in memory, and compare loss and entropy
+    at its snapshots.
 
-    Where they differ by more than ``tolerance``, in nats, it raises :class:`NotRepeated`. How far two machines may
-    differ depends on the rate, because rounding errors grow while the training runs. They grow slowly at a rate of 1 (3
-    × 10⁻⁶ nats in 50 steps), and with Adam at 0.001 (5 × 10⁻⁵ nats in 25 steps). At a rate of 5, with another
-    processor's instructions, they reach up to 1.4 nats in 25 steps. Such a run can't be repeated elsewhere.
+    Where they differ by more than ``tolerance``, in nats, it raises :class:`NotRepeated`. How far
+    two machines may differ depends on the rate, because rounding errors grow while the training
+    runs. They grow slowly at a rate of 1 (3 × 10⁻⁶ nats in 50 steps), and with Adam at 0.001 (5 ×
+    10⁻⁵ nats in 25 steps). At a rate of 5, with another processor's instructions, they reach up to
+    1.4 nats in 25 steps. Such a run can't be repeated elsewhere.
 
     Parameters
     ----------
@@ -140,8 +158,8 @@ def check_repeated(recorded: xr.Dataset, corpus: Corpus, settings: Settings, tol
         difference = float(np.abs((live[name] - there[name]).values).max())
         if not difference <= tolerance:
             raise NotRepeated(
-                f"{name} differs from the record by {difference:.2g} nats within {settings.steps} steps, "
-                f"where {tolerance:g} is allowed"
+                f"{name} differs from the record by {difference:.2g} nats within "
+                f"{settings.steps} steps, where {tolerance:g} is allowed"
             )
 
 
@@ -150,7 +168,11 @@ def _labels(settings: Settings) -> xr.Dataset:
     return xr.Dataset(
         coords={
             "snapshot": np.arange(len(settings.snapshots)),
-            "step": ("snapshot", settings.snapshots, {"units": f"updates of {settings.batch_size} sequences"}),
+            "step": (
+                "snapshot",
+                settings.snapshots,
+                {"units": f"updates of {settings.batch_size} sequences"},
+            ),
             "layer": np.arange(1, settings.layers + 1),
             "sequence": np.arange(SHOWN),
             "query": places,
@@ -170,8 +192,12 @@ def _state_file(out: Path, number: int) -> Path:
 def _resume(training: Training, out: Path, number: int) -> None:
     file = _state_file(out, number)
     state = file.read_bytes() if file.is_file() else b""
-    if hashlib.sha256(state).hexdigest() != xr.open_zarr(out, consolidated=True, chunks=None)["state"].values[number]:
+    if (
+        hashlib.sha256(state).hexdigest()
+        != xr.open_zarr(out, consolidated=True, chunks=None)["state"].values[number]
+    ):
         problem = "fails its checksum" if state else "is missing"
-        rule, remedy = "training goes on from the state it was left in", "restore a copy of it, or name another store"
+        rule = "training goes on from the state it was left in"
+        remedy = "restore a copy of it, or name another store"
         raise BadInput(f"store {out}: {file.name} {problem}", rule, remedy)
     training.resume(state)

@@ -33,21 +33,25 @@ RULES: dict[str, Rule] = {
 class Settings:
     """The settings with which a Transformer is trained on text.
 
-    The paper prints three of the defaults, for Figure 7's upper row: one layer, SGD and the rate. The others are those
-    of PyTorch's tutorial on language modelling, which has the same rate, with one head.
+    The paper prints three of the defaults, for Figure 7's upper row: one layer, SGD and the rate.
+    The others are those of PyTorch's tutorial on language modelling, which has the same rate, with
+    one head.
 
     Parameters
     ----------
     layers
         1 or more.
     lr
-        The rate of all parameters, the same at every step; gradients are those of the mean cross entropy.
+        The rate of all parameters, the same at every step; gradients are those of the mean cross
+        entropy.
     steps
         Updates to make: time is counted in updates of ``batch_size`` sequences.
     every
-        How many updates lie between two snapshots. There is one at the start and one at the end too.
+        How many updates lie between two snapshots. There is one at the start and one at the end
+        too.
     seed
-        The seed of initial values and dropout. The text is read in order, so batches don't depend on it.
+        The seed of initial values and dropout. The text is read in order, so batches don't depend
+        on it.
     dropout
         The probability, in [0, 1).
     positions

@@ -1,4 +1,5 @@
-"""The paper's closed forms, overlaps, flows and measures stand here, and the law of the true gradient.
+"""The paper's closed forms, overlaps, flows and measures stand here, and the law of the true
+gradient.
 
 Bad input raises :class:`~scansnap_core.BadInput` before any work starts, here as everywhere.
 """

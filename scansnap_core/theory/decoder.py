@@ -1,13 +1,16 @@
-"""The decoder at T = infinity in NumPy, for a batch of every class once or in terms of the overlaps E alone.
+"""The decoder at T = infinity in NumPy, for a batch of every class once or in terms of the overlaps
+E alone.
 
-Flows ask :class:`Expectation` tens of thousands of times. It gives what :mod:`scansnap_core.engine.model` gives for a
-batch of every class once, with q = P(.|n) and the weight P(n), in a third of the time: with a dozen tokens a call takes
-longer than its arithmetic, and NumPy's calls are shorter than Torch's.
+Flows ask :class:`Expectation` tens of thousands of times. It gives what
+:mod:`scansnap_core.engine.model` gives for a batch of every class once, with q = P(.|n) and the
+weight P(n), in a third of the time: with a dozen tokens a call takes longer than its arithmetic,
+and NumPy's calls are shorter than Torch's.
 
-While attention stands still, Eqns 7 and 26 keep Y in the span of F. Write Y = F V with V of shape (K, M): then
-W = F^T Y = (I + E) V, and nothing of the data enters but E: :class:`Decoder`. Rows of V and W are classes; the columns
-are the K next tokens (class n's own token is column n) and one column for each of the M - K outputs that are no class,
-which Y(0) = 0 keeps equal, so one column of multiplicity M - K stands for them.
+While attention stands still, Eqns 7 and 26 keep Y in the span of F. Write Y = F V with V of shape
+(K, M): then W = F^T Y = (I + E) V, and nothing of the data enters but E: :class:`Decoder`. Rows of
+V and W are classes; the columns are the K next tokens (class n's own token is column n) and one
+column for each of the M - K outputs that are no class, which Y(0) = 0 keeps equal, so one column of
+multiplicity M - K stands for them.
 
 Leading axes ("...") batch over states.
 """
@@ -34,7 +37,9 @@ _zeta = function_of(formulas.zeta, (formulas.e_, formulas.M))
 
 
 class Forward(NamedTuple):
-    """For each class u (..., K, D), which the decoder reads, x_{T+1} - α (..., K, O), and Theorem 1's g (..., K, D)."""
+    """For each class u (..., K, D), which the decoder reads, x_{T+1} - α (..., K, O), and Theorem
+    1's g (..., K, D).
+    """
 
     u: Floats
     error: Floats
@@ -42,7 +47,9 @@ class Forward(NamedTuple):
 
 
 def forward(u: Floats, Y: Floats, target: Floats, multiplicity: Floats) -> Forward:
-    """Decode with Y (..., D, O) the inputs u (..., K, D); a column's error is the error of all its outputs."""
+    """Decode with Y (..., D, O) the inputs u (..., K, D); a column's error is the error of all its
+    outputs.
+    """
     logits = u @ Y + np.log(multiplicity)
     alpha = np.exp(logits - logits.max(axis=-1, keepdims=True))
     # 1 - alpha_nn as a sum, because the difference has no digits left once the class is learned
@@ -52,12 +59,15 @@ def forward(u: Floats, Y: Floats, target: Floats, multiplicity: Floats) -> Forwa
 
 
 def through_attention(f: Floats, g: Floats) -> Floats:
-    """diag(c) P^⊥_f g / ‖c‖_2 = f∘(g - f f^T g), which Eqn 4 makes of g (..., K, L) where the decoder reads f."""
+    """diag(c) P^⊥_f g / ‖c‖_2 = f∘(g - f f^T g), which Eqn 4 makes of g (..., K, L) where the
+    decoder reads f.
+    """
     return np.asarray(f * (g - f * (f * g).sum(axis=-1, keepdims=True)))
 
 
 class Expectation:
-    """The forward pass and Lemma 1's directions for K classes over L tokens, with Q queries and O outputs.
+    """The forward pass and Lemma 1's directions for K classes over L tokens, with Q queries and O
+    outputs.
 
     Examples
     --------
@@ -69,15 +79,24 @@ class Expectation:
     """
 
     def __init__(self, classes: SequenceClasses) -> None:
-        compact, outputs = classes.compact, classes.outputs
-        self._probs, self._held, self._query_row = compact.probs, compact.held, compact.query_row
-        self._asks = (np.arange(len(compact.queries))[:, None] == compact.query_row).astype(np.float64)
-        self._target, self._multiplicity = outputs.targets, outputs.multiplicity
-        self._weight, self._paces = 1 / classes.num_classes, classes.paces[:, None]
+        compact = classes.compact
+        outputs = classes.outputs
+        self._probs = compact.probs
+        self._held = compact.held
+        self._query_row = compact.query_row
+        self._asks = (np.arange(len(compact.queries))[:, None] == compact.query_row).astype(
+            np.float64
+        )
+        self._target = outputs.targets
+        self._multiplicity = outputs.multiplicity
+        self._weight = 1 / classes.num_classes
+        self._paces = classes.paces[:, None]
         self._per_output = self._paces / (classes.num_classes * outputs.multiplicity)
 
     def f(self, Z: Floats) -> Floats:
-        """f_n = LN(X^T b), what the paper's decoder reads, as rows (..., K, L), of Z (..., Q, L)."""
+        """f_n = LN(X^T b), what the paper's decoder reads, as rows (..., K, L), of Z (..., Q,
+        L).
+        """
         z = np.where(self._held, Z[..., self._query_row, :], -np.inf)
         weights = self._probs * np.exp(z - z.max(axis=-1, keepdims=True))
         return weights / np.sqrt((weights * weights).sum(axis=-1, keepdims=True))
@@ -87,7 +106,9 @@ class Expectation:
         return forward(u, Y, self._target, self._multiplicity)
 
     def of_Y(self, found: Forward) -> Floats:
-        """Compute dJ/dY, shape (..., D, O): that of one of the equal columns, so that they stay equal."""
+        """Compute dJ/dY, shape (..., D, O): that of one of the equal columns, so that they stay
+        equal.
+        """
         return found.u.swapaxes(-1, -2) @ (found.error * self._per_output)
 
     def of_Z(self, found: Forward) -> Floats:
@@ -101,18 +122,23 @@ class Expectation:
 
 @takes(num_classes=whole())
 def zeta(num_classes: int, vocab_size: int) -> Floats:
-    """zeta_n = M/(M - 1) (e_n - 1/M) for every class n as rows, shape (K, K + 1), or (K, K) where K = M (App. D.1)."""
+    """zeta_n = M/(M - 1) (e_n - 1/M) for every class n as rows, shape (K, K + 1), or (K, K) where K
+    = M (App. D.1).
+    """
     check_places("zeta", num_classes**2)
     return np.asarray(_zeta(Outputs.lumped(np.arange(num_classes), vocab_size).targets, vocab_size))
 
 
 def solution(E: Floats, vocab_size: int, heights: ArrayLike) -> Floats:
-    """Compute V of Theorem 5: Y = F V, V = (I - E') diag((M - 1) h_n) zeta, with a height h_n per class; (K, K + 1).
+    """Compute V of Theorem 5: Y = F V, V = (I - E') diag((M - 1) h_n) zeta, with a height h_n per
+    class; (K, K + 1).
 
-    With h_n = h*(N_n) it is the solution of update (26) after N_n steps of batch size 1 that show class n (Eqn 70).
+    With h_n = h*(N_n) it is the solution of update (26) after N_n steps of batch size 1 that show
+    class n (Eqn 70).
     """
     E = _checked_overlaps(E)
-    rule, remedy = "one finite height a class, not negative", "pass e.g. h_star of each class's steps"
+    rule = "one finite height a class, not negative"
+    remedy = "pass e.g. h_star of each class's steps"
     at = check_numbers("heights", heights, least=0, rule=rule, remedy=remedy, dims=1)
     if len(at) != len(E):
         raise BadInput(f"{len(at)} heights with K = {len(E)}", rule, remedy)
@@ -121,7 +147,8 @@ def solution(E: Floats, vocab_size: int, heights: ArrayLike) -> Floats:
 
 
 class Decoder:
-    """Y = F V under the true gradient (7), or under the update (26) that the proofs use, with Z fixed.
+    """Y = F V under the true gradient (7), or under the update (26) that the proofs use, with Z
+    fixed.
 
     Parameters
     ----------
@@ -130,16 +157,19 @@ class Decoder:
     vocab_size, lr_y
         M >= max(K, 2) and eta_Y.
     modified
-        False: a step that shows class n moves Y along f_n (Eqn 7). True: along f_n - F E' e_n (Eqn 26).
+        False: a step that shows class n moves Y along f_n (Eqn 7). True: along f_n - F E' e_n (Eqn
+        26).
 
     Attributes
     ----------
     multiplicity
-        How many outputs each column stands for, shape (K + 1,), as in :func:`scansnap_core.engine.model.decode`.
+        How many outputs each column stands for, shape (K + 1,), as in
+        :func:`scansnap_core.engine.model.decode`.
 
     Examples
     --------
-    >>> decoder = Decoder(np.array([[0.0, 0.3], [0.3, 0.0]]), vocab_size=100, lr_y=1.0, modified=True)
+    >>> overlaps = np.array([[0.0, 0.3], [0.3, 0.0]])
+    >>> decoder = Decoder(overlaps, vocab_size=100, lr_y=1.0, modified=True)
     >>> decoder.logits(decoder.step(decoder.initial(), 0)).round(3)
     array([[ 0.99, -0.01, -0.01],
            [ 0.  , -0.  , -0.  ]])
@@ -150,12 +180,16 @@ class Decoder:
         E = _checked_overlaps(E)
         K = len(E)
         if not is_real(vocab_size) or not vocab_size >= max(K, 2):  # NaN isn't
-            value, rule = f"M = {shown(vocab_size)} with K = {K}", "next tokens are tokens, and M >= 2"
+            value = f"M = {shown(vocab_size)} with K = {K}"
+            rule = "next tokens are tokens, and M >= 2"
             raise BadInput(value, rule, "enlarge the vocabulary")
         outputs = Outputs.lumped(np.arange(K), vocab_size)
-        self._lr_y, self._overlaps = lr_y, np.eye(K) + E
+        self._lr_y = lr_y
+        self._overlaps = np.eye(K) + E
         self._directions = np.eye(K) - spectrum.E_prime(E) if modified else np.eye(K)
-        self._shape, self._targets, self.multiplicity = (K, len(outputs)), outputs.targets, outputs.multiplicity
+        self._shape = (K, len(outputs))
+        self._targets = outputs.targets
+        self.multiplicity = outputs.multiplicity
 
     def initial(self) -> Floats:
         """V = 0, shape (K, K + 1)."""
@@ -166,11 +200,14 @@ class Decoder:
         return np.asarray(self._overlaps @ V)
 
     def errors(self, V: Floats) -> Floats:
-        """Return e_n - alpha_n as rows, shape (..., K, K + 1), the last column for one of the M - K equal outputs."""
+        """Return e_n - alpha_n as rows, shape (..., K, K + 1), the last column for one of the M - K
+        equal outputs.
+        """
         return self._forward(V).error / self.multiplicity
 
     def gradient(self, V: Floats) -> Floats:
-        """The coefficients of g_n = sum_n' a_nn' f_n' (Eqn 9), one row for each n, shape (..., K, K).
+        """The coefficients of g_n = sum_n' a_nn' f_n' (Eqn 9), one row for each n, shape (..., K,
+        K).
 
         Theorem 1 names them a_nn = gamma iota_n and a_nn' = -gamma beta_nn'.
         """
@@ -180,32 +217,46 @@ class Decoder:
         return forward(self._overlaps, V, self._targets, self.multiplicity)
 
     def step(self, V: Floats, n: int) -> Floats:
-        """Return V after a step of batch size 1 that shows class n, numbered from 0; shape (K, K + 1)."""
+        """Return V after a step of batch size 1 that shows class n, numbered from 0; shape (K, K +
+        1).
+        """
         if not is_whole(n) or not 0 <= n < self._shape[0]:
-            raise BadInput(f"n = {shown(n)}", f"classes are numbered 0..{self._shape[0] - 1}", "choose one of them")
+            raise BadInput(
+                f"n = {shown(n)}",
+                f"classes are numbered 0..{self._shape[0] - 1}",
+                "choose one of them",
+            )
         return np.asarray(V + self._lr_y * np.outer(self._directions[:, n], self.errors(V)[n]))
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """dV/dt, flat, for ``solve_ivp``: the expected step, P(n) = 1/K, on the clock of steps of batch size 1."""
+        """dV/dt, flat, for ``solve_ivp``: the expected step, P(n) = 1/K, on the clock of steps of
+        batch size 1.
+        """
         K = self._shape[0]
-        return np.asarray(self._lr_y / K * self._directions @ self.errors(state.reshape(self._shape))).ravel()
+        return np.asarray(
+            self._lr_y / K * self._directions @ self.errors(state.reshape(self._shape))
+        ).ravel()
 
     def path(self, times: ArrayLike, **solver: Any) -> Floats:
-        """V at increasing times of the flow from V = 0, in steps of batch size 1; shape (len(times), K, K + 1).
+        """V at increasing times of the flow from V = 0, in steps of batch size 1; shape
+        (len(times), K, K + 1).
 
         ``solver`` overrides settings of ``solve_ivp``: DOP853 with rtol 1e-9 and atol 1e-16.
         """
         settings = {"method": "DOP853", "rtol": 1e-9, "atol": 1e-16} | solver
         times = np.asarray(times, dtype=float)
-        solved = solve_ivp(self.rhs, (0, times[-1]), self.initial().ravel(), t_eval=times, **settings)
+        solved = solve_ivp(
+            self.rhs, (0, times[-1]), self.initial().ravel(), t_eval=times, **settings
+        )
         return np.asarray(solved.y.T.reshape(len(times), *self._shape))
 
 
 def beta_over_iota(gradient: Floats) -> Floats:
-    """Compute beta_nn'/iota_n of (9) with a zero diagonal, from :meth:`Decoder.gradient`'s coefficients; (..., K, K).
+    """Compute beta_nn'/iota_n of (9) with a zero diagonal, from :meth:`Decoder.gradient`'s
+    coefficients; (..., K, K).
 
-    The speed gamma cancels. The push on attention over the same speed, xi_n/(gamma iota_n), is the sum over n' of this
-    times E_nn'.
+    The speed gamma cancels. The push on attention over the same speed, xi_n/(gamma iota_n), is the
+    sum over n' of this times E_nn'.
 
     Examples
     --------
@@ -218,7 +269,8 @@ def beta_over_iota(gradient: Floats) -> Floats:
 
 
 def _checked_overlaps(E: ArrayLike) -> Floats:
-    rule, remedy = "E holds one overlap for each pair of classes, f_n^T f_n' = f_n'^T f_n", "pass e.g. classes.E"
+    rule = "E holds one overlap for each pair of classes, f_n^T f_n' = f_n'^T f_n"
+    remedy = "pass e.g. classes.E"
     array = check_numbers("E", E, least=-np.inf, rule=rule, remedy=remedy, dims=2)
     if array.shape[0] != array.shape[1]:
         raise BadInput(f"E of shape {array.shape}", rule, remedy)

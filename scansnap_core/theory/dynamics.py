@@ -1,8 +1,8 @@
 """The four dynamics side by side, and the two paths of attention on which no learning rate is left.
 
-The dynamics are the law (10), update (26) with Eqn 4, the true gradient flow and SGD: :func:`compare`. The paths are
-those of the law (10) and of update (26). Clock: steps of batch size 1. A batch mean moves Y and Z, in expectation, as
-far as one such step does.
+The dynamics are the law (10), update (26) with Eqn 4, the true gradient flow and SGD:
+:func:`compare`. The paths are those of the law (10) and of update (26). Clock: steps of batch size
+1. A batch mean moves Y and Z, in expectation, as far as one such step does.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from scansnap_core.theory.solving import integrated, solve
 
 FLOWS = (flows.IdealisedFlow, flows.ModifiedFlow, flows.TrueFlow)
 MOMENTS = ("t_0'/2", "t_0'", "t_0", "4 t_0", "40 t_0")
-"""Names of :func:`moments`: one while attention scans, the two ends of the transition, and two long after it."""
+"""Names of :func:`moments`: one while attention scans, the two ends of the transition, and two long
+after it.
+"""
 
 
 @takes(classes=CLASSES)
 def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
-    """Return t_0'/2, t_0', t_0, 4 t_0, 40 t_0 (Theorem 4) of uniform classes, rounded to whole steps of batch size 1.
+    """Return t_0'/2, t_0', t_0, 4 t_0, 40 t_0 (Theorem 4) of uniform classes, rounded to whole
+    steps of batch size 1.
 
     M must be 4 or more (see :func:`scansnap_core.theory.clocks.omega`).
     """
@@ -54,25 +57,36 @@ def compare(
     marks
         Times, in steps of batch size 1 for the flows and in updates of ``batch_size`` for SGD.
     seeds, batch_size, seq_lens, optimizer
-        Of SGD: one dynamics a sequence length T, as :func:`scansnap_core.engine.training.train` takes them.
+        Of SGD: one dynamics a sequence length T, as :func:`scansnap_core.engine.training.train`
+        takes them.
 
     Returns
     -------
     xarray.Dataset
-        ``Z`` (dynamics, t, query, token), for SGD the mean over seeds, and ``error``, its standard error (0 for the
-        flows; NaN with one seed). ``B`` (dynamics, t, class) of Eqn 12, NaN for SGD.
+        ``Z`` (dynamics, t, query, token), for SGD the mean over seeds, and ``error``, its standard
+        error (0 for the flows; NaN with one seed). ``B`` (dynamics, t, class) of Eqn 12, NaN for
+        SGD.
     """
     from scansnap_core.engine.training import train  # brings torch, which the flows don't need
 
-    marks, seq_lens = listed("marks", marks), listed("seq_lens", seq_lens)
+    marks = listed("marks", marks)
+    seq_lens = listed("seq_lens", seq_lens)
     flow_of = {make.name: make(classes, lr_y, lr_z) for make in FLOWS}
-    Z, B, error = [], [], []
+    Z = []
+    B = []
+    error = []
     for flow in flow_of.values():
         path = solve(flow, marks)
         Z.append(path.Z.values)
         B.append(path.B.values)
         error.append(np.zeros_like(path.Z.values))
-    training: dict[str, Any] = {"lr_y": lr_y, "lr_z": lr_z, "steps": marks[-1], "record": marks, "optimizer": optimizer}
+    training: dict[str, Any] = {
+        "lr_y": lr_y,
+        "lr_z": lr_z,
+        "steps": marks[-1],
+        "record": marks,
+        "optimizer": optimizer,
+    }
     for seq_len in seq_lens:
         run = train(classes, seeds=seeds, batch_size=batch_size, seq_len=seq_len, **training)
         runs = run.Z.squeeze("rate").transpose("seed", "recorded", "query", "token").values
@@ -94,17 +108,31 @@ def compare(
     )
 
 
-def integrate(rhs: Callable[[float, Floats], Floats], start: Floats, at: Floats, first_step: float) -> Floats:
-    """Compute the states of an autonomous system at ascending values of its clock, shape (values, state).
+def integrate(
+    rhs: Callable[[float, Floats], Floats], start: Floats, at: Floats, first_step: float
+) -> Floats:
+    """Compute the states of an autonomous system at ascending values of its clock, shape (values,
+    state).
 
-    ``first_step`` is needed because over a span of decades LSODA's own first step would be far too long.
+    ``first_step`` is needed because over a span of decades LSODA's own first step would be far too
+    long.
     """
-    how: dict[str, Any] = {"method": "LSODA", "rtol": 1e-10, "atol": 1e-15, "first_step": first_step}
-    return integrated(rhs, 0.0, at, start, failed="the path could be followed up to {:.3g}".format, **how)
+    how: dict[str, Any] = {
+        "method": "LSODA",
+        "rtol": 1e-10,
+        "atol": 1e-15,
+        "first_step": first_step,
+    }
+    return integrated(
+        rhs, 0.0, at, start, failed="the path could be followed up to {:.3g}".format, **how
+    )
 
 
-def path_of_the_law(classes: SequenceClasses, gammas: Floats, vocab_size: float = math.inf) -> Floats:
-    """Z along the path of the law (10), dz/dGamma = Phi(z) from z = 0: shape (values, Q * L), one row after another.
+def path_of_the_law(
+    classes: SequenceClasses, gammas: Floats, vocab_size: float = math.inf
+) -> Floats:
+    """Z along the path of the law (10), dz/dGamma = Phi(z) from z = 0: shape (values, Q * L), one
+    row after another.
 
     Parameters
     ----------
@@ -116,25 +144,30 @@ def path_of_the_law(classes: SequenceClasses, gammas: Floats, vocab_size: float 
     Examples
     --------
     >>> import scansnap_core as ss
-    >>> path_of_the_law(ss.with_overlap(2, 1000, 0.3, distinct_weights=[1]), np.array([1.0])).round(3)
+    >>> classes = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1])
+    >>> path_of_the_law(classes, np.array([1.0])).round(3)
     array([[-0.111,  0.055,  0.055]])
     """
-    here, shape = decoder.Expectation(classes), (len(classes.compact.queries), len(classes.compact.tokens))
+    here = decoder.Expectation(classes)
+    shape = (len(classes.compact.queries), len(classes.compact.tokens))
 
     def rhs(_: float, row: Floats) -> Floats:
         F = here.f(row.reshape(shape))
         return here.per_query(spectrum.force(F, spectrum.beta(spectrum.E(F), vocab_size))).ravel()
 
     # Any first step that is short enough gives the same path.
-    return integrate(rhs, np.zeros(shape[0] * shape[1]), gammas, first_step=min(gammas[0], 1) / 1000)
+    return integrate(
+        rhs, np.zeros(shape[0] * shape[1]), gammas, first_step=min(gammas[0], 1) / 1000
+    )
 
 
 def path_of_memory(classes: SequenceClasses, sigmas: Floats) -> Floats:
     """Compute Z along the path of memory, shape (values, Q * L), one row after another.
 
-    It is update (26) with (4) if all errors keep their directions and shrink alike. With the errors zeta_n the decoder
-    is Y = sum_n D_n zeta_n^T, and dz/dsigma = Psi(z) D, dD_n/dsigma = d_n(z), where the d_n are the columns of
-    F (I - E'). The clock sigma takes ascending positive values; Gamma = sigma^2 / 2.
+    It is update (26) with (4) if all errors keep their directions and shrink alike. With the errors
+    zeta_n the decoder is Y = sum_n D_n zeta_n^T, and dz/dsigma = Psi(z) D, dD_n/dsigma = d_n(z),
+    where the d_n are the columns of F (I - E'). The clock sigma takes ascending positive values;
+    Gamma = sigma^2 / 2.
 
     Examples
     --------
@@ -146,8 +179,11 @@ def path_of_memory(classes: SequenceClasses, sigmas: Floats) -> Floats:
     >>> bool(np.allclose(ratio, 1, atol=1e-3))
     True
     """
-    here, shape = decoder.Expectation(classes), (len(classes.compact.queries), len(classes.compact.tokens))
-    K, M, size = classes.num_classes, classes.vocab_size, shape[0] * shape[1]
+    here = decoder.Expectation(classes)
+    shape = (len(classes.compact.queries), len(classes.compact.tokens))
+    K = classes.num_classes
+    M = classes.vocab_size
+    size = shape[0] * shape[1]
     gram = M / (M - 1) * decoder.zeta(K, M)[:, :K]  # zeta_n^T zeta_n', as each zeta_n adds up to 0
 
     def rhs(_: float, state: Floats) -> Floats:
@@ -161,7 +197,8 @@ def path_of_memory(classes: SequenceClasses, sigmas: Floats) -> Floats:
 
 
 def distance(points: Floats, line: Floats) -> float:
-    """Find the largest distance of points (P, D) from a polyline (V, D), each relative to the point's length.
+    """Find the largest distance of points (P, D) from a polyline (V, D), each relative to the
+    point's length.
 
     Points at 0, and points farther out than the line's end, are left out.
 
@@ -170,10 +207,13 @@ def distance(points: Floats, line: Floats) -> float:
     >>> distance(np.array([[3.0, 4.0]]), np.array([[0.0, 0.0], [10.0, 0.0]]))
     0.8
     """
-    start, step = line[:-1], np.diff(line, axis=0)
+    start = line[:-1]
+    step = np.diff(line, axis=0)
     worst = 0.0
     for point, length in zip(points, np.linalg.norm(points, axis=1), strict=True):
         if 0 < length <= np.linalg.norm(line[-1]):
             along = np.clip(((point - start) * step).sum(axis=1) / (step**2).sum(axis=1), 0, 1)
-            worst = max(worst, np.linalg.norm(point - start - along[:, None] * step, axis=1).min() / length)
+            worst = max(
+                worst, np.linalg.norm(point - start - along[:, None] * step, axis=1).min() / length
+            )
     return float(worst)

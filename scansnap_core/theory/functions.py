@@ -1,6 +1,7 @@
 """Make a SymPy formula a function of NumPy arrays that stays finite where exp overflows.
 
-Four rewritings keep it finite and exact; each is an identity, so the formula stays the one that was derived:
+Four rewritings keep it finite and exact; each is an identity, so the formula stays the one that was
+derived:
 
 * e^x/(a + e^x) = sigmoid(x - ln a), and 1/(a + e^x) = sigmoid(ln a - x)/a;
 * W(b e^y) = omega(y + ln b), with Wright's omega: omega + ln omega = y;
@@ -31,22 +32,27 @@ _NUMPY: dict[str, Callable[..., Any]] = {
 }
 
 
-def function_of(expression: sp.Expr, arguments: Sequence[sp.Symbol | sp.IndexedBase]) -> Callable[..., Any]:
-    """Make a function of arrays of a formula, one of :mod:`scansnap_core.theory.formulas` or built from them.
+def function_of(
+    expression: sp.Expr, arguments: Sequence[sp.Symbol | sp.IndexedBase]
+) -> Callable[..., Any]:
+    """Make a function of arrays of a formula, one of :mod:`scansnap_core.theory.formulas` or built
+    from them.
 
     Parameters
     ----------
     expression
         The formula. Lambert's W is taken of exponentials only.
     arguments
-        Its symbols in the order in which the function takes them. An indexed symbol takes an array whose last axis is
-        the index: a free index stays an axis, a summed index is summed over the whole of it.
+        Its symbols in the order in which the function takes them. An indexed symbol takes an array
+        whose last axis is the index: a free index stays an axis, a summed index is summed over the
+        whole of it.
 
     Returns
     -------
     callable
-        It takes one number or array for each argument, and gives float64 of the shape to which they broadcast. Signs
-        and units aren't checked: outside a formula's range the result is what the formula says there, or NaN.
+        It takes one number or array for each argument, and gives float64 of the shape to which they
+        broadcast. Signs and units aren't checked: outside a formula's range the result is what the
+        formula says there, or NaN.
 
     Examples
     --------
@@ -72,20 +78,28 @@ def _refuse(names: Sequence[str], values: Sequence[Any], error: Exception) -> No
     """Raise :class:`BadInput` where the values are at fault."""
     if len(values) != len(names):
         rule = f"this function takes {len(names)}: {', '.join(names)}"
-        raise BadInput(f"{len(values)} values", rule, "pass one number or array for each, in this order") from None
+        raise BadInput(
+            f"{len(values)} values", rule, "pass one number or array for each, in this order"
+        ) from None
     shapes = []
     for name, value in zip(names, values, strict=True):
         try:
             shapes.append(_array(value).shape)
         except (TypeError, ValueError, OverflowError):
-            raise BadInput(f"{name} = {shown(value)}", "a number or an array of numbers", "pass e.g. 1.0") from None
+            raise BadInput(
+                f"{name} = {shown(value)}", "a number or an array of numbers", "pass e.g. 1.0"
+            ) from None
     if isinstance(error, ValueError):  # NumPy's way to refuse shapes
         told = ", ".join(f"{name} {shape}" for name, shape in zip(names, shapes, strict=True))
         remedy = "pass numbers, or shapes that fit"
         raise BadInput(f"values of shapes {told}", "they broadcast to one", remedy) from None
 
 
-@takes(expression=Rule(lambda value: isinstance(value, sp.Expr), "a formula is SymPy's", "pass e.g. gamma"))
+@takes(
+    expression=Rule(
+        lambda value: isinstance(value, sp.Expr), "a formula is SymPy's", "pass e.g. gamma"
+    )
+)
 def stable_form(
     expression: sp.Expr, arguments: Sequence[sp.Symbol | sp.IndexedBase]
 ) -> tuple[list[sp.Symbol], sp.Expr]:
@@ -94,8 +108,8 @@ def stable_form(
     Returns
     -------
     symbols, stable
-        The arguments as plain symbols, and the formula in them. Beside exp, log and sqrt it may call ``sigmoid``,
-        ``omega`` and ``log1p``, and ``top`` and ``total`` over the last axis.
+        The arguments as plain symbols, and the formula in them. Beside exp, log and sqrt it may
+        call ``sigmoid``, ``omega`` and ``log1p``, and ``top`` and ``total`` over the last axis.
 
     Examples
     --------
@@ -105,19 +119,29 @@ def stable_form(
     """
     given = listed("arguments", arguments)
     if wrong := [a for a in given if not isinstance(a, sp.Symbol | sp.IndexedBase)]:
-        raise BadInput(f"the argument {shown(wrong[0])}", "arguments are symbols", "pass e.g. (h_, M)")
-    arrays = [sp.Symbol(a.name, **a.assumptions0) if isinstance(a, sp.IndexedBase) else a for a in given]
+        raise BadInput(
+            f"the argument {shown(wrong[0])}", "arguments are symbols", "pass e.g. (h_, M)"
+        )
+    arrays = [
+        sp.Symbol(a.name, **a.assumptions0) if isinstance(a, sp.IndexedBase) else a for a in given
+    ]
     named = {array.name: array for array in arrays}
     # an indexed symbol becomes the whole array, and its index the last axis
     whole = expression.replace(sp.Sum, _stable_sum).replace(
         sp.Indexed, lambda base, _: named.get(base.name, sp.Symbol(base.name))
     )
     if twice := [a for i, a in enumerate(arrays) if a in arrays[:i]]:
-        raise BadInput(f"the argument {twice[0]} twice", "each symbol is one argument", "name it once")
+        raise BadInput(
+            f"the argument {twice[0]} twice", "each symbol is one argument", "name it once"
+        )
     if names := ", ".join(sorted(map(str, whole.free_symbols - set(arrays)))):
-        raise BadInput(f"no argument for {names}", "every symbol of a formula is an argument", f"add {names}")
+        raise BadInput(
+            f"no argument for {names}", "every symbol of a formula is an argument", f"add {names}"
+        )
     merged = sp.powsimp(whole, deep=True, combine="exp")
-    return arrays, _stable_quotients(merged.replace(sp.LambertW, _stable_lambert)).replace(sp.log, _stable_log)
+    return arrays, _stable_quotients(merged.replace(sp.LambertW, _stable_lambert)).replace(
+        sp.log, _stable_log
+    )
 
 
 def of_matrices(formula: sp.MatrixExpr, values: Mapping[sp.MatrixSymbol, sp.Matrix]) -> sp.Matrix:
@@ -133,13 +157,16 @@ def of_matrices(formula: sp.MatrixExpr, values: Mapping[sp.MatrixSymbol, sp.Matr
     [-1/3,  2/3],
     [ 2/3, -1/3]])
     """
-    if missing := ", ".join(sorted(letter.name for letter in formula.atoms(sp.MatrixSymbol) - set(values))):
+    if missing := ", ".join(
+        sorted(letter.name for letter in formula.atoms(sp.MatrixSymbol) - set(values))
+    ):
         raise BadInput(f"no matrix for {missing}", "every letter gets a matrix", f"add {missing}")
     sizes: dict[sp.Basic, int] = {}
     for letter, matrix in values.items():
         for symbol, size in zip(letter.shape, matrix.shape, strict=True):
             if sizes.setdefault(symbol, size) != size:
-                value, rule = f"{letter.name} of shape {matrix.shape}", f"{symbol} is {sizes[symbol]} elsewhere"
+                value = f"{letter.name} of shape {matrix.shape}"
+                rule = f"{symbol} is {sizes[symbol]} elsewhere"
                 raise BadInput(value, rule, "pass matrices that fit")
     sized = formula.subs(sizes)
     explicit = {letter.subs(sizes): sp.ImmutableMatrix(matrix) for letter, matrix in values.items()}
@@ -148,7 +175,9 @@ def of_matrices(formula: sp.MatrixExpr, values: Mapping[sp.MatrixSymbol, sp.Matr
 
 def _split(term: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     """Write b e^x as (x, b)."""
-    exponent = sp.Add(*(factor.exp for factor in sp.Mul.make_args(term) if isinstance(factor, sp.exp)))
+    exponent = sp.Add(
+        *(factor.exp for factor in sp.Mul.make_args(term) if isinstance(factor, sp.exp))
+    )
     return exponent, term / sp.exp(exponent)
 
 
@@ -167,22 +196,30 @@ def _stable_lambert(argument: sp.Expr, branch: sp.Expr = sp.S.Zero) -> sp.Expr:
 
 
 def _stable_log(argument: sp.Expr) -> sp.Expr:
-    return _log1p(argument - 1) if argument.is_Add and sp.S.One in argument.args else sp.log(argument)
+    return (
+        _log1p(argument - 1) if argument.is_Add and sp.S.One in argument.args else sp.log(argument)
+    )
 
 
 def _stable_quotients(expression: sp.Expr) -> sp.Expr:
-    """Write every e^(jx)/(a + b e^x)^k with 0 <= j <= k through sigmoids, outermost product first."""
+    """Write every e^(jx)/(a + b e^x)^k with 0 <= j <= k through sigmoids, outermost product
+    first.
+    """
     factors = sp.Mul.make_args(expression)
     for factor in factors:
         base, power = factor.as_base_exp()
         exponentials = [term for term in sp.Add.make_args(base) if _split(term)[0] != 0]
         if not (base.is_Add and power.is_Integer and power < 0 and len(exponentials) == 1):
             continue
-        (x, b), a = _split(exponentials[0]), base - exponentials[0]
+        (x, b) = _split(exponentials[0])
+        a = base - exponentials[0]
         exponent, others = _split(expression / factor)
-        j, k = sp.cancel(exponent / x), -power
+        j = sp.cancel(exponent / x)
+        k = -power
         if j.is_Integer and 0 <= j <= k:
-            quotient = (_sigmoid(x - sp.log(a / b)) / b) ** j * (_sigmoid(sp.log(a / b) - x) / a) ** (k - j)
+            quotient = (_sigmoid(x - sp.log(a / b)) / b) ** j * (
+                _sigmoid(sp.log(a / b) - x) / a
+            ) ** (k - j)
             return _stable_quotients(others) * quotient
     if not expression.args:
         return expression

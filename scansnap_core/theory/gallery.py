@@ -1,7 +1,8 @@
-"""A gallery of overlap matrices E (Assumption 2) to hold a claim against: extreme, random, and of trained models.
+"""A gallery of overlap matrices E (Assumption 2) to hold a claim against: extreme, random, and of
+trained models.
 
-They span what claims about E hinge on: how many classes an overlap involves, how uneven overlaps are, and how close
-the classes come to being linearly dependent.
+They span what claims about E hinge on: how many classes an overlap involves, how uneven overlaps
+are, and how close the classes come to being linearly dependent.
 """
 
 from __future__ import annotations
@@ -21,17 +22,23 @@ from scansnap_core.theory import spectrum
 
 MOST_CLASSES = 10_000
 """The overlaps of so many classes take 0.8 GB."""
-_CLASSES = whole(2, MOST_CLASSES, says=f"overlaps need two classes, {MOST_CLASSES:,} at most", example=3)
-_TOP = number(above=0, says="|lambda_1| is positive where two classes overlap", remedy="pass e.g. 0.3")
+_CLASSES = whole(
+    2, MOST_CLASSES, says=f"overlaps need two classes, {MOST_CLASSES:,} at most", example=3
+)
+_TOP = number(
+    above=0, says="|lambda_1| is positive where two classes overlap", remedy="pass e.g. 0.3"
+)
 
 
 @takes(num_classes=_CLASSES, top=_TOP, rng=GENERATOR)
 def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str, Floats]:
-    """Five matrices E with |lambda_1| = top: symmetric, zero diagonal, no negative entry, shape (K, K).
+    """Five matrices E with |lambda_1| = top: symmetric, zero diagonal, no negative entry, shape (K,
+    K).
 
-    ``equal``: all overlaps the same. ``pair``: two classes overlap, the others overlap with none. ``pairs``: classes
-    overlap two by two. ``star``: the first class overlaps with all others, and these not with each other. ``random``:
-    of :func:`random_classes`, scaled. With K = 2 the five are one. With ``top < 1``, I + E is positive definite.
+    ``equal``: all overlaps the same. ``pair``: two classes overlap, the others overlap with none.
+    ``pairs``: classes overlap two by two. ``star``: the first class overlaps with all others, and
+    these not with each other. ``random``: of :func:`random_classes`, scaled. With K = 2 the five
+    are one. With ``top < 1``, I + E is positive definite.
     """
     pair, pairs, star = np.zeros((3, num_classes, num_classes))
     pair[0, 1] = 1
@@ -50,28 +57,36 @@ def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str
 
 @takes(num_classes=_CLASSES, rng=GENERATOR)
 def random_classes(num_classes: int, rng: np.random.Generator) -> SequenceClasses:
-    """K >= 2 classes that draw 8 tokens each from 4K, with Dirichlet(1) probabilities; 4 query tokens take turns.
+    """K >= 2 classes that draw 8 tokens each from 4K, with Dirichlet(1) probabilities; 4 query
+    tokens take turns.
 
     Where K is large, a class overlaps with about 16 others, some hardly and some nearly whole.
     """
-    tokens, held = 4 * num_classes, 8
+    tokens = 4 * num_classes
+    held = 8
     columns = np.concatenate([rng.choice(tokens, held, replace=False) for _ in range(num_classes)])
     probs = rng.dirichlet(np.ones(held), num_classes).ravel()
     rows = np.repeat(np.arange(num_classes), held)
     shape = (num_classes, tokens + 4)
-    return SequenceClasses(sparse.csr_array((probs, (rows, columns)), shape=shape), tokens + np.arange(num_classes) % 4)
+    return SequenceClasses(
+        sparse.csr_array((probs, (rows, columns)), shape=shape), tokens + np.arange(num_classes) % 4
+    )
 
 
 @takes(num_classes=_CLASSES, top=_TOP, rng=GENERATOR)
-def tied_classes(num_classes: int, vocab_size: int, top: float, rng: np.random.Generator) -> SequenceClasses:
-    """Draw classes with one query and |lambda_1(E)| = top: two own tokens per class, one more per tied pair.
+def tied_classes(
+    num_classes: int, vocab_size: int, top: float, rng: np.random.Generator
+) -> SequenceClasses:
+    """Draw classes with one query and |lambda_1(E)| = top: two own tokens per class, one more per
+    tied pair.
 
-    About 7 in 10 pairs of classes are tied, one at least; how much of a class its ties take gives ``top``, at most
-    about 0.6 (K = 2: below 1). M is larger than 2K + K(K - 1)/2.
+    About 7 in 10 pairs of classes are tied, one at least; how much of a class its ties take gives
+    ``top``, at most about 0.6 (K = 2: below 1). M is larger than 2K + K(K - 1)/2.
     """
     K = num_classes
     pairs = [(i, j) for i in range(K) for j in range(i)]
-    own, tied = rng.uniform(0.5, 1.5, (K, 2)), rng.exponential(1, (len(pairs), 2)) * (rng.random((len(pairs), 1)) < 0.7)
+    own = rng.uniform(0.5, 1.5, (K, 2))
+    tied = rng.exponential(1, (len(pairs), 2)) * (rng.random((len(pairs), 1)) < 0.7)
     tied[0] += 0.1
 
     def probs(scale: float) -> Floats:
@@ -96,27 +111,38 @@ def tied_classes(num_classes: int, vocab_size: int, top: float, rng: np.random.G
     spread=number(above=0, remedy="pass e.g. 1.0"),
 )
 def attentions(
-    num_classes: int, num_common: int, tops: Floats, rng: np.random.Generator, *, spread: float = 1.0
+    num_classes: int,
+    num_common: int,
+    tops: Floats,
+    rng: np.random.Generator,
+    *,
+    spread: float = 1.0,
 ) -> Floats:
     """Random attention F with |lambda_1(E)| = tops[s]: f_n as rows, shape (S, K, num_common + 2K).
 
-    Tokens: the common ones, held by every class, then two distinct ones a class. At Z = 0 it is the attention of
-    classes with P(l|n) = f_nl / sum_l f_nl. Classes differ in how much of their attention is common, by up to five
-    times, and in how they split it.
+    Tokens: the common ones, held by every class, then two distinct ones a class. At Z = 0 it is the
+    attention of classes with P(l|n) = f_nl / sum_l f_nl. Classes differ in how much of their
+    attention is common, by up to five times, and in how they split it.
 
     Parameters
     ----------
     tops
-        The |lambda_1| asked for, positive, shape (S,). A value can be out of reach, because a class would attend to
-        common tokens alone before |lambda_1| gets there. Then this class keeps 1 part in 10⁴ for its distinct tokens,
-        and |lambda_1| is smaller than asked.
+        The |lambda_1| asked for, positive, shape (S,). A value can be out of reach, because a class
+        would attend to common tokens alone before |lambda_1| gets there. Then this class keeps 1
+        part in 10⁴ for its distinct tokens, and |lambda_1| is smaller than asked.
     spread
         How unevenly a class splits its common attention: Dirichlet(1/spread), positive.
     """
-    tops = check_numbers("tops", tops, above=0, rule="positive finite numbers", remedy="pass e.g. [0.1]", dims=1)
+    tops = check_numbers(
+        "tops", tops, above=0, rule="positive finite numbers", remedy="pass e.g. [0.1]", dims=1
+    )
     check_places("attention", len(tops) * num_classes * (num_common + 2 * num_classes))
     split = rng.dirichlet(np.full(num_common, 1 / spread), (len(tops), num_classes))
-    common = rng.uniform(0.2, 1, (len(tops), num_classes, 1)) * split / np.linalg.norm(split, axis=-1, keepdims=True)
+    common = (
+        rng.uniform(0.2, 1, (len(tops), num_classes, 1))
+        * split
+        / np.linalg.norm(split, axis=-1, keepdims=True)
+    )
     top = np.linalg.eigvalsh(spectrum.E(common))[:, -1]
     reachable = 0.9999 / np.linalg.norm(common, axis=-1).max(axis=-1)
     common *= np.minimum(np.sqrt(tops / top), reachable)[:, None, None]
@@ -129,7 +155,9 @@ def attentions(
 
 
 def systems() -> dict[str, SequenceClasses]:
-    """Make five class systems by name, the paper's own among them. Only ``inside`` satisfies Assumption 2."""
+    """Make five class systems by name, the paper's own among them. Only ``inside`` satisfies
+    Assumption 2.
+    """
     return {
         "Syn-Small": syn_small(),
         "Syn-Medium": syn_medium(10),
@@ -140,7 +168,9 @@ def systems() -> dict[str, SequenceClasses]:
 
 
 def compared() -> dict[str, SequenceClasses]:
-    """Make the class systems on which dynamics are compared: two that satisfy Assumption 2, and Syn-Small."""
+    """Make the class systems on which dynamics are compared: two that satisfy Assumption 2, and
+    Syn-Small.
+    """
     weights = [1, 0.8, 0.5]
     return {
         "K = 2": with_overlap(2, 1_000, 0.3, distinct_weights=weights),
@@ -150,10 +180,11 @@ def compared() -> dict[str, SequenceClasses]:
 
 
 def with_attention(F: Floats, num_queries: int) -> SequenceClasses:
-    """Make classes with a given attention at Z = 0, over the smallest vocabulary that Assumption 2 allows.
+    """Make classes with a given attention at Z = 0, over the smallest vocabulary that Assumption 2
+    allows.
 
-    F has f_n as rows, shape (K, L): not negative, of length 1, and no eigenvalue of their overlaps is zero. The classes
-    take the queries in turn.
+    F has f_n as rows, shape (K, L): not negative, of length 1, and no eigenvalue of their overlaps
+    is zero. The classes take the queries in turn.
 
     Examples
     --------
@@ -169,21 +200,29 @@ def with_attention(F: Floats, num_queries: int) -> SequenceClasses:
 
 
 def uneven() -> SequenceClasses:
-    """Make two different classes inside Assumption 2: one distinct token each, and token 0 common to both.
+    """Make two different classes inside Assumption 2: one distinct token each, and token 0 common
+    to both.
 
     The first class gives the common token 0.9 of its attention's length, the second 0.2.
     """
-    return with_attention(np.array([[0.9, math.sqrt(1 - 0.9**2), 0.0], [0.2, 0.0, math.sqrt(1 - 0.2**2)]]), 1)
+    return with_attention(
+        np.array([[0.9, math.sqrt(1 - 0.9**2), 0.0], [0.2, 0.0, math.sqrt(1 - 0.2**2)]]), 1
+    )
 
 
-def along_training(classes: SequenceClasses, marks: Sequence[int], *, lr_y: float, lr_z: float) -> Floats:
+def along_training(
+    classes: SequenceClasses, marks: Sequence[int], *, lr_y: float, lr_z: float
+) -> Floats:
     """E at T = infinity of a model in training, shape (len(marks), K, K).
 
-    ``marks`` tells after how many steps of SGD with batch size 32 and T = 128, ascending; 0 is the start, Z = 0.
+    ``marks`` tells after how many steps of SGD with batch size 32 and T = 128, ascending; 0 is the
+    start, Z = 0.
     """
     from scansnap_core.engine.training import train  # brings torch, which the systems don't need
 
-    run = train(classes, lr_y=lr_y, lr_z=lr_z, steps=marks[-1], batch_size=32, record=marks, device="cpu")
+    run = train(
+        classes, lr_y=lr_y, lr_z=lr_z, steps=marks[-1], batch_size=32, record=marks, device="cpu"
+    )
     compact = classes.compact
     logits = run.Z.isel(seed=0, rate=0).transpose("recorded", "query", "token").values
     return np.stack([spectrum.E(spectrum.F(compact.probs, Z[compact.query_row])) for Z in logits])

@@ -22,15 +22,16 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     Parameters
     ----------
     Z
-        As :func:`scansnap_core.engine.training.train` returns it, dimensions (..., query, token); of a variant of the
-        model too, with the dimension ``head`` where it has heads.
+        As :func:`scansnap_core.engine.training.train` returns it, dimensions (..., query, token);
+        of a variant of the model too, with the dimension ``head`` where it has heads.
     classes
         Those of the run; of others, which its attribute ``classes`` tells, Z is refused.
 
     Returns
     -------
     xarray.DataArray
-        Dimensions (..., class, token), both labelled as in ``classes.coords``; sums to 1 over ``token``.
+        Dimensions (..., class, token), both labelled as in ``classes.coords``; sums to 1 over
+        ``token``.
 
     Examples
     --------
@@ -42,9 +43,12 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
            [0.32 , 0.226, 0.453, 0.   , 0.   ]])
     """
     Z = on_axes_of(Z, classes)
-    rows = Z.isel(query=xr.DataArray(classes.compact.query_row, dims="class")).transpose(..., "class", "token")
+    rows = Z.isel(query=xr.DataArray(classes.compact.query_row, dims="class")).transpose(
+        ..., "class", "token"
+    )
     probs = classes.compact.probs
-    # tokens that a class doesn't hold get no attention, however large a z their other classes gave them
+    # tokens that a class doesn't hold get no attention, however large a z their other classes gave
+    # them
     present = np.where(classes.compact.held, rows.values.astype(np.float64), -np.inf)
     # formulas.c as function_of writes it, without SymPy
     weights = probs * np.exp(present - present.max(axis=-1, keepdims=True))
@@ -56,8 +60,8 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
 def class_logits(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
     """Compute the logits Y^T f_n of each class's long sequence along a run: (..., class, output).
 
-    The run holds ``Y`` and ``Z``, as `train` and `solve` return them, and its classes are given with it.
-    ``run.multiplicity`` says how many of the M outputs share a column.
+    The run holds ``Y`` and ``Z``, as `train` and `solve` return them, and its classes are given
+    with it. ``run.multiplicity`` says how many of the M outputs share a column.
 
     Examples
     --------
@@ -74,7 +78,8 @@ def class_logits(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
 
 
 def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
-    """H_n = -sum c ln c over class n's distinct tokens, c renormalised over them (Fig. 6), in nats: (..., class).
+    """H_n = -sum c ln c over class n's distinct tokens, c renormalised over them (Fig. 6), in nats:
+    (..., class).
 
     NaN for a class without distinct tokens.
 
@@ -91,29 +96,36 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     check_labelled("c", c, "class", "token")
     _check_own(c, classes)
     c = _by_class(c, classes).transpose(..., "class", "token")
-    held = xr.DataArray(classes.compact.held, dims=("class", "token"), coords={"token": classes.coords["token"]})
+    held = xr.DataArray(
+        classes.compact.held, dims=("class", "token"), coords={"token": classes.coords["token"]}
+    )
     distinct = (held & (held.sum("class") == 1)).reindex(token=c.token, fill_value=False)
     own = c.where(distinct, 0.0)
-    # of a class without distinct tokens, of a diverged run or of vanished attention there is nothing to divide by
+    # of a class without distinct tokens, of a diverged run or of vanished attention there is
+    # nothing to divide by
     with np.errstate(invalid="ignore"):
         found = xr.apply_ufunc(special.entr, own / own.sum("token")).sum("token", skipna=False)
     return found.drop_attrs(deep=False).assign_attrs(units="nats")
 
 
 def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> xr.DataArray:
-    """Compute the share of distinct tokens whose attention is above a threshold (Fig. 11, 12): (..., threshold).
+    """Compute the share of distinct tokens whose attention is above a threshold (Fig. 11, 12):
+    (..., threshold).
 
-    Attention is the softmax of a query token's row of Z over all M tokens, about 1/M before training. For each class
-    it's compared on the class's distinct tokens; the mean is over classes that have some. NaN for a diverged run.
+    Attention is the softmax of a query token's row of Z over all M tokens, about 1/M before
+    training. For each class it's compared on the class's distinct tokens; the mean is over classes
+    that have some. NaN for a diverged run.
 
     Parameters
     ----------
     Z
-        As :func:`scansnap_core.engine.training.train` returns it, dimensions (..., query, token). The tokens that no
-        class holds aren't in it. They never move, and their logits count as 0 here. That is exact for Z(0) = 0; where
-        they began uniformly in ±1/sqrt(M) it moves the softmax by less than exp(1/sqrt(M)) - 1, relatively.
+        As :func:`scansnap_core.engine.training.train` returns it, dimensions (..., query, token).
+        The tokens that no class holds aren't in it. They never move, and their logits count as 0
+        here. That is exact for Z(0) = 0; where they began uniformly in ±1/sqrt(M) it moves the
+        softmax by less than exp(1/sqrt(M)) - 1, relatively.
     thresholds
-        Shape (thresholds,), or one number; not negative, since all attention is above a negative one.
+        Shape (thresholds,), or one number; not negative, since all attention is above a negative
+        one.
 
     Examples
     --------
@@ -125,8 +137,11 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
            [1.]])
     """
     Z = on_axes_of(Z, classes)
-    rule, remedy = "thresholds are a number that isn't negative, or a list of them", "pass e.g. [0.01, 0.02]"
-    thresholds = np.atleast_1d(check_numbers("thresholds", thresholds, least=0, rule=rule, remedy=remedy))
+    rule = "thresholds are a number that isn't negative, or a list of them"
+    remedy = "pass e.g. [0.01, 0.02]"
+    thresholds = np.atleast_1d(
+        check_numbers("thresholds", thresholds, least=0, rule=rule, remedy=remedy)
+    )
     if thresholds.ndim > 1:
         raise BadInput(f"thresholds of shape {thresholds.shape}", rule, remedy)
     logits = Z.transpose(..., "query", "token")
@@ -139,10 +154,19 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
             attention = softmax[..., row, : own.size][..., own]
             above = (attention[..., None] > thresholds).mean(axis=-2)
             shares.append(np.where(np.isnan(attention).any(axis=-1, keepdims=True), np.nan, above))
-    values = np.mean(shares, axis=0) if shares else np.full((*logits.shape[:-2], thresholds.size), np.nan)
-    # Only the dimensions and labels that are left are used. They are the same at every query and every token.
+    values = (
+        np.mean(shares, axis=0)
+        if shares
+        else np.full((*logits.shape[:-2], thresholds.size), np.nan)
+    )
+    # Only the dimensions and labels that are left are used. They are the same at every query and
+    # every token.
     template = logits.isel(query=0, token=0, drop=True).expand_dims(threshold=thresholds, axis=-1)
-    return template.copy(data=values).drop_attrs(deep=False).assign_attrs(units="share of distinct tokens")
+    return (
+        template.copy(data=values)
+        .drop_attrs(deep=False)
+        .assign_attrs(units="share of distinct tokens")
+    )
 
 
 def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
@@ -171,10 +195,14 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
 
     check_labelled("c", c, "token")
     if "query" in c.dims or c.attrs.get("units") == "logits" or (c < 0).any():
-        raise BadInput("c of logits", "relative gain is of attention", "pass attention(run.Z, classes)")
+        raise BadInput(
+            "c of logits", "relative gain is of attention", "pass attention(run.Z, classes)"
+        )
     held = set(c.token.values.tolist())
     one_of_them = Rule(
-        lambda each: (isinstance(each, str) or is_whole(each)) and each in held, "a token that c holds", "use c.token's"
+        lambda each: (isinstance(each, str) or is_whole(each)) and each in held,
+        "a token that c holds",
+        "use c.token's",
     )
     check({"token": token, "other": other}, token=one_of_them, other=one_of_them)
     r = function_of(formulas.r, (formulas.c_l, formulas.c_other))
@@ -184,11 +212,17 @@ def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
 
 
 def check_labelled(name: str, values: Any, *dims: str) -> None:
-    """Raise :class:`BadInput` unless values are a labelled array of numbers that has these dimensions."""
+    """Raise :class:`BadInput` unless values are a labelled array of numbers that has these
+    dimensions.
+    """
     labelled = isinstance(values, xr.DataArray) and values.dtype.kind in "fiu"
     if not labelled or not set(dims) <= {str(dim) for dim in values.dims}:
-        rule = "a labelled array (xarray.DataArray) of numbers" + (f" over {', '.join(dims)}" if dims else "")
-        raise BadInput(f"{name} = {shown(values)}", rule, "pass what train or solve recorded, e.g. run.Z")
+        rule = "a labelled array (xarray.DataArray) of numbers" + (
+            f" over {', '.join(dims)}" if dims else ""
+        )
+        raise BadInput(
+            f"{name} = {shown(values)}", rule, "pass what train or solve recorded, e.g. run.Z"
+        )
 
 
 def _by_class(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
@@ -203,11 +237,15 @@ def _by_class(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
 
 
 def _check_own(values: xr.DataArray, classes: SequenceClasses) -> None:
-    """Raise :class:`BadInput` if values tell that they are of other classes, which may hold the same tokens."""
+    """Raise :class:`BadInput` if values tell that they are of other classes, which may hold the
+    same tokens.
+    """
     if values.attrs.get(ATTRIBUTE, told := checksum(classes)) != told:
         rule = "a measure takes a run with the classes that it was made with"
         remedy = "pass those; for others on purpose, drop what Z tells of them with Z.drop_attrs()"
-        raise BadInput(f"{values.name or 'values'} of other classes than {shown(classes)}", rule, remedy)
+        raise BadInput(
+            f"{values.name or 'values'} of other classes than {shown(classes)}", rule, remedy
+        )
 
 
 def on_axes_of(
@@ -215,26 +253,28 @@ def on_axes_of(
 ) -> xr.DataArray:
     """Put recorded values on the queries and tokens of their classes.
 
-    Where data sets of several sizes were trained together, one of them (``run.sel(data=...)``) is padded with the
-    others' queries and tokens; these, NaN throughout, are left out. So are the rows that a variant's decoder reads
-    besides, of query tokens that no class holds, where the values tell that they are of these classes. Labels may stand
-    in any order. The dimension of the only query may have been squeezed out.
+    Where data sets of several sizes were trained together, one of them (``run.sel(data=...)``) is
+    padded with the others' queries and tokens; these, NaN throughout, are left out. So are the rows
+    that a variant's decoder reads besides, of query tokens that no class holds, where the values
+    tell that they are of these classes. Labels may stand in any order. The dimension of the only
+    query may have been squeezed out.
     """
     CLASSES("classes", classes)
     check_labelled("Z", values)
     if "data" in values.dims:
         remedy = f"choose one, e.g. run.sel(data={str(values['data'].values[0])!r})"
-        value, rule = (
-            f"{values.name} of {values.sizes['data']} data sets",
-            "quantities are taken of one, with its classes",
-        )
+        value = f"{values.name} of {values.sizes['data']} data sets"
+        rule = "quantities are taken of one, with its classes"
         raise BadInput(value, rule, remedy)
     labels = {dim: np.asarray(classes.coords[dim]) for dim in dims}
     for dim in dims:
         if dim not in values.dims:
             values = _with_the_one(values, dim, labels[dim])
     indexes = {dim: values.indexes.get(dim) for dim in dims}
-    if all(each is not None and each.is_unique and np.isin(labels[dim], each).all() for dim, each in indexes.items()):
+    if all(
+        each is not None and each.is_unique and np.isin(labels[dim], each).all()
+        for dim, each in indexes.items()
+    ):
         own = values.sel(labels)  # whatever the order is: a sweep's names are sorted
         if ATTRIBUTE in values.attrs or int(own.count()) == int(values.count()):
             _check_own(values, classes)
@@ -246,7 +286,9 @@ def on_axes_of(
 
 
 def _with_the_one(values: xr.DataArray, dim: str, labels: NDArray[Any]) -> xr.DataArray:
-    """Restore a dimension that was squeezed out, if classes have one label there and values still tell it."""
+    """Restore a dimension that was squeezed out, if classes have one label there and values still
+    tell it.
+    """
     name = values.name or "Z"
     if dim not in values.coords or len(labels) > 1:
         rule = f"classes of {len(labels)} {PLURALS[dim]} need all of them"

@@ -1,7 +1,8 @@
 """What attention does on one class system, in a few numbers that can be compared between systems.
 
-Sentences about many systems are about these numbers: which words fall, which rise, who leads, how far attention
-moves under one dynamics beside another. The systems are those of :mod:`scansnap_core.data.population`.
+Sentences about many systems are about these numbers: which words fall, which rise, who leads, how
+far attention moves under one dynamics beside another. The systems are those of
+:mod:`scansnap_core.data.population`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Outcome(NamedTuple):
     leaders: Floats
     """The share of classes in which a most frequent distinct token has gained most.
 
-    Classes in which no distinct token is more frequent than another don't count; NaN if there are no others.
+    Classes in which no distinct token is more frequent than another don't count; NaN if there are
+    no others.
     """
 
 
@@ -49,13 +51,17 @@ class Comparison(NamedTuple):
     cosine: Floats
     """The cosine between the two z."""
     least_times: Floats
-    """How many times as far the other one has moved a common token: the least over all common tokens."""
+    """How many times as far the other one has moved a common token: the least over all common
+    tokens.
+    """
     error: Floats
     """The norm of the difference of the two z, over the norm of the first one."""
 
 
 @takes(classes=CLASSES, dynamics=one_of(FLOWS))
-def path_of(classes: SequenceClasses, ratio: float, dynamics: str, marks: tuple[float, ...] = MARKS) -> Floats:
+def path_of(
+    classes: SequenceClasses, ratio: float, dynamics: str, marks: tuple[float, ...] = MARKS
+) -> Floats:
     """Integrate z at eta_Y = 1 and eta_Z = ``ratio``, shape (times, Q, L).
 
     Parameters
@@ -68,12 +74,14 @@ def path_of(classes: SequenceClasses, ratio: float, dynamics: str, marks: tuple[
     Examples
     --------
     >>> from scansnap_core.data.datasets import with_overlap
-    >>> path_of(with_overlap(2, 1000, 0.3, distinct_weights=[1, 2]), 0.1, "gradient")[:, 0, 0].round(4)
+    >>> classes = with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> path_of(classes, 0.1, "gradient")[:, 0, 0].round(4)
     array([-0.0096, -0.0362, -0.0735])
     """
     t_0 = clocks.transition(classes.num_classes, classes.vocab_size, 1.0)[1]
     flow = FLOWS[dynamics](classes, 1.0, ratio)
-    # An explicit method: the Jacobian of all of Y costs more than the many steps that fast attention asks for.
+    # An explicit method: the Jacobian of all of Y costs more than the many steps that fast
+    # attention asks for.
     path = solve(flow, np.array(marks) * t_0, method="DOP853", rtol=1e-8, atol=1e-15)
     return np.asarray(path.Z.values)
 
@@ -108,7 +116,8 @@ def compare(classes: SequenceClasses, Z: Floats, other: Floats) -> Comparison:
 
 
 def _kinds(classes: SequenceClasses) -> tuple[np.ndarray, np.ndarray]:
-    """Which entries of Z are those of common tokens, and which of distinct ones, each of shape (Q, L).
+    """Which entries of Z are those of common tokens, and which of distinct ones, each of shape (Q,
+    L).
 
     A row of Z moves only at the tokens that its query's classes hold.
     """
@@ -121,15 +130,19 @@ def _kinds(classes: SequenceClasses) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _leaders(classes: SequenceClasses, Z: Floats) -> Floats:
-    """The share of classes in which a most frequent distinct token has gained most, shape (times,)."""
-    held, probs = classes.compact.held, classes.compact.probs
+    """The share of classes in which a most frequent distinct token has gained most, shape
+    (times,).
+    """
+    held = classes.compact.held
+    probs = classes.compact.probs
     shared = held.sum(axis=0) > 1
     leads = []
     for n, query in enumerate(classes.compact.query_row):
         own = np.flatnonzero(held[n] & ~shared)
         if not own.size:
             continue
-        # Equally frequent tokens are equals: none of them is picked by its place, and rounding doesn't decide.
+        # Equally frequent tokens are equals: none of them is picked by its place, and rounding
+        # doesn't decide.
         first = np.isclose(probs[n, own], probs[n, own].max(), rtol=1e-9, atol=0)
         if not first.all():
             gained = Z[:, query, own]

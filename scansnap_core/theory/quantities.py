@@ -1,4 +1,6 @@
-"""The paper's own quantities along any run: h, gamma, Gamma, xi_n, B_n, chi, r, and the bounds of Theorems 3 and 4."""
+"""The paper's own quantities along any run: h, gamma, Gamma, xi_n, B_n, chi, r, and the bounds of
+Theorems 3 and 4.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +28,40 @@ _IDEALISED = "gamma times the pull of E' (Eqn 10), as the run has no Y"
 _ABOUT = {
     "h": ("size of the decoder's weights, read at t P(n)", "logits", "Eqn 45"),
     "gamma": ("speed control coefficient", "per step", "Eqn 85"),
-    "Gamma": ("eta_Z times the integral of gamma, weighed as the clock weighs a class", "1", "Eqn 125-128"),
+    "Gamma": (
+        "eta_Z times the integral of gamma, weighed as the clock weighs a class",
+        "1",
+        "Eqn 125-128",
+    ),
     "xi": ("growth rate of distinct tokens", "per step", "Theorem 1(a)"),
-    "B": ("eta_Z times the integral of xi, weighed as the clock weighs a class", "logits", "Theorem 3"),
+    "B": (
+        "eta_Z times the integral of xi, weighed as the clock weighs a class",
+        "logits",
+        "Theorem 3",
+    ),
     "chi": ("growth factor of a token that the class holds", "1", "Eqn 11"),
     "r": ("relative gain of the dominant token over another distinct token", "1", "Theorem 3"),
     "dominant": (
-        "index of the distinct token with the largest f at the start, of equal ones the first; -1: none",
+        "index of the distinct token with the largest f at the start, of equal ones the first; "
+        "-1: none",
         "token",
         "Theorem 3",
     ),
-    "dominance": ("the dominant token is ahead of every other distinct token at the start", "truth", "Theorem 3"),
-    "common_falls": ("no common token of the class rises: z' <= 0 (at rest z' = 0)", "truth", "Theorem 3"),
-    "conditions": ("both conditions of Theorem 3 held at every recorded moment so far", "truth", "Theorem 3"),
+    "dominance": (
+        "the dominant token is ahead of every other distinct token at the start",
+        "truth",
+        "Theorem 3",
+    ),
+    "common_falls": (
+        "no common token of the class rises: z' <= 0 (at rest z' = 0)",
+        "truth",
+        "Theorem 3",
+    ),
+    "conditions": (
+        "both conditions of Theorem 3 held at every recorded moment so far",
+        "truth",
+        "Theorem 3",
+    ),
     "chi_dominant": ("growth factor of the dominant token", "1", "Eqn 11"),
     "chi_lower": ("lower bound of chi_dominant while the conditions hold", "1", "Eqn 12"),
     "chi_upper": ("upper bound of chi_dominant while the conditions hold", "1", "Eqn 12"),
@@ -52,7 +75,9 @@ _ABOUT = {
 }
 """Each variable of :func:`theory_of` has a meaning, a unit and a place in the paper."""
 
-_Gamma = function_of(formulas.Gamma, (formulas.h_, formulas.M, formulas.K, formulas.eta_Y, formulas.eta_Z))
+_Gamma = function_of(
+    formulas.Gamma, (formulas.h_, formulas.M, formulas.K, formulas.eta_Y, formulas.eta_Z)
+)
 _r = function_of(formulas.r, (formulas.c_l, formulas.c_other))
 _chi = function_of(formulas.chi, (formulas.z, formulas.z_0))
 _chi_lower = function_of(formulas.chi_lower, (formulas.f_0, formulas.B_))
@@ -73,43 +98,53 @@ def theory_of(classes: SequenceClasses, run: xr.Dataset) -> xr.Dataset:
     Parameters
     ----------
     classes
-        The sequence classes, those of the run. If they aren't uniform, h, gamma and Gamma differ between classes
-        and get the dimension ``class``, and all that is Theorem 4's is NaN.
+        The sequence classes, those of the run. If they aren't uniform, h, gamma and Gamma differ
+        between classes and get the dimension ``class``, and all that is Theorem 4's is NaN.
     run
-        What :func:`scansnap_core.engine.training.train` or :func:`scansnap_core.theory.solving.solve` returned, with
-        its start (``recorded`` 0); random starts and any further dimensions are welcome. A batch of any size moves, in
-        expectation, as far as a step of batch size 1.
+        What :func:`scansnap_core.engine.training.train` or
+        :func:`scansnap_core.theory.solving.solve` returned, with its start (``recorded`` 0); random
+        starts and any further dimensions are welcome. A batch of any size moves, in expectation, as
+        far as a step of batch size 1.
 
     Returns
     -------
     xarray.Dataset
-        ``h``, ``gamma``, ``Gamma`` (..., recorded), which know of Y(0) = 0 alone; ``xi``, ``B`` (..., recorded, class);
-        ``chi`` and ``r`` of the dominant token over each other one (..., recorded, class, token), NaN for tokens that
-        have none; ``dominant`` and ``dominance`` (..., class), ``common_falls`` and ``conditions`` (..., recorded,
-        class); ``chi_lower`` <= ``chi_dominant`` <= ``chi_upper`` by Eqn 12; ``t_0_prime`` and ``t_0``; and Theorem 4's
-        xi and B as printed and as repaired, NaN unless all classes share one query and one common token with equal
-        overlaps. Attributes name meaning, unit and equation; those of ``xi`` and ``B`` say where they come from. The
-        coordinate ``t`` counts steps of batch size 1.
+        ``h``, ``gamma``, ``Gamma`` (..., recorded), which know of Y(0) = 0 alone; ``xi``, ``B``
+        (..., recorded, class); ``chi`` and ``r`` of the dominant token over each other one (...,
+        recorded, class, token), NaN for tokens that have none; ``dominant`` and ``dominance`` (...,
+        class), ``common_falls`` and ``conditions`` (..., recorded, class); ``chi_lower`` <=
+        ``chi_dominant`` <= ``chi_upper`` by Eqn 12; ``t_0_prime`` and ``t_0``; and Theorem 4's xi
+        and B as printed and as repaired, NaN unless all classes share one query and one common
+        token with equal overlaps. Attributes name meaning, unit and equation; those of ``xi`` and
+        ``B`` say where they come from. The coordinate ``t`` counts steps of batch size 1.
 
     Examples
     --------
     >>> import scansnap_core as ss
     >>> classes = ss.with_overlap(2, 1000, 0.3)
-    >>> found = theory_of(classes, ss.solve(ss.IdealisedFlow(classes, lr_y=1, lr_z=0.1), [0, 10, 100]))
+    >>> flow = ss.IdealisedFlow(classes, lr_y=1, lr_z=0.1)
+    >>> found = theory_of(classes, ss.solve(flow, [0, 10, 100]))
     >>> found.dominant.values
     array([10, 20])
-    >>> bool((found.chi_lower <= found.chi_dominant).all() and (found.chi_dominant <= found.chi_upper).all())
+    >>> bool((found.chi_lower <= found.chi_dominant).all())
+    True
+    >>> bool((found.chi_dominant <= found.chi_upper).all())
     True
     >>> found.B.isel(recorded=-1).values.round(3), found.B.equation
     (array([0.258, 0.258]), 'Theorem 3')
     """
     run = _checked(run, classes)
-    K, M = classes.num_classes, classes.vocab_size
+    K = classes.num_classes
+    M = classes.vocab_size
     period: Any = K  # the steps between two that show a class
     paces: Any = 1.0
     if not classes.is_uniform:
-        period, paces = (xr.DataArray(each, dims="class") for each in (1 / classes.frequencies, classes.paces))
-    rate_y, rate_z = (xr.DataArray(run.coords.get(name, run.attrs.get(name))) for name in ("lr_y", "lr_z"))
+        period, paces = (
+            xr.DataArray(each, dims="class") for each in (1 / classes.frequencies, classes.paces)
+        )
+    rate_y, rate_z = (
+        xr.DataArray(run.coords.get(name, run.attrs.get(name))) for name in ("lr_y", "lr_z")
+    )
     weight = run.attrs.get("class_weight", 1 / K) * paces
     steps = run.recorded.drop_vars("recorded") * run.attrs.get("steps_per_unit", 1.0)
 
@@ -137,8 +172,14 @@ def theory_of(classes: SequenceClasses, run: xr.Dataset) -> xr.Dataset:
     for name, (meaning, unit, equation) in _ABOUT.items():
         result[name].attrs = {"long_name": meaning, "units": unit, "equation": equation}
     result.xi.attrs["from"] = _GRADIENT if "Y" in run else _IDEALISED
-    result.B.attrs["from"] = "the flow's own integral" if "B" in run else "trapezoids of xi over the recorded times"
-    labels = {"recorded": run.recorded, "class": classes.coords["class"], "token": classes.coords["token"]}
+    result.B.attrs["from"] = (
+        "the flow's own integral" if "B" in run else "trapezoids of xi over the recorded times"
+    )
+    labels = {
+        "recorded": run.recorded,
+        "class": classes.coords["class"],
+        "token": classes.coords["token"],
+    }
     result = result.assign_coords(labels | {"t": ("recorded", steps.values)})
     result.t.attrs["units"] = "steps of batch size 1"
     result.attrs = run.attrs
@@ -148,25 +189,42 @@ def theory_of(classes: SequenceClasses, run: xr.Dataset) -> xr.Dataset:
 def _checked(run: xr.Dataset, classes: SequenceClasses) -> xr.Dataset:
     """The run on the axes of its classes."""
     if not isinstance(run, xr.Dataset) or "Z" not in run:
-        raise BadInput(f"a run of type {type(run).__name__}", "a run is a data set with Z", "pass train's or solve's")
+        raise BadInput(
+            f"a run of type {type(run).__name__}",
+            "a run is a data set with Z",
+            "pass train's or solve's",
+        )
     if run.attrs.get("model", PLAIN) != PLAIN:
         remedy = "pass a run or a flow with model='plain'; attention and entropy take variants"
-        raise BadInput(f"a run of the model {run.attrs['model']}", "the theorems are of the paper's model", remedy)
+        raise BadInput(
+            f"a run of the model {run.attrs['model']}",
+            "the theorems are of the paper's model",
+            remedy,
+        )
     if "recorded" not in run.dims or float(run.recorded[0]) != 0:
         remedy = "record step 0, or begin times with 0, and keep the dimension recorded"
-        raise BadInput("a run without its start", "growth and B_n are counted from recorded = 0 on", remedy)
-    squeezed = [dim for dim in ("class", "query", "token") if dim not in run.dims]  # each variable has them as scalars
+        raise BadInput(
+            "a run without its start", "growth and B_n are counted from recorded = 0 on", remedy
+        )
+    # each variable has them as scalars
+    squeezed = [dim for dim in ("class", "query", "token") if dim not in run.dims]
     parts = {"Z": measures.on_axes_of(run.Z.drop_vars("class", errors="ignore"), classes)}
     if "Y" in run:
-        parts["Y"] = measures.on_axes_of(run.Y.drop_vars(["class", "query"], errors="ignore"), classes, ("token",))
+        parts["Y"] = measures.on_axes_of(
+            run.Y.drop_vars(["class", "query"], errors="ignore"), classes, ("token",)
+        )
         # outputs that only another data set of the same training has
         parts["Y"] = parts["Y"].isel(output=np.flatnonzero(run.multiplicity.notnull()))
-        parts["multiplicity"] = run.multiplicity.drop_vars(squeezed, errors="ignore").dropna("output")
+        parts["multiplicity"] = run.multiplicity.drop_vars(squeezed, errors="ignore").dropna(
+            "output"
+        )
     if "B" in run:
         B = run.B.drop_vars(squeezed, errors="ignore")
         parts["B"] = B if "class" in B.dims else B.expand_dims("class")
     rates = {
-        name: run.coords[name].drop_vars(squeezed, errors="ignore") for name in ("lr_y", "lr_z") if name in run.coords
+        name: run.coords[name].drop_vars(squeezed, errors="ignore")
+        for name in ("lr_y", "lr_z")
+        if name in run.coords
     }
     return xr.Dataset(parts, attrs=run.attrs).assign_coords(rates)
 
@@ -174,7 +232,9 @@ def _checked(run: xr.Dataset, classes: SequenceClasses) -> xr.Dataset:
 def _motion(
     run: xr.Dataset, classes: SequenceClasses, gamma: xr.DataArray
 ) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
-    """f (..., class, token), xi (..., class) and the force on each class's z (..., class, token), for unit rate."""
+    """f (..., class, token), xi (..., class) and the force on each class's z (..., class, token),
+    for unit rate.
+    """
     compact = classes.compact
     logits = run.Z.transpose(..., "recorded", "query", "token")
     lead = [str(dim) for dim in logits.dims[:-2]]
@@ -188,27 +248,36 @@ def _motion(
         targets = classes.labels(classes.next_of)[:, None] == Y.output.values
         # What a diverged run holds is left out below; any number serves here.
         g = decoder.forward(F, Y.where(finite, 0.0).values, targets, run.multiplicity.values).g
-        xi, per_class = spectrum.xi(F, g), decoder.through_attention(F, g)
+        xi = spectrum.xi(F, g)
+        per_class = decoder.through_attention(F, g)
     else:
         clocked = gamma if "class" in gamma.dims else gamma.expand_dims("class")
         speed = clocked.broadcast_like(finite).transpose(*lead, "class").values
         E = spectrum.E(F)
         beta = spectrum.beta(E, math.inf)
         # E and beta are symmetric.
-        xi, per_class = speed * (beta * E).sum(axis=-1), speed[..., None] * spectrum.force(F, beta)
+        xi = speed * (beta * E).sum(axis=-1)
+        per_class = speed[..., None] * spectrum.force(F, beta)
     force = decoder.Expectation(classes).per_query(classes.paces[:, None] * per_class)
 
     def labelled(values: Floats, *dims: str) -> xr.DataArray:
-        return xr.DataArray(values, dims=(*lead, *dims)).where(finite.drop_vars(list(finite.coords)))
+        return xr.DataArray(values, dims=(*lead, *dims)).where(
+            finite.drop_vars(list(finite.coords))
+        )
 
     by_class = force[..., compact.query_row, :]
-    return labelled(F, "class", "token"), labelled(xi, "class"), labelled(by_class, "class", "token")
+    return (
+        labelled(F, "class", "token"),
+        labelled(xi, "class"),
+        labelled(by_class, "class", "token"),
+    )
 
 
 def _theorem_3(
     run: xr.Dataset, classes: SequenceClasses, f: xr.DataArray, force: xr.DataArray, B: xr.DataArray
 ) -> dict[str, xr.DataArray]:
-    compact, dims = classes.compact, ("class", "token")
+    compact = classes.compact
+    dims = ("class", "token")
     held = xr.DataArray(compact.held, dims=dims)
     common = held & xr.DataArray(np.isin(compact.tokens, classes.common_tokens), dims="token")
     distinct = held & ~common
@@ -218,20 +287,26 @@ def _theorem_3(
     # f of a distinct token is positive; a class without one has no leader, whatever is chosen.
     leader = start.fillna(-1.0).argmax("token")
     has_one = distinct.any("token")
-    others = distinct & (xr.DataArray(np.arange(len(compact.tokens)), dims="token") != leader) & has_one
+    others = (
+        distinct & (xr.DataArray(np.arange(len(compact.tokens)), dims="token") != leader) & has_one
+    )
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         r = xr.apply_ufunc(_r, f.isel(token=leader), f).where(others)
         chi = xr.apply_ufunc(_chi, z, z.isel(recorded=0)).where(held)
         f_0 = start.isel(token=leader)
         upper = xr.apply_ufunc(_chi_upper, B).where(has_one)
         bounds = {"chi_lower": xr.apply_ufunc(_chi_lower, f_0, B), "chi_upper": upper}
-    dominance = (has_one & ((r.isel(recorded=0) > 0) | ~others).all("token")).transpose(..., "class")
+    dominance = (has_one & ((r.isel(recorded=0) > 0) | ~others).all("token")).transpose(
+        ..., "class"
+    )
     falls = ((force <= 0) | ~common).all("token")
     so_far = (falls & dominance).cumprod("recorded").astype(bool)
     return bounds | {
         "chi": chi,
         "r": r,
-        "dominant": xr.where(has_one, xr.DataArray(compact.tokens, dims="token").isel(token=leader), -1),
+        "dominant": xr.where(
+            has_one, xr.DataArray(compact.tokens, dims="token").isel(token=leader), -1
+        ),
         "dominance": dominance,
         "common_falls": falls,
         "conditions": so_far,
@@ -240,9 +315,14 @@ def _theorem_3(
 
 
 def _theorem_4(
-    classes: SequenceClasses, f: xr.DataArray, rate_y: xr.DataArray, gamma: xr.DataArray, Gamma: xr.DataArray
+    classes: SequenceClasses,
+    f: xr.DataArray,
+    rate_y: xr.DataArray,
+    gamma: xr.DataArray,
+    Gamma: xr.DataArray,
 ) -> dict[str, xr.DataArray]:
-    K, M = classes.num_classes, classes.vocab_size
+    K = classes.num_classes
+    M = classes.vocab_size
     omega_1 = float(clocks.omega(M)[1]) if M >= 4 else math.nan
     F = f.isel(recorded=0).transpose(..., "class", "token")
     pairs = ~np.eye(K, dtype=bool)

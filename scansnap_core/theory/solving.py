@@ -1,6 +1,7 @@
 """One way to integrate any flow, with the labels of a training's data set: :func:`solve`.
 
-Right-hand sides may run away. :func:`integrated` gives states at the times asked for, or an error that says why not.
+Right-hand sides may run away. :func:`integrated` gives states at the times asked for, or an error
+that says why not.
 """
 
 from __future__ import annotations
@@ -25,10 +26,16 @@ from scansnap_core.theory.flows import Flow
 SOLVERS = {"LSODA": LSODA, "DOP853": DOP853, "RK45": RK45, "RK23": RK23, "Radau": Radau, "BDF": BDF}
 MOST_RATES = 200_000
 """A solver is stopped after asking for the rate of change so often; most need a few thousand."""
-UNITS = {"step": "steps of batch size 1", "round": "rounds t/K of K steps", "tau": "tau = eta_Y t/K"}
+UNITS = {
+    "step": "steps of batch size 1",
+    "round": "rounds t/K of K steps",
+    "tau": "tau = eta_Y t/K",
+}
 """Times can count in these units."""
 EARLIEST = 1e-200
-"""Before this step nothing has moved that a float could tell; LSODA never ends where its step underflows."""
+"""Before this step nothing has moved that a float could tell; LSODA never ends where its step
+underflows.
+"""
 
 
 class IntegrationFailed(RuntimeError):
@@ -40,16 +47,19 @@ class IntegrationFailed(RuntimeError):
         The last time that was reached, on the clock of the times asked for; None if it isn't known.
     reached
         What was found at those of the times asked for that were reached: a data set from
-        :func:`scansnap_core.predict` and :func:`scansnap_core.solve`, states from what they call. None if there is
-        no such time.
+        :func:`scansnap_core.predict` and :func:`scansnap_core.solve`, states from what they call.
+        None if there is no such time.
     """
 
     def __init__(self, message: str, last: float | None = None, reached: Any = None) -> None:
         super().__init__(message)
-        self.last, self.reached = last, reached
+        self.last = last
+        self.reached = reached
 
 
-_TOLERANCE = number(above=0, below=1, says="a tolerance lies between 0 and 1", remedy="pass e.g. 1e-10")
+_TOLERANCE = number(
+    above=0, below=1, says="a tolerance lies between 0 and 1", remedy="pass e.g. 1e-10"
+)
 
 
 @takes(
@@ -74,25 +84,28 @@ def solve(
     Parameters
     ----------
     flow
-        One of :mod:`scansnap_core.theory.flows`, or any other :class:`~scansnap_core.theory.flows.Flow`.
+        One of :mod:`scansnap_core.theory.flows`, or any other
+        :class:`~scansnap_core.theory.flows.Flow`.
     times
         When the state is kept: ascending, finite, not negative.
     initial
-        Z(0) of shape (Q, L), or (H Q, L) for H heads; or arrays by name, "Z" and "Y" (L, K + 1), such as a data set at
-        one recorded moment. Default: all zero. B always starts at 0.
+        Z(0) of shape (Q, L), or (H Q, L) for H heads; or arrays by name, "Z" and "Y" (L, K + 1),
+        such as a data set at one recorded moment. Default: all zero. B always starts at 0.
     unit
-        What one unit of ``times`` is: "step" (of batch size 1), "round" (K steps, so that each class was seen once in
-        the mean) or "tau" (eta_Y t/K = 1, on which t_0' is ln M).
+        What one unit of ``times`` is: "step" (of batch size 1), "round" (K steps, so that each
+        class was seen once in the mean) or "tau" (eta_Y t/K = 1, on which t_0' is ln M).
     method, rtol, atol
-        Of ``scipy.integrate.solve_ivp``. With the defaults Z keeps a relative error of some 1e-10 up to a hundred
-        thousand t_0, and LSODA goes on where fast attention makes the flow stiff (eta_Z >> eta_Y).
+        Of ``scipy.integrate.solve_ivp``. With the defaults Z keeps a relative error of some 1e-10
+        up to a hundred thousand t_0, and LSODA goes on where fast attention makes the flow stiff
+        (eta_Z >> eta_Y).
 
     Returns
     -------
     xarray.Dataset
-        With the labels of :func:`scansnap_core.engine.training.train`: ``Z`` (recorded, query, token) and, where the
-        flow has it, ``Y`` (recorded, token, output) with its ``multiplicity``; and ``B`` (recorded, class), B_n of
-        Theorem 3. ``recorded`` counts in ``unit``, which its attribute ``units`` names.
+        With the labels of :func:`scansnap_core.engine.training.train`: ``Z`` (recorded, query,
+        token) and, where the flow has it, ``Y`` (recorded, token, output) with its
+        ``multiplicity``; and ``B`` (recorded, class), B_n of Theorem 3. ``recorded`` counts in
+        ``unit``, which its attribute ``units`` names.
 
     Raises
     ------
@@ -110,10 +123,14 @@ def solve(
     'steps of batch size 1'
     """
     classes = flow.classes
-    steps_of = {"step": 1.0, "round": classes.num_classes, "tau": classes.num_classes / flow.lr_y}[unit]
+    steps_of = {"step": 1.0, "round": classes.num_classes, "tau": classes.num_classes / flow.lr_y}[
+        unit
+    ]
     recorded = checked_times("times", times, "pass e.g. [0, 10, 100]")
-    start, t = _start(flow, initial), recorded * steps_of
-    states, later = np.tile(start, (int((t <= EARLIEST).sum()), 1)), t[t > EARLIEST]
+    start = _start(flow, initial)
+    t = recorded * steps_of
+    states = np.tile(start, (int((t <= EARLIEST).sum()), 1))
+    later = t[t > EARLIEST]
     attrs = {"steps_per_unit": steps_of, "initial": "zero" if initial is None else "given"}
 
     def failed(when: float) -> str:
@@ -123,17 +140,22 @@ def solve(
     try:
         if later.size:
             how: dict[str, Any] = {"method": method, "rtol": rtol, "atol": atol}
-            states = np.vstack([states, integrated(flow.rhs, 0.0, later, start, failed=failed, **how)])
+            states = np.vstack(
+                [states, integrated(flow.rhs, 0.0, later, start, failed=failed, **how)]
+            )
     except IntegrationFailed as error:
         error.last = None if error.last is None else error.last / steps_of
         states = states if error.reached is None else np.vstack([states, error.reached])
-        error.reached = _dataset(flow, recorded[: len(states)], states, unit, attrs) if len(states) else None
+        error.reached = (
+            _dataset(flow, recorded[: len(states)], states, unit, attrs) if len(states) else None
+        )
         raise
     return _dataset(flow, recorded, states, unit, attrs)
 
 
 def attention_rates(flow: Flow, path: xr.Dataset) -> Floats:
-    """dZ/dt at the recorded moments of a path that `solve` returned for a flow, shape (recorded, Q, L).
+    """dZ/dt at the recorded moments of a path that `solve` returned for a flow, shape (recorded, Q,
+    L).
 
     The flow has a decoder and no heads; its right-hand side must not name the time.
 
@@ -146,23 +168,45 @@ def attention_rates(flow: Flow, path: xr.Dataset) -> Floats:
     array([ 0.    , -0.0019])
     """
     moments = zip(path.Z.values, path.Y.values, strict=True)
-    return np.array([flow.unpack(flow.rhs(0.0, flow.initial(Z, Y)))[list(flow.shapes).index("Z")] for Z, Y in moments])
+    return np.array(
+        [
+            flow.unpack(flow.rhs(0.0, flow.initial(Z, Y)))[list(flow.shapes).index("Z")]
+            for Z, Y in moments
+        ]
+    )
 
 
-def _dataset(flow: Flow, recorded: Floats, states: Floats, unit: str, attrs: dict[str, Any]) -> xr.Dataset:
+def _dataset(
+    flow: Flow, recorded: Floats, states: Floats, unit: str, attrs: dict[str, Any]
+) -> xr.Dataset:
     classes = flow.classes
-    K, M = classes.num_classes, classes.vocab_size
+    K = classes.num_classes
+    M = classes.vocab_size
     variables: dict[str, Any] = {}
     for name, part in zip(flow.shapes, flow.unpack(states), strict=True):
         values = per_head(part, flow.axes[name], heads_of(flow.variant))
-        variables[name] = (("recorded", *flow.axes[name]), values, {"units": "logits"} if len(name) == 1 else {})
+        variables[name] = (
+            ("recorded", *flow.axes[name]),
+            values,
+            {"units": "logits"} if len(name) == 1 else {},
+        )
     variables["Z"][-1][ATTRIBUTE] = checksum(classes)
     if "Y" in variables:
         variables["multiplicity"] = ("output", classes.outputs.multiplicity, {"units": "outputs"})
-    clock = UNITS[unit] + ("" if flow.class_weight < 1 or K == 1 else ", each showing every class (Eqn 10 as printed)")
-    about = {"flow": flow.name, "lr_y": flow.lr_y, "lr_z": flow.lr_z, "vocab_size": M, "num_classes": K}
+    clock = UNITS[unit] + (
+        "" if flow.class_weight < 1 or K == 1 else ", each showing every class (Eqn 10 as printed)"
+    )
+    about = {
+        "flow": flow.name,
+        "lr_y": flow.lr_y,
+        "lr_z": flow.lr_z,
+        "vocab_size": M,
+        "num_classes": K,
+    }
     about |= {"class_weight": flow.class_weight, **attrs}
-    labels = {name: label for name, label in flow.coords.items() if "Y" in variables or name != "output"}
+    labels = {
+        name: label for name, label in flow.coords.items() if "Y" in variables or name != "output"
+    }
     return xr.Dataset(
         variables,
         coords={"recorded": ("recorded", recorded, {"units": clock}), **labels},
@@ -177,17 +221,27 @@ def _start(flow: Flow, initial: ArrayLike | Mapping[str, Any] | None) -> Floats:
         return flow.initial(initial)
     parts = {name: initial[name] for name in ("Z", "Y") if name in initial and name in flow.shapes}
     if not parts:
-        value, rule = f"initial with {', '.join(map(str, initial)) or 'nothing'}", "initial values are Z or Y by name"
-        raise BadInput(value, f"{rule}, as far as the flow has them", "pass e.g. {'Z': ...}, or leave initial out")
+        value = f"initial with {', '.join(map(str, initial)) or 'nothing'}"
+        rule = "initial values are Z or Y by name"
+        raise BadInput(
+            value,
+            f"{rule}, as far as the flow has them",
+            "pass e.g. {'Z': ...}, or leave initial out",
+        )
     for name, part in parts.items():
         if isinstance(part, xr.DataArray):
-            labels, dims = flow.coords, flow.axes[name]
+            labels = flow.coords
+            dims = flow.axes[name]
             if sorted(map(str, part.dims)) != sorted(dims) or not all(
                 np.array_equal(part[dim], labels[dim]) for dim in dims if dim in labels
             ):
-                rule = f"it is one moment of one run of the flow's own classes, over {', '.join(dims)}"
+                rule = (
+                    f"it is one moment of one run of the flow's own classes, over {', '.join(dims)}"
+                )
                 remedy = "choose one, e.g. run.isel(seed=0, rate=0, recorded=-1)"
-                raise BadInput(f"initial {name} over {', '.join(map(str, part.dims))}", rule, remedy)
+                raise BadInput(
+                    f"initial {name} over {', '.join(map(str, part.dims))}", rule, remedy
+                )
             parts[name] = part.transpose(*dims).values.reshape(-1, part.sizes[dims[-1]])
     return flow.initial(**parts)
 
@@ -204,8 +258,9 @@ def integrated(
 ) -> Floats:
     """The states at ascending times after ``begin``, shape (times, N).
 
-    A solver that gives up, asks more than :data:`MOST_RATES` times or meets numbers that aren't finite raises
-    :class:`IntegrationFailed`. Its ``reached`` are the states at the first of the times, shape (times reached, N).
+    A solver that gives up, asks more than :data:`MOST_RATES` times or meets numbers that aren't
+    finite raises :class:`IntegrationFailed`. Its ``reached`` are the states at the first of the
+    times, shape (times reached, N).
 
     Parameters
     ----------
@@ -245,7 +300,11 @@ def integrated(
         while len(states) < len(times):
             message = path.step()
             if path.status == "failed":
-                why = "LSODA doesn't converge there" if "istate" in str(message) else str(message).rstrip(".")
+                why = (
+                    "LSODA doesn't converge there"
+                    if "istate" in str(message)
+                    else str(message).rstrip(".")
+                )
                 raise failure(path.t, why)
             passed = times[len(states) : np.searchsorted(times, path.t, side="right")]
             if not passed.size:

@@ -1,7 +1,7 @@
 """The linear algebra of weak correlations: F, E, E' and what they make attention do.
 
-Assumption 2, App. D.1, Lemma 14; beta of Theorem 1 and the sum over n' of Eqn 97. Leading axes ("...") batch over
-systems.
+Assumption 2, App. D.1, Lemma 14; beta of Theorem 1 and the sum over n' of Eqn 97. Leading axes
+("...") batch over systems.
 """
 
 from __future__ import annotations
@@ -32,22 +32,25 @@ _beta = function_of(
 def F(probs: Floats, z: Floats) -> Floats:
     """The decoder's inputs F = [f_1..f_K] as rows, shape (K, L) (the paper's F is the transpose).
 
-    P(l|n) and the attention logits z_{psi(n)} that class n sees have that shape too. Tokens with P = 0 get no
-    attention, whatever their z.
+    P(l|n) and the attention logits z_{psi(n)} that class n sees have that shape too. Tokens with P
+    = 0 get no attention, whatever their z.
     """
     return np.asarray(_f(probs, np.where(probs > 0, z, -np.inf)))
 
 
 def E(F: Floats) -> Floats:
-    """E = F^T F - I for F as rows: the overlaps f_n^T f_n' off a zero diagonal (‖f_n‖ = 1), shape (..., K, K)."""
+    """E = F^T F - I for F as rows: the overlaps f_n^T f_n' off a zero diagonal (‖f_n‖ = 1), shape
+    (..., K, K).
+    """
     return _off_diagonal(F @ np.swapaxes(F, -1, -2))
 
 
 def E_prime(E: Floats) -> Floats:
     """E' = I - (I + E)^{-1}, shape (..., K, K), so that (I + E)^{-1} = I - E' (Lemma 14).
 
-    App. D.1 defines E' with the opposite sign; Eqn 28, Lemmas 14-17 and Theorems 1 and 5 need this one. Where I + E is
-    singular, or so close to it that E' has no digit that is right, E is refused.
+    App. D.1 defines E' with the opposite sign; Eqn 28, Lemmas 14-17 and Theorems 1 and 5 need this
+    one. Where I + E is singular, or so close to it that E' has no digit that is right, E is
+    refused.
     """
     # the same as (I + E)^{-1} E, which keeps its relative precision however small the overlaps get
     try:
@@ -61,18 +64,22 @@ def E_prime(E: Floats) -> Floats:
 
 
 def projection(F: Floats, g: Floats) -> Floats:
-    """Compute the coefficients a of g ~ sum_n' a_n' f_n' (least squares), for every row of g: shape (..., K).
+    """Compute the coefficients a of g ~ sum_n' a_n' f_n' (least squares), for every row of g: shape
+    (..., K).
 
-    With Eqn 9, g = gamma (iota_n f_n - sum beta_nn' f_n'), so a_n = gamma iota_n and a_n' = -gamma beta_nn'.
+    With Eqn 9, g = gamma (iota_n f_n - sum beta_nn' f_n'), so a_n = gamma iota_n and a_n' = -gamma
+    beta_nn'.
     """
     # Both ways give the same coefficients.
-    if np.ndim(F) == np.ndim(g) == 2:  # as a flow asks at every step: a fifth of the pseudo-inverse's time
+    # as a flow asks at every step: a fifth of the pseudo-inverse's time
+    if np.ndim(F) == np.ndim(g) == 2:
         return np.asarray(np.linalg.lstsq(F.T, g.T, rcond=SMALLEST)[0].T)
     return np.asarray(g @ np.linalg.pinv(F, rcond=SMALLEST))
 
 
 def xi(F: Floats, g: Floats) -> Floats:
-    """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by :func:`projection`; shape (..., K).
+    """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by
+    :func:`projection`; shape (..., K).
 
     f_n and g_n are rows, of shape (..., K, L).
     """
@@ -81,20 +88,24 @@ def xi(F: Floats, g: Floats) -> Floats:
 
 
 def beta(E: Floats, vocab_size: float) -> Floats:
-    """beta_nn' of Theorem 1 without its statistical terms (sigma = theta = 0), zero diagonal, shape (..., K, K).
+    """beta_nn' of Theorem 1 without its statistical terms (sigma = theta = 0), zero diagonal, shape
+    (..., K, K).
 
-    Eqn 88 with the sign of its first q_0 term put right. It tends to E'_n'n as M, which may be infinite, grows.
+    Eqn 88 with the sign of its first q_0 term put right. It tends to E'_n'n as M, which may be
+    infinite, grows.
     """
     Ep = E_prime(E)
-    rest = Ep.sum(axis=-2, keepdims=True) - Ep  # Ep is symmetric: the sum over k≠n of E'_kn', at (n, n')
+    # Ep is symmetric: the sum over k≠n of E'_kn', at (n, n')
+    rest = Ep.sum(axis=-2, keepdims=True) - Ep
     return _off_diagonal(_beta(Ep, rest, 1 / (vocab_size - 1)))
 
 
 def force(F: Floats, beta: Floats) -> Floats:
-    """Compute class n's term of Eqn 97, f_nl sum_{n'≠n} beta_nn' [(f_n^T f_n') f_nl - f_n'l]; shape (..., K, L).
+    """Compute class n's term of Eqn 97, f_nl sum_{n'≠n} beta_nn' [(f_n^T f_n') f_nl - f_n'l]; shape
+    (..., K, L).
 
-    z'_ml is eta_Z gamma times its sum over the classes with query m. F holds f_n as rows, shape (..., K, L); beta
-    (..., K, K) has a zero diagonal.
+    z'_ml is eta_Z gamma times its sum over the classes with query m. F holds f_n as rows, shape
+    (..., K, L); beta (..., K, K) has a zero diagonal.
     """
     pull = (beta * E(F)).sum(axis=-1, keepdims=True)
     return np.asarray(F * (pull * F - beta @ F))

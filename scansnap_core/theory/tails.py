@@ -1,4 +1,6 @@
-"""Exact probabilities of how often things are drawn: the binomial and multinomial laws behind Lemmas 10-12 and 18."""
+"""Exact probabilities of how often things are drawn: the binomial and multinomial laws behind
+Lemmas 10-12 and 18.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,11 @@ CHANCE = number(least=0, most=1, says="a probability lies in [0, 1]", remedy="pa
 
 @takes(draws=whole(0), p=CHANCE)
 def log_tails(draws: int, p: float) -> tuple[Floats, Floats]:
-    """ln P(count <= k) and ln P(count >= k) for k = 0..draws independent draws that count with probability p.
+    """ln P(count <= k) and ln P(count >= k) for k = 0..draws independent draws that count with
+    probability p.
 
-    Both have shape (draws + 1,). They are summed in log space, so that a tail far below the smallest float keeps its
-    digits.
+    Both have shape (draws + 1,). They are summed in log space, so that a tail far below the
+    smallest float keeps its digits.
     """
     log_pmf = binom.logpmf(np.arange(draws + 1), draws, p)
     return np.logaddexp.accumulate(log_pmf), np.logaddexp.accumulate(log_pmf[::-1])[::-1]
@@ -30,7 +33,8 @@ def log_miss(draws: int, p: float, center: int, distances: Ints) -> Floats:
     The center is a whole number, such as the paper's ceil(N P(n)).
     """
     below, above = log_tails(draws, p)
-    low, high = center - distances, center + distances
+    low = center - distances
+    high = center + distances
     # An index outside of 0..draws is clipped, and what stands there is replaced.
     left = np.where(low >= 0, below[np.clip(low, 0, draws)], -np.inf)
     right = np.where(high <= draws, above[np.clip(high, 0, draws)], -np.inf)
@@ -39,7 +43,8 @@ def log_miss(draws: int, p: float, center: int, distances: Ints) -> Floats:
 
 @takes(draws=whole(), p=CHANCE)
 def log_deviations(draws: int, p: float) -> tuple[Floats, Floats]:
-    """Deviations d = |count/draws - p| for count = 0..draws, and ln P(|count/draws - p| >= d), each (draws + 1,).
+    """Deviations d = |count/draws - p| for count = 0..draws, and ln P(|count/draws - p| >= d), each
+    (draws + 1,).
 
     Examples
     --------
@@ -51,7 +56,8 @@ def log_deviations(draws: int, p: float) -> tuple[Floats, Floats]:
     d = np.abs(counts / draws - p)
     far_first = np.argsort(-d)
     summed = np.logaddexp.accumulate(binom.logpmf(counts, draws, p)[far_first])
-    as_far = np.searchsorted(-d[far_first], -d + 1e-12, side="right")  # how many deviate as much, up to rounding
+    # how many deviate as much, up to rounding
+    as_far = np.searchsorted(-d[far_first], -d + 1e-12, side="right")
     return d, np.minimum(summed[as_far - 1], 0.0)
 
 
@@ -59,8 +65,9 @@ def log_deviations(draws: int, p: float) -> tuple[Floats, Floats]:
 def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) -> float:
     """P(low_n <= N_n <= high_n for every n at once), for multinomial counts N_n of ``draws`` draws.
 
-    Independent Poisson counts of means ``draws * probs``, given that they add up to ``draws``, are multinomial. So the
-    probability is one entry of a convolution of K windows. It is exact to about 1e-13, absolutely.
+    Independent Poisson counts of means ``draws * probs``, given that they add up to ``draws``, are
+    multinomial. So the probability is one entry of a convolution of K windows. It is exact to about
+    1e-13, absolutely.
 
     Parameters
     ----------
@@ -68,9 +75,12 @@ def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) ->
         Shape (K,); the probabilities sum to 1. Bounds may lie outside 0..draws.
     """
     rule = "probabilities are not negative"
-    weights = check_numbers("probs", probs, least=0, rule=rule, remedy="pass e.g. [0.5, 0.5]", dims=1)
+    weights = check_numbers(
+        "probs", probs, least=0, rule=rule, remedy="pass e.g. [0.5, 0.5]", dims=1
+    )
     if abs(weights.sum() - 1) > 1e-9:
-        rule, remedy = "every draw falls into one of the classes", "divide them by their sum, or add the missing class"
+        rule = "every draw falls into one of the classes"
+        remedy = "divide them by their sum, or add the missing class"
         raise BadInput(f"probs sum to {weights.sum():.9g}", rule, remedy)
     first = np.clip(np.broadcast_to(low, weights.shape), 0, None)
     last = np.clip(np.broadcast_to(high, weights.shape), None, draws)

@@ -1,6 +1,7 @@
 """Mends what the theme and its companions print that a screen reader or a keyboard stumbles over.
 
-Each mend is named for the rule of axe-core that it answers; `layout.html` sends every page through them.
+Each mend is named for the rule of axe-core that it answers; `layout.html` sends every page through
+them.
 """
 
 import re
@@ -10,16 +11,21 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 MENDS = {
-    # A button's or a summary's own words name it: another name hides them from who speaks to the machine.
+    # A button's or a summary's own words name it: another name hides them from who speaks to the
+    # machine.
     "label-content-name-mismatch": [
         (r'(<button class="btn search-button-field[^>]*) aria-label="[^"]*"', r"\1"),
         (r'(<i class="theme-switch [^>]*) title="[^"]*"', r"\1"),
         (r'<summary aria-label="Toggle hidden content">', "<summary>"),
     ],
     # All that a page shows lies in a landmark, the book's name above the contents too.
-    "region": [(r'(<div id="pst-primary-sidebar")', r'\1 role="complementary" aria-label="The book"')],
+    "region": [
+        (r'(<div id="pst-primary-sidebar")', r'\1 role="complementary" aria-label="The book"')
+    ],
     # A reference is no list item, and its old role is deprecated.
-    "aria-required-children": [(r'<div role="list" class="citation-list">', '<div class="citation-list">')],
+    "aria-required-children": [
+        (r'<div role="list" class="citation-list">', '<div class="citation-list">')
+    ],
     "aria-deprecated-role": [(r' role="doc-biblioentry"', "")],
     # An empty cell heads nothing.
     "empty-table-header": [(r"<th([^>]*)>\s*(?:<p>\s*</p>)?\s*</th>", r"<td\1></td>")],
@@ -35,7 +41,11 @@ def mended(page: str) -> str:
 
 
 def offer(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
 ) -> None:
     """Give the template its function."""
     context["mended"] = mended

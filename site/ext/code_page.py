@@ -1,4 +1,6 @@
-"""The code pages: what a researcher imports, by task, which models it takes, a sweep's defaults, and every module."""
+"""The code pages: what a researcher imports, by task, which models it takes, a sweep's defaults,
+and every module.
+"""
 
 import inspect
 import pkgutil
@@ -30,7 +32,12 @@ MODULE = """## `{name}`
 def tasks() -> dict[str, list[str]]:
     """List the names that the front door gives, under the headings of its stub."""
     found: dict[str, list[str]] = {}
-    for line in Path(str(scansnap_core.__file__)).with_suffix(".pyi").read_text(encoding="utf8").splitlines():
+    for line in (
+        Path(str(scansnap_core.__file__))
+        .with_suffix(".pyi")
+        .read_text(encoding="utf8")
+        .splitlines()
+    ):
         if line.startswith(TASK):
             names = found[line.removeprefix(TASK)] = []
         elif match := IMPORTED.match(line):
@@ -40,11 +47,14 @@ def tasks() -> dict[str, list[str]]:
 
 def front_door() -> str:
     """Write a section for every task."""
-    return "\n".join(f"## {task}\n\n" + "\n".join(map(_entry, names)) for task, names in tasks().items())
+    return "\n".join(
+        f"## {task}\n\n" + "\n".join(map(_entry, names)) for task, names in tasks().items()
+    )
 
 
 def _entry(name: str) -> str:
-    value, full = getattr(scansnap_core, name), f"{scansnap_core.__name__}.{name}"
+    value = getattr(scansnap_core, name)
+    full = f"{scansnap_core.__name__}.{name}"
     if inspect.ismodule(value):
         summary = str(value.__doc__).partition("\n\n")[0]
         return f"`ss.{name}`\n: {summary} See {{py:mod}}`{value.__name__}`.\n"
@@ -55,11 +65,17 @@ def _entry(name: str) -> str:
 
 
 def modules() -> str:
-    """Write a section for every module; the package's own has no names, since these are the front door's."""
+    """Write a section for every module; the package's own has no names, since these are the front
+    door's.
+    """
     package = scansnap_core.__name__
-    inside = (module.name for module in pkgutil.walk_packages(scansnap_core.__path__, f"{package}."))
+    inside = (
+        module.name for module in pkgutil.walk_packages(scansnap_core.__path__, f"{package}.")
+    )
     members = "   :members:\n   :no-value:\n"
-    return "\n".join(MODULE.format(name=n, options=members if n != package else "") for n in (package, *inside))
+    return "\n".join(
+        MODULE.format(name=n, options=members if n != package else "") for n in (package, *inside)
+    )
 
 
 PLACEHOLDERS = {

@@ -1,4 +1,6 @@
-"""The code's docstrings as pages: plain-text formulas stay plain, and modules of closed forms list them."""
+"""The code's docstrings as pages: plain-text formulas stay plain, and modules of closed forms list
+them.
+"""
 
 import re
 import sys
@@ -10,7 +12,8 @@ from sphinx.application import Sphinx
 
 from scansnap_core.theory.formulas import FORMULAS, SYMBOLS, Formula, symbols
 
-# In prose, P(l|n), h_ and h*(s) are formulas, not markup. Literals, roles and emphasised words are left alone.
+# In prose, P(l|n), h_ and h*(s) are formulas, not markup. Literals, roles and emphasised words are
+# left alone.
 _LITERAL = re.compile(r"(``.+?``|:[a-z:]+:`[^`]+`|`[^`]+`|(?<!\w)\*\w+\*(?!\w))")
 _MARKUP = re.compile(r"[|*]|_(?!\w)")
 
@@ -28,7 +31,9 @@ def _escape(line: str) -> str:
     return "".join(parts)
 
 
-def escape_formulas(app: Sphinx, what: str, name: str, obj: object, options: dict[str, Any], lines: list[str]) -> None:
+def escape_formulas(
+    app: Sphinx, what: str, name: str, obj: object, options: dict[str, Any], lines: list[str]
+) -> None:
     in_block = False
     for number, line in enumerate(lines):
         indented = line[:1].isspace()
@@ -37,25 +42,34 @@ def escape_formulas(app: Sphinx, what: str, name: str, obj: object, options: dic
             lines[number] = _escape(line)
         in_block = in_block or line.rstrip().endswith("::")
     if what in ("attribute", "data", "property"):
-        lines[:0] = COVER  # else napoleon takes what stands before a colon, as in "h(t): ...", for a type
+        # else napoleon takes what stands before a colon, as in "h(t): ...", for a type
+        lines[:0] = COVER
 
 
-def uncover(app: Sphinx, what: str, name: str, obj: object, options: dict[str, Any], lines: list[str]) -> None:
+def uncover(
+    app: Sphinx, what: str, name: str, obj: object, options: dict[str, Any], lines: list[str]
+) -> None:
     if lines[: len(COVER)] == COVER:
         del lines[: len(COVER)]
 
 
-def list_formulas(app: Sphinx, what: str, name: str, obj: object, options: dict[str, Any], lines: list[str]) -> None:
+def list_formulas(
+    app: Sphinx, what: str, name: str, obj: object, options: dict[str, Any], lines: list[str]
+) -> None:
     if isinstance(obj, ModuleType):
         lines += formulas_of(obj)
 
 
 def formulas_of(module: ModuleType) -> list[str]:
-    """List the closed forms that the registry has from a module, and the letters of their formulas."""
+    """List the closed forms that the registry has from a module, and the letters of their
+    formulas.
+    """
     lines = []
     if module is symbols:
         for symbol in SYMBOLS.values():
-            lines += _entry(symbol.name, f":math:`{sympy.latex(symbol.expression)}`. {symbol.meaning}")
+            lines += _entry(
+                symbol.name, f":math:`{sympy.latex(symbol.expression)}`. {symbol.meaning}"
+            )
     for formula in FORMULAS.values():
         if vars(module).get(formula.name) is formula.expression:
             lines += _entry(formula.name, *describe(formula))
@@ -66,7 +80,9 @@ def describe(formula: Formula) -> tuple[str, ...]:
     """Write paragraphs: what a closed form means, the form itself, and what is known of it."""
     known = [f"{formula.place}; {ORIGINS[formula.origin]}."]
     if formula.equations:
-        known.append("In the index: " + ", ".join(f":ref:`({n}) <eq-{n}>`" for n in formula.equations) + ".")
+        known.append(
+            "In the index: " + ", ".join(f":ref:`({n}) <eq-{n}>`" for n in formula.equations) + "."
+        )
     if formula.region != sympy.true:
         known.append(f"Where :math:`{sympy.latex(formula.region)}`.")
     if formula.conditions:
@@ -78,18 +94,27 @@ def describe(formula: Formula) -> tuple[str, ...]:
 
 def _entry(name: str, *paragraphs: str) -> list[str]:
     texts = (text if text.startswith(".. math::") else _escape(text) for text in paragraphs)
-    return ["", f".. py:data:: {name}", "", *(line for text in texts for line in (f"   {text}", ""))]
+    return [
+        "",
+        f".. py:data:: {name}",
+        "",
+        *(line for text in texts for line in (f"   {text}", "")),
+    ]
 
 
-def skip_exported(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: dict[str, Any]) -> bool | None:
+def skip_exported(
+    app: Sphinx, what: str, name: str, obj: object, skip: bool, options: dict[str, Any]
+) -> bool | None:
     """Describe a package's exports there alone, under the name that a reader imports."""
     package = sys.modules.get(str(app.env.temp_data.get("autodoc:module")).rpartition(".")[0])
     return True if what == "module" and name in getattr(package, "__all__", ()) else None
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("autodoc-process-docstring", escape_formulas, priority=100)  # before napoleon adds markup of its own
+    # before napoleon adds markup of its own
+    app.connect("autodoc-process-docstring", escape_formulas, priority=100)
     app.connect("autodoc-process-docstring", uncover, priority=800)
-    app.connect("autodoc-process-docstring", list_formulas, priority=900)  # after all others: it is markup already
+    # after all others: it is markup already
+    app.connect("autodoc-process-docstring", list_formulas, priority=900)
     app.connect("autodoc-skip-member", skip_exported)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

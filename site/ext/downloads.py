@@ -1,4 +1,6 @@
-"""A downloaded chapter begins with a cell that brings the book: alone it would stop at its first import."""
+"""A downloaded chapter begins with a cell that brings the book: alone it would stop at its first
+import.
+"""
 
 import json
 from pathlib import Path
@@ -8,7 +10,7 @@ from sphinx.application import Sphinx
 
 from scansnap_core import files
 
-BRING = """# This chapter runs inside of its book. Run these lines once: they bring it, about 1.7 GB.
+BRING = """# This chapter runs inside of its book. Run these lines once: they bring it, some 1.7 GB.
 !git clone --quiet --depth 1 {repository}
 %cd {name}
 %pip install --quiet '.[book]'
@@ -48,7 +50,9 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     for document in sorted(app.env.found_docs):
         if app.env.doc2path(document).endswith(".ipynb"):
             path = Path(app.outdir, "_sources", f"{document}.ipynb")
-            notebook = with_book(json.loads(path.read_text(encoding="utf8")), repository, document.rpartition("/")[0])
+            notebook = with_book(
+                json.loads(path.read_text(encoding="utf8")), repository, document.rpartition("/")[0]
+            )
             files.save(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -1,6 +1,8 @@
-"""The page of equations: every number of the paper, with what tries it, from the reviewed file and the stored verdicts.
+"""The page of equations: every number of the paper, with what tries it, from the reviewed file and
+the stored verdicts.
 
-``{equations}`` in a page becomes Markdown, so that search, references (``{ref}`eq-55```) and every builder know it.
+``{equations}`` in a page becomes Markdown, so that search, references (``{ref}`eq-55```) and every
+builder know it.
 """
 
 from collections import Counter
@@ -32,8 +34,9 @@ from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_
 from scansnap_core.theory import formulas
 
 HOW = (
-    "The colour of a number below says what came out. Unfold a part of the paper to see its formulas. Below each "
-    "formula stand links to the cells that derive it, try it, or refute it; each check has a control that fails."
+    "The colour of a number below says what came out. Unfold a part of the paper to see its "
+    "formulas. Below each formula stand links to the cells that derive it, try it, or refute it; "
+    "each check has a control that fails."
 )
 PLACEHOLDER = "{equations}"
 FOLD = "ss-equations-fold"
@@ -53,11 +56,18 @@ SAID = {
 }
 """A verdict in words, of one equation and of several."""
 CSS = {DEFINED: "ss-open", UNTOUCHED: VERDICT_CLASS[FAILS_AS_PRINTED]}
-KINDS = {"definition": "for", "claim": "part of", "step": "step of the proof of", "premise": "premise of"}
+KINDS = {
+    "definition": "for",
+    "claim": "part of",
+    "step": "step of the proof of",
+    "premise": "premise of",
+}
 TOPICS = [formulas.attention, formulas.decoder]
 
 
-def page(equations: list[Equation], errata: Mapping[int, list[Erratum]], page_url: Callable[[str], str]) -> str:
+def page(
+    equations: list[Equation], errata: Mapping[int, list[Erratum]], page_url: Callable[[str], str]
+) -> str:
     """Write the page's Markdown below its heading.
 
     Parameters
@@ -78,7 +88,9 @@ def page(equations: list[Equation], errata: Mapping[int, list[Erratum]], page_ur
 
 
 def _line(status: str, equations: list[Equation]) -> str:
-    """Count the equations of a status; list those that fail, or that nothing tries, by their numbers."""
+    """Count the equations of a status; list those that fail, or that nothing tries, by their
+    numbers.
+    """
     found = [equation.number for equation in equations if equation.status == status]
     links = " ".join(f'<a href="#{equation_anchor(number)}">({number})</a>' for number in found)
     named = f": {links}" if status in (REFUTED, UNTOUCHED) else ""
@@ -86,14 +98,19 @@ def _line(status: str, equations: list[Equation]) -> str:
 
 
 def _section(
-    name: str, equations: list[Equation], errata: Mapping[int, list[Erratum]], page_url: Callable[[str], str]
+    name: str,
+    equations: list[Equation],
+    errata: Mapping[int, list[Erratum]],
+    page_url: Callable[[str], str],
 ) -> str:
     """Write the equations of a part of the paper, folded (`close_folds` ends the fold)."""
     counts = Counter(equation.verdict for equation in equations)
     said = [f"{count} {SAID[verdict][count > 1]}" for verdict, count in counts.items()]
     span = f"({equations[0].number}) to ({equations[-1].number})"
     fold = f'<details class="{FOLD}"><summary>{span}: {", ".join(said)}</summary>'
-    shown = [_equation(equation, errata.get(equation.number, []), page_url) for equation in equations]
+    shown = [
+        _equation(equation, errata.get(equation.number, []), page_url) for equation in equations
+    ]
     return "\n".join([f"## {name}\n", f"```{{raw}} html\n{fold}\n```\n", *shown])
 
 
@@ -106,7 +123,8 @@ def close_folds(app: Sphinx, doctree: nodes.document) -> None:
 
 def _map(equations: list[Equation]) -> str:
     links = (
-        f'<a class="{_css(e)}" href="#{equation_anchor(e.number)}" title="{e.verdict}">{e.number}</a>'
+        f'<a class="{_css(e)}" href="#{equation_anchor(e.number)}" '
+        f'title="{e.verdict}">{e.number}</a>'
         for e in equations
     )
     return f'<nav class="ss-equation-map" aria-label="All equations">{" ".join(links)}</nav>'
@@ -119,7 +137,10 @@ def _css(equation: Equation) -> str:
 def _equation(equation: Equation, errata: list[Erratum], page_url: Callable[[str], str]) -> str:
     how = f", {equation.status}" if equation.status in (DERIVED, CHECKED) else ""
     at = f'<a href="{page_url(equation.at.id)}">{equation.at.name}</a>'
-    numbers = [f'<a class="ss-number" href="{page_url("errata")}#{e.anchor}">{e.number}</a>' for e in errata]
+    numbers = [
+        f'<a class="ss-number" href="{page_url("errata")}#{e.anchor}">{e.number}</a>'
+        for e in errata
+    ]
     about = [
         f'<span class="ss-verdict-word {_css(equation)}">{equation.verdict}</span>{how}',
         *([f"erratum {' '.join(numbers)}"] if numbers else []),
@@ -138,7 +159,9 @@ def _code(name: str) -> str:
     """Link a name of the package to its entry on the code page."""
     bare = name.removeprefix("formulas.")
     if bare != name:
-        topic = next(topic for topic in TOPICS if vars(topic).get(bare) is formulas.FORMULAS[bare].expression)
+        topic = next(
+            topic for topic in TOPICS if vars(topic).get(bare) is formulas.FORMULAS[bare].expression
+        )
         return f"{{py:data}}`~{topic.__name__}.{bare}`"
     return f"{{py:obj}}`~scansnap_core.{name}`"
 
@@ -150,14 +173,18 @@ def _trial(trial: Trial, page_url: Callable[[str], str]) -> str:
     text = f"- {mark} {link}, {entry['witness']}: {_text(entry['what'])}"
     if not trial.refutes:
         return text
-    remedy = f"Holds if {entry['condition']}" if entry["condition"] else f"Repair: {entry['repair']}"
+    remedy = (
+        f"Holds if {entry['condition']}" if entry["condition"] else f"Repair: {entry['repair']}"
+    )
     return f"{text}. {_text(remedy.removesuffix('.'))}."
 
 
 def _text(text: str) -> str:
     """Write a claim's words as Markdown: mathematics stays, and nothing else becomes markup."""
     parts = text.split("$")
-    parts[::2] = [escape(prose, quote=False).replace("*", "\\*").replace("[", "\\[") for prose in parts[::2]]
+    parts[::2] = [
+        escape(prose, quote=False).replace("*", "\\*").replace("[", "\\[") for prose in parts[::2]
+    ]
     return "$".join(parts)
 
 
@@ -172,7 +199,9 @@ def fill(app: Sphinx, document: str, source: list[str]) -> None:
 
     book = Path(app.srcdir)
     equations = read_equations(book)
-    source[0] = source[0].replace(PLACEHOLDER, page(equations, by_equation(read_errata(book), equations), page_url))
+    source[0] = source[0].replace(
+        PLACEHOLDER, page(equations, by_equation(read_errata(book), equations), page_url)
+    )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""Below each figure of a chapter stand a link to it and its picture as a file, to take into a talk."""
+"""Below each figure of a chapter stand a link to it and its picture as a file, to take into a
+talk.
+"""
 
 import re
 from typing import Any
@@ -8,13 +10,16 @@ from sphinx.application import Sphinx
 
 _PIECES = re.compile(
     r'<div class="cell [^"]*" id="(?P<cell>[^"]+)">'
-    r'|(?P<figure><img alt="[^"]*" src="(?P<address>[^"]*_images/[^"]+\.png)" />(?P<linked></a>)?(?:\s*<p>.*?</p>)?)',
+    r'|(?P<figure><img alt="[^"]*" src="(?P<address>[^"]*_images/[^"]+\.png)" />'
+    r"(?P<linked></a>)?(?:\s*<p>.*?</p>)?)",
     re.DOTALL,
 )
 
 
 def with_links(body: str, page_id: str) -> str:
-    """Put links below each figure and its caption into a page's HTML; the copy in a card, itself a link, gets none."""
+    """Put links below each figure and its caption into a page's HTML; the copy in a card, itself a
+    link, gets none.
+    """
     cell = ""
 
     def add(piece: re.Match[str]) -> str:
@@ -23,13 +28,19 @@ def with_links(body: str, page_id: str) -> str:
         if not piece["figure"] or piece["linked"] or not cell:
             return piece[0]
         file = f'<a href="{piece["address"]}" download="scansnap-{page_id}-{cell}.png">PNG</a>'
-        return f'{piece[0]}<p class="ss-take"><a href="#{cell}">Link to this figure</a> · {file}</p>'
+        return (
+            f'{piece[0]}<p class="ss-take"><a href="#{cell}">Link to this figure</a> · {file}</p>'
+        )
 
     return _PIECES.sub(add, body)
 
 
 def add_links(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
 ) -> None:
     if doctree is not None and app.builder.name == "html":
         context["body"] = with_links(context["body"], pagename.rpartition("/")[2])

@@ -1,7 +1,8 @@
-"""The first time that a part of a page names a symbol or an equation of the glossary, it links to the meaning.
+"""The first time that a part of a page names a symbol or an equation of the glossary, it links to
+the meaning.
 
-A script shows that meaning under the pointer, on focus and at a tap. The meanings are those of the page's own list of
-symbols (`symbols`), so they stand in the sources once.
+A script shows that meaning under the pointer, on focus and at a tap. The meanings are those of the
+page's own list of symbols (`symbols`), so they stand in the sources once.
 """
 
 import re
@@ -24,12 +25,16 @@ _PIECES = re.compile(
     rf"|\\\[.*?\\\]|\\\((?P<tex>.+?)\\\)|{NAMED.pattern}",
     re.DOTALL,
 )
-"""Tags, elements that keep their text, displayed formulas; and what may be a term: formulas and numbers."""
+"""Tags, elements that keep their text, displayed formulas; and what may be a term: formulas and
+numbers.
+"""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Tells where a page's list explains a term (``anchor``), where more stands, and how the term is spoken."""
+    """Tells where a page's list explains a term (``anchor``), where more stands, and how the term
+    is spoken.
+    """
 
     anchor: str
     address: str
@@ -38,13 +43,15 @@ class Entry:
 
 
 def marked(body: str, known: Mapping[str, Entry]) -> str:
-    """Link, in a page's HTML, the first mention of each known term below each heading of the second level.
+    """Link, in a page's HTML, the first mention of each known term below each heading of the second
+    level.
 
     Parameters
     ----------
     body : str
     known : mapping
-        From a letter's name in `tex_symbols`, or an equation's number, to what the page's list has of it.
+        From a letter's name in `tex_symbols`, or an equation's number, to what the page's list has
+        of it.
     """
     text, fold, rest = body.partition(_LIST)
     shown: set[str] = set()
@@ -61,19 +68,32 @@ def marked(body: str, known: Mapping[str, Entry]) -> str:
         words = ", ".join(entry.spoken for entry in entries)
         heard = f'<span class="visually-hidden">{escape(words)}</span>' if piece["tex"] else ""
         anchors = " ".join(entry.anchor for entry in entries)
-        return f'<a class="ss-term" href="{entries[0].address}" data-terms="{anchors}">{piece[0]}{heard}</a>'
+        return (
+            f'<a class="ss-term" href="{entries[0].address}" '
+            f'data-terms="{anchors}">{piece[0]}{heard}</a>'
+        )
 
     return _PIECES.sub(mark, text) + fold + rest
 
 
 def letters(tex: str, known: Mapping[str, Entry]) -> list[str]:
-    """Return the known letters of a formula; one that has an index in the list means something else without it."""
-    found = [s.name for s in symbols(tex) if s.name in known and (s.indexed or not known[s.name].needs_index)]
+    """Return the known letters of a formula; one that has an index in the list means something else
+    without it.
+    """
+    found = [
+        s.name
+        for s in symbols(tex)
+        if s.name in known and (s.indexed or not known[s.name].needs_index)
+    ]
     return list(dict.fromkeys(found))
 
 
 def mark_page(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
 ) -> None:
     known = getattr(app.env, "glossary", {}).get(pagename)
     if known and app.builder.name == "html":

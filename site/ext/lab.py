@@ -1,9 +1,11 @@
-"""``{lab} K=3&rho=0.1``: a training in the reader's hands, from the setting that the argument names.
+"""``{lab} K=3&rho=0.1``: a training in the reader's hands, from the setting that the argument
+names.
 
-The argument is written like the lab's own address; what it leaves out is as in ``site/lab/fields.json``. The option
-``show`` names the few fields of a small lab with one chart, and ``words`` its tokens: the common one and those of each
-class, with a slash between classes. Its ``chart`` shows z, on a scale that holds ``span``, or distinct tokens' gain.
-The option ``play`` lets the lab play of its own accord, where the reader's machine doesn't ask for less motion. Script
+The argument is written like the lab's own address; what it leaves out is as in
+``site/lab/fields.json``. The option ``show`` names the few fields of a small lab with one chart,
+and ``words`` its tokens: the common one and those of each class, with a slash between classes. Its
+``chart`` shows z, on a scale that holds ``span``, or distinct tokens' gain. The option ``play``
+lets the lab play of its own accord, where the reader's machine doesn't ask for less motion. Script
 and style are loaded only by pages that hold a lab, and are classic files: they work from the disk.
 """
 
@@ -25,25 +27,41 @@ from sphinx.util.docutils import SphinxDirective
 
 from scansnap_core.bad_input import BadInput
 
-FOLDER, FIELDS = "lab", "site/lab/fields.json"
+FOLDER = "lab"
+FIELDS = "site/lab/fields.json"
 VENDORED = ("uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE")
 
 
 def setting_of(preset: str, root: Path) -> Setting:
-    """Return the setting that a preset means, or raise BadInput: no chapter can hold a preset that the lab refuses."""
+    """Return the setting that a preset means, or raise BadInput: no chapter can hold a preset that
+    the lab refuses.
+    """
     fields = json.loads((root / FIELDS).read_text(encoding="utf8"))
     given = dict(parse_qsl(preset, strict_parsing=True)) if preset else {}
     for key in given.keys() - fields.keys():
-        raise BadInput(value=key, rule="a preset names fields of the lab", remedy=f"use {', '.join(fields)}")
+        raise BadInput(
+            value=key, rule="a preset names fields of the lab", remedy=f"use {', '.join(fields)}"
+        )
     texts = {key: given.get(key, field["default"]) for key, field in fields.items()}
     for key, field in fields.items():
         allowed = list(field.get("choices", ()))
         if allowed and texts[key] not in allowed:
-            raise BadInput(value=f"{key}={texts[key]}", rule="a choice", remedy=f"use {', '.join(allowed)}")
-        numbers = [] if allowed or texts[key] == "" else [float(part) for part in texts[key].split(",")]
-        low, high = field.get("low", field.get("min", 0)), field.get("high", field.get("max", math.inf))
-        if not all(low <= number <= high or (key == "T" and math.isinf(number)) for number in numbers):
-            raise BadInput(value=f"{key}={texts[key]}", rule=f"{low} to {high}", remedy="choose within the lab's range")
+            raise BadInput(
+                value=f"{key}={texts[key]}", rule="a choice", remedy=f"use {', '.join(allowed)}"
+            )
+        numbers = (
+            [] if allowed or texts[key] == "" else [float(part) for part in texts[key].split(",")]
+        )
+        low = field.get("low", field.get("min", 0))
+        high = field.get("high", field.get("max", math.inf))
+        if not all(
+            low <= number <= high or (key == "T" and math.isinf(number)) for number in numbers
+        ):
+            raise BadInput(
+                value=f"{key}={texts[key]}",
+                rule=f"{low} to {high}",
+                remedy="choose within the lab's range",
+            )
     setting = Setting(
         K=int(texts["K"]),
         M=int(texts["M"]),
@@ -55,12 +73,16 @@ def setting_of(preset: str, root: Path) -> Setting:
     )
     if setting.model != "plain" and texts["dyn"] in ("law", "sgd"):
         raise BadInput(
-            value=f"model={setting.model}", rule="it has flows alone in the lab", remedy="choose a flow as dyn"
+            value=f"model={setting.model}",
+            rule="it has flows alone in the lab",
+            remedy="choose a flow as dyn",
         )
     setting.classes()  # refuses an M that is too small
     if texts["beyond"] == "0" and not setting.rho * setting.K * (setting.K - 1) < 1:
         raise BadInput(
-            value=f"rho={setting.rho}", rule="without beyond=1 an overlap keeps to Assumption 2", remedy="add beyond=1"
+            value=f"rho={setting.rho}",
+            rule="without beyond=1 an overlap keeps to Assumption 2",
+            remedy="add beyond=1",
         )
     return setting
 
@@ -77,7 +99,9 @@ def lab_html(
     span: Sequence[float] = (),
     lens: bool = False,
 ) -> str:
-    """Write the element that the script fills; without scripts the picture at the address ``still`` is shown."""
+    """Write the element that the script fills; without scripts the picture at the address ``still``
+    is shown.
+    """
     small = f' data-show="{escape(show)}" data-words="{escape(names)}"' if show else ""
     if chart != "z":
         small += f' data-chart="{chart}"'
@@ -85,9 +109,11 @@ def lab_html(
         small += f' data-span="{",".join(f"{end:g}" for end in span)}"'
     small += " data-lens" * lens
     return (
-        f'<div class="ss-lab" data-preset="{escape(preset)}"{small}{" data-play" if play else ""}></div>'
+        f'<div class="ss-lab" data-preset="{escape(preset)}"{small}'
+        f"{' data-play' if play else ''}></div>"
         f'<noscript><figure><img class="ss-lab-still" src="{escape(still)}" alt="{escape(words)}">'
-        f"<figcaption>{escape(words)} With JavaScript, this is a lab in which you choose the setting.</figcaption>"
+        f"<figcaption>{escape(words)} "
+        "With JavaScript, this is a lab in which you choose the setting.</figcaption>"
         "</figure></noscript>"
     )
 
@@ -117,7 +143,9 @@ class Lab(SphinxDirective):
         for source in (*root.glob("site/lab/**/*"), *root.glob("site/ext/lab*.py")):
             self.env.note_dependency(str(source))
         show = "".join(self.options.get("show", "").split())
-        if unknown := set(filter(None, show.split(","))) - set(json.loads((root / FIELDS).read_text(encoding="utf8"))):
+        if unknown := set(filter(None, show.split(","))) - set(
+            json.loads((root / FIELDS).read_text(encoding="utf8"))
+        ):
             raise self.error(f"the lab has no field {', '.join(sorted(unknown))} to show")
         words_of = [
             [word.strip() for word in part.split(",") if word.strip()]
@@ -126,7 +154,10 @@ class Lab(SphinxDirective):
         names = "/".join(",".join(words) for words in words_of)
         lengths = [len(setting.weights) + (number == 0) for number in range(setting.K)]
         if names and [len(words) for words in words_of] != lengths:
-            raise self.error(f"words name the common and {len(setting.weights)} distinct tokens of {setting.K} classes")
+            raise self.error(
+                f"words name the common and {len(setting.weights)} distinct tokens of "
+                f"{setting.K} classes"
+            )
         svg, words = still_svg(setting)
         name = f"still-{setting.digest()}.svg"
         target = Path(self.env.app.outdir, "_static", FOLDER, name)
@@ -162,7 +193,11 @@ def build_lab(app: Sphinx) -> None:
 
 
 def load_lab(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
 ) -> None:
     if doctree and any('class="ss-lab"' in node.astext() for node in doctree.findall(nodes.raw)):
         for sheet in ("uPlot.min.css", "lab.css"):

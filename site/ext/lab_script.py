@@ -1,4 +1,6 @@
-"""The lab's script: its sources in ``site/lab``, with the closed forms printed as JavaScript from the package's own."""
+"""The lab's script: its sources in ``site/lab``, with the closed forms printed as JavaScript from
+the package's own.
+"""
 
 import json
 from pathlib import Path
@@ -7,7 +9,23 @@ import sympy as sp
 from scipy.integrate import DOP853
 
 from scansnap_core.theory import formulas
-from scansnap_core.theory.formulas import B_, C_0, Gamma_, K, M, eta_Y, eta_Z, f_0, h_, omega_1_, rho, rho_0, t, z, z_0
+from scansnap_core.theory.formulas import (
+    B_,
+    C_0,
+    Gamma_,
+    K,
+    M,
+    eta_Y,
+    eta_Z,
+    f_0,
+    h_,
+    omega_1_,
+    rho,
+    rho_0,
+    t,
+    z,
+    z_0,
+)
 from scansnap_core.theory.functions import stable_form
 
 FUNCTIONS = {name: name for name in ("sigmoid", "omega", "lowerLambertW")} | {"log1p": "Math.log1p"}
@@ -53,15 +71,31 @@ def tableau_script() -> str:
 def parts(root: Path, folder: str, *names: str) -> str:
     """Join the scripts of a folder of ``site/lab``, all or those named."""
     paths = sorted((root / "site/lab" / folder).glob("*.js"))
-    return "\n".join(path.read_text(encoding="utf8") for path in paths if not names or path.stem in names)
+    return "\n".join(
+        path.read_text(encoding="utf8") for path in paths if not names or path.stem in names
+    )
 
 
 def core_script(root: Path, more: str = "", *names: str) -> str:
-    """Write the numeric core, a function whose text can become a worker; ``more`` goes in, ``names`` come out."""
-    given = ", ".join(("attention", "entropy", "formulas", "moments", "serve", "trainingPath", "withOverlap", *names))
+    """Write the numeric core, a function whose text can become a worker; ``more`` goes in,
+    ``names`` come out.
+    """
+    given = ", ".join(
+        (
+            "attention",
+            "entropy",
+            "formulas",
+            "moments",
+            "serve",
+            "trainingPath",
+            "withOverlap",
+            *names,
+        )
+    )
     return (
         'function labCore() {\n"use strict";\n'
-        f"{formula_script()}{tableau_script()}{parts(root, 'core')}\n{more}\nreturn {{ {given} }};\n}}\n"
+        f"{formula_script()}{tableau_script()}{parts(root, 'core')}\n"
+        f"{more}\nreturn {{ {given} }};\n}}\n"
     )
 
 

@@ -1,4 +1,6 @@
-"""The lab's still picture, for readers without JavaScript: the paper's law (10) beside the true gradient."""
+"""The lab's still picture, for readers without JavaScript: the paper's law (10) beside the true
+gradient.
+"""
 
 import hashlib
 import io
@@ -18,7 +20,9 @@ POINTS = 120
 
 @dataclass(frozen=True)
 class Setting:
-    """A picture depends on these fields, named as :func:`with_overlap` and :func:`dynamics.compare` name it."""
+    """A picture depends on these fields, named as :func:`with_overlap` and :func:`dynamics.compare`
+    name it.
+    """
 
     K: int
     M: int
@@ -43,17 +47,29 @@ def still_svg(setting: Setting) -> tuple[str, str]:
     t_0_prime, t_0 = clocks.transition(setting.K, setting.M, setting.lr_y)
     times = np.geomspace(t_0_prime / 100, 40 * t_0, POINTS)
     paths = {
-        name: solve(flow(classes, setting.lr_y, setting.lr_z, model=setting.model), times, rtol=1e-7, atol=1e-12).Z
-        for name, flow in (("the paper's law (10)", flows.IdealisedFlow), ("true gradient flow", flows.TrueFlow))
+        name: solve(
+            flow(classes, setting.lr_y, setting.lr_z, model=setting.model),
+            times,
+            rtol=1e-7,
+            atol=1e-12,
+        ).Z
+        for name, flow in (
+            ("the paper's law (10)", flows.IdealisedFlow),
+            ("true gradient flow", flows.TrueFlow),
+        )
     }
     paths = {name: Z.sel(token=classes.coords["token"]).values[:, 0] for name, Z in paths.items()}
     figure = Figure(figsize=(7, 3.6), layout="constrained")
     axes = figure.subplots()
     for (name, z), style in zip(paths.items(), ("-", "--"), strict=True):
         for token in range(len(setting.weights) + 1):
-            label = f"{'distinct tokens' if token else 'common token'}, {name}" if token < 2 else None
+            label = (
+                f"{'distinct tokens' if token else 'common token'}, {name}" if token < 2 else None
+            )
             colour = "C0" if token else "C1"
-            axes.plot(times, z[:, token], style, color=colour, alpha=1 if token < 2 else 0.5, label=label)
+            axes.plot(
+                times, z[:, token], style, color=colour, alpha=1 if token < 2 else 0.5, label=label
+            )
     for time, name in ((t_0_prime, "$t_0'$"), (t_0, "$t_0$")):
         axes.axvline(time, color="grey", linewidth=0.8)
         axes.annotate(name, (time, 1.01), xycoords=("data", "axes fraction"), ha="center")
@@ -65,9 +81,9 @@ def still_svg(setting: Setting) -> tuple[str, str]:
     ends = [f"{z[-1, 0]:.2g}".replace("-", "−") for z in paths.values()]
     with_model = "" if setting.model == "plain" else f", model {setting.model}"
     words = (
-        f"Attention logits of a class's tokens over time for K = {setting.K}, M = {setting.M}, ρ = {setting.rho:g}, "
-        f"η_Y = {setting.lr_y:g}, η_Z = {setting.lr_z:g}{with_model}; t₀′ = {t_0_prime:.3g}, t₀ = {t_0:.3g}. "
-        f"At 40 t₀ the common token has fallen to {ends[0]} by the paper's law (10) and to {ends[1]} under the "
-        "true gradient flow."
+        f"Attention logits of a class's tokens over time for K = {setting.K}, M = {setting.M}, ρ "
+        f"= {setting.rho:g}, η_Y = {setting.lr_y:g}, η_Z = {setting.lr_z:g}{with_model}; t₀′ = "
+        f"{t_0_prime:.3g}, t₀ = {t_0:.3g}. At 40 t₀ the common token has fallen to {ends[0]} by "
+        f"the paper's law (10) and to {ends[1]} under the true gradient flow."
     )
     return buffer.getvalue(), words

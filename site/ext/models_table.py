@@ -1,4 +1,6 @@
-"""The table of the page "The code" on which model is taken where: each cell is tried when the page is built."""
+"""The table of the page "The code" on which model is taken where: each cell is tried when the page
+is built.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ def own_function(batch: Batch, Y: Any, Z: Any) -> Any:
     return plain(batch, Y, Z)
 
 
-OWN: dict[str, Any] = {"a `Variant` of your own": OWN_VARIANT, "a function of your own": own_function}
+OWN: dict[str, Any] = {
+    "a `Variant` of your own": OWN_VARIANT,
+    "a function of your own": own_function,
+}
 LABELS = (*(f"`{name}`" for name in MODELS), *OWN)
 """The rows' first cells."""
 
@@ -40,7 +45,9 @@ def trained(model: Any, **options: Any) -> Any:
 def goes_on(model: Any) -> None:
     """Go on from a kept state, and end where one training ends."""
     whole = trained(model, steps=4, keep_state=True)
-    again = trained(model, steps=2, keep_state=True, initial=trained(model, steps=2, keep_state=True))
+    again = trained(
+        model, steps=2, keep_state=True, initial=trained(model, steps=2, keep_state=True)
+    )
     assert (again.Z.isel(recorded=-1).values == whole.Z.isel(recorded=-1).values).all()
 
 
@@ -78,5 +85,7 @@ def is_taken(label: str, where: str) -> bool:
 def models_table() -> str:
     """Write the table, in Markdown."""
     rows = [("model", *FEATURES), ("---",) * (1 + len(FEATURES))]
-    rows += [(label, *("✓" if is_taken(label, where) else "–" for where in FEATURES)) for label in LABELS]
+    rows += [
+        (label, *("✓" if is_taken(label, where) else "–" for where in FEATURES)) for label in LABELS
+    ]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -1,8 +1,9 @@
 """Turns a notebook's plain Markdown, which every reader understands, into what the site shows.
 
-Below a chapter's heading and its first paragraph stands the verdict's card, and below a statement as printed stand the
-links to what it rests on. A paragraph that is one link into the lab becomes the lab itself, folded. A link to an
-erratum or to the references becomes one to the very entry. Numbers for the prose aren't shown.
+Below a chapter's heading and its first paragraph stands the verdict's card, and below a statement
+as printed stand the links to what it rests on. A paragraph that is one link into the lab becomes
+the lab itself, folded. A link to an erratum or to the references becomes one to the very entry.
+Numbers for the prose aren't shown.
 """
 
 import json
@@ -32,7 +33,11 @@ _QUOTE = re.compile(r"^(?:>.*\n?)+", re.MULTILINE)
 def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
     """Return the notebook with the site's own elements in its text."""
     page = notebook["metadata"].get(KEY, {})
-    links = f"\n\n```{{statement-links}} {page_id}\n```\n" if "number" in page and page["kind"] != "figure" else ""
+    links = (
+        f"\n\n```{{statement-links}} {page_id}\n```\n"
+        if "number" in page and page["kind"] != "figure"
+        else ""
+    )
     verdicts = [
         output["data"][VERDICT_MIME]
         for cell in notebook["cells"]
@@ -41,7 +46,9 @@ def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
     ]
     for cell in notebook["cells"]:
         if "outputs" in cell:  # an empty text would be drawn as an empty box
-            cell["outputs"] = [output for output in cell["outputs"] if NUMBERS_MIME not in output.get("data", {})]
+            cell["outputs"] = [
+                output for output in cell["outputs"] if NUMBERS_MIME not in output.get("data", {})
+            ]
     texts = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
     for cell in texts:
         text = "".join(cell["source"])
@@ -50,7 +57,9 @@ def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
         cell["source"] = _CITED.sub(r"{cite}`\1`", text)
     if texts:
         head, _, rest = texts[0]["source"].partition("\n\n")
-        texts[0]["source"] = _with_links(_with_card(head, rest, bool(verdicts and "card" in verdicts[0])), links)
+        texts[0]["source"] = _with_links(
+            _with_card(head, rest, bool(verdicts and "card" in verdicts[0])), links
+        )
     return notebook
 
 

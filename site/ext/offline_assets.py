@@ -1,4 +1,5 @@
-"""What a page loads: MathJax from the installed package instead of a CDN, no script twice, and no script for icons.
+"""What a page loads: MathJax from the installed package instead of a CDN, no script twice, and no
+script for icons.
 
 `layout.html` sends the page's head through `lighter`, and the whole page through `common_icons`.
 """
@@ -12,16 +13,21 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-# The pages load only these of the package's 24 MB. The extensions define \boldsymbol and others; MathJax loads
-# them when a page uses them.
-# safe.js drops an \href to javascript: from a formula.
+# The pages load only these of the package's 24 MB. The extensions define \boldsymbol and others;
+# MathJax loads them when a page uses them. safe.js drops an \href to javascript: from a formula.
 MATHJAX_PARTS = ("tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions", "ui/safe.js")
 
 
 def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html":
         return
-    source = Path(str(distribution("sphinx-mathjax-offline").locate_file("sphinx-mathjax-offline/static/mathjax")))
+    source = Path(
+        str(
+            distribution("sphinx-mathjax-offline").locate_file(
+                "sphinx-mathjax-offline/static/mathjax"
+            )
+        )
+    )
     target = Path(app.outdir, "_static", "mathjax")
     for part in MATHJAX_PARTS:
         (target / part).parent.mkdir(parents=True, exist_ok=True)
@@ -32,9 +38,15 @@ def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
 
 
 def drop_repeated_scripts(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
 ) -> None:
-    """Keep the first of the scripts that two extensions each add; some declare constants and fail the second time."""
+    """Keep the first of the scripts that two extensions each add; some declare constants and fail
+    the second time.
+    """
     seen = set()
     kept = []
     for script in context.get("script_files", []):
@@ -48,17 +60,25 @@ def drop_repeated_scripts(
 
 
 def lighter(head: str) -> str:
-    """Return a page's head without the 1.5 MB script for icons, which the theme's style sheet draws too."""
+    """Return a page's head without the 1.5 MB script for icons, which the theme's style sheet draws
+    too.
+    """
     return re.sub(r"<script[^>]*/fontawesome\.js[^>]*></script>", "", head)
 
 
 def common_icons(page: str) -> str:
-    """Return a page with a branch as the repository's icon: GitHub's own would need a font of 118 kB for itself."""
+    """Return a page with a branch as the repository's icon: GitHub's own would need a font of 118
+    kB for itself.
+    """
     return page.replace('class="fab fa-github"', 'class="fas fa-code-branch"')
 
 
 def offer(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
 ) -> None:
     """Give the template its functions."""
     context["lighter"] = lighter
@@ -66,7 +86,8 @@ def offer(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.set_html_assets_policy("always")  # a page whose only mathematics stands in an output needs MathJax too
+    # a page whose only mathematics stands in an output needs MathJax too
+    app.set_html_assets_policy("always")
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
     app.connect("html-page-context", offer)
     app.connect("build-finished", copy_mathjax)

@@ -1,4 +1,6 @@
-"""What a page is about, in plain words: its first sentences, for search engines and previews of shared links."""
+"""What a page is about, in plain words: its first sentences, for search engines and previews of
+shared links.
+"""
 
 import re
 import unicodedata
@@ -10,10 +12,38 @@ MOST = 300
 """A description has at most so many characters; search engines show about half as many."""
 _GREEK = re.compile(r"\\(var)?(?P<letter>[A-Z]?[a-z]+)(?![A-Za-z])")
 _COMMANDS = {
-    **{"approx": "≈", "cdot": "·", "ge": "≥", "gg": "≫", "in": "∈", "infty": "∞", "le": "≤", "ll": "≪", "ne": "≠"},
+    **{
+        "approx": "≈",
+        "cdot": "·",
+        "ge": "≥",
+        "gg": "≫",
+        "in": "∈",
+        "infty": "∞",
+        "le": "≤",
+        "ll": "≪",
+        "ne": "≠",
+    },
     **{"lambda": "λ", "lceil": "⌈", "rceil": "⌉", "propto": "∝", "lesssim": "≲", "ln": " ln"},
-    **{"pm": "±", "sum": "Σ", "times": "×", "to": "→", "top": "T", "quad": " ", "star": "*", "mid": "|"},
-    **{"left": "", "right": "", "mathrm": "", "text": "", "mathbb": "", "big": "", "Big": "", "mathbf": ""},
+    **{
+        "pm": "±",
+        "sum": "Σ",
+        "times": "×",
+        "to": "→",
+        "top": "T",
+        "quad": " ",
+        "star": "*",
+        "mid": "|",
+    },
+    **{
+        "left": "",
+        "right": "",
+        "mathrm": "",
+        "text": "",
+        "mathbb": "",
+        "big": "",
+        "Big": "",
+        "mathbf": "",
+    },
 }
 _ACCENTS = {"dot": "\u0307", "tilde": "\u0303", "bar": "\u0304", "hat": "\u0302"}
 _ACCENTED = re.compile(r"\\(dot|tilde|bar|hat)\s*\{?(\\[A-Za-z]+|[A-Za-z])\}?")
@@ -24,11 +54,15 @@ _POWER = re.compile(r"\^(\{[^{}]*\})")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z(])")
 _CITED = "bibtex-citation"
 _ELSEWHERE = (nodes.Admonition, nodes.block_quote, nodes.table, nodes.figure, nodes.sidebar)
-"""What stands beside a page's text. A paragraph that ends with an element of its own has no last word either."""
+"""What stands beside a page's text. A paragraph that ends with an element of its own has no last
+word either.
+"""
 
 
 def description_of(document: nodes.document) -> str:
-    """Return the first sentences of a page's first paragraph, in at most `MOST` characters; empty without one."""
+    """Return the first sentences of a page's first paragraph, in at most `MOST` characters; empty
+    without one.
+    """
     paragraph = next(filter(_is_text, document.findall(nodes.paragraph)), None)
     return "" if paragraph is None else shortened(words_of(paragraph).removeprefix("In short. "))
 
@@ -41,14 +75,18 @@ def _is_text(paragraph: nodes.paragraph) -> bool:
 
 
 def words_of(node: nodes.Node) -> str:
-    """Return the text of an element in one line, its formulas in plain letters, without citations."""
+    """Return the text of an element in one line, its formulas in plain letters, without
+    citations.
+    """
 
     def parts(node: nodes.Node) -> list[str]:
         if isinstance(node, nodes.math):
             return [plain(node.astext())]
         if isinstance(node, nodes.Text):
             return [str(node)]
-        if isinstance(node, nodes.raw) or (isinstance(node, nodes.Element) and _CITED in node["classes"]):
+        if isinstance(node, nodes.raw) or (
+            isinstance(node, nodes.Element) and _CITED in node["classes"]
+        ):
             return []
         return [part for child in node.children for part in parts(child)]
 
@@ -60,8 +98,10 @@ def plain(tex: str) -> str:
 
     Examples
     --------
-    >>> plain(r"\eta_Z \approx \dot z_{ml}, M \to \infty"), plain(r"\sqrt{\frac N2\ln\frac{2}{M\delta}}")
-    ('η_Z ≈ ż_ml, M → ∞', '√((N/2) ln(2/(Mδ)))')
+    >>> plain(r"\eta_Z \approx \dot z_{ml}, M \to \infty")
+    'η_Z ≈ ż_ml, M → ∞'
+    >>> plain(r"\sqrt{\frac N2\ln\frac{2}{M\delta}}")
+    '√((N/2) ln(2/(Mδ)))'
     """
 
     def letter(command: re.Match[str]) -> str:
@@ -81,7 +121,9 @@ def plain(tex: str) -> str:
 def _grouped(argument: str) -> str:
     """Put an argument of a fraction into parentheses, if it is more than a number or a symbol."""
     inside = argument.removeprefix("{").removesuffix("}")
-    return inside if len(symbols(inside)) <= 1 and not re.search("[-+()]", inside) else f"({inside})"
+    return (
+        inside if len(symbols(inside)) <= 1 and not re.search("[-+()]", inside) else f"({inside})"
+    )
 
 
 def _greek(name: str, size: str) -> str:

@@ -1,10 +1,26 @@
-"""Splits a built page into its sections, rows and definitions, each with its anchor, title and text, for the search."""
+"""Splits a built page into its sections, rows and definitions, each with its anchor, title and
+text, for the search.
+"""
 
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+VOID = {
+    "area",
+    "base",
+    "br",
+    "col",
+    "embed",
+    "hr",
+    "img",
+    "input",
+    "link",
+    "meta",
+    "source",
+    "track",
+    "wbr",
+}
 INLINE = {"a", "b", "code", "data", "em", "i", "span", "strong", "sub", "sup"}
 UNREAD = {"script", "style", "svg", "noscript"}
 UNREAD_CLASSES = {
@@ -26,7 +42,9 @@ TITLE_CLASS = "ss-what"
 
 @dataclass
 class Part:
-    """A part of a page; formulas stand in its title and text as TeX. It ends where its element at ``depth`` does."""
+    """A part of a page; formulas stand in its title and text as TeX. It ends where its element at
+    ``depth`` does.
+    """
 
     anchor: str
     tag: str
@@ -75,7 +93,9 @@ class PageText(HTMLParser):
         part = self.open[-1]
         first_cell = part.tag == "tr" and tag in ("td", "th") and self.depth == part.depth + 1
         term = part.tag == "dt" and tag == "dt" and self.depth == part.depth + 1
-        return tag in HEADINGS or (not part.title and (first_cell or term or TITLE_CLASS in classes))
+        return tag in HEADINGS or (
+            not part.title and (first_cell or term or TITLE_CLASS in classes)
+        )
 
     def handle_endtag(self, tag: str) -> None:
         """Close what ends here."""
@@ -102,6 +122,7 @@ def parts_of(body: str) -> list[tuple[str, str, str]]:
     reader = PageText()
     reader.feed(_HIGHLIGHTED.sub(r"\1", body))
     clean = [
-        (part.anchor, *(" ".join("".join(words).split()) for words in (part.title, part.text))) for part in reader.parts
+        (part.anchor, *(" ".join("".join(words).split()) for words in (part.title, part.text)))
+        for part in reader.parts
     ]
     return [(anchor, title, text) for anchor, title, text in clean if title or text]

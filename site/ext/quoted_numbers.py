@@ -1,7 +1,8 @@
 """A number that a page quotes from a chapter shows the chapter's claim and its scope.
 
-It is a term of the glossary: a script shows the meaning under the pointer, on focus and at a tap, and the number leads
-to the claim. The meanings stand in a folded list at the page's end, drawn from the chapters' files of claims.
+It is a term of the glossary: a script shows the meaning under the pointer, on focus and at a tap,
+and the number leads to the claim. The meanings stand in a folded list at the page's end, drawn from
+the chapters' files of claims.
 """
 
 import re
@@ -34,7 +35,9 @@ def read_all(app: Sphinx) -> None:
 
 
 def meaning(name: str, title: str, claims: Claims) -> tuple[str, str] | None:
-    """Return the id of the claim that a number belongs to, and what a reader is told, as HTML; None for no claim."""
+    """Return the id of the claim that a number belongs to, and what a reader is told, as HTML; None
+    for no claim.
+    """
     scope = claims.numbers.get(name)
     claim = claims.claims.get(scope.of if scope else name)
     if claim is None:
@@ -47,7 +50,11 @@ def meaning(name: str, title: str, claims: Claims) -> tuple[str, str] | None:
 
 
 def mark_page(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
 ) -> None:
     """Link the numbers that a page quotes, and list what they mean."""
     if doctree is None or app.builder.name != "html":
@@ -74,11 +81,13 @@ def mark_page(
     if listed:
         head = f"Where the numbers on this page come from ({len(listed)})"
         context["body"] += (
-            f'<details class="ss-symbols"><summary>{head}</summary><dl>{"".join(listed.values())}</dl></details>'
+            "<details "
+            f'class="ss-symbols"><summary>{head}</summary><dl>{"".join(listed.values())}</dl></details>'
         )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", read_all)
-    app.connect("html-page-context", mark_page, priority=550)  # before the glossary, which leaves links alone
+    # before the glossary, which leaves links alone
+    app.connect("html-page-context", mark_page, priority=550)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,6 @@
-"""Where the sources lie, and where the site is read: a build on GitHub knows both, so that a fork links to itself."""
+"""Where the sources lie, and where the site is read: a build on GitHub knows both, so that a fork
+links to itself.
+"""
 
 import os
 from pathlib import Path

@@ -8,7 +8,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 PART = re.compile(
-    r'<p aria-level="2" class="caption" role="heading">(<span class="caption-text">.*?</span>)</p>\s*(<ul.*?</ul>)',
+    r'<p aria-level="2" class="caption" role="heading">'
+    r'(<span class="caption-text">.*?</span>)</p>\s*(<ul.*?</ul>)',
     re.DOTALL,
 )
 
@@ -19,13 +20,20 @@ def folded(page: str) -> str:
 
     def fold(part: re.Match[str]) -> str:
         shown = " open" if next(numbers) == 0 or 'class="toctree-l1 current' in part[2] else ""
-        return f'<details class="ss-part"{shown}><summary class="caption">{part[1]}</summary>{part[2]}</details>'
+        return (
+            f'<details class="ss-part"{shown}><summary '
+            f'class="caption">{part[1]}</summary>{part[2]}</details>'
+        )
 
     return PART.sub(fold, page)
 
 
 def offer(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
 ) -> None:
     """Give the template its function."""
     context["folded"] = folded

@@ -1,4 +1,6 @@
-"""Reads what the book stores once per build: dozens of places ask for it, and the chapters take half a second."""
+"""Reads what the book stores once per build: dozens of places ask for it, and the chapters take
+half a second.
+"""
 
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,9 @@
-"""A folded list of the symbols of each page, with what they mean and a link to their row on the page Notation.
+"""A folded list of the symbols of each page, with what they mean and a link to their row on the
+page Notation.
 
-What a letter means on one page alone stands in `OWN`, by the page: a formula that shows it, and its meaning there. The
-list has the equations of the glossary too (`glossary`), which takes what it shows from the list.
+What a letter means on one page alone stands in `OWN`, by the page: a formula that shows it, and its
+meaning there. The list has the equations of the glossary too (`glossary`), which takes what it
+shows from the list.
 """
 
 import html
@@ -35,7 +37,8 @@ _ARGUMENTS = re.compile(r"\([^()]*\)")
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the notation tables: its anchor, a name for ears, the symbol as it stands there, and its meaning.
+    """A row of the notation tables: its anchor, a name for ears, the symbol as it stands there, and
+    its meaning.
 
     ``plain`` is false where the symbol itself has an accent.
     """
@@ -50,15 +53,23 @@ class Row:
 
 
 def meant_by(symbol: Symbol, rows: dict[str, Row]) -> Row | None:
-    """Find the row of a symbol; a Latin letter with an index there, or a set's element, needs the same index."""
+    """Find the row of a symbol; a Latin letter with an index there, or a set's element, needs the
+    same index.
+    """
     row = rows.get(symbol.accent + symbol.name) or rows.get(symbol.name)
-    if row is None or (row.needs_index and not symbol.indexed) or (row.needs_argument and not symbol.applied):
+    if (
+        row is None
+        or (row.needs_index and not symbol.indexed)
+        or (row.needs_argument and not symbol.applied)
+    ):
         return None
     return row
 
 
 def notation_rows(doctree: nodes.document) -> dict[str, Row]:
-    """Map symbols to the notation tables' rows that explain them; each row with one gets an anchor."""
+    """Map symbols to the notation tables' rows that explain them; each row with one gets an
+    anchor.
+    """
     found: dict[str, Row] = {}
     rest: list[tuple[Symbol, nodes.row, nodes.math]] = []
 
@@ -67,7 +78,9 @@ def notation_rows(doctree: nodes.document) -> dict[str, Row]:
             return
         if not row["ids"]:
             spelled = symbol.name.replace("'", "-prime").replace("*", "star")
-            row["ids"].append(SYMBOL_ROW + re.sub(r"[^A-Za-z0-9]+", "-", symbol.accent + spelled).strip("-"))
+            row["ids"].append(
+                SYMBOL_ROW + re.sub(r"[^A-Za-z0-9]+", "-", symbol.accent + spelled).strip("-")
+            )
         needs_index = symbol.indexed and not symbol.name.startswith("\\")
         found[symbol.accent + symbol.name] = Row(
             row["ids"][0],
@@ -99,9 +112,14 @@ def rows_under(head: list[str], doctree: nodes.document) -> Iterator[nodes.row]:
 
 
 def dynamics_of(doctree: nodes.document) -> dict[int, nodes.row]:
-    """Find each glossary equation's row: the first that is named for it, or else whose definition names it."""
+    """Find each glossary equation's row: the first that is named for it, or else whose definition
+    names it.
+    """
     rows = list(rows_under(DYNAMICS, doctree))
-    return {n: next(row for cell in (0, 1) for row in rows if f"({n})" in row[cell].astext()) for n in EQUATIONS}
+    return {
+        n: next(row for cell in (0, 1) for row in rows if f"({n})" in row[cell].astext())
+        for n in EQUATIONS
+    }
 
 
 def note_rows(app: Sphinx, doctree: nodes.document) -> None:
@@ -112,12 +130,21 @@ def note_rows(app: Sphinx, doctree: nodes.document) -> None:
 
 def formulas_of(doctree: nodes.document) -> list[str]:
     """List the TeX of a page's formulas, those in its outputs too."""
-    tex = [node.astext() for node in doctree.findall(lambda n: isinstance(n, nodes.math | nodes.math_block))]
-    outputs = (html.unescape(node.astext()) for node in doctree.findall(nodes.raw) if "html" in node["format"])
+    tex = [
+        node.astext()
+        for node in doctree.findall(lambda n: isinstance(n, nodes.math | nodes.math_block))
+    ]
+    outputs = (
+        html.unescape(node.astext())
+        for node in doctree.findall(nodes.raw)
+        if "html" in node["format"]
+    )
     return tex + [a or b for output in outputs for a, b in _IN_OUTPUT.findall(output)]
 
 
-def own_meanings(formulas: Mapping[str, str], used: Collection[Symbol]) -> dict[str, tuple[str, str]]:
+def own_meanings(
+    formulas: Mapping[str, str], used: Collection[Symbol]
+) -> dict[str, tuple[str, str]]:
     """Map a letter to the formula that shows it and to its meaning on a page.
 
     Raises
@@ -126,19 +153,26 @@ def own_meanings(formulas: Mapping[str, str], used: Collection[Symbol]) -> dict[
         If a formula shows none of the symbols that the page uses.
     """
     found = {symbols(tex)[0].name: (tex, meaning) for tex, meaning in formulas.items()}
-    if unused := [tex for name, (tex, _) in found.items() if name not in {symbol.name for symbol in used}]:
+    if unused := [
+        tex for name, (tex, _) in found.items() if name not in {symbol.name for symbol in used}
+    ]:
         raise ValueError(f"the page doesn't use {', '.join(unused)}")
     return found
 
 
 def in_words(meaning: str) -> nodes.paragraph:
     """Make a paragraph of a text with mathematics between dollar signs."""
-    parts = [nodes.math("", part) if at % 2 else nodes.Text(part) for at, part in enumerate(meaning.split("$")) if part]
+    parts = [
+        nodes.math("", part) if at % 2 else nodes.Text(part)
+        for at, part in enumerate(meaning.split("$"))
+        if part
+    ]
     return nodes.paragraph("", "", *parts)
 
 
 def read_own(app: Sphinx) -> None:
-    path, printed = Path(app.srcdir) / OWN, Path(app.srcdir) / EQUATIONS_FILE
+    path = Path(app.srcdir) / OWN
+    printed = Path(app.srcdir) / EQUATIONS_FILE
     env: Any = app.env
     env.own_symbols = files.read(path, example="correct it") if path.is_file() else {}
     sections = files.read(printed, example="restore it")["sections"] if printed.is_file() else []
@@ -149,7 +183,8 @@ def read_own(app: Sphinx) -> None:
 def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
     env: Any = app.env
     known: dict[str, Row] = getattr(env, "notation_rows", {})
-    # A dictionary keeps the page's order, so that each build lists the same symbols in the same way.
+    # A dictionary keeps the page's order, so that each build lists the same symbols in the same
+    # way.
     shown = dict.fromkeys(symbol for tex in formulas_of(doctree) for symbol in symbols(tex))
     try:
         own = own_meanings(env.own_symbols.get(Path(document).name, {}), shown)
@@ -157,13 +192,19 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
         logging.getLogger(__name__).warning("%s: %s", OWN, fault, location=document)
         own = {}
     # A letter and the same letter with an accent are two symbols, with a row each.
-    explained = {symbol: row for symbol in shown if symbol.name not in own and (row := meant_by(symbol, known))}
+    explained = {
+        symbol: row
+        for symbol in shown
+        if symbol.name not in own and (row := meant_by(symbol, known))
+    }
     used = {row.anchor for row in explained.values()}
     rows: dict[str, Row] = {}
     for row in known.values():  # a row of two symbols is shown by its first
         if row.anchor in used:
             rows.setdefault(row.anchor, row)
-    named = sorted({int(match["number"]) for match in NAMED.finditer(doctree.astext())} & set(env.formulas))
+    named = sorted(
+        {int(match["number"]) for match in NAMED.finditer(doctree.astext())} & set(env.formulas)
+    )
     if document == NOTATION or not (rows or own or named):
         return
     relative = app.builder.get_relative_uri
@@ -172,7 +213,9 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
 
     def add(anchor: str, term: list[nodes.Node], *meaning: nodes.Node) -> None:
         items.append(
-            nodes.definition_list_item("", nodes.term("", "", *term, ids=[anchor]), nodes.definition("", *meaning))
+            nodes.definition_list_item(
+                "", nodes.term("", "", *term, ids=[anchor]), nodes.definition("", *meaning)
+            )
         )
 
     def link(address: str, *shown: nodes.Node) -> list[nodes.Node]:
@@ -187,19 +230,36 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
             *meaning_of(env.dynamics[number], env.formulas[number]),
         )
     for row in rows.values():
-        address, anchor = f"{relative(document, NOTATION)}#{row.anchor}", f"term-{row.anchor.removeprefix(SYMBOL_ROW)}"
-        names = [symbol.name for symbol, other in explained.items() if other.anchor == row.anchor and other.plain]
-        entries |= {name: Entry(anchor, address, row.spoken, row.needs_index) for name in LETTERS.intersection(names)}
-        name = nodes.inline("", row.spoken, classes=["visually-hidden"])  # a formula alone gives a link no name
+        address, anchor = (
+            f"{relative(document, NOTATION)}#{row.anchor}",
+            f"term-{row.anchor.removeprefix(SYMBOL_ROW)}",
+        )
+        names = [
+            symbol.name
+            for symbol, other in explained.items()
+            if other.anchor == row.anchor and other.plain
+        ]
+        entries |= {
+            name: Entry(anchor, address, row.spoken, row.needs_index)
+            for name in LETTERS.intersection(names)
+        }
+        # a formula alone gives a link no name
+        name = nodes.inline("", row.spoken, classes=["visually-hidden"])
         add(anchor, link(address, row.formula.deepcopy(), name), *row.meaning.deepcopy().children)
     for at, (letter, (tex, meaning)) in enumerate(own.items()):
         symbol = symbols(tex)[0]
         if letter in LETTERS:
-            entries[letter] = Entry(f"term-own-{at}", f"#term-own-{at}", symbol.words, symbol.indexed)
+            entries[letter] = Entry(
+                f"term-own-{at}", f"#term-own-{at}", symbol.words, symbol.indexed
+            )
         add(f"term-own-{at}", [nodes.math("", tex)], in_words(f"here {meaning}"))
     summary = f'<details class="ss-symbols"><summary>Symbols on this page ({len(items)})</summary>'
     page = next(doctree.findall(nodes.section), doctree)
-    page += [nodes.raw("", summary, format="html"), items, nodes.raw("", "</details>", format="html")]
+    page += [
+        nodes.raw("", summary, format="html"),
+        items,
+        nodes.raw("", "</details>", format="html"),
+    ]
 
 
 def meaning_of(row: nodes.row, formula: str) -> list[nodes.Node]:

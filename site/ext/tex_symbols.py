@@ -1,11 +1,13 @@
-"""The symbols in a formula's TeX: a letter with its accent, prime and label, without the indices that it carries."""
+"""The symbols in a formula's TeX: a letter with its accent, prime and label, without the indices
+that it carries.
+"""
 
 import re
 from dataclasses import dataclass
 
 _GREEK = (
-    "alpha|beta|gamma|delta|epsilon|varepsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|varphi|chi|psi|"
-    "omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Phi|Psi|Omega"
+    "alpha|beta|gamma|delta|epsilon|varepsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho"
+    "|sigma|tau|phi|varphi|chi|psi|omega|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|Phi|Psi|Omega"
 )
 _IGNORED = re.compile(
     r"\\(?:text|mathrm|operatorname|begin|end|label|ref|eqref|tag)\*?\{[^{}]*\}|\^\{?(?:\\top|T)\}?(?![A-Za-z])"
@@ -25,7 +27,9 @@ _INDEX = re.compile(r"(?:[lmnijk',/| ]|\\mid)*")
 
 @dataclass(frozen=True)
 class Symbol:
-    r"""A symbol as it stands in a formula, such as ``\eta_Z``, ``E'`` or ``f`` of :math:`f_{nl}`."""
+    r"""A symbol as it stands in a formula, such as ``\eta_Z``, ``E'`` or ``f`` of
+    :math:`f_{nl}`.
+    """
 
     name: str
     accent: str = ""
@@ -52,7 +56,9 @@ def symbols(tex: str) -> list[Symbol]:
             place = marks.end()
             label = (marks["label"] or "").strip("{} ")
             kept = "" if _INDEX.fullmatch(label) else f"_{label}"
-            name = letter + kept + marks["before"] + marks["after"] + ("^*" if marks["star"] else "")
+            name = (
+                letter + kept + marks["before"] + marks["after"] + ("^*" if marks["star"] else "")
+            )
             applied = plain[place:].lstrip().startswith("(")
             found[Symbol(name, match["accent"] or "", bool(label), applied)] = None
     return list(found)

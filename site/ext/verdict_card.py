@@ -1,6 +1,8 @@
-"""``{verdict-card}``: the card of a chapter's stored verdict, with its figure, which links to the cell that draws it.
+"""``{verdict-card}``: the card of a chapter's stored verdict, with its figure, which links to the
+cell that draws it.
 
-The site puts the directive into the chapter's first cell (`notebook_source`). A code cell gets its id as an anchor.
+The site puts the directive into the chapter's first cell (`notebook_source`). A code cell gets its
+id as an anchor.
 """
 
 from pathlib import Path
@@ -34,12 +36,18 @@ class VerdictCard(SphinxDirective):
         notebook = read_notebook(Path(self.env.doc2path(self.env.docname)))
         verdicts = verdicts_in(notebook)
         if len(verdicts) != 1 or "card" not in verdicts[0]:
-            raise self.error("the notebook stores no card: give conclude() one, and store its outputs")
+            raise self.error(
+                "the notebook stores no card: give conclude() one, and store its outputs"
+            )
         kind = notebook.metadata[KEY]["kind"]
         rows = card_html(verdicts[0]["card"], kind, links=True)
         check = nodes.raw("", CHECK.format(page=self.env.docname.rpartition("/")[2]), format="html")
         shown = [CardFigure(cell=verdicts[0]["figure"])] if verdicts[0]["figure"] else []
-        return [nodes.container("", nodes.raw("", rows, format="html"), *shown, check, classes=["ss-card-at-head"])]
+        return [
+            nodes.container(
+                "", nodes.raw("", rows, format="html"), *shown, check, classes=["ss-card-at-head"]
+            )
+        ]
 
 
 class CellAnchors(SphinxTransform):
@@ -62,7 +70,12 @@ class CellAnchors(SphinxTransform):
         for figure in figures:
             image = next(cells[figure["cell"]].findall(nodes.image)).deepcopy()
             link = nodes.reference(
-                "", "", image, refuri=f"#{figure['cell']}", internal=True, classes=["ss-card-figure"]
+                "",
+                "",
+                image,
+                refuri=f"#{figure['cell']}",
+                internal=True,
+                classes=["ss-card-figure"],
             )
             figure.replace_self(nodes.paragraph("", "", link))
 

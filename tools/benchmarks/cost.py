@@ -1,9 +1,11 @@
-"""Record what a training costs, for the chapter of that name: ``python -m tools.benchmarks.cost results/cost.nc``.
+"""Record what a training costs, for the chapter of that name: ``python -m tools.benchmarks.cost
+results/cost.nc``.
 
-Seconds are CPU seconds of one thread for an update of all runs, the least of some repeats, so that other programs on
-the machine matter little. Operations are those of matrix products in such an update, as torch's counter saw them, or
-``SupportRun.operations``. The run at OPT's vocabulary is :mod:`tools.benchmarks.scale`'s, in a process of its own. The
-most that one thread of the machine gives, the bounds that a program can meet, is measured before and after.
+Seconds are CPU seconds of one thread for an update of all runs, the least of some repeats, so that
+other programs on the machine matter little. Operations are those of matrix products in such an
+update, as torch's counter saw them, or ``SupportRun.operations``. The run at OPT's vocabulary is
+:mod:`tools.benchmarks.scale`'s, in a process of its own. The most that one thread of the machine
+gives, the bounds that a program can meet, is measured before and after.
 """
 
 from __future__ import annotations
@@ -40,10 +42,12 @@ from tools.benchmarks import scale
 from tools.benchmarks.training import BATCH, SEQ_LEN, one_hot_autograd
 
 REPEATS = 3
-LR_Y, LR_Z = 1.0, 0.1
+LR_Y = 1.0
+LR_Z = 0.1
 SMALL = (20, 240)
 """K and M of Syn-Medium 10/20."""
-PRODUCT, PASSED = 2048, 2**28
+PRODUCT = 2048
+PASSED = 2**28
 """Rows of a large product's matrices, and bytes of an array that no cache holds."""
 
 
@@ -71,17 +75,34 @@ def dense(axis: str, size: int, classes: SequenceClasses, updates: int) -> Point
     """Set up the true gradient flow by products of all classes with all tokens."""
 
     def work(steps: int) -> object:
-        return train(classes, lr_y=LR_Y, lr_z=LR_Z, steps=steps, batch_size=None, seq_len=math.inf, device="cpu")
+        return train(
+            classes,
+            lr_y=LR_Y,
+            lr_z=LR_Z,
+            steps=steps,
+            batch_size=None,
+            seq_len=math.inf,
+            device="cpu",
+        )
 
     return Point("dense", axis, size, work, updates)
 
 
-def sgd(axis: str, size: int, classes: SequenceClasses, *, B: int = 128, T: int = 128, runs: int = 1) -> Point:
+def sgd(
+    axis: str, size: int, classes: SequenceClasses, *, B: int = 128, T: int = 128, runs: int = 1
+) -> Point:
     """Set up SGD on sampled counts."""
 
     def work(steps: int) -> object:
         return train(
-            classes, lr_y=LR_Y, lr_z=LR_Z, steps=steps, batch_size=B, seq_len=T, seeds=range(runs), device="cpu"
+            classes,
+            lr_y=LR_Y,
+            lr_z=LR_Z,
+            steps=steps,
+            batch_size=B,
+            seq_len=T,
+            seeds=range(runs),
+            device="cpu",
         )
 
     return Point("sgd", axis, size, work, 20)
@@ -140,15 +161,22 @@ def operations(point: Point) -> int:
 
 
 def bounds() -> dict[str, float]:
-    """One thread's least CPU seconds: for an operation of a large product, a byte read or written, a sample's draw."""
+    """One thread's least CPU seconds: for an operation of a large product, a byte read or written,
+    a sample's draw.
+    """
     found = {}
     for name, dtype in (("float32", torch.float32), ("float64", torch.float64)):
         a = torch.rand(PRODUCT, PRODUCT, dtype=dtype)
-        found[f"seconds_per_operation_{name}"] = _least(partial(torch.matmul, a, a)) / (2 * PRODUCT**3)
+        found[f"seconds_per_operation_{name}"] = _least(partial(torch.matmul, a, a)) / (
+            2 * PRODUCT**3
+        )
     Y = np.ones(PASSED // 8)
     found["seconds_per_byte"] = _least(lambda: np.multiply(Y, 1.0, out=Y)) / (2 * Y.nbytes)
-    rng, (probs, *_) = np.random.default_rng(0), syn_large(*SMALL).compact.probs
-    found["seconds_per_draw"] = _least(lambda: rng.multinomial(SEQ_LEN - 1, probs[probs > 0], size=BATCH)) / BATCH
+    rng = np.random.default_rng(0)
+    (probs, *_) = syn_large(*SMALL).compact.probs
+    found["seconds_per_draw"] = (
+        _least(lambda: rng.multinomial(SEQ_LEN - 1, probs[probs > 0], size=BATCH)) / BATCH
+    )
     return found
 
 
@@ -164,10 +192,14 @@ def main() -> None:
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder, "scale.json")
-        subprocess.run([sys.executable, "-m", "tools.benchmarks.scale", "--json", str(found)], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "tools.benchmarks.scale", "--json", str(found)], check=True
+        )
         opt = json.loads(found.read_text("utf8"))
     before = bounds()
-    rows = [(point[:3], cpu_seconds(point), operations(point)) for point in tqdm(points(), disable=None)]
+    rows = [
+        (point[:3], cpu_seconds(point), operations(point)) for point in tqdm(points(), disable=None)
+    ]
     least = {name: min(value, before[name]) for name, value in bounds().items()}
     labels, seconds, counts = zip(*rows, strict=True)
     program, axis, size = zip(*labels, strict=True)
@@ -182,8 +214,14 @@ def main() -> None:
             "operations": ("point", np.array(counts)),
             "loss": ("step", opt.pop("loss")),
         },
-        coords={"program": ("point", list(program)), "axis": ("point", list(axis)), "size": ("point", list(size))},
-        attrs=least | {f"opt_{name}": value for name, value in opt.items()} | {"sources": json.dumps([source])},
+        coords={
+            "program": ("point", list(program)),
+            "axis": ("point", list(axis)),
+            "size": ("point", list(size)),
+        },
+        attrs=least
+        | {f"opt_{name}": value for name, value in opt.items()}
+        | {"sources": json.dumps([source])},
     )
     files.keep(file, result.to_netcdf(engine="h5netcdf"))
 

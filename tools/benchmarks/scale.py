@@ -1,8 +1,9 @@
-"""Time the true gradient flow at OPT's vocabulary, M = 50,272 with K = 1,000 classes, against the machine's memory.
+"""Time the true gradient flow at OPT's vocabulary, M = 50,272 with K = 1,000 classes, against the
+machine's memory.
 
-Run ``python -m tools.benchmarks.scale``. The floor is one pass over Y that multiplies it in place: a step reads and
-writes all of Y, and can't be faster. Seconds depend on the machine; the ratio in one process much less; and that
-of CPU seconds less on who else works on it.
+Run ``python -m tools.benchmarks.scale``. The floor is one pass over Y that multiplies it in place:
+a step reads and writes all of Y, and can't be faster. Seconds depend on the machine; the ratio in
+one process much less; and that of CPU seconds less on who else works on it.
 """
 
 from __future__ import annotations
@@ -25,13 +26,19 @@ from scansnap_core import files
 from scansnap_core.data.datasets import syn_large
 from scansnap_core.engine.compiled import SupportRun
 
-VOCAB_SIZE, NUM_CLASSES = 50_272, 1_000
-LR_Y, LR_Z = 100.0, 10.0
+VOCAB_SIZE = 50_272
+NUM_CLASSES = 1_000
+LR_Y = 100.0
+LR_Z = 10.0
 """Per step a class is seen with probability 1/K."""
 
 
 def pass_seconds(
-    Y: np.ndarray, threads: ThreadPoolExecutor, num_threads: int, timer: Callable[[], float], repeats: int = 10
+    Y: np.ndarray,
+    threads: ThreadPoolExecutor,
+    num_threads: int,
+    timer: Callable[[], float],
+    repeats: int = 10,
 ) -> float:
     """Time one multiplication of Y by 1 in place, the best of some."""
     parts = np.array_split(Y, num_threads)
@@ -43,10 +50,13 @@ def pass_seconds(
 
 
 def measure(steps: int, num_threads: int) -> dict[str, Any]:
-    """Measure seconds and CPU seconds, the floor in both, peak memory of this process in MB, and the losses."""
+    """Measure seconds and CPU seconds, the floor in both, peak memory of this process in MB, and
+    the losses.
+    """
     timers = time.perf_counter, time.process_time
     run = SupportRun(syn_large(NUM_CLASSES, VOCAB_SIZE), LR_Y, LR_Z)
-    SupportRun(syn_large(1, 100), LR_Y, LR_Z).advance(1)  # compiles, or loads what was compiled before
+    # compiles, or loads what was compiled before
+    SupportRun(syn_large(1, 100), LR_Y, LR_Z).advance(1)
     with ThreadPoolExecutor(num_threads) as threads:
         floors = [[pass_seconds(run.Y, threads, num_threads, timer) for timer in timers]]
         before = [timer() for timer in timers]
@@ -65,13 +75,18 @@ def measure(steps: int, num_threads: int) -> dict[str, Any]:
 
 
 def difference(num_classes: int, steps: int) -> float:
-    """Find the largest difference from ``train`` in the losses and in Y, relative to the largest entries."""
-    from scansnap_core.engine.training import train  # after the memory was measured: torch takes more than the run does
+    """Find the largest difference from ``train`` in the losses and in Y, relative to the largest
+    entries.
+    """
+    # after the memory was measured: torch takes more than the run does
+    from scansnap_core.engine.training import train
 
     classes = syn_large(num_classes, VOCAB_SIZE)
     run = SupportRun(classes, LR_Y, LR_Z)
     loss = run.advance(steps)
-    dense = train(classes, lr_y=LR_Y, lr_z=LR_Z, steps=steps, batch_size=None, seq_len=math.inf, device="cpu")
+    dense = train(
+        classes, lr_y=LR_Y, lr_z=LR_Z, steps=steps, batch_size=None, seq_len=math.inf, device="cpu"
+    )
     dense = dense.isel(seed=0, rate=0)
     pairs = ((loss, dense.loss.values), (run.Y, dense.isel(recorded=-1).Y.values))
     return max(float(np.abs(ours - theirs).max() / np.abs(theirs).max()) for ours, theirs in pairs)
@@ -87,14 +102,26 @@ def main() -> None:
     found = measure(options.steps, options.threads)
     if options.json:
         files.keep(options.json, json.dumps(found))
-    print(f"M = {VOCAB_SIZE:,}, K = {NUM_CLASSES:,}, {options.steps} steps of the true flow, float64")
-    print(f"{options.threads} threads: {found['seconds']:.1f} s ({found['cpu_seconds']:.1f} s of CPU), ", end="")
-    print(f"{options.steps / found['seconds']:.0f} steps/s, {found['gflop'] / found['seconds']:.1f} Gflop/s")
+    print(
+        f"M = {VOCAB_SIZE:,}, K = {NUM_CLASSES:,}, {options.steps} steps of the true flow, float64"
+    )
+    print(
+        f"{options.threads} threads: {found['seconds']:.1f} s ({found['cpu_seconds']:.1f} s of "
+        "CPU), ",
+        end="",
+    )
+    print(
+        f"{options.steps / found['seconds']:.0f} steps/s, "
+        f"{found['gflop'] / found['seconds']:.1f} Gflop/s"
+    )
     print(f"floor {found['floor_seconds']:.1f} s, one pass over Y a step: ", end="")
     print(f"{found['seconds'] / found['floor_seconds']:.1f} floors", end="")
     print(f"; {found['cpu_seconds'] / found['floor_cpu_seconds']:.1f} in CPU seconds")
     print(f"peak memory {found['peak_mb']:.0f} MB")
-    print(f"largest relative difference from the dense program, K = 100, 100 steps: {difference(100, 100):.1g}")
+    print(
+        "largest relative difference from the dense program, K = 100, 100 steps: "
+        f"{difference(100, 100):.1g}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Time the sweep of Fig. 6 end to end against the machine's matrix rate on the same cores.
 
-Run ``python -m tools.benchmarks.sweep``. The floor is the time that the products of the training alone would take at
-the rate of a large float32 matrix product: 3 products (logits, their way back, the gradient of Y), 2·20·M·B operations
-each, an update and run. Seconds depend on the machine; the ratio, measured in one process, much less. In turns with it
-the whole command as a user gives it, its start included, in a process of its own: its memory is the sweep's alone.
+Run ``python -m tools.benchmarks.sweep``. The floor is the time that the products of the training
+alone would take at the rate of a large float32 matrix product: 3 products (logits, their way back,
+the gradient of Y), 2·20·M·B operations each, an update and run. Seconds depend on the machine; the
+ratio, measured in one process, much less. In turns with it the whole command as a user gives it,
+its start included, in a process of its own: its memory is the sweep's alone.
 """
 
 from __future__ import annotations
@@ -30,15 +31,24 @@ start = time.perf_counter()
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
 print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 """
-"""Linux counts what a process held before it became another one, so a small one starts the command, not this one."""
+"""Linux counts what a process held before it became another one, so a small one starts the command,
+not this one.
+"""
 
 
 def whole_command(*options: str) -> tuple[float, float]:
-    """Time ``scansnap sweep fig6`` from its start to its end, and measure the most MB that it held."""
+    """Time ``scansnap sweep fig6`` from its start to its end, and measure the most MB that it
+    held.
+    """
     with tempfile.TemporaryDirectory() as folder:
         program = (sys.executable, "-c", "from scansnap_core.cli import main; main()")
         command = (*program, "sweep", "fig6", "--out", f"{folder}/fig6.zarr", *options)
-        told = subprocess.run([sys.executable, "-c", LAUNCHER, *command], check=True, stdout=subprocess.PIPE, text=True)
+        told = subprocess.run(
+            [sys.executable, "-c", LAUNCHER, *command],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
     took, most = map(float, told.stdout.split())
     return took, most
 
@@ -55,12 +65,16 @@ def main() -> None:
     assert batch_size is not None
     runs = grid.num_runs // len(grid.data)
     operations = sum(
-        3 * 2 * SUPPORT * classes.vocab_size * batch_size * grid.steps * runs for classes in grid.data.values()
+        3 * 2 * SUPPORT * classes.vocab_size * batch_size * grid.steps * runs
+        for classes in grid.data.values()
     )
 
     next(blocks(grid, "cpu")).compute()  # compiles, or loads what was compiled before
     print(f"Fig. 6, {grid.num_runs} runs, {grid.steps} updates, {grid.rng} data, {grid.dtype}")
-    print(f"{torch.get_num_threads()} threads; data, initial values, training, entropies and the store together:")
+    print(
+        f"{torch.get_num_threads()} threads; data, initial values, training, entropies and the "
+        "store together:"
+    )
     for _ in range(options.repeats):
         rate = matmul_rate("cpu")
         with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +84,9 @@ def main() -> None:
         rate = max(rate, matmul_rate("cpu"))
         floor = operations / rate
         print(f"  {swept:6.2f} s ({busy:.2f} s of processors); ", end="")
-        print(f"{rate / 1e9:.0f} Gflop/s, floor {floor:.2f} s: {swept / floor:.1f} floors; ", end="")
+        print(
+            f"{rate / 1e9:.0f} Gflop/s, floor {floor:.2f} s: {swept / floor:.1f} floors; ", end=""
+        )
         took, most = whole_command("--seeds", str(options.seeds), "--rng", options.rng)
         print(f"the whole command {took:.2f} s, at most {most:.0f} MB")
 

@@ -1,6 +1,8 @@
-"""How the words rank in a standard Transformer's attention to content, from finished trainings: ``content_scores.nc``.
+"""How the words rank in a standard Transformer's attention to content, from finished trainings:
+``content_scores.nc``.
 
-The stores are those of README.md; beside the arrays each holds the trained model. The initial one comes from its seed.
+The stores are those of README.md; beside the arrays each holds the trained model. The initial one
+comes from its seed.
 """
 
 import argparse
@@ -30,12 +32,17 @@ MOMENTS = ("untrained", "trained", "gain")
 def samples_of(query: int, corpus: Corpus, seq_len: int) -> Samples:
     """Return the samples (contexts and next words) around a query word."""
     unknown = [corpus.words.index(UNK)]
-    return samples_after(corpus.train, query, seq_len=seq_len, num_next=NUM_NEXT, least=LEAST_NEXT, without=unknown)
+    return samples_after(
+        corpus.train, query, seq_len=seq_len, num_next=NUM_NEXT, least=LEAST_NEXT, without=unknown
+    )
 
 
-def content_scores(store: Path, corpus: Corpus, settings: Settings, queries: list[int]) -> np.ndarray:
+def content_scores(
+    store: Path, corpus: Corpus, settings: Settings, queries: list[int]
+) -> np.ndarray:
     """Compute scores before and after training, and what was gained, by query: (query, 3, M)."""
-    training, found = Training(corpus, settings, torch.device("cpu")), []
+    training = Training(corpus, settings, torch.device("cpu"))
+    found = []
 
     def scores() -> list[np.ndarray]:
         with torch.no_grad():
@@ -49,11 +56,17 @@ def content_scores(store: Path, corpus: Corpus, settings: Settings, queries: lis
 
 
 def ranked(z: np.ndarray, samples: Samples, described: xr.Dataset, vocab_size: int) -> xr.Dataset:
-    """:func:`rankings.follow` of (3, M) scores less their mean over contexts: a softmax doesn't feel a constant."""
+    """:func:`rankings.follow` of (3, M) scores less their mean over contexts: a softmax doesn't
+    feel a constant.
+    """
     words = np.arange(vocab_size)
     at_described = z[:, described.word.values]
-    centred = z - (at_described @ described.frequency.values / described.frequency.values.sum())[:, None]
-    rows = xr.DataArray(centred, dims=("recorded", "word"), coords={"recorded": list(MOMENTS), "word": words})
+    centred = (
+        z - (at_described @ described.frequency.values / described.frequency.values.sum())[:, None]
+    )
+    rows = xr.DataArray(
+        centred, dims=("recorded", "word"), coords={"recorded": list(MOMENTS), "word": words}
+    )
     return rankings.follow(rows, samples, described, vocab_size)
 
 
@@ -61,7 +74,9 @@ def record(stores: list[Path], folder: Path | None) -> None:
     """Write the file."""
     corpus = load_corpus("wikitext-2", folder).limited(VOCAB_SIZE)
     queries = [corpus.words.index(word) for word in QUERIES]
-    context, sources, rows = Settings().context, [], []
+    context = Settings().context
+    sources = []
+    rows = []
     real = [samples_of(query, corpus, context) for query in queries]
     dealt = [samples.shuffled(np.random.default_rng(0)) for samples in real]
     described = {
@@ -80,8 +95,15 @@ def record(stores: list[Path], folder: Path | None) -> None:
                 for z, samples, words in zip(scores, some, described[kind], strict=True)
             ]
             one = xr.concat(parts, dim=xr.Variable("query", list(QUERIES)))
-            what = {"lr": settings.lr, "seed": settings.seed, "positions": settings.positions, "contexts": kind}
-            rows.append(one.expand_dims("run").assign_coords({name: ("run", [what[name]]) for name in what}))
+            what = {
+                "lr": settings.lr,
+                "seed": settings.seed,
+                "positions": settings.positions,
+                "contexts": kind,
+            }
+            rows.append(
+                one.expand_dims("run").assign_coords({name: ("run", [what[name]]) for name in what})
+            )
     source = provenance("python -m tools.recording.content_scores FOLDER") | {
         "corpus": corpus.name,
         "trained_on": corpus.trained_on,
@@ -89,15 +111,24 @@ def record(stores: list[Path], folder: Path | None) -> None:
         "vocab_size": VOCAB_SIZE,
         "trainings": sources,
     }
-    labelled = [[int((words.label == name).sum()) for name in one.label.values] for words in described["text"]]
+    labelled = [
+        [int((words.label == name).sum()) for name in one.label.values]
+        for words in described["text"]
+    ]
     result = xr.concat(rows, dim="run")
-    result = result.assign(labelled=(("query", "label"), labelled)).assign_attrs(source=json.dumps(source))
+    result = result.assign(labelled=(("query", "label"), labelled)).assign_attrs(
+        source=json.dumps(source)
+    )
     files.keep(RESULTS / "content_scores.nc", result.to_netcdf(engine="h5netcdf"))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where the stores are")
-    parser.add_argument("--data", type=Path, help="the corpus' folder; default: where scansnap text train looks")
+    parser.add_argument(
+        "--data", type=Path, help="the corpus' folder; default: where scansnap text train looks"
+    )
     options = parser.parse_args()
-    record(sorted(path for pattern in PATTERNS for path in options.folder.glob(pattern)), options.data)
+    record(
+        sorted(path for pattern in PATTERNS for path in options.folder.glob(pattern)), options.data
+    )

@@ -1,7 +1,7 @@
 """Subsample what stands around frequent words of WikiText, for the chapter on data size.
 
-One half of a query word's samples judges which words are distinct; distinct training sequences are drawn from the
-other. ``data_size.nc`` holds counts and means over words, and no word.
+One half of a query word's samples judges which words are distinct; distinct training sequences are
+drawn from the other. ``data_size.nc`` holds counts and means over words, and no word.
 """
 
 import argparse
@@ -25,7 +25,8 @@ from scansnap_core.text.samples import Samples, samples_after
 RESULTS = Path(__file__).parents[2] / "results"
 QUERIES = ("the", "of", ",")
 SIZES = (4, 16, 64, 256, 1024)
-DRAWS, TRAINED = 20, 5
+DRAWS = 20
+TRAINED = 5
 RECIPE = {"seq_len": 35, "num_next": 32, "least": 15}
 TRAINING: dict[str, Any] = {"lr_y": 2.0, "lr_z": 0.2, "record": [300, 1000], "batch_size": 32}
 
@@ -59,7 +60,9 @@ def counted(part: Samples) -> tuple[np.ndarray, np.ndarray]:
 
 
 def count(part: Samples, alike: np.ndarray, other: np.ndarray) -> dict[str, float]:
-    """Count words that look distinct in a draw: of those judged not distinct, of distinct, of all; and their share."""
+    """Count words that look distinct in a draw: of those judged not distinct, of distinct, of all;
+    and their share.
+    """
     _, looks = counted(part)
     return {
         "spurious": looks[alike].sum(),
@@ -69,9 +72,11 @@ def count(part: Samples, alike: np.ndarray, other: np.ndarray) -> dict[str, floa
     }
 
 
-def attend_to(part: Samples, z: np.ndarray, alike: np.ndarray, other: np.ndarray) -> dict[str, float]:
-    """z, less its mean over the places of the draw: of words that only look distinct, of distinct ones; and of words
-    in two samples, with one next word or with two.
+def attend_to(
+    part: Samples, z: np.ndarray, alike: np.ndarray, other: np.ndarray
+) -> dict[str, float]:
+    """z, less its mean over the places of the draw: of words that only look distinct, of distinct
+    ones; and of words in two samples, with one next word or with two.
     """
     times, looks = counted(part)
     share = part.weight @ part.q
@@ -83,7 +88,9 @@ def attend_to(part: Samples, z: np.ndarray, alike: np.ndarray, other: np.ndarray
         "z_twice_one": np.flatnonzero(twice & looks),
         "z_twice_two": np.flatnonzero(twice & ~looks),
     }
-    return {name: float(z[group].mean()) if len(group) else np.nan for name, group in groups.items()}
+    return {
+        name: float(z[group].mean()) if len(group) else np.nan for name, group in groups.items()
+    }
 
 
 def measure(corpus: Corpus, query: str, size: int, shuffled: bool) -> xr.Dataset:
@@ -94,16 +101,23 @@ def measure(corpus: Corpus, query: str, size: int, shuffled: bool) -> xr.Dataset
     described = cooccurrence.describe(judge, np.random.default_rng(0))
     places = np.searchsorted(judge.words, described.word)
     distinct = (described.label == cooccurrence.DISTINCT).values
-    alike, other = places[~distinct], places[distinct]
-    counts, seen = [], []
+    alike = places[~distinct]
+    other = places[distinct]
+    counts = []
+    seen = []
     for seed in range(DRAWS):
         part = drawn(taught, size, seed)
         counts.append(count(part, alike, other))
         if seed < TRAINED:
-            z = yz.train_on(part, vocab_size=corpus.vocab_size, seeds=[seed], **TRAINING).z.isel(seed=0)
+            z = yz.train_on(part, vocab_size=corpus.vocab_size, seeds=[seed], **TRAINING).z.isel(
+                seed=0
+            )
             seen.append([attend_to(part, each, alike, other) for each in z.values])
     found: dict[str, Any] = {name: ("draw", [each[name] for each in counts]) for name in counts[0]}
-    found |= {name: (("training", "step"), [[at[name] for at in each] for each in seen]) for name in seen[0][0]}
+    found |= {
+        name: (("training", "step"), [[at[name] for at in each] for each in seen])
+        for name in seen[0][0]
+    }
     even = np.full(len(judge.next_words), 1 / len(judge.next_words))
     expectations = {
         "expected": expected(judge, alike, size, judge.next_probs),
@@ -117,12 +131,22 @@ def measure(corpus: Corpus, query: str, size: int, shuffled: bool) -> xr.Dataset
 def record(folder: Path | None) -> None:
     """Run all and write the file."""
     torch.set_num_threads(1)  # the programs are small
-    source: dict[str, Any] = provenance("python -m tools.recording.data_size") | {"device": "cpu", "threads": "1"}
+    source: dict[str, Any] = provenance("python -m tools.recording.data_size") | {
+        "device": "cpu",
+        "threads": "1",
+    }
     corpus = load_corpus("wikitext-2", folder)
     cases = list(itertools.product(QUERIES, SIZES, (False, True)))
     rows = [measure(corpus, *case) for case in tqdm(cases)]
-    index = {name: ("case", [case[i] for case in cases]) for i, name in enumerate(("query", "N", "shuffled"))}
-    source |= {"date": datetime.now(UTC).date().isoformat(), "corpus": corpus.name, "trained_on": corpus.trained_on}
+    index = {
+        name: ("case", [case[i] for case in cases])
+        for i, name in enumerate(("query", "N", "shuffled"))
+    }
+    source |= {
+        "date": datetime.now(UTC).date().isoformat(),
+        "corpus": corpus.name,
+        "trained_on": corpus.trained_on,
+    }
     source |= {"sha256": dict(corpus.sha256), "vocab_size": corpus.vocab_size, **RECIPE, **TRAINING}
     result = xr.concat(rows, dim="case").assign_coords(index | {"step": TRAINING["record"]})
     result = result.assign_attrs(source=json.dumps(source))
@@ -131,5 +155,7 @@ def record(folder: Path | None) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="the corpus' folder; default: where scansnap text train looks")
+    parser.add_argument(
+        "--data", type=Path, help="the corpus' folder; default: where scansnap text train looks"
+    )
     record(parser.parse_args().data)

@@ -1,7 +1,8 @@
-"""Extract what the chapters of Figures 6, 11 and 12 show from finished sweeps; results/README.md has the commands.
+"""Extract what the chapters of Figures 6, 11 and 12 show from finished sweeps; results/README.md
+has the commands.
 
-Each file names in its attribute ``sources`` the command, commit, versions and configuration of every sweep that it was
-extracted from.
+Each file names in its attribute ``sources`` the command, commit, versions and configuration of
+every sweep that it was extracted from.
 """
 
 import argparse
@@ -25,13 +26,22 @@ NUM_THRESHOLDS = 21
 def by_rates(values: xr.DataArray, store: xr.Dataset) -> xr.DataArray:
     """Split ``rate`` into the axes lr_z and ratio, and drop the axes that hold one value."""
     ratios = (store.lr_y / store.lr_z).round(6)
-    unfolded = values.assign_coords(ratio=ratios).drop_vars("lr_y").set_index(rate=["lr_z", "ratio"]).unstack("rate")
+    unfolded = (
+        values.assign_coords(ratio=ratios)
+        .drop_vars("lr_y")
+        .set_index(rate=["lr_z", "ratio"])
+        .unstack("rate")
+    )
     single = [dim for dim in ("optimizer", "seq_len", "batch_size") if unfolded.sizes.get(dim) == 1]
-    return unfolded.squeeze(single, drop=True).assign_coords(data=[f"{m}/{2 * m}" for m in THRESHOLDS])
+    return unfolded.squeeze(single, drop=True).assign_coords(
+        data=[f"{m}/{2 * m}" for m in THRESHOLDS]
+    )
 
 
 def entropy(store: xr.Dataset) -> xr.DataArray:
-    """Average the entropy of attention on the distinct tokens over classes: (data, ..., seed, lr_z, ratio), in nats."""
+    """Average the entropy of attention on the distinct tokens over classes: (data, ..., seed, lr_z,
+    ratio), in nats.
+    """
     return by_rates(store.entropy.astype(float).mean("class", keep_attrs=True), store)
 
 
@@ -40,10 +50,16 @@ def recall(store: xr.Dataset) -> xr.DataArray:
     shares = []
     for name, (m, ends) in zip(store["data"].values, THRESHOLDS.items(), strict=True):
         classes = syn_medium(m)
-        Z = store.Z.sel(data=name, query=classes.compact.queries, token=classes.compact.tokens).astype(float)
+        Z = store.Z.sel(
+            data=name, query=classes.compact.queries, token=classes.compact.tokens
+        ).astype(float)
         levels = np.linspace(*ends, NUM_THRESHOLDS)
-        shares.append(measures.recall(Z, classes, levels).rename(threshold="level").drop_vars("level"))
-    joined = by_rates(xr.concat(shares, dim="data", join="outer", coords="different", compat="equals"), store)
+        shares.append(
+            measures.recall(Z, classes, levels).rename(threshold="level").drop_vars("level")
+        )
+    joined = by_rates(
+        xr.concat(shares, dim="data", join="outer", coords="different", compat="equals"), store
+    )
     axes = [np.linspace(*ends, NUM_THRESHOLDS) for ends in THRESHOLDS.values()]
     return joined.assign_coords(threshold=(("data", "level"), axes)).astype("float32")
 
@@ -58,7 +74,9 @@ def write(name: str, values: dict[str, xr.DataArray], stores: list[xr.Dataset]) 
     """
     if any((store.diverged_at >= 0).any() for store in stores):
         raise ValueError(f"{name}: a run diverged; the chapters show means over all seeds")
-    sources = json.dumps([store.attrs | {"configuration": json.loads(store.configuration)} for store in stores])
+    sources = json.dumps(
+        [store.attrs | {"configuration": json.loads(store.configuration)} for store in stores]
+    )
     result = xr.Dataset(values).assign_attrs(sources=sources)
     coded = {key: {"zlib": True} for key in values}
     files.keep(RESULTS / name, result.to_netcdf(engine="h5netcdf", encoding=coded))
@@ -74,11 +92,17 @@ def record(folder: Path) -> None:
         for optimizer in ("momentum", "plain")
         for initial in ("random", "zero")
     }
-    write("fig_06_causes.nc", {name: entropy(store) for name, store in causes.items()}, list(causes.values()))
+    write(
+        "fig_06_causes.nc",
+        {name: entropy(store) for name, store in causes.items()},
+        list(causes.values()),
+    )
 
 
 def record_runs(folder: Path) -> None:
-    """Write what the figures show; "fresh" are random numbers that aren't the authors', whoever draws them."""
+    """Write what the figures show; "fresh" are random numbers that aren't the authors', whoever
+    draws them.
+    """
     runs = [read(folder / f"fig_06_{name}.zarr") for name in ("replay", "fresh")]
     draws = xr.Variable("rng", ["replay", "fresh"])
     write("fig_06.nc", {"entropy": xr.concat([entropy(store) for store in runs], dim=draws)}, runs)

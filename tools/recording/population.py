@@ -1,8 +1,9 @@
-"""What attention does on the population of class systems, and the worst systems that a search finds.
+"""What attention does on the population of class systems, and the worst systems that a search
+finds.
 
-``measure`` goes through the first systems of every stratum. ``search`` looks for the worst systems of two classes
-inside Assumption 2, by SciPy's differential evolution. Both write a part of ``population.nc``'s numbers into a file of
-their own; ``join`` puts the two together.
+``measure`` goes through the first systems of every stratum. ``search`` looks for the worst systems
+of two classes inside Assumption 2, by SciPy's differential evolution. Both write a part of
+``population.nc``'s numbers into a file of their own; ``join`` puts the two together.
 """
 
 import argparse
@@ -30,26 +31,32 @@ from tools.recording.real_text import RESULTS
 
 COUNT = 40
 LEAST_SIZE = 1e-4
-"""Our law is tried where the gradient moves some token by so many logits; below, its solver resolves rounding noise."""
+"""Our law is tried where the gradient moves some token by so many logits; below, its solver
+resolves rounding noise.
+"""
 OTHERS = ("law (10)", "update (26)", "our law")
 """What the gradient is compared with."""
 
-SMALLEST_M, LARGEST_M = 146, 1e9
+SMALLEST_M = 146
+LARGEST_M = 1e9
 """Two classes satisfy Assumption 2 at some overlap from M = 145 on."""
-POPULATION_SIZE, GENERATIONS = 8, 20
+POPULATION_SIZE = 8
+GENERATIONS = 20
 PARAMETERS = ("M", "entry_1", "entry_2", "weight_1", "weight_2", "ratio")
 
 
 def our_law(classes: SequenceClasses, ratio: float, marks: tuple[float, ...] = MARKS) -> np.ndarray:
     """Predict z by our law, shape (times, Q, L).
 
-    At its own absolute tolerance, 1e-16, its solver resolves rounding noise where a class shares no token, which takes
-    minutes. Here z is 1e-4 or more, so 1e-13 is enough.
+    At its own absolute tolerance, 1e-16, its solver resolves rounding noise where a class shares no
+    token, which takes minutes. Here z is 1e-4 or more, so 1e-13 is enough.
     """
     t_0 = transition(classes.num_classes, classes.vocab_size, 1.0)[1]
     with warnings.catch_warnings(), patch.object(memory, "ATOL", 1e-13):
         warnings.simplefilter("ignore")
-        return np.asarray(predict(classes, 1.0, ratio, np.array(marks) * t_0, optimizer="flow").Z.values)
+        return np.asarray(
+            predict(classes, 1.0, ratio, np.array(marks) * t_0, optimizer="flow").Z.values
+        )
 
 
 def measured(drawn: System) -> dict[str, np.ndarray]:
@@ -61,9 +68,14 @@ def measured(drawn: System) -> dict[str, np.ndarray]:
         of_flows = [getattr(outcomes.outcome(classes, Z), field) for Z in paths.values()]
         found[field] = np.stack(of_flows)
     moves = found["size"][list(FLOWS).index("gradient"), -1] > LEAST_SIZE
-    paths["our law"] = our_law(classes, drawn.ratio) if moves else np.full_like(paths["gradient"], np.nan)
+    paths["our law"] = (
+        our_law(classes, drawn.ratio) if moves else np.full_like(paths["gradient"], np.nan)
+    )
     for field in outcomes.Comparison._fields:
-        of_others = [getattr(outcomes.compare(classes, paths["gradient"], paths[name]), field) for name in OTHERS]
+        of_others = [
+            getattr(outcomes.compare(classes, paths["gradient"], paths[name]), field)
+            for name in OTHERS
+        ]
         found[field] = np.stack(of_others)
     return found
 
@@ -74,8 +86,13 @@ def measure(path: Path) -> None:
     shapes = dict.fromkeys(outcomes.Outcome._fields, ("flow", FLOWS)) | dict.fromkeys(
         outcomes.Comparison._fields, ("other", OTHERS)
     )
-    values = {field: np.full((*size, len(names), len(MARKS)), np.nan) for field, (_, names) in shapes.items()}
-    about: dict[str, np.ndarray] = {name: np.zeros(size) for name in ("num_classes", "vocab_size", "ratio", "lambda_1")}
+    values = {
+        field: np.full((*size, len(names), len(MARKS)), np.nan)
+        for field, (_, names) in shapes.items()
+    }
+    about: dict[str, np.ndarray] = {
+        name: np.zeros(size) for name in ("num_classes", "vocab_size", "ratio", "lambda_1")
+    }
     inside = np.zeros(size, dtype=bool)
     for place in tqdm(list(np.ndindex(size))):
         drawn = system(list(STRATA)[place[0]], place[1])
@@ -93,16 +110,24 @@ def measure(path: Path) -> None:
         for field, value in found.items():
             values[field][place] = value
     variables: dict[str, Any] = {
-        field: (("stratum", "number", axis, "mark"), values[field]) for field, (axis, _) in shapes.items()
+        field: (("stratum", "number", axis, "mark"), values[field])
+        for field, (axis, _) in shapes.items()
     }
     variables |= {name: (("stratum", "number"), value) for name, value in about.items()}
     variables["inside"] = (("stratum", "number"), inside)
-    coords = {"stratum": list(STRATA), "number": np.arange(COUNT), "flow": list(FLOWS), "other": list(OTHERS)}
+    coords = {
+        "stratum": list(STRATA),
+        "number": np.arange(COUNT),
+        "flow": list(FLOWS),
+        "other": list(OTHERS),
+    }
     _write(path, xr.Dataset(variables, coords={**coords, "mark": list(MARKS)}), "measure")
 
 
 def parameters_of(x: np.ndarray) -> dict[str, float]:
-    """The parameters of two classes at a point of the unit cube; all of them satisfy Assumption 2."""
+    """The parameters of two classes at a point of the unit cube; all of them satisfy Assumption
+    2.
+    """
     M = round(SMALLEST_M * (LARGEST_M / SMALLEST_M) ** x[0])
     lowest = 6 / math.sqrt(M)
     rho = lowest + (0.4999 - lowest) * x[1]
@@ -122,19 +147,27 @@ def classes_of(parameters: dict[str, float], num_queries: int) -> SequenceClasse
 
 
 def least_times(classes: SequenceClasses, ratio: float) -> float:
-    """How many times as far as the gradient the paper's law (10) has moved the common token by t_0."""
-    of_gradient, of_law = (outcomes.path_of(classes, ratio, name, (1.0,)) for name in ("gradient", "law (10)"))
+    """How many times as far as the gradient the paper's law (10) has moved the common token by
+    t_0.
+    """
+    of_gradient, of_law = (
+        outcomes.path_of(classes, ratio, name, (1.0,)) for name in ("gradient", "law (10)")
+    )
     return float(outcomes.compare(classes, of_gradient, of_law).least_times[0])
 
 
 def cosine(classes: SequenceClasses, ratio: float) -> float:
     """The cosine of the gradient's z with that of the paper's law (10) at 40 t_0."""
-    of_gradient, of_law = (outcomes.path_of(classes, ratio, name, (40.0,)) for name in ("gradient", "law (10)"))
+    of_gradient, of_law = (
+        outcomes.path_of(classes, ratio, name, (40.0,)) for name in ("gradient", "law (10)")
+    )
     return float(outcomes.compare(classes, of_gradient, of_law).cosine[0])
 
 
 def highest_common(classes: SequenceClasses, ratio: float) -> float:
-    """Minus z of the common token by 40 t_0, over the largest |z|: negative where the common token has risen."""
+    """Minus z of the common token by 40 t_0, over the largest |z|: negative where the common token
+    has risen.
+    """
     found = outcomes.outcome(classes, outcomes.path_of(classes, ratio, "gradient", (40.0,)))
     return float(-found.common_high[0] / found.size[0])
 
@@ -155,22 +188,38 @@ def search(path: Path) -> None:
     for row, (name, objective) in enumerate(OBJECTIVES.items()):
         for num_queries in (1, 2):
 
-            def value(x: np.ndarray, objective: Any = objective, num_queries: int = num_queries) -> float:
+            def value(
+                x: np.ndarray, objective: Any = objective, num_queries: int = num_queries
+            ) -> float:
                 parameters = parameters_of(x)
                 try:
-                    return float(objective(classes_of(parameters, num_queries), parameters["ratio"]))
+                    return float(
+                        objective(classes_of(parameters, num_queries), parameters["ratio"])
+                    )
                 except IntegrationFailed:
                     return math.inf
 
             result = differential_evolution(
-                value, [(0, 1)] * len(PARAMETERS), popsize=POPULATION_SIZE, maxiter=GENERATIONS, seed=0, polish=False
+                value,
+                [(0, 1)] * len(PARAMETERS),
+                popsize=POPULATION_SIZE,
+                maxiter=GENERATIONS,
+                seed=0,
+                polish=False,
             )
             found[row, num_queries - 1] = list(parameters_of(result.x).values())
             least[row, num_queries - 1] = result.fun
             tries[row, num_queries - 1] = result.nfev
-            print(f"{name}, {num_queries} queries: {result.fun:.4g} after {result.nfev} tries", flush=True)
+            print(
+                f"{name}, {num_queries} queries: {result.fun:.4g} after {result.nfev} tries",
+                flush=True,
+            )
     axes = ("objective", "num_queries")
-    variables = {"worst": ((*axes, "parameter"), found), "value": (axes, least), "tries": (axes, tries)}
+    variables = {
+        "worst": ((*axes, "parameter"), found),
+        "value": (axes, least),
+        "tries": (axes, tries),
+    }
     coords = {"objective": list(OBJECTIVES), "num_queries": [1, 2], "parameter": list(PARAMETERS)}
     _write(path, xr.Dataset(variables, coords=coords), "search")
 
@@ -193,7 +242,12 @@ def _write(path: Path, result: xr.Dataset, stage: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("stage", choices=("measure", "search", "join"))
-    parser.add_argument("files", type=Path, nargs="+", help="what to write; for join, what was measured and searched")
+    parser.add_argument(
+        "files",
+        type=Path,
+        nargs="+",
+        help="what to write; for join, what was measured and searched",
+    )
     options = parser.parse_args()
     stages: dict[str, Callable[..., None]] = {"measure": measure, "search": search, "join": join}
     stages[options.stage](*options.files)

@@ -1,6 +1,7 @@
 """Train (Y, Z) on what stands around frequent words of WikiText, for the chapter on real text.
 
-``real_text.nc`` holds statistics over words, and the words themselves only in two short lists of examples.
+``real_text.nc`` holds statistics over words, and the words themselves only in two short lists of
+examples.
 """
 
 import argparse
@@ -24,8 +25,11 @@ from scansnap_core.text.samples import Samples, samples_after
 RESULTS = Path(__file__).parents[2] / "results"
 QUERIES = ("the", "of", "and", "in", "to", ",", ".")
 RECORD = (10, 30, 100, 300, 1000, 2000, 3000, 4500, 6000)
-EARLY, LATE = 100, 6000
-NUM_NEXT, LEAST_NEXT, BATCH_SIZE = 32, 15, 32
+EARLY = 100
+LATE = 6000
+NUM_NEXT = 32
+LEAST_NEXT = 15
+BATCH_SIZE = 32
 EXAMPLES = 6
 NUMBERS = ("rho", "low", "high", "chance", "p")
 
@@ -47,12 +51,20 @@ def cases() -> list[Case]:
     """List all trainings of the file."""
     chosen = []
     for query in QUERIES:
-        chosen += [Case(query, variant, seed) for variant in ("text", "shuffled") for seed in (0, 1)]
-        chosen += [Case(query, variant, seed) for variant in ("half", "shuffled half") for seed in (0, 1, 2)]
+        chosen += [
+            Case(query, variant, seed) for variant in ("text", "shuffled") for seed in (0, 1)
+        ]
+        chosen += [
+            Case(query, variant, seed)
+            for variant in ("half", "shuffled half")
+            for seed in (0, 1, 2)
+        ]
         chosen += [Case(query, variant) for variant in ("base rates", "infinity")]
     the = Case("the")
     for seq_len in (8, 128):
-        chosen += [replace(the, seq_len=seq_len, variant=variant) for variant in ("text", "shuffled")]
+        chosen += [
+            replace(the, seq_len=seq_len, variant=variant) for variant in ("text", "shuffled")
+        ]
     return chosen + [replace(the, lr_z=lr_z) for lr_z in (0.02, 2.0)] + [replace(the, lr_y=0.5)]
 
 
@@ -71,7 +83,8 @@ def samples_of(case: Case, corpus: Corpus) -> Samples:
 
 def measure(case: Case, corpus: Corpus) -> tuple[xr.Dataset, xr.Dataset, xr.DataArray]:
     """Train once, and return the statistics, the words' description, and z (recorded, word)."""
-    samples, rng = samples_of(case, corpus), np.random.default_rng(case.seed)
+    samples = samples_of(case, corpus)
+    rng = np.random.default_rng(case.seed)
     if "shuffled" in case.variant:
         samples = samples.shuffled(rng)
     taught = judge = samples
@@ -93,15 +106,23 @@ def measure(case: Case, corpus: Corpus) -> tuple[xr.Dataset, xr.Dataset, xr.Data
     ).isel(seed=0)
     found = rankings.follow(run.z, taught, described, corpus.vocab_size)
     # the mean over a hundred steps, or as many as there are
-    found["loss"] = "recorded", [float(run.loss[max(0, step - 100) : step].mean()) for step in RECORD]
+    found["loss"] = (
+        "recorded",
+        [float(run.loss[max(0, step - 100) : step].mean()) for step in RECORD],
+    )
     found["held_out_loss"] = run.get("held_out_loss", xr.full_like(found.loss, np.nan)).drop_vars(
         "seed", errors="ignore"
     )
     P = taught.next_probs
     found["next_entropy"] = (), float(-(P * np.log(P)).sum())
-    found["num_next"], found["num_samples"] = ((), len(P)), ((), len(taught.target))
-    found["num_words"], found["num_in_contexts"] = ((), described.sizes["word"]), ((), len(taught.words))
-    found["labelled"] = "label", [int((described.label == name).sum()) for name in found.label.values]
+    found["num_next"] = ((), len(P))
+    found["num_samples"] = ((), len(taught.target))
+    found["num_words"] = ((), described.sizes["word"])
+    found["num_in_contexts"] = ((), len(taught.words))
+    found["labelled"] = (
+        "label",
+        [int((described.label == name).sum()) for name in found.label.values],
+    )
     z = run.z.sel(word=described.word)
     found["intervals"] = ("moment", "explains", "number"), np.full((2, 5, len(NUMBERS)), np.nan)
     if case.seed == 0 and case == Case(case.query, case.variant):
@@ -114,18 +135,24 @@ def measure(case: Case, corpus: Corpus) -> tuple[xr.Dataset, xr.Dataset, xr.Data
 
 
 def intervals(z: xr.DataArray, known: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the numbers of :func:`rankings.explain`: (explains, number), the last one distinctness given frequency."""
+    """Return the numbers of :func:`rankings.explain`: (explains, number), the last one distinctness
+    given frequency.
+    """
     rng = np.random.default_rng(0)
     alone = rankings.explain(z.values, known, rng)
     pair = {name: known[name] for name in ("frequency", "distinctness")}
     given = rankings.explain(z.values, pair, rng, given="frequency").sel(score=["distinctness"])
-    return np.concatenate([np.stack([part[name].values for name in NUMBERS], axis=-1) for part in (alone, given)])
+    return np.concatenate(
+        [np.stack([part[name].values for name in NUMBERS], axis=-1) for part in (alone, given)]
+    )
 
 
 def the_words(
     described: xr.Dataset, z: xr.DataArray, words: tuple[str, ...]
 ) -> tuple[xr.Dataset, dict[str, list[str]]]:
-    """Return the numbers of each word, without its name; and the names at both ends, early and late."""
+    """Return the numbers of each word, without its name; and the names at both ends, early and
+    late.
+    """
     shown = described[["frequency", "distinctness", "contexts", "label"]].drop_vars("word")
     shown["z"] = ("moment", "word"), z.sel(recorded=[EARLY, LATE]).values
     examples = {}
@@ -139,7 +166,9 @@ def the_words(
 def record(folder: Path | None) -> None:
     """Run all cases and write the file."""
     torch.set_num_threads(1)  # the programs are small
-    corpus, rows, extra = load_corpus("wikitext-2", folder), [], {}
+    corpus = load_corpus("wikitext-2", folder)
+    rows = []
+    extra = {}
     chosen = cases()
     for case in tqdm(chosen):
         found, described, z = measure(case, corpus)
@@ -150,9 +179,20 @@ def record(folder: Path | None) -> None:
     runs = xr.concat(rows, dim="run").assign_coords(
         {name: ("run", [asdict(case)[name] for case in chosen]) for name in asdict(chosen[0])}
     )
-    source: dict[str, Any] = provenance("python -m tools.recording.real_text") | {"device": "cpu", "threads": "1"}
-    source |= {"date": datetime.now(UTC).date().isoformat(), "corpus": corpus.name, "trained_on": corpus.trained_on}
-    source |= {"sha256": dict(corpus.sha256), "vocab_size": corpus.vocab_size, "batch_size": BATCH_SIZE}
+    source: dict[str, Any] = provenance("python -m tools.recording.real_text") | {
+        "device": "cpu",
+        "threads": "1",
+    }
+    source |= {
+        "date": datetime.now(UTC).date().isoformat(),
+        "corpus": corpus.name,
+        "trained_on": corpus.trained_on,
+    }
+    source |= {
+        "sha256": dict(corpus.sha256),
+        "vocab_size": corpus.vocab_size,
+        "batch_size": BATCH_SIZE,
+    }
     source |= {"num_next": NUM_NEXT, "least_next": LEAST_NEXT}
     names = [*rankings.SCORES, "distinctness given frequency"]
     result = runs.assign({f"the_{name}": values for name, values in extra.items()}).assign_coords(
@@ -160,12 +200,16 @@ def record(folder: Path | None) -> None:
     )
     result = result.assign_attrs(source=json.dumps(source), examples=json.dumps(examples))
     coded = {
-        name: {"zlib": True} for name, values in result.data_vars.items() if values.dtype.kind == "f" and values.ndim
+        name: {"zlib": True}
+        for name, values in result.data_vars.items()
+        if values.dtype.kind == "f" and values.ndim
     }
     files.keep(RESULTS / "real_text.nc", result.to_netcdf(engine="h5netcdf", encoding=coded))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="the corpus' folder; default: where scansnap text train looks")
+    parser.add_argument(
+        "--data", type=Path, help="the corpus' folder; default: where scansnap text train looks"
+    )
     record(parser.parse_args().data)

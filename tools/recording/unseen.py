@@ -1,7 +1,9 @@
-"""Unseen systems: what the law and the paper's formulas predict of random class systems, then what the gradient does.
+"""Unseen systems: what the law and the paper's formulas predict of random class systems, then what
+the gradient does.
 
-``predict`` draws the systems and writes ``unseen_predicted.nc``; only then does ``integrate`` write ``unseen.nc``,
-with the true flow on all of them and SGD on a handful. It names the digest of the predictions that it found.
+``predict`` draws the systems and writes ``unseen_predicted.nc``; only then does ``integrate`` write
+``unseen.nc``, with the true flow on all of them and SGD on a handful. It names the digest of the
+predictions that it found.
 """
 
 import argparse
@@ -22,11 +24,15 @@ from scansnap_core.theory.law import trials
 from scansnap_core.theory.solving import IntegrationFailed
 from tools.recording.real_text import RESULTS
 
-SEED, COUNT = 2023, 64
+SEED = 2023
+COUNT = 64
 TAUS = np.logspace(0, 4, 5)
 RATIOS = (1e-3, 1e-2, 0.1, 1.0, 10.0)
-TRAINED, TRAINED_TAUS, TRAINED_RATIOS = 6, (10, 100, 1000), (0.01, 1.0)
-LR_Y, SEEDS = 0.5, 4
+TRAINED = 6
+TRAINED_TAUS = (10, 100, 1000)
+TRAINED_RATIOS = (0.01, 1.0)
+LR_Y = 0.5
+SEEDS = 4
 AXES = ("system", "ratio", "tau", "token")
 PREDICTIONS = RESULTS / "unseen_predicted.nc"
 
@@ -46,11 +52,18 @@ def predict() -> None:
 
 
 def integrate() -> None:
-    """Integrate the true gradient flow, train a handful, and write both beside the digest of the predictions."""
+    """Integrate the true gradient flow, train a handful, and write both beside the digest of the
+    predictions.
+    """
     digest = hashlib.sha256(PREDICTIONS.read_bytes()).hexdigest()
     systems = trials.systems(SEED, COUNT)
     small = sorted(range(COUNT), key=lambda number: systems[number].num_classes)[:TRAINED]
-    sgd = np.stack([np.stack([_trained(systems[number], ratio) for ratio in TRAINED_RATIOS]) for number in small])
+    sgd = np.stack(
+        [
+            np.stack([_trained(systems[number], ratio) for ratio in TRAINED_RATIOS])
+            for number in small
+        ]
+    )
     found = {
         "true_flow": (AXES, _over(systems, trials.true_flow)),
         "sgd": (("trained", "trained_ratio", "seed", "trained_tau", "token"), sgd),
@@ -58,7 +71,9 @@ def integrate() -> None:
         "trained_ratio": ("trained_ratio", list(TRAINED_RATIOS)),
         "trained_tau": ("trained_tau", list(TRAINED_TAUS)),
     }
-    _write(found, "integrate", RESULTS / "unseen.nc", foretold_sha256=digest, lr_y=LR_Y, batch_size=128)
+    _write(
+        found, "integrate", RESULTS / "unseen.nc", foretold_sha256=digest, lr_y=LR_Y, batch_size=128
+    )
 
 
 def _over(systems: list[SequenceClasses], z_of: Callable[..., np.ndarray]) -> np.ndarray:

@@ -1,7 +1,9 @@
-"""Unseen systems at finite T and with momentum: what the law predicts of random class systems, then what SGD does.
+"""Unseen systems at finite T and with momentum: what the law predicts of random class systems, then
+what SGD does.
 
-``predict`` draws the systems and writes ``unseen_sgd_predicted.nc``, which was committed before anything was trained;
-``train`` writes ``unseen_sgd.nc`` and names the digest of the predictions that it found.
+``predict`` draws the systems and writes ``unseen_sgd_predicted.nc``, which was committed before
+anything was trained; ``train`` writes ``unseen_sgd.nc`` and names the digest of the predictions
+that it found.
 """
 
 import argparse
@@ -22,7 +24,8 @@ from scansnap_core.theory.law import trials
 from scansnap_core.theory.solving import IntegrationFailed
 from tools.recording.real_text import RESULTS
 
-SEED, COUNT = 2024, 12
+SEED = 2024
+COUNT = 12
 ARMS: dict[str, dict[str, float]] = {
     "T = 16": {"seq_len": 16},
     "T = 64": {"seq_len": 64},
@@ -32,8 +35,11 @@ ARMS: dict[str, dict[str, float]] = {
 }
 MOST_WITH_MOMENTUM = 8
 """Classes; with more, the law with a mass takes minutes."""
-RATIOS, TAUS = (0.1, 1.0), (3.0, 10.0, 30.0)
-PACE, BATCH_SIZE, SEEDS = 0.5, 128, 32
+RATIOS = (0.1, 1.0)
+TAUS = (3.0, 10.0, 30.0)
+PACE = 0.5
+BATCH_SIZE = 128
+SEEDS = 32
 """eta_Y over 1 - mu; and of each training."""
 AXES = ("system", "ratio", "tau", "token")
 PREDICTIONS = RESULTS / "unseen_sgd_predicted.nc"
@@ -49,7 +55,9 @@ def predict() -> None:
             for arm, how in enumerate(ARMS.values()):
                 if takes_part(classes, how):
                     try:
-                        law[arm, number, place] = trials.law(classes, ratio, TAUS, lr_y=lr_y(how), **how)
+                        law[arm, number, place] = trials.law(
+                            classes, ratio, TAUS, lr_y=lr_y(how), **how
+                        )
                     except IntegrationFailed as error:
                         print(f"system {number}, {how}, eta_Z/eta_Y = {ratio:g}: {error}")
             quasi_static[number, place] = trials.quasi_static(classes, ratio, TAUS)
@@ -57,7 +65,11 @@ def predict() -> None:
         "num_classes": ("system", [each.num_classes for each in systems]),
         "vocab_size": ("system", [each.vocab_size for each in systems]),
     }
-    _write({"law": (("arm", *AXES), law), "quasi_static": (AXES, quasi_static)} | sizes, "predict", PREDICTIONS)
+    _write(
+        {"law": (("arm", *AXES), law), "quasi_static": (AXES, quasi_static)} | sizes,
+        "predict",
+        PREDICTIONS,
+    )
 
 
 def trained() -> None:
@@ -75,7 +87,9 @@ def trained() -> None:
 
 
 def takes_part(classes: SequenceClasses, how: dict[str, float]) -> bool:
-    """Tell whether a system takes part in an arm: with momentum only systems with few classes do."""
+    """Tell whether a system takes part in an arm: with momentum only systems with few classes
+    do.
+    """
     return "momentum" not in how or classes.num_classes <= MOST_WITH_MOMENTUM
 
 
@@ -86,7 +100,8 @@ def lr_y(how: dict[str, float]) -> float:
 
 def sgd(classes: SequenceClasses, how: dict[str, float], num_seeds: int = SEEDS) -> np.ndarray:
     """Train with SGD and return z, shape (seeds, ratios, taus, tokens)."""
-    rate, momentum = lr_y(how), how.get("momentum", 0.0)
+    rate = lr_y(how)
+    momentum = how.get("momentum", 0.0)
     marks = np.round(trials.steps(classes, TAUS, lr_y=rate, momentum=momentum)).astype(int).tolist()
     options: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
     found = train(
@@ -102,14 +117,23 @@ def sgd(classes: SequenceClasses, how: dict[str, float], num_seeds: int = SEEDS)
         **options,
     )
     query, columns = trials.positions(classes)
-    return found.Z.isel(query=query).transpose("seed", "rate", "recorded", "token").values[..., columns]
+    return (
+        found.Z.isel(query=query)
+        .transpose("seed", "rate", "recorded", "token")
+        .values[..., columns]
+    )
 
 
 def _write(found: dict[str, Any], stage: str, path: Path, **told: Any) -> None:
     source: dict[str, Any] = provenance(f"python -m tools.recording.unseen_sgd {stage}") | told
     source |= {"written": datetime.now(UTC).isoformat(timespec="seconds"), "seed": SEED}
     source |= {"lr_y": PACE, "batch_size": BATCH_SIZE, "seeds": SEEDS}
-    coords = {"arm": list(ARMS), "ratio": list(RATIOS), "tau": list(TAUS), "token": list(trials.TOKENS)}
+    coords = {
+        "arm": list(ARMS),
+        "ratio": list(RATIOS),
+        "tau": list(TAUS),
+        "token": list(trials.TOKENS),
+    }
     result = xr.Dataset(found, coords=coords, attrs={"source": json.dumps(source)})
     files.keep(path, result.to_netcdf(engine="h5netcdf"))
 

@@ -1,8 +1,9 @@
 """The paper's closed forms, each once, as SymPy expressions under the paper's own symbols.
 
-Chapters derive them, differentiate them and break them; :func:`scansnap_core.theory.functions.function_of` makes a
-function of NumPy or Torch arrays of any of them. Each is imported by its name as a plain SymPy expression, as are its
-symbols; what is known about it stands in ``FORMULAS``, by its name, and :func:`find` searches there.
+Chapters derive them, differentiate them and break them;
+:func:`scansnap_core.theory.functions.function_of` makes a function of NumPy or Torch arrays of any
+of them. Each is imported by its name as a plain SymPy expression, as are its symbols; what is known
+about it stands in ``FORMULAS``, by its name, and :func:`find` searches there.
 
 Examples
 --------
@@ -24,7 +25,9 @@ __all__ = ["FORMULAS", "SYMBOLS", "Formula", "Symbol", "find"]
 def __getattr__(name: str) -> Any:
     if entry := SYMBOLS.get(name) or FORMULAS.get(name):
         return entry.expression
-    raise AttributeError(f"{name} is neither a closed form nor a symbol of the registry; formulas.find() searches it")
+    raise AttributeError(
+        f"{name} is neither a closed form nor a symbol of the registry; formulas.find() searches it"
+    )
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,6 @@
-"""Attention: Theorems 2 and 3; and what moves it: E', iota and beta of the gradient (9), unequal counts."""
+"""Attention: Theorems 2 and 3; and what moves it: E', iota and beta of the gradient (9), unequal
+counts.
+"""
 
 from sympy import Identity, Inverse, Sum, exp, log, sqrt
 
@@ -47,11 +49,17 @@ z_force_symmetric = record(
     "z_force at a common token on which all classes agree.",
 )
 
-r = record("r", (c_l / c_other) ** 2 - 1, "Theorem 3", "r_{l/l'|n}: the relative gain of l over l'.")
+r = record(
+    "r", (c_l / c_other) ** 2 - 1, "Theorem 3", "r_{l/l'|n}: the relative gain of l over l'."
+)
 chi = record("chi", exp(2 * (z - z_0)), "Theorem 3, (11)", "chi_l: the growth factor.")
 r_grown = record("r_grown", r_0 * chi_, "Theorem 3, (11)", "r_{l/l'|n}(t) at chi_ = chi_l(t).")
-chi_lower = record("chi_lower", exp(2 * f_0**2 * B_), "Theorem 3, (12)", "What chi is at least, at B_ = B_n(t).")
-chi_upper = record("chi_upper", exp(2 * B_), "Theorem 3, (12)", "What chi is at most, at B_ = B_n(t).")
+chi_lower = record(
+    "chi_lower", exp(2 * f_0**2 * B_), "Theorem 3, (12)", "What chi is at least, at B_ = B_n(t)."
+)
+chi_upper = record(
+    "chi_upper", exp(2 * B_), "Theorem 3, (12)", "What chi is at most, at B_ = B_n(t)."
+)
 
 _ONE = Identity(K)
 
@@ -61,7 +69,10 @@ E_prime = record(
     "Lemma 14, (28), (77); App. D.1",
     "E' = I - (I + E)^-1, so that (I + E)^-1 = I - E'.",
     "repaired",
-    conditions="App. D.1 defines E' with the opposite sign; (28), Lemmas 14-17 and Theorems 1 and 5 need this one",
+    conditions=(
+        "App. D.1 defines E' with the opposite sign; (28), Lemmas 14-17 and Theorems 1 and 5 need "
+        "this one"
+    ),
 )
 lambda_prime = record(
     "lambda_prime",
@@ -132,7 +143,8 @@ pull = record(
     "pull",
     (1 + sigma) * (q_1_ * (1 + theta) * -Ep_own - q_0_ * Ep_rest),
     "Theorem 1, (91)-(93)",
-    "xi_n/gamma in two parts, both positive under Assumption 2, at Ep_rest = sum over k != n of (1 + theta_k) E'_nk.",
+    "xi_n/gamma in two parts, both positive under Assumption 2, at Ep_rest = sum over k != n of "
+    "(1 + theta_k) E'_nk.",
     "ours",
     conditions="update (26), F at rest",
 )
@@ -148,7 +160,8 @@ beta_true = record(
     "beta_true",
     exp(rho * own_logit) + (exp(rho * own_logit) - 1) / (rho * own_logit) - 1,
     "Lemma 3; Theorem 1",
-    "M beta/iota under the true gradient (7) where all overlaps are rho, as M grows at a fixed own logit.",
+    "M beta/iota under the true gradient (7) where all overlaps are rho, as M grows at a fixed "
+    "own logit.",
     "ours",
 )
 
@@ -194,7 +207,11 @@ error_slope = record(
     clock=OWN_STEPS,
 )
 sigma_bound = record(
-    "sigma_bound", eta_Y * Delta_ / 3, "Lemma 11, (62), (65)", "What sigma' stays within.", clock=OWN_STEPS
+    "sigma_bound",
+    eta_Y * Delta_ / 3,
+    "Lemma 11, (62), (65)",
+    "What sigma' stays within.",
+    clock=OWN_STEPS,
 )
 theta_bound = record(
     "theta_bound",

@@ -1,4 +1,6 @@
-"""The decoder and the speed it gives attention: one class seen again and again (Lemmas 5-9), and B_n (Theorem 4)."""
+"""The decoder and the speed it gives attention: one class seen again and again (Lemmas 5-9), and
+B_n (Theorem 4).
+"""
 
 from sympy import LambertW, exp, log
 
@@ -51,7 +53,9 @@ alpha_target = record(
     "Lemma 5, (32)",
     "alpha_nn, the probability of the class's own next token, at h_.",
 )
-alpha_other = record("alpha_other", 1 / ((M - 1) + exp(M * h_)), "Lemma 5, (32)", "alpha_nj for j != n, at h_.")
+alpha_other = record(
+    "alpha_other", 1 / ((M - 1) + exp(M * h_)), "Lemma 5, (32)", "alpha_nj for j != n, at h_."
+)
 error_factor = record(
     "error_factor",
     (M - 1) / ((M - 1) + exp(M * h_)),
@@ -63,7 +67,8 @@ zeta = record(
     "zeta",
     M / (M - 1) * (e_ - 1 / M),
     "App. D.1; Lemmas 5 and 12, (31), (66)-(69)",
-    "An entry of zeta_n, the direction along which w_n and e_n - alpha_n lie: 1 at n, -1/(M - 1) elsewhere.",
+    "An entry of zeta_n, the direction along which w_n and e_n - alpha_n lie: 1 at n, -1/(M - 1) "
+    "elsewhere.",
     region=M > 1,
 )
 w = record(
@@ -75,7 +80,13 @@ w = record(
     region=M > 1,
 )
 q_1 = record("q_1", 1 + 1 / (M - 1), "App. D.1; Theorem 1, (83)", "zeta_n^T zeta_n.", region=M > 1)
-q_0 = record("q_0", -M / (M - 1) ** 2, "App. D.1; Theorem 1, (83)", "zeta_n^T zeta_n' for n != n'.", region=M > 1)
+q_0 = record(
+    "q_0",
+    -M / (M - 1) ** 2,
+    "App. D.1; Theorem 1, (83)",
+    "zeta_n^T zeta_n' for n != n'.",
+    region=M > 1,
+)
 steps_to_learn = record(
     "steps_to_learn",
     K / (epsilon * eta_Y) * log(M / epsilon),
@@ -88,7 +99,8 @@ J_lower = record(
     "J_lower",
     -LambertW(-1 / (M - 1)) / M,
     "Lemma 8, (50)",
-    "The smaller zero of exp(M h) - (M - 1) M h, the left edge of J_1, which the paper leaves implicit.",
+    "The smaller zero of exp(M h) - (M - 1) M h, the left edge of J_1, which the paper leaves "
+    "implicit.",
     "ours",
     region=1 + exp(1) < M,
 )
@@ -138,7 +150,11 @@ t_balanced = record(
     clock=OWN_STEPS,
 )
 Delta_1 = record(
-    "Delta_1", exp(M * h_) / (M - 1), "Lemma 9's proof", "alpha_nn over the sum of the others.", region=M > 1
+    "Delta_1",
+    exp(M * h_) / (M - 1),
+    "Lemma 9's proof",
+    "alpha_nn over the sum of the others.",
+    region=M > 1,
 )
 Delta_2 = record(
     "Delta_2",
@@ -178,7 +194,10 @@ gamma_late = record(
     clock=OWN_STEPS,
 )
 
-_SNAPPING = "the premises of Theorem 4: one common token, one query, z'_ml and xi_n of the order of exp(4 z_ml)"
+_SNAPPING = (
+    "the premises of Theorem 4: one common token, one query, z'_ml and xi_n of the order of "
+    "exp(4 z_ml)"
+)
 
 gamma = record(
     "gamma",
@@ -195,14 +214,18 @@ Gamma = record(
     clock=STEPS,
 )
 
-C_0_of_rho = record("C_0_of_rho", rho_0**4 / K, "Theorem 4, (13)", "C_0, with rho_0 the length of c~_n.")
+C_0_of_rho = record(
+    "C_0_of_rho", rho_0**4 / K, "Theorem 4, (13)", "C_0, with rho_0 the length of c~_n."
+)
 z_rate_snap = record(
     "z_rate_snap",
     -eta_Z * gamma_ * exp(4 * z) / C_0,
     "Theorem 4, (13)",
     "z'_ml of the common token, Theorem 4's first premise.",
 )
-xi_of_z = record("xi_of_z", gamma_ * exp(4 * z) / C_0, "Theorem 4, (13)", "xi_n, Theorem 4's second premise.")
+xi_of_z = record(
+    "xi_of_z", gamma_ * exp(4 * z) / C_0, "Theorem 4, (13)", "xi_n, Theorem 4's second premise."
+)
 z_snap = record(
     "z_snap",
     -log(4 * Gamma_ / C_0 + 1) / 4,
@@ -245,7 +268,8 @@ B_shared = record(
     "B_shared",
     log(1 + 4 * K * (K - 1) * rho**2 * Gamma_) / (4 * K),
     "Theorem 4, (129)",
-    "B_n at Gamma_ = Gamma(t) as (10) has it for small overlaps: the K classes share one logarithm.",
+    "B_n at Gamma_ = Gamma(t) as (10) has it for small overlaps: the K classes share one "
+    "logarithm.",
     "ours",
     region=K > 1,
 )
@@ -254,7 +278,8 @@ momentum_clock = record(
     "momentum_clock",
     i / (1 - mu) - mu * (1 - mu**i) / (1 - mu) ** 2,
     "Sec. 8",
-    "How many steps of plain gradient descent i steps with heavy-ball momentum are worth under a constant gradient.",
+    "How many steps of plain gradient descent i steps with heavy-ball momentum are worth under a "
+    "constant gradient.",
     "ours",
     region=mu < 1,
     clock="updates",

@@ -1,4 +1,6 @@
-"""Closed forms as data: what each states, where the paper has it, where it holds, and which clock it runs on."""
+"""Closed forms as data: what each states, where the paper has it, where it holds, and which clock
+it runs on.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +60,11 @@ class Formula:
     origin : {"printed", "repaired", "ours"}
         As the paper prints it (or as it says in words); with a slip put right; not in the paper.
     region : sympy.Basic
-        Relations between its symbols under which it is real and finite, besides what each symbol is assumed to be.
+        Relations between its symbols under which it is real and finite, besides what each symbol is
+        assumed to be.
     conditions : str
-        When it says something about the model: the assumptions, the stage of training, what was left out.
+        When it says something about the model: the assumptions, the stage of training, what was
+        left out.
     clock : str
         The unit of its time, where it takes one.
     """
@@ -84,7 +88,9 @@ class Formula:
         (125, 126, 127, 128)
         """
         spans = re.findall(r"\((\d+)\)(?:-\((\d+)\))?", self.place)
-        return tuple(number for first, last in spans for number in range(int(first), int(last or first) + 1))
+        return tuple(
+            number for first, last in spans for number in range(int(first), int(last or first) + 1)
+        )
 
     @property
     def symbols(self) -> frozenset[str]:
@@ -97,7 +103,9 @@ class Formula:
         """
         indexed = self.expression.atoms(sp.IndexedBase)
         plain = self.expression.atoms(sp.Symbol, sp.MatrixSymbol) - {base.label for base in indexed}
-        return frozenset(name for name, symbol in SYMBOLS.items() if symbol.expression in indexed | plain)
+        return frozenset(
+            name for name, symbol in SYMBOLS.items() if symbol.expression in indexed | plain
+        )
 
 
 def record_symbol(name: str, expression: sp.Basic, meaning: str) -> sp.Basic:
@@ -106,7 +114,9 @@ def record_symbol(name: str, expression: sp.Basic, meaning: str) -> sp.Basic:
 
 
 def record(name: str, expression: sp.Basic, *stated: Any, **known: Any) -> sp.Basic:
-    """Enter a closed form under a name of its own, as :class:`Formula` takes it, and return its expression."""
+    """Enter a closed form under a name of its own, as :class:`Formula` takes it, and return its
+    expression.
+    """
     return _entered(FORMULAS, Formula(name, expression, *stated, **known))
 
 
@@ -117,11 +127,15 @@ def _entered(book: dict[str, Any], entry: Symbol | Formula) -> sp.Basic:
     return entry.expression
 
 
-_TEXT = Rule(lambda value: isinstance(value, str), "words and symbols are text", 'pass e.g. find("speed")')
+_TEXT = Rule(
+    lambda value: isinstance(value, str), "words and symbols are text", 'pass e.g. find("speed")'
+)
 
 
 @takes(word=_TEXT, equation=optional(whole(example=85)), symbol=optional(_TEXT))
-def find(word: str = "", *, equation: int | None = None, symbol: str | None = None) -> list[Formula]:
+def find(
+    word: str = "", *, equation: int | None = None, symbol: str | None = None
+) -> list[Formula]:
     """Find the closed forms that match every argument given, in the order of the paper's topics.
 
     Parameters
@@ -145,7 +159,8 @@ def find(word: str = "", *, equation: int | None = None, symbol: str | None = No
     return [
         formula
         for formula in FORMULAS.values()
-        if word.lower() in " ".join((formula.name, formula.place, formula.meaning, formula.conditions)).lower()
+        if word.lower()
+        in " ".join((formula.name, formula.place, formula.meaning, formula.conditions)).lower()
         and (equation is None or equation in formula.equations)
         and (symbol is None or symbol in formula.symbols)
     ]

@@ -1,6 +1,8 @@
-"""Compute what attention will do on given classes: the numbers behind :mod:`scansnap_core.theory.law.sentences`.
+"""Compute what attention will do on given classes: the numbers behind
+:mod:`scansnap_core.theory.law.sentences`.
 
-``scansnap predict`` prints the sentences and the book's calculator shows them, with numbers that it computes itself.
+``scansnap predict`` prints the sentences and the book's calculator shows them, with numbers that it
+computes itself.
 
 Clock: updates of any batch size; with momentum mu an update moves 1/(1 - mu) times as far.
 """
@@ -35,8 +37,8 @@ from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import solve
 
 NAMES = ("common", "first", "last")
-"""What the sentences are about: words of the first class, its most frequent common, and its most and least frequent
-distinct ones. Each name stands for all that are equally frequent."""
+"""What the sentences are about: words of the first class, its most frequent common, and its most
+and least frequent distinct ones. Each name stands for all that are equally frequent."""
 MOST_NAMED = 3
 """So many equally frequent words are named; of more, their number is said."""
 GROUPS = {
@@ -45,31 +47,41 @@ GROUPS = {
     "last": "least frequent distinct words",
     "level": "distinct words",
 }
-"""How a group of equally frequent words is called; ``level`` are distinct words of which none is more frequent."""
+"""How a group of equally frequent words is called; ``level`` are distinct words of which none is
+more frequent.
+"""
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 ANSWERED = (*OPTIMIZERS, "adam")
 HORIZON = 1e6
 """How many t_0 are looked ahead."""
 END = 40
 """The t_0 up to which the book compares movements."""
-GRID, POINTS = (0.01, 400)
+GRID = 0.01
+POINTS = 400
 """The first time looked at, in t_0, and how many there are up to the horizon."""
 
 
-def answer(classes: SequenceClasses, lr_y: float, lr_z: float, steps: float, **settings: Any) -> dict[str, list[str]]:
-    """Say what attention will do on these classes: sentences by topic. It takes what :func:`numbers` takes.
+def answer(
+    classes: SequenceClasses, lr_y: float, lr_z: float, steps: float, **settings: Any
+) -> dict[str, list[str]]:
+    """Say what attention will do on these classes: sentences by topic. It takes what
+    :func:`numbers` takes.
 
     Examples
     --------
     >>> import scansnap_core as ss
     >>> classes = ss.with_overlap(10, 1000, 0.1, distinct_weights=[1, 0.5])
-    >>> answer(classes, 0.5, 0.05, 1000)["The moment t₀"][0]
-    'Attention scans up to t₀′ = 138 and snaps from t₀ = 365 on, by Theorem 4, in steps that show one sequence each.'
+    >>> print(answer(classes, 0.5, 0.05, 1000)["The moment t₀"][0][:58])
+    Attention scans up to t₀′ = 138 and snaps from t₀ = 365 on
     """
     found, tokens = numbers_and_tokens(classes, lr_y, lr_z, steps, **settings)
     labels = classes.coords["token"]
     return said(
-        found, {name: named([f"“{word}”" for word in labels[group]], name, found) for name, group in tokens.items()}
+        found,
+        {
+            name: named([f"“{word}”" for word in labels[group]], name, found)
+            for name, group in tokens.items()
+        },
     )
 
 
@@ -95,7 +107,8 @@ def counted(count: int, name: str, found: Mapping[str, float]) -> str:
 
 
 def said(found: Mapping[str, float], words: Mapping[str, str]) -> dict[str, list[str]]:
-    """The sentences of these numbers, by topic; ``words`` are the names of ``common``, ``first`` and ``last``.
+    """The sentences of these numbers, by topic; ``words`` are the names of ``common``, ``first``
+    and ``last``.
 
     In a sentence ``{common:falls|fall}`` is the one or the other verb, for one word or for several.
     """
@@ -121,7 +134,9 @@ PLACE = r"\{(\w+)(?:(%)|:([^|}]*)\|([^}]*))?\}"
 """A place in a sentence that is filled: ``{name}``, ``{name%}`` or ``{name:one|many}``."""
 
 
-def numbers(classes: SequenceClasses, lr_y: float, lr_z: float, steps: float, **settings: Any) -> dict[str, float]:
+def numbers(
+    classes: SequenceClasses, lr_y: float, lr_z: float, steps: float, **settings: Any
+) -> dict[str, float]:
     """Return the numbers of :func:`numbers_and_tokens`."""
     return numbers_and_tokens(classes, lr_y, lr_z, steps, **settings)[0]
 
@@ -141,37 +156,43 @@ def numbers_and_tokens(
 ) -> tuple[dict[str, float], dict[str, Ints]]:
     """Compute what the sentences are about, of tokens of the first class and its query.
 
-    The tokens are the most frequent common ones, and the most and the least frequent distinct ones ("first", "last").
-    Equally frequent distinct tokens have one z, so a number of one is a number of each. Equally frequent common tokens
-    may differ, if other classes hold them unequally: of them, those are meant whose z is lowest at t_0 under the
-    gradient (with Adam, those that fall first).
+    The tokens are the most frequent common ones, and the most and the least frequent distinct ones
+    ("first", "last"). Equally frequent distinct tokens have one z, so a number of one is a number
+    of each. Equally frequent common tokens may differ, if other classes hold them unequally: of
+    them, those are meant whose z is lowest at t_0 under the gradient (with Adam, those that fall
+    first).
 
-    Arguments are as :func:`~scansnap_core.predict` takes them, with ``steps`` from 1 to a million t_0; and "adam". The
-    ``forecast`` is what it returned for them, with ``steps`` as the last time, where that is known already.
+    Arguments are as :func:`~scansnap_core.predict` takes them, with ``steps`` from 1 to a million
+    t_0; and "adam". The ``forecast`` is what it returned for them, with ``steps`` as the last time,
+    where that is known already.
 
     Returns
     -------
     numbers : dict
-        By name. ``num_common``, ``num_first``, ``num_last``: how many tokens are meant; ``num_tied``: how many common
-        ones are as frequent as the most frequent; ``several``: 1 if some distinct token is more frequent than another.
-        ``scan``, ``snap``: t_0' and t_0. ``sampled_*``: T - 1 times the way that sampling has pushed a
-        token by t_0, over the way that the overlap has, to first order in 1/T and in eta_Z. ``t_drift``: when the
-        overlap has pushed both distinct tokens farther than sampling, 0 if always and infinite if not within the
-        horizon. ``snap_*``, ``end_*``: z of the common token at t_0 and at 40 t_0, under (10) (``ten``) and the
-        gradient (``true``). ``lead``: the attention of "first" over that of "last". ``share``, ``lost_*``,
-        ``horizon_*``, ``half_*``: the common token's attention at the start, what is lost at ``steps`` and at a million
-        t_0, and when half of it is. ``error`` and ``order``: :func:`~scansnap_core.predict`'s ``expected_error`` at
-        ``steps``, and the largest share of z so far by which the order of classes has moved it; ``batch``: B, infinite
-        for full batches; ``flow``: 1 for the gradient flow, else 0; ``rho``: the largest overlap of two classes at the
-        start; ``mu``: of momentum. For Adam instead ``*_sign``: where its first
-        updates move a token; ``rising`` of ``held``: how many tokens they raise; ``total``: the sum of f_l. The rest
-        is ``DERIVED`` of :mod:`scansnap_core.theory.law.sentences`, or ``ADAM_DERIVED``.
+        By name. ``num_common``, ``num_first``, ``num_last``: how many tokens are meant;
+        ``num_tied``: how many common ones are as frequent as the most frequent; ``several``: 1 if
+        some distinct token is more frequent than another. ``scan``, ``snap``: t_0' and t_0.
+        ``sampled_*``: T - 1 times the way that sampling has pushed a token by t_0, over the way
+        that the overlap has, to first order in 1/T and in eta_Z. ``t_drift``: when the overlap has
+        pushed both distinct tokens farther than sampling, 0 if always and infinite if not within
+        the horizon. ``snap_*``, ``end_*``: z of the common token at t_0 and at 40 t_0, under (10)
+        (``ten``) and the gradient (``true``). ``lead``: the attention of "first" over that of
+        "last". ``share``, ``lost_*``, ``horizon_*``, ``half_*``: the common token's attention at
+        the start, what is lost at ``steps`` and at a million t_0, and when half of it is. ``error``
+        and ``order``: :func:`~scansnap_core.predict`'s ``expected_error`` at ``steps``, and the
+        largest share of z so far by which the order of classes has moved it; ``batch``: B, infinite
+        for full batches; ``flow``: 1 for the gradient flow, else 0; ``rho``: the largest overlap of
+        two classes at the start; ``mu``: of momentum. For Adam instead ``*_sign``: where its first
+        updates move a token; ``rising`` of ``held``: how many tokens they raise; ``total``: the sum
+        of f_l. The rest is ``DERIVED`` of :mod:`scansnap_core.theory.law.sentences`, or
+        ``ADAM_DERIVED``.
     tokens : dict
         The columns of Z of the tokens that are meant by each of :data:`NAMES`.
     """
     mu = checked_momentum(momentum, optimizer)
     rates = lr_y / (1 - mu), lr_z / (1 - mu)
-    K, M = classes.num_classes, classes.vocab_size
+    K = classes.num_classes
+    M = classes.vocab_size
     row, (_, first, last) = positions(classes)
     tokens = dict(zip(NAMES, columns(classes).values(), strict=True))
     P = classes.compact.probs[0]
@@ -182,30 +203,44 @@ def numbers_and_tokens(
         signs = first_signs(classes)[row]
         tokens["common"] = lowest(signs, tokens["common"])
         found |= {f"{name}_sign": signs[group[0]] for name, group in tokens.items()}
-        found |= {"rising": (signs[P > 0] > 0).sum(), "held": (P > 0).sum(), "total": (P / np.linalg.norm(P)).sum()}
+        found |= {
+            "rising": (signs[P > 0] > 0).sum(),
+            "held": (P > 0).sum(),
+            "total": (P / np.linalg.norm(P)).sum(),
+        }
         return _completed(found, tokens, ADAM_DERIVED)
     scan, snap = transition(K, M, rates[0])
-    number(least=1, below=HORIZON * snap, remedy=f"pass e.g. {digits(snap)}, which is t_0")("steps", steps)
+    number(least=1, below=HORIZON * snap, remedy=f"pass e.g. {digits(snap)}, which is t_0")(
+        "steps", steps
+    )
     law = Law(types_of(classes), AT_REST)
     times = np.union1d(np.geomspace(GRID * snap, HORIZON * snap, POINTS), [snap, END * snap, steps])
     at_snap, at_end, now = np.searchsorted(times, [snap, END * snap, steps])
     paths = {
-        name: _path(flow(classes, *rates), times)[:, row] for name, flow in (("ten", IdealisedFlow), ("true", TrueFlow))
+        name: _path(flow(classes, *rates), times)[:, row]
+        for name, flow in (("ten", IdealisedFlow), ("true", TrueFlow))
     }
     tokens["common"] = lowest(paths["true"][at_snap], tokens["common"])
     common = tokens["common"][0]
     over = _sampling_over_drift(law, classes, row, times * rates[0] / K)[:, [first, last]]
     found |= {"scan": scan, "snap": snap, "uniform": classes.is_uniform}
     found |= dict(zip(("largest", "smallest"), np.abs(classes.eigenvalues)[[0, -1]], strict=True))
-    found |= {"square_first": P[first] ** 2 / (P @ P), "share": P[common], "lead": P[first] / P[last]}
+    found |= {
+        "square_first": P[first] ** 2 / (P @ P),
+        "share": P[common],
+        "lead": P[first] / P[last],
+    }
     found |= dict(zip(("sampled_first", "sampled_last"), over[at_snap], strict=True))
-    found["t_drift"] = 0.0 if np.isinf(seq_len) else _first_time(times, seq_len - 1 - np.abs(over).max(axis=1))
+    found["t_drift"] = (
+        0.0 if np.isinf(seq_len) else _first_time(times, seq_len - 1 - np.abs(over).max(axis=1))
+    )
     if forecast is None:
         how: dict[str, Any] = {"seq_len": seq_len, "optimizer": optimizer, "momentum": momentum}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PredictionOutOfRange)  # the sentences say it
             forecast = predict(classes, lr_y, lr_z, steps, batch_size=batch_size, **how)
-    found["error"], found["order"] = forecast.expected_error.values[-1], forecast.order.values[-1]
+    found["error"] = forecast.expected_error.values[-1]
+    found["order"] = forecast.order.values[-1]
     found |= {"batch": np.inf if batch_size is None else batch_size, "flow": optimizer == "flow"}
     f = classes.compact.probs / np.linalg.norm(classes.compact.probs, axis=1, keepdims=True)
     found |= {"rho": (f @ f.T - np.eye(K)).max(), "mu": mu}
@@ -215,7 +250,10 @@ def numbers_and_tokens(
         kept = c[:, common] / P[common]
         found |= {f"snap_{name}": z[at_snap, common], f"end_{name}": z[at_end, common]}
         found |= {f"lost_{name}": 1 - kept[now], f"horizon_{name}": 1 - kept[-1]}
-        found |= {f"half_{name}": _first_time(times, 0.5 - kept), f"lead_{name}": c[now, first] / c[now, last]}
+        found |= {
+            f"half_{name}": _first_time(times, 0.5 - kept),
+            f"lead_{name}": c[now, first] / c[now, last],
+        }
     return _completed(found, tokens, DERIVED)
 
 
@@ -240,19 +278,27 @@ def _value(expression: sp.Basic, found: Mapping[str, float]) -> float:
 def _compiled(expression: sp.Basic) -> tuple[list[str], Any]:
     symbols = sorted(expression.free_symbols, key=str)
     is_formula = isinstance(expression, sp.Expr)
-    function = function_of(expression, symbols) if is_formula else sp.lambdify(symbols, expression, modules="math")
+    function = (
+        function_of(expression, symbols)
+        if is_formula
+        else sp.lambdify(symbols, expression, modules="math")
+    )
     return [str(symbol) for symbol in symbols], function
 
 
 def _path(flow: Flow, times: Floats) -> Floats:
-    """Compute Z at the times, shape (times, Q, L), to ten digits: explicitly where the flow isn't stiff."""
+    """Compute Z at the times, shape (times, Q, L), to ten digits: explicitly where the flow isn't
+    stiff.
+    """
     method = "LSODA" if isinstance(flow, TrueFlow) and flow.lr_z > flow.lr_y else "DOP853"
     found = solve(flow, times, method=method, rtol=1e-10)
     return np.asarray(found.Z.sel(token=flow.classes.coords["token"]).values)
 
 
 def _first_time(times: Floats, rising: Floats) -> float:
-    """When ``rising`` first passes 0, by a spline over ln t; 0 if it begins above, infinity if it stays below."""
+    """When ``rising`` first passes 0, by a spline over ln t; 0 if it begins above, infinity if it
+    stays below.
+    """
     above = np.flatnonzero(rising > 0)
     if not above.size:
         return np.inf
@@ -264,13 +310,21 @@ def _first_time(times: Floats, rising: Floats) -> float:
 
 
 def _sampling_over_drift(law: Law, classes: SequenceClasses, row: int, taus: Floats) -> Floats:
-    """How far sampling pushes over how far the overlap does, times T - 1, of a query's tokens; shape (taus, L)."""
-    probs, types = classes.compact.probs, law.types
+    """How far sampling pushes over how far the overlap does, times T - 1, of a query's tokens;
+    shape (taus, L).
+    """
+    probs = classes.compact.probs
+    types = law.types
     weights = np.square(probs) / np.square(probs).sum(axis=1, keepdims=True) * tilt(probs)
     weights[classes.compact.query_row != row] = 0
-    moved, learned = [], []
+    moved = []
+    learned = []
     for state in law.path(taus):
-        square = state.a**2 + (types.others * state.b**2).sum(axis=1) + types.rest * law.rest_of(state) ** 2
+        square = (
+            state.a**2
+            + (types.others * state.b**2).sum(axis=1)
+            + types.rest * law.rest_of(state) ** 2
+        )
         learned.append(square[types.of_class] / 2)
         moved.append(types.per_query(state.z_common, state.z_distinct)[row] / AT_REST)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,15 +1,18 @@
-"""The decoder at rest, solved: K classes with equal overlaps rho under the true gradient, for every K and M.
+"""The decoder at rest, solved: K classes with equal overlaps rho under the true gradient, for every
+K and M.
 
-With Z at rest, logits and errors have three values each: at a class's own output, at another class's, and at one of the
-M - K that are no class. Their integrals over tau, a = ∫ (1 - alpha_own), b = ∫ alpha_other and c = ∫ alpha_rest, are
-elementary functions of one parameter s = (1 + rho (M - 1)) c, which grows from 0 to infinity with tau; tau itself is a
-sum of K powers of e^s beside them (:func:`log_tau`). What pushes attention, kappa = -<y_k, e_n - alpha_n> for
-k != n, is half the growth of -<y_k, y_n>; hence Lambda = ∫ kappa dtau needs no further integral.
+With Z at rest, logits and errors have three values each: at a class's own output, at another
+class's, and at one of the M - K that are no class. Their integrals over tau, a = ∫ (1 - alpha_own),
+b = ∫ alpha_other and c = ∫ alpha_rest, are elementary functions of one parameter s = (1 + rho (M -
+1)) c, which grows from 0 to infinity with tau; tau itself is a sum of K powers of e^s beside them
+(:func:`log_tau`). What pushes attention, kappa = -<y_k, e_n - alpha_n> for k != n, is half the
+growth of -<y_k, y_n>; hence Lambda = ∫ kappa dtau needs no further integral.
 
-Before other classes' outputs matter one formula says all, with its error (:func:`early_drift`). In the evidence a the
-odds of another class's output are e^(rho a), but for what the others already took. So b ≈ (e^(rho a) - 1)/(rho M) and
-Lambda ≈ a (b - a/2M), from the first step on, as long as (K - 1) e^(rho a) << M and
-(1 + (K - 2) rho) (e^(rho a) - 1) << rho M, which ends before the crossing.
+Before other classes' outputs matter one formula says all, with its error (:func:`early_drift`). In
+the evidence a the odds of another class's output are e^(rho a), but for what the others already
+took. So b ≈ (e^(rho a) - 1)/(rho M) and Lambda ≈ a (b - a/2M), from the first step on, as long as
+(K - 1) e^(rho a) << M and (1 + (K - 2) rho) (e^(rho a) - 1) << rho M, which ends before the
+crossing.
 
 Clock: tau = eta_Y t/K with t in steps of batch size 1; evidence a = ∫ (1 - alpha_nn) dtau.
 """
@@ -49,40 +52,61 @@ SIZE = (K, M, rho)
 # e^s - 1 as expm1, without which b has no digits at a small s
 _a, _b, _c = (function_of(optimize(part, [expm1_opt]), (s, *SIZE)) for part in (a, b, c))
 _Lambda = function_of(Lambda, (b_, c_, *SIZE[:2]))
-_X, _m = function_of(X, SIZE), function_of(m, SIZE)
+_X = function_of(X, SIZE)
+_m = function_of(m, SIZE)
 _a_rate = function_of(a.diff(s), (s, *SIZE))
 
 STILL = 1e-13
 LATEST = 1e280
-LEAST_EVIDENCE, MOST_EVIDENCE = 1e-100, 700.0
+LEAST_EVIDENCE = 1e-100
+MOST_EVIDENCE = 700.0
 """:func:`early_drift` has a value for evidence between these."""
-WHOLE = Rule(lambda K: is_real(K) and K >= 1 and K % 1 == 0, "K is a whole number, at least 1", "pass e.g. 2")
+WHOLE = Rule(
+    lambda K: is_real(K) and K >= 1 and K % 1 == 0, "K is a whole number, at least 1", "pass e.g. 2"
+)
 OVERLAP = number(least=0, below=1, remedy="pass e.g. 0.1")
 
 
 @takes(num_classes=WHOLE, rho=OVERLAP)
 # s stands still, but for rounding, after some ten steps.
-def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, steps: int = 50) -> Floats:
-    """The parameter s at tau, from 0 to 1e280, in its shape; K >= 1, M >= K and M >= 2, and 0 <= rho < 1.
+def s_of(
+    tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, steps: int = 50
+) -> Floats:
+    """The parameter s at tau, from 0 to 1e280, in its shape; K >= 1, M >= K and M >= 2, and 0 <=
+    rho < 1.
 
-    Three upper bounds have a closed form: a line at first, one before the crossing e^s = X, and one after it. On each
-    side of the crossing one factor under tau's integral is 1, or a power of e^s. From the lowest bound go Newton steps
-    on ln tau over ln s, at most ``steps``, until s stands still.
+    Three upper bounds have a closed form: a line at first, one before the crossing e^s = X, and one
+    after it. On each side of the crossing one factor under tau's integral is 1, or a power of e^s.
+    From the lowest bound go Newton steps on ln tau over ln s, at most ``steps``, until s stands
+    still.
     """
     number(least=max(num_classes, 2), remedy="pass at least K, and 2")("vocab_size", vocab_size)
-    times = check_numbers("tau", tau, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")
+    times = check_numbers(
+        "tau", tau, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0"
+    )
     check_memory(f"{num_classes:g} powers at {times.size} times", 32.0 * num_classes * times.size)
     if (times > LATEST).any():
-        raise BadInput(f"tau = {times.max():g}", f"tau is at most {LATEST:g}", "ask for earlier times")
+        raise BadInput(
+            f"tau = {times.max():g}", f"tau is at most {LATEST:g}", "ask for earlier times"
+        )
     size = float(num_classes), float(vocab_size), float(rho)
-    X, m, later = _X(*size), _m(*size), times > 0
-    at, goal = np.zeros_like(times), np.log(times[later])
+    X = _X(*size)
+    m = _m(*size)
+    later = times > 0
+    at = np.zeros_like(times)
+    goal = np.log(times[later])
     found = _bound(times[later], *size)
     for _ in range(steps):
         reached = log_tau(found, *size)
-        learned = (m + 1) * found + (num_classes - 1) * np.log1p(np.expm1(found) / X) - np.log((1 - rho) * X)
-        with np.errstate(over="ignore", invalid="ignore"):  # of an s near 1e-300, whose first bound is exact
-            slope = np.exp(learned - reached) + _a_rate(found, *size) * np.exp(-reached)  # of ln tau
+        learned = (
+            (m + 1) * found
+            + (num_classes - 1) * np.log1p(np.expm1(found) / X)
+            - np.log((1 - rho) * X)
+        )
+        # of an s near 1e-300, whose first bound is exact
+        with np.errstate(over="ignore", invalid="ignore"):
+            # of ln tau
+            slope = np.exp(learned - reached) + _a_rate(found, *size) * np.exp(-reached)
             change = np.nan_to_num((goal - reached) / (slope * found))
         found *= np.exp(change)
         # More steps would move s by rounding alone.
@@ -93,26 +117,37 @@ def s_of(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, s
 
 
 def _bound(tau: Floats, num_classes: float, vocab_size: float, rho: float) -> Floats:
-    X, m = _X(num_classes, vocab_size, rho), _m(num_classes, vocab_size, rho)
-    unit, late = (1 - rho) * X, m + num_classes
+    X = _X(num_classes, vocab_size, rho)
+    m = _m(num_classes, vocab_size, rho)
+    unit = (1 - rho) * X
+    late = m + num_classes
     # before: tau = (M - 1) s/unit + (e^((m + 1) s) - 1)/(unit (m + 1)), by Wright's omega
     linear = (vocab_size - 1) / (m + 1)
     ratio = (unit * tau + 1 / (m + 1)) / linear
-    before = np.log((m + 1) * linear * special.wrightomega(ratio - np.log((m + 1) * linear)).real) / (m + 1)
+    before = np.log(
+        (m + 1) * linear * special.wrightomega(ratio - np.log((m + 1) * linear)).real
+    ) / (m + 1)
     # after: tau = (e^(late s) - 1)/(unit late X^(K - 1))
-    after = np.logaddexp(0, np.log(tau) + np.log(unit * late) + (num_classes - 1) * np.log(X)) / late
+    after = (
+        np.logaddexp(0, np.log(tau) + np.log(unit * late) + (num_classes - 1) * np.log(X)) / late
+    )
     # at first: tau = M s/unit; of a small s rounding can leave nothing in the first bound
     lower = np.minimum(unit * tau / vocab_size, after)
     return np.asarray(np.where(before > 0, np.minimum(before, lower), lower))
 
 
 def log_tau(at: Floats, num_classes: float, vocab_size: float, rho: float) -> Floats:
-    """ln tau at s, the integral of :data:`tau_rate`, by the binomial series of its power K - 1 (terms all positive)."""
+    """ln tau at s, the integral of :data:`tau_rate`, by the binomial series of its power K - 1
+    (terms all positive).
+    """
     size = num_classes, vocab_size, rho
-    X, m = _X(*size), _m(*size)
-    j, last = np.arange(round(num_classes)), num_classes - 1
+    X = _X(*size)
+    m = _m(*size)
+    j = np.arange(round(num_classes))
+    last = num_classes - 1
     binomial = special.gammaln(last + 1) - special.gammaln(j + 1) - special.gammaln(last - j + 1)
-    powers, at = m + 1 + j, np.asarray(at, dtype=np.float64)
+    powers = m + 1 + j
+    at = np.asarray(at, dtype=np.float64)
     with np.errstate(divide="ignore"):
         grown = powers * at[..., None] + np.log(-np.expm1(-powers * at[..., None])) - np.log(powers)
         terms = binomial + special.xlog1py(last - j, -1 / X) - j * np.log(X) + grown
@@ -121,11 +156,15 @@ def log_tau(at: Floats, num_classes: float, vocab_size: float, rho: float) -> Fl
 
 
 def log_crossing(num_classes: float, vocab_size: float, rho: float) -> float:
-    """ln tau at the crossing, e^s = X, where the odds of another class's output reach half of their limit X."""
+    """ln tau at the crossing, e^s = X, where the odds of another class's output reach half of their
+    limit X.
+    """
     return float(log_tau(np.log(_X(num_classes, vocab_size, rho)), num_classes, vocab_size, rho))
 
 
-def evidence(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tuple[Floats, Floats, Floats]:
+def evidence(
+    tau: ArrayLike, num_classes: float, vocab_size: float, rho: float
+) -> tuple[Floats, Floats, Floats]:
     """a, b and c at tau; arguments as :func:`~scansnap_core.theory.law.closed.s_of` takes them.
 
     Examples
@@ -133,12 +172,14 @@ def evidence(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) 
     >>> [part.round(3) for part in evidence([1.0, 1000.0], 2, 900, 0.3)]
     [array([ 0.998, 13.768]), array([0.001, 0.202]), array([0.001, 0.015])]
     """
-    at, size = s_of(tau, num_classes, vocab_size, rho), (num_classes, vocab_size, rho)
+    at = s_of(tau, num_classes, vocab_size, rho)
+    size = (num_classes, vocab_size, rho)
     return _a(at, *size), _b(at, *size), _c(at, *size)
 
 
 def drift(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> Floats:
-    """Lambda(tau) = ∫ kappa dtau exactly; arguments as :func:`~scansnap_core.theory.law.closed.s_of` takes them.
+    """Lambda(tau) = ∫ kappa dtau exactly; arguments as
+    :func:`~scansnap_core.theory.law.closed.s_of` takes them.
 
     Examples
     --------
@@ -151,14 +192,21 @@ def drift(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> 
 
 @takes(vocab_size=number(least=2, remedy="pass e.g. 1000"))
 def early_evidence(tau: ArrayLike, vocab_size: float) -> Floats:
-    """a = ln M + ln omega(tau - ln M) with Wright's omega, the solution of a + e^a/M = tau; for tau > 1/M."""
+    """a = ln M + ln omega(tau - ln M) with Wright's omega, the solution of a + e^a/M = tau; for tau
+    > 1/M.
+    """
     rule = "tau is above 1/M, where this evidence is 0"
     times = check_numbers("tau", tau, above=1 / vocab_size, rule=rule, remedy="pass e.g. 10.0")
-    return np.asarray(np.log(vocab_size) + np.log(special.wrightomega(times - np.log(vocab_size)).real))
+    return np.asarray(
+        np.log(vocab_size) + np.log(special.wrightomega(times - np.log(vocab_size)).real)
+    )
 
 
-def early_drift(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tuple[Floats, Floats]:
-    """Lambda by the one formula at the evidence a, and how far it can be from the exact one, relatively.
+def early_drift(
+    a: ArrayLike, num_classes: float, vocab_size: float, rho: float
+) -> tuple[Floats, Floats]:
+    """Lambda by the one formula at the evidence a, and how far it can be from the exact one,
+    relatively.
 
     The evidence is above 0 and at most 700, K >= 2, M > K and 0 < rho < 1.
 
@@ -174,10 +222,12 @@ def early_drift(a: ArrayLike, num_classes: float, vocab_size: float, rho: float)
 def early_turning_length(
     tilt: ArrayLike, a: ArrayLike, num_classes: float, vocab_size: float, rho: float
 ) -> tuple[Floats, Floats]:
-    """T* of :func:`scansnap_core.theory.law.phases.turning_length` by the one formula, and the error of T* - 1.
+    """T* of :func:`scansnap_core.theory.law.phases.turning_length` by the one formula, and the
+    error of T* - 1.
 
-    T* - 1 = |tilt| M a/(2 (K - 1) (e^(rho a) - 1 - rho a/2)), as long as Lambda is the formula's; ``tilt`` is that of
-    :mod:`~scansnap_core.theory.law.phases`, the rest as ``early_drift`` takes it.
+    T* - 1 = |tilt| M a/(2 (K - 1) (e^(rho a) - 1 - rho a/2)), as long as Lambda is the formula's;
+    ``tilt`` is that of :mod:`~scansnap_core.theory.law.phases`, the rest as ``early_drift`` takes
+    it.
 
     Examples
     --------
@@ -186,32 +236,49 @@ def early_turning_length(
     (391000.0, True)
     """
     value, error, b_share = _near(a, num_classes, vocab_size, rho)
-    tilt = check_numbers("tilt", tilt, least=-np.inf, rule="a tilt is finite", remedy="pass e.g. -10.0")
+    tilt = check_numbers(
+        "tilt", tilt, least=-np.inf, rule="a tilt is finite", remedy="pass e.g. -10.0"
+    )
     with np.errstate(over="ignore"):
         error = error + (num_classes - 1) * b_share**2 + 1 / (vocab_size - num_classes)
     square = np.square(np.asarray(a, dtype=np.float64))
-    return np.asarray(1 + np.abs(tilt) * square / (2 * (num_classes - 1) * rho * value)), np.asarray(error)
+    return np.asarray(
+        1 + np.abs(tilt) * square / (2 * (num_classes - 1) * rho * value)
+    ), np.asarray(error)
 
 
-@takes(num_classes=number(least=2, remedy="pass e.g. 2"), rho=number(least=1e-12, below=1, remedy="pass e.g. 0.1"))
-def _near(a: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> tuple[Floats, Floats, Floats]:
+@takes(
+    num_classes=number(least=2, remedy="pass e.g. 2"),
+    rho=number(least=1e-12, below=1, remedy="pass e.g. 0.1"),
+)
+def _near(
+    a: ArrayLike, num_classes: float, vocab_size: float, rho: float
+) -> tuple[Floats, Floats, Floats]:
     """Lambda by the formula, and at most its relative error and b/a."""
     number(least=num_classes + 1, remedy="pass more outputs than classes")("vocab_size", vocab_size)
     rule = f"evidence is above 0, and at most {MOST_EVIDENCE:g}"
     a = check_numbers("a", a, least=LEAST_EVIDENCE, rule=rule, remedy="pass e.g. 10.0")
     if (a > MOST_EVIDENCE).any():
         raise BadInput(f"a = {a.max():g}", rule, "ask for earlier times")
-    others, rest = num_classes - 1, vocab_size - num_classes
-    b, c = np.expm1(rho * a) / (rho * vocab_size), a / vocab_size
+    others = num_classes - 1
+    rest = vocab_size - num_classes
+    b = np.expm1(rho * a) / (rho * vocab_size)
+    c = a / vocab_size
     faster = rho * (1 + 1 / rest)
     with np.errstate(over="ignore", invalid="ignore"):
         share = others * np.exp(faster * a) / rest
-        taken = (1 + (others - 1) * rho) * (np.expm1(faster * a) / faster - a) / rest  # from ln of the odds
+        # from ln of the odds
+        taken = (1 + (others - 1) * rho) * (np.expm1(faster * a) / faster - a) / rest
         # The first in the maximum is never the larger, because e^x - 1 <= x e^x.
-        off = np.log1p(num_classes / rest) + np.maximum(rho * a / rest, taken + np.log1p(share))  # ln of b over its own
+        # ln of b over its own
+        off = np.log1p(num_classes / rest) + np.maximum(rho * a / rest, taken + np.log1p(share))
         factor = np.exp(off)
-        weight, b_share = b / (b - c / 2), factor * b / a
-        error = weight * np.expm1(off) + (weight - 1) * (num_classes + others * vocab_size * b_share) / rest
+        weight = b / (b - c / 2)
+        b_share = factor * b / a
+        error = (
+            weight * np.expm1(off)
+            + (weight - 1) * (num_classes + others * vocab_size * b_share) / rest
+        )
         error += weight * factor * ((others - 1) * b_share + others / rest) / 2
     error = np.where(np.isnan(error), np.inf, error)  # beyond floats a term can be 0 times infinity
     return np.asarray(a * (b - c / 2)), error, np.asarray(b_share)

@@ -1,15 +1,18 @@
-"""Equal classes with one query and one common token: the true gradient flow on few numbers, and a bound for our law.
+"""Equal classes with one query and one common token: the true gradient flow on few numbers, and a
+bound for our law.
 
-With K such classes of D distinct tokens each, Y is 2D + 1 numbers whatever Z does: a distinct token's row holds
-∫ f_l (e_n - alpha_n) dtau, and the common token's row is one number R = ∫ f_c alpha_rest dtau, because the errors of
-all classes together are M - K at each class's output and -K at the others, times alpha_rest. Beside the flow runs the
-linear law of memory, driven by the flow's own decoder.
+With K such classes of D distinct tokens each, Y is 2D + 1 numbers whatever Z does: a distinct
+token's row holds ∫ f_l (e_n - alpha_n) dtau, and the common token's row is one number R = ∫ f_c
+alpha_rest dtau, because the errors of all classes together are M - K at each class's output and -K
+at the others, times alpha_rest. Beside the flow runs the linear law of memory, driven by the flow's
+own decoder.
 
-:func:`linear_error` bounds the difference of the two, with its constants. The flow obeys the linear law but for a
-residual P: the drift and J at the present f, memory's second order, and the errors on other outputs that the law leaves
-out of a class's memory. Each is a product of f's, whose logarithms change by no more than the way ∫ (max dz - min dz)
-that attention has gone. And memory passes a residual on without growth: what enters at the evidence a' weighs
-∫_a'^a e^(-lambda (s² - a'²)/2) ds <= min(a - a', 1/(lambda a')) later.
+:func:`linear_error` bounds the difference of the two, with its constants. The flow obeys the linear
+law but for a residual P: the drift and J at the present f, memory's second order, and the errors on
+other outputs that the law leaves out of a class's memory. Each is a product of f's, whose
+logarithms change by no more than the way ∫ (max dz - min dz) that attention has gone. And memory
+passes a residual on without growth: what enters at the evidence a' weighs ∫_a'^a e^(-lambda (s² -
+a'²)/2) ds <= min(a - a', 1/(lambda a')) later.
 
 Clock: tau = eta_Y t/K with t in steps of batch size 1; evidence a = ∫ (1 - alpha_nn) dtau.
 """
@@ -26,11 +29,15 @@ from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import FLOW_RATE, Rule, check_numbers, checked_times, number, takes, whole
 from scansnap_core.theory.solving import integrated
 
-RTOL, ATOL = 1e-9, 1e-24
+RTOL = 1e-9
+ATOL = 1e-24
 START = 1e-5
 """Integration begins at this tau; before it, errors are 1 - 1/M to that order."""
-MOST_STEPS, MARGIN = 200, 1 + 1e-6
-"""The bound on the way is searched for in this many steps, each a little larger than the one before."""
+MOST_STEPS = 200
+MARGIN = 1 + 1e-6
+"""The bound on the way is searched for in this many steps, each a little larger than the one
+before.
+"""
 GATHERED = Rule(
     lambda at: all(math.isfinite(value) and value >= 0 for value in at) and at.a > 0,
     "what was gathered is finite and not negative",
@@ -39,7 +46,8 @@ GATHERED = Rule(
 
 
 class Rest:
-    """Attention at rest: J = df/dz at z = 0, and the modes of memory, in the coordinates y = z/sqrt(N).
+    """Attention at rest: J = df/dz at z = 0, and the modes of memory, in the coordinates y =
+    z/sqrt(N).
 
     Parameters
     ----------
@@ -51,40 +59,52 @@ class Rest:
     Attributes
     ----------
     f, count
-        f_n on its common and distinct tokens, and how many classes push each (N: K, then 1); shape (1 + D,).
+        f_n on its common and distinct tokens, and how many classes push each (N: K, then 1); shape
+        (1 + D,).
     rates, modes
-        sigma_i² ascending and without the 0 of a shift of all z, shape (D,), and their y, shape (1 + D, D): the
-        eigenvectors of N^(1/2) J^T J N^(1/2).
+        sigma_i² ascending and without the 0 of a shift of all z, shape (D,), and their y, shape (1
+        + D, D): the eigenvectors of N^(1/2) J^T J N^(1/2).
     drive, unit
-        d, the drift of y for a unit of ratio times Lambda, shape (1 + D,), and the same by mode, shape (D,).
+        d, the drift of y for a unit of ratio times Lambda, shape (1 + D,), and the same by mode,
+        shape (D,).
     """
 
     @takes(num_classes=whole(2), overlap=number(above=0, below=1, remedy="pass e.g. 0.1"))
     def __init__(self, num_classes: int, overlap: float, distinct_weights: ArrayLike) -> None:
-        rule, remedy = "a list of positive finite numbers", "pass e.g. [1, 2]"
-        weights = check_numbers("distinct_weights", distinct_weights, above=0, rule=rule, remedy=remedy, dims=1)
+        rule = "a list of positive finite numbers"
+        remedy = "pass e.g. [1, 2]"
+        weights = check_numbers(
+            "distinct_weights", distinct_weights, above=0, rule=rule, remedy=remedy, dims=1
+        )
         self.num_classes = num_classes
-        self.f = np.append(np.sqrt(overlap), np.sqrt(1 - overlap) * weights / np.linalg.norm(weights))
+        self.f = np.append(
+            np.sqrt(overlap), np.sqrt(1 - overlap) * weights / np.linalg.norm(weights)
+        )
         self.count = np.append(float(num_classes), np.ones(weights.size))
         self.J = np.diag(self.f) - np.outer(self.f, self.f**2)
         push = np.sqrt(self.count)[:, None] * self.J.T
         rates, modes = np.linalg.eigh(push @ push.T)
-        self.rates, self.modes = rates[1:], modes[:, 1:]
+        self.rates = rates[1:]
+        self.modes = modes[:, 1:]
         self.drive = -(num_classes - 1) * push[:, 0] * self.f[0]
         self.unit = self.modes.T @ self.drive
 
     def check_vocabulary(self, vocab_size: float) -> None:
         """Raise :class:`~scansnap_core.BadInput` unless there are more outputs than classes."""
-        number(least=self.num_classes + 1, remedy="pass more outputs than classes")("vocab_size", vocab_size)
+        number(least=self.num_classes + 1, remedy="pass more outputs than classes")(
+            "vocab_size", vocab_size
+        )
 
 
 class FlowPath(NamedTuple):
-    """The flow at ascending tau, the linear law beside it, and what bounds the law's error; first axis tau.
+    """The flow at ascending tau, the linear law beside it, and what bounds the law's error; first
+    axis tau.
 
-    ``z`` and ``linear`` (tau, 1 + D) on the common and the distinct tokens. ``a``, ``b``, ``c`` as in
-    :mod:`~scansnap_core.theory.law.closed`, along the flow. ``share`` is the part of the errors that lies on other
-    classes' outputs; ``odds`` = alpha_other/alpha_rest; ``way`` = ∫ (max dz - min dz), how far attention has gone;
-    ``response``, what the slowest mode makes of a unit drift; ``length``, that of the law's own path in y.
+    ``z`` and ``linear`` (tau, 1 + D) on the common and the distinct tokens. ``a``, ``b``, ``c`` as
+    in :mod:`~scansnap_core.theory.law.closed`, along the flow. ``share`` is the part of the errors
+    that lies on other classes' outputs; ``odds`` = alpha_other/alpha_rest; ``way`` = ∫ (max dz -
+    min dz), how far attention has gone; ``response``, what the slowest mode makes of a unit drift;
+    ``length``, that of the law's own path in y.
     """
 
     z: Floats
@@ -100,50 +120,85 @@ class FlowPath(NamedTuple):
 
 
 class EqualClassesFlow:
-    """The flow as a system of differential equations in ln tau, with M > K and eta_Z/eta_Y = ``ratio`` >= 0."""
+    """The flow as a system of differential equations in ln tau, with M > K and eta_Z/eta_Y =
+    ``ratio`` >= 0.
+    """
 
     @takes(ratio=FLOW_RATE)
     def __init__(self, rest: Rest, *, vocab_size: float, ratio: float) -> None:
         rest.check_vocabulary(vocab_size)
-        self.rest, self.M, self.ratio = rest, float(vocab_size), float(ratio)
+        self.rest = rest
+        self.M = float(vocab_size)
+        self.ratio = float(ratio)
         D = len(rest.rates)
         self._cuts = np.cumsum([1 + D, 1, D, D, 2, D, D, 1])
 
     def path(self, taus: ArrayLike) -> FlowPath:
         """Compute the path at ascending taus above 1e-5."""
         times = checked_times("tau", taus, "pass e.g. [10.0]")
-        number(least=2 * START, says=f"moments are above {START:g}", remedy="pass e.g. [10.0]")("tau", times[0])
-        rest, (common, *own), begun = self.rest, self.rest.f, START / self.M
+        number(least=2 * START, says=f"moments are above {START:g}", remedy="pass e.g. [10.0]")(
+            "tau", times[0]
+        )
+        rest = self.rest
+        (common, *own) = self.rest.f
+        begun = START / self.M
         learned = begun * np.concatenate([[common], own, own, [1.0, 1.0]])
         start = np.concatenate([np.zeros(len(rest.f)), learned, np.zeros(2 * len(own) + 2)])
-        how: dict[str, Any] = {"failed": self._failed, "method": "LSODA", "rtol": RTOL, "atol": ATOL}
+        how: dict[str, Any] = {
+            "failed": self._failed,
+            "method": "LSODA",
+            "rtol": RTOL,
+            "atol": ATOL,
+        }
         states = integrated(self._rhs, np.log(START), np.log(times), start, **how)
         z, _, _, _, outputs, _, response, way, length = np.split(states, self._cuts, axis=1)
         b, c = outputs.T
         moved = (rest.unit * response) @ rest.modes.T * np.sqrt(rest.count)
         logits = [self._logits(*np.split(state, self._cuts)[:4]) for state in states]
         odds = np.exp([other - outside for _, other, outside, _ in logits])
-        share = (rest.num_classes - 1) * odds / ((rest.num_classes - 1) * odds + self.M - rest.num_classes)
-        return FlowPath(z, moved, self._evidence(b, c), b, c, share, odds, way[:, 0], response[:, 0], length[:, 0])
+        share = (
+            (rest.num_classes - 1)
+            * odds
+            / ((rest.num_classes - 1) * odds + self.M - rest.num_classes)
+        )
+        return FlowPath(
+            z,
+            moved,
+            self._evidence(b, c),
+            b,
+            c,
+            share,
+            odds,
+            way[:, 0],
+            response[:, 0],
+            length[:, 0],
+        )
 
     def _evidence(self, b: Floats, c: Floats) -> Floats:
         return (self.rest.num_classes - 1) * b + (self.M - self.rest.num_classes) * c
 
-    def _logits(self, z: Floats, R: Floats, B: Floats, C: Floats) -> tuple[float, float, float, Floats]:
+    def _logits(
+        self, z: Floats, R: Floats, B: Floats, C: Floats
+    ) -> tuple[float, float, float, Floats]:
         """Compute the logits of the class's own, another class's and an outside output, and f."""
-        K, rest = self.rest.num_classes, self.M - self.rest.num_classes
+        K = self.rest.num_classes
+        rest = self.M - self.rest.num_classes
         f = self.rest.f * np.exp(z - z.max())
         f /= np.linalg.norm(f)
-        shared, own = f[0] * R[0], f[1:] @ self._evidence(B, C)
+        shared = f[0] * R[0]
+        own = f[1:] @ self._evidence(B, C)
         return rest * shared + own, rest * shared - f[1:] @ B, -K * shared - f[1:] @ C, f
 
     def _rhs(self, log_tau: float, state: Floats) -> Floats:
-        K, rest = self.rest.num_classes, self.M - self.rest.num_classes
+        K = self.rest.num_classes
+        rest = self.M - self.rest.num_classes
         z, R, B, C, (b, c), memory, *_ = np.split(state, self._cuts)
         own, other, outside, f = self._logits(z, R, B, C)
         logits = np.array([own, other + np.log(K - 1), outside + np.log(rest)])
         _, on_others, on_rest = np.exp(logits - np.logaddexp.reduce(logits))
-        beta, r, error = on_others / (K - 1), on_rest / rest, on_others + on_rest
+        beta = on_others / (K - 1)
+        r = on_rest / rest
+        error = on_others + on_rest
         own_rows = self._evidence(B, C) * error + (K - 1) * B * beta + rest * C * r
         g = np.append(self.M * rest * r * R, own_rows)
         dz = self.ratio * self.rest.count * f * (g - f * (f @ g))
@@ -155,11 +210,16 @@ class EqualClassesFlow:
         return np.exp(log_tau) * np.concatenate([dz, learned, self.rest.rates * a * law, law, ways])
 
     def _failed(self, log_tau: float) -> str:
-        return f"equal classes, lr_z/lr_y = {self.ratio:g}: integrated up to lr_y t/K = {np.exp(log_tau):.3g}"
+        return (
+            f"equal classes, lr_z/lr_y = {self.ratio:g}: integrated up to lr_y t/K = "
+            f"{np.exp(log_tau):.3g}"
+        )
 
 
 class Reached(NamedTuple):
-    """A moment of a :class:`FlowPath`: a, b, c and ``share`` of the decoder, ``response`` and ``length`` of the law."""
+    """A moment of a :class:`FlowPath`: a, b, c and ``share`` of the decoder, ``response`` and
+    ``length`` of the law.
+    """
 
     a: float
     b: float
@@ -170,7 +230,8 @@ class Reached(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """At most ``error`` between flow and law, |z - z_L| = (sum_l (z_l - z_L,l)²/N_l)^(1/2), and at most ``way`` gone.
+    """At most ``error`` between flow and law, |z - z_L| = (sum_l (z_l - z_L,l)²/N_l)^(1/2), and at
+    most ``way`` gone.
 
     Both infinite where the conditions end.
     """
@@ -181,10 +242,11 @@ class Bound(NamedTuple):
 
 @takes(ratio=FLOW_RATE, at=GATHERED)
 def linear_error(rest: Rest, vocab_size: float, ratio: float, at: Reached) -> Bound:
-    """The bound at one evidence; it holds up to there if the odds alpha_other/alpha_rest haven't fallen.
+    """The bound at one evidence; it holds up to there if the odds alpha_other/alpha_rest haven't
+    fallen.
 
-    It is for M = ``vocab_size`` > K and eta_Z/eta_Y = ``ratio``, where the decoder gathered what ``at`` says, and the
-    linear law was driven by it.
+    It is for M = ``vocab_size`` > K and eta_Z/eta_Y = ``ratio``, where the decoder gathered what
+    ``at`` says, and the linear law was driven by it.
 
     Examples
     --------
@@ -211,12 +273,16 @@ def _error(rest: Rest, M: float, ratio: float, at: Reached, way: float) -> float
     """Bound the law's error while attention has moved by at most ``way``."""
     if way > 1:
         return math.inf
-    K, p, root = rest.num_classes, rest.f**2, np.sqrt(rest.count)
+    K = rest.num_classes
+    p = rest.f**2
+    root = np.sqrt(rest.count)
     squared = float(np.linalg.norm(np.abs(rest.J) * root, 2) ** 2)  # of N^(1/2) |J|^T |J| N^(1/2)
-    turned = math.sqrt(K + 1) * float(np.linalg.norm(root * 2 * p * (1 - p)))  # of N^(1/2) |J|^T f, per |dy|
+    # of N^(1/2) |J|^T f, per |dy|
+    turned = math.sqrt(K + 1) * float(np.linalg.norm(root * 2 * p * (1 - p)))
     pushed = float(np.linalg.norm(rest.drive))
     apart = (at.b - at.c) / at.a
-    left_out = 1 / (M - K) + (K - 1) * apart + at.share * M / (M - K)  # of a class's memory, per unit of it
+    # of a class's memory, per unit of it
+    left_out = 1 / (M - K) + (K - 1) * apart + at.share * M / (M - K)
     drift = at.share * (1 + at.b / at.a) / (K - 1) + apart  # at least kappa/(epsilon a)
     per_length = (
         (math.expm1(6 * way) + left_out * math.exp(6 * way)) * squared

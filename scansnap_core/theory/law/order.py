@@ -1,30 +1,39 @@
-"""The order in which classes come moves the mean of z: what small batches add to the law of full batches.
+"""The order in which classes come moves the mean of z: what small batches add to the law of full
+batches.
 
-A full batch shows every class n in its share P(n). SGD draws B classes an update, so after t updates some class has
-come more often than its share and another less often, by chance. The one that came more often has gathered more
-evidence; and a class that shares words with it errs by more on its output. Attention is pushed by the product of the
-two, and the mean of a product of two quantities that rise together is larger than the product of their means.
+A full batch shows every class n in its share P(n). SGD draws B classes an update, so after t
+updates some class has come more often than its share and another less often, by chance. The one
+that came more often has gathered more evidence; and a class that shares words with it errs by more
+on its output. Attention is pushed by the product of the two, and the mean of a product of two
+quantities that rise together is larger than the product of their means.
 
-**Derivation.** Let x be the law's state, v_n(x) what one draw of class n adds to it, and F = sum_n P(n) v_n. A full
-batch moves the state by F an update. Runs of SGD scatter around it with a covariance C/B, and as F is curved, their
-mean is shifted by m_1/B. To first order in eta_Y/B, with J = dF/dx and all derivatives at the full batch's state,
+**Derivation.** Let x be the law's state, v_n(x) what one draw of class n adds to it, and F = sum_n
+P(n) v_n. A full batch moves the state by F an update. Runs of SGD scatter around it with a
+covariance C/B, and as F is curved, their mean is shifted by m_1/B. To first order in eta_Y/B, with
+J = dF/dx and all derivatives at the full batch's state,
 
-    m_1' = J m_1 + 1/2 sum_ij C_ij d²F/dx_i dx_j    per update.                                                     (a)
+    m_1' = J m_1 + 1/2 sum_ij C_ij d²F/dx_i dx_j    per update.
+    (a)
 
-C has as many numbers as the state has pairs of numbers. But only the counts of the classes are random. Let S_n be the
-state's response if class n comes more often than its share, by one standard deviation of a single draw:
+C has as many numbers as the state has pairs of numbers. But only the counts of the classes are
+random. Let S_n be the state's response if class n comes more often than its share, by one standard
+deviation of a single draw:
 
-    S_n' = J S_n + sqrt(P(n)) (v_n - F),    S_n = 0 at t = 0.                                                        (b)
+    S_n' = J S_n + sqrt(P(n)) (v_n - F),    S_n = 0 at t = 0.
+    (b)
 
 If we take a class's surplus as spread evenly over the time gone by, C = sum_n S_n S_n^T/t, and
 
-    m_1' = J m_1 + 1/(2 t) sum_n D²F[S_n, S_n],    m_1 = 0 at t = 0.                                                 (c)
+    m_1' = J m_1 + 1/(2 t) sum_n D²F[S_n, S_n],    m_1 = 0 at t = 0.
+    (c)
 
-With momentum mu, a draw j updates ago has moved the state by c_j = (1 - mu^j)/(1 - mu) times its step. S_n and m_1
-follow momentum as the state does, and t in (c) becomes (sum c_j)²/sum c_j², over j = 1, ..., t.
+With momentum mu, a draw j updates ago has moved the state by c_j = (1 - mu^j)/(1 - mu) times its
+step. S_n and m_1 follow momentum as the state does, and t in (c) becomes (sum c_j)²/sum c_j², over
+j = 1, ..., t.
 
-In (a) to (c) nothing is fitted. What they leave out is the second order in eta_Y/B, and at finite T the scatter of a
-class's samples. Z of a class system whose classes share nothing isn't moved at T = infinity, nor that of one class.
+In (a) to (c) nothing is fitted. What they leave out is the second order in eta_Y/B, and at finite T
+the scatter of a class's samples. Z of a class system whose classes share nothing isn't moved at T =
+infinity, nor that of one class.
 
 Clock: tau = eta_Y t/K, t in updates of batch size B.
 """
@@ -46,48 +55,64 @@ from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import Types, types_of
 from scansnap_core.theory.solving import IntegrationFailed, integrated
 
-MOST_RESPONSES, SEED = 16, 0
-"""Up to so many types of classes have a response each. Of more, so many mixtures with random signs stand for all."""
+MOST_RESPONSES = 16
+SEED = 0
+"""Up to so many types of classes have a response each. Of more, so many mixtures with random signs
+stand for all.
+"""
 DIFFERENCE = 1e-2
 """Derivatives of F are differences between states whose evidence differs by about this share."""
-RTOL, ATOL = 1e-4, 1e-12  # mutant: Other small tolerances give the same four digits.
+RTOL = 1e-4
+ATOL = 1e-12  # mutant: Other small tolerances give the same four digits.
 
 
 class OrderedState(NamedTuple):
-    """Two states of the law, packed, shape (N,) each: m of full batches, and its shift m_1 at batch size 1."""
+    """Two states of the law, packed, shape (N,) each: m of full batches, and its shift m_1 at batch
+    size 1.
+    """
 
     mean: Floats
     shift: Floats
 
 
 class OrderedLaw:
-    """The state of full batches, its shift m_1 and the responses S as one motion, in the form that InertialLaw moves.
+    """The state of full batches, its shift m_1 and the responses S as one motion, in the form that
+    InertialLaw moves.
 
-    The motion packs m, m_1, the R responses, each of the law's N numbers, and the tau gone by: (2 + R) N + 1 numbers.
+    The motion packs m, m_1, the R responses, each of the law's N numbers, and the tau gone by: (2 +
+    R) N + 1 numbers.
 
     Parameters
     ----------
     law
         The law, for types in which each class that is drawn stands alone.
     draws
-        One row for each response, shape (R, T). It responds to draws of a class of type i with the weight draws[r, i],
-        which is sqrt(P(n)) in (b).
+        One row for each response, shape (R, T). It responds to draws of a class of type i with the
+        weight draws[r, i], which is sqrt(P(n)) in (b).
     pace, momentum
-        eta_Y/K of the updates, which is the tau of one of them without momentum; and mu, 0 for plain SGD.
+        eta_Y/K of the updates, which is the tau of one of them without momentum; and mu, 0 for
+        plain SGD.
     """
 
     def __init__(self, law: Law, draws: Floats, pace: float, momentum: float) -> None:
-        self.law, self.pace, self.momentum = law, pace, momentum
+        self.law = law
+        self.pace = pace
+        self.momentum = momentum
         self._rows = 2 + len(draws)
         self.num_values = self._rows * law.num_values + 1
 
-        # The law's rate is linear in the paces K P(n). So at the paces K w_n it is sum_n w_n v_n, for any weights w_n.
+        # The law's rate is linear in the paces K P(n). So at the paces K w_n it is sum_n w_n v_n,
+        # for any weights w_n.
         self._total = draws.sum(axis=1)
         self._drawn = [_with_paces(law, len(law.types.of_class) * row) for row in draws]
 
-        # A step along a response changes no evidence by more than a small share of it, at least at first.
+        # A step along a response changes no evidence by more than a small share of it, at least at
+        # first.
         first = law.unpack(law.start(1.0)).a
-        responses = [law.unpack(S).a for S in self._sources(law.start(1.0), [law.start(1.0) for law in self._drawn])]
+        responses = [
+            law.unpack(S).a
+            for S in self._sources(law.start(1.0), [law.start(1.0) for law in self._drawn])
+        ]
         self._steps = [DIFFERENCE / float(np.abs(a / first).max()) for a in responses]
 
     def unpack(self, packed: Floats) -> OrderedState:
@@ -96,7 +121,9 @@ class OrderedLaw:
         return OrderedState(rows[0], rows[1])
 
     def start(self, tau: float) -> Floats:
-        """The motion after an update from zero that takes ``tau``: before it nothing was random, so m_1 is 0."""
+        """The motion after an update from zero that takes ``tau``: before it nothing was random, so
+        m_1 is 0.
+        """
         mean = self.law.start(tau)
         sources = self._sources(mean, [law.start(tau) for law in self._drawn])
         return np.concatenate([mean, np.zeros_like(mean), *sources, [tau]])
@@ -108,7 +135,8 @@ class OrderedLaw:
         sources = self._sources(F, [law.rate(mean) for law in self._drawn])
 
         # J S and D²F[S, S] by first and second differences of F along S
-        slopes, bends = [], []
+        slopes = []
+        bends = []
         for S, step in zip(responses, self._steps, strict=True):
             up = self.law.rate(mean + step * S)
             down = self.law.rate(mean - step * S)
@@ -122,14 +150,22 @@ class OrderedLaw:
         return np.concatenate([F, shift_rate, *response_rates, [1.0]])
 
     def along(
-        self, rhs: Callable[[float, Floats], Floats], begin: float, taus: Floats, start: Floats, *, stiff: bool = False
+        self,
+        rhs: Callable[[float, Floats], Floats],
+        begin: float,
+        taus: Floats,
+        start: Floats,
+        *,
+        stiff: bool = False,
     ) -> list[OrderedState]:
-        """m and m_1 at ascending taus by d(motion)/d(ln tau) from ``start``, which may hold more, at ``begin``.
+        """m and m_1 at ascending taus by d(motion)/d(ln tau) from ``start``, which may hold more,
+        at ``begin``.
 
-        Explicit, as an implicit solver's derivatives would be differences of differences; but momentum over many
-        updates is too stiff for that.
+        Explicit, as an implicit solver's derivatives would be differences of differences; but
+        momentum over many updates is too stiff for that.
         """
-        method = "LSODA" if stiff and self.num_values <= MOST_STIFF else "RK45"  # mutant: It changes the time alone.
+        # mutant: It changes the time alone.
+        method = "LSODA" if stiff and self.num_values <= MOST_STIFF else "RK45"
         how: dict[str, Any] = {"failed": self.failed, "method": method, "rtol": RTOL, "atol": ATOL}
         try:
             found = integrated(rhs, np.log(begin), np.log(taus), start, **how)
@@ -153,7 +189,9 @@ class OrderedLaw:
         if largest == 0:
             return np.zeros_like(shift)
         step = min(self._steps) * np.abs(mean).max() / largest
-        return np.asarray((self.law.rate(mean + step * shift) - self.law.rate(mean - step * shift)) / (2 * step))
+        return np.asarray(
+            (self.law.rate(mean + step * shift) - self.law.rate(mean - step * shift)) / (2 * step)
+        )
 
 
 def _with_paces(law: Law, paces: Floats) -> Law:
@@ -164,7 +202,8 @@ def _with_paces(law: Law, paces: Floats) -> Law:
 
 
 def effective_draws(moved: float, momentum: float) -> float:
-    """How many draws make a count as certain as a motion's, t without momentum; (sum c_j)²/sum c_j² of (c) with it.
+    """How many draws make a count as certain as a motion's, t without momentum; (sum c_j)²/sum c_j²
+    of (c) with it.
 
     Parameters
     ----------
@@ -183,7 +222,8 @@ def effective_draws(moved: float, momentum: float) -> float:
     if momentum == 0:
         return moved
     # t of these updates: (1 - mu) moved = t - lag (1 - mu^t), by Lambert's function
-    mu, lag = momentum, momentum / (1 - momentum)
+    mu = momentum
+    lag = momentum / (1 - momentum)
     end = (1 - mu) * moved + lag
     t = end - special.lambertw(np.log(mu) * lag * mu**end).real / np.log(mu)
     squares = t - 2 * lag * (1 - mu**t) + mu**2 / (1 - mu**2) * (1 - mu ** (2 * t))
@@ -191,9 +231,11 @@ def effective_draws(moved: float, momentum: float) -> float:
 
 
 class Shift(NamedTuple):
-    """How far the order of classes moves z at batch size 1, in logits; at batch size B, a B-th of that.
+    """How far the order of classes moves z at batch size 1, in logits; at batch size B, a B-th of
+    that.
 
-    By type, as :class:`~scansnap_core.theory.law.memory.State` has z: ``z_common`` (R, C) and ``z_distinct`` (T, D).
+    By type, as :class:`~scansnap_core.theory.law.memory.State` has z: ``z_common`` (R, C) and
+    ``z_distinct`` (T, D).
     """
 
     z_common: Floats
@@ -203,8 +245,9 @@ class Shift(NamedTuple):
 class OrderTerm:
     """The shift of z by the order of classes, of a class system.
 
-    One class of each type is split off; its draws stand for those of all classes of its type. So what it finds for one
-    class is averaged over all that are like it, and for one query over all queries like it.
+    One class of each type is split off; its draws stand for those of all classes of its type. So
+    what it finds for one class is averaged over all that are like it, and for one query over all
+    queries like it.
 
     Parameters
     ----------
@@ -237,7 +280,8 @@ class OrderTerm:
     ) -> None:
         self.types = types
         endless = bool(np.isinf(seq_len))
-        # In endless sequences only classes that share a word feel the others' order. One class alone has no order.
+        # In endless sequences only classes that share a word feel the others' order. One class
+        # alone has no order.
         self.felt = np.any(types.common > 0, axis=1)
         if not endless:
             self.felt = np.full(len(types.size), len(types.of_class) > 1)
@@ -250,17 +294,27 @@ class OrderTerm:
         # sqrt(P(n)) of the class split off, times the root of how many it stands for
         kind = split.of_class[stand_in]
         draws = np.zeros((len(stand_in), len(split.size)))
-        draws[np.arange(len(stand_in)), kind] = np.sqrt(split.paces[kind] / len(split.of_class) * types.size[self.felt])
+        draws[np.arange(len(stand_in)), kind] = np.sqrt(
+            split.paces[kind] / len(split.of_class) * types.size[self.felt]
+        )
         if len(draws) > MOST_RESPONSES:
-            # (c) needs sum_n S_n S_n^T alone, and mixtures of all S_n with random signs have it for their mean
-            signs = np.random.default_rng(SEED).choice([-1.0, 1.0], size=(MOST_RESPONSES, len(draws)))
+            # (c) needs sum_n S_n S_n^T alone, and mixtures of all S_n with random signs have it for
+            # their mean
+            signs = np.random.default_rng(SEED).choice(
+                [-1.0, 1.0], size=(MOST_RESPONSES, len(draws))
+            )
             draws = signs @ draws / np.sqrt(MOST_RESPONSES)
         self._motion = InertialLaw(OrderedLaw(self._law, draws, pace, momentum), momentum, pace)
 
     def path(self, taus: Floats) -> Iterator[Shift]:
-        """The shifts at ascending taus > 0. Raises ``IntegrationFailed``, whose ``reached`` are those before."""
+        """The shifts at ascending taus > 0. Raises ``IntegrationFailed``, whose ``reached`` are
+        those before.
+        """
         if not self.felt.any():
-            nothing = Shift(np.zeros((len(self.types.asking), self.types.common.shape[1])), 0 * self.types.distinct)
+            nothing = Shift(
+                np.zeros((len(self.types.asking), self.types.common.shape[1])),
+                0 * self.types.distinct,
+            )
             yield from [nothing] * len(taus)
             return
         try:
@@ -272,7 +326,8 @@ class OrderTerm:
 
     def _averaged(self, state: OrderedState) -> Shift:
         """The mean over all classes of a type, and over all queries of a kind."""
-        types, shift = self.types, self._law.unpack(state.shift)
+        types = self.types
+        shift = self._law.unpack(state.shift)
         common = _mean_by(types.of_query, shift.z_common[self._split.of_query])
         distinct = _mean_by(types.of_class, shift.z_distinct[self._split.of_class])
         distinct[~self.felt] = 0  # exactly: what was integrated of them is rounding

@@ -1,8 +1,9 @@
 """Boundaries between the forces that move attention, in sequence length, batch size and inertia.
 
-At rest with equal overlaps rho the decoder's rows are y_n = ∫ (e_n - alpha_n) dtau, and both forces are entries of one
-Gram matrix: sampling's push is s_n |y_n|²/2, the drift is that of Lambda = -<y_k, y_n>/2. So the length at which they
-are equal is a number of the class, its tilt, times a number of the decoder, their ratio.
+At rest with equal overlaps rho the decoder's rows are y_n = ∫ (e_n - alpha_n) dtau, and both forces
+are entries of one Gram matrix: sampling's push is s_n |y_n|²/2, the drift is that of Lambda =
+-<y_k, y_n>/2. So the length at which they are equal is a number of the class, its tilt, times a
+number of the decoder, their ratio.
 
 Clock: tau = eta_Y t/K with t in steps of batch size 1.
 """
@@ -15,7 +16,16 @@ from numpy.typing import ArrayLike
 
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine.settings import checked_momentum
-from scansnap_core.rules import FLOW_RATE, RATE, SEQ_LEN, check_numbers, checked_times, number, takes, whole
+from scansnap_core.rules import (
+    FLOW_RATE,
+    RATE,
+    SEQ_LEN,
+    check_numbers,
+    checked_times,
+    number,
+    takes,
+    whole,
+)
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed
@@ -26,12 +36,15 @@ from scansnap_core.theory.law.types import types_of
 
 AT_REST = 1e-9
 """At this eta_Z/eta_Y attention stays at rest, so that z is linear in it."""
-TINY, EARLIEST = 1e-300, 1e-100
+TINY = 1e-300
+EARLIEST = 1e-100
 GRID = 400
 """The noise of batches is summed over so many moments."""
 
 strength = (closed.a_**2 + (K - 1) * closed.b_**2 + (M - K) * closed.c_**2) / 2
-"""|y_n|²/2 is the integral of <y_n, e_n - alpha_n>, which the push of sampling has in place of Lambda."""
+"""|y_n|²/2 is the integral of <y_n, e_n - alpha_n>, which the push of sampling has in place of
+Lambda.
+"""
 balance = strength / ((K - 1) * rho * closed.Lambda)
 """At this T - 1 push and drift of a token with tilt 1 are equal."""
 _balance = function_of(balance, (closed.a_, closed.b_, closed.c_, K, M, rho))
@@ -52,13 +65,21 @@ def tilt(probs: ArrayLike) -> Floats:
     return np.divide(FirstOrder(P, f).own(), f**2, out=np.zeros_like(f), where=f > 0)
 
 
-@takes(num_classes=number(least=2, remedy="pass e.g. 2"), rho=number(above=0, below=1, remedy="pass e.g. 0.1"))
-def turning_length(tilt: ArrayLike, tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> Floats:
-    """T* at which sampling pushes a distinct token as hard as the drift: below it sampling decides, above it overlaps.
+@takes(
+    num_classes=number(least=2, remedy="pass e.g. 2"),
+    rho=number(above=0, below=1, remedy="pass e.g. 0.1"),
+)
+def turning_length(
+    tilt: ArrayLike, tau: ArrayLike, num_classes: float, vocab_size: float, rho: float
+) -> Floats:
+    """T* at which sampling pushes a distinct token as hard as the drift: below it sampling decides,
+    above it overlaps.
 
-    T* - 1 is the tilt's modulus times (M - 1)/((K - 1) rho) at first, then about M a/(2 (K - 1) (e^(rho a) - 1 - rho
-    a/2)) in the evidence a (:mod:`scansnap_core.theory.law.closed`), and in the end, for M -> infinity, (A^2
-    + K - 1)/((K - 1) (2 + (K - 2) rho)) with A = (1 + (K - 2) rho)/rho. Arguments are as in its ``evidence``, and
+    T* - 1 is the tilt's modulus times (M - 1)/((K - 1) rho) at first, then about M a/(2 (K - 1)
+    (e^(rho a) - 1 - rho a/2)) in the evidence a (:mod:`scansnap_core.theory.law.closed`), and in
+    the end, for M -> infinity, (A^2
+    + K - 1)/((K - 1) (2 + (K - 2) rho)) with A = (1 + (K - 2) rho)/rho. Arguments are as in its
+      ``evidence``, and
     ``tilt`` is that of :func:`tilt`.
 
     Examples
@@ -68,18 +89,24 @@ def turning_length(tilt: ArrayLike, tau: ArrayLike, num_classes: float, vocab_si
     """
     rule = f"tau is at least {EARLIEST:g}"
     times = check_numbers("tau", tau, least=EARLIEST, rule=rule, remedy="pass e.g. 10.0")
-    tilt = check_numbers("tilt", tilt, least=-np.inf, rule="a tilt is finite", remedy="pass e.g. -10.0")
+    tilt = check_numbers(
+        "tilt", tilt, least=-np.inf, rule="a tilt is finite", remedy="pass e.g. -10.0"
+    )
     size = num_classes, vocab_size, rho
     return np.asarray(1 + np.abs(tilt) * _balance(*closed.evidence(times, *size), *size))
 
 
 @takes(classes=CLASSES, lr_y=RATE, batch_size=whole(), seq_len=SEQ_LEN)
-def spread(classes: SequenceClasses, *, tau: ArrayLike, lr_y: float, seq_len: float, batch_size: int) -> Floats:
-    """The standard deviation of z over runs at small eta_Z, over eta_Z/eta_Y, at ascending tau; shape (tau, Q, L).
+def spread(
+    classes: SequenceClasses, *, tau: ArrayLike, lr_y: float, seq_len: float, batch_size: int
+) -> Floats:
+    """The standard deviation of z over runs at small eta_Z, over eta_Z/eta_Y, at ascending tau;
+    shape (tau, Q, L).
 
-    A batch's mean f differs from F. The difference enters Y, where it goes on pushing until the class is learned, and
-    at once pushes the other way: a sample at tau' counts as <e_n - alpha_n, y_n(tau) - 2 y_n> at tau', so z's variance
-    is eta_Y/B times sum_n K P(n) f_nl² Var f_nl times the integral of its square. To first order in 1/(T - 1).
+    A batch's mean f differs from F. The difference enters Y, where it goes on pushing until the
+    class is learned, and at once pushes the other way: a sample at tau' counts as <e_n - alpha_n,
+    y_n(tau) - 2 y_n> at tau', so z's variance is eta_Y/B times sum_n K P(n) f_nl² Var f_nl times
+    the integral of its square. To first order in 1/(T - 1).
 
     Examples
     --------
@@ -92,17 +119,30 @@ def spread(classes: SequenceClasses, *, tau: ArrayLike, lr_y: float, seq_len: fl
     number(least=TINY, says="moments are positive", remedy="pass e.g. [10.0]")("tau", ends[0])
     types = types_of(classes)
     law = Law(types, 0.0)
-    probs, cut = np.hstack([types.common, types.distinct]), types.common.shape[1]
+    probs = np.hstack([types.common, types.distinct])
+    cut = types.common.shape[1]
     f = probs / np.linalg.norm(probs, axis=1, keepdims=True)
-    per_class = types.paces[:, None] * f**2 * FirstOrder(probs, f).variance / (seq_len - 1) * lr_y / batch_size
+    per_class = (
+        types.paces[:, None]
+        * f**2
+        * FirstOrder(probs, f).variance
+        / (seq_len - 1)
+        * lr_y
+        / batch_size
+    )
     grid = np.union1d(np.geomspace(1e-3 * min(1.0, ends[0]), ends[-1], GRID), ends)
-    # a class's own output, one of each type, and one that is no class: y_n and e_n - alpha_n, and how many there are
-    gathered, errors, count = [], [], np.column_stack([np.ones(len(f)), types.others, np.full(len(f), types.rest)])
+    # a class's own output, one of each type, and one that is no class: y_n and e_n - alpha_n, and
+    # how many there are
+    gathered = []
+    errors = []
+    count = np.column_stack([np.ones(len(f)), types.others, np.full(len(f), types.rest)])
     for state in law.path(grid):
         found, *_ = law.pulls(state, law.attention(state))
         gathered.append(np.column_stack([state.a, -state.b, -law.rest_of(state)]))
         errors.append(count * np.column_stack([found.own, -found.other, -found.rest]))
-    rows, errors_at, deviations = np.stack(gathered), np.stack(errors), []
+    rows = np.stack(gathered)
+    errors_at = np.stack(errors)
+    deviations = []
     for upto in np.searchsorted(grid, ends) + 1:
         weight = (errors_at[:upto] * (rows[upto - 1] - 2 * rows[:upto])).sum(axis=-1)
         total = np.trapezoid(weight**2, grid[:upto], axis=0)[:, None] * per_class
@@ -110,7 +150,13 @@ def spread(classes: SequenceClasses, *, tau: ArrayLike, lr_y: float, seq_len: fl
     return np.stack(deviations)
 
 
-@takes(classes=CLASSES, lr_y=RATE, lr_z=FLOW_RATE, t=number(least=TINY, remedy="pass e.g. 100"), seq_len=SEQ_LEN)
+@takes(
+    classes=CLASSES,
+    lr_y=RATE,
+    lr_z=FLOW_RATE,
+    t=number(least=TINY, remedy="pass e.g. 100"),
+    seq_len=SEQ_LEN,
+)
 def place(
     classes: SequenceClasses,
     *,
@@ -121,38 +167,56 @@ def place(
     batch_size: int,
     momentum: float = 0.0,
 ) -> xr.Dataset:
-    """Place a training among the forces after t updates: their ratios, as pure numbers, for attention near its start.
+    """Place a training among the forces after t updates: their ratios, as pure numbers, for
+    attention near its start.
 
     Returns
     -------
     xarray.Dataset
-        By (query, token): ``sampling``, the push of sampling over the drift, with its sign; ``grip``, lambda a^2/2 with
-        lambda = eta_Z/eta_Y sum_n f_nl^2, above 1 where memory holds a token; ``noise``, the standard deviation of z
-        over its mean, of one run. By itself: ``learned``, tau over ln M, of a class with P(n) = 1/K; ``overlap``, the
-        largest f_n^T f_n'; ``inertia``, momentum's mass over the tau ln M that learning takes without it, above 1 where
+        By (query, token): ``sampling``, the push of sampling over the drift, with its sign;
+        ``grip``, lambda a^2/2 with lambda = eta_Z/eta_Y sum_n f_nl^2, above 1 where memory holds a
+        token; ``noise``, the standard deviation of z over its mean, of one run. By itself:
+        ``learned``, tau over ln M, of a class with P(n) = 1/K; ``overlap``, the largest f_n^T f_n';
+        ``inertia``, momentum's mass over the tau ln M that learning takes without it, above 1 where
         Y overshoots.
 
     Examples
     --------
     >>> import scansnap_core as ss
-    >>> found = place(ss.syn_small(), lr_y=1, lr_z=1, t=100, seq_len=128, batch_size=128, momentum=0.9)
+    >>> how = {"lr_y": 1, "lr_z": 1, "seq_len": 128, "batch_size": 128, "momentum": 0.9}
+    >>> found = place(ss.syn_small(), t=100, **how)
     >>> found.sampling.isel(query=0).sel(token=[0, 10, 19]).values.round(2)
     array([ 0.14, -0.73,  0.16])
     >>> float(found.inertia.round(1))
     13.5
     """
-    mu, K, M = checked_momentum(momentum, "momentum"), classes.num_classes, classes.vocab_size
+    mu = checked_momentum(momentum, "momentum")
+    K = classes.num_classes
+    M = classes.vocab_size
     tau = lr_y * t / K / (1 - mu)
     types = types_of(classes)
-    endless, finite = Law(types, AT_REST), SampledLaw(types, AT_REST, seq_len)
+    endless = Law(types, AT_REST)
+    finite = SampledLaw(types, AT_REST, seq_len)
     at, sampled = (law.path(np.array([tau]))[0] for law in (endless, finite))
-    drift, moved = (types.per_query(state.z_common, state.z_distinct) / AT_REST for state in (at, sampled))
-    noise = spread(classes, tau=tau, lr_y=lr_y / (1 - mu), seq_len=seq_len, batch_size=batch_size)[0]
+    drift, moved = (
+        types.per_query(state.z_common, state.z_distinct) / AT_REST for state in (at, sampled)
+    )
+    noise = spread(classes, tau=tau, lr_y=lr_y / (1 - mu), seq_len=seq_len, batch_size=batch_size)[
+        0
+    ]
     grip = types.per_query(*endless.grip(at, sampled.a**2 / 2)) * (lr_z / lr_y / AT_REST)
     with np.errstate(divide="ignore", invalid="ignore"):
-        by_token = {"sampling": (moved - drift) / drift, "noise": noise / np.abs(moved), "grip": grip}
+        by_token = {
+            "sampling": (moved - drift) / drift,
+            "noise": noise / np.abs(moved),
+            "grip": grip,
+        }
     overlap = types.overlaps(endless.attention(at)[0]).max()
-    alone = {"learned": tau / np.log(M), "overlap": overlap, "inertia": mass_of(mu) * lr_y / K / np.log(M)}
+    alone = {
+        "learned": tau / np.log(M),
+        "overlap": overlap,
+        "inertia": mass_of(mu) * lr_y / K / np.log(M),
+    }
     return xr.Dataset(
         {name: (("query", "token"), values) for name, values in by_token.items()} | alone,
         coords={name: classes.coords[name] for name in ("query", "token")},

@@ -1,16 +1,19 @@
-"""Our law predicts what SGD does to given classes: attention, its entropy, the regime of every token, and its error.
+"""Our law predicts what SGD does to given classes: attention, its entropy, the regime of every
+token, and its error.
 
-Three things take a prediction out of its range. Sequences can be too short for the evidence: samples are then weighed
-by errors that differ by more than the first order in 1/T has. Updates can be too large: attention or the decoder
-overshoots, and training leaves the law for good. Batches can be too small for the rate: then the order of classes moves
-z by more than its first order in eta_Y/B says.
+Three things take a prediction out of its range. Sequences can be too short for the evidence:
+samples are then weighed by errors that differ by more than the first order in 1/T has. Updates can
+be too large: attention or the decoder overshoots, and training leaves the law for good. Batches can
+be too small for the rate: then the order of classes moves z by more than its first order in eta_Y/B
+says.
 
-Each has a measure. The first two have a table of the error of the whole z that some nine in ten predictions stayed
-below there; between its entries the error is interpolated. ``tools.recording.validity`` draws the systems and measures
-the errors: the tables were set on the systems 0 to 7 of seed 601 (short sequences) and of seed 603 (large rates; those
-of up to 8 classes), and tried on 8 to 15 of both, held out (``results/validity.nc``). Of the third the error is of the
-next order, x²/2 of the share x by which the order moves z; ``tools.recording.order`` tried this on 40 systems, held out
-(``results/order.nc``).
+Each has a measure. The first two have a table of the error of the whole z that some nine in ten
+predictions stayed below there; between its entries the error is interpolated.
+``tools.recording.validity`` draws the systems and measures the errors: the tables were set on the
+systems 0 to 7 of seed 601 (short sequences) and of seed 603 (large rates; those of up to 8
+classes), and tried on 8 to 15 of both, held out (``results/validity.nc``). Of the third the error
+is of the next order, x²/2 of the share x by which the order moves z; ``tools.recording.order``
+tried this on 40 systems, held out (``results/order.nc``).
 
 Clock: tau = eta_Y t/K.
 """
@@ -57,11 +60,17 @@ from scansnap_core.theory.solving import IntegrationFailed
 T = TypeVar("T")
 
 OPTIMIZERS = ("sgd", "momentum", "flow")
-"""The first two are SGD in steps of finite size; the last is the gradient flow, its limit of small steps."""
+"""The first two are SGD in steps of finite size; the last is the gradient flow, its limit of small
+steps.
+"""
 REGIMES = ("rest", "free", "slaved")
-"""A token under a query is held by no class, not caught by memory yet (lambda a^2/2 < 1), or caught."""
+"""A token under a query is held by no class, not caught by memory yet (lambda a^2/2 < 1), or
+caught.
+"""
 PHASES = ("start", "scan", "drift", "late")
-"""In this order: the class wasn't seen; tau < ln M; it is learned; its errors lie on other classes in full."""
+"""In this order: the class wasn't seen; tau < ln M; it is learned; its errors lie on other classes
+in full.
+"""
 LONG = Rule(
     lambda T: T > 2,
     "a forecast takes T of at least 3: with one contextual token a sequence, Z stays 0",
@@ -74,9 +83,13 @@ MOST_WITH_MOMENTUM = 3_000
 Up to this many numbers in the law's state, it is still integrated in minutes.
 """
 MOST_WITH_ORDER = 100_000
-"""Up to this many numbers in the law's state, of some 300 unlike classes, the order of classes takes seconds."""
+"""Up to this many numbers in the law's state, of some 300 unlike classes, the order of classes
+takes seconds.
+"""
 LOOK = 1.5
-"""The size of updates is evaluated after the first update and whenever time has grown by this factor."""
+"""The size of updates is evaluated after the first update and whenever time has grown by this
+factor.
+"""
 UNSEEN = 1e-290
 """Before this tau squares of what was learned underflow: nothing has moved."""
 
@@ -84,7 +97,10 @@ LIKELY = 0.1
 """A prediction warns if the whole z is likely to be off by more."""
 LEAST = 0.03
 """Inside the range the error is so large: one memory per class is no more exact."""
-SHORTNESS = (0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 3.0, 5.0), (0.03, 0.08, 0.09, 0.15, 0.24, 0.3, 0.48, 0.7, 1.0)
+SHORTNESS = (
+    (0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 3.0, 5.0),
+    (0.03, 0.08, 0.09, 0.15, 0.24, 0.3, 0.48, 0.7, 1.0),
+)
 """Each pair is a shortness and the error there.
 
 Shortness is the evidence divided by T - 1 and by the root of 1 - rho of the two nearest classes.
@@ -99,7 +115,8 @@ _limit = function_of(closed.X, (formulas.M, formulas.rho))
 
 
 class PredictionOutOfRange(UserWarning):
-    """A prediction of z may well be off by more than 10 %; the message says by how much, why, and what to do.
+    """A prediction of z may well be off by more than 10 %; the message says by how much, why, and
+    what to do.
 
     Examples
     --------
@@ -135,55 +152,61 @@ def predict(
 ) -> xr.Dataset:
     """Predict by our law what SGD does to these classes from Y(0) = Z(0) = 0, without training.
 
-    It is the mean over runs in batches of ``batch_size``; single runs scatter around it. Without ``batch_size`` it is
-    what full batches do, which show every class in its share. Where an error of z above 10 % isn't unlikely, it warns.
+    It is the mean over runs in batches of ``batch_size``; single runs scatter around it. Without
+    ``batch_size`` it is what full batches do, which show every class in its share. Where an error
+    of z above 10 % isn't unlikely, it warns.
 
     Parameters
     ----------
     classes
-        The classes, with any P(n). Those alike count once. Up to about ten classes that are all unlike are integrated
-        to seven digits. More are integrated to a hundredth of the largest z; a thousand with some tens of common tokens
-        take some seconds and 300 MB.
+        The classes, with any P(n). Those alike count once. Up to about ten classes that are all
+        unlike are integrated to seven digits. More are integrated to a hundredth of the largest z;
+        a thousand with some tens of common tokens take some seconds and 300 MB.
     lr_y, lr_z
         eta_Y > 0 and eta_Z >= 0, per step.
     t
-        When: ascending, finite, not negative; in updates, of whatever batch size (from one state a batch mean moves Y
-        and Z, in expectation, as far as a step of batch size 1). Shape (recorded,), or one number.
+        When: ascending, finite, not negative; in updates, of whatever batch size (from one state a
+        batch mean moves Y and Z, in expectation, as far as a step of batch size 1). Shape
+        (recorded,), or one number.
     seq_len
-        T, the query included, 3 or more, or ``inf``. A finite T is for lengths well above the evidence, which grows as
-        ln(M t).
+        T, the query included, 3 or more, or ``inf``. A finite T is for lengths well above the
+        evidence, which grows as ln(M t).
     optimizer
-        "sgd"; "momentum", with which ``t`` counts its updates; or "flow", the gradient flow, to which SGD comes as the
-        rates go to 0 at the same eta_Y t. For Adam there is a law of its first updates alone, which
-        ``scansnap predict --optimizer adam`` says.
+        "sgd"; "momentum", with which ``t`` counts its updates; or "flow", the gradient flow, to
+        which SGD comes as the rates go to 0 at the same eta_Y t. For Adam there is a law of its
+        first updates alone, which ``scansnap predict --optimizer adam`` says.
     momentum
         mu of "momentum" alone, in [0, 1); 0.9 if not given.
     batch_size
-        B, a positive integer: z then has the shift by the order of classes, to first order in eta_Y/B
-        (:mod:`scansnap_core.theory.law.order`). It is the share rho (1 - 1/K) eta_Y/B of z at first. None: full
-        batches, to which large ones come near. The flow has no batches. At finite T the scatter of a class's samples
-        moves z a little further in small batches, which is left out.
+        B, a positive integer: z then has the shift by the order of classes, to first order in
+        eta_Y/B (:mod:`scansnap_core.theory.law.order`). It is the share rho (1 - 1/K) eta_Y/B of z
+        at first. None: full batches, to which large ones come near. The flow has no batches. At
+        finite T the scatter of a class's samples moves z a little further in small batches, which
+        is left out.
 
     Returns
     -------
     xarray.Dataset
-        ``Z`` (recorded, query, token), in the labels of :func:`scansnap_core.train`; ``regime`` of each of them, an
-        index into its attribute ``flag_meanings``: ``rest``, ``free`` or ``slaved`` (memory gives way to the drift or
-        holds the token). By class: ``dominant`` (class), its most frequent distinct token, -1 for none, and of several
-        equally frequent ones, whose z is the same, that with the smallest number. Over (recorded, class): ``entropy``
-        over its distinct tokens in nats, ``chi_dominant``, the growth factor of the dominant one, ``evidence``, the
-        integral of its error in full batches and the clock of memory, and ``phase``: ``start``, ``scan`` (before t_0'),
-        ``drift`` or ``late``.
+        ``Z`` (recorded, query, token), in the labels of :func:`scansnap_core.train`; ``regime`` of
+        each of them, an index into its attribute ``flag_meanings``: ``rest``, ``free`` or
+        ``slaved`` (memory gives way to the drift or holds the token). By class: ``dominant``
+        (class), its most frequent distinct token, -1 for none, and of several equally frequent
+        ones, whose z is the same, that with the smallest number. Over (recorded, class):
+        ``entropy`` over its distinct tokens in nats, ``chi_dominant``, the growth factor of the
+        dominant one, ``evidence``, the integral of its error in full batches and the clock of
+        memory, and ``phase``: ``start``, ``scan`` (before t_0'), ``drift`` or ``late``.
 
-        Over (recorded), how far it can be trusted. ``expected_error``: the error of the whole Z, as a share of its
-        norm, that some nine in ten of such predictions stayed below; 3 % at least. It is the largest of what three
-        measures stand for, by :mod:`scansnap_core.theory.law.predicting`: ``shortness``, the largest evidence over T -
-        1, over the root of 1 - rho of the two classes whose attention is nearest (0 at T = inf); ``step``, eta_Z f_l^2
-        a (1 - alpha)/(K (1 + mu)), the largest so far, of any token, where training overshoots from about 4 on; and
-        ``order``, the share x of Z by which the order of classes has moved it, the largest so far (0 for full batches),
-        whose error is x^2/2. Of 220 predictions for full batches with an expected error of at most 10 %, 218 were
-        within it. Of 112 for batches of 1, 2 and 8 at T = inf, on other systems held out, 109 were within it, and 111
-        within 10 %.
+        Over (recorded), how far it can be trusted. ``expected_error``: the error of the whole Z, as
+        a share of its norm, that some nine in ten of such predictions stayed below; 3 % at least.
+        It is the largest of what three measures stand for, by
+        :mod:`scansnap_core.theory.law.predicting`: ``shortness``, the largest evidence over T - 1,
+        over the root of 1 - rho of the two classes whose attention is nearest (0 at T = inf);
+        ``step``, eta_Z f_l^2 a (1 - alpha)/(K (1 + mu)), the largest so far, of any token, where
+        training overshoots from about 4 on; and ``order``, the share x of Z by which the order of
+        classes has moved it, the largest so far (0 for full batches), whose error is x^2/2. Of 220
+        predictions for full batches with an expected error of at most 10 %, 218 were within it. Of
+        112 for batches of 1, 2 and 8 at T = inf, on other systems held out, 109 were within it, and
+        111 within 10 %.
 
     Warns
     -----
@@ -193,11 +216,12 @@ def predict(
     Raises
     ------
     BadInput
-        Arguments that aren't as above; more than some 50 unlike classes with momentum, or some 300 with a batch size;
-        more results than there is memory for.
+        Arguments that aren't as above; more than some 50 unlike classes with momentum, or some 300
+        with a batch size; more results than there is memory for.
     ~scansnap_core.IntegrationFailed
-        Rates so unlike, or times so late, that the law's equations can't be integrated. ``last`` is the last time
-        reached, as ``t`` counts it, and ``reached`` the data set of the times asked for up to there, or None.
+        Rates so unlike, or times so late, that the law's equations can't be integrated. ``last`` is
+        the last time reached, as ``t`` counts it, and ``reached`` the data set of the times asked
+        for up to there, or None.
 
     Examples
     --------
@@ -218,11 +242,17 @@ def predict(
     is_flow = optimizer == "flow"
     if is_flow and batch_size is not None:
         remedy = 'leave batch_size out, or ask for optimizer="sgd"'
-        raise BadInput(f"batch_size = {batch_size} of a flow", "the gradient flow has no batches", remedy)
-    types, K = types_of(classes), classes.num_classes
+        raise BadInput(
+            f"batch_size = {batch_size} of a flow", "the gradient flow has no batches", remedy
+        )
+    types = types_of(classes)
+    K = classes.num_classes
     places = recorded.size * len(types.of_query) * len(classes.tokens)
-    check_memory(f"{places:,} attention logits and their regimes", 9.0 * places + 100.0 * K * recorded.size)
-    ratio, pace = lr_z / lr_y, lr_y / K
+    check_memory(
+        f"{places:,} attention logits and their regimes", 9.0 * places + 100.0 * K * recorded.size
+    )
+    ratio = lr_z / lr_y
+    pace = lr_y / K
     update = pace / (1 - mu)
     with np.errstate(over="ignore"):  # refused below
         taus = recorded * update
@@ -240,17 +270,29 @@ def predict(
     if not is_flow and moments.size and moments[-1] >= update:
         looks = update * LOOK ** np.arange(1 + int(np.log(moments[-1] / update) / np.log(LOOK)))
         moments = np.union1d(moments, looks)
-    states = itertools.chain([law.unpack(law.start(0.0))] * unseen.size, _until_it_fails(path, moments))
+    states = itertools.chain(
+        [law.unpack(law.start(0.0))] * unseen.size, _until_it_fails(path, moments)
+    )
     shifts: Iterator[Shift | None] = itertools.repeat(None, unseen.size + moments.size)
     if batch_size is not None:
         order = OrderTerm(classes, types, ratio, pace, seq_len=seq_len, momentum=mu)
         shifts = itertools.chain([None] * unseen.size, _until_it_fails(order.path, moments))
 
-    settings = {"lr_y": lr_y, "lr_z": lr_z, "seq_len": seq_len, "optimizer": optimizer, "momentum": mu}
+    settings = {
+        "lr_y": lr_y,
+        "lr_z": lr_z,
+        "seq_len": seq_len,
+        "optimizer": optimizer,
+        "momentum": mu,
+    }
     size = {"vocab_size": classes.vocab_size, "num_classes": K, "batch_size": batch_size or "full"}
-    found = _empty(classes, law, recorded).assign_attrs({"law": "one memory a class", **settings, **size})
+    found = _empty(classes, law, recorded).assign_attrs(
+        {"law": "one memory a class", **settings, **size}
+    )
     finite_pace = 0.0 if is_flow else pace / (1 + mu)
-    told, largest_step, largest_order = 0, 0.0, 0.0
+    told = 0
+    largest_step = 0.0
+    largest_order = 0.0
     try:
         for tau, state, shift in zip([*unseen, *moments], states, shifts, strict=True):
             step = 0.0 if is_flow or not state.a[0] else step_of(law, state) * finite_pace
@@ -258,14 +300,21 @@ def predict(
             if batch_size is not None and shift is not None:
                 moved = order_of(law, state, shift) / batch_size
                 state = _shifted(state, shift, batch_size)
-            # The largest so far are of fixed times, and so don't depend on which others are asked for.
+            # The largest so far are of fixed times, and so don't depend on which others are asked
+            # for.
             if tau in looks:
-                largest_step, largest_order = max(largest_step, step), max(largest_order, moved)
+                largest_step = max(largest_step, step)
+                largest_order = max(largest_order, moved)
             if tau == taus[told]:
                 shortness = shortness_of(law, state, seq_len)
                 so_far = max(largest_step, step), max(largest_order, moved)
                 error = errors_by_cause(shortness, so_far[0], finite_pace, so_far[1]).max()
-                trust = {"shortness": shortness, "step": so_far[0], "order": so_far[1], "expected_error": error}
+                trust = {
+                    "shortness": shortness,
+                    "step": so_far[0],
+                    "order": so_far[1],
+                    "expected_error": error,
+                }
                 for name, values in (_told(law, state, tau) | trust).items():
                     found[name].values[told] = values
                 told += 1
@@ -281,13 +330,21 @@ def _check_size(law: Law, mu: float, batch_size: int | None) -> None:
     """Refuse laws so large that momentum or the order of classes would take hours."""
     classes = f"{len(law.types.size)} unlike classes"
     if mu and law.num_values > MOST_WITH_MOMENTUM:
-        rule = f"with momentum the law has at most {MOST_WITH_MOMENTUM:,} numbers, of some 50 unlike classes"
+        rule = (
+            f"with momentum the law has at most {MOST_WITH_MOMENTUM:,} numbers, of some 50 "
+            "unlike classes"
+        )
         remedy = 'ask for optimizer="sgd", or for fewer classes'
         raise BadInput(f"{classes} with momentum", rule, remedy)
     if batch_size is not None and law.num_values > MOST_WITH_ORDER:
-        rule = f"with a batch size the law has at most {MOST_WITH_ORDER:,} numbers, of some 300 unlike classes"
+        rule = (
+            f"with a batch size the law has at most {MOST_WITH_ORDER:,} numbers, of some 300 "
+            "unlike classes"
+        )
         raise BadInput(
-            f"{classes} with batch_size", rule, "leave batch_size out for full batches, or use fewer classes"
+            f"{classes} with batch_size",
+            rule,
+            "leave batch_size out for full batches, or use fewer classes",
         )
 
 
@@ -302,15 +359,21 @@ def _until_it_fails(path: Callable[[Floats], Iterable[T]], taus: Floats) -> Iter
 
 def _empty(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.Dataset:
     """The data set that :func:`predict` fills."""
-    types, K = law.types, classes.num_classes
+    types = law.types
+    K = classes.num_classes
     first = np.hstack([types.distinct_columns, np.full((K, 1), -1)])[:, 0]
     dominant = np.where(first >= 0, classes.tokens[first], -1)
-    shape, by_class = (recorded.size, len(types.of_query), len(classes.tokens)), ("recorded", "class")
+    shape = (recorded.size, len(types.of_query), len(classes.tokens))
+    by_class = ("recorded", "class")
     flags = {"flag_values": list(range(len(REGIMES))), "flag_meanings": " ".join(REGIMES)}
     entropy, chi, evidence = np.empty((3, recorded.size, K))
     return xr.Dataset(
         {
-            "Z": (("recorded", "query", "token"), np.empty(shape), {"units": "logits", ATTRIBUTE: checksum(classes)}),
+            "Z": (
+                ("recorded", "query", "token"),
+                np.empty(shape),
+                {"units": "logits", ATTRIBUTE: checksum(classes)},
+            ),
             "regime": (("recorded", "query", "token"), np.empty(shape, dtype=np.int8), flags),
             "entropy": (by_class, entropy, {"units": "nats"}),
             "dominant": ("class", dominant, {"units": "token"}),
@@ -322,7 +385,10 @@ def _empty(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.Dataset:
             "order": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
             "expected_error": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
         },
-        coords={"recorded": ("recorded", recorded, {"units": formulas.registry.STEPS}), **classes.coords},
+        coords={
+            "recorded": ("recorded", recorded, {"units": formulas.registry.STEPS}),
+            **classes.coords,
+        },
     )
 
 
@@ -331,7 +397,9 @@ def _told(law: Law, state: State, tau: float) -> dict[str, Any]:
     types = law.types
     common, distinct = law.grip(state, state.a**2 / 2)
     grips = (types.asking @ (types.common > 0), common), (types.distinct, distinct)
-    regime = types.per_query(*(np.where(holders > 0, np.where(grip < 1, 1, 2), 0) for holders, grip in grips))
+    regime = types.per_query(
+        *(np.where(holders > 0, np.where(grip < 1, 1, 2), 0) for holders, grip in grips)
+    )
     top = state.z_distinct.max(axis=1, keepdims=True, initial=0.0)
     weights = types.distinct * np.exp(state.z_distinct - top)
     total = weights.sum(axis=1)
@@ -340,22 +408,32 @@ def _told(law: Law, state: State, tau: float) -> dict[str, Any]:
         entropy = np.where(total > 0, special.entr(weights / total[:, None]).sum(axis=1), np.nan)
         if types.distinct.shape[1]:
             chi = np.where(types.distinct[:, 0] > 0, _chi(state.z_distinct[:, 0], 0.0), np.nan)
-    by_type = {"entropy": entropy, "chi_dominant": chi, "evidence": state.a, "phase": _phase(law, state, tau)}
+    by_type = {
+        "entropy": entropy,
+        "chi_dominant": chi,
+        "evidence": state.a,
+        "phase": _phase(law, state, tau),
+    }
     by_token = {"Z": types.per_query(state.z_common, state.z_distinct), "regime": regime}
     return by_token | {name: values[types.of_class] for name, values in by_type.items()}
 
 
 def _phase(law: Law, state: State, tau: float) -> Floats:
-    types, M = law.types, law.types.vocab_size
+    types = law.types
+    M = law.types.vocab_size
     if tau == 0:
         return np.full(len(state.a), PHASES[0])
     rho = types.overlaps(law.attention(state)[0]).max(axis=1)
     late = rho * state.a >= np.log(_limit(M, np.minimum(rho, 1 - 1e-12)))
-    return np.where(types.paces * tau < np.log(M), PHASES[1], np.where(late & (rho > 0), PHASES[3], PHASES[2]))
+    return np.where(
+        types.paces * tau < np.log(M), PHASES[1], np.where(late & (rho > 0), PHASES[3], PHASES[2])
+    )
 
 
 def shortness_of(law: Law, state: State, seq_len: float) -> float:
-    """The largest evidence over T - 1, over the root of 1 - rho of the two classes whose attention is nearest."""
+    """The largest evidence over T - 1, over the root of 1 - rho of the two classes whose attention
+    is nearest.
+    """
     if np.isinf(seq_len):
         return 0.0
     common, distinct = law.attention(state)
@@ -365,14 +443,18 @@ def shortness_of(law: Law, state: State, seq_len: float) -> float:
 
 
 def step_of(law: Law, state: State) -> float:
-    """f_l² a (1 - alpha) times eta_Z/eta_Y, the largest of all tokens: how fast z turns back, per unit of tau."""
+    """f_l² a (1 - alpha) times eta_Z/eta_Y, the largest of all tokens: how fast z turns back, per
+    unit of tau.
+    """
     errors, _, _ = law.pulls(state, law.attention(state))
     common, distinct = law.grip(state, law.types.paces * state.a * errors.own)
     return float(max(common.max(initial=0.0), distinct.max(initial=0.0)))
 
 
 def order_of(law: Law, state: State, shift: Shift) -> float:
-    """The share of the whole z by which the order of classes moves it at batch size 1, |z_1|/|z_0|."""
+    """The share of the whole z by which the order of classes moves it at batch size 1,
+    |z_1|/|z_0|.
+    """
     types = law.types
 
     def square(common: Floats, distinct: Floats) -> float:
@@ -391,10 +473,11 @@ def _shifted(state: State, shift: Shift, batch_size: int) -> State:
 
 
 def errors_by_cause(shortness: float, step: float, pace: float, order: float) -> Floats:
-    """The errors to expect of short sequences, of large steps and of small batches, shape (3,); the largest one counts.
+    """The errors to expect of short sequences, of large steps and of small batches, shape (3,); the
+    largest one counts.
 
-    ``pace`` is eta_Y/(K (1 + mu)), 0 for a flow, ``step`` the largest :func:`step_of` so far times it, and ``order``
-    the largest :func:`order_of` so far over the batch size, 0 for full batches.
+    ``pace`` is eta_Y/(K (1 + mu)), 0 for a flow, ``step`` the largest :func:`step_of` so far times
+    it, and ``order`` the largest :func:`order_of` so far over the batch size, 0 for full batches.
     """
     by_length = np.interp(shortness, *SHORTNESS)
     by_step = max(np.interp(step, *STEPS, left=0.0), np.interp(pace, *PACES, left=0.0))
@@ -403,13 +486,18 @@ def errors_by_cause(shortness: float, step: float, pace: float, order: float) ->
 
 
 def _warn(found: xr.Dataset, pace: float) -> None:
-    """Give one :class:`PredictionOutOfRange` if an error above :data:`LIKELY` is to be expected at some time."""
+    """Give one :class:`PredictionOutOfRange` if an error above :data:`LIKELY` is to be expected at
+    some time.
+    """
     expected = found.expected_error.values
-    beyond, at = expected > LIKELY, int(expected.argmax())
+    beyond = expected > LIKELY
+    at = int(expected.argmax())
     if not beyond.any():
         return
     largest = found.isel(recorded=at)
-    causes = errors_by_cause(largest.shortness.item(), largest.step.item(), pace, largest.order.item())
+    causes = errors_by_cause(
+        largest.shortness.item(), largest.step.item(), pace, largest.order.item()
+    )
     why, remedy = (
         (
             f"sequences of T = {found.seq_len:g} are too short for what was learned by then",
@@ -417,14 +505,16 @@ def _warn(found: xr.Dataset, pace: float) -> None:
         ),
         ("updates are so large that training overshoots", "use smaller rates, or train"),
         (
-            f"in batches of {found.batch_size} the order of classes moves z too far for a law of first order",
+            f"in batches of {found.batch_size} the order of classes moves z too far for a law of "
+            "first order",
             "use larger batches or a smaller lr_y, or train",
         ),
     )[int(causes.argmax())]
     share = f"up to {100 * expected[at]:.0f} %" if expected[at] < 1 else "100 % or more"
     warnings.warn(
-        f"z may be off by {share} of its size at t = {found.recorded[at]:g}, and by more than {100 * LIKELY:.0f} % at "
-        f"{beyond.sum()} of {beyond.size} times: {why}; {remedy} (expected_error has it for each time)",
+        f"z may be off by {share} of its size at t = {found.recorded[at]:g}, and by more than "
+        f"{100 * LIKELY:.0f} % at {beyond.sum()} of {beyond.size} times: {why}; {remedy} "
+        "(expected_error has it for each time)",
         PredictionOutOfRange,
         stacklevel=4,
     )

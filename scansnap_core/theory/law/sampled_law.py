@@ -1,28 +1,36 @@
-"""The law at finite T: means over samples of f = LN(X^T b), of the pull of a row of Y, and the push of sampling.
+"""The law at finite T: means over samples of f = LN(X^T b), of the pull of a row of Y, and the push
+of sampling.
 
-At T = infinity the own part of the gradient is lost, because f_n pushes nothing along itself. A sample's f lies beside
-the mean F_n of its class, and along F_n it is pushed: on average by s_n = E[f∘(F_n - f f·F_n)] for a unit of ``own`` =
-<y_n, e_n - alpha_n>, whose integral at rest is |y_n|²/2. To first order in 1/(T - 1) that is
-s_nl = f_l² (S_2 - 2 S_4 - (1 - 2 f_l²)/P_l)/(T - 1) with S_j = sum_l f_l^j/P_l.
+At T = infinity the own part of the gradient is lost, because f_n pushes nothing along itself. A
+sample's f lies beside the mean F_n of its class, and along F_n it is pushed: on average by s_n =
+E[f∘(F_n - f f·F_n)] for a unit of ``own`` = <y_n, e_n - alpha_n>, whose integral at rest is
+|y_n|²/2. To first order in 1/(T - 1) that is s_nl = f_l² (S_2 - 2 S_4 - (1 - 2 f_l²)/P_l)/(T - 1)
+with S_j = sum_l f_l^j/P_l.
 
-**Exactly** (:class:`Counts`). A sample of T - 1 contextual tokens has counts k, multinomial, and f = LN(w∘k) with
-w = exp(z). The norm in it couples all tokens; written as an integral of Gaussians,
-|w∘k|^-1 = (2/√π) ∫ exp(-x² |w∘k|²) dx, it falls into factors, one a token. A multinomial is a family of independent
-Poisson counts, given their sum; the sum is fixed by a Fourier integral. So any T costs two sums over a few hundred
-nodes, both of which converge faster than any power.
+**Exactly** (:class:`Counts`). A sample of T - 1 contextual tokens has counts k, multinomial, and f
+= LN(w∘k) with w = exp(z). The norm in it couples all tokens. Written as an integral of Gaussians,
 
-**To the first order in 1/(T - 1)** (:class:`FirstOrder`), each sample weighed by the decoder's error on it. A sample
-whose f lies off the mean is predicted worse. Where the class is known, its error goes as exp(-v·f) with v a fixed
-vector: v = a fbar, the evidence on what was learned. So means weighed by errors are means over a tilted law of
-samples. With y = (X^T b)/|c| - f, of covariance C/(T - 1) under the untilted law, C = diag(f²/P) - f f^T,
+    |w∘k|^-1 = (2/√π) ∫ exp(-x² |w∘k|²) dx,
+
+it factorises over tokens. Multinomial counts are independent Poisson counts, given their sum; a
+Fourier integral fixes the sum. So any T costs two sums over a few hundred nodes, both of which
+converge faster than any power.
+
+**To the first order in 1/(T - 1)** (:class:`FirstOrder`), each sample weighed by the decoder's
+error on it. A sample whose f lies off the mean is predicted worse. Where the class is known, its
+error goes as exp(-v·f) with v a fixed vector: v = a fbar, the evidence on what was learned. So
+means weighed by errors are means over a tilted law of samples. With y = (X^T b)/|c| - f, of
+covariance C/(T - 1) under the untilted law, C = diag(f²/P) - f f^T,
 
     -v·f(y) = -v·f - v·y_⊥ + (v·f)(|y_⊥|²/2 - (f·y) |y_⊥|²) + ...,    y_⊥ = P⊥_f y,
 
-and a multinomial is exp(-(T - 1) KL). At a fixed kappa = v·f/(T - 1), as T grows, the tilted law is a Gaussian with
+and a multinomial is exp(-(T - 1) KL). At a fixed kappa = v·f/(T - 1), as T grows, the tilted law is
+a Gaussian with
 
     S = (C^-1 - kappa P⊥_f)^-1
 
-in the place of C, and the mean m that the cubic terms of both give. Errors enlarge the scatter that causes them.
+in the place of C, and the mean m that the cubic terms of both give. Errors enlarge the scatter that
+causes them.
 """
 
 from __future__ import annotations
@@ -44,15 +52,23 @@ from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State
 from scansnap_core.theory.law.types import Types
 
 EXACT_UP_TO = 257
-"""Up to this T, means are exact; beyond, three powers of 1/(T - 1) extend them, the first one known."""
-SPACING, REACH = 0.5, 6.5
-"""Spacing of the x-nodes times the largest |w∘k|, and last node times the smallest; the error is exp(-(π/0.5)²)."""
-WIDEST = 0.95
-"""The tilt is at most this share of the one at which errors stop falling off, and ln error scatters by at most 1.
-
-Beyond, at a T of a few times the evidence, the first order fails: errors then come from single rare samples.
+"""Up to this T, means are exact; beyond, three powers of 1/(T - 1) extend them, the first one
+known.
 """
-TINY, HUGE = 1e-300, 700.0
+SPACING = 0.5
+REACH = 6.5
+"""Spacing of the x-nodes times the largest |w∘k|, and last node times the smallest; the error is
+exp(-(π/0.5)²).
+"""
+WIDEST = 0.95
+"""The tilt is at most this share of the one at which errors stop falling off, and ln error scatters
+by at most 1.
+
+Beyond, at a T of a few times the evidence, the first order fails: errors then come from single rare
+samples.
+"""
+TINY = 1e-300
+HUGE = 700.0
 
 
 class Counts:
@@ -79,12 +95,17 @@ class Counts:
 
     @takes(seq_len=SEQ_LEN)
     def __init__(self, probs: Floats, seq_len: float, z: Floats | None = None) -> None:
-        number(says="these are means over finite sequences", remedy="take f itself, of Eqn 5")("seq_len", seq_len)
-        self._shape, self._held, self._n = len(probs), np.flatnonzero(probs), int(seq_len) - 1
+        number(says="these are means over finite sequences", remedy="take f itself, of Eqn 5")(
+            "seq_len", seq_len
+        )
+        self._shape = len(probs)
+        self._held = np.flatnonzero(probs)
+        self._n = int(seq_len) - 1
         self._probs = np.asarray(probs, dtype=np.float64)[self._held]
         weights = np.exp((np.zeros(len(probs)) if z is None else z)[self._held])
         self._weights = weights / weights.max()
-        num = 2 * ((self._n + int(12 * math.sqrt(self._n)) + 40) // 2) + 1  # odd: factors have zeros at the angle π
+        # odd: factors have zeros at the angle π
+        num = 2 * ((self._n + int(12 * math.sqrt(self._n)) + 40) // 2) + 1
         self._angles = 2 * np.pi * np.arange(num) / num
         self._turned = np.exp(-1j * self._n * self._angles) / (num * _poisson(self._n, self._n))
 
@@ -102,15 +123,20 @@ class Counts:
         flat = rows.reshape(-1, self._shape)[:, self._held]
         (P, w, *columns), which, size = self._kinds(*flat)
         v = np.reshape(columns, (len(flat), len(P)))
-        F, cube = np.zeros(len(P)), np.zeros_like(v)
+        F = np.zeros(len(P))
+        cube = np.zeros_like(v)
         for at, wide, whole, (first, second, third) in self._nodes(P, w, size):
             others = ((size * v) @ first)[:, None] - v[:, :, None] * first
             F += wide * self._fixed(whole * first)
-            cube += wide * 2 * at**2 * self._fixed(whole * (second * others + v[:, :, None] * third))
+            cube += (
+                wide * 2 * at**2 * self._fixed(whole * (second * others + v[:, :, None] * third))
+            )
         return self._spread((F * v - cube)[:, which]).reshape(rows.shape)
 
     def _kinds(self, *more: Floats) -> tuple[Floats, NDArray[np.intp], Floats]:
-        """Equal tokens count once: their columns, the column of each token, and how many are of each kind."""
+        """Equal tokens count once: their columns, the column of each token, and how many are of
+        each kind.
+        """
         columns = np.stack([self._probs, self._weights, *more])
         kinds, which, size = np.unique(columns, axis=1, return_inverse=True, return_counts=True)
         return kinds, which.ravel(), size.astype(np.float64)
@@ -120,10 +146,15 @@ class Counts:
         result[..., self._held] = values
         return result
 
-    def _nodes(self, P: Floats, w: Floats, size: Floats) -> Iterator[tuple[float, float, Floats, Floats]]:
-        """Nodes x with their weights; on the circle, all tokens' factor, and per kind E[(w k)^i], i = 1, 2, 3."""
+    def _nodes(
+        self, P: Floats, w: Floats, size: Floats
+    ) -> Iterator[tuple[float, float, Floats, Floats]]:
+        """Nodes x with their weights; on the circle, all tokens' factor, and per kind E[(w k)^i], i
+        = 1, 2, 3.
+        """
         n = self._n
-        largest, smallest = n * w.max(), math.sqrt(max(n**2 / (size / w**2).sum(), n * w.min() ** 2))
+        largest = n * w.max()
+        smallest = math.sqrt(max(n**2 / (size / w**2).sum(), n * w.min() ** 2))
         rate = n * P
         top = int(min(n, np.ceil((rate + 12 * np.sqrt(rate) + 25).max())))
         k = np.arange(top + 1)
@@ -137,7 +168,9 @@ class Counts:
             yield at, wide, np.prod(powers[0] ** size[:, None], axis=0), powers[1:] / powers[0]
 
     def _fixed(self, values: Floats) -> Floats:
-        """The Fourier coefficient at which independent Poisson counts sum to T - 1, given that they do."""
+        """The Fourier coefficient at which independent Poisson counts sum to T - 1, given that they
+        do.
+        """
         return np.real(values @ self._turned)
 
 
@@ -149,12 +182,15 @@ class FirstOrder:
     probs, f
         P(.|n), and f of Eqn 5 normalised, both of shape (..., L).
     kappa
-        The tilt v·f/(T - 1), of shape (..., 1), below 1 over the largest f_l²/P_l; 0 for plain means.
+        The tilt v·f/(T - 1), of shape (..., 1), below 1 over the largest f_l²/P_l; 0 for plain
+        means.
     beside
         v less f f·v, of shape (..., L).
     """
 
-    def __init__(self, probs: Floats, f: Floats, kappa: Floats | float = 0.0, beside: Floats | float = 0.0) -> None:
+    def __init__(
+        self, probs: Floats, f: Floats, kappa: Floats | float = 0.0, beside: Floats | float = 0.0
+    ) -> None:
         self._f = f
         held = probs > 0
         w = f**2 / np.where(held, probs, np.inf)
@@ -163,13 +199,19 @@ class FirstOrder:
         self._sum = np.where(held, probs, 0.0) / np.where(held, f, 1.0)  # frequencies sum to 1
         self._fixed = self._free(self._sum)
         self._fixed_by = _dot(self._sum, self._fixed)
-        diagonal = self._alone - self._kappa * (self._alone * f) ** 2 - self._fixed**2 / self._fixed_by
+        diagonal = (
+            self._alone - self._kappa * (self._alone * f) ** 2 - self._fixed**2 / self._fixed_by
+        )
         self._Sf = self._S(f)
         self._along = _dot(f, self._Sf)
         self.variance = diagonal - 2 * f * self._Sf + f**2 * self._along
         """The coefficient of the variance of f_l."""
         across = self.variance.sum(axis=-1, keepdims=True)
-        cubic = np.where(held, (self._sum * diagonal / np.where(held, f, 1.0) - 1) / np.where(held, 2 * f, 1.0), 0.0)
+        cubic = np.where(
+            held,
+            (self._sum * diagonal / np.where(held, f, 1.0) - 1) / np.where(held, 2 * f, 1.0),
+            0.0,
+        )
         cubic = cubic - kappa * (f * across + 2 * (self._Sf - f * self._along))
         m = self._S(cubic - beside)
         self._bias = m - f * _dot(f, m) - self._Sf + f * (self._along - across / 2)
@@ -184,10 +226,14 @@ class FirstOrder:
 
     def pull(self, g: Floats) -> Floats:
         """The coefficient of E[f∘(g - f f·g)], for one g of shape (..., L) per class."""
-        f, b, along = self._f, self._bias, _dot(self._f, g)
+        f = self._f
+        b = self._bias
+        along = _dot(self._f, g)
         scattered = self._S(g - f * along)
         turned = scattered - f * _dot(f, scattered)
-        return np.asarray(b * g - f**2 * _dot(b, g) - (2 * f * b + self.variance) * along - 2 * f * turned)
+        return np.asarray(
+            b * g - f**2 * _dot(b, g) - (2 * f * b + self.variance) * along - 2 * f * turned
+        )
 
     def _free(self, x: Floats) -> Floats:
         """(diag(1/w) - kappa P⊥_f)^-1 x: S before frequencies sum to 1."""
@@ -202,7 +248,9 @@ def _dot(one: Floats, other: Floats) -> Floats:
 
 
 class Means(NamedTuple):
-    """Means over samples of one class, (L,): F = E f, its own pull s, and another row's pull E[f∘(v - f f·v)]."""
+    """Means over samples of one class, (L,): F = E f, its own pull s, and another row's pull E[f∘(v
+    - f f·v)].
+    """
 
     f: Floats
     push: Floats
@@ -211,7 +259,8 @@ class Means(NamedTuple):
 
 @takes(seq_len=SEQ_LEN)
 def means(probs: Floats, seq_len: float, row: Floats | None = None) -> Means:
-    """The means of one class, P(.|n) of shape (L,), at z = 0, for any T up to infinity; the other row is v, default 0.
+    """The means of one class, P(.|n) of shape (L,), at z = 0, for any T up to infinity; the other
+    row is v, default 0.
 
     Examples
     --------
@@ -231,7 +280,9 @@ def means(probs: Floats, seq_len: float, row: Floats | None = None) -> Means:
     first = FirstOrder(probs, f)
     slope = np.stack([first.mean_f(), first.own(), first.pull(v)])
     shares = np.array([2.0, 1.0]) / (EXACT_UP_TO - 1)
-    left = np.stack([_exact(probs, 1 + round(1 / share), v) - limit - slope * share for share in shares])
+    left = np.stack(
+        [_exact(probs, 1 + round(1 / share), v) - limit - slope * share for share in shares]
+    )
     powers = np.stack([shares**2, shares**3], axis=1)
     square, cube = np.linalg.solve(powers, left.reshape(2, -1)).reshape(left.shape)
     share = 1 / (seq_len - 1)
@@ -240,7 +291,8 @@ def means(probs: Floats, seq_len: float, row: Floats | None = None) -> Means:
 
 def checked_rows(probs: ArrayLike) -> Floats:
     """Rows of probabilities, shape (..., L), or BadInput."""
-    rule, remedy = "probabilities are not negative and sum to 1", "pass e.g. [0.5, 0.3, 0.2]"
+    rule = "probabilities are not negative and sum to 1"
+    remedy = "pass e.g. [0.5, 0.3, 0.2]"
     rows = check_numbers("probs", probs, least=0, rule=rule, remedy=remedy)
     if not rows.size or not rows.ndim or (np.abs(rows.sum(axis=-1) - 1) > SUM_TOLERANCE).any():
         raise BadInput(f"probs = {shown(probs)}", rule, remedy)
@@ -254,55 +306,77 @@ def _exact(probs: Floats, seq_len: float, v: Floats) -> Means:
 
 
 class SampledLaw(Law):
-    """The law at a finite T: rows of Y gather samples' f, each weighed by its error, and samples are pushed beside it.
+    """The law at a finite T: rows of Y gather samples' f, each weighed by its error, and samples
+    are pushed beside it.
 
-    At z = 0 plain means are exact; as z moves they follow their first order in 1/(T - 1), at the length that suits
-    z = 0. What errors add, by weighing samples off the mean more, is taken to that order too, at any evidence over T.
-    At T = infinity it is :class:`~scansnap_core.theory.law.memory.Law`, which tells of ``types`` and ``ratio``.
+    At z = 0 plain means are exact; as z moves they follow their first order in 1/(T - 1), at the
+    length that suits z = 0. What errors add, by weighing samples off the mean more, is taken to
+    that order too, at any evidence over T. At T = infinity it is
+    :class:`~scansnap_core.theory.law.memory.Law`, which tells of ``types`` and ``ratio``.
     """
 
     def __init__(self, types: Types, ratio: float, seq_len: float) -> None:
         super().__init__(types, ratio)
-        self._probs, self._cut = np.hstack([types.common, types.distinct]), types.common.shape[1]
+        self._probs = np.hstack([types.common, types.distinct])
+        self._cut = types.common.shape[1]
         f = self._probs / np.linalg.norm(self._probs, axis=1, keepdims=True)
         first = FirstOrder(self._probs, f)
-        rows = (types.others * types.paces) @ f[:, : self._cut]  # what other classes have learned at first
+        # what other classes have learned at first
+        rows = (types.others * types.paces) @ f[:, : self._cut]
         others = np.hstack([rows, np.zeros_like(types.distinct)]) * (self._probs > 0)
-        exact = [means(row, seq_len, beside) for row, beside in zip(self._probs, others, strict=True)]
+        exact = [
+            means(row, seq_len, beside) for row, beside in zip(self._probs, others, strict=True)
+        ]
         F, own, drift = (np.stack(part) for part in zip(*exact, strict=True))
         self._share_f, self._left_f = _fitted(F - f, first.mean_f())
         self._share_s, _ = _fitted(own, first.own())
-        # how much of F and of the other classes' rows is in a row, and what the first order leaves of their pulls
-        self._told, self._left = np.linalg.pinv(np.stack([F, others], axis=-1)), np.zeros((*f.shape, 2))
+        # how much of F and of the other classes' rows is in a row, and what the first order leaves
+        # of their pulls
+        self._told = np.linalg.pinv(np.stack([F, others], axis=-1))
+        self._left = np.zeros((*f.shape, 2))
         pulls = [self._pulled(first, f, row) for row in (F, others)]
         self._left = np.stack([own - pulls[0], drift - pulls[1]], axis=-1)
 
     def attention(self, state: State) -> Pair:
-        """F of a class of each type, on its common and its distinct tokens; shapes (T, C) and (T, D)."""
+        """F of a class of each type, on its common and its distinct tokens; shapes (T, C) and (T,
+        D).
+        """
         f = np.hstack(super().attention(state))
         return self._split(self._mean(FirstOrder(self._probs, f), f))
 
     def errors(self, state: State, f: Pair, rows: Rows) -> Errors:
         """Their means over samples.
 
-        Half the variance of a logit is added to the logit, as long as the sum stays below the class's own logit.
+        Half the variance of a logit is added to the logit, as long as the sum stays below the
+        class's own logit.
         """
-        types, at_mean = self.types, super().errors(state, f, rows)
-        variance = self._share_s * self._variance(state, state.common / state.a[:, None], rows.distinct)
+        types = self.types
+        at_mean = super().errors(state, f, rows)
+        variance = self._share_s * self._variance(
+            state, state.common / state.a[:, None], rows.distinct
+        )
         with np.errstate(divide="ignore"):
             below = np.clip(np.log((1 - at_mean.own[:, None]) / at_mean.other), 0.0, HUGE)
         spread = np.sqrt(np.maximum(variance, TINY))
-        up = np.logaddexp(variance / 2 + log_ndtr((below - variance) / spread), below + log_ndtr(-below / spread))
+        up = np.logaddexp(
+            variance / 2 + log_ndtr((below - variance) / spread), below + log_ndtr(-below / spread)
+        )
         other = at_mean.other * np.exp(np.maximum(up, 0.0))
         total = 1 + _dot(types.others, (other - at_mean.other))
-        other, rest = other / total, at_mean.rest / total[:, 0]
+        other = other / total
+        rest = at_mean.rest / total[:, 0]
         return Errors((types.others * other).sum(axis=1) + types.rest * rest, other, rest)
 
     def _variance(self, state: State, common: Floats, distinct: Floats) -> Floats:
-        """(T - 1) Var over samples of class i of the logit of another class, of type k, less its own; shape (T, T)."""
-        f, mine, cut = np.hstack(super().attention(state)), np.hstack([common, distinct]), self._cut
+        """(T - 1) Var over samples of class i of the logit of another class, of type k, less its
+        own; shape (T, T).
+        """
+        f = np.hstack(super().attention(state))
+        mine = np.hstack([common, distinct])
+        cut = self._cut
         w = self._spread(f)
-        theirs, ours = state.a + state.b.T, state.a[:, None] + state.b  # rows of Y differ by these, times fbar
+        theirs = state.a + state.b.T
+        ours = state.a[:, None] + state.b  # rows of Y differ by these, times fbar
 
         def along(weight: Floats) -> Floats:
             return np.asarray(theirs * (weight[:, :cut] @ common.T) - ours * _dot(weight, mine))
@@ -313,13 +387,21 @@ class SampledLaw(Law):
         return np.asarray(square - 2 * lengthwise * along(w * f) + lengthwise**2 * _dot(w, f**2))
 
     def moves(self, state: State, F: Pair, own: Floats, g: Pair) -> tuple[Pair, Pair]:
-        """Means over samples weighed by their errors, whose own share is ``own``: of f, and of f∘(g - f f·g)."""
-        f, felt = np.hstack(super().attention(state)), np.hstack(g)
+        """Means over samples weighed by their errors, whose own share is ``own``: of f, and of f∘(g
+        - f f·g).
+        """
+        f = np.hstack(super().attention(state))
+        felt = np.hstack(g)
         over = np.divide(1 - own, own, out=np.zeros_like(own), where=own > 0)[:, None]
-        v, w = over * felt, self._spread(f)  # -grad ln(1 - alpha_nn) over f
+        v = over * felt
+        w = self._spread(f)  # -grad ln(1 - alpha_nn) over f
         along = _dot(f, v)
-        kappa, beside = along * self._share_s, v - f * along  # the length that suits the scatter is that of its push
-        reach = np.maximum(kappa * w.max(axis=1, keepdims=True) / WIDEST, np.sqrt(self._share_s * _dot(w, beside**2)))
+        kappa = along * self._share_s
+        beside = v - f * along  # the length that suits the scatter is that of its push
+        reach = np.maximum(
+            kappa * w.max(axis=1, keepdims=True) / WIDEST,
+            np.sqrt(self._share_s * _dot(w, beside**2)),
+        )
         within = 1 / np.maximum(reach, 1)
         tilted = FirstOrder(self._probs, f, kappa * within, beside * within)
         return self._split(self._mean(tilted, f)), self._split(self._pulled(tilted, f, felt))
@@ -346,6 +428,8 @@ def _fitted(known: Floats, wide: Floats) -> tuple[Floats, Floats]:
 
 
 def _poisson(k: ArrayLike, mean: ArrayLike) -> Floats:
-    """Return the probability of k under Poisson's law, broadcast; ``scipy.stats`` takes half a second to import."""
+    """Return the probability of k under Poisson's law, broadcast; ``scipy.stats`` takes half a
+    second to import.
+    """
     log_probability = xlogy(k, mean) - gammaln(np.add(k, 1)) - mean
     return np.exp(log_probability)

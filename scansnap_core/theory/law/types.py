@@ -1,8 +1,9 @@
 """Classes that no law tells apart are of one type, and count once.
 
-Two classes are of one *type* if they are equally frequent, hold the common tokens with the same probabilities, have the
-same probabilities of their distinct tokens in some order, and share their query with the same number of classes of each
-type. From Y(0) = Z(0) = 0 the flow never tells them apart, so one stands for all.
+Two classes are of one *type* if they are equally frequent, hold the common tokens with the same
+probabilities, have the same probabilities of their distinct tokens in some order, and share their
+query with the same number of classes of each type. From Y(0) = Z(0) = 0 the flow never tells them
+apart, so one stands for all.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from scansnap_core.data.sequences import CLASSES, Floats, Ints, SequenceClasses
 from scansnap_core.rules import Rule, takes
 
 DIGITS = 12
-"""Probabilities that agree to so many decimals count as equal; further digits are rounding of a row's sum."""
+"""Probabilities that agree to so many decimals count as equal; further digits are rounding of a
+row's sum.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Types:
-    """A class system by types: T types over C common tokens, R kinds of queries, at most D distinct tokens a class.
+    """A class system by types: T types over C common tokens, R kinds of queries, at most D distinct
+    tokens a class.
 
     Attributes
     ----------
@@ -33,15 +37,16 @@ class Types:
     others
         How many classes of type j a class of type i sees beside itself, (T, T).
     common, distinct
-        P(l|n) of a class of each type over the common tokens, (T, C), and its distinct ones, descending and filled up
-        with zeros, (T, D).
+        P(l|n) of a class of each type over the common tokens, (T, C), and its distinct ones,
+        descending and filled up with zeros, (T, D).
     paces
         K P(n) of a class of each type, (T,): how often it is seen, over the mean class.
     of_query, query, asking
-        The kind of each query, (Q,), and of each type's query, (T,); how many classes of each type ask by kind, (R, T).
+        The kind of each query, (Q,), and of each type's query, (T,); how many classes of each type
+        ask by kind, (R, T).
     common_columns, distinct_columns
-        Where the common tokens, (C,), and each class's distinct tokens, (K, D) with -1 for none, stand among the
-        tokens of ``classes.compact``.
+        Where the common tokens, (C,), and each class's distinct tokens, (K, D) with -1 for none,
+        stand among the tokens of ``classes.compact``.
     num_tokens, vocab_size
         L, the tokens that some class holds, and M.
     """
@@ -67,19 +72,27 @@ class Types:
         return self.vocab_size - len(self.of_class)
 
     def overlaps(self, common: Floats) -> Floats:
-        """f_n^T f_n' of two classes by type, (T, T), of f on common tokens, (T, C); 0 where there are no two."""
+        """f_n^T f_n' of two classes by type, (T, T), of f on common tokens, (T, C); 0 where there
+        are no two.
+        """
         return np.where(self.others > 0, common @ common.T, 0.0)
 
     def per_query(self, common: Floats, distinct: Floats) -> Floats:
-        """Values (R, C) and (T, D) on all queries and tokens, shape (Q, L), as Z has them; 0 where no class asks."""
+        """Values (R, C) and (T, D) on all queries and tokens, shape (Q, L), as Z has them; 0 where
+        no class asks.
+        """
         Z = np.zeros((len(self.of_query), self.num_tokens))
         Z[:, self.common_columns] = common[self.of_query]
         held = self.distinct_columns >= 0
-        Z[np.repeat(self._query_row, held.sum(axis=1)), self.distinct_columns[held]] = distinct[self.of_class][held]
+        Z[np.repeat(self._query_row, held.sum(axis=1)), self.distinct_columns[held]] = distinct[
+            self.of_class
+        ][held]
         return Z
 
 
-TYPES = Rule(lambda value: isinstance(value, Types), "the law is one of types", "pass types_of(classes)")
+TYPES = Rule(
+    lambda value: isinstance(value, Types), "the law is one of types", "pass types_of(classes)"
+)
 
 
 @takes(classes=CLASSES)
@@ -117,7 +130,9 @@ def types_of(classes: SequenceClasses, apart: Sequence[int] = ()) -> Types:
     both = np.column_stack([of_query[query_row], kind])
     pairs, first, of_class = np.unique(both, axis=0, return_index=True, return_inverse=True)
     _, example = np.unique(of_query, return_index=True)  # one query of each kind
-    asking = np.stack([np.bincount(of_class[query_row == query], minlength=len(pairs)) for query in example])
+    asking = np.stack(
+        [np.bincount(of_class[query_row == query], minlength=len(pairs)) for query in example]
+    )
     size = np.bincount(of_class).astype(np.float64)
     return Types(
         of_class=of_class,
@@ -138,15 +153,22 @@ def types_of(classes: SequenceClasses, apart: Sequence[int] = ()) -> Types:
 
 
 def _distinct(probs: sparse.csr_array, is_distinct: NDArray[np.bool_]) -> tuple[Floats, Ints]:
-    """Each class's distinct probabilities, descending, and their columns, -1 for none; shapes (K, D)."""
+    """Each class's distinct probabilities, descending, and their columns, -1 for none; shapes (K,
+    D).
+    """
     coo = probs.tocoo()
     kept = is_distinct[coo.col]
-    row, column, value = coo.row[kept], coo.col[kept], coo.data[kept]
+    row = coo.row[kept]
+    column = coo.col[kept]
+    value = coo.data[kept]
     order = np.lexsort((column, -np.round(value, DIGITS), row))
-    row, column, value = row[order], column[order], value[order]
+    row = row[order]
+    column = column[order]
+    value = value[order]
     held = np.bincount(row)
     slot = np.arange(len(row)) - np.repeat(np.cumsum(held) - held, held)
     values = np.zeros((probs.shape[0], int(held.max(initial=0))))
     places = np.full(values.shape, -1, dtype=np.int64)
-    values[row, slot], places[row, slot] = value, column
+    values[row, slot] = value
+    places[row, slot] = column
     return values, places
