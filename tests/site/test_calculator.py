@@ -16,7 +16,7 @@ from playwright.sync_api import Page
 
 from scansnap_core import PredictionOutOfRange, SequenceClasses, predict, with_overlap
 from scansnap_core.theory.law import memory
-from scansnap_core.theory.law.answer import counted, named, numbers_and_tokens, said
+from scansnap_core.theory.law.answer import counted, named, numbers_and_tokens, written
 from scansnap_core.theory.law.phases import tilt, turning_length
 from scansnap_core.theory.law.predicting import LIKELY
 from tests.site.book import ROOT
@@ -129,7 +129,7 @@ def expected(address: str, error: float | None) -> tuple[dict[str, float], dict[
         assert error == pytest.approx(found["error"], rel=0.12, abs=0)
         assert (error <= LIKELY) == (found["error"] <= LIKELY)
         found["error"] = error
-    return found, said(found, words)
+    return found, written(found, words)
 
 
 @pytest.fixture(scope="module")

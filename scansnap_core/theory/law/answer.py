@@ -40,22 +40,22 @@ NAMES = ("common", "first", "last")
 """What the sentences are about: words of the first class, its most frequent common, and its most
 and least frequent distinct ones. Each name stands for all that are equally frequent."""
 MOST_NAMED = 3
-"""So many equally frequent words are named; of more, their number is said."""
+"""Up to this many equally frequent words are named; of more, their number is given."""
 GROUPS = {
     "common": "most frequent common words",
     "first": "most frequent distinct words",
     "last": "least frequent distinct words",
     "level": "distinct words",
 }
-"""How a group of equally frequent words is called; ``level`` are distinct words of which none is
-more frequent.
+"""What a group of equally frequent words is called. ``level`` stands for distinct words if none is
+more frequent than another.
 """
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 ANSWERED = (*OPTIMIZERS, "adam")
 HORIZON = 1e6
-"""How many t_0 are looked ahead."""
+"""The last time looked at, in t_0."""
 END = 40
-"""The t_0 up to which the book compares movements."""
+"""The time up to which the book compares movements, in t_0."""
 GRID = 0.01
 POINTS = 400
 """The first time looked at, in t_0, and how many there are up to the horizon."""
@@ -76,13 +76,10 @@ def answer(
     """
     found, tokens = numbers_and_tokens(classes, lr_y, lr_z, steps, **settings)
     labels = classes.coords["token"]
-    return said(
-        found,
-        {
-            name: named([f"“{word}”" for word in labels[group]], name, found)
-            for name, group in tokens.items()
-        },
-    )
+    words = {}
+    for name, group in tokens.items():
+        words[name] = named([f"“{word}”" for word in labels[group]], name, found)
+    return written(found, words)
 
 
 def named(words: Sequence[str], name: str, found: Mapping[str, float]) -> str:
@@ -106,9 +103,10 @@ def counted(count: int, name: str, found: Mapping[str, float]) -> str:
     return f"the {COUNTS[count] if count < len(COUNTS) else count} {GROUPS[group]}"
 
 
-def said(found: Mapping[str, float], words: Mapping[str, str]) -> dict[str, list[str]]:
-    """The sentences of these numbers, by topic; ``words`` are the names of ``common``, ``first``
-    and ``last``.
+def written(found: Mapping[str, float], words: Mapping[str, str]) -> dict[str, list[str]]:
+    """Write the sentences of these numbers, by topic.
+
+    ``words`` are the names of ``common``, ``first`` and ``last``.
 
     In a sentence ``{common:falls|fall}`` is the one or the other verb, for one word or for several.
     """
@@ -121,13 +119,15 @@ def said(found: Mapping[str, float], words: Mapping[str, str]) -> dict[str, list
             return words[name]
         return digits(100 * found[name], 2) + " %" if percent else digits(found[name])
 
-    told: dict[str, list[str]] = {}
+    by_topic: dict[str, list[str]] = {}
     for topic, groups in (ADAM if "rising" in found else SENTENCES).items():
         for group in groups:
-            if text := next((text for when, text in group.items() if _value(when, found)), ""):
+            # The first text whose condition is true, if there is one.
+            text = next((text for when, text in group.items() if _value(when, found)), "")
+            if text:
                 sentences = re.sub(PLACE, fill, text)
-                told.setdefault(topic, []).append(sentences[0].upper() + sentences[1:])
-    return told
+                by_topic.setdefault(topic, []).append(sentences[0].upper() + sentences[1:])
+    return by_topic
 
 
 PLACE = r"\{(\w+)(?:(%)|:([^|}]*)\|([^}]*))?\}"
@@ -154,113 +154,184 @@ def numbers_and_tokens(
     batch_size: int | None = None,
     forecast: xr.Dataset | None = None,
 ) -> tuple[dict[str, float], dict[str, Ints]]:
-    """Compute what the sentences are about, of tokens of the first class and its query.
+    """Compute the numbers of the sentences, for tokens of the first class and its query.
 
     The tokens are the most frequent common ones, and the most and the least frequent distinct ones
     ("first", "last"). Equally frequent distinct tokens have one z, so a number of one is a number
-    of each. Equally frequent common tokens may differ, if other classes hold them unequally: of
-    them, those are meant whose z is lowest at t_0 under the gradient (with Adam, those that fall
-    first).
+    of each. Equally frequent common tokens may differ, if other classes hold them unequally. Of
+    them, those are meant whose z is lowest at t_0 under the gradient; with Adam, those that fall
+    first.
 
     Arguments are as :func:`~scansnap_core.predict` takes them, with ``steps`` from 1 to a million
-    t_0; and "adam". The ``forecast`` is what it returned for them, with ``steps`` as the last time,
-    where that is known already.
+    t_0, and with "adam" as an optimizer. The ``forecast`` is what it returned for them, with
+    ``steps`` as the last time, if that is known already.
 
     Returns
     -------
     numbers : dict
-        By name. ``num_common``, ``num_first``, ``num_last``: how many tokens are meant;
-        ``num_tied``: how many common ones are as frequent as the most frequent; ``several``: 1 if
-        some distinct token is more frequent than another. ``scan``, ``snap``: t_0' and t_0.
-        ``sampled_*``: T - 1 times the way that sampling has pushed a token by t_0, over the way
-        that the overlap has, to first order in 1/T and in eta_Z. ``t_drift``: when the overlap has
-        pushed both distinct tokens farther than sampling, 0 if always and infinite if not within
-        the horizon. ``snap_*``, ``end_*``: z of the common token at t_0 and at 40 t_0, under (10)
-        (``ten``) and the gradient (``true``). ``lead``: the attention of "first" over that of
-        "last". ``share``, ``lost_*``, ``horizon_*``, ``half_*``: the common token's attention at
-        the start, what is lost at ``steps`` and at a million t_0, and when half of it is. ``error``
-        and ``order``: :func:`~scansnap_core.predict`'s ``expected_error`` at ``steps``, and the
-        largest share of z so far by which the order of classes has moved it; ``batch``: B, infinite
-        for full batches; ``flow``: 1 for the gradient flow, else 0; ``rho``: the largest overlap of
-        two classes at the start; ``mu``: of momentum. For Adam instead ``*_sign``: where its first
-        updates move a token; ``rising`` of ``held``: how many tokens they raise; ``total``: the sum
-        of f_l. The rest is ``DERIVED`` of :mod:`scansnap_core.theory.law.sentences`, or
-        ``ADAM_DERIVED``.
+        The numbers by name, below.
     tokens : dict
         The columns of Z of the tokens that are meant by each of :data:`NAMES`.
+
+    Notes
+    -----
+    Numbers of the system and the tokens:
+
+    - ``num_common``, ``num_first``, ``num_last``: how many tokens are meant
+    - ``num_tied``: how many common tokens are as frequent as the most frequent one
+    - ``several``: 1 if some distinct token is more frequent than another
+    - ``scan``, ``snap``: t_0' and t_0
+    - ``rho``: the largest overlap of two classes at the start
+    - ``mu``, ``batch``, ``flow``: momentum's mu; B, infinite for full batches; 1 for the flow, else
+      0
+
+    Numbers of the forces:
+
+    - ``sampled_first``, ``sampled_last``: T - 1 times the way that sampling has pushed a token by
+      t_0, over the way that the overlap has, to first order in 1/T and in eta_Z
+    - ``t_drift``: when the overlap has pushed both distinct tokens farther than sampling has; 0 if
+      always, and infinite if not within the horizon
+
+    Numbers of the movement, under the paper's law (10) (``_ten``) and the gradient (``_true``):
+
+    - ``snap_*``, ``end_*``: z of the common token at t_0 and at 40 t_0
+    - ``share``: the common token's attention at the start
+    - ``lost_*``, ``horizon_*``: how much of that is lost at ``steps``, and at a million t_0
+    - ``half_*``: when half of it is lost
+    - ``lead``, ``lead_*``: the attention of "first" over that of "last", at the start and at
+      ``steps``
+
+    How far they can be trusted:
+
+    - ``error``: :func:`~scansnap_core.predict`'s ``expected_error`` at ``steps``
+    - ``order``: the largest share of z so far by which the order of classes has changed it
+
+    For Adam instead of the forces and the movement:
+
+    - ``*_sign``: where its first updates move a token
+    - ``rising``, ``held``: how many tokens they raise, of how many
+    - ``total``: the sum of f_l
+
+    The rest follows by the formulas of ``DERIVED`` in
+    :mod:`scansnap_core.theory.law.sentences`, or by those of ``ADAM_DERIVED``.
     """
     mu = checked_momentum(momentum, optimizer)
+    # Momentum moves 1/(1 - mu) times as far per update.
     rates = lr_y / (1 - mu), lr_z / (1 - mu)
     K = classes.num_classes
     M = classes.vocab_size
     row, (_, first, last) = positions(classes)
     tokens = dict(zip(NAMES, columns(classes).values(), strict=True))
-    P = classes.compact.probs[0]
     found = {"K": K, "M": M, "T": seq_len, "eta_Y": rates[0], "eta_Z": rates[1], "steps": steps}
     found |= {"several": first != last, "num_tied": len(tokens["common"])}
     if optimizer == "adam":
         number(least=1, remedy="pass e.g. 100")("steps", steps)
         signs = first_signs(classes)[row]
         tokens["common"] = lowest(signs, tokens["common"])
-        found |= {f"{name}_sign": signs[group[0]] for name, group in tokens.items()}
-        found |= {
-            "rising": (signs[P > 0] > 0).sum(),
-            "held": (P > 0).sum(),
-            "total": (P / np.linalg.norm(P)).sum(),
-        }
-        return _completed(found, tokens, ADAM_DERIVED)
+        return _completed(found | _of_signs(classes, signs, tokens), tokens, ADAM_DERIVED)
+
     scan, snap = transition(K, M, rates[0])
-    number(least=1, below=HORIZON * snap, remedy=f"pass e.g. {digits(snap)}, which is t_0")(
-        "steps", steps
-    )
-    law = Law(types_of(classes), AT_REST)
+    remedy = f"pass e.g. {digits(snap)}, which is t_0"
+    number(least=1, below=HORIZON * snap, remedy=remedy)("steps", steps)
+    found |= {"scan": scan, "snap": snap} | _of_classes(classes)
+
+    # Z under both dynamics, over times in which t_0, 40 t_0 and ``steps`` are.
     times = np.union1d(np.geomspace(GRID * snap, HORIZON * snap, POINTS), [snap, END * snap, steps])
-    at_snap, at_end, now = np.searchsorted(times, [snap, END * snap, steps])
     paths = {
         name: _path(flow(classes, *rates), times)[:, row]
         for name, flow in (("ten", IdealisedFlow), ("true", TrueFlow))
     }
+    at_snap = int(np.searchsorted(times, snap))
     tokens["common"] = lowest(paths["true"][at_snap], tokens["common"])
-    common = tokens["common"][0]
+
+    # Sampling against drift.
+    law = Law(types_of(classes), AT_REST)
     over = _sampling_over_drift(law, classes, row, times * rates[0] / K)[:, [first, last]]
-    found |= {"scan": scan, "snap": snap, "uniform": classes.is_uniform}
-    found |= dict(zip(("largest", "smallest"), np.abs(classes.eigenvalues)[[0, -1]], strict=True))
-    found |= {
-        "square_first": P[first] ** 2 / (P @ P),
-        "share": P[common],
-        "lead": P[first] / P[last],
-    }
-    found |= dict(zip(("sampled_first", "sampled_last"), over[at_snap], strict=True))
-    found["t_drift"] = (
-        0.0 if np.isinf(seq_len) else _first_time(times, seq_len - 1 - np.abs(over).max(axis=1))
-    )
+    found["sampled_first"] = over[at_snap, 0]
+    found["sampled_last"] = over[at_snap, 1]
+    found["t_drift"] = 0.0
+    if not np.isinf(seq_len):
+        found["t_drift"] = _first_time(times, seq_len - 1 - np.abs(over).max(axis=1))
+
     if forecast is None:
         how: dict[str, Any] = {"seq_len": seq_len, "optimizer": optimizer, "momentum": momentum}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PredictionOutOfRange)  # the sentences say it
+            # The sentences say how far the forecast may be off.
+            warnings.simplefilter("ignore", PredictionOutOfRange)
             forecast = predict(classes, lr_y, lr_z, steps, batch_size=batch_size, **how)
     found["error"] = forecast.expected_error.values[-1]
     found["order"] = forecast.order.values[-1]
-    found |= {"batch": np.inf if batch_size is None else batch_size, "flow": optimizer == "flow"}
-    f = classes.compact.probs / np.linalg.norm(classes.compact.probs, axis=1, keepdims=True)
-    found |= {"rho": (f @ f.T - np.eye(K)).max(), "mu": mu}
+    found["batch"] = np.inf if batch_size is None else batch_size
+    found["flow"] = optimizer == "flow"
+    found["mu"] = mu
+
+    P = classes.compact.probs[0]
+    places = (tokens["common"][0], first, last)
+    found |= {"share": P[places[0]], "lead": P[first] / P[last]}
+    found["square_first"] = P[first] ** 2 / (P @ P)
+    moments = tuple(np.searchsorted(times, [snap, END * snap, steps]))
     for name, z in paths.items():
-        c = P * np.exp(z)
-        c /= c.sum(axis=1, keepdims=True)
-        kept = c[:, common] / P[common]
-        found |= {f"snap_{name}": z[at_snap, common], f"end_{name}": z[at_end, common]}
-        found |= {f"lost_{name}": 1 - kept[now], f"horizon_{name}": 1 - kept[-1]}
-        found |= {
-            f"half_{name}": _first_time(times, 0.5 - kept),
-            f"lead_{name}": c[now, first] / c[now, last],
-        }
+        movement = _of_movement(times, z, P, places, moments)
+        found |= {f"{number}_{name}": value for number, value in movement.items()}
     return _completed(found, tokens, DERIVED)
+
+
+def _of_signs(
+    classes: SequenceClasses, signs: Floats, tokens: Mapping[str, Ints]
+) -> dict[str, float]:
+    """Compute the numbers of Adam's first updates from where they move each token, shape (L,)."""
+    P = classes.compact.probs[0]
+    found = {f"{name}_sign": signs[group[0]] for name, group in tokens.items()}
+    found["rising"] = (signs[P > 0] > 0).sum()
+    found["held"] = (P > 0).sum()
+    found["total"] = (P / np.linalg.norm(P)).sum()
+    return found
+
+
+def _of_classes(classes: SequenceClasses) -> dict[str, float]:
+    """Compute the numbers of the class system alone, which the paper's assumptions are about."""
+    moduli = np.abs(classes.eigenvalues)
+    f = classes.compact.probs / np.linalg.norm(classes.compact.probs, axis=1, keepdims=True)
+    return {
+        "uniform": classes.is_uniform,
+        "largest": moduli[0],
+        "smallest": moduli[-1],
+        "rho": (f @ f.T - np.eye(classes.num_classes)).max(),
+    }
+
+
+def _of_movement(
+    times: Floats,
+    z: Floats,
+    P: Floats,
+    places: tuple[int, int, int],
+    moments: tuple[int, ...],
+) -> dict[str, float]:
+    """Compute how far the tokens at ``places`` (common, first, last) move under one dynamics.
+
+    z has the shape (times, L), and ``moments`` are the indices of t_0, 40 t_0 and ``steps``.
+    """
+    common, first, last = places
+    at_snap, at_end, now = moments
+
+    # Attention c of each token, and the common token's, relative to the start.
+    c = P * np.exp(z)
+    c /= c.sum(axis=1, keepdims=True)
+    kept = c[:, common] / P[common]
+    return {
+        "snap": z[at_snap, common],
+        "end": z[at_end, common],
+        "lost": 1 - kept[now],
+        "horizon": 1 - kept[-1],
+        "half": _first_time(times, 0.5 - kept),
+        "lead": c[now, first] / c[now, last],
+    }
 
 
 def _completed(
     found: dict[str, Any], tokens: dict[str, Ints], formulas: Mapping[str, sp.Expr]
 ) -> tuple[dict[str, float], dict[str, Ints]]:
-    """Add how many tokens are meant, and the numbers that follow by formulas."""
+    """Add how many tokens are meant and the numbers that follow by formulas; make all floats."""
     found |= {f"num_{name}": len(group) for name, group in tokens.items()}
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         for name, expression in formulas.items():
@@ -276,6 +347,9 @@ def _value(expression: sp.Basic, found: Mapping[str, float]) -> float:
 
 @cache
 def _compiled(expression: sp.Basic) -> tuple[list[str], Any]:
+    """Compile a formula or a condition: the names of its symbols, and a function of their
+    values.
+    """
     symbols = sorted(expression.free_symbols, key=str)
     is_formula = isinstance(expression, sp.Expr)
     function = (
@@ -296,8 +370,9 @@ def _path(flow: Flow, times: Floats) -> Floats:
 
 
 def _first_time(times: Floats, rising: Floats) -> float:
-    """When ``rising`` first passes 0, by a spline over ln t; 0 if it begins above, infinity if it
-    stays below.
+    """Find when ``rising`` first passes 0, by a spline over ln t.
+
+    It is 0 if ``rising`` begins above 0, and infinity if it stays below.
     """
     above = np.flatnonzero(rising > 0)
     if not above.size:
@@ -310,22 +385,24 @@ def _first_time(times: Floats, rising: Floats) -> float:
 
 
 def _sampling_over_drift(law: Law, classes: SequenceClasses, row: int, taus: Floats) -> Floats:
-    """How far sampling pushes over how far the overlap does, times T - 1, of a query's tokens;
-    shape (taus, L).
+    """Compute (T - 1) times sampling's push over the overlap's push, for the tokens of one query.
+
+    The result has the shape (taus, L).
     """
     probs = classes.compact.probs
     types = law.types
     weights = np.square(probs) / np.square(probs).sum(axis=1, keepdims=True) * tilt(probs)
     weights[classes.compact.query_row != row] = 0
-    moved = []
-    learned = []
+    drift = []
+    strength = []
     for state in law.path(taus):
+        # |y_n|²/2, to which sampling's push is proportional.
         square = (
             state.a**2
             + (types.others * state.b**2).sum(axis=1)
             + types.rest * law.rest_of(state) ** 2
         )
-        learned.append(square[types.of_class] / 2)
-        moved.append(types.per_query(state.z_common, state.z_distinct)[row] / AT_REST)
+        strength.append(square[types.of_class] / 2)
+        drift.append(types.per_query(state.z_common, state.z_distinct)[row] / AT_REST)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.array(learned) @ weights / np.array(moved))
+        return np.asarray(np.array(strength) @ weights / np.array(drift))

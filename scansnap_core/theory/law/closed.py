@@ -1,18 +1,17 @@
-"""The decoder at rest, solved: K classes with equal overlaps rho under the true gradient, for every
-K and M.
+"""Solve the decoder for K classes with equal overlaps rho under the true gradient, with Z at rest.
 
-With Z at rest, logits and errors have three values each: at a class's own output, at another
-class's, and at one of the M - K that are no class. Their integrals over tau, a = ∫ (1 - alpha_own),
-b = ∫ alpha_other and c = ∫ alpha_rest, are elementary functions of one parameter s = (1 + rho (M -
-1)) c, which grows from 0 to infinity with tau; tau itself is a sum of K powers of e^s beside them
-(:func:`log_tau`). What pushes attention, kappa = -<y_k, e_n - alpha_n> for k != n, is half the
-growth of -<y_k, y_n>; hence Lambda = ∫ kappa dtau needs no further integral.
+The solution holds for every K and M. With Z at rest, logits and errors have three values each: at a
+class's own output, at another class's, and at one of the M - K that are no class. Their integrals
+over tau, a = ∫ (1 - alpha_own), b = ∫ alpha_other and c = ∫ alpha_rest, are elementary functions of
+one parameter s = (1 + rho (M - 1)) c, which grows from 0 to infinity with tau; tau itself is a sum
+of K powers of e^s (:func:`log_tau`). What pushes attention, kappa = -<y_k, e_n - alpha_n> for k !=
+n, is half the growth of -<y_k, y_n>; hence Lambda = ∫ kappa dtau needs no further integral.
 
-Before other classes' outputs matter one formula says all, with its error (:func:`early_drift`). In
-the evidence a the odds of another class's output are e^(rho a), but for what the others already
-took. So b ≈ (e^(rho a) - 1)/(rho M) and Lambda ≈ a (b - a/2M), from the first step on, as long as
-(K - 1) e^(rho a) << M and (1 + (K - 2) rho) (e^(rho a) - 1) << rho M, which ends before the
-crossing.
+As long as other classes' outputs matter little, one formula gives Lambda, with a bound on its error
+(:func:`early_drift`). In terms of the evidence a, the odds of another class's output are e^(rho a),
+less what the other classes already removed. So b ≈ (e^(rho a) - 1)/(rho M) and Lambda ≈ a (b -
+a/2M), from the first step on, as long as (K - 1) e^(rho a) << M and (1 + (K - 2) rho) (e^(rho a) -
+1) << rho M, which ends before the crossing.
 
 Clock: tau = eta_Y t/K with t in steps of batch size 1; evidence a = ∫ (1 - alpha_nn) dtau.
 """
@@ -31,36 +30,40 @@ from scansnap_core.rules import Rule, check_memory, check_numbers, is_real, numb
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 
-# Only proofs about the formulas need the signs of these symbols.
+# The assumption that these symbols aren't negative is needed only by proofs about the formulas.
 s = sp.Symbol("s", nonnegative=True)
 a_, b_, c_ = sp.symbols("a b c", nonnegative=True)
 
 X = (1 + rho * (M - 1)) / (1 - rho)
-"""e^(v - w) grows to X: the odds of another class's output against one that is no class."""
+"""The limit of the odds of another class's output against an output that names no class."""
 m = (M - K) / X
 b = sp.log(1 + (sp.exp(s) - 1) / X) / (1 - rho)
 c = s / (1 + rho * (M - 1))
 a = (K - 1) * b + (M - K) * c
-"""The evidence a is what the logit of the class's own output gained."""
+"""The evidence a: what the logit of the class's own output gained."""
 tau_rate = a.diff(s) + sp.exp((m + 1) * s) * (1 + (sp.exp(s) - 1) / X) ** (K - 1) / ((1 - rho) * X)
 """This is dtau/ds."""
 Lambda = K * b_**2 / 2 + (M - K) * (b_ * c_ - c_**2 / 2)
-"""Lambda = ∫ kappa dtau at b and c is the drift over eta_Z/eta_Y."""
+"""Lambda = ∫ kappa dtau as a function of b and c: the drift of z over eta_Z/eta_Y."""
 kappa = (a_ + b_) * sp.Symbol("alpha_other") + (M - K) * (b_ - c_) * sp.Symbol("alpha_rest")
 
 SIZE = (K, M, rho)
-# e^s - 1 as expm1, without which b has no digits at a small s
-_a, _b, _c = (function_of(optimize(part, [expm1_opt]), (s, *SIZE)) for part in (a, b, c))
+# Write e^s - 1 as expm1: at a small s the difference would leave b no digits.
+_a = function_of(optimize(a, [expm1_opt]), (s, *SIZE))
+_b = function_of(optimize(b, [expm1_opt]), (s, *SIZE))
+_c = function_of(optimize(c, [expm1_opt]), (s, *SIZE))
 _Lambda = function_of(Lambda, (b_, c_, *SIZE[:2]))
 _X = function_of(X, SIZE)
 _m = function_of(m, SIZE)
 _a_rate = function_of(a.diff(s), (s, *SIZE))
 
 STILL = 1e-13
+"""Newton's steps end when ln s changes by less."""
 LATEST = 1e280
+"""The largest tau."""
 LEAST_EVIDENCE = 1e-100
 MOST_EVIDENCE = 700.0
-""":func:`early_drift` has a value for evidence between these."""
+""":func:`early_drift` takes evidence between these."""
 WHOLE = Rule(
     lambda K: is_real(K) and K >= 1 and K % 1 == 0, "K is a whole number, at least 1", "pass e.g. 2"
 )
@@ -68,17 +71,15 @@ OVERLAP = number(least=0, below=1, remedy="pass e.g. 0.1")
 
 
 @takes(num_classes=WHOLE, rho=OVERLAP)
-# s stands still, but for rounding, after some ten steps.
+# About ten steps are enough; 50 is a limit that isn't reached.
 def s_of(
     tau: ArrayLike, num_classes: float, vocab_size: float, rho: float, *, steps: int = 50
 ) -> Floats:
-    """The parameter s at tau, from 0 to 1e280, in its shape; K >= 1, M >= K and M >= 2, and 0 <=
-    rho < 1.
+    """Solve tau(s) = tau for the parameter s, in tau's shape.
 
-    Three upper bounds have a closed form: a line at first, one before the crossing e^s = X, and one
-    after it. On each side of the crossing one factor under tau's integral is 1, or a power of e^s.
-    From the lowest bound go Newton steps on ln tau over ln s, at most ``steps``, until s stands
-    still.
+    It takes 0 <= tau <= 1e280, K >= 1, M >= K and M >= 2, and 0 <= rho < 1. Newton steps on ln tau
+    as a function of ln s begin at an upper bound of s (:func:`_bound`) and end when s no longer
+    changes, or after ``steps``.
     """
     number(least=max(num_classes, 2), remedy="pass at least K, and 2")("vocab_size", vocab_size)
     times = check_numbers(
@@ -98,18 +99,19 @@ def s_of(
     found = _bound(times[later], *size)
     for _ in range(steps):
         reached = log_tau(found, *size)
-        learned = (
+        # ln of the second term of tau_rate, which alone would overflow.
+        log_rate = (
             (m + 1) * found
             + (num_classes - 1) * np.log1p(np.expm1(found) / X)
             - np.log((1 - rho) * X)
         )
-        # of an s near 1e-300, whose first bound is exact
+        # An s near 1e-300 can overflow here; its bound is exact, so that it isn't changed.
         with np.errstate(over="ignore", invalid="ignore"):
-            # of ln tau
-            slope = np.exp(learned - reached) + _a_rate(found, *size) * np.exp(-reached)
+            # The slope is d(ln tau)/ds, and the step is one in ln s.
+            slope = np.exp(log_rate - reached) + _a_rate(found, *size) * np.exp(-reached)
             change = np.nan_to_num((goal - reached) / (slope * found))
         found *= np.exp(change)
-        # More steps would move s by rounding alone.
+        # More steps would change s by rounding alone.
         if np.abs(change).max(initial=0.0) < STILL:
             break
     at[later] = found
@@ -117,28 +119,39 @@ def s_of(
 
 
 def _bound(tau: Floats, num_classes: float, vocab_size: float, rho: float) -> Floats:
+    """Bound s at tau from above, by the lowest of three bounds in closed form.
+
+    One factor of tau_rate is at least 1, which is sharp before the crossing e^s = X, and at least
+    (e^s/X)^(K - 1), which is sharp after it. With either in its place the integral is elementary.
+    """
     X = _X(num_classes, vocab_size, rho)
     m = _m(num_classes, vocab_size, rho)
     unit = (1 - rho) * X
     late = m + num_classes
-    # before: tau = (M - 1) s/unit + (e^((m + 1) s) - 1)/(unit (m + 1)), by Wright's omega
+
+    # Before the crossing: tau = (M - 1) s/unit + (e^((m + 1) s) - 1)/(unit (m + 1)), which Wright's
+    # omega solves.
     linear = (vocab_size - 1) / (m + 1)
     ratio = (unit * tau + 1 / (m + 1)) / linear
     before = np.log(
         (m + 1) * linear * special.wrightomega(ratio - np.log((m + 1) * linear)).real
     ) / (m + 1)
-    # after: tau = (e^(late s) - 1)/(unit late X^(K - 1))
+
+    # After it: tau = (e^(late s) - 1)/(unit late X^(K - 1)).
     after = (
         np.logaddexp(0, np.log(tau) + np.log(unit * late) + (num_classes - 1) * np.log(X)) / late
     )
-    # at first: tau = M s/unit; of a small s rounding can leave nothing in the first bound
+
+    # At first: tau = M s/unit. Where s is small, rounding can make the first bound 0 or less.
     lower = np.minimum(unit * tau / vocab_size, after)
     return np.asarray(np.where(before > 0, np.minimum(before, lower), lower))
 
 
 def log_tau(at: Floats, num_classes: float, vocab_size: float, rho: float) -> Floats:
-    """ln tau at s, the integral of :data:`tau_rate`, by the binomial series of its power K - 1
-    (terms all positive).
+    """Compute ln tau at s.
+
+    tau is the integral of :data:`tau_rate`. Its power K - 1 is expanded as a binomial series, whose
+    terms are all positive, so that none cancels another.
     """
     size = num_classes, vocab_size, rho
     X = _X(*size)
@@ -156,8 +169,9 @@ def log_tau(at: Floats, num_classes: float, vocab_size: float, rho: float) -> Fl
 
 
 def log_crossing(num_classes: float, vocab_size: float, rho: float) -> float:
-    """ln tau at the crossing, e^s = X, where the odds of another class's output reach half of their
-    limit X.
+    """Compute ln tau at the crossing e^s = X.
+
+    There the odds of another class's output reach half of their limit X.
     """
     return float(log_tau(np.log(_X(num_classes, vocab_size, rho)), num_classes, vocab_size, rho))
 
@@ -165,7 +179,9 @@ def log_crossing(num_classes: float, vocab_size: float, rho: float) -> float:
 def evidence(
     tau: ArrayLike, num_classes: float, vocab_size: float, rho: float
 ) -> tuple[Floats, Floats, Floats]:
-    """a, b and c at tau; arguments as :func:`~scansnap_core.theory.law.closed.s_of` takes them.
+    """Compute a, b and c at tau, each in tau's shape.
+
+    Arguments are as :func:`~scansnap_core.theory.law.closed.s_of` takes them.
 
     Examples
     --------
@@ -178,8 +194,9 @@ def evidence(
 
 
 def drift(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> Floats:
-    """Lambda(tau) = ∫ kappa dtau exactly; arguments as
-    :func:`~scansnap_core.theory.law.closed.s_of` takes them.
+    """Compute Lambda(tau) = ∫ kappa dtau exactly, in tau's shape.
+
+    Arguments are as :func:`~scansnap_core.theory.law.closed.s_of` takes them.
 
     Examples
     --------
@@ -192,8 +209,9 @@ def drift(tau: ArrayLike, num_classes: float, vocab_size: float, rho: float) -> 
 
 @takes(vocab_size=number(least=2, remedy="pass e.g. 1000"))
 def early_evidence(tau: ArrayLike, vocab_size: float) -> Floats:
-    """a = ln M + ln omega(tau - ln M) with Wright's omega, the solution of a + e^a/M = tau; for tau
-    > 1/M.
+    """Solve a + e^a/M = tau for the early evidence a, for tau > 1/M.
+
+    The solution is a = ln M + ln omega(tau - ln M) with Wright's omega.
     """
     rule = "tau is above 1/M, where this evidence is 0"
     times = check_numbers("tau", tau, above=1 / vocab_size, rule=rule, remedy="pass e.g. 10.0")
@@ -205,8 +223,7 @@ def early_evidence(tau: ArrayLike, vocab_size: float) -> Floats:
 def early_drift(
     a: ArrayLike, num_classes: float, vocab_size: float, rho: float
 ) -> tuple[Floats, Floats]:
-    """Lambda by the one formula at the evidence a, and how far it can be from the exact one,
-    relatively.
+    """Compute Lambda by the early formula at the evidence a, and a bound on its relative error.
 
     The evidence is above 0 and at most 700, K >= 2, M > K and 0 < rho < 1.
 
@@ -254,7 +271,7 @@ def early_turning_length(
 def _near(
     a: ArrayLike, num_classes: float, vocab_size: float, rho: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Lambda by the formula, and at most its relative error and b/a."""
+    """Compute Lambda by the early formula, and bounds on its relative error and on b/a."""
     number(least=num_classes + 1, remedy="pass more outputs than classes")("vocab_size", vocab_size)
     rule = f"evidence is above 0, and at most {MOST_EVIDENCE:g}"
     a = check_numbers("a", a, least=LEAST_EVIDENCE, rule=rule, remedy="pass e.g. 10.0")
@@ -267,11 +284,14 @@ def _near(
     faster = rho * (1 + 1 / rest)
     with np.errstate(over="ignore", invalid="ignore"):
         share = others * np.exp(faster * a) / rest
-        # from ln of the odds
-        taken = (1 + (others - 1) * rho) * (np.expm1(faster * a) / faster - a) / rest
-        # The first in the maximum is never the larger, because e^x - 1 <= x e^x.
-        # ln of b over its own
-        off = np.log1p(num_classes / rest) + np.maximum(rho * a / rest, taken + np.log1p(share))
+        # What the other classes removed from ln of the odds.
+        removed = (1 + (others - 1) * rho) * (np.expm1(faster * a) / faster - a) / rest
+
+        # |ln(b/formula's b)| is at most this. The first in the maximum is never the larger, because
+        # e^x - 1 <= x e^x.
+        off = np.log1p(num_classes / rest) + np.maximum(rho * a / rest, removed + np.log1p(share))
+
+        # The error of Lambda, from those of b, of c and of the terms that the formula leaves out.
         factor = np.exp(off)
         weight = b / (b - c / 2)
         b_share = factor * b / a
@@ -280,5 +300,6 @@ def _near(
             + (weight - 1) * (num_classes + others * vocab_size * b_share) / rest
         )
         error += weight * factor * ((others - 1) * b_share + others / rest) / 2
-    error = np.where(np.isnan(error), np.inf, error)  # beyond floats a term can be 0 times infinity
+    # Beyond the range of floats a term can be 0 times infinity.
+    error = np.where(np.isnan(error), np.inf, error)
     return np.asarray(a * (b - c / 2)), error, np.asarray(b_share)

@@ -1,11 +1,10 @@
-"""Equal classes with one query and one common token: the true gradient flow on few numbers, and a
-bound for our law.
+"""Bound our law's error for equal classes, whose true gradient flow is a small system of equations.
 
-With K such classes of D distinct tokens each, Y is 2D + 1 numbers whatever Z does: a distinct
-token's row holds ∫ f_l (e_n - alpha_n) dtau, and the common token's row is one number R = ∫ f_c
-alpha_rest dtau, because the errors of all classes together are M - K at each class's output and -K
-at the others, times alpha_rest. Beside the flow runs the linear law of memory, driven by the flow's
-own decoder.
+The K classes share one query and one common token, and hold D distinct tokens each. Then Y is 2D +
+1 numbers whatever Z does: a distinct token's row holds ∫ f_l (e_n - alpha_n) dtau, and the common
+token's row is one number R = ∫ f_c alpha_rest dtau, because the errors of all classes together are
+M - K at each class's output and -K at the others, times alpha_rest. Beside the flow runs the linear
+law of memory, driven by the flow's own decoder.
 
 :func:`linear_error` bounds the difference of the two, with its constants. The flow obeys the linear
 law but for a residual P: the drift and J at the present f, memory's second order, and the errors on
@@ -35,10 +34,8 @@ START = 1e-5
 """Integration begins at this tau; before it, errors are 1 - 1/M to that order."""
 MOST_STEPS = 200
 MARGIN = 1 + 1e-6
-"""The bound on the way is searched for in this many steps, each a little larger than the one
-before.
-"""
-GATHERED = Rule(
+"""The bound on the way is found by at most this many steps, each a little larger than the last."""
+REACHED = Rule(
     lambda at: all(math.isfinite(value) and value >= 0 for value in at) and at.a > 0,
     "what was gathered is finite and not negative",
     "pass an EqualClassesFlow's path",
@@ -46,8 +43,9 @@ GATHERED = Rule(
 
 
 class Rest:
-    """Attention at rest: J = df/dz at z = 0, and the modes of memory, in the coordinates y =
-    z/sqrt(N).
+    """Linearise attention at z = 0: J = df/dz, and the modes of memory.
+
+    Coordinates are y = z/sqrt(N), in which the modes are orthogonal.
 
     Parameters
     ----------
@@ -97,14 +95,27 @@ class Rest:
 
 
 class FlowPath(NamedTuple):
-    """The flow at ascending tau, the linear law beside it, and what bounds the law's error; first
-    axis tau.
+    """The flow and the linear law at ascending tau, and what bounds the law's error.
 
-    ``z`` and ``linear`` (tau, 1 + D) on the common and the distinct tokens. ``a``, ``b``, ``c`` as
-    in :mod:`~scansnap_core.theory.law.closed`, along the flow. ``share`` is the part of the errors
-    that lies on other classes' outputs; ``odds`` = alpha_other/alpha_rest; ``way`` = ∫ (max dz -
-    min dz), how far attention has gone; ``response``, what the slowest mode makes of a unit drift;
-    ``length``, that of the law's own path in y.
+    The first axis of each array is tau.
+
+    Attributes
+    ----------
+    z, linear
+        z of the flow and of the linear law on the common and the distinct tokens, (tau, 1 + D).
+    a, b, c
+        The integrals of the decoder's errors along the flow, as in
+        :mod:`~scansnap_core.theory.law.closed`.
+    share
+        The part of a class's errors that lies on other classes' outputs.
+    odds
+        alpha_other/alpha_rest.
+    way
+        ∫ (max dz - min dz), how far attention has gone.
+    response
+        The slowest mode's answer to a unit drift.
+    length
+        The length of the linear law's path in y.
     """
 
     z: Floats
@@ -120,8 +131,9 @@ class FlowPath(NamedTuple):
 
 
 class EqualClassesFlow:
-    """The flow as a system of differential equations in ln tau, with M > K and eta_Z/eta_Y =
-    ``ratio`` >= 0.
+    """The true gradient flow of equal classes, as differential equations in ln tau.
+
+    M > K, and ``ratio`` = eta_Z/eta_Y >= 0.
     """
 
     @takes(ratio=FLOW_RATE)
@@ -217,9 +229,7 @@ class EqualClassesFlow:
 
 
 class Reached(NamedTuple):
-    """A moment of a :class:`FlowPath`: a, b, c and ``share`` of the decoder, ``response`` and
-    ``length`` of the law.
-    """
+    """One moment of a :class:`FlowPath`, with what its bound depends on."""
 
     a: float
     b: float
@@ -230,23 +240,27 @@ class Reached(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """At most ``error`` between flow and law, |z - z_L| = (sum_l (z_l - z_L,l)²/N_l)^(1/2), and at
-    most ``way`` gone.
+    """Bounds on the flow at one moment; both are infinite where their conditions end.
 
-    Both infinite where the conditions end.
+    Attributes
+    ----------
+    error
+        A bound on (sum_l (z_l - z_L,l)²/N_l)^(1/2), the distance between the flow and the linear
+        law.
+    way
+        A bound on the flow's way.
     """
 
     error: float
     way: float
 
 
-@takes(ratio=FLOW_RATE, at=GATHERED)
+@takes(ratio=FLOW_RATE, at=REACHED)
 def linear_error(rest: Rest, vocab_size: float, ratio: float, at: Reached) -> Bound:
-    """The bound at one evidence; it holds up to there if the odds alpha_other/alpha_rest haven't
-    fallen.
+    """Bound the linear law's error at one moment of the flow.
 
-    It is for M = ``vocab_size`` > K and eta_Z/eta_Y = ``ratio``, where the decoder gathered what
-    ``at`` says, and the linear law was driven by it.
+    The bound holds up to the moment ``at``, if the odds alpha_other/alpha_rest haven't fallen by
+    then, for M = ``vocab_size`` > K and eta_Z/eta_Y = ``ratio``.
 
     Examples
     --------

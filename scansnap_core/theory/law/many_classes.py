@@ -1,11 +1,11 @@
-"""The law of many unlike classes: the decoder takes long steps, and attention takes short steps
-inside them.
+"""Integrate the law of many unlike classes: long steps for the decoder, short ones for attention.
 
-The decoder has an error for each pair of classes, and they change slowly. Attention and what was
+The decoder has an error for each pair of classes, and these change slowly. Attention and what was
 learned with it are few numbers, but stiff where memory holds many classes of one query. So over a
-long step the rates that errors set are polynomials. A polynomial through the last nodes predicts
-the end of the step, as Adams and Bashforth do; one through the end too corrects that, as Adams and
-Moulton do. Under these rates attention and memory are integrated as they are.
+long step the decoder's rates are taken as polynomials in time. A polynomial through the last nodes
+predicts the end of the step, as Adams and Bashforth do; one that goes through the end too corrects
+the prediction, as Adams and Moulton do. Under these rates attention and memory are integrated by
+short steps.
 
 Clock: x = ln(1 + tau), in which powers of tau at first and of ln tau later are smooth alike.
 """
@@ -25,22 +25,34 @@ from scansnap_core.theory.solving import IntegrationFailed, integrated
 Singles = NDArray[np.float32]
 
 NODES = 4
-"""A step's rates are taken through so many moments, of which the last is its start."""
+"""A step's polynomial goes through the rates at this many moments; the last is the step's start."""
 TOLERANCE = 3e-3
-"""A step is kept if predicted and corrected values differ by less, relative to the largest; the
-corrected one errs some ten times less."""
+"""A step is kept if predicted and corrected values differ by less, relative to the largest value.
+The corrected value's own error is about ten times smaller."""
 RTOL = 1e-5
 ATOL = 1e-14
 """These are the tolerances of attention's short steps."""
-GENTLE = 0.8
+CAUTION = 0.8
 SHRINK = 0.3
 GROW = 2.0
 SHORTEST = 1e-9
+"""The next long step is the one that would just be kept, times CAUTION; it changes by a factor
+between SHRINK and GROW. Integration fails where x would grow by less than SHORTEST.
+"""
 
 
 class Node(NamedTuple):
-    """Rates per unit of x at one x: own error, own pull and g of other rows in one row; errors of
-    pairs of types.
+    """The decoder's rates at one x, per unit of x.
+
+    Attributes
+    ----------
+    x
+        ln(1 + tau).
+    few
+        In one row, by type: 1 - alpha_nn (T), <y_n, e_n - alpha_n> (T), and the part of g on common
+        tokens that comes from other classes' rows (T times C).
+    pairs
+        The errors on other classes' outputs, shape (T, T).
     """
 
     x: float
@@ -51,31 +63,44 @@ class Node(NamedTuple):
 def path(
     law: Law, taus: Floats, start: State | None = None, begin: float = 0.0, update: float = 0.0
 ) -> Iterator[State]:
-    """The states at ascending taus > 0, b in single precision; z within about a thousandth of its
-    largest value.
+    """Yield the states at ascending taus > 0, with z to about a thousandth of its largest value.
 
-    They go on from ``start`` at the tau ``begin``, or from zero. With an ``update`` of plain SGD,
-    in tau, the decoder's rates are those of half an update before, as in
-    :class:`~scansnap_core.theory.law.inertia.InertialLaw`.
+    The states' b is in single precision.
+
+    Parameters
+    ----------
+    law, taus
+        The law, and the taus asked for.
+    start, begin
+        The state from which integration goes on, and its tau; by default Y = Z = 0 at 0.
+    update
+        The tau of an update of plain SGD, if the law is that of SGD. Then the decoder's rates are
+        those of half an update before, as in
+        :class:`~scansnap_core.theory.law.inertia.InertialLaw`.
     """
     goals = list(np.log1p(taus))
     if start is None:
         begin = first_tau(taus)
     state = law.unpack(law.start(begin)) if start is None else start
     state = state._replace(b=state.b.astype(np.float32))
-    x = step = float(np.log1p(begin))
+    x = float(np.log1p(begin))
+    step = x
     nodes = [_node(law, x, state, update)]
     while goals:
         end = min(x + step, goals[-1])
-        guess = _moved(law, state, nodes, x, end)
+
+        # Predict the end of the step, then correct it with the rates found there.
+        guess = _at_end(law, state, nodes, x, end)
         through = [*nodes, _node(law, end, guess, update)]
-        corrected = _moved(law, state, through, x, end)
+        corrected = _at_end(law, state, through, x, end)
+
+        # The difference is of the order of the number of nodes, which gives the next step's length.
         apart = _apart(guess, corrected)
-        fits = GENTLE * (TOLERANCE / max(apart, 1e-99)) ** (1 / len(through))
+        fits = CAUTION * (TOLERANCE / max(apart, 1e-99)) ** (1 / len(through))
         step = (end - x) * min(GROW, max(SHRINK, fits))
         if apart <= TOLERANCE:
             while goals and goals[0] < end:
-                yield _moved(law, state, through, x, goals.pop(0))
+                yield _at_end(law, state, through, x, goals.pop(0))
             if goals and goals[0] == end:
                 goals.pop(0)
                 yield corrected
@@ -91,34 +116,44 @@ def path(
 
 
 def _node(law: Law, x: float, state: State, update: float) -> Node:
+    """Evaluate the decoder's rates at x, or half an update of SGD before."""
     if update:
         parts = zip(state, law.rates(state), strict=True)
         state = State(*(part - np.asarray(update / 2 * rate, part.dtype) for part, rate in parts))
-    errors, own, g = law.pulls(state, law.attention(state))
+    errors, own, g = law.errors_and_gradient(state, law.attention(state))
+    # g on common tokens is <y_n, e_n - alpha_n> fbar_n, which changes quickly with attention, and a
+    # part from other classes' rows, which changes slowly. The polynomials have the slow parts.
     others = g[0] - own[:, None] * state.common / state.a[:, None]
-    pace = float(np.exp(x))  # dtau/dx
+    pace = float(np.exp(x))  # This is dtau/dx.
     pairs = (pace * law.types.paces[:, None] * errors.other).astype(np.float32)
     return Node(x, pace * np.concatenate([errors.own, own, others.ravel()]), pairs)
 
 
-def _moved(law: Law, state: State, nodes: Sequence[Node], begin: float, end: float) -> State:
-    """The state at x = end, under rates that are the polynomial through the nodes."""
+def _at_end(law: Law, state: State, nodes: Sequence[Node], begin: float, end: float) -> State:
+    """Return the state at x = end, under rates that are the polynomial through the nodes."""
+    # Lagrange's polynomials: each is 1 at its own node and 0 at the others.
     at = np.array([node.x for node in nodes]) - begin
     others = [np.delete(at, i) for i in range(len(at))]
     bases = [
         np.atleast_1d(np.poly(other)) / np.prod(x - other)
         for x, other in zip(at, others, strict=True)
     ]
+
+    # b has no influence on its own rate within the step, so it is an integral of the polynomial.
     b = state.b.copy()
     for basis, node in zip(bases, nodes, strict=True):
         b += np.float32(np.polyval(np.polyint(basis), end - begin)) * node.pairs
+
+    # The few other numbers are integrated under polynomial rates.
     rates = np.stack(bases, axis=1) @ np.stack([node.few for node in nodes])
     return _under(law, state, rates, begin, end)._replace(b=b)
 
 
 def _under(law: Law, state: State, rates: Floats, begin: float, end: float) -> State:
-    """Attention and memory at x = end; ``rates`` are the coefficients in x - begin, the highest
-    power first.
+    """Integrate attention and memory up to x = end, and return the state with its old b.
+
+    ``rates`` are the coefficients of the polynomials in x - begin, the highest power first, one
+    column for each number of :class:`Node`'s ``few``.
     """
     T, C = state.common.shape
     parts = {name: part for name, part in state._asdict().items() if name != "b"}
@@ -131,15 +166,15 @@ def _under(law: Law, state: State, rates: Floats, begin: float, end: float) -> S
 
     def rhs(x: float, packed: Floats) -> Floats:
         now = unpacked(packed)
-        rate = (x - begin) ** powers @ rates / np.exp(x)
         pace = np.exp(x)
-        own = rate[:T]
-        along = rate[T : 2 * T, None]
+        rate = (x - begin) ** powers @ rates / pace
+        own_error = rate[:T]
+        own_pull = rate[T : 2 * T, None]
         others = rate[2 * T :].reshape(T, C)
-        g = along * now.common / now.a[:, None] + others, along * now.distinct / now.a[:, None]
-        return pace * np.concatenate(
-            [part.ravel() for part in law.follows(now, law.attention(now), own, g)]
-        )
+        g_common = own_pull * now.common / now.a[:, None] + others
+        g_distinct = own_pull * now.distinct / now.a[:, None]
+        changes = law.rates_without_b(now, law.attention(now), own_error, (g_common, g_distinct))
+        return pace * np.concatenate([part.ravel() for part in changes])
 
     start = np.concatenate([part.ravel() for part in parts.values()])
     how: dict[str, Any] = {"method": "RK45", "rtol": RTOL, "atol": ATOL, "first_step": end - begin}
@@ -158,8 +193,9 @@ def _log_tau(x: float) -> float:
 
 
 def _apart(one: State, other: State) -> float:
-    """Find the largest distance of z, over the largest value of its kind, and of a, over its
-    own.
+    """Measure how far two states are apart.
+
+    It is the largest difference of z over the largest z, and of a over the same class's a.
     """
     pairs = [
         (one.a / other.a, np.ones(1)),

@@ -50,25 +50,26 @@ from scipy import special
 
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.theory.law.inertia import InertialLaw
-from scansnap_core.theory.law.memory import MOST_STIFF, Law
+from scansnap_core.theory.law.memory import MOST_STIFF, Law, path_by_log_tau
 from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import Types, types_of
-from scansnap_core.theory.solving import IntegrationFailed, integrated
+from scansnap_core.theory.solving import IntegrationFailed
 
 MOST_RESPONSES = 16
 SEED = 0
-"""Up to so many types of classes have a response each. Of more, so many mixtures with random signs
-stand for all.
+"""The most responses S_n that are integrated. If there are more types of classes, this many
+mixtures of their responses with random signs take their place.
 """
 DIFFERENCE = 1e-2
 """Derivatives of F are differences between states whose evidence differs by about this share."""
 RTOL = 1e-4
-ATOL = 1e-12  # mutant: Other small tolerances give the same four digits.
+ATOL = 1e-12
 
 
 class OrderedState(NamedTuple):
-    """Two states of the law, packed, shape (N,) each: m of full batches, and its shift m_1 at batch
-    size 1.
+    """Two packed states of the law, each of shape (N,).
+
+    ``mean`` is m of full batches, and ``shift`` is its shift m_1 at batch size 1.
     """
 
     mean: Floats
@@ -76,8 +77,7 @@ class OrderedState(NamedTuple):
 
 
 class OrderedLaw:
-    """The state of full batches, its shift m_1 and the responses S as one motion, in the form that
-    InertialLaw moves.
+    """Equations (b) and (c) together with the state of full batches, for InertialLaw to integrate.
 
     The motion packs m, m_1, the R responses, each of the law's N numbers, and the tau gone by: (2 +
     R) N + 1 numbers.
@@ -116,25 +116,26 @@ class OrderedLaw:
         self._steps = [DIFFERENCE / float(np.abs(a / first).max()) for a in responses]
 
     def unpack(self, packed: Floats) -> OrderedState:
-        """m and m_1 of a motion, behind which further numbers may stand."""
+        """Return m and m_1 of a packed motion; further numbers may follow the motion's own."""
         rows = packed[: self.num_values - 1].reshape(self._rows, -1)
         return OrderedState(rows[0], rows[1])
 
     def start(self, tau: float) -> Floats:
-        """The motion after an update from zero that takes ``tau``: before it nothing was random, so
-        m_1 is 0.
+        """Return the packed motion after one update from zero that takes ``tau``.
+
+        Before it nothing was random, so m_1 is 0.
         """
         mean = self.law.start(tau)
         sources = self._sources(mean, [law.start(tau) for law in self._drawn])
         return np.concatenate([mean, np.zeros_like(mean), *sources, [tau]])
 
     def rate(self, packed: Floats) -> Floats:
-        """d(motion)/dtau."""
+        """Compute d(motion)/dtau of a packed motion."""
         mean, shift, *responses = packed[:-1].reshape(self._rows, -1)
         F = self.law.rate(mean)
         sources = self._sources(F, [law.rate(mean) for law in self._drawn])
 
-        # J S and D²F[S, S] by first and second differences of F along S
+        # J S and D²F[S, S] are first and second differences of F along S.
         slopes = []
         bends = []
         for S, step in zip(responses, self._steps, strict=True):
@@ -143,7 +144,7 @@ class OrderedLaw:
             slopes.append((up - down) / (2 * step))
             bends.append((up + down - 2 * F) / step**2)
 
-        # (c) and (b), per unit of tau
+        # Equations (c) and (b), per unit of tau.
         draws = effective_draws(packed[-1] / self.pace, self.momentum)
         shift_rate = self._slope(mean, shift) + np.sum(bends, axis=0) / (2 * draws)
         response_rates = [slope + source for slope, source in zip(slopes, sources, strict=True)]
@@ -158,57 +159,51 @@ class OrderedLaw:
         *,
         stiff: bool = False,
     ) -> list[OrderedState]:
-        """m and m_1 at ascending taus by d(motion)/d(ln tau) from ``start``, which may hold more,
-        at ``begin``.
+        """Integrate d(motion)/d(ln tau) from ``start`` at ``begin``, and return m and m_1 at taus.
 
-        Explicit, as an implicit solver's derivatives would be differences of differences; but
-        momentum over many updates is too stiff for that.
+        Numbers may follow the motion's own in ``start``. The solver is explicit, because an
+        implicit one's derivatives would be differences of differences; but momentum over many
+        updates is too stiff for that.
         """
-        # mutant: It changes the time alone.
         method = "LSODA" if stiff and self.num_values <= MOST_STIFF else "RK45"
-        how: dict[str, Any] = {"failed": self.failed, "method": method, "rtol": RTOL, "atol": ATOL}
-        try:
-            found = integrated(rhs, np.log(begin), np.log(taus), start, **how)
-        except IntegrationFailed as error:
-            error.last = None if error.last is None else float(np.exp(error.last))
-            error.reached = None if error.reached is None else [*map(self.unpack, error.reached)]
-            raise
-        return [*map(self.unpack, found)]
+        options: dict[str, Any] = {"method": method, "rtol": RTOL, "atol": ATOL}
+        return path_by_log_tau(rhs, begin, taus, start, self.unpack, self.failed, options)
 
     def failed(self, log_tau: float) -> str:
-        """The message that says how far it could be integrated."""
+        """Write how far the order of classes could be integrated."""
         return f"the order of classes: {self.law.failed(log_tau)}"
 
     def _sources(self, F: Floats, drawn: list[Floats]) -> list[Floats]:
-        """sum_n w_n (v_n - F) of each response, from sum_n w_n v_n."""
+        """Compute sum_n w_n (v_n - F) of each response, given F and each sum_n w_n v_n."""
         return [rate - total * F for rate, total in zip(drawn, self._total, strict=True)]
 
     def _slope(self, mean: Floats, shift: Floats) -> Floats:
-        """J m_1."""
+        """Compute J m_1 as a difference of F along m_1."""
         largest = np.abs(shift).max()
         if largest == 0:
             return np.zeros_like(shift)
         step = min(self._steps) * np.abs(mean).max() / largest
-        return np.asarray(
-            (self.law.rate(mean + step * shift) - self.law.rate(mean - step * shift)) / (2 * step)
-        )
+        up = self.law.rate(mean + step * shift)
+        down = self.law.rate(mean - step * shift)
+        return np.asarray((up - down) / (2 * step))
 
 
 def _with_paces(law: Law, paces: Floats) -> Law:
-    """The same law of classes that are seen so often; paces (T,) may be of any sign."""
+    """Return the law with other paces K P(n), shape (T,), which may have any sign."""
     other = copy.copy(law)
     other.types = dataclasses.replace(law.types, paces=paces)
     return other
 
 
 def effective_draws(moved: float, momentum: float) -> float:
-    """How many draws make a count as certain as a motion's, t without momentum; (sum c_j)²/sum c_j²
-    of (c) with it.
+    """Compute (sum c_j)²/sum c_j² of (c), the number of draws that scatter as much as the motion.
+
+    Without momentum this is t.
 
     Parameters
     ----------
     moved
-        sum c_j, how many steps t updates have moved by a constant force: t without momentum.
+        sum c_j: how far t updates under a constant force have moved, in steps without momentum.
     momentum
         mu, at least 0 and below 1.
 
@@ -221,18 +216,20 @@ def effective_draws(moved: float, momentum: float) -> float:
     """
     if momentum == 0:
         return moved
-    # t of these updates: (1 - mu) moved = t - lag (1 - mu^t), by Lambert's function
+    # First t, the number of updates: Lambert's function solves (1 - mu) moved = t - lag (1 - mu^t).
     mu = momentum
     lag = momentum / (1 - momentum)
     end = (1 - mu) * moved + lag
     t = end - special.lambertw(np.log(mu) * lag * mu**end).real / np.log(mu)
+    # Then the sum of c_j², a geometric series.
     squares = t - 2 * lag * (1 - mu**t) + mu**2 / (1 - mu**2) * (1 - mu ** (2 * t))
     return float(((1 - mu) * moved) ** 2 / squares)
 
 
 class Shift(NamedTuple):
-    """How far the order of classes moves z at batch size 1, in logits; at batch size B, a B-th of
-    that.
+    """How far the order of classes moves z at batch size 1, in logits.
+
+    At batch size B it is a B-th of that.
 
     By type, as :class:`~scansnap_core.theory.law.memory.State` has z: ``z_common`` (R, C) and
     ``z_distinct`` (T, D).
@@ -280,26 +277,29 @@ class OrderTerm:
     ) -> None:
         self.types = types
         endless = bool(np.isinf(seq_len))
-        # In endless sequences only classes that share a word feel the others' order. One class
-        # alone has no order.
-        self.felt = np.any(types.common > 0, axis=1)
+        # In endless sequences the order moves only classes that share a word with others. In short
+        # ones it moves all, unless there is one class alone, which has no order.
+        self.is_moved = np.any(types.common > 0, axis=1)
         if not endless:
-            self.felt = np.full(len(types.size), len(types.of_class) > 1)
+            self.is_moved = np.full(len(types.size), len(types.of_class) > 1)
 
-        stand_in = [int(np.flatnonzero(types.of_class == i)[0]) for i in np.flatnonzero(self.felt)]
+        stand_in = [
+            int(np.flatnonzero(types.of_class == i)[0]) for i in np.flatnonzero(self.is_moved)
+        ]
         split = types_of(classes, apart=stand_in)
         self._law = Law(split, ratio) if endless else SampledLaw(split, ratio, seq_len)
         self._split = split
 
-        # sqrt(P(n)) of the class split off, times the root of how many it stands for
+        # The weight in (b) is sqrt(P(n)) of the class split off, times the root of the number of
+        # classes for which it stands.
         kind = split.of_class[stand_in]
         draws = np.zeros((len(stand_in), len(split.size)))
         draws[np.arange(len(stand_in)), kind] = np.sqrt(
-            split.paces[kind] / len(split.of_class) * types.size[self.felt]
+            split.paces[kind] / len(split.of_class) * types.size[self.is_moved]
         )
         if len(draws) > MOST_RESPONSES:
-            # (c) needs sum_n S_n S_n^T alone, and mixtures of all S_n with random signs have it for
-            # their mean
+            # (c) needs only sum_n S_n S_n^T, which is the mean of S S^T over mixtures S of all S_n
+            # with random signs.
             signs = np.random.default_rng(SEED).choice(
                 [-1.0, 1.0], size=(MOST_RESPONSES, len(draws))
             )
@@ -307,10 +307,11 @@ class OrderTerm:
         self._motion = InertialLaw(OrderedLaw(self._law, draws, pace, momentum), momentum, pace)
 
     def path(self, taus: Floats) -> Iterator[Shift]:
-        """The shifts at ascending taus > 0. Raises ``IntegrationFailed``, whose ``reached`` are
-        those before.
+        """Yield the shifts at ascending taus > 0.
+
+        Raises ``IntegrationFailed``, whose ``reached`` are the shifts before.
         """
-        if not self.felt.any():
+        if not self.is_moved.any():
             nothing = Shift(
                 np.zeros((len(self.types.asking), self.types.common.shape[1])),
                 0 * self.types.distinct,
@@ -325,17 +326,17 @@ class OrderTerm:
             raise
 
     def _averaged(self, state: OrderedState) -> Shift:
-        """The mean over all classes of a type, and over all queries of a kind."""
+        """Average the shift over all classes of a type, and over all queries of a kind."""
         types = self.types
         shift = self._law.unpack(state.shift)
         common = _mean_by(types.of_query, shift.z_common[self._split.of_query])
         distinct = _mean_by(types.of_class, shift.z_distinct[self._split.of_class])
-        distinct[~self.felt] = 0  # exactly: what was integrated of them is rounding
+        distinct[~self.is_moved] = 0  # These are exactly 0; what was integrated is rounding.
         return Shift(common, distinct)
 
 
 def _mean_by(group: np.ndarray, rows: Floats) -> Floats:
-    """Means of rows by group; shapes (N,), (N, D) and (groups, D)."""
+    """Average rows by group: (N, D) rows with their groups (N,) give (groups, D)."""
     count = np.bincount(group)
     total = np.zeros((len(count), rows.shape[1]))
     np.add.at(total, group, rows)

@@ -1,4 +1,4 @@
-"""Boundaries between the forces that move attention, in sequence length, batch size and inertia.
+"""Find which force on attention is the largest, by sequence length, batch size and inertia.
 
 At rest with equal overlaps rho the decoder's rows are y_n = ∫ (e_n - alpha_n) dtau, and both forces
 are entries of one Gram matrix: sampling's push is s_n |y_n|²/2, the drift is that of Lambda =
@@ -39,21 +39,22 @@ AT_REST = 1e-9
 TINY = 1e-300
 EARLIEST = 1e-100
 GRID = 400
-"""The noise of batches is summed over so many moments."""
+"""The noise of batches is summed over this many moments."""
 
 strength = (closed.a_**2 + (K - 1) * closed.b_**2 + (M - K) * closed.c_**2) / 2
-"""|y_n|²/2 is the integral of <y_n, e_n - alpha_n>, which the push of sampling has in place of
-Lambda.
+"""|y_n|²/2, the integral of <y_n, e_n - alpha_n>: the push of sampling is proportional to it, as
+the drift is to Lambda.
 """
 balance = strength / ((K - 1) * rho * closed.Lambda)
-"""At this T - 1 push and drift of a token with tilt 1 are equal."""
+"""The T - 1 at which the push of sampling equals the drift, for a token with tilt 1."""
 _balance = function_of(balance, (closed.a_, closed.b_, closed.c_, K, M, rho))
 
 
 def tilt(probs: ArrayLike) -> Floats:
-    """(T - 1) s_nl/f_nl² to first order, of P(l|n), shape (..., L); 0 for tokens not held.
+    """Compute (T - 1) s_nl/f_nl² to first order in 1/(T - 1), from P(l|n) of shape (..., L).
 
-    It is negative for tokens that sampling pushes down.
+    It is negative for tokens that sampling pushes down, and 0 for tokens that the class doesn't
+    hold.
 
     Examples
     --------
@@ -72,15 +73,18 @@ def tilt(probs: ArrayLike) -> Floats:
 def turning_length(
     tilt: ArrayLike, tau: ArrayLike, num_classes: float, vocab_size: float, rho: float
 ) -> Floats:
-    """T* at which sampling pushes a distinct token as hard as the drift: below it sampling decides,
-    above it overlaps.
+    """Compute T* at which sampling pushes a distinct token as hard as the drift does.
 
-    T* - 1 is the tilt's modulus times (M - 1)/((K - 1) rho) at first, then about M a/(2 (K - 1)
-    (e^(rho a) - 1 - rho a/2)) in the evidence a (:mod:`scansnap_core.theory.law.closed`), and in
-    the end, for M -> infinity, (A^2
-    + K - 1)/((K - 1) (2 + (K - 2) rho)) with A = (1 + (K - 2) rho)/rho. Arguments are as in its
-      ``evidence``, and
-    ``tilt`` is that of :func:`tilt`.
+    Below T* sampling is stronger, above it the drift of overlapping classes. T* - 1 is the tilt's
+    modulus times
+
+    - (M - 1)/((K - 1) rho) at first,
+    - then about M a/(2 (K - 1) (e^(rho a) - 1 - rho a/2)) in terms of the evidence a,
+    - in the end, for M -> infinity, (A^2 + K - 1)/((K - 1) (2 + (K - 2) rho)) with
+      A = (1 + (K - 2) rho)/rho.
+
+    Arguments are as in :func:`scansnap_core.theory.law.closed.evidence`, and ``tilt`` is that of
+    :func:`tilt`.
 
     Examples
     --------
@@ -100,13 +104,14 @@ def turning_length(
 def spread(
     classes: SequenceClasses, *, tau: ArrayLike, lr_y: float, seq_len: float, batch_size: int
 ) -> Floats:
-    """The standard deviation of z over runs at small eta_Z, over eta_Z/eta_Y, at ascending tau;
-    shape (tau, Q, L).
+    """Compute the standard deviation of z over runs at small eta_Z, over eta_Z/eta_Y.
+
+    The result has the shape (tau, Q, L), at ascending tau. It is of first order in 1/(T - 1).
 
     A batch's mean f differs from F. The difference enters Y, where it goes on pushing until the
-    class is learned, and at once pushes the other way: a sample at tau' counts as <e_n - alpha_n,
-    y_n(tau) - 2 y_n> at tau', so z's variance is eta_Y/B times sum_n K P(n) f_nl² Var f_nl times
-    the integral of its square. To first order in 1/(T - 1).
+    class is learned; and at once it pushes the other way. So a sample at tau' has the weight
+    <e_n - alpha_n, y_n(tau) - 2 y_n> at tau', and z's variance is eta_Y/B sum_n K P(n) f_nl²
+    Var f_nl times the integral of the weight's square.
 
     Examples
     --------
@@ -131,17 +136,20 @@ def spread(
         / batch_size
     )
     grid = np.union1d(np.geomspace(1e-3 * min(1.0, ends[0]), ends[-1], GRID), ends)
-    # a class's own output, one of each type, and one that is no class: y_n and e_n - alpha_n, and
-    # how many there are
+
+    # y_n and e_n - alpha_n at three kinds of outputs: the class's own, another class's by type, and
+    # one that names no class; ``count`` is how many outputs there are of each kind.
     gathered = []
     errors = []
     count = np.column_stack([np.ones(len(f)), types.others, np.full(len(f), types.rest)])
     for state in law.path(grid):
-        found, *_ = law.pulls(state, law.attention(state))
+        found, _, _ = law.errors_and_gradient(state, law.attention(state))
         gathered.append(np.column_stack([state.a, -state.b, -law.rest_of(state)]))
         errors.append(count * np.column_stack([found.own, -found.other, -found.rest]))
     rows = np.stack(gathered)
     errors_at = np.stack(errors)
+
+    # For each tau asked for, the integral of the weight's square up to it.
     deviations = []
     for upto in np.searchsorted(grid, ends) + 1:
         weight = (errors_at[:upto] * (rows[upto - 1] - 2 * rows[:upto])).sum(axis=-1)
@@ -167,15 +175,14 @@ def place(
     batch_size: int,
     momentum: float = 0.0,
 ) -> xr.Dataset:
-    """Place a training among the forces after t updates: their ratios, as pure numbers, for
-    attention near its start.
+    """Compute the ratios of the forces on attention after t updates, near attention's start.
 
     Returns
     -------
     xarray.Dataset
         By (query, token): ``sampling``, the push of sampling over the drift, with its sign;
-        ``grip``, lambda a^2/2 with lambda = eta_Z/eta_Y sum_n f_nl^2, above 1 where memory holds a
-        token; ``noise``, the standard deviation of z over its mean, of one run. By itself:
+        ``memory_number``, lambda a^2/2 with lambda = eta_Z/eta_Y sum_n f_nl^2, above 1 where memory
+        holds a token; ``noise``, the standard deviation of z over its mean, of one run. By itself:
         ``learned``, tau over ln M, of a class with P(n) = 1/K; ``overlap``, the largest f_n^T f_n';
         ``inertia``, momentum's mass over the tau ln M that learning takes without it, above 1 where
         Y overshoots.
@@ -197,19 +204,21 @@ def place(
     types = types_of(classes)
     endless = Law(types, AT_REST)
     finite = SampledLaw(types, AT_REST, seq_len)
-    at, sampled = (law.path(np.array([tau]))[0] for law in (endless, finite))
-    drift, moved = (
-        types.per_query(state.z_common, state.z_distinct) / AT_REST for state in (at, sampled)
+    at = endless.path(np.array([tau]))[0]
+    sampled = finite.path(np.array([tau]))[0]
+    drift = types.per_query(at.z_common, at.z_distinct) / AT_REST
+    both = types.per_query(sampled.z_common, sampled.z_distinct) / AT_REST
+    (noise,) = spread(
+        classes, tau=tau, lr_y=lr_y / (1 - mu), seq_len=seq_len, batch_size=batch_size
     )
-    noise = spread(classes, tau=tau, lr_y=lr_y / (1 - mu), seq_len=seq_len, batch_size=batch_size)[
-        0
-    ]
-    grip = types.per_query(*endless.grip(at, sampled.a**2 / 2)) * (lr_z / lr_y / AT_REST)
+    memory_number = types.per_query(*endless.weighted_lambda(at, sampled.a**2 / 2)) * (
+        lr_z / lr_y / AT_REST
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         by_token = {
-            "sampling": (moved - drift) / drift,
-            "noise": noise / np.abs(moved),
-            "grip": grip,
+            "sampling": (both - drift) / drift,
+            "noise": noise / np.abs(both),
+            "memory_number": memory_number,
         }
     overlap = types.overlaps(endless.attention(at)[0]).max()
     alone = {

@@ -1,19 +1,21 @@
-"""Our law predicts what SGD does to given classes: attention, its entropy, the regime of every
-token, and its error.
+"""Predict by our law what SGD does to given classes, with the error to expect.
 
-Three things take a prediction out of its range. Sequences can be too short for the evidence:
-samples are then weighed by errors that differ by more than the first order in 1/T has. Updates can
-be too large: attention or the decoder overshoots, and training leaves the law for good. Batches can
-be too small for the rate: then the order of classes moves z by more than its first order in eta_Y/B
-says.
+Three things take a prediction out of its range.
 
-Each has a measure. The first two have a table of the error of the whole z that some nine in ten
-predictions stayed below there; between its entries the error is interpolated.
+- Sequences can be too short for the evidence. The weights of samples, their errors, then differ by
+  more than the first order in 1/T describes.
+- Updates can be too large. Attention or the decoder overshoots, and training leaves the law for
+  good.
+- Batches can be too small for the rate. The order of classes then changes z by more than the first
+  order in eta_Y/B describes.
+
+Each has a measure. For the first two a table gives, at some values of the measure, the error of the
+whole z that about nine in ten predictions stayed below; between them the error is interpolated.
 ``tools.recording.validity`` draws the systems and measures the errors: the tables were set on the
 systems 0 to 7 of seed 601 (short sequences) and of seed 603 (large rates; those of up to 8
-classes), and tried on 8 to 15 of both, held out (``results/validity.nc``). Of the third the error
-is of the next order, x²/2 of the share x by which the order moves z; ``tools.recording.order``
-tried this on 40 systems, held out (``results/order.nc``).
+classes), and tried on 8 to 15 of both, held out (``results/validity.nc``). For the third the error
+is of the next order, x²/2, where x is the share of z by which the order of classes changes it;
+``tools.recording.order`` tried this on 40 systems, held out (``results/order.nc``).
 
 Clock: tau = eta_Y t/K.
 """
@@ -60,16 +62,16 @@ from scansnap_core.theory.solving import IntegrationFailed
 T = TypeVar("T")
 
 OPTIMIZERS = ("sgd", "momentum", "flow")
-"""The first two are SGD in steps of finite size; the last is the gradient flow, its limit of small
-steps.
+"""SGD in steps of finite size without and with momentum, and the gradient flow, which is the limit
+of small steps.
 """
 REGIMES = ("rest", "free", "slaved")
-"""A token under a query is held by no class, not caught by memory yet (lambda a^2/2 < 1), or
-caught.
+"""The regimes of a token under a query: no class holds it; its memory number lambda a^2/2 is below
+1; or it is 1 or more.
 """
 PHASES = ("start", "scan", "drift", "late")
-"""In this order: the class wasn't seen; tau < ln M; it is learned; its errors lie on other classes
-in full.
+"""The phases of a class in order: it wasn't seen; tau < ln M; it is learned; the odds of other
+classes' outputs have reached their limit.
 """
 LONG = Rule(
     lambda T: T > 2,
@@ -78,37 +80,38 @@ LONG = Rule(
 )
 FINITE = number(says="ratios of rates and times times rates are finite", remedy="use smaller ones")
 MOST_WITH_MOMENTUM = 3_000
-"""With momentum the state is twice as large.
-
-Up to this many numbers in the law's state, it is still integrated in minutes.
+"""The most numbers in the law's state for which a prediction with momentum takes minutes; momentum
+doubles the state.
 """
 MOST_WITH_ORDER = 100_000
-"""Up to this many numbers in the law's state, of some 300 unlike classes, the order of classes
+"""The most numbers in the law's state, of about 300 unlike classes, for which the order of classes
 takes seconds.
 """
 LOOK = 1.5
-"""The size of updates is evaluated after the first update and whenever time has grown by this
-factor.
+"""The size of updates is evaluated after the first update, and whenever time has grown by this
+factor since.
 """
 UNSEEN = 1e-290
-"""Before this tau squares of what was learned underflow: nothing has moved."""
+"""Before this tau, squares of what was learned underflow, and nothing has moved."""
 
 LIKELY = 0.1
-"""A prediction warns if the whole z is likely to be off by more."""
+"""A prediction warns if the whole z is likely to be off by more than this share."""
 LEAST = 0.03
-"""Inside the range the error is so large: one memory per class is no more exact."""
+"""The error inside the range. The law keeps one memory per class, and is no more exact than
+this.
+"""
 SHORTNESS = (
     (0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 3.0, 5.0),
     (0.03, 0.08, 0.09, 0.15, 0.24, 0.3, 0.48, 0.7, 1.0),
 )
-"""Each pair is a shortness and the error there.
+"""A table: values of the shortness, and the error to expect at each.
 
 Shortness is the evidence divided by T - 1 and by the root of 1 - rho of the two nearest classes.
 """
-STEPS = (3.0, 4.0, 4.5, 5.0), (0.03, 0.08, 0.5, 1.0)
-"""These are eta_Z f_l² a (1 - alpha)/(K (1 + mu)), the largest so far, and the error there."""
-PACES = (2.0, 3.0, 5.0), (0.07, 0.1, 0.6)
-"""These are eta_Y/(K (1 + mu)), and the error there."""
+STEPS = ((3.0, 4.0, 4.5, 5.0), (0.03, 0.08, 0.5, 1.0))
+"""A table: the largest eta_Z f_l² a (1 - alpha)/(K (1 + mu)) so far, and the error to expect."""
+PACES = ((2.0, 3.0, 5.0), (0.07, 0.1, 0.6))
+"""A table: eta_Y/(K (1 + mu)), and the error to expect."""
 
 _chi = function_of(formulas.chi, (formulas.z, formulas.z_0))
 _limit = function_of(closed.X, (formulas.M, formulas.rho))
@@ -261,10 +264,13 @@ def predict(
     law = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
     _check_size(law, mu, batch_size)
 
-    # The states of full batches, and how far the order of classes moves z at batch size 1
+    # The states of full batches: by momentum's law, or by the flow.
     path: Callable[[Floats], Iterable[State]] = InertialLaw(law, mu, pace).path
     if is_flow:
         path = partial(many_classes.path, law) if law.is_split else law.path
+
+    # Times at which nothing has moved yet are answered by the state at the start. To the others
+    # belong the times at which the size of updates is evaluated.
     unseen, moments = np.split(taus, [np.count_nonzero(taus < UNSEEN)])
     looks = np.zeros(0)
     if not is_flow and moments.size and moments[-1] >= update:
@@ -273,54 +279,58 @@ def predict(
     states = itertools.chain(
         [law.unpack(law.start(0.0))] * unseen.size, _until_it_fails(path, moments)
     )
+
+    # How far the order of classes moves z at batch size 1.
     shifts: Iterator[Shift | None] = itertools.repeat(None, unseen.size + moments.size)
     if batch_size is not None:
         order = OrderTerm(classes, types, ratio, pace, seq_len=seq_len, momentum=mu)
         shifts = itertools.chain([None] * unseen.size, _until_it_fails(order.path, moments))
 
-    settings = {
-        "lr_y": lr_y,
-        "lr_z": lr_z,
-        "seq_len": seq_len,
-        "optimizer": optimizer,
-        "momentum": mu,
-    }
-    size = {"vocab_size": classes.vocab_size, "num_classes": K, "batch_size": batch_size or "full"}
     found = _empty(classes, law, recorded).assign_attrs(
-        {"law": "one memory a class", **settings, **size}
+        law="one memory a class",
+        lr_y=lr_y,
+        lr_z=lr_z,
+        seq_len=seq_len,
+        optimizer=optimizer,
+        momentum=mu,
+        vocab_size=classes.vocab_size,
+        num_classes=K,
+        batch_size=batch_size or "full",
     )
     finite_pace = 0.0 if is_flow else pace / (1 + mu)
-    told = 0
+    num_recorded = 0
     largest_step = 0.0
     largest_order = 0.0
     try:
         for tau, state, shift in zip([*unseen, *moments], states, shifts, strict=True):
             step = 0.0 if is_flow or not state.a[0] else step_of(law, state) * finite_pace
-            moved = 0.0
+            order_share = 0.0
             if batch_size is not None and shift is not None:
-                moved = order_of(law, state, shift) / batch_size
+                order_share = order_of(law, state, shift) / batch_size
                 state = _shifted(state, shift, batch_size)
-            # The largest so far are of fixed times, and so don't depend on which others are asked
-            # for.
+
+            # The largest values so far are taken at fixed times. So they don't depend on which
+            # other times are asked for.
             if tau in looks:
                 largest_step = max(largest_step, step)
-                largest_order = max(largest_order, moved)
-            if tau == taus[told]:
+                largest_order = max(largest_order, order_share)
+            if tau == taus[num_recorded]:
                 shortness = shortness_of(law, state, seq_len)
-                so_far = max(largest_step, step), max(largest_order, moved)
-                error = errors_by_cause(shortness, so_far[0], finite_pace, so_far[1]).max()
+                step_so_far = max(largest_step, step)
+                order_so_far = max(largest_order, order_share)
+                errors = errors_by_cause(shortness, step_so_far, finite_pace, order_so_far)
                 trust = {
                     "shortness": shortness,
-                    "step": so_far[0],
-                    "order": so_far[1],
-                    "expected_error": error,
+                    "step": step_so_far,
+                    "order": order_so_far,
+                    "expected_error": errors.max(),
                 }
-                for name, values in (_told(law, state, tau) | trust).items():
-                    found[name].values[told] = values
-                told += 1
+                for name, values in (_described(law, state, tau) | trust).items():
+                    found[name].values[num_recorded] = values
+                num_recorded += 1
     except IntegrationFailed as failure:
         failure.last = None if failure.last is None else failure.last / update
-        failure.reached = found.isel(recorded=slice(told)) if told else None
+        failure.reached = found.isel(recorded=slice(num_recorded)) if num_recorded else None
         raise
     _warn(found, finite_pace)
     return found
@@ -349,7 +359,7 @@ def _check_size(law: Law, mu: float, batch_size: int | None) -> None:
 
 
 def _until_it_fails(path: Callable[[Floats], Iterable[T]], taus: Floats) -> Iterator[T]:
-    """What a path yields, and what it had reached where it fails."""
+    """Yield what a path yields; if it fails, yield what it had reached before raising."""
     try:
         yield from path(taus) if taus.size else ()
     except IntegrationFailed as error:
@@ -358,7 +368,7 @@ def _until_it_fails(path: Callable[[Floats], Iterable[T]], taus: Floats) -> Iter
 
 
 def _empty(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.Dataset:
-    """The data set that :func:`predict` fills."""
+    """Return the labelled data set that :func:`predict` fills, with values undefined."""
     types = law.types
     K = classes.num_classes
     first = np.hstack([types.distinct_columns, np.full((K, 1), -1)])[:, 0]
@@ -392,14 +402,18 @@ def _empty(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.Dataset:
     )
 
 
-def _told(law: Law, state: State, tau: float) -> dict[str, Any]:
-    """What :func:`predict` says of one state, by name."""
+def _described(law: Law, state: State, tau: float) -> dict[str, Any]:
+    """Compute the variables of :func:`predict`'s data set that describe one state, by name."""
     types = law.types
-    common, distinct = law.grip(state, state.a**2 / 2)
-    grips = (types.asking @ (types.common > 0), common), (types.distinct, distinct)
-    regime = types.per_query(
-        *(np.where(holders > 0, np.where(grip < 1, 1, 2), 0) for holders, grip in grips)
-    )
+
+    # The regime is an index into REGIMES: 0 where no class holds the token, 1 where its memory
+    # number is below 1, and 2 elsewhere.
+    common, distinct = law.weighted_lambda(state, state.a**2 / 2)
+    num_holders = types.asking @ (types.common > 0)
+    regime_common = np.where(num_holders > 0, np.where(common < 1, 1, 2), 0)
+    regime_distinct = np.where(types.distinct > 0, np.where(distinct < 1, 1, 2), 0)
+
+    # The entropy of attention over a class's distinct tokens, and the growth of its dominant one.
     top = state.z_distinct.max(axis=1, keepdims=True, initial=0.0)
     weights = types.distinct * np.exp(state.z_distinct - top)
     total = weights.sum(axis=1)
@@ -414,25 +428,32 @@ def _told(law: Law, state: State, tau: float) -> dict[str, Any]:
         "evidence": state.a,
         "phase": _phase(law, state, tau),
     }
-    by_token = {"Z": types.per_query(state.z_common, state.z_distinct), "regime": regime}
+    by_token = {
+        "Z": types.per_query(state.z_common, state.z_distinct),
+        "regime": types.per_query(regime_common, regime_distinct),
+    }
     return by_token | {name: values[types.of_class] for name, values in by_type.items()}
 
 
 def _phase(law: Law, state: State, tau: float) -> Floats:
+    """Name the phase of a class of each type, shape (T,)."""
     types = law.types
     M = law.types.vocab_size
     if tau == 0:
         return np.full(len(state.a), PHASES[0])
+
+    # The odds of another class's output grow as e^(rho a) up to their limit.
     rho = types.overlaps(law.attention(state)[0]).max(axis=1)
     late = rho * state.a >= np.log(_limit(M, np.minimum(rho, 1 - 1e-12)))
-    return np.where(
-        types.paces * tau < np.log(M), PHASES[1], np.where(late & (rho > 0), PHASES[3], PHASES[2])
-    )
+    learned = np.where(late & (rho > 0), PHASES[3], PHASES[2])
+    return np.where(types.paces * tau < np.log(M), PHASES[1], learned)
 
 
 def shortness_of(law: Law, state: State, seq_len: float) -> float:
-    """The largest evidence over T - 1, over the root of 1 - rho of the two classes whose attention
-    is nearest.
+    """Compute the shortness of sequences at one state.
+
+    It is the largest evidence over T - 1, divided by the root of 1 - rho of the two classes whose
+    attention is nearest.
     """
     if np.isinf(seq_len):
         return 0.0
@@ -443,21 +464,25 @@ def shortness_of(law: Law, state: State, seq_len: float) -> float:
 
 
 def step_of(law: Law, state: State) -> float:
-    """f_l² a (1 - alpha) times eta_Z/eta_Y, the largest of all tokens: how fast z turns back, per
-    unit of tau.
+    """Compute the largest eta_Z/eta_Y f_l² a (1 - alpha) of all tokens.
+
+    It is how fast memory brings z back, per unit of tau. If z goes too far back in one update,
+    training overshoots.
     """
-    errors, _, _ = law.pulls(state, law.attention(state))
-    common, distinct = law.grip(state, law.types.paces * state.a * errors.own)
+    errors, _, _ = law.errors_and_gradient(state, law.attention(state))
+    common, distinct = law.weighted_lambda(state, law.types.paces * state.a * errors.own)
     return float(max(common.max(initial=0.0), distinct.max(initial=0.0)))
 
 
 def order_of(law: Law, state: State, shift: Shift) -> float:
-    """The share of the whole z by which the order of classes moves it at batch size 1,
-    |z_1|/|z_0|.
+    """Compute |z_1|/|z_0|: the share of the whole z by which the order of classes changes it.
+
+    It is that at batch size 1.
     """
     types = law.types
 
     def square(common: Floats, distinct: Floats) -> float:
+        """Sum squares over all queries and tokens, from values by type."""
         by_query = np.bincount(types.of_query) @ np.square(common)
         return float(by_query.sum() + (types.size @ np.square(distinct)).sum())
 
@@ -466,18 +491,27 @@ def order_of(law: Law, state: State, shift: Shift) -> float:
 
 
 def _shifted(state: State, shift: Shift, batch_size: int) -> State:
-    """The state with z's mean over runs at this batch size."""
+    """Return the state with z's mean over runs at this batch size."""
     z_common = state.z_common + shift.z_common / batch_size
     z_distinct = state.z_distinct + shift.z_distinct / batch_size
     return state._replace(z_common=z_common, z_distinct=z_distinct)
 
 
 def errors_by_cause(shortness: float, step: float, pace: float, order: float) -> Floats:
-    """The errors to expect of short sequences, of large steps and of small batches, shape (3,); the
-    largest one counts.
+    """Return the errors to expect of short sequences, of large steps and of small batches.
 
-    ``pace`` is eta_Y/(K (1 + mu)), 0 for a flow, ``step`` the largest :func:`step_of` so far times
-    it, and ``order`` the largest :func:`order_of` so far over the batch size, 0 for full batches.
+    They are shares of the whole z, shape (3,); the largest one counts.
+
+    Parameters
+    ----------
+    shortness
+        :func:`shortness_of`, 0 at T = infinity.
+    step
+        The largest :func:`step_of` so far times ``pace``.
+    pace
+        eta_Y/(K (1 + mu)), 0 for a flow.
+    order
+        The largest :func:`order_of` so far over the batch size, 0 for full batches.
     """
     by_length = np.interp(shortness, *SHORTNESS)
     by_step = max(np.interp(step, *STEPS, left=0.0), np.interp(pace, *PACES, left=0.0))
@@ -486,8 +520,8 @@ def errors_by_cause(shortness: float, step: float, pace: float, order: float) ->
 
 
 def _warn(found: xr.Dataset, pace: float) -> None:
-    """Give one :class:`PredictionOutOfRange` if an error above :data:`LIKELY` is to be expected at
-    some time.
+    """Warn with :class:`PredictionOutOfRange` if an error above :data:`LIKELY` is likely at any
+    time.
     """
     expected = found.expected_error.values
     beyond = expected > LIKELY

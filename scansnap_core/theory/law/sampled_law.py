@@ -1,11 +1,11 @@
-"""The law at finite T: means over samples of f = LN(X^T b), of the pull of a row of Y, and the push
-of sampling.
+"""The law at finite T: attention and its gradient are means over samples.
 
-At T = infinity the own part of the gradient is lost, because f_n pushes nothing along itself. A
-sample's f lies beside the mean F_n of its class, and along F_n it is pushed: on average by s_n =
-E[f∘(F_n - f f·F_n)] for a unit of ``own`` = <y_n, e_n - alpha_n>, whose integral at rest is
-|y_n|²/2. To first order in 1/(T - 1) that is s_nl = f_l² (S_2 - 2 S_4 - (1 - 2 f_l²)/P_l)/(T - 1)
-with S_j = sum_l f_l^j/P_l.
+At T = infinity the part of the gradient along a class's own f_n has no effect, because Eqn 4
+projects it out. A sample's f differs from the mean F_n of its class, so F_n does push it. Its mean
+push is s_n = E[f∘(F_n - f f·F_n)] for a unit of ``own`` = <y_n, e_n - alpha_n>, whose integral at
+rest is |y_n|²/2. To first order in 1/(T - 1)
+
+    s_nl = f_l² (S_2 - 2 S_4 - (1 - 2 f_l²)/P_l)/(T - 1),    S_j = sum_l f_l^j/P_l.
 
 **Exactly** (:class:`Counts`). A sample of T - 1 contextual tokens has counts k, multinomial, and f
 = LN(w∘k) with w = exp(z). The norm in it couples all tokens. Written as an integral of Gaussians,
@@ -16,21 +16,21 @@ it factorises over tokens. Multinomial counts are independent Poisson counts, gi
 Fourier integral fixes the sum. So any T costs two sums over a few hundred nodes, both of which
 converge faster than any power.
 
-**To the first order in 1/(T - 1)** (:class:`FirstOrder`), each sample weighed by the decoder's
-error on it. A sample whose f lies off the mean is predicted worse. Where the class is known, its
-error goes as exp(-v·f) with v a fixed vector: v = a fbar, the evidence on what was learned. So
-means weighed by errors are means over a tilted law of samples. With y = (X^T b)/|c| - f, of
-covariance C/(T - 1) under the untilted law, C = diag(f²/P) - f f^T,
+**To the first order in 1/(T - 1)** (:class:`FirstOrder`), each sample is weighted by the decoder's
+error on it. A sample whose f is far from the mean is predicted worse. Where the class is known, its
+error is proportional to exp(-v·f) with a fixed vector v = a fbar, the evidence times what was
+learned. So means weighted by errors are means over a tilted distribution of samples. With y = (X^T
+b)/|c| - f, of covariance C/(T - 1) under the untilted distribution, C = diag(f²/P) - f f^T,
 
     -v·f(y) = -v·f - v·y_⊥ + (v·f)(|y_⊥|²/2 - (f·y) |y_⊥|²) + ...,    y_⊥ = P⊥_f y,
 
-and a multinomial is exp(-(T - 1) KL). At a fixed kappa = v·f/(T - 1), as T grows, the tilted law is
-a Gaussian with
+and a multinomial is exp(-(T - 1) KL). At a fixed kappa = v·f/(T - 1), as T grows, the tilted
+distribution is a Gaussian with
 
     S = (C^-1 - kappa P⊥_f)^-1
 
-in the place of C, and the mean m that the cubic terms of both give. Errors enlarge the scatter that
-causes them.
+in the place of C, and with the mean m that the cubic terms of both expressions give. So weighting
+by errors enlarges the scatter that causes the errors.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State
 from scansnap_core.theory.law.types import Types
 
 EXACT_UP_TO = 257
-"""Up to this T, means are exact; beyond, three powers of 1/(T - 1) extend them, the first one
-known.
+"""Up to this T, means are exact. Beyond it they are extrapolated by three powers of 1/(T - 1), of
+which the first is known.
 """
 SPACING = 0.5
 REACH = 6.5
-"""Spacing of the x-nodes times the largest |w∘k|, and last node times the smallest; the error is
-exp(-(π/0.5)²).
+"""The spacing of the x-nodes is SPACING over the largest |w∘k|, and the last node is REACH over the
+smallest. The error is exp(-(π/0.5)²).
 """
 WIDEST = 0.95
-"""The tilt is at most this share of the one at which errors stop falling off, and ln error scatters
-by at most 1.
+"""The tilt is at most this share of the largest one for which means exist, and the scatter of
+ln(error) is at most 1.
 
-Beyond, at a T of a few times the evidence, the first order fails: errors then come from single rare
-samples.
+Beyond, which happens at a T of a few times the evidence, the first order fails: errors then come
+from single rare samples.
 """
 TINY = 1e-300
 HUGE = 700.0
@@ -104,13 +104,13 @@ class Counts:
         self._probs = np.asarray(probs, dtype=np.float64)[self._held]
         weights = np.exp((np.zeros(len(probs)) if z is None else z)[self._held])
         self._weights = weights / weights.max()
-        # odd: factors have zeros at the angle π
+        # The number of angles is odd, because the factors can be zero at the angle π.
         num = 2 * ((self._n + int(12 * math.sqrt(self._n)) + 40) // 2) + 1
         self._angles = 2 * np.pi * np.arange(num) / num
         self._turned = np.exp(-1j * self._n * self._angles) / (num * _poisson(self._n, self._n))
 
     def mean_f(self) -> Floats:
-        """F = E f, shape (L,)."""
+        """Compute F = E f, shape (L,)."""
         (P, w), which, size = self._kinds()
         F = np.zeros(len(P))
         for _, wide, whole, (first, _, _) in self._nodes(P, w, size):
@@ -118,7 +118,7 @@ class Counts:
         return self._spread(F[which])
 
     def pull(self, rows: Floats) -> Floats:
-        """E[f∘(v - f f·v)] for rows v, shape (..., L): what a row v = Y e does to z by Eqn 4."""
+        """Compute E[f∘(v - f f·v)] for rows v, shape (..., L): what v = Y e does to z by Eqn 4."""
         rows = np.asarray(rows, dtype=np.float64)
         flat = rows.reshape(-1, self._shape)[:, self._held]
         (P, w, *columns), which, size = self._kinds(*flat)
@@ -126,16 +126,20 @@ class Counts:
         F = np.zeros(len(P))
         cube = np.zeros_like(v)
         for at, wide, whole, (first, second, third) in self._nodes(P, w, size):
-            others = ((size * v) @ first)[:, None] - v[:, :, None] * first
             F += wide * self._fixed(whole * first)
-            cube += (
-                wide * 2 * at**2 * self._fixed(whole * (second * others + v[:, :, None] * third))
-            )
+            # The cubic term f_l² sum_m f_m v_m: tokens m other than l, then l itself.
+            others = ((size * v) @ first)[:, None] - v[:, :, None] * first
+            product = whole * (second * others + v[:, :, None] * third)
+            cube += wide * 2 * at**2 * self._fixed(product)
         return self._spread((F * v - cube)[:, which]).reshape(rows.shape)
 
     def _kinds(self, *more: Floats) -> tuple[Floats, NDArray[np.intp], Floats]:
-        """Equal tokens count once: their columns, the column of each token, and how many are of
-        each kind.
+        """Group tokens with equal columns.
+
+        Returns
+        -------
+        The columns of each kind of token: P, the weights, and ``more``; the kind of each token; and
+        how many tokens are of each kind.
         """
         columns = np.stack([self._probs, self._weights, *more])
         kinds, which, size = np.unique(columns, axis=1, return_inverse=True, return_counts=True)
@@ -149,33 +153,42 @@ class Counts:
     def _nodes(
         self, P: Floats, w: Floats, size: Floats
     ) -> Iterator[tuple[float, float, Floats, Floats]]:
-        """Nodes x with their weights; on the circle, all tokens' factor, and per kind E[(w k)^i], i
-        = 1, 2, 3.
+        """Yield the nodes x of the Gaussian integral, with what it needs there.
+
+        Yields
+        ------
+        x; its weight; the product of all tokens' factors at each angle of the Fourier integral; and
+        for each kind of token E[(w k)^i exp(-(x w k)²)] over its factor, for i = 1, 2, 3.
         """
         n = self._n
         largest = n * w.max()
         smallest = math.sqrt(max(n**2 / (size / w**2).sum(), n * w.min() ** 2))
+
+        # Poisson counts k with the rates n P, up to where the rest has no weight.
         rate = n * P
         top = int(min(n, np.ceil((rate + 12 * np.sqrt(rate) + 25).max())))
         k = np.arange(top + 1)
         chances = _poisson(k, rate[:, None])
-        weighed = w[:, None] * k
+        weighted = w[:, None] * k
         phases = np.exp(1j * np.outer(k, self._angles))
         for at in np.arange(0, REACH / smallest + SPACING / largest, SPACING / largest):
-            damped = chances * np.exp(-((at * weighed) ** 2))
-            powers = np.stack([(damped * weighed**i) @ phases for i in range(4)])
+            damped = chances * np.exp(-((at * weighted) ** 2))
+            powers = np.stack([(damped * weighted**i) @ phases for i in range(4)])
             wide = (1 if at == 0 else 2) * SPACING / largest / math.sqrt(math.pi)
-            yield at, wide, np.prod(powers[0] ** size[:, None], axis=0), powers[1:] / powers[0]
+            whole = np.prod(powers[0] ** size[:, None], axis=0)
+            yield at, wide, whole, powers[1:] / powers[0]
 
     def _fixed(self, values: Floats) -> Floats:
-        """The Fourier coefficient at which independent Poisson counts sum to T - 1, given that they
-        do.
+        """Take the mean over independent Poisson counts, given that they sum to T - 1.
+
+        It is one Fourier coefficient of ``values`` on the circle, over the chance of that sum.
         """
         return np.real(values @ self._turned)
 
 
 class FirstOrder:
-    """The coefficients of 1/(T - 1), at any z; leading axes batch over classes.
+    """The coefficients of 1/(T - 1) in means over samples, at any z; leading axes batch over
+    classes.
 
     Parameters
     ----------
@@ -184,21 +197,28 @@ class FirstOrder:
     kappa
         The tilt v·f/(T - 1), of shape (..., 1), below 1 over the largest f_l²/P_l; 0 for plain
         means.
-    beside
-        v less f f·v, of shape (..., L).
+    across
+        v - f f·v, the part of v perpendicular to f, of shape (..., L).
     """
 
     def __init__(
-        self, probs: Floats, f: Floats, kappa: Floats | float = 0.0, beside: Floats | float = 0.0
+        self, probs: Floats, f: Floats, kappa: Floats | float = 0.0, across: Floats | float = 0.0
     ) -> None:
         self._f = f
         held = probs > 0
         w = f**2 / np.where(held, probs, np.inf)
+
+        # The inverse of diag(1/w) - kappa P⊥_f, a diagonal matrix and a rank-one one, by Sherman
+        # and Morrison.
         self._alone = w / (1 - kappa * w)
         self._kappa = kappa / (1 + kappa * _dot(f**2, self._alone))
-        self._sum = np.where(held, probs, 0.0) / np.where(held, f, 1.0)  # frequencies sum to 1
+
+        # The constraint: the frequencies of a sample sum to 1, so S is 0 in the direction _sum.
+        self._sum = np.where(held, probs, 0.0) / np.where(held, f, 1.0)
         self._fixed = self._free(self._sum)
         self._fixed_by = _dot(self._sum, self._fixed)
+
+        # The diagonal of S, and S f.
         diagonal = (
             self._alone - self._kappa * (self._alone * f) ** 2 - self._fixed**2 / self._fixed_by
         )
@@ -206,26 +226,28 @@ class FirstOrder:
         self._along = _dot(f, self._Sf)
         self.variance = diagonal - 2 * f * self._Sf + f**2 * self._along
         """The coefficient of the variance of f_l."""
-        across = self.variance.sum(axis=-1, keepdims=True)
-        cubic = np.where(
-            held,
-            (self._sum * diagonal / np.where(held, f, 1.0) - 1) / np.where(held, 2 * f, 1.0),
-            0.0,
+        total_variance = self.variance.sum(axis=-1, keepdims=True)
+
+        # The mean m: S times the gradient of the cubic terms, of the multinomial and of the tilt.
+        of_multinomial = (self._sum * diagonal / np.where(held, f, 1.0) - 1) / np.where(
+            held, 2 * f, 1.0
         )
-        cubic = cubic - kappa * (f * across + 2 * (self._Sf - f * self._along))
-        m = self._S(cubic - beside)
-        self._bias = m - f * _dot(f, m) - self._Sf + f * (self._along - across / 2)
+        of_tilt = kappa * (f * total_variance + 2 * (self._Sf - f * self._along))
+        m = self._S(np.where(held, of_multinomial, 0.0) - of_tilt - across)
+
+        # E f - f: m, and the curvature of the sphere |f| = 1 on which f lies.
+        self._bias = m - f * _dot(f, m) - self._Sf + f * (self._along - total_variance / 2)
 
     def mean_f(self) -> Floats:
-        """The coefficient of E f - f."""
+        """Return the coefficient of E f - f."""
         return np.asarray(self._bias)
 
     def own(self) -> Floats:
-        """The coefficient of s, the pull of E f itself."""
+        """Compute the coefficient of s, the push by E f itself."""
         return np.asarray(self.pull(self._f) + through_attention(self._f, self._bias))
 
     def pull(self, g: Floats) -> Floats:
-        """The coefficient of E[f∘(g - f f·g)], for one g of shape (..., L) per class."""
+        """Compute the coefficient of E[f∘(g - f f·g)], for one g of shape (..., L) per class."""
         f = self._f
         b = self._bias
         along = _dot(self._f, g)
@@ -236,10 +258,11 @@ class FirstOrder:
         )
 
     def _free(self, x: Floats) -> Floats:
-        """(diag(1/w) - kappa P⊥_f)^-1 x: S before frequencies sum to 1."""
+        """Compute (diag(1/w) - kappa P⊥_f)^-1 x, which is S x without the constraint on the sum."""
         return self._alone * (x - self._kappa * self._f * _dot(self._f, self._alone * x))
 
     def _S(self, x: Floats) -> Floats:
+        """Compute S x."""
         return self._free(x) - self._fixed * (_dot(self._fixed, x) / self._fixed_by)
 
 
@@ -248,8 +271,16 @@ def _dot(one: Floats, other: Floats) -> Floats:
 
 
 class Means(NamedTuple):
-    """Means over samples of one class, (L,): F = E f, its own pull s, and another row's pull E[f∘(v
-    - f f·v)].
+    """Means over samples of one class, of shape (L,) each.
+
+    Attributes
+    ----------
+    f
+        F = E f.
+    push
+        s, the push by F itself.
+    other
+        E[f∘(v - f f·v)], the push by another row v.
     """
 
     f: Floats
@@ -259,8 +290,9 @@ class Means(NamedTuple):
 
 @takes(seq_len=SEQ_LEN)
 def means(probs: Floats, seq_len: float, row: Floats | None = None) -> Means:
-    """The means of one class, P(.|n) of shape (L,), at z = 0, for any T up to infinity; the other
-    row is v, default 0.
+    """Compute the means over samples of one class at z = 0, for any T up to infinity.
+
+    ``probs`` is P(.|n), shape (L,), and ``row`` is the other row v, by default 0.
 
     Examples
     --------
@@ -277,6 +309,9 @@ def means(probs: Floats, seq_len: float, row: Floats | None = None) -> Means:
         return Means(*limit)
     if seq_len <= EXACT_UP_TO:
         return _exact(probs, seq_len, v)
+
+    # Beyond that T: limit + slope/(T - 1) + square/(T - 1)² + cube/(T - 1)³, where the last two fit
+    # two exact means, at EXACT_UP_TO and at half of it.
     first = FirstOrder(probs, f)
     slope = np.stack([first.mean_f(), first.own(), first.pull(v)])
     shares = np.array([2.0, 1.0]) / (EXACT_UP_TO - 1)
@@ -290,7 +325,7 @@ def means(probs: Floats, seq_len: float, row: Floats | None = None) -> Means:
 
 
 def checked_rows(probs: ArrayLike) -> Floats:
-    """Rows of probabilities, shape (..., L), or BadInput."""
+    """Return rows of probabilities as floats, shape (..., L), or raise BadInput."""
     rule = "probabilities are not negative and sum to 1"
     remedy = "pass e.g. [0.5, 0.3, 0.2]"
     rows = check_numbers("probs", probs, least=0, rule=rule, remedy=remedy)
@@ -306,13 +341,12 @@ def _exact(probs: Floats, seq_len: float, v: Floats) -> Means:
 
 
 class SampledLaw(Law):
-    """The law at a finite T: rows of Y gather samples' f, each weighed by its error, and samples
-    are pushed beside it.
+    """The law at a finite T, in which Y and z move by means over samples weighted by errors.
 
-    At z = 0 plain means are exact; as z moves they follow their first order in 1/(T - 1), at the
-    length that suits z = 0. What errors add, by weighing samples off the mean more, is taken to
-    that order too, at any evidence over T. At T = infinity it is
-    :class:`~scansnap_core.theory.law.memory.Law`, which tells of ``types`` and ``ratio``.
+    At z = 0 plain means are exact. As z moves they change by their first order in 1/(T - 1), scaled
+    to fit the exact ones at z = 0. Weighting samples by their errors is taken to that order too, at
+    any evidence over T. At T = infinity it is :class:`~scansnap_core.theory.law.memory.Law`, whose
+    parameters ``types`` and ``ratio`` are.
     """
 
     def __init__(self, types: Types, ratio: float, seq_len: float) -> None:
@@ -321,46 +355,57 @@ class SampledLaw(Law):
         self._cut = types.common.shape[1]
         f = self._probs / np.linalg.norm(self._probs, axis=1, keepdims=True)
         first = FirstOrder(self._probs, f)
-        # what other classes have learned at first
+
+        # What a class feels of the other classes at first: the sum of their f on common tokens.
         rows = (types.others * types.paces) @ f[:, : self._cut]
         others = np.hstack([rows, np.zeros_like(types.distinct)]) * (self._probs > 0)
-        exact = [
-            means(row, seq_len, beside) for row, beside in zip(self._probs, others, strict=True)
-        ]
-        F, own, drift = (np.stack(part) for part in zip(*exact, strict=True))
+        exact = [means(row, seq_len, other) for row, other in zip(self._probs, others, strict=True)]
+        F = np.stack([mean.f for mean in exact])
+        own = np.stack([mean.push for mean in exact])
+        drift = np.stack([mean.other for mean in exact])
+
+        # Exact mean = share * first order + rest, at z = 0; the rest doesn't depend on z.
         self._share_f, self._left_f = _fitted(F - f, first.mean_f())
         self._share_s, _ = _fitted(own, first.own())
-        # how much of F and of the other classes' rows is in a row, and what the first order leaves
-        # of their pulls
-        self._told = np.linalg.pinv(np.stack([F, others], axis=-1))
+
+        # The push by a row g has such a rest too. It is known for g = F and for g = others, so g is
+        # projected on these two rows.
+        self._projection = np.linalg.pinv(np.stack([F, others], axis=-1))
         self._left = np.zeros((*f.shape, 2))
-        pulls = [self._pulled(first, f, row) for row in (F, others)]
-        self._left = np.stack([own - pulls[0], drift - pulls[1]], axis=-1)
+        by_F = self._pushed(first, f, F)
+        by_others = self._pushed(first, f, others)
+        self._left = np.stack([own - by_F, drift - by_others], axis=-1)
 
     def attention(self, state: State) -> Pair:
-        """F of a class of each type, on its common and its distinct tokens; shapes (T, C) and (T,
-        D).
+        """Compute F of a class of each type on its common and its distinct tokens.
+
+        Returns
+        -------
+        Two arrays of shapes (T, C) and (T, D).
         """
         f = np.hstack(super().attention(state))
         return self._split(self._mean(FirstOrder(self._probs, f), f))
 
     def errors(self, state: State, f: Pair, rows: Rows) -> Errors:
-        """Their means over samples.
+        """Compute the means of the errors over samples.
 
-        Half the variance of a logit is added to the logit, as long as the sum stays below the
-        class's own logit.
+        The logarithm of the odds of another class is nearly Gaussian over samples. The mean of an
+        exponential adds half of its variance, as long as the logit stays below the class's own.
         """
         types = self.types
         at_mean = super().errors(state, f, rows)
-        variance = self._share_s * self._variance(
-            state, state.common / state.a[:, None], rows.distinct
-        )
+        common = state.common / state.a[:, None]
+        variance = self._share_s * self._variance(state, common, rows.distinct)
         with np.errstate(divide="ignore"):
             below = np.clip(np.log((1 - at_mean.own[:, None]) / at_mean.other), 0.0, HUGE)
+
+        # ln E[min(e^x, e^below)] of a Gaussian x with mean 0 and this variance.
         spread = np.sqrt(np.maximum(variance, TINY))
         up = np.logaddexp(
             variance / 2 + log_ndtr((below - variance) / spread), below + log_ndtr(-below / spread)
         )
+
+        # All outputs' probabilities still sum to 1.
         other = at_mean.other * np.exp(np.maximum(up, 0.0))
         total = 1 + _dot(types.others, (other - at_mean.other))
         other = other / total
@@ -368,52 +413,70 @@ class SampledLaw(Law):
         return Errors((types.others * other).sum(axis=1) + types.rest * rest, other, rest)
 
     def _variance(self, state: State, common: Floats, distinct: Floats) -> Floats:
-        """(T - 1) Var over samples of class i of the logit of another class, of type k, less its
-        own; shape (T, T).
+        """Compute (T - 1) times the variance of a logit difference over samples, shape (T, T).
+
+        The difference, over samples of class i, is the logit of another class, of type k, less the
+        logit of class i. It is f·d with d = theirs fbar_k - ours fbar_i.
         """
         f = np.hstack(super().attention(state))
         mine = np.hstack([common, distinct])
         cut = self._cut
-        w = self._spread(f)
+        w = self._scatter(f)
         theirs = state.a + state.b.T
-        ours = state.a[:, None] + state.b  # rows of Y differ by these, times fbar
+        ours = state.a[:, None] + state.b
 
-        def along(weight: Floats) -> Floats:
+        def weighted_sum(weight: Floats) -> Floats:
+            """Compute sum_l weight_l d_l; classes i and k share common tokens alone."""
             return np.asarray(theirs * (weight[:, :cut] @ common.T) - ours * _dot(weight, mine))
 
+        # sum_l w_l d_l², then less what the normalisation of f projects out.
         square = theirs**2 * (w[:, :cut] @ common.T**2) + ours**2 * _dot(w, mine**2)
         square -= 2 * theirs * ours * ((w[:, :cut] * common) @ common.T)
-        lengthwise = along(f)
-        return np.asarray(square - 2 * lengthwise * along(w * f) + lengthwise**2 * _dot(w, f**2))
+        f_d = weighted_sum(f)
+        return np.asarray(square - 2 * f_d * weighted_sum(w * f) + f_d**2 * _dot(w, f**2))
 
-    def moves(self, state: State, F: Pair, own: Floats, g: Pair) -> tuple[Pair, Pair]:
-        """Means over samples weighed by their errors, whose own share is ``own``: of f, and of f∘(g
-        - f f·g).
+    def learned_and_push(self, state: State, F: Pair, own: Floats, g: Pair) -> tuple[Pair, Pair]:
+        """Compute the means of f and of f∘(g - f f·g) over samples, each weighted by its error.
+
+        Parameters
+        ----------
+        state, F, own, g
+            The state, the mean attention, a class's own error of shape (T,), and the gradient g.
         """
         f = np.hstack(super().attention(state))
-        felt = np.hstack(g)
+        gradient = np.hstack(g)
+
+        # v = -d ln(1 - alpha_nn)/df, by which a sample's error depends on its f.
         over = np.divide(1 - own, own, out=np.zeros_like(own), where=own > 0)[:, None]
-        v = over * felt
-        w = self._spread(f)  # -grad ln(1 - alpha_nn) over f
-        along = _dot(f, v)
-        kappa = along * self._share_s
-        beside = v - f * along  # the length that suits the scatter is that of its push
+        v = over * gradient
+        f_v = _dot(f, v)
+        across = v - f * f_v
+
+        # The tilt is scaled as the push s is, by the share that fits the exact means at z = 0.
+        w = self._scatter(f)
+        kappa = f_v * self._share_s
         reach = np.maximum(
             kappa * w.max(axis=1, keepdims=True) / WIDEST,
-            np.sqrt(self._share_s * _dot(w, beside**2)),
+            np.sqrt(self._share_s * _dot(w, across**2)),
         )
         within = 1 / np.maximum(reach, 1)
-        tilted = FirstOrder(self._probs, f, kappa * within, beside * within)
-        return self._split(self._mean(tilted, f)), self._split(self._pulled(tilted, f, felt))
+        tilted = FirstOrder(self._probs, f, kappa * within, across * within)
 
-    def _spread(self, f: Floats) -> Floats:
+        learned = self._split(self._mean(tilted, f))
+        push = self._split(self._pushed(tilted, f, gradient))
+        return learned, push
+
+    def _scatter(self, f: Floats) -> Floats:
+        """Compute w_l = f_l²/P_l, T - 1 times the variance of y_l if counts were independent."""
         return np.asarray(f**2 / np.where(self._probs > 0, self._probs, np.inf))
 
     def _mean(self, over: FirstOrder, f: Floats) -> Floats:
+        """Compute E f: the first order, scaled to the exact mean at z = 0."""
         return np.asarray(f + self._share_f * over.mean_f() + self._left_f)
 
-    def _pulled(self, over: FirstOrder, f: Floats, g: Floats) -> Floats:
-        left = (self._left @ (self._told @ g[..., None]))[..., 0]
+    def _pushed(self, over: FirstOrder, f: Floats, g: Floats) -> Floats:
+        """Compute E[f∘(g - f f·g)]: the limit, the scaled first order, and the rest at z = 0."""
+        left = (self._left @ (self._projection @ g[..., None]))[..., 0]
         return np.asarray(through_attention(f, g) + self._share_s * over.pull(g) + left)
 
     def _split(self, values: Floats) -> Pair:
@@ -421,15 +484,16 @@ class SampledLaw(Law):
 
 
 def _fitted(known: Floats, wide: Floats) -> tuple[Floats, Floats]:
-    """The share of ``wide`` in each row of ``known``, and what it leaves."""
+    """Fit each row of ``known`` by a multiple of ``wide``; return the factors and what is left."""
     norm = _dot(wide, wide)
     share = np.divide(_dot(wide, known), norm, out=np.zeros_like(norm), where=norm > 0)
     return share, known - share * wide
 
 
 def _poisson(k: ArrayLike, mean: ArrayLike) -> Floats:
-    """Return the probability of k under Poisson's law, broadcast; ``scipy.stats`` takes half a
-    second to import.
+    """Compute the probability of k under a Poisson distribution, broadcast.
+
+    ``scipy.stats`` has it too, but takes half a second to import.
     """
     log_probability = xlogy(k, mean) - gammaln(np.add(k, 1)) - mean
     return np.exp(log_probability)

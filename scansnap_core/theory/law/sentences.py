@@ -12,7 +12,7 @@ from scansnap_core.theory import formulas
 from scansnap_core.theory.formulas import K, M, eta_Y, eta_Z, h_, t
 from scansnap_core.theory.law.predicting import LIKELY
 
-# without assumptions: SymPy takes a real symbol to be finite
+# These symbols have no assumptions, because SymPy takes a real symbol to be finite.
 T, steps, snap, t_drift, t_memory, error = sp.symbols("T steps snap t_drift t_memory error")
 batch, order, flow, rho, mu, one_by_one = sp.symbols("batch order flow rho mu one_by_one")
 largest, smallest, uniform, several, square = sp.symbols(
@@ -61,12 +61,12 @@ weak = sp.And(largest < high, smallest >= low, spare >= MUCH_GREATER)
 assumed = sp.And(weak, speedup >= MUCH_GREATER)
 leaves = sp.And(snap_ten < 0, snap_true < 0)
 goes_on = sp.And(leaves, end_true < snap_true, end_ten < snap_ten)
-until, at_once, ever = (
-    sp.And(finite, when) for when in (t_drift < sp.oo, sp.Eq(t_drift, 0), sp.Eq(t_drift, sp.oo))
-)
-unequal, ahead, behind = (
-    sp.And(sp.Eq(several, 1), when) for when in (always, widened > 1.1, widened < 0.9)
-)
+until = sp.And(finite, t_drift < sp.oo)
+at_once = sp.And(finite, sp.Eq(t_drift, 0))
+ever = sp.And(finite, sp.Eq(t_drift, sp.oo))
+unequal = sp.Eq(several, 1)
+ahead = sp.And(sp.Eq(several, 1), widened > 1.1)
+behind = sp.And(sp.Eq(several, 1), widened < 0.9)
 never = sp.Float(1e15)
 trusted = error <= LIKELY
 full = sp.Eq(batch, sp.oo)
@@ -352,8 +352,8 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
         },
     ],
 }
-"""By topic, in this order: of each list of alternatives the first whose condition is true is said,
-if one is.
+"""The sentences by topic, in this order. Each dict lists alternatives: the first one whose
+condition is true is written, if any is.
 
 ``{name}`` is a number, ``{name%}`` the same as a percentage; ``{common}``, ``{first}`` and
 ``{last}`` are words, one or, if they are equally frequent, several, and ``{first:has|have}`` is the
@@ -363,7 +363,7 @@ verb of the one or of the several.
 total, learned, common_sign, first_sign, last_sign = sp.symbols(
     "total learned common_sign first_sign last_sign"
 )
-# whether some distinct word of the class is more frequent than another
+# Whether some distinct word of the class is more frequent than another.
 both = sp.Eq(several, 1)
 alone = sp.Eq(several, 0)
 ADAM_DERIVED: dict[str, sp.Expr] = {

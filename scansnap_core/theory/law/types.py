@@ -1,9 +1,9 @@
-"""Classes that no law tells apart are of one type, and count once.
+"""Group classes that behave identically, so that one of each group is integrated.
 
 Two classes are of one *type* if they are equally frequent, hold the common tokens with the same
 probabilities, have the same probabilities of their distinct tokens in some order, and share their
-query with the same number of classes of each type. From Y(0) = Z(0) = 0 the flow never tells them
-apart, so one stands for all.
+query with the same number of classes of each type. From Y(0) = Z(0) = 0 their logits stay equal
+under the flow and under each law, so one stands for all.
 """
 
 from __future__ import annotations
@@ -20,27 +20,29 @@ from scansnap_core.data.sequences import CLASSES, Floats, Ints, SequenceClasses
 from scansnap_core.rules import Rule, takes
 
 DIGITS = 12
-"""Probabilities that agree to so many decimals count as equal; further digits are rounding of a
-row's sum.
+"""Probabilities that agree to this many decimals count as equal. Further digits are what rounding
+does to a row whose sum is 1.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Types:
-    """A class system by types: T types over C common tokens, R kinds of queries, at most D distinct
-    tokens a class.
+    """A class system, grouped into types.
+
+    There are K classes of T types, C common tokens, at most D distinct tokens a class, and Q
+    queries of R kinds.
 
     Attributes
     ----------
     of_class, size
         The type of each class, (K,), and how many classes are of each type, (T,).
     others
-        How many classes of type j a class of type i sees beside itself, (T, T).
+        How many other classes of type j there are for a class of type i, (T, T).
     common, distinct
         P(l|n) of a class of each type over the common tokens, (T, C), and its distinct ones,
         descending and filled up with zeros, (T, D).
     paces
-        K P(n) of a class of each type, (T,): how often it is seen, over the mean class.
+        K P(n) of a class of each type, (T,): how often it is seen, relative to the mean class.
     of_query, query, asking
         The kind of each query, (Q,), and of each type's query, (T,); how many classes of each type
         ask by kind, (R, T).
@@ -72,21 +74,26 @@ class Types:
         return self.vocab_size - len(self.of_class)
 
     def overlaps(self, common: Floats) -> Floats:
-        """f_n^T f_n' of two classes by type, (T, T), of f on common tokens, (T, C); 0 where there
-        are no two.
+        """Compute f_n^T f_n' of a class of type i and another of type j, shape (T, T).
+
+        Only common tokens matter: ``common`` is f on them, shape (T, C). Where type i is type j and
+        holds one class, there are no two classes, and the value is 0.
         """
         return np.where(self.others > 0, common @ common.T, 0.0)
 
     def per_query(self, common: Floats, distinct: Floats) -> Floats:
-        """Values (R, C) and (T, D) on all queries and tokens, shape (Q, L), as Z has them; 0 where
-        no class asks.
+        """Spread values by type over all queries and tokens, as Z has them.
+
+        Values on common tokens (R, C) and on distinct tokens (T, D) give an array (Q, L), which is
+        0 where no class with this query holds the token.
         """
         Z = np.zeros((len(self.of_query), self.num_tokens))
         Z[:, self.common_columns] = common[self.of_query]
+
+        # Each distinct token has one class, and so one query.
         held = self.distinct_columns >= 0
-        Z[np.repeat(self._query_row, held.sum(axis=1)), self.distinct_columns[held]] = distinct[
-            self.of_class
-        ][held]
+        rows = np.repeat(self._query_row, held.sum(axis=1))
+        Z[rows, self.distinct_columns[held]] = distinct[self.of_class][held]
         return Z
 
 
@@ -97,14 +104,14 @@ TYPES = Rule(
 
 @takes(classes=CLASSES)
 def types_of(classes: SequenceClasses, apart: Sequence[int] = ()) -> Types:
-    """The types of a class system.
+    """Find the types of a class system.
 
     Parameters
     ----------
     classes
         The class system.
     apart
-        These classes, by number, are each of a type of their own, even if others are like them.
+        Numbers of classes that each get a type of their own, even if others are like them.
 
     Examples
     --------
@@ -120,16 +127,24 @@ def types_of(classes: SequenceClasses, apart: Sequence[int] = ()) -> Types:
     common = np.asarray(probs[:, common_columns].toarray())
     distinct, places = _distinct(probs, ~is_common)
 
+    # First the kind of each class by itself: its probabilities and how often it is seen.
     label = np.zeros((classes.num_classes, 1))
     label[list(apart), 0] = np.arange(1, len(apart) + 1)
     rows = np.round(np.hstack([common, distinct, classes.paces[:, None], label]), DIGITS)
     _, kind = np.unique(rows, axis=0, return_inverse=True)
+
+    # Then the kind of each query: the sorted list of the kinds of classes that ask with it.
     _, query_row = np.unique(classes.query_of, return_inverse=True)
-    asked = np.split(kind[np.lexsort((kind, query_row))], np.cumsum(np.bincount(query_row))[:-1])
+    by_query_and_kind = np.lexsort((kind, query_row))
+    asked = np.split(kind[by_query_and_kind], np.cumsum(np.bincount(query_row))[:-1])
     _, of_query = np.unique([str(kinds.tolist()) for kinds in asked], return_inverse=True)
+
+    # A type is a kind of query together with a kind of class.
     both = np.column_stack([of_query[query_row], kind])
     pairs, first, of_class = np.unique(both, axis=0, return_index=True, return_inverse=True)
-    _, example = np.unique(of_query, return_index=True)  # one query of each kind
+
+    # How many classes of each type ask with a query of each kind, counted on one example of it.
+    _, example = np.unique(of_query, return_index=True)
     asking = np.stack(
         [np.bincount(of_class[query_row == query], minlength=len(pairs)) for query in example]
     )
@@ -153,8 +168,9 @@ def types_of(classes: SequenceClasses, apart: Sequence[int] = ()) -> Types:
 
 
 def _distinct(probs: sparse.csr_array, is_distinct: NDArray[np.bool_]) -> tuple[Floats, Ints]:
-    """Each class's distinct probabilities, descending, and their columns, -1 for none; shapes (K,
-    D).
+    """Return each class's distinct probabilities, descending, and their columns, shapes (K, D).
+
+    Classes with fewer than D distinct tokens are filled up with 0, and with the column -1.
     """
     coo = probs.tocoo()
     kept = is_distinct[coo.col]
@@ -165,6 +181,8 @@ def _distinct(probs: sparse.csr_array, is_distinct: NDArray[np.bool_]) -> tuple[
     row = row[order]
     column = column[order]
     value = value[order]
+
+    # The slot of each token in its class's row: its place in the list, less where the class begins.
     held = np.bincount(row)
     slot = np.arange(len(row)) - np.repeat(np.cumsum(held) - held, held)
     values = np.zeros((probs.shape[0], int(held.max(initial=0))))

@@ -47,13 +47,13 @@ def test_they_lead_where_the_law_goes(name: str) -> None:
 
 def test_the_decoder_is_asked_seldom_where_attention_is_stiff(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
-    pulls = Law.pulls
+    errors_and_gradient = Law.errors_and_gradient
 
     def counted(self: Law, state: State, f: Pair) -> Any:
         asked.append(float(state.a[0]))
-        return pulls(self, state, f)
+        return errors_and_gradient(self, state, f)
 
-    monkeypatch.setattr(Law, "pulls", counted)
+    monkeypatch.setattr(Law, "errors_and_gradient", counted)
     law = Law(types_of(SYSTEMS["unequal"]), 10.0)
     list(many_classes.path(law, TAUS[-1:]))
     few = len(asked)

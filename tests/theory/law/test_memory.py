@@ -77,7 +77,7 @@ def test_the_true_flow_obeys_it(name: str, ratio: float) -> None:
     assert distance(by_types(SYSTEMS[name], ratio), path.Z.values) < 0.015
 
 
-def test_grip_adds_up_the_classes_that_push() -> None:
+def test_lambda_adds_up_the_classes_that_push() -> None:
     classes = SYSTEMS["Syn-Medium"]
     types, compact = types_of(classes), classes.compact
     law, weight = Law(types, 2.0), np.arange(3.0, 3 + len(types.size))
@@ -85,7 +85,7 @@ def test_grip_adds_up_the_classes_that_push() -> None:
     f = spectrum.F(compact.probs, types.per_query(at.z_common, at.z_distinct)[compact.query_row])
     expected = np.zeros((len(compact.queries), len(compact.tokens)))
     np.add.at(expected, compact.query_row, 2.0 * weight[types.of_class][:, None] * f**2)
-    np.testing.assert_allclose(types.per_query(*law.grip(at, weight)), expected, rtol=1e-9, atol=0)
+    np.testing.assert_allclose(types.per_query(*law.weighted_lambda(at, weight)), expected, rtol=1e-9, atol=0)
 
 
 def test_attention_is_finite_at_large_logits() -> None:

@@ -17,14 +17,14 @@ from scansnap_core.theory.law.sampled_law import SampledLaw
 def decoder_asked(law: Law, monkeypatch: pytest.MonkeyPatch) -> int:
     """Count how often the path from tau = 1 to 500 asks the decoder; before it, steps are short and grow."""
     asked: list[float] = []
-    pulls = Law.pulls
+    errors_and_gradient = Law.errors_and_gradient
 
     def counted(self: Law, state: State, f: Pair) -> tuple[Errors, np.ndarray, Pair]:
         asked.append(float(state.a[0]))
-        return pulls(self, state, f)
+        return errors_and_gradient(self, state, f)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Law, "pulls", counted)
+        patch.setattr(Law, "errors_and_gradient", counted)
         list(many_classes.path(law, np.array([1.0])))
         early = len(asked)
         list(many_classes.path(law, np.array([500.0])))

@@ -53,11 +53,11 @@ def test_tilt_leaves_out_what_no_class_holds_and_sums_to_zero() -> None:
     assert (tilt * probs**2).sum() == pytest.approx(0, abs=1e-14)
 
 
-def test_grip_is_the_memory_number() -> None:
+def test_the_memory_number_is_lambda_a_squared_over_two() -> None:
     classes, recipe = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 0.5]), {"lr_y": 0.5, "lr_z": 0.1, "t": 40}
     f = classes.compact.probs / np.linalg.norm(classes.compact.probs, axis=1, keepdims=True)
     at_rest = 0.2 * (f**2).sum(axis=0) * closed.evidence(10.0, 2, 1000, 0.3)[0] ** 2 / 2
-    endless, short = (phases.place(classes, seq_len=T, batch_size=8, **recipe).grip[0] for T in (10**8, 9))
+    endless, short = (phases.place(classes, seq_len=T, batch_size=8, **recipe).memory_number[0] for T in (10**8, 9))
     np.testing.assert_allclose(endless, at_rest, rtol=1e-6)
     assert (short > 1.1 * at_rest).all()  # errors fall more slowly, so more evidence is gathered
 

@@ -135,7 +135,7 @@ def test_at_any_z_means_are_nearly_the_exact_ones() -> None:
     row = np.array([0.5, 2.0, -1.0])
     counts = Counts(np.hstack([types.common, types.distinct])[0], seq_len, z)
     f, F = np.hstack(Law.attention(law, state))[0], np.hstack(law.attention(state))[0]
-    _, pulled = law.moves(state, law.attention(state), NO_TILT, (row[None, :1], row[None, 1:]))
+    _, pulled = law.learned_and_push(state, law.attention(state), NO_TILT, (row[None, :1], row[None, 1:]))
     pulled = np.hstack(pulled)[0]
     limit = f * (row - f * (f @ row))
     for exact, near, far in ((counts.mean_f(), F, f), (counts.pull(row), pulled, limit)):
@@ -149,7 +149,9 @@ def test_at_rest_the_own_pull_is_exact() -> None:
     F = law.attention(state)
     expected = means(np.hstack([types.common, types.distinct])[0], 32)
     np.testing.assert_allclose(np.hstack(F)[0], expected.f, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(np.hstack(law.moves(state, F, NO_TILT, F)[1])[0], expected.push, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        np.hstack(law.learned_and_push(state, F, NO_TILT, F)[1])[0], expected.push, rtol=0, atol=1e-12
+    )
 
 
 def unlike_classes() -> np.ndarray:
@@ -192,9 +194,9 @@ def distances(classes: ss.SequenceClasses, seq_len: int, tau: float) -> np.ndarr
     at_mean, f = Law.errors(law, state, F, rows), np.hstack(Law.attention(law, state))
     still = f * (np.hstack(g) - f * (f * np.hstack(g)).sum(axis=1, keepdims=True))
     said = (
-        [errors.own, errors.other, *map(np.hstack, law.moves(state, F, errors.own, g))],
+        [errors.own, errors.other, *map(np.hstack, law.learned_and_push(state, F, errors.own, g))],
         [at_mean.own, at_mean.other, f, still],
-        [errors.own, errors.other, *map(np.hstack, law.moves(state, F, np.ones_like(errors.own), g))],
+        [errors.own, errors.other, *map(np.hstack, law.learned_and_push(state, F, np.ones_like(errors.own), g))],
     )
     return np.array([[off_by(one, mean) for one, mean in zip(each, exact, strict=True)] for each in said])
 
@@ -204,7 +206,7 @@ def distances(classes: ss.SequenceClasses, seq_len: int, tau: float) -> np.ndarr
     "classes",
     [ss.with_overlap(2, 100, 0.3, distinct_weights=[1, 0.5]), ss.SequenceClasses(unlike_classes(), query_of=[9] * 3)],
 )
-def test_errors_and_moves_are_near_their_means_over_samples(classes: ss.SequenceClasses, tau: float) -> None:
+def test_errors_and_pushes_are_near_their_means_over_samples(classes: ss.SequenceClasses, tau: float) -> None:
     short, long = distances(classes, 33, tau), distances(classes, 129, tau)
     assert (long[0] < short[0] / 6).all()  # of second order in 1/T: 16 in the end
     assert (long[0] < 0.5 * long[1]).all()
