@@ -30,5 +30,6 @@ class BadInput(ValueError):
         self.remedy = remedy
 
     def __reduce__(self) -> tuple[type["BadInput"], tuple[str, str, str]]:
-        # The default pickles only the message, so the error would not survive the way back from a worker process.
+        # The default pickles only the message, so the error would not survive the way back from a
+        # worker process.
         return type(self), (self.value, self.rule, self.remedy)

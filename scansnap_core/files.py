@@ -1,8 +1,9 @@
 """Files: strict YAML 1.2 and JSON, and the one way in which this package writes a file.
 
-A key that stands twice is refused, and errors name the file and the line. PyYAML alone reads YAML 1.1: ``1e-1`` as
-text, the words ``no`` and ``on`` as truth values, ``010`` as 8, and of two equal keys the last one. ruamel.yaml reads
-``1_000`` as a number and ``2001-01-01`` as a date, and takes twice as long; strictyaml refuses ``{0: 0.5}``.
+A key that stands twice is refused, and errors name the file and the line. PyYAML alone reads YAML
+1.1: ``1e-1`` as text, the words ``no`` and ``on`` as truth values, ``010`` as 8, and of two equal
+keys the last one. ruamel.yaml reads ``1_000`` as a number and ``2001-01-01`` as a date, and takes
+twice as long; strictyaml refuses ``{0: 0.5}``.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from scansnap_core.rules import PATH, Rule, is_whole, shown
 WAIT_SECONDS = 5
 """A result that can't be written is tried again after so long."""
 KINDS = (".yaml", ".yml", ".json")
-_SCALARS: dict[str, tuple[str, Callable[[str], Any]]] = {  # the core schema of YAML 1.2, where numbers have an end
+# the core schema of YAML 1.2, where numbers have an end
+_SCALARS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "null": (r"~|null|Null|NULL|", lambda text: None),
     "bool": (r"true|True|TRUE|false|False|FALSE", lambda text: text.lower() == "true"),
     "int": (
@@ -50,7 +52,9 @@ class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # type: ignore[misc]
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Build each part whole, so that none can contain itself: PyYAML then refuses an alias inside of its anchor."""
+        """Build each part whole, so that none can contain itself: PyYAML then refuses an alias
+        inside of its anchor.
+        """
         return super().construct_object(node, deep=True)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -79,7 +83,9 @@ def _constructor(meaning: Callable[[str], Any]) -> Callable[[_Loader, yaml.Scala
 
 for _name, (_pattern, _meaning) in _SCALARS.items():
     for _kind in (_Loader, _Dumper):
-        _kind.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})\Z"), None)
+        _kind.add_implicit_resolver(
+            f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})\Z"), None
+        )
     _Loader.add_constructor(f"tag:yaml.org,2002:{_name}", _constructor(_meaning))
 
 
@@ -93,12 +99,16 @@ def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _twice(key: Any, place: str = "") -> BadInput:
-    return BadInput(f"key {key!r} twice{place}", "the keys of a mapping differ", "remove or rename one")
+    return BadInput(
+        f"key {key!r} twice{place}", "the keys of a mapping differ", "remove or rename one"
+    )
 
 
 def _check_ending(path: Path, kinds: tuple[str, ...]) -> None:
     if path.suffix not in kinds:
-        raise BadInput(f"file {path}", f"its name ends in {', '.join(kinds)}", "rename or convert it")
+        raise BadInput(
+            f"file {path}", f"its name ends in {', '.join(kinds)}", "rename or convert it"
+        )
 
 
 def read(path: Path, *, example: str, kinds: tuple[str, ...] = KINDS) -> Any:
@@ -110,36 +120,53 @@ def read(path: Path, *, example: str, kinds: tuple[str, ...] = KINDS) -> Any:
     with inside(path):
         try:
             text = path.read_text(encoding="utf8")
-            return json.loads(text, object_pairs_hook=_mapping) if path.suffix == ".json" else yaml.load(text, _Loader)
+            return (
+                json.loads(text, object_pairs_hook=_mapping)
+                if path.suffix == ".json"
+                else yaml.load(text, _Loader)
+            )
         except BadInput:
             raise
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
-            raise BadInput(str(reason), "the file must exist and be readable", "check the path") from None
+            raise BadInput(
+                str(reason), "the file must exist and be readable", "check the path"
+            ) from None
         except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise BadInput(" ".join(str(error).split()), "the file is valid YAML or JSON", example) from None
+            raise BadInput(
+                " ".join(str(error).split()), "the file is valid YAML or JSON", example
+            ) from None
 
 
 def write(path: Path, content: dict[str, Any]) -> None:
-    """Write a mapping as YAML or JSON, so that :func:`read` gives the same, to the last bit of every number."""
+    """Write a mapping as YAML or JSON, so that :func:`read` gives the same, to the last bit of
+    every number.
+    """
     _check_ending(path, KINDS)
     if path.suffix == ".json":
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     else:
         text = yaml.dump(
-            content, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=math.inf
+            content,
+            Dumper=_Dumper,
+            default_flow_style=None,
+            sort_keys=False,
+            allow_unicode=True,
+            width=math.inf,
         )
     save(path, text)
 
 
 def save(path: Path, content: str | bytes | memoryview, *, new: bool = False) -> None:
-    """Write a file whole or not at all, even if the process is killed, the disk is full, or another process writes it.
+    """Write a file whole or not at all, even if the process is killed, the disk is full, or another
+    process writes it.
 
-    The content, text as UTF-8, goes to a partial file of a random name in the same folder first, which then takes the
-    file's name. A link is followed; a device or a pipe is written to directly. ``new`` refuses a name that is taken.
+    The content, text as UTF-8, goes to a partial file of a random name in the same folder first,
+    which then takes the file's name. A link is followed; a device or a pipe is written to directly.
+    ``new`` refuses a name that is taken.
 
-    If the content can't be written, :class:`NotWritten` is raised, and an older file is unchanged. If it was written
-    and can't take the name, it stays under the one that the error gives.
+    If the content can't be written, :class:`NotWritten` is raised, and an older file is unchanged.
+    If it was written and can't take the name, it stays under the one that the error gives.
     """
     PATH("file", path)
     content = content.encode() if isinstance(content, str) else content
@@ -153,13 +180,19 @@ def save(path: Path, content: str | bytes | memoryview, *, new: bool = False) ->
         _publish(partial, target, new)
     except OSError as error:
         taken = new and isinstance(error, FileExistsError)
-        rule = "another process wrote it meanwhile, and it is never overwritten" if taken else "the file can be written"
+        rule = (
+            "another process wrote it meanwhile, and it is never overwritten"
+            if taken
+            else "the file can be written"
+        )
         value = f"file {path}" if taken else f"file {path}: {error.strerror}"
         raise BadInput(value, rule, f"what was to be stored is kept: rename {partial}") from None
 
 
 def try_new(path: Path) -> None:
-    """Do with an empty file what :func:`save` will do with a new one, and leave nothing behind: only a try shows it."""
+    """Do with an empty file what :func:`save` will do with a new one, and leave nothing behind:
+    only a try shows it.
+    """
     PATH("file", path)
     with _reported(path):
         target = _followed(path)
@@ -168,16 +201,19 @@ def try_new(path: Path) -> None:
             _publish(partial, target, new=True)
             target.unlink()
         except FileExistsError:
-            raise BadInput(f"file {path}", "a stored run is never overwritten", "name another file") from None
+            raise BadInput(
+                f"file {path}", "a stored run is never overwritten", "name another file"
+            ) from None
         finally:
             partial.unlink(missing_ok=True)
 
 
 def keep(path: Path, content: str | bytes | memoryview, *, new: bool = False) -> None:
-    """Save what took long to compute, as :func:`save` does, and don't lose it where its file can't be written.
+    """Save what took long to compute, as :func:`save` does, and don't lose it where its file can't
+    be written.
 
-    It goes to the temporary folder then, and the `BadInput` names the file there. If that can't be written either, it
-    waits in memory until one of the two can.
+    It goes to the temporary folder then, and the `BadInput` names the file there. If that can't be
+    written either, it waits in memory until one of the two can.
     """
     for attempt in itertools.count():
         try:
@@ -193,11 +229,15 @@ def keep(path: Path, content: str | bytes | memoryview, *, new: bool = False) ->
                 print(f"scansnap: {refused.value}: {waits}", file=sys.stderr, flush=True)
             time.sleep(WAIT_SECONDS)
         else:
-            raise BadInput(refused.value, refused.rule, f"the result is kept in {spare}: move it to its place")
+            raise BadInput(
+                refused.value, refused.rule, f"the result is kept in {spare}: move it to its place"
+            )
 
 
 class NotWritten(BadInput):
-    """A file that can't be written: the disk is full, or its folder isn't there or isn't one's own."""
+    """A file that can't be written: the disk is full, or its folder isn't there or isn't one's
+    own.
+    """
 
 
 @contextmanager
@@ -206,7 +246,9 @@ def _reported(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         value = f"file {path}: {error.strerror}"
-        raise NotWritten(value, "the file can be written", "make room or name another file") from None
+        raise NotWritten(
+            value, "the file can be written", "make room or name another file"
+        ) from None
 
 
 def _followed(path: Path) -> Path:
@@ -242,7 +284,8 @@ def _publish(partial: Path, target: Path, new: bool) -> None:
         os.link(partial, target)
     except FileExistsError:
         raise
-    except OSError:  # memory sticks and some network file systems have no hard links: take the name, then fill it
+    # memory sticks and some network file systems have no hard links: take the name, then fill it
+    except OSError:
         target.open("xb").close()
         try:
             partial.replace(target)
@@ -253,9 +296,15 @@ def _publish(partial: Path, target: Path, new: bool) -> None:
 
 
 def mapping(
-    value: Any, where: str, required: Collection[str], optional: Collection[str] = (), *, example: str
+    value: Any,
+    where: str,
+    required: Collection[str],
+    optional: Collection[str] = (),
+    *,
+    example: str,
 ) -> dict[str, Any]:
-    """Return a part of a file, which messages call ``where``: a mapping that has no keys but the required and optional.
+    """Return a part of a file, which messages call ``where``: a mapping that has no keys but the
+    required and optional.
 
     ``example`` says where to look how such a part is written.
     """
@@ -273,9 +322,13 @@ def mapping(
 
 
 TEXT = Rule(lambda value: isinstance(value, str), "it is a text", "put it in quotes")
-COUNT = Rule(lambda value: is_whole(value) and value > 0, "it is a whole number, from 1 on", "correct it")
+COUNT = Rule(
+    lambda value: is_whole(value) and value > 0, "it is a whole number, from 1 on", "correct it"
+)
 LIST = Rule(lambda value: isinstance(value, list), "it is a list", "correct it")
-MAPPING = Rule(lambda value: isinstance(value, dict), "it is a mapping of keys to values", "correct it")
+MAPPING = Rule(
+    lambda value: isinstance(value, dict), "it is a mapping of keys to values", "correct it"
+)
 
 
 def list_of(rule: Rule, says: str, least: int = 0) -> Rule:
@@ -302,29 +355,39 @@ class Entry:
 
     Examples
     --------
-    >>> take = Entry("claims.yaml: C1", {"says": "it grows", "number": 0}, ("says", "number", "note"))
+    >>> values = {"says": "it grows", "number": 0}
+    >>> take = Entry("claims.yaml: C1", values, ("says", "number", "note"))
     >>> take("says", TEXT), take("note", TEXT, "")
     ('it grows', '')
     >>> take("number", COUNT)
     Traceback (most recent call last):
-    scansnap_core.bad_input.BadInput: claims.yaml: C1.number = 0: it is a whole number, from 1 on; correct it
+    scansnap_core.bad_input.BadInput: claims.yaml: C1.number = 0: it is a whole number, ...
     """
 
     def __init__(self, place: str, value: Any, keys: Collection[str] = ()) -> None:
-        self.place, self.values = place, {} if value is None else value
+        self.place = place
+        self.values = {} if value is None else value
         MAPPING(place, self.values)
         if unknown := [key for key in self.values if keys and key not in keys]:
-            raise BadInput(f"{place}: {unknown[0]}", "there is no such key", f"use {', '.join(keys)}")
+            raise BadInput(
+                f"{place}: {unknown[0]}", "there is no such key", f"use {', '.join(keys)}"
+            )
 
     def __call__(self, key: str, rule: Rule, default: Any = None) -> Any:
-        """Return a key's value, a text in one line; without a value, or with an empty text, the default."""
+        """Return a key's value, a text in one line; without a value, or with an empty text, the
+        default.
+        """
         value = self.values.get(key)
         value = " ".join(value.split()) if isinstance(value, str) else value
         if value is not None and value != "":
             rule(f"{self.place}.{key}", value)
             return value
         if default is None:
-            missing = ("a reader must learn it", "say it in a few words") if rule is TEXT else (rule.says, "add it")
+            missing = (
+                ("a reader must learn it", "say it in a few words")
+                if rule is TEXT
+                else (rule.says, "add it")
+            )
             raise BadInput(f"{self.place}.{key}", *missing)
         return default
 

@@ -1,7 +1,8 @@
 """The house style of the book's figures.
 
-A chapter calls :func:`use_style` once and ends each plotting cell with :func:`show`. Alternative text stands in the
-metadata of the cell that plots, where the book's builder finds it and writes it into the image's ``alt`` attribute::
+A chapter calls :func:`use_style` once and ends each plotting cell with :func:`show`. Alternative
+text stands in the metadata of the cell that plots, where the book's builder finds it and writes it
+into the image's ``alt`` attribute::
 
     {"mystnb": {"image": {"alt": "Entropy against time: falls, then levels off."}}}
 """
@@ -33,13 +34,15 @@ MAX_WIDTH = 6.4
 #: An axis of a heat map with more named ticks names some of them.
 NAMED_TICKS = 40
 
-#: The card behind a figure: light in both of the site's colour modes, so that ink and colours keep their contrast.
+# : The card behind a figure: light in both of the site's colour modes, so that ink and colours keep
+# their contrast.
 CARD = "#fcfcfa"
 
 _INK = "#23272f"
 _GRID = "#dfe1e4"
 
-# Okabe and Ito's colours are told apart with any colour vision; two of them are too pale for lines on a light card.
+# Okabe and Ito's colours are told apart with any colour vision; two of them are too pale for lines
+# on a light card.
 _BLACK, _ORANGE, _SKY, _GREEN, _YELLOW, _BLUE, _RED, _PINK = mpl.color_sequences["okabe_ito"]
 _CYCLE = [_BLUE, _RED, _GREEN, _PINK, _ORANGE, _BLACK]
 
@@ -89,7 +92,8 @@ def use_style() -> None:
 
 
 def show_table(head: Sequence[object], rows: Iterable[Sequence[object]], digits: int = 3) -> None:
-    """Display a table as Markdown, and as the same text, which is compared when the notebook is verified.
+    """Display a table as Markdown, and as the same text, which is compared when the notebook is
+    verified.
 
     Parameters
     ----------
@@ -98,7 +102,8 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]], digits:
     rows
         Lists of as many cells each: Markdown, with TeX between dollar signs, or numbers.
     digits
-        How many significant digits floating-point numbers get. Write those that need fewer yourself.
+        How many significant digits floating-point numbers get. Write those that need fewer
+        yourself.
 
     Examples
     --------
@@ -127,10 +132,12 @@ def heat_map(
     Parameters
     ----------
     values
-        Shape (R, C), not negative unless ``signed``, which draws positive values red and negative ones blue.
+        Shape (R, C), not negative unless ``signed``, which draws positive values red and negative
+        ones blue.
     rows, columns
-        The axes' names, such as ``"class"``, and labels, shapes (R,) and (C,). Up to :data:`NAMED_TICKS` names are
-        written along an axis, evenly spaced, but only eight numbers, because a reader knows the numbers between.
+        The axes' names, such as ``"class"``, and labels, shapes (R,) and (C,). Up to
+        :data:`NAMED_TICKS` names are written along an axis, evenly spaced, but only eight numbers,
+        because a reader knows the numbers between.
     meaning
         What the colours show.
     """
@@ -157,7 +164,11 @@ def plain(text: str) -> str:
 
 
 @takes(
-    fig=Rule(lambda fig: isinstance(fig, Figure), "it is a figure of Matplotlib's", "pass e.g. plt.subplots()[0]"),
+    fig=Rule(
+        lambda fig: isinstance(fig, Figure),
+        "it is a figure of Matplotlib's",
+        "pass e.g. plt.subplots()[0]",
+    ),
     caption=Rule(
         lambda caption: isinstance(caption, str) and bool(caption.strip()),
         "a figure needs a caption",
@@ -167,16 +178,18 @@ def plain(text: str) -> str:
 def show(fig: Figure, caption: str) -> None:
     """Display a figure and its caption as the outputs of the cell, then close the figure.
 
-    The PNG is the same, byte for byte, in every run with the same versions. The caption is an output of its own, as
-    text that is compared when the notebook is verified, so a number in it is checked like any other. A figure that is
-    too wide to be read on a phone raises BadInput.
+    The PNG is the same, byte for byte, in every run with the same versions. The caption is an
+    output of its own, as text that is compared when the notebook is verified, so a number in it is
+    checked like any other. A figure that is too wide to be read on a phone raises BadInput.
 
     Parameters
     ----------
     fig
-        A figure no wider than :data:`MAX_WIDTH` inches. Put more panels below one another, not side by side.
+        A figure no wider than :data:`MAX_WIDTH` inches. Put more panels below one another, not side
+        by side.
     caption
-        Markdown, with TeX between dollar signs: one or two sentences that say what to see. Round its numbers.
+        Markdown, with TeX between dollar signs: one or two sentences that say what to see. Round
+        its numbers.
     """
     width = float(fig.get_figwidth())
     if width > MAX_WIDTH:

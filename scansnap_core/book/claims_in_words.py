@@ -113,14 +113,15 @@ def _claim(take: Entry, name: str, stored: Stored) -> ClaimInWords:
 
 
 def _found(source: str, pages: Mapping[str, Any], stored: Stored) -> list[Mapping[str, Any]]:
+    """Collect the stored entries of the pages and claims that answer a claim in words."""
     found: list[Mapping[str, Any]] = []
     for page_id, claim_ids in pages.items():
         if page_id not in stored.pages:
             raise BadInput(f"{source}.answers.{page_id}", "it is no page of the book", "correct it")
-        if claim_ids is None:  # then the page is the claim's own, and decides as it does for itself
-            checks, refuted = (
-                stored.verdicts[page_id].get(kind, []) for kind in ("checks", "refutations")
-            )
+        if claim_ids is None:
+            # The page is the claim's own, and decides it as it decides its own verdict.
+            checks = stored.verdicts[page_id].get("checks", [])
+            refuted = stored.verdicts[page_id].get("refutations", [])
             found += [*checks, *(entry for entry in refuted if entry["judges"] in DECISIVE)]
         else:
             found += stored.claims(source, page_id, claim_ids)

@@ -112,10 +112,14 @@ def _size(picture: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
 
 def _excerpts(stored: Any, fresh: Any) -> str:
     """Quote both texts from shortly before the first character that differs."""
-    before, after = (
-        v if isinstance(v, str) else json.dumps(v, sort_keys=True, ensure_ascii=False)
-        for v in (stored, fresh)
-    )
+
+    def text_of(value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+    before = text_of(stored)
+    after = text_of(fresh)
     same = next(
         (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b),
         min(len(before), len(after)),

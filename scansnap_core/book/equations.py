@@ -27,13 +27,12 @@ from scansnap_core.rules import Rule, one_of
 
 EQUATIONS_FILE = Path("chapters", "equations.yaml")
 KINDS = ("definition", "claim", "step", "premise")
-DERIVED, CHECKED, REFUTED, DEFINED, UNTOUCHED = STATUSES = (
-    "derived",
-    "checked",
-    "refuted",
-    "definition",
-    "untouched",
-)
+DERIVED = "derived"
+CHECKED = "checked"
+REFUTED = "refuted"
+DEFINED = "definition"
+UNTOUCHED = "untouched"
+STATUSES = (DERIVED, CHECKED, REFUTED, DEFINED, UNTOUCHED)
 """How an equation came out: by a symbolic check or a proof, other checks, a refutation, as a
 definition, not at all.
 """

@@ -194,8 +194,7 @@ def _is_numbers(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(number, str) for number in value.values())
 
 
-# -- prose and its numbers
-# ---------------------------------------------------------------------------------------------
+# -- prose and its numbers -------------------------------------------------------------------------
 
 
 class _Prose:

@@ -141,13 +141,13 @@ def _seeds(text: str) -> list[int]:
     seeds: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        rule = "seeds are integers or ascending ranges"
+        if match is None:
+            raise BadInput(f"--seeds {text}", rule, "pass e.g. 0,1,2 or 0-9")
+        first = int(match[1])
+        last = int(match[2] or match[1])
         if first > last:
-            raise BadInput(
-                f"--seeds {text}",
-                "seeds are integers or ascending ranges",
-                "pass e.g. 0,1,2 or 0-9",
-            )
+            raise BadInput(f"--seeds {text}", rule, "pass e.g. 0,1,2 or 0-9")
         if len(seeds) + last - first >= MOST_VALUES:
             raise BadInput(
                 f"--seeds {text}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,11 +62,14 @@ class Audit(tuple[Condition, ...]):
         return f"Audit({', '.join(c.name if c.holds else f'NOT {c.name}' for c in self)})"
 
     def _repr_html_(self) -> str:
-        header, *body = (
-            f"<tr>{''.join(f'<{cell}>{html.escape(text)}</{cell}>' for text in row)}</tr>"
-            for row, cell in zip(self._rows(), ["th", *["td"] * len(self)], strict=True)
-        )
-        return f"<table><thead>{header}</thead><tbody>{''.join(body)}</tbody></table>"
+
+        def row_of(texts: Iterable[str], cell: str) -> str:
+            return f"<tr>{''.join(f'<{cell}>{html.escape(text)}</{cell}>' for text in texts)}</tr>"
+
+        names, *rows = self._rows()
+        header = row_of(names, "th")
+        body = "".join(row_of(row, "td") for row in rows)
+        return f"<table><thead>{header}</thead><tbody>{body}</tbody></table>"
 
 
 @takes(classes=CLASSES, seq_len=SEQ_LEN, lr_y=optional(RATE), lr_z=optional(RATE))

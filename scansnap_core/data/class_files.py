@@ -4,16 +4,20 @@
 
     vocab_size: 30
     classes:
-      - {query: 20, probs: {0: 0.5, 3: 0.25, 4: 0.25}}   # token: P(l|n); the next token is the class's position
+      - {query: 20, probs: {0: 0.5, 3: 0.25, 4: 0.25}}   # token: P(l|n); the next token is the
+        class's position
       - {query: 20, probs: {0: 0.5, 5: 0.5}, next: 7}    # or given
 
-    vocab_size: 30                                       # optional where tokens have names: the number of names
-    tokens: [and, wave]                                  # optional: which names are numbered first
+    vocab_size: 30                                       # optional where tokens have names: the
+    number of names tokens: [and, wave]                                  # optional: which names are
+    numbered first
     classes:
-      - {name: ship, query: the, probs: {and: 0.4, wave: 0.6}}                # the next token is the class's name
+      - {name: ship, query: the, probs: {and: 0.4, wave: 0.6}}                # the next token is
+        the class's name
       - {name: sky, query: the, probs: {and: 0.4, cloud: 0.6}, next: plane}   # or given
 
-Where classes aren't equally frequent each has its P(n) too, such as ``frequency: 0.8``; they sum to 1.
+Where classes aren't equally frequent each has its P(n) too, such as ``frequency: 0.8``; they sum to
+1.
 """
 
 from __future__ import annotations
@@ -30,22 +34,32 @@ from scansnap_core.data.inputs import SIZE, checked_names, entries, named_classe
 from scansnap_core.rules import Rule, whole
 
 EXAMPLE = "see the example that python -m pydoc scansnap_core.data.class_files shows"
-ENTRIES = Rule(lambda value: isinstance(value, list) and bool(value), "a list with an entry for each class", EXAMPLE)
+ENTRIES = Rule(
+    lambda value: isinstance(value, list) and bool(value),
+    "a list with an entry for each class",
+    EXAMPLE,
+)
 
 
 def arguments_of(content: Any) -> dict[str, Any]:
-    """Return the arguments of :class:`~scansnap_core.data.sequences.SequenceClasses` that a file's content gives.
+    """Return the arguments of :class:`~scansnap_core.data.sequences.SequenceClasses` that a file's
+    content gives.
 
-    Keys: ``vocab_size`` (M) and ``classes``, a list with one entry a class: ``query`` (psi(n)), ``probs`` (a mapping
-    from token to probability, or a list of M probabilities) and, optionally, ``next`` (the next token; default: the
-    position in the list), ``name`` and ``frequency`` (P(n), of all classes or of none). Where a query token is a name,
-    all tokens are names; ``tokens`` may list them in the order of their numbers, ``vocab_size`` may be left out, and a
-    class's next token is its name unless given.
+    Keys: ``vocab_size`` (M) and ``classes``, a list with one entry a class: ``query`` (psi(n)),
+    ``probs`` (a mapping from token to probability, or a list of M probabilities) and, optionally,
+    ``next`` (the next token; default: the position in the list), ``name`` and ``frequency`` (P(n),
+    of all classes or of none). Where a query token is a name, all tokens are names; ``tokens`` may
+    list them in the order of their numbers, ``vocab_size`` may be left out, and a class's next
+    token is its name unless given.
     """
-    keys = files.mapping(content, "its content", {"classes"}, {"vocab_size", "tokens"}, example=EXAMPLE)
+    keys = files.mapping(
+        content, "its content", {"classes"}, {"vocab_size", "tokens"}, example=EXAMPLE
+    )
     ENTRIES("classes", keys["classes"])
     rows = [
-        files.mapping(row, f"class {n}", {"query", "probs"}, {"next", "name", "frequency"}, example=EXAMPLE)
+        files.mapping(
+            row, f"class {n}", {"query", "probs"}, {"next", "name", "frequency"}, example=EXAMPLE
+        )
         for n, row in enumerate(keys["classes"])
     ]
     by_name = "tokens" in keys or isinstance(rows[0]["query"], str)
@@ -55,7 +69,8 @@ def arguments_of(content: Any) -> dict[str, Any]:
 
 def content_of(classes: Any) -> dict[str, Any]:
     """Return the content of a file of which :func:`arguments_of` makes these classes again."""
-    rows, entries = classes.given_probs, []
+    rows = classes.given_probs
+    entries = []
     for n in range(classes.num_classes):
         at = slice(rows.indptr[n], rows.indptr[n + 1])
         tokens = classes.labels(rows.indices[at]).tolist()
@@ -80,7 +95,8 @@ def _numbered(keys: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any
     )
 
     def column(what: str, token: Any) -> int:
-        is_text = isinstance(token, str) and re.fullmatch("0|[1-9][0-9]{0,18}", token)  # the keys of JSON
+        # the keys of JSON
+        is_text = isinstance(token, str) and re.fullmatch("0|[1-9][0-9]{0,18}", token)
         check_token(what, token := int(token) if is_text else token)
         return int(token)
 
@@ -88,7 +104,9 @@ def _numbered(keys: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any
         check_table(f"class {n}: probs", probs)
         return dict(enumerate(probs)) if isinstance(probs, list) else probs
 
-    data, places = entries(((f"class {n}", table(n, row["probs"])) for n, row in enumerate(rows)), column)
+    data, places = entries(
+        ((f"class {n}", table(n, row["probs"])) for n, row in enumerate(rows)), column
+    )
     return {
         "probs": sparse.csr_array((data, places), shape=(len(rows), M), dtype=np.float64),
         "query_of": [column(f"class {n}: query", row["query"]) for n, row in enumerate(rows)],

@@ -1,4 +1,6 @@
-"""Check what a user gives for a class system: arrays of numbers, names, and tables by name (made arrays)."""
+"""Check what a user gives for a class system: arrays of numbers, names, and tables by name (made
+arrays).
+"""
 
 from __future__ import annotations
 
@@ -12,29 +14,54 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import Rule, check_differ, check_not_masked, check_numbers, number, shown, whole
+from scansnap_core.rules import (
+    Rule,
+    check_differ,
+    check_not_masked,
+    check_numbers,
+    number,
+    shown,
+    whole,
+)
 
 SUM_TOLERANCE = 1e-6
-"""A class's probabilities may sum to 1 within this, because decimal fractions in files are rounded."""
+"""A class's probabilities may sum to 1 within this, because decimal fractions in files are
+rounded.
+"""
 SAME_FREQUENCY = 1e-12
-"""Frequencies within this of 1/K, relatively, count as uniform, because they were divided by a sum."""
+"""Frequencies within this of 1/K, relatively, count as uniform, because they were divided by a
+sum.
+"""
 MOST_PLACES = 10**8
 """An array holds at most so many numbers, 0.8 GB."""
-OTHERS, OTHERS_NAME = -1, "(others)"
-"""The label of the output that stands for all tokens that are no next token, and its name among named tokens."""
+OTHERS = -1
+OTHERS_NAME = "(others)"
+"""The label of the output that stands for all tokens that are no next token, and its name among
+named tokens.
+"""
 RESERVED = re.compile(r"#\d+|\(others\)")
 
 SIZE = whole(1, 2**62, says="an integer in 1..2^62", example=30)  # tokens are numbered in 64 bits
 GENERATOR = Rule(
-    lambda rng: isinstance(rng, np.random.Generator), "a NumPy generator draws", "pass np.random.default_rng(0)"
+    lambda rng: isinstance(rng, np.random.Generator),
+    "a NumPy generator draws",
+    "pass np.random.default_rng(0)",
 )
-SHARE = number(least=0, says="a finite number, not negative", remedy="write a decimal with a point, such as 0.25")
+SHARE = number(
+    least=0,
+    says="a finite number, not negative",
+    remedy="write a decimal with a point, such as 0.25",
+)
 _CONTROLS = ("Cc", "Cs", "Zl", "Zp")
-"""Unicode's categories of what is no text: control characters, halves of characters, ends of lines and paragraphs."""
+"""Unicode's categories of what is no text: control characters, halves of characters, ends of
+lines and paragraphs.
+"""
 _TURNS = {*map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A)))}
 """These turn the direction of the text that follows a name, too."""
 _UNSEEN = ("Cf", "Zs")
-"""Categories of what is text, such as the joiner within a Persian word, and can't be seen by itself."""
+"""Categories of what is text, such as the joiner within a Persian word, and can't be seen by
+itself.
+"""
 
 
 def _is_name(name: Any) -> bool:
@@ -46,10 +73,13 @@ def _is_name(name: Any) -> bool:
 
 NAME = Rule(
     _is_name,
-    f"a name is text without control characters, neither blank nor {OTHERS_NAME} nor # with a number",
+    f"a name is text without control characters, neither blank nor {OTHERS_NAME} nor # with a "
+    "number",
     "write e.g. 'sea', in quotes where YAML would read a number, and a decimal with a point",
 )
-TABLE = Rule(lambda value: isinstance(value, Mapping), "a mapping by name", 'pass e.g. {"and": 1.0}')
+TABLE = Rule(
+    lambda value: isinstance(value, Mapping), "a mapping by name", 'pass e.g. {"and": 1.0}'
+)
 CLASSES_BY_NAME = Rule(
     lambda value: isinstance(value, Mapping) and bool(value),
     "classes map names to the probabilities of tokens by name, and there is at least one",
@@ -71,15 +101,20 @@ def fix(array: NDArray[Any], *more: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-# -- arrays: each function returns what it checked, or raises BadInput -------------------------------------------------
+# -- arrays: each function returns what it checked, or raises BadInput -----------------------------
 
 
-def checked_frequencies(values: Any, num_classes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return P(n) as given, and divided by its sum; None and nearly uniform ones become exactly 1/K."""
+def checked_frequencies(
+    values: Any, num_classes: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return P(n) as given, and divided by its sum; None and nearly uniform ones become exactly
+    1/K.
+    """
     uniform = fix(np.full(num_classes, 1 / num_classes))
     if values is None:
         return uniform, uniform
-    rule, remedy = "a list of positive finite numbers", "pass e.g. [0.8, 0.2], or leave them out"
+    rule = "a list of positive finite numbers"
+    remedy = "pass e.g. [0.8, 0.2], or leave them out"
     given = check_numbers("frequencies", values, above=0, rule=rule, remedy=remedy, dims=1).copy()
     with np.errstate(over="ignore"):
         total = given.sum()
@@ -94,8 +129,12 @@ def checked_frequencies(values: Any, num_classes: int) -> tuple[NDArray[np.float
     return fix(given), fix(given / total)
 
 
-def checked_probs(probs: ArrayLike | Any, class_names: Sequence[str]) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Return P(l|n), (K, M), as given, and with rows that sum to 1 as exactly as floats can, both sparse."""
+def checked_probs(
+    probs: ArrayLike | Any, class_names: Sequence[str]
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Return P(l|n), (K, M), as given, and with rows that sum to 1 as exactly as floats can,
+    both sparse.
+    """
     given = _matrix("probs", probs)
     K, M = given.shape
     if K > M:
@@ -122,7 +161,9 @@ def shares_of(counts: Any, class_names: Sequence[str] = ()) -> sparse.csr_array:
     totals = np.asarray(matrix.sum(axis=1)).ravel()
     if not totals.all():
         value = f"class {_called(np.argmin(totals), class_names)} without a count"
-        raise BadInput(value, "every class was seen with some token", "remove the class or count its tokens")
+        raise BadInput(
+            value, "every class was seen with some token", "remove the class or count its tokens"
+        )
     matrix.data /= np.repeat(totals, np.diff(matrix.indptr))
     return matrix
 
@@ -135,7 +176,11 @@ def _matrix(name: str, values: Any) -> sparse.csr_array:
     rule = "each class has a row of M finite numbers, none negative: shape (K, M)"
     remedy = "pass one row of M numbers for each class"
     is_sparse = sparse.issparse(values)
-    dense = values if is_sparse else check_numbers(name, values, least=0, rule=rule, remedy=remedy, dims=2)
+    dense = (
+        values
+        if is_sparse
+        else check_numbers(name, values, least=0, rule=rule, remedy=remedy, dims=2)
+    )
     matrix = sparse.csr_array(dense)
     check_numbers(name, matrix.data, least=0, rule=rule, remedy=remedy)
     if matrix.ndim != 2 or 0 in matrix.shape:
@@ -149,7 +194,9 @@ def _matrix(name: str, values: Any) -> sparse.csr_array:
 def checked_tokens(
     name: str, tokens: ArrayLike, vocab_size: int, *, least: int = 0, num_classes: int | None = None
 ) -> NDArray[np.int64]:
-    """Return tokens in ``least``..M-1 as an array of any shape; with ``num_classes`` one token for each class."""
+    """Return tokens in ``least``..M-1 as an array of any shape; with ``num_classes`` one token
+    for each class.
+    """
     check_not_masked(name, tokens)
     try:
         array = np.asarray(tokens)
@@ -159,25 +206,34 @@ def checked_tokens(
     if array.size and array.dtype.kind not in "iu":
         raise BadInput(f"{name} = {shown(tokens)}", rule, "pass a list of them")
     if (outside := array[(array < least) | (array >= vocab_size)]).size:
-        raise BadInput(f"{name} holds {outside[0]}", rule, "count tokens from 0, or enlarge the vocabulary")
+        raise BadInput(
+            f"{name} holds {outside[0]}", rule, "count tokens from 0, or enlarge the vocabulary"
+        )
     if num_classes is not None and array.shape != (num_classes,):
         raise BadInput(
-            f"{name} of shape {array.shape}", f"one token for each of K = {num_classes} classes", "pass a list of K"
+            f"{name} of shape {array.shape}",
+            f"one token for each of K = {num_classes} classes",
+            "pass a list of K",
         )
     return array.astype(np.int64)
 
 
-def checked_next(next_of: ArrayLike, vocab_size: int, num_classes: int | None = None) -> NDArray[np.int64]:
+def checked_next(
+    next_of: ArrayLike, vocab_size: int, num_classes: int | None = None
+) -> NDArray[np.int64]:
     """Return the next token of each class: at least one, and all different."""
     tokens = checked_tokens("next_of", next_of, vocab_size, num_classes=num_classes)
     if tokens.ndim != 1 or not tokens.size or len(np.unique(tokens)) < len(tokens):
-        rule = "a list of one token for each class, all different, because a class is named by its next token"
+        rule = (
+            "a list of one token for each class, all different, because a class is named by its "
+            "next token"
+        )
         remedy = "merge the classes that share a next token, or give each its own"
         raise BadInput(f"next_of = {shown(tokens.tolist())}", rule, remedy)
     return fix(tokens)
 
 
-# -- names -------------------------------------------------------------------------------------------------------------
+# -- names -----------------------------------------------------------------------------------------
 
 
 def checked_names(what: str, names: Any) -> tuple[str, ...]:
@@ -187,7 +243,9 @@ def checked_names(what: str, names: Any) -> tuple[str, ...]:
             raise TypeError
         given = tuple(names)
     except TypeError:  # also an array's without an axis
-        raise BadInput(f"{what} = {shown(names)}", "a list of names", 'pass e.g. ["sea", "sky"]') from None
+        raise BadInput(
+            f"{what} = {shown(names)}", "a list of names", 'pass e.g. ["sea", "sky"]'
+        ) from None
     for name in given:
         NAME(f"a name of {what}", name)
     check_differ(what, given)
@@ -195,34 +253,45 @@ def checked_names(what: str, names: Any) -> tuple[str, ...]:
 
 
 def labels(tokens: NDArray[np.int64], names: Sequence[str]) -> NDArray[Any]:
-    """Return the names of tokens, ``#7`` for the token 7 if it has none; without any names their numbers."""
+    """Return the names of tokens, ``#7`` for the token 7 if it has none; without any names their
+    numbers.
+    """
     if not names:
         return np.asarray(tokens)
     called = {OTHERS: OTHERS_NAME}
-    found = [called.get(t) or (names[t] if t < len(names) else f"#{t}") for t in np.ravel(tokens).tolist()]
+    found = [
+        called.get(t) or (names[t] if t < len(names) else f"#{t}")
+        for t in np.ravel(tokens).tolist()
+    ]
     return np.array(found).reshape(np.shape(tokens))
 
 
-# -- tables by name ----------------------------------------------------------------------------------------------------
+# -- tables by name --------------------------------------------------------------------------------
 
 
 def in_order(what: str, by_class: Any, classes: Sequence[str]) -> list[Any]:
     """Return the values of a mapping by class name, in the order of the classes."""
     TABLE(what, by_class)
     known = set(classes)
-    if wrong := [name for name in [*by_class, *classes] if name not in known or name not in by_class]:
+    if wrong := [
+        name for name in [*by_class, *classes] if name not in known or name not in by_class
+    ]:
         rule = f"one value for each of the classes {', '.join(classes)}"[:120]
         raise BadInput(f"{what} of {shown(wrong[0])}", rule, "add or correct the name")
     return [by_class[name] for name in classes]
 
 
-def entries(rows: Iterable[tuple[str, Any]], column: Callable[[str, Any], int]) -> tuple[list[float], tuple[Any, Any]]:
-    """Go through tables of numbers by token: return the numbers, and the row and the column of each.
+def entries(
+    rows: Iterable[tuple[str, Any]], column: Callable[[str, Any], int]
+) -> tuple[list[float], tuple[Any, Any]]:
+    """Go through tables of numbers by token: return the numbers, and the row and the column of
+    each.
 
-    ``rows`` has what messages call each table, and the table. ``column`` takes what messages call a token, and the
-    token; it checks it, and returns its number.
+    ``rows`` has what messages call each table, and the table. ``column`` takes what messages call a
+    token, and the token; it checks it, and returns its number.
     """
-    data, places = [], []
+    data = []
+    places = []
     for n, (where, row) in enumerate(rows):
         TABLE(where, row)
         for token, value in row.items():
@@ -242,12 +311,13 @@ def named_classes(
     vocab_size: int | None = None,
     frequencies: Any = None,
 ) -> dict[str, Any]:
-    """Number classes by name: the arguments of :class:`~scansnap_core.data.sequences.SequenceClasses`.
+    """Number classes by name: the arguments of
+    :class:`~scansnap_core.data.sequences.SequenceClasses`.
 
-    ``rows`` has the probability of each token, or its count, by class; the other arguments are as in
-    :meth:`~scansnap_core.data.sequences.SequenceClasses.from_dicts`. The names ``tokens`` are numbered first, in this
-    order. All others follow in the order in which they are first mentioned: class by class, then query tokens, then
-    next tokens.
+    ``rows`` has the probability of each token, or its count, by class; the other arguments are as
+    in :meth:`~scansnap_core.data.sequences.SequenceClasses.from_dicts`. The names ``tokens`` are
+    numbered first, in this order. All others follow in the order in which they are first mentioned:
+    class by class, then query tokens, then next tokens.
     """
     CLASSES_BY_NAME("classes", rows)
     names = checked_names("classes", list(rows))
@@ -262,7 +332,8 @@ def named_classes(
     queries = dict.fromkeys(names, query_of) if isinstance(query_of, str) else query_of
     query_numbers = [column("query_of", token) for token in in_order("query_of", queries, names)]
     next_numbers = [
-        column("next_of", token) for token in in_order("next_of", {name: name for name in names} | dict(next_of), names)
+        column("next_of", token)
+        for token in in_order("next_of", {name: name for name in names} | dict(next_of), names)
     ]
     SIZE("vocab_size", M := len(number) if vocab_size is None else vocab_size)
     if len(number) > M:

@@ -1,4 +1,6 @@
-"""Sequence classes with names: made of arrays, mappings, counts or files, and told apart by a checksum."""
+"""Sequence classes with names: made of arrays, mappings, counts or files, and told apart by a
+checksum.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ATTRIBUTE = "classes"
-"""Recorded attention logits name the classes that they belong to by this attribute, which holds their checksum."""
+"""Recorded attention logits name the classes that they belong to by this attribute, which holds
+their checksum.
+"""
 MOST_NAMES_SHOWN = 4
 
 
 class SequenceClasses(Probabilities):
-    """K sequence classes over a vocabulary of M tokens: equal if their numbers and names are, and unchangeable.
+    """K sequence classes over a vocabulary of M tokens: equal if their numbers and names are, and
+    unchangeable.
 
     Parameters
     ----------
@@ -47,21 +52,24 @@ class SequenceClasses(Probabilities):
     query_of
         psi, shape (K,): the query token m = psi(n) of each class, in 0..M-1.
     next_of
-        The next token (label) of each class, shape (K,), in 0..M-1 and distinct. Default 0..K-1, the paper's n in [K].
+        The next token (label) of each class, shape (K,), in 0..M-1 and distinct. Default 0..K-1,
+        the paper's n in [K].
     token_names
-        Names of the first tokens, at most M. All that a class holds, asks with or predicts are among them.
+        Names of the first tokens, at most M. All that a class holds, asks with or predicts are
+        among them.
     class_names
         Names of the classes, K. Default: those of their next tokens, if tokens have names.
     frequencies
-        P(n), shape (K,): how often a sample is of each class. Positive, with the sum 1. Default: uniform, 1/K, which
-        the paper assumes.
+        P(n), shape (K,): how often a sample is of each class. Positive, with the sum 1. Default:
+        uniform, 1/K, which the paper assumes.
 
     Raises
     ------
     BadInput
-        Probabilities that are negative, not finite, don't sum to 1 or have the wrong shape; an empty class; K > M;
-        psi or a next token out of range; two classes with one next token; names that don't differ or don't suffice;
-        frequencies that aren't K positive numbers with the sum 1.
+        Probabilities that are negative, not finite, don't sum to 1 or have the wrong shape; an
+        empty class; K > M; psi or a next token out of range; two classes with one next token; names
+        that don't differ or don't suffice; frequencies that aren't K positive numbers with the sum
+        1.
 
     Examples
     --------
@@ -82,15 +90,26 @@ class SequenceClasses(Probabilities):
         class_names: Any = (),
         frequencies: ArrayLike | None = None,
     ) -> None:
-        super().__init__(probs, query_of, next_of, frequencies, checked_names("class_names", class_names))
+        super().__init__(
+            probs, query_of, next_of, frequencies, checked_names("class_names", class_names)
+        )
         self.token_names: tuple[str, ...] = checked_names("token_names", token_names)
         if len(self.class_names) not in (0, self.num_classes):
             rule = f"each of K = {self.num_classes} classes has a name, or none has"
-            raise BadInput(f"{len(self.class_names)} names of classes", rule, "pass one name for each class")
+            raise BadInput(
+                f"{len(self.class_names)} names of classes", rule, "pass one name for each class"
+            )
         used = max(self._probs.indices.max(), self.query_of.max(), self.next_of.max())
         if self.token_names and not used < len(self.token_names) <= self.vocab_size:
-            rule = f"the first of M = {self.vocab_size} tokens have names, on to the last that a class uses, {used}"
-            raise BadInput(f"{len(self.token_names)} names of tokens", rule, "name more, or number unnamed ones last")
+            rule = (
+                f"the first of M = {self.vocab_size} tokens have names, on to the last that a "
+                f"class uses, {used}"
+            )
+            raise BadInput(
+                f"{len(self.token_names)} names of tokens",
+                rule,
+                "name more, or number unnamed ones last",
+            )
         if self.token_names and not self.class_names:
             self.class_names = tuple(self.token_names[token] for token in self.next_of)
 
@@ -106,8 +125,9 @@ class SequenceClasses(Probabilities):
     ) -> SequenceClasses:
         """Make classes by name, over tokens by name.
 
-        Tokens are numbered in the order in which they are first mentioned: class by class, then query tokens, then
-        next tokens. Names run through to the coordinates ``class``, ``token``, ``query`` and ``output`` of all results.
+        Tokens are numbered in the order in which they are first mentioned: class by class, then
+        query tokens, then next tokens. Names run through to the coordinates ``class``, ``token``,
+        ``query`` and ``output`` of all results.
 
         Parameters
         ----------
@@ -131,7 +151,11 @@ class SequenceClasses(Probabilities):
         >>> classes.coords["token"].tolist()
         ['and', 'wave', 'cloud']
         """
-        tables: dict[str, Any] = {"query_of": query_of, "next_of": next_of, "frequencies": frequencies}
+        tables: dict[str, Any] = {
+            "query_of": query_of,
+            "next_of": next_of,
+            "frequencies": frequencies,
+        }
         return cls(**named_classes(classes, vocab_size=vocab_size, **tables))
 
     @classmethod
@@ -152,11 +176,12 @@ class SequenceClasses(Probabilities):
         ----------
         counts
             Not negative, with a positive sum in each class. Shape (K, M), dense or SciPy sparse, as
-            :class:`SequenceClasses` takes ``probs``; or by class and token, as :meth:`from_dicts` takes ``classes``.
-            The counts are of contextual tokens: the query token isn't among them.
+            :class:`SequenceClasses` takes ``probs``; or by class and token, as :meth:`from_dicts`
+            takes ``classes``. The counts are of contextual tokens: the query token isn't among
+            them.
         query_of, next_of, frequencies
-            As :class:`SequenceClasses` takes them for an array, as :meth:`from_dicts` for a mapping. How many tokens a
-            class has in all doesn't settle its frequency.
+            As :class:`SequenceClasses` takes them for an array, as :meth:`from_dicts` for a
+            mapping. How many tokens a class has in all doesn't settle its frequency.
         vocab_size
             M, for a mapping alone.
         token_names, class_names
@@ -174,30 +199,39 @@ class SequenceClasses(Probabilities):
         """
         if isinstance(counts, Mapping):
             if token_names or class_names:
-                raise BadInput("names beside a mapping", "a mapping names tokens and classes", "leave them out")
+                raise BadInput(
+                    "names beside a mapping", "a mapping names tokens and classes", "leave them out"
+                )
             tables = {"query_of": query_of, "next_of": next_of, "frequencies": frequencies}
             named = named_classes(counts, vocab_size=vocab_size, **tables)
             return cls(**named | {"probs": shares_of(named["probs"], named["class_names"])})
         if vocab_size is not None:
-            raise BadInput("vocab_size beside an array", "its columns are the M tokens", "leave vocab_size out")
+            raise BadInput(
+                "vocab_size beside an array", "its columns are the M tokens", "leave vocab_size out"
+            )
         names = {"token_names": token_names, "class_names": class_names}
         return cls(shares_of(counts), query_of, next_of, **names, frequencies=frequencies)
 
     @classmethod
     @takes(path=PATH)
     def load(cls, path: str | Path) -> SequenceClasses:
-        """Read a ``.yaml``, ``.yml`` or ``.json`` file, which :mod:`scansnap_core.data.class_files` describes."""
+        """Read a ``.yaml``, ``.yml`` or ``.json`` file, which
+        :mod:`scansnap_core.data.class_files` describes.
+        """
         content = files.read(Path(path), example=class_files.EXAMPLE)
         with files.inside(Path(path)):
             return cls(**class_files.arguments_of(content))
 
     @takes(path=PATH)
     def save(self, path: str | Path) -> None:
-        """Write a file, of the kind that its ending says; :meth:`load` makes equal classes of it."""
+        """Write a file, of the kind that its ending says; :meth:`load` makes equal classes of
+        it.
+        """
         files.write(Path(path), class_files.content_of(self))
 
     def with_frequencies(self, frequencies: ArrayLike | None) -> SequenceClasses:
-        """Copy the classes with other frequencies P(n): K positive numbers with the sum 1, or None for uniform ones.
+        """Copy the classes with other frequencies P(n): K positive numbers with the sum 1, or None
+        for uniform ones.
 
         Examples
         --------
@@ -206,7 +240,9 @@ class SequenceClasses(Probabilities):
         SequenceClasses(K=2, M=34, queries=2, frequencies=0.2..0.8)
         """
         names = {"token_names": self.token_names, "class_names": self.class_names}
-        return SequenceClasses(self.given_probs, self.query_of, self.next_of, **names, frequencies=frequencies)
+        return SequenceClasses(
+            self.given_probs, self.query_of, self.next_of, **names, frequencies=frequencies
+        )
 
     def plot(self) -> Figure:
         """Draw P(l|n): a row for each class and a column for each token that some class holds."""
@@ -216,9 +252,13 @@ class SequenceClasses(Probabilities):
 
             from scansnap_core import plots
 
-        probs, coords = np.ma.masked_equal(self.compact.probs, 0), self.coords
-        fig = plots.heat_map(probs, ("class", coords["class"]), ("token", coords["token"]), "P(l|n)")
-        plt.close(fig)  # a notebook shows the figure that a cell returns, and would show an open one again
+        probs = np.ma.masked_equal(self.compact.probs, 0)
+        coords = self.coords
+        fig = plots.heat_map(
+            probs, ("class", coords["class"]), ("token", coords["token"]), "P(l|n)"
+        )
+        # a notebook shows the figure that a cell returns, and would show an open one again
+        plt.close(fig)
         return fig
 
     def __repr__(self) -> str:
@@ -239,13 +279,19 @@ class SequenceClasses(Probabilities):
     @cached_property
     def _key(self) -> tuple[Any, ...]:
         arrays = (self._probs.indptr, self._probs.indices, self.query_of, self.next_of)
-        numbers = (self.vocab_size, self._probs.data.tobytes(), *(array.astype(np.int64).tobytes() for array in arrays))
+        numbers = (
+            self.vocab_size,
+            self._probs.data.tobytes(),
+            *(array.astype(np.int64).tobytes() for array in arrays),
+        )
         return *numbers, self.token_names, self.class_names, self.frequencies.tobytes()
 
     def labels(self, tokens: ArrayLike) -> NDArray[Any]:
-        """Label tokens as coordinates do: by their names, or by their numbers if tokens have no names.
+        """Label tokens as coordinates do: by their names, or by their numbers if tokens have no
+        names.
 
-        Tokens are given by their numbers, in an array of any shape; -1 stands for all that are no next token.
+        Tokens are given by their numbers, in an array of any shape; -1 stands for all that are no
+        next token.
 
         Examples
         --------
@@ -258,7 +304,9 @@ class SequenceClasses(Probabilities):
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
-        """Return the coordinates of all results: ``class`` (K), and ``token`` (L) and ``query`` (Q) of ``compact``."""
+        """Return the coordinates of all results: ``class`` (K), and ``token`` (L) and ``query``
+        (Q) of ``compact``.
+        """
         return {
             "class": np.array(self.class_names or range(self.num_classes)),
             "token": self.labels(self.tokens),
@@ -269,22 +317,29 @@ class SequenceClasses(Probabilities):
 CLASSES = Rule(
     lambda value: isinstance(value, SequenceClasses),
     "the data are SequenceClasses",
-    "make them of arrays, with SequenceClasses.from_dicts, or from a file with SequenceClasses.load",
+    "make them of arrays, with SequenceClasses.from_dicts, or from a file with "
+    "SequenceClasses.load",
 )
 
 
 def checksum(classes: SequenceClasses) -> str:
-    """Digest a class system's numbers and names: two systems share a checksum only if they are equal.
+    """Digest a class system's numbers and names: two systems share a checksum only if they are
+    equal.
 
     Examples
     --------
     >>> from scansnap_core.data.datasets import syn_medium, syn_small
-    >>> checksum(syn_small()) == checksum(syn_small()), checksum(syn_small()) == checksum(syn_medium(1))
+    >>> small = checksum(syn_small())
+    >>> small == checksum(syn_small()), small == checksum(syn_medium(1))
     (True, False)
     """
     compact = classes.compact
     parts = (compact.tokens, compact.probs, classes.query_of, classes.next_of, [classes.vocab_size])
     numbers = b"".join(np.asarray(part, dtype=np.float64).tobytes() for part in parts)
-    names = json.dumps([classes.token_names, classes.class_names]).encode() if classes.class_names else b""
+    names = (
+        json.dumps([classes.token_names, classes.class_names]).encode()
+        if classes.class_names
+        else b""
+    )
     frequencies = b"" if classes.is_uniform else classes.frequencies.tobytes()
     return hashlib.sha256(numbers + names + frequencies).hexdigest()

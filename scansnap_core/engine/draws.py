@@ -1,9 +1,11 @@
-"""Where a training's random numbers come from: fresh, in the authors' order, by counter, or none (the expectation).
+"""Where a training's random numbers come from: fresh, in the authors' order, by counter, or none
+(the expectation).
 
-A source serves all seeds of one class system at once. ``initial`` gives Y (S, L, O) and Z (S, Q, L) at random, and
-``batch`` the next batch: classes (S, B) and token frequencies q (S, B, L), for S seeds on the axes of
-:class:`~scansnap_core.data.probabilities.Compact`. What a seed draws depends on that seed alone, not on its neighbours.
-``state`` and ``resume`` say where each seed's random numbers stand, as text, so that another source goes on from there.
+A source serves all seeds of one class system at once. ``initial`` gives Y (S, L, O) and Z (S, Q, L)
+at random, and ``batch`` the next batch: classes (S, B) and token frequencies q (S, B, L), for S
+seeds on the axes of :class:`~scansnap_core.data.probabilities.Compact`. What a seed draws depends
+on that seed alone, not on its neighbours. ``state`` and ``resume`` say where each seed's random
+numbers stand, as text, so that another source goes on from there.
 """
 
 from __future__ import annotations
@@ -26,25 +28,39 @@ if TYPE_CHECKING:
 
 WORD = 0xFFFFFFFF
 """The largest word."""
-TOKENS, CLASS = 0, 1
+TOKENS = 0
+CLASS = 1
 """The last word of a counter says for which purpose random words are drawn."""
 
 
 class Fresh:
-    """Each seed has a generator of NumPy's, which draws classes by P(n), then multinomial token counts."""
+    """Each seed has a generator of NumPy's, which draws classes by P(n), then multinomial token
+    counts.
+    """
 
     def __init__(
-        self, classes: SequenceClasses, seeds: Sequence[int | list[int]], batch_size: int, seq_len: float
+        self,
+        classes: SequenceClasses,
+        seeds: Sequence[int | list[int]],
+        batch_size: int,
+        seq_len: float,
     ) -> None:
-        self._classes, self._batch_size, self._seq_len = classes, batch_size, seq_len
+        self._classes = classes
+        self._batch_size = batch_size
+        self._seq_len = seq_len
         self._rngs = [np.random.default_rng(seed) for seed in seeds]
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """Draw from each seed's generator, Y first; tokens of no class draw from another one, spawned from it."""
-        compact, M = self._classes.compact, self._classes.vocab_size
-        Q, bound = len(compact.queries), 1 / math.sqrt(M)
+        """Draw from each seed's generator, Y first; tokens of no class draw from another one,
+        spawned from it.
+        """
+        compact = self._classes.compact
+        M = self._classes.vocab_size
+        Q = len(compact.queries)
+        bound = 1 / math.sqrt(M)
         held = np.isin(tokens, compact.tokens)
-        Y, Z = np.empty((len(self._rngs), len(tokens), M)), np.empty((len(self._rngs), Q, len(tokens)))
+        Y = np.empty((len(self._rngs), len(tokens), M))
+        Z = np.empty((len(self._rngs), Q, len(tokens)))
         for seed, rng in enumerate(self._rngs):
             for generator, part in ((rng, held), (rng.spawn(1)[0], ~held)):
                 Y[seed, part] = generator.uniform(-bound, bound, (part.sum(), M))
@@ -57,8 +73,14 @@ class Fresh:
         drawn = np.stack([self._classes.draw(self._batch_size, rng) for rng in self._rngs])
         if math.isinf(self._seq_len):
             return drawn, compact.probs[drawn]
-        num_context, probs = int(self._seq_len) - 1, compact.drawn[1]
-        counts = np.stack([rng.multinomial(num_context, probs[n]) for rng, n in zip(self._rngs, drawn, strict=True)])
+        num_context = int(self._seq_len) - 1
+        probs = compact.drawn[1]
+        counts = np.stack(
+            [
+                rng.multinomial(num_context, probs[n])
+                for rng, n in zip(self._rngs, drawn, strict=True)
+            ]
+        )
         return drawn, compact.spread(drawn, counts / num_context)
 
     def state(self) -> list[str]:
@@ -72,7 +94,9 @@ class Fresh:
 
 
 class Expectation(Fresh):
-    """A batch is every class once with its exact token frequencies, to be weighed by P(n): the mean at T = infinity."""
+    """A batch is every class once with its exact token frequencies, to be weighed by P(n): the
+    mean at T = infinity.
+    """
 
     def __init__(self, classes: SequenceClasses, seeds: Sequence[int]) -> None:
         # It draws initial values alone, and no batch.
@@ -93,27 +117,41 @@ class Expectation(Fresh):
 
 
 class Replay:
-    """Samples come in the authors' order: their run with seed s calls random.seed(s) and torch.manual_seed(s + 2).
+    """Samples come in the authors' order: their run with seed s calls random.seed(s) and
+    torch.manual_seed(s + 2).
 
-    First the decoder's and then the attention's M x M layer with its default initialisation; then, sample by sample,
-    a class by ``random.choice`` and its T - 1 contextual tokens by ``torch.multinomial`` over the class's support.
-    Both generators are private here, so that replaying leaves the global ones alone.
+    First the decoder's and then the attention's M x M layer with its default initialisation; then,
+    sample by sample, a class by ``random.choice`` and its T - 1 contextual tokens by
+    ``torch.multinomial`` over the class's support. Both generators are private here, so that
+    replaying leaves the global ones alone.
     """
 
-    def __init__(self, classes: SequenceClasses, seeds: Sequence[int], batch_size: int, seq_len: float) -> None:
+    def __init__(
+        self, classes: SequenceClasses, seeds: Sequence[int], batch_size: int, seq_len: float
+    ) -> None:
         import torch  # a second, which nothing else in a sweep on a CPU needs
 
-        self._classes, self._batch_size, self._num_context = classes, batch_size, int(seq_len) - 1
-        self._generators = [(random.Random(seed), torch.Generator().manual_seed(seed + 2)) for seed in seeds]
+        self._classes = classes
+        self._batch_size = batch_size
+        self._num_context = int(seq_len) - 1
+        self._generators = [
+            (random.Random(seed), torch.Generator().manual_seed(seed + 2)) for seed in seeds
+        ]
         self._supports = [np.flatnonzero(row) for row in classes.compact.probs]
         rows = zip(classes.compact.probs, self._supports, strict=True)
-        self._weights = [torch.tensor(row[held], dtype=torch.float32, device="cpu") for row, held in rows]
-        self._layers = [(self._layer(generator), self._layer(generator)) for _, generator in self._generators]
+        self._weights = [
+            torch.tensor(row[held], dtype=torch.float32, device="cpu") for row, held in rows
+        ]
+        self._layers = [
+            (self._layer(generator), self._layer(generator)) for _, generator in self._generators
+        ]
 
     def _layer(self, generator: torch.Generator) -> np.ndarray:
         import torch
 
-        weight = torch.empty(self._classes.vocab_size, self._classes.vocab_size, dtype=torch.float32, device="cpu")
+        weight = torch.empty(
+            self._classes.vocab_size, self._classes.vocab_size, dtype=torch.float32, device="cpu"
+        )
         torch.nn.init.kaiming_uniform_(weight, a=math.sqrt(5), generator=generator)
         return weight.numpy()
 
@@ -122,25 +160,36 @@ class Replay:
         # weight[out, in] of the decoder is Y[in, out]; weight[m, l] of the attention is Z[m, l]
         Y = np.stack([decoder.T[tokens] for decoder, _ in self._layers])
         rows = np.ix_(self._classes.compact.queries, tokens)
-        return Y.astype(np.float64), np.stack([attention[rows] for _, attention in self._layers]).astype(np.float64)
+        return Y.astype(np.float64), np.stack(
+            [attention[rows] for _, attention in self._layers]
+        ).astype(np.float64)
 
     def batch(self) -> tuple[Ints, Floats]:
         """Draw the next B samples of every seed."""
         import torch
 
-        size, K = (len(self._generators), self._batch_size), range(self._classes.num_classes)
-        drawn, q = np.empty(size, np.int64), np.zeros((*size, len(self._classes.compact.tokens)))
+        size = (len(self._generators), self._batch_size)
+        K = range(self._classes.num_classes)
+        drawn = np.empty(size, np.int64)
+        q = np.zeros((*size, len(self._classes.compact.tokens)))
         for seed, (python, generator) in enumerate(self._generators):
             for b in range(self._batch_size):
                 n = drawn[seed, b] = python.choice(K)
                 weights = self._weights[n]
-                places = torch.multinomial(weights, self._num_context, replacement=True, generator=generator)
-                q[seed, b, self._supports[n]] = np.bincount(places, minlength=len(weights)) / self._num_context
+                places = torch.multinomial(
+                    weights, self._num_context, replacement=True, generator=generator
+                )
+                q[seed, b, self._supports[n]] = (
+                    np.bincount(places, minlength=len(weights)) / self._num_context
+                )
         return drawn, q
 
     def state(self) -> list[str]:
         """Return the states of Python's and torch's generators, as JSON."""
-        return [json.dumps([python.getstate(), torchs.get_state().tolist()]) for python, torchs in self._generators]
+        return [
+            json.dumps([python.getstate(), torchs.get_state().tolist()])
+            for python, torchs in self._generators
+        ]
 
     def resume(self, states: list[str]) -> None:
         """Take over states that :meth:`state` returned."""
@@ -152,20 +201,24 @@ class Replay:
             generator.set_state(torch.tensor(held, dtype=torch.uint8, device="cpu"))
 
 
-# -- By counter: sample b of step t depends on the seed, t and b alone, wherever and whenever it's drawn ---------------
+# -- By counter: sample b of step t depends on the seed, t and b alone, wherever and whenever it's -
+# drawn ---------------
 #
-# Philox-4x32-10 turns a counter of four words and a key of two into four random words, all of 32 bits (Salmon et al.,
-# "Parallel random numbers: as easy as 1, 2, 3", SC11). A seed is a key, and a counter is (block, sample, step, TOKENS
-# or CLASS). A sample takes one word for its class and one for each of its T - 1 tokens. All is done in integers, so
-# Counter, in PyTorch on any device, and the compiled scansnap_core.engine.kernel give the same counts. A token's
-# probability is P(l|n) to within 2^-31, so that one of less may never be drawn; a class's is P(n) to within 2^-32.
+# Philox-4x32-10 turns a counter of four words and a key of two into four random words, all of 32
+# bits (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11). A seed is a key, and a
+# counter is (block, sample, step, TOKENS or CLASS). A sample takes one word for its class and one
+# for each of its T - 1 tokens. All is done in integers, so Counter, in PyTorch on any device, and
+# the compiled scansnap_core.engine.kernel give the same counts. A token's probability is P(l|n) to
+# within 2^-31, so that one of less may never be drawn; a class's is P(n) to within 2^-32.
 
 
 def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:
-    """Turn a counter and a key into four random words; they are int64 numbers, or int64 tensors that broadcast.
+    """Turn a counter and a key into four random words; they are int64 numbers, or int64 tensors
+    that broadcast.
 
-    A product of two words takes 64 bits. In int64 it wraps around, and its shifted upper half keeps the sign, which the
-    mask takes off; so the same lines serve Python's integers, Numba and PyTorch.
+    A product of two words takes 64 bits. In int64 it wraps around, and its shifted upper half keeps
+    the sign, which the mask takes off; so the same lines serve Python's integers, Numba and
+    PyTorch.
 
     Examples
     --------
@@ -173,10 +226,14 @@ def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, A
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
     """
     for _ in range(10):
-        first, second = c0 * 0xD2511F53, c2 * 0xCD9E8D57
-        c0, c2 = ((second >> 32) & WORD) ^ c1 ^ k0, ((first >> 32) & WORD) ^ c3 ^ k1
-        c1, c3 = second & WORD, first & WORD
-        k0, k1 = (k0 + 0x9E3779B9) & WORD, (k1 + 0xBB67AE85) & WORD
+        first = c0 * 0xD2511F53
+        second = c2 * 0xCD9E8D57
+        c0 = ((second >> 32) & WORD) ^ c1 ^ k0
+        c2 = ((first >> 32) & WORD) ^ c3 ^ k1
+        c1 = second & WORD
+        c3 = first & WORD
+        k0 = (k0 + 0x9E3779B9) & WORD
+        k1 = (k1 + 0xBB67AE85) & WORD
     return c0, c1, c2, c3
 
 
@@ -188,13 +245,14 @@ def key_of(seed: int) -> tuple[int, int]:
 def cuts_of(compact: Compact) -> tuple[Ints, Ints]:
     """Find where a random word turns from one token of a class to the next.
 
-    Returns each class's tokens, ascending, as places on the L, shape (K, S), and the cuts, shape (K, S - 1): from each
-    cut on, a word means the next token. A class with fewer tokens has 2^32, which no word reaches, in place of the
-    missing cuts.
+    Returns each class's tokens, ascending, as places on the L, shape (K, S), and the cuts, shape
+    (K, S - 1): from each cut on, a word means the next token. A class with fewer tokens has 2^32,
+    which no word reaches, in place of the missing cuts.
     """
     own = [np.flatnonzero(row) for row in compact.probs]
     size = max(map(len, own))
-    places, cuts = np.zeros((len(own), size), np.int64), np.full((len(own), size - 1), WORD + 1)
+    places = np.zeros((len(own), size), np.int64)
+    cuts = np.full((len(own), size - 1), WORD + 1)
     for n, held in enumerate(own):
         places[n, : len(held)] = held
         below = np.cumsum(compact.probs[n, held])[:-1]
@@ -213,7 +271,12 @@ class Counter(Fresh):
     """PyTorch draws samples by counter, on the device where they're used."""
 
     def __init__(
-        self, classes: SequenceClasses, seeds: Sequence[int], batch_size: int, seq_len: float, device: str = "cpu"
+        self,
+        classes: SequenceClasses,
+        seeds: Sequence[int],
+        batch_size: int,
+        seq_len: float,
+        device: str = "cpu",
     ) -> None:
         import torch  # a second, which a sweep on a CPU does without
 
@@ -223,10 +286,13 @@ class Counter(Fresh):
         super().__init__(classes, seeds, batch_size, seq_len)
         self._class_cuts = placed(class_cuts_of(classes))
         self._keys = placed([key_of(seed) for seed in seeds]).reshape(-1, 1, 2).unbind(-1)
-        self._samples, self._probs = torch.arange(batch_size, device=device), placed(classes.compact.probs)
+        self._samples = torch.arange(batch_size, device=device)
+        self._probs = placed(classes.compact.probs)
         self._places, self._cuts = map(placed, cuts_of(classes.compact))
-        # Both are tensors: a GPU can count on by itself, and it multiplies by 1/n where Python divides by n.
-        self._step, self._num_context = placed(0), placed(np.float64(seq_len - 1))
+        # Both are tensors: a GPU can count on by itself, and it multiplies by 1/n where Python
+        # divides by n.
+        self._step = placed(0)
+        self._num_context = placed(np.float64(seq_len - 1))
 
     def batch(self) -> tuple[torch.Tensor, torch.Tensor]:  # type: ignore[override]
         """Draw the next B samples of every seed, on the device."""
@@ -244,9 +310,13 @@ class Counter(Fresh):
         sample, k0, k1 = (each.unsqueeze(-1) for each in (self._samples, *self._keys))
         words = torch.stack(philox(blocks, sample, step, TOKENS, k0, k1), dim=-1).flatten(-2)
         words = words[..., :num_context].contiguous()
-        drawn = self._places[classes].gather(-1, torch.searchsorted(self._cuts[classes], words, right=True))
+        drawn = self._places[classes].gather(
+            -1, torch.searchsorted(self._cuts[classes], words, right=True)
+        )
         counts = self._probs.new_zeros(*classes.shape, self._probs.shape[1])
-        return classes, counts.scatter_add_(-1, drawn, counts.new_ones(()).expand(drawn.shape)) / self._num_context
+        return classes, counts.scatter_add_(
+            -1, drawn, counts.new_ones(()).expand(drawn.shape)
+        ) / self._num_context
 
     def state(self) -> list[str]:
         """Return how many steps were drawn, for each seed."""
@@ -261,7 +331,9 @@ Draws = Fresh | Replay
 
 
 def draws_of(classes: SequenceClasses, settings: Settings) -> Draws:
-    """Make the source of the batches that the settings ask for; a run that goes on gets those that follow."""
+    """Make the source of the batches that the settings ask for; a run that goes on gets those
+    that follow.
+    """
     if settings.batch_size is None:
         return Expectation(classes, settings.seeds)
     given = classes, settings.seeds, settings.batch_size, settings.seq_len

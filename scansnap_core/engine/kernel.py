@@ -65,8 +65,7 @@ def compiled_for_cpu(function: Callable[..., Any]) -> Any:
         return _part(fastmath=IN_ORDER)(function)
 
 
-# -- Rows of Y, and exponentials: each loop is one that LLVM turns into vectors
-# ----------------------------------------
+# -- Rows of Y, and exponentials: each loop is one that LLVM turns into vectors --------------------
 
 
 @_part(fastmath=IN_ORDER)
@@ -129,7 +128,7 @@ def _exponentiate(x: Any, top: Any) -> None:  # pragma: no cover
         x[i] = power * number(HALVES[np.uint8(halvings if halvings > 0 else number(0))])
 
 
-# -- Lemma 1
+# -- Lemma 1 ---------------------------------------------------------------------------------------
 
 
 @_part(fastmath=IN_ORDER)
@@ -395,7 +394,7 @@ def prepare() -> None:
         )
 
 
-# -- Draws by counter
+# -- Draws by counter ------------------------------------------------------------------------------
 
 
 @compiled_for_cpu

@@ -1,7 +1,9 @@
-"""SGD with and without momentum, and Adam, give every run in the batch its own rate; torch's own serve run by run.
+"""SGD with and without momentum, and Adam, give every run in the batch its own rate; torch's own
+serve run by run.
 
-``torch.optim`` holds one rate a parameter group and can't batch over rates; the tests hold these to it. An optimiser
-of a user's own is made once for every run (:class:`OnePerRun`). All step *up* the objective J, in place.
+``torch.optim`` holds one rate a parameter group and can't batch over rates; the tests hold these to
+it. An optimiser of a user's own is made once for every run (:class:`OnePerRun`). All step *up* the
+objective J, in place.
 """
 
 from __future__ import annotations
@@ -17,16 +19,22 @@ from scansnap_core.engine.names import ADAM_BETAS, ADAM_EPS
 from scansnap_core.engine.surroundings import undisturbed
 
 Factory = Callable[[list[dict[str, Any]]], torch.optim.Optimizer]
-"""Makes an optimiser of two parameter groups, Y's and Z's, each with its ``lr``: any class of ``torch.optim``."""
+"""Makes an optimiser of two parameter groups, Y's and Z's, each with its ``lr``: any class of
+``torch.optim``.
+"""
 Rates = Sequence[tuple[float, float]]
 """Pairs (eta_Y, eta_Z), one for each run of a seed."""
 
 
 class SGD:
-    """v <- momentum v + gradient; parameter <- parameter + lr v (torch's convention; momentum 0 is plain SGD)."""
+    """v <- momentum v + gradient; parameter <- parameter + lr v (torch's convention; momentum 0
+    is plain SGD).
+    """
 
     def __init__(self, parameter: Tensor, lr: Tensor, momentum: float, steps: int) -> None:
-        self._parameter, self._lr, self._momentum = parameter, lr, momentum
+        self._parameter = parameter
+        self._lr = lr
+        self._momentum = momentum
         self._velocity = torch.zeros_like(parameter)
 
     def step(self, gradient: Tensor) -> None:
@@ -41,14 +49,22 @@ class SGD:
 
 
 class Adam:
-    """Adam (Kingma and Ba, 2015) with torch's defaults; its state has ``steps`` updates behind it."""
+    """Adam (Kingma and Ba, 2015) with torch's defaults; its state has ``steps`` updates behind
+    it.
+    """
 
     def __init__(self, parameter: Tensor, lr: Tensor, momentum: float, steps: int) -> None:
-        self._parameter, self._lr = parameter, lr
+        self._parameter = parameter
+        self._lr = lr
         # A GPU counts by itself, where its steps are recorded and replayed.
         on_cpu = parameter.device.type == "cpu"
-        self._steps = steps if on_cpu else torch.tensor(float(steps), dtype=torch.float64, device=parameter.device)
-        self._mean, self._square = torch.zeros_like(parameter), torch.zeros_like(parameter)
+        self._steps = (
+            steps
+            if on_cpu
+            else torch.tensor(float(steps), dtype=torch.float64, device=parameter.device)
+        )
+        self._mean = torch.zeros_like(parameter)
+        self._square = torch.zeros_like(parameter)
 
     def step(self, gradient: Tensor) -> None:
         """Make one update, in place."""
@@ -61,7 +77,9 @@ class Adam:
         self._parameter.add_(self._lr * mean / (root + ADAM_EPS))
 
     def state(self) -> dict[str, Tensor]:
-        """Return by name what the next update depends on besides parameter, gradient and number of updates."""
+        """Return by name what the next update depends on besides parameter, gradient and number
+        of updates.
+        """
         return {"mean": self._mean, "square": self._square}
 
 
@@ -69,11 +87,20 @@ BUILT_IN: dict[str, type[SGD | Adam]] = {"sgd": SGD, "momentum": SGD, "adam": Ad
 
 
 class BuiltIn:
-    """An optimiser with a name moves Y of all runs at once, and another Z; they have ``steps`` updates behind them."""
+    """An optimiser with a name, for all runs at once: one instance updates Y, and another Z.
 
-    def __init__(self, name: str, Y: Tensor, Z: Tensor, rates: Rates, momentum: float, steps: int) -> None:
-        lrs = (torch.tensor(lr, dtype=Y.dtype, device=Y.device).reshape(1, -1, 1, 1) for lr in zip(*rates, strict=True))
-        self._Y, self._Z = (BUILT_IN[name](part, lr, momentum, steps) for part, lr in zip((Y, Z), lrs, strict=True))
+    Both have made ``steps`` updates already.
+    """
+
+    def __init__(
+        self, name: str, Y: Tensor, Z: Tensor, rates: Rates, momentum: float, steps: int
+    ) -> None:
+        # Rates per pair, in the shape (1, rates, 1, 1) that broadcasts over seeds and entries.
+        rates_y, rates_z = zip(*rates, strict=True)
+        lr_y = torch.tensor(rates_y, dtype=Y.dtype, device=Y.device).reshape(1, -1, 1, 1)
+        lr_z = torch.tensor(rates_z, dtype=Y.dtype, device=Y.device).reshape(1, -1, 1, 1)
+        self._Y = BUILT_IN[name](Y, lr_y, momentum, steps)
+        self._Z = BUILT_IN[name](Z, lr_z, momentum, steps)
 
     def step(self, dY: Tensor, dZ: Tensor) -> None:
         """Make one update of all runs, in place."""
@@ -81,15 +108,18 @@ class BuiltIn:
         self._Z.step(dZ)
 
     def states(self) -> dict[str, dict[str, Tensor]]:
-        """Return the states of Y's and of Z's optimiser by name, themselves: a value written into them is used."""
+        """Return the states of Y's and of Z's optimiser by name, themselves: a value written
+        into them is used.
+        """
         return {"Y": self._Y.state(), "Z": self._Z.state()}
 
 
 class OnePerRun:
     """Every run (seed, rate) has an optimiser of the same kind, on the run's own part of Y and Z.
 
-    So whatever an optimiser computes, elementwise or over a whole matrix, a run gets the numbers that it would get
-    alone. An optimiser that changes the parts or rates that it was given raises ValueError.
+    So whatever an optimiser computes, elementwise or over a whole matrix, a run gets the numbers
+    that it would get alone. An optimiser that changes the parts or rates that it was given raises
+    ValueError.
     """
 
     def __init__(self, make: Factory, Y: Tensor, Z: Tensor, rates: Rates) -> None:
@@ -97,10 +127,16 @@ class OnePerRun:
         for seed in range(Y.shape[0]):
             for rate, pair in enumerate(rates):
                 parts = Y[seed, rate], Z[seed, rate]
-                optimizer = make([{"params": [part], "lr": lr} for part, lr in zip(parts, pair, strict=True)])
-                held = [(group["lr"], *map(id, group["params"])) for group in optimizer.param_groups]
+                optimizer = make(
+                    [{"params": [part], "lr": lr} for part, lr in zip(parts, pair, strict=True)]
+                )
+                held = [
+                    (group["lr"], *map(id, group["params"])) for group in optimizer.param_groups
+                ]
                 if held != list(zip(pair, map(id, parts), strict=True)):
-                    raise ValueError(f"it holds the rates {[lr for lr, *_ in held]}, not {list(pair)}")
+                    raise ValueError(
+                        f"it holds the rates {[lr for lr, *_ in held]}, not {list(pair)}"
+                    )
                 self._runs.append((optimizer, (seed, rate), parts))
 
     def step(self, dY: Tensor, dZ: Tensor) -> None:
@@ -116,7 +152,9 @@ class OnePerRun:
 
 
 def check_optimizer(name: str, make: Factory, rates: Rates) -> None:
-    """Make a user's own optimisers and let them step once, on zeros: :class:`BadInput` if they can't."""
+    """Make a user's own optimisers and let them step once, on zeros: :class:`BadInput` if they
+    can't.
+    """
     try:
         with undisturbed():
             # A matrix of any size will do.
@@ -125,6 +163,7 @@ def check_optimizer(name: str, make: Factory, rates: Rates) -> None:
     except Exception as error:  # a user's own code may raise anything
         raise BadInput(
             f"optimizer = {name}: {' '.join(str(error).split())}",
-            "called with two parameter groups, Y's and Z's, each with its lr, it gives an Optimizer of torch's",
+            "called with two parameter groups, Y's and Z's, each with its lr, it gives an "
+            "Optimizer of torch's",
             "pass e.g. torch.optim.AdamW, or functools.partial of it; its step takes no closure",
         ) from None

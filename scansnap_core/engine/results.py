@@ -211,18 +211,24 @@ def with_divergence(result: xr.Dataset, settings: Settings) -> xr.Dataset:
     return result.assign(diverged_at=first)
 
 
-# -- Where a training begins
-# ------------------------------------------------------------------------------------------
+# -- Where a training begins -----------------------------------------------------------------------
 
 
 def initial_values(
     classes: SequenceClasses, settings: Settings, source: draws.Draws, tokens: Ints
 ) -> tuple[Floats, Floats, Outputs]:
-    """Return Y (S, R, L, O), Z (S, R, Q, L) and the O outputs, for S seeds, R rates and the L
-    tokens of Y's rows.
+    """Return the values of Y and Z with which a training begins, and the outputs.
 
-    R is 1 where all rates begin with the same values. The rows of several heads stand one below the
-    other.
+    Returns
+    -------
+    Y
+        Shape (S, R, L, O), for S seeds, R rates, the L tokens of Y's rows and O outputs. R is 1 if
+        all rates begin with the same values. The rows of several decoders stand one below the
+        other.
+    Z
+        Shape (S, R, Q, L), for Q queries. The rows of several heads stand one below the other.
+    outputs
+        The O outputs.
     """
     S = len(settings.seeds)
     (decoders, heads) = rows_of(settings.variant)
@@ -232,22 +238,27 @@ def initial_values(
         labels = labels_of(classes, tokens, outputs)
         return final(settings.initial, "Y", labels), final(settings.initial, "Z", labels), outputs
     if settings.begins == "zero":
-        Y, Z = (np.zeros((S, 1, *shape)) for shape in _shapes(classes, settings, tokens, outputs))
-        return Y, Z, outputs
+        shape_Y, shape_Z = _shapes(classes, settings, tokens, outputs)
+        return np.zeros((S, 1, *shape_Y)), np.zeros((S, 1, *shape_Z)), outputs
     if settings.begins == "random":
-        # the first head draws what the plain model does, and each other head from generators of its
-        # own
+        # The first head draws what the plain model draws; each other head has its own generators.
         more = [
             draws.Fresh(classes, [[seed, h] for seed in settings.seeds], 0, np.inf)
             for h in range(1, heads)
         ]
         drawn = [_drawn(each, classes.vocab_size, tokens) for each in (source, *more)]
-        Y, Z = (np.concatenate(each, axis=1)[:, None] for each in zip(*drawn, strict=True))
+        Y = np.concatenate([Y for Y, _ in drawn], axis=1)[:, None]
+        Z = np.concatenate([Z for _, Z in drawn], axis=1)[:, None]
         return Y[:, :, : decoders * len(tokens)], Z, outputs
-    full_Y, full_Z = (np.asarray(array, dtype=np.float64) for array in settings.initial)
+
+    # Given matrices: every decoder and every head begins with the same ones, as does every seed.
+    given_Y, given_Z = settings.initial
+    full_Y = np.asarray(given_Y, dtype=np.float64)
+    full_Z = np.asarray(given_Z, dtype=np.float64)
     Y = _rows(np.broadcast_to(full_Y, (decoders, *full_Y.shape[-2:])), tokens)
     Z = _columns(np.broadcast_to(full_Z, (heads, *full_Z.shape[-2:]))[:, queries], tokens)
-    Y, Z = (np.tile(part.reshape(-1, part.shape[-1]), (S, 1, 1, 1)) for part in (Y, Z))
+    Y = np.tile(Y.reshape(-1, Y.shape[-1]), (S, 1, 1, 1))
+    Z = np.tile(Z.reshape(-1, Z.shape[-1]), (S, 1, 1, 1))
     return Y, Z, outputs
 
 
@@ -294,8 +305,7 @@ def final(run: xr.Dataset, name: str, labels: Mapping[str, np.ndarray]) -> np.nd
     return np.asarray(end.sel(chosen).transpose("seed", "rate", *chosen).values)
 
 
-# -- What suits the classes
-# --------------------------------------------------------------------------------------------
+# -- What suits the classes ------------------------------------------------------------------------
 
 
 def check_fits(classes: SequenceClasses, settings: Settings) -> None:

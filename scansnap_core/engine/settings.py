@@ -1,4 +1,6 @@
-"""A training's arguments are checked before any work starts. Torch is imported only where it is needed."""
+"""A training's arguments are checked before any work starts. Torch is imported only where it is
+needed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,16 @@ import xarray as xr
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.names import MODELS, MOMENTUM, OPTIMIZERS, PLAIN, check_takes, heads_of, name_of, resolved
+from scansnap_core.engine.names import (
+    MODELS,
+    MOMENTUM,
+    OPTIMIZERS,
+    PLAIN,
+    check_takes,
+    heads_of,
+    name_of,
+    resolved,
+)
 from scansnap_core.rules import (
     FLAG,
     RATE,
@@ -42,10 +53,14 @@ RANDOM = "rng_state"
 CHECKSUM = "checksum"
 """The variable that tells which classes a run was trained on."""
 
-DEVICE = replace(one_of(("auto", "cpu", "cuda")), says="a device is auto, cpu or cuda", remedy="use auto")
+DEVICE = replace(
+    one_of(("auto", "cpu", "cuda")), says="a device is auto, cpu or cuda", remedy="use auto"
+)
 SEEDS = Rule(
     lambda seeds: (
-        isinstance(seeds, list) and bool(seeds) and all(is_whole(s) and 0 <= s <= LARGEST_SEED for s in seeds)
+        isinstance(seeds, list)
+        and bool(seeds)
+        and all(is_whole(s) and 0 <= s <= LARGEST_SEED for s in seeds)
     ),
     "a list of integers that are not negative, and at most 2^63 - 3",
     "pass e.g. [0, 1, 2]",
@@ -58,10 +73,12 @@ Extension = str | Callable[..., Any]
 
 @dataclass(kw_only=True)
 class Settings:
-    """Arguments of :func:`scansnap_core.engine.training.train`, which documents them: checked, and each in one form.
+    """Arguments of :func:`scansnap_core.engine.training.train`, which documents them: checked, and
+    each in one form.
 
-    Numbers are Python's, ``seeds``, ``lr_y`` and ``lr_z`` lists, these two of one length; ``record`` lists the recorded
-    steps, ``device`` is one that is there, and ``model`` and ``optimizer`` are names of known ones or functions.
+    Numbers are Python's, ``seeds``, ``lr_y`` and ``lr_z`` lists, these two of one length;
+    ``record`` lists the recorded steps, ``device`` is one that is there, and ``model`` and
+    ``optimizer`` are names of known ones or functions.
     """
 
     lr_y: Any
@@ -81,16 +98,27 @@ class Settings:
     keep_state: bool = False
 
     def __post_init__(self) -> None:
-        check(vars(self), rng=one_of(RNGS), dtype=one_of(("float64", "float32")), keep_state=FLAG, seq_len=SEQ_LEN)
+        check(
+            vars(self),
+            rng=one_of(RNGS),
+            dtype=one_of(("float64", "float32")),
+            keep_state=FLAG,
+            seq_len=SEQ_LEN,
+        )
         check(vars(self), steps=whole(), batch_size=optional(whole()))
         if isinstance(self.initial, str):
             STARTS("initial", self.initial)
         self.lr_y, self.lr_z = checked_rates(self.lr_y, self.lr_z)
-        self.seeds, self.steps, self.seq_len = checked_seeds(self.seeds), int(self.steps), float(self.seq_len)
+        self.seeds = checked_seeds(self.seeds)
+        self.steps = int(self.steps)
+        self.seq_len = float(self.seq_len)
         self.batch_size = None if self.batch_size is None else int(self.batch_size)
-        # not counting Y and Z, and before they are: a list of recorded steps alone may be too long
+        # The losses' memory is checked first, because the list of recorded steps alone can be too
+        # long. Y and Z are checked later.
         runs = len(self.rates) * len(self.seeds)
-        check_memory(f"the losses of {runs:,} runs at {self.steps:,} steps", 8.0 * self.steps * runs)
+        check_memory(
+            f"the losses of {runs:,} runs at {self.steps:,} steps", 8.0 * self.steps * runs
+        )
         self.record = _checked_record(self.record, self.start, self.end)
         self.optimizer = _checked_optimizer(self.optimizer, self.rates)
         self.momentum = checked_momentum(self.momentum, self.optimizer)
@@ -101,36 +129,63 @@ class Settings:
 
     def _refusal(self) -> tuple[str, str, str] | None:
         """Find arguments that don't go together: the value, the rule and the remedy."""
-        model, optimizer, heads = (
-            f"model = {name_of(self.model)!r} with",
-            name_of(self.optimizer),
-            heads_of(self.variant),
-        )
+        model = f"model = {name_of(self.model)!r} with"
+        optimizer = name_of(self.optimizer)
+        heads = heads_of(self.variant)
         finite = not math.isinf(self.seq_len)
         with np.errstate(over="ignore"):
             held = np.array(self.rates, self.dtype)
         if (lost := np.array(self.rates)[(held == 0) | np.isinf(held)]).size:
-            return f"a rate of {lost[0]:g} with dtype = {self.dtype!r}", "this type can't hold it", "use float64"
+            return (
+                f"a rate of {lost[0]:g} with dtype = {self.dtype!r}",
+                "this type can't hold it",
+                "use float64",
+            )
         if self.batch_size is None and finite:
             rule = "the expectation over classes is defined at T = infinity"
-            return f"batch_size = None with seq_len = {self.seq_len:g}", rule, "pass seq_len=math.inf or a batch size"
+            return (
+                f"batch_size = None with seq_len = {self.seq_len:g}",
+                rule,
+                "pass seq_len=math.inf or a batch size",
+            )
         if self.rng == "replay" and not finite:
-            rule, remedy = "the authors' runs draw batches of finite sequences", "pass batch_size=128, seq_len=128"
-            return "rng = 'replay' without a finite batch and T", rule, f"{remedy} or use rng='fresh'"
+            rule = "the authors' runs draw batches of finite sequences"
+            remedy = "pass batch_size=128, seq_len=128"
+            return (
+                "rng = 'replay' without a finite batch and T",
+                rule,
+                f"{remedy} or use rng='fresh'",
+            )
         if self.keep_state and optimizer not in OPTIMIZERS:
             rule = f"the state of {', '.join(OPTIMIZERS)} is kept, that of other optimisers isn't"
-            return f"keep_state with {optimizer}", rule, "use one of these, or make all steps in one training"
+            return (
+                f"keep_state with {optimizer}",
+                rule,
+                "use one of these, or make all steps in one training",
+            )
         if self.keep_state and self.record[-1] != self.end:
-            value, rule = f"keep_state with the last recorded step {self.record[-1]}", "a training goes on from its end"
+            value = f"keep_state with the last recorded step {self.record[-1]}"
+            rule = "a training goes on from its end"
             return value, rule, f"record step {self.end} too"
         if heads and self.rng == "replay" and self.begins == "random":
             rule = "the authors' runs draw initial values for one head"
-            return f"{model} rng = 'replay' and initial = 'random'", rule, "use rng='fresh', or pass initial values"
+            return (
+                f"{model} rng = 'replay' and initial = 'random'",
+                rule,
+                "use rng='fresh', or pass initial values",
+            )
         if heads and (self.keep_state or isinstance(self.initial, xr.Dataset)):
             rule = "a training of several heads doesn't go on later"
-            return f"{model} keep_state, or an initial data set", rule, "make all steps in one training"
+            return (
+                f"{model} keep_state, or an initial data set",
+                rule,
+                "make all steps in one training",
+            )
         if getattr(self.variant, "windows", 0) and optimizer not in ("sgd", "momentum"):
-            rule = "its Z holds sums of a token's and a window's logit, which only sgd and momentum move part by part"
+            rule = (
+                "its Z holds sums of a token's and a window's logit, which only sgd and momentum "
+                "move part by part"
+            )
             return f"{model} {optimizer}", rule, "use one of these"
         return None
 
@@ -151,7 +206,9 @@ class Settings:
 
     @cached_property
     def variant(self) -> Variant | None:
-        """Return the variant that is trained; None for the paper's model, and for functions that are no variant."""
+        """Return the variant that is trained; None for the paper's model, and for functions that
+        are no variant.
+        """
         return known_variant(self.model)
 
     @property
@@ -164,11 +221,17 @@ class Settings:
     def attributes(self, classes: SequenceClasses) -> dict[str, Any]:
         """Return the attributes of the data set that a training on the classes returns."""
         attributes = {
-            "optimizer": name_of(self.optimizer), "momentum": self.momentum,
-            "batch_size": str(self.batch_size or "expectation"), "seq_len": self.seq_len,
-            "initial": self.begins, "rng": self.rng, "device": self.device, "dtype": self.dtype,
-            "vocab_size": classes.vocab_size, "num_classes": classes.num_classes,
-        }  # fmt: skip
+            "optimizer": name_of(self.optimizer),
+            "momentum": self.momentum,
+            "batch_size": str(self.batch_size or "expectation"),
+            "seq_len": self.seq_len,
+            "initial": self.begins,
+            "rng": self.rng,
+            "device": self.device,
+            "dtype": self.dtype,
+            "vocab_size": classes.vocab_size,
+            "num_classes": classes.num_classes,
+        }
         if self.model != PLAIN:
             attributes["model"] = name_of(self.model)
         if self.keep_state:
@@ -177,7 +240,9 @@ class Settings:
 
 
 def known_variant(model: Any) -> Variant | None:
-    """Ask :func:`scansnap_core.engine.variants.variant_of`, but without PyTorch for the paper's own model."""
+    """Ask :func:`scansnap_core.engine.variants.variant_of`, but without PyTorch for the paper's
+    own model.
+    """
     if isinstance(model, str) and model == PLAIN:
         return None
     from scansnap_core.engine.variants import variant_of
@@ -195,18 +260,25 @@ def checked_device(device: Any) -> str:
     if torch.cuda.is_available():
         return "cuda"
     if device == "cuda":
-        raise BadInput("device = 'cuda'", "it needs a CUDA GPU, and PyTorch finds none here", "use auto or cpu")
+        raise BadInput(
+            "device = 'cuda'", "it needs a CUDA GPU, and PyTorch finds none here", "use auto or cpu"
+        )
     return "cpu"
 
 
 def checked_rates(lr_y: Any, lr_z: Any) -> tuple[list[float], list[float]]:
-    """Return eta_Y and eta_Z of every pair, from two numbers or lists, of which one may hold one number for all."""
+    """Return eta_Y and eta_Z of every pair, from two numbers or lists, of which one may hold one
+    number for all.
+    """
     lists = [_numbers("lr_y", lr_y), _numbers("lr_z", lr_z)]
     count = max(1, *map(len, lists))
     if any(len(rates) not in (1, count) for rates in lists):
-        value, remedy = "{} values of lr_y and {} of lr_z", "pass lists of one length, or one number for either"
+        value = "{} values of lr_y and {} of lr_z"
+        remedy = "pass lists of one length, or one number for either"
         raise BadInput(value.format(*map(len, lists)), "rates are paired", remedy)
-    lr_ys, lr_zs = (rates * (count // len(rates)) for rates in lists)
+    # A single number serves for all pairs.
+    lr_ys = lists[0] * (count // len(lists[0]))
+    lr_zs = lists[1] * (count // len(lists[1]))
     return lr_ys, lr_zs
 
 
@@ -225,14 +297,20 @@ def _numbers(name: str, given: Any) -> list[float]:
 
 def checked_seeds(seeds: Any) -> list[int]:
     """Return the seeds: one or more different integers that are not negative."""
-    seeds = listed("seeds", seeds) if isinstance(seeds, Iterable) and not isinstance(seeds, str) else seeds
+    seeds = (
+        listed("seeds", seeds)
+        if isinstance(seeds, Iterable) and not isinstance(seeds, str)
+        else seeds
+    )
     SEEDS("seeds", seeds)
     check_differ("seeds", seeds)
     return list(map(int, seeds))
 
 
 def checked_momentum(momentum: Any, optimizer: Any) -> float:
-    """Return the momentum, in [0, 1). Only the optimiser "momentum" has one; it is 0 for the others."""
+    """Return the momentum, in [0, 1). Only the optimiser "momentum" has one; it is 0 for the
+    others.
+    """
     if momentum is None:
         return MOMENTUM if optimizer == "momentum" else 0.0
     BETWEEN_0_AND_1("momentum", momentum)
@@ -246,7 +324,9 @@ def checked_momentum(momentum: Any, optimizer: Any) -> float:
 
 
 def _checked_record(record: Any, start: int, end: int) -> list[int]:
-    """Return the recorded steps, ascending: every ``record`` steps, those of a list, or by default first and last."""
+    """Return the recorded steps, ascending: every ``record`` steps, those of a list, or by
+    default first and last.
+    """
     if record is None:
         return [start, end]
     if not isinstance(record, Iterable):
@@ -254,7 +334,9 @@ def _checked_record(record: Any, start: int, end: int) -> list[int]:
         return [*listed("record", range(start, end, int(record))), end]
     record = listed("record", record)
     Rule(
-        lambda steps: bool(steps) and all(is_whole(step) and start <= step <= end for step in steps),
+        lambda steps: (
+            bool(steps) and all(is_whole(step) and start <= step <= end for step in steps)
+        ),
         f"recorded steps are integers in {start}..{end}",
         "change the list or steps",
     )("record", record)
@@ -262,15 +344,22 @@ def _checked_record(record: Any, start: int, end: int) -> list[int]:
 
 
 def _start_of(initial: Any) -> int:
-    """Count the updates that initial values have behind them: a data set holds what a training goes on from."""
+    """Count the updates that initial values have behind them: a data set holds what a training
+    goes on from.
+    """
     if not isinstance(initial, xr.Dataset):
         return 0
     held = {name: set(array.dims) for name, array in initial.variables.items()}
-    needed = {name: {"seed", "rate", "recorded"} for name in "YZ"} | {RANDOM: {"seed"}, CHECKSUM: set()}
+    needed = {name: {"seed", "rate", "recorded"} for name in "YZ"} | {
+        RANDOM: {"seed"},
+        CHECKSUM: set(),
+    }
     if any(name not in held or not held[name] >= dims for name, dims in needed.items()):
         value = f"initial with the variables {', '.join(map(str, initial.data_vars)) or 'none'}"
         remedy = "train with keep_state=True, and take all of its variables, seeds and rates"
-        raise BadInput(value, "a training goes on from the data set of one that kept its state", remedy)
+        raise BadInput(
+            value, "a training goes on from the data set of one that kept its state", remedy
+        )
     end = int(initial["recorded"][-1])
     if end != initial.attrs.get("end"):
         remedy = "take all of its recorded steps, or pass (Y, Z) to start anew from there"
@@ -285,7 +374,8 @@ def _checked_model(model: Extension) -> Extension:
     if isinstance(model, str) and model == PLAIN:
         return PLAIN
     mine = resolved("model", model, MODELS)
-    rule, remedy = "a model is called with a batch, Y and Z", "see scansnap_core.engine.variants"
+    rule = "a model is called with a batch, Y and Z"
+    remedy = "see scansnap_core.engine.variants"
     check_takes(f"model {name_of(mine)}", mine, "batch", "Y", "Z", rule=rule, remedy=remedy)
     return mine
 

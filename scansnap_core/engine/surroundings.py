@@ -1,7 +1,7 @@
 """What a program has set in PyTorch for itself changes no number of this package.
 
-Tensors are made here with their type and device by name, because PyTorch's defaults for both can be set. The other
-settings are put aside by `undisturbed` while something is computed.
+Tensors are made here with their type and device by name, because PyTorch's defaults for both can be
+set. The other settings are put aside by `undisturbed` while something is computed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import torch
 
 @contextmanager
 def undisturbed(device: str = "cpu") -> Iterator[None]:
-    """Compute on a device without inference mode and autocast, with gradients and with float32 products in full.
+    """Compute on a device without inference mode and autocast, with gradients and with float32
+    products in full.
 
-    It is a context, and a decorator of functions that aren't generators. The settings are as before at its end.
+    It is a context, and a decorator of functions that aren't generators. The settings are as before
+    at its end.
 
     Examples
     --------

@@ -1,14 +1,18 @@
-"""Models beside the paper's: by what their decoder reads (:class:`Variant`), by a name, or as any function.
+"""Models beside the paper's: by what their decoder reads (:class:`Variant`), by a name, or as any
+function.
 
-:func:`plain` is the paper's model and the default. A function of a batch, Y and Z gives ln α, and autograd does the
-rest, or :class:`~scansnap_core.engine.model.Gradients`. Variants with a name have their gradient in closed form:
+:func:`plain` is the paper's model and the default. A function of a batch, Y and Z gives ln α, and
+autograd does the rest, or :class:`~scansnap_core.engine.model.Gradients`. Variants with a name have
+their gradient in closed form:
 
 - ``residual``: ū = LN(LN(X^T b) + x_T), the residual connection of Sec. 7;
 - ``layernorm``: the mean over the vocabulary is subtracted before the norm is taken;
-- ``heads H``: H heads with attention logits of their own, concatenated, so that Y has rows for each, then normalised;
+- ``heads H``: H heads with attention logits of their own, concatenated, so that Y has rows for
+  each, then normalised;
 - ``summed heads H``: their sum, normalised, which one Y reads;
-- ``positions W``: a learned bias for each of W windows of positions is added to the attention logits (Sec. 7). Token l
-  in window w is w M/W + l, so Z holds z_l + b_w, query by query; the decoder reads tokens alone, f of the windows' sum.
+- ``positions W``: a learned bias for each of W windows of positions is added to the attention
+  logits (Sec. 7). Token l in window w is w M/W + l, so Z holds z_l + b_w, query by query; the
+  decoder reads tokens alone, f of the windows' sum.
 
 All have ‖u‖_2 = 1, as the paper's f has. :data:`scansnap_core.engine.names.MODELS` lists them.
 """
@@ -28,7 +32,15 @@ from torch import Tensor
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.probabilities import Outputs
 from scansnap_core.data.sequences import Ints, SequenceClasses
-from scansnap_core.engine.model import Gradients, attend, cross_entropy, decode, decoded, gradients, normalise
+from scansnap_core.engine.model import (
+    Gradients,
+    attend,
+    cross_entropy,
+    decode,
+    decoded,
+    gradients,
+    normalise,
+)
 from scansnap_core.engine.names import name_of
 from scansnap_core.rules import shown
 
@@ -55,8 +67,9 @@ class Batch(NamedTuple):
     multiplicity: Tensor
     """How many equal outputs each column of Y stands for, shape (O,)."""
     tokens: Tensor
-    """The tokens that rows of Y and columns of Z stand for, shape (L,): contextual ones and query tokens, ascending.
-    Before them -1, for all other tokens together, where a variant reads these (``rest``)."""
+    """The tokens that rows of Y and columns of Z stand for, shape (L,): contextual ones and query
+    tokens, ascending. Before them -1, for all other tokens together, where a variant reads these
+    (``rest``)."""
     queries: Tensor
     """The tokens that rows of Z stand for, shape (Q,)."""
     outputs: Tensor
@@ -64,32 +77,37 @@ class Batch(NamedTuple):
 
 
 Model = Callable[[Batch, Tensor, Tensor], Tensor | Gradients]
-"""Takes a batch, Y (..., L, O) and Z (..., Q, L); returns ln α (..., B, O), differentiable, or the gradients."""
+"""Takes a batch, Y (..., L, O) and Z (..., Q, L); returns ln α (..., B, O), differentiable, or
+the gradients.
+"""
 Pull = Callable[[Tensor], Tensor]
 """Takes g (..., B, D) to the sum over samples of (du/dZ)^T g, shape (..., H Q, L)."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A model by what its decoder reads: ln α = log softmax(Y^T u) with u a function of the batch and of Z.
+    """A model by what its decoder reads: ln α = log softmax(Y^T u) with u a function of the batch
+    and of Z.
 
-    So dJ/dY is u (x_{T+1} - α)^T in every variant, as in Eqn 3, and dJ/dZ is g = Y (x_{T+1} - α) pulled back through
-    u. It's a model like any other: called with a batch, Y and Z it gives the gradients.
+    So dJ/dY is u (x_{T+1} - α)^T in every variant, as in Eqn 3, and dJ/dZ is g = Y (x_{T+1} - α)
+    pulled back through u. It's a model like any other: called with a batch, Y and Z it gives the
+    gradients.
 
     Parameters
     ----------
     inputs
-        u, shape (..., B, D), of a batch and Z (..., H Q, L); differentiable in Z. D is L, where ``concatenates`` H L.
+        u, shape (..., B, D), of a batch and Z (..., H Q, L); differentiable in Z. D is L, where
+        ``concatenates`` H L.
     closed_form
-        Of a batch and Z, what ``inputs`` gives and the closed form of its :data:`Pull`, which share what both need.
-        Without one autograd finds it.
+        Of a batch and Z, what ``inputs`` gives and the closed form of its :data:`Pull`, which share
+        what both need. Without one autograd finds it.
     heads
         H: Z has the rows of H heads, one below the other; 0 if it has no such axis.
     concatenates
         Whether Y has rows of its own for each head.
     rest
-        Whether u has a part along 1/sqrt(n) for the n tokens that no class holds or asks with. It's the first row of Y,
-        and stands for the sum of their rows over sqrt(n).
+        Whether u has a part along 1/sqrt(n) for the n tokens that no class holds or asks with. It's
+        the first row of Y, and stands for the sum of their rows over sqrt(n).
     windows
         How many windows of positions it tells apart, if it does.
     name
@@ -109,15 +127,22 @@ class Variant:
         return decode(self.inputs(batch, Z), Y, batch.multiplicity)
 
     def __call__(self, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
-        """Return the loss and the ascent directions of J, as :func:`scansnap_core.engine.model.gradients` does."""
-        Y, samples = Y.detach(), batch.weight.unsqueeze(-1)
+        """Return the loss and the ascent directions of J, as
+        :func:`scansnap_core.engine.model.gradients` does.
+        """
+        Y = Y.detach()
+        samples = batch.weight.unsqueeze(-1)
         u, pull = self.read(batch, Z)
         found = decoded(u, batch.target, Y, batch.multiplicity)
         dY = (samples * u).mT @ (found.error / batch.multiplicity)
-        return Gradients(cross_entropy(found.log_alpha, batch.target, batch.weight), dY, pull(samples * found.g))
+        return Gradients(
+            cross_entropy(found.log_alpha, batch.target, batch.weight), dY, pull(samples * found.g)
+        )
 
     def read(self, batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
-        """Return u, shape (..., B, D), and a function that pulls back through it, once, from one forward pass."""
+        """Return u, shape (..., B, D), and a function that pulls back through it, once, from one
+        forward pass.
+        """
         if self.closed_form is not None:
             return self.closed_form(batch, Z.detach())
         leaf = Z.detach().requires_grad_()
@@ -135,13 +160,17 @@ def plain_inputs(batch: Batch, Z: Tensor) -> Tensor:
     return normalise(attend(batch.q, batch.query @ Z))
 
 
-def at_infinite_length(classes: SequenceClasses, tokens: Ints, outputs: Outputs | None = None) -> Batch:
-    """Return every class once, with q = P(.|n) and the weight P(n): the expectation at T = infinity.
+def at_infinite_length(
+    classes: SequenceClasses, tokens: Ints, outputs: Outputs | None = None
+) -> Batch:
+    """Return every class once, with q = P(.|n) and the weight P(n): the expectation at T =
+    infinity.
 
-    The axis L stands for ``tokens``, as :func:`scansnap_core.engine.results.tokens_of` gives them, and O for
-    ``outputs``, by default those from Y(0) = 0.
+    The axis L stands for ``tokens``, as :func:`scansnap_core.engine.results.tokens_of` gives them,
+    and O for ``outputs``, by default those from Y(0) = 0.
     """
-    compact, outputs = classes.compact, classes.outputs if outputs is None else outputs
+    compact = classes.compact
+    outputs = classes.outputs if outputs is None else outputs
     q = np.zeros((classes.num_classes, len(tokens)))
     q[:, np.searchsorted(tokens, compact.tokens)] = compact.probs
     query = np.eye(len(compact.queries))[compact.query_row]
@@ -153,21 +182,29 @@ def at_infinite_length(classes: SequenceClasses, tokens: Ints, outputs: Outputs 
 def ascent(model: Model, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
     """Return the gradients of J under a model, by autograd if it gives predictions alone.
 
-    A model that returns something else, or another shape, or uses a tensor of its own that requires a gradient, which
-    nothing would move, is a :class:`BadInput`.
+    A model that returns something else, or another shape, or uses a tensor of its own that requires
+    a gradient, which nothing would move, is a :class:`BadInput`.
     """
     leaves = Y.detach().requires_grad_(), Z.detach().requires_grad_()
     found = model(batch, *leaves)
     runs: tuple[int, ...] = tuple(Y.shape[:-2])
-    returned: object = "a tensor that depends on neither Y nor Z" if isinstance(found, Tensor) else type(found).__name__
+    returned: object = (
+        "a tensor that depends on neither Y nor Z"
+        if isinstance(found, Tensor)
+        else type(found).__name__
+    )
     expected: object = "differentiable log-probabilities, or Gradients"
     if isinstance(found, Gradients):
-        returned, expected = [tuple(part.shape) for part in found], [runs, tuple(Y.shape), tuple(Z.shape)]
+        returned = [tuple(part.shape) for part in found]
+        expected = [runs, tuple(Y.shape), tuple(Z.shape)]
     elif isinstance(found, Tensor) and found.requires_grad:
-        returned, expected = tuple(found.shape), (*runs, *batch.target.shape[-2:])
+        returned = tuple(found.shape)
+        expected = (*runs, *batch.target.shape[-2:])
     if returned != expected:
         remedy = "see scansnap_core.engine.variants.Batch for the shapes"
-        raise BadInput(f"model {name_of(model)} returns {returned}", f"here it returns {expected}", remedy)
+        raise BadInput(
+            f"model {name_of(model)} returns {returned}", f"here it returns {expected}", remedy
+        )
     if isinstance(found, Gradients):
         return Gradients(*(part.detach() for part in found))
     if getattr(model(batch, Y.detach(), Z.detach()), "requires_grad", False):
@@ -178,19 +215,24 @@ def ascent(model: Model, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
         )
     J = -cross_entropy(found, batch.target, batch.weight)
     parts = torch.autograd.grad(J.sum(), leaves, allow_unused=True)
-    dY, dZ = (torch.zeros_like(leaf) if part is None else part for part, leaf in zip(parts, leaves, strict=True))
-    # of one of the equal columns, so that they stay equal
+    # Autograd gives None for what the loss doesn't depend on.
+    dY, dZ = [
+        torch.zeros_like(leaf) if part is None else part
+        for part, leaf in zip(parts, leaves, strict=True)
+    ]
+    # The gradient per output: divide by the number of outputs that share the column, so that each
+    # of them moves as one output does.
     return Gradients(-J.detach(), dY / batch.multiplicity, dZ)
 
 
-# -- Variants with a name: what decoders read, and what pulls back through it ------------------------------------------
+# -- Variants with a name: what decoders read, and what pulls back through it ----------------------
 
 
 def residual(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
     """Return ū = LN(f + x_T) with f = LN(X^T b), shape (..., B, L), and its pull.
 
-    The pull of one sample is f∘P^⊥_f P^⊥_ū g/‖f + x_T‖: the factor of the second normalisation, then Lemma 1's factor
-    f∘P^⊥_f.
+    The pull of one sample is f∘P^⊥_f P^⊥_ū g/‖f + x_T‖: the factor of the second normalisation,
+    then Lemma 1's factor f∘P^⊥_f.
     """
     f = plain_inputs(batch, Z)
     x_T = batch.query @ (batch.queries[:, None] == batch.tokens).to(batch.query.dtype)
@@ -199,7 +241,8 @@ def residual(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
 
 
 def layernorm(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
-    """Return LN(c - 1/M) with c = X^T b, whose mean over the M tokens is 1/M, shape (..., B, L), and its pull.
+    """Return LN(c - 1/M) with c = X^T b, whose mean over the M tokens is 1/M, shape (..., B, L),
+    and its pull.
 
     Back from one sample comes (diag c - cc^T) P^⊥_u g/‖c - 1/M‖.
     """
@@ -209,12 +252,14 @@ def layernorm(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
 
 
 def heads(batch: Batch, Z: Tensor, *, num_heads: int, concatenates: bool) -> tuple[Tensor, Pull]:
-    """Return LN of the heads' X^T b_h, concatenated (..., B, H L) or summed (..., B, L), and its pull.
+    """Return LN of the heads' X^T b_h, concatenated (..., B, H L) or summed (..., B, L), and its
+    pull.
 
-    Back from one sample, for every head, comes (diag c_h - c_h c_h^T) w_h, with w = P^⊥_u g over the norm and w_h its
-    part.
+    Back from one sample, for every head, comes (diag c_h - c_h c_h^T) w_h, with w = P^⊥_u g over
+    the norm and w_h its part.
     """
-    c = attend(batch.q.unsqueeze(-3), batch.query.unsqueeze(-3) @ Z.unflatten(-2, (num_heads, -1)))  # (..., H, B, L)
+    # (..., H, B, L)
+    c = attend(batch.q.unsqueeze(-3), batch.query.unsqueeze(-3) @ Z.unflatten(-2, (num_heads, -1)))
     u, length = _normalised(c.movedim(-3, -2).flatten(-2) if concatenates else c.sum(dim=-3))
 
     def pull(g: Tensor) -> Tensor:
@@ -230,11 +275,13 @@ def positions(batch: Batch, Z: Tensor, *, windows: int) -> tuple[Tensor, Pull]:
 
     A token that n windows hold has n equal rows of Y.
 
-    The pull is how z_l + b_w moves if both parts learn: the pull on token l in any window, plus the pull on any token
-    in window w.
+    The pull is how z_l + b_w moves if both parts learn: the pull on token l in any window, plus the
+    pull on any token in window w.
     """
-    c, alike = attend(batch.q, batch.query @ Z), _alike(batch, windows)
-    # takes attention to that on a token in any of its n windows, over sqrt(n) in each of its rows; shape (L, L)
+    c = attend(batch.q, batch.query @ Z)
+    alike = _alike(batch, windows)
+    # takes attention to that on a token in any of its n windows, over sqrt(n) in each of its rows;
+    # shape (L, L)
     pooled = alike[0] / alike[0].sum(dim=0).sqrt()
     u, length = _normalised(c @ pooled)
 
@@ -257,27 +304,39 @@ def _normalised(v: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _through(c: Tensor, w: Tensor) -> Tensor:
-    """Return (diag c - cc^T) w over the last axis: w pulled back through the softmax that made c."""
+    """Return (diag c - cc^T) w over the last axis: w pulled back through the softmax that made
+    c.
+    """
     return c * (w - (c * w).sum(dim=-1, keepdim=True))
 
 
 def _centred(batch: Batch, c: Tensor) -> Tensor:
-    """Return c - 1/M over all tokens. The first entry stands for the tokens that no class holds, in their direction."""
-    M = batch.multiplicity.sum()  # a number would have to come from the device, and a step to wait for it
+    """Return c - 1/M over all tokens. The first entry stands for the tokens that no class holds,
+    in their direction.
+    """
+    # a number would have to come from the device, and a step to wait for it
+    M = batch.multiplicity.sum()
     mean = torch.ones_like(c[..., :1, :]) / M
     mean[..., 0] = torch.sqrt(M - (c.shape[-1] - 1)) / M
     return c - mean
 
 
 def _alike(batch: Batch, windows: int) -> tuple[Tensor, Tensor]:
-    """Return two matrices (L, L): 1 where two rows of Y stand for the same token, and for the same window, else 0."""
-    size = batch.multiplicity.sum().round().to(batch.tokens.dtype) // windows  # a tensor, as in `_centred`
-    token, window = batch.tokens % size, batch.tokens // size
-    token_alike, window_alike = ((each[:, None] == each).to(batch.q.dtype) for each in (token, window))
+    """Return two matrices (L, L): 1 where two rows of Y stand for the same token, and for the
+    same window, else 0.
+    """
+    # It stays a tensor, as in `_centred`.
+    size = batch.multiplicity.sum().round().to(batch.tokens.dtype) // windows
+    token = batch.tokens % size
+    window = batch.tokens // size
+    token_alike = (token[:, None] == token).to(batch.q.dtype)
+    window_alike = (window[:, None] == window).to(batch.q.dtype)
     return token_alike, window_alike
 
 
-def _named(name: str, closed_form: Callable[[Batch, Tensor], tuple[Tensor, Pull]], **described: Any) -> Variant:
+def _named(
+    name: str, closed_form: Callable[[Batch, Tensor], tuple[Tensor, Pull]], **described: Any
+) -> Variant:
     return Variant(lambda batch, Z: closed_form(batch, Z)[0], closed_form, name=name, **described)
 
 
@@ -286,16 +345,22 @@ def _heads(name: str, number: int, *, concatenates: bool) -> Variant:
     return _named(name, closed_form, heads=number, concatenates=concatenates)
 
 
-VARIANTS = {"residual": _named("residual", residual), "layernorm": _named("layernorm", layernorm, rest=True)}
+VARIANTS = {
+    "residual": _named("residual", residual),
+    "layernorm": _named("layernorm", layernorm, rest=True),
+}
 NUMBERED: dict[str, Callable[[str, int], Variant]] = {
     "heads": partial(_heads, concatenates=True),
     "summed heads": partial(_heads, concatenates=False),
-    "positions": lambda name, number: _named(name, partial(positions, windows=number), windows=number),
+    "positions": lambda name, number: _named(
+        name, partial(positions, windows=number), windows=number
+    ),
 }
 
 
 def variant_of(model: object) -> Variant | None:
-    """Return the variant with a name, or the one given; None for the paper's model and for other functions.
+    """Return the variant with a name, or the one given; None for the paper's model and for other
+    functions.
 
     A name that is close to a variant's and isn't one, such as "heads 0", is a :class:`BadInput`.
 

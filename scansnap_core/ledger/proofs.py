@@ -174,7 +174,8 @@ class ProofWitness:
         }:
             rule = "claim and control assume the same of it"
             raise BadInput(f"{claim_id}: the letter {min(other)}", rule, "use one symbol for both")
-        found, refused = (_certificate(procedure(each), place) for each in (claim, control))
+        found = _certificate(procedure(claim), place)
+        refused = _certificate(procedure(control), place)
         if not found:
             raise NotProved(f"{place}: {found.how}; it fails at {found.gap}")
         if refused:

@@ -15,24 +15,37 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def provenance(command: str) -> dict[str, str]:
-    """Return the command that was run, the versions it ran with, and the commit if this runs from its repository."""
-    return {"command": command, **versions(), "python_version": platform.python_version(), **_commit()}
+    """Return the command that was run, the versions it ran with, and the commit if this runs
+    from its repository.
+    """
+    return {
+        "command": command,
+        **versions(),
+        "python_version": platform.python_version(),
+        **_commit(),
+    }
 
 
 @functools.cache  # of the code that this process imported, even if the files change later
 def program() -> dict[str, str]:
-    """Return what decides results beside a command's arguments: versions, and ``code``, a digest of this package.
+    """Return what decides results beside a command's arguments: versions, and ``code``, a digest of
+    this package.
 
-    Two programs with the same version may differ, and one mustn't continue what the other has begun. The digest covers
-    the sources by their text alone, so no machine or folder changes it.
+    Two programs with the same version may differ, and one mustn't continue what the other has
+    begun. The digest covers the sources by their text alone, so no machine or folder changes it.
     """
-    sources = {path.relative_to(PACKAGE).as_posix(): path.read_text("utf8") for path in PACKAGE.rglob("*.py")}
+    sources = {
+        path.relative_to(PACKAGE).as_posix(): path.read_text("utf8")
+        for path in PACKAGE.rglob("*.py")
+    }
     whole = "\0".join(f"{name}\n{text}" for name, text in sorted(sources.items()))
     return {**versions(), "code": hashlib.sha256(whole.encode()).hexdigest()[:16]}
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that decide a training's numbers, as far as they're installed."""
+    """Return the versions of the packages that decide a training's numbers, as far as they're
+    installed.
+    """
     return {f"{name}_version": metadata.version(name) for name in PACKAGES if find_spec(name)}
 
 
@@ -46,5 +59,7 @@ def _commit() -> dict[str, str]:
 
 
 def _git(*arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=PACKAGE, capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(
+        ["git", *arguments], cwd=PACKAGE, capture_output=True, text=True, check=True, timeout=30
+    )
     return done.stdout.strip()

@@ -1,9 +1,11 @@
-"""Labelled results in Zarr that survive a kill: written block by block, continued, and refused when they don't fit.
+"""Labelled results in Zarr that survive a kill: written block by block, continued, and refused when
+they don't fit.
 
-A store is a Zarr group that any reader of Zarr opens, with two files more: a lock, which the kernel frees when its
-process dies, and a :class:`Journal`. The journal's first record holds the configuration and the checksums of labels and
-metadata. Then comes one record a block with the checksums of its chunks, appended when they are written. So a block is
-finished when its record is, and a block that was cut short is written again.
+A store is a Zarr group that any reader of Zarr opens, with two files more: a lock, which the kernel
+frees when its process dies, and a :class:`Journal`. The journal's first record holds the
+configuration and the checksums of labels and metadata. Then comes one record a block with the
+checksums of its chunks, appended when they are written. So a block is finished when its record is,
+and a block that was cut short is written again.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ with needs("sweeps"):
     from zarr.errors import ZarrUserWarning
     from zarr.storage import LocalStore
 
-JOURNAL, LOCK = "blocks.journal", ".lock"
+JOURNAL = "blocks.journal"
+LOCK = ".lock"
 ANOTHER = "name another store"
 FILE_SYSTEM_BLOCK = 4096
 """A file takes at least so many bytes."""
@@ -45,14 +48,15 @@ FILE_SYSTEM_BLOCK = 4096
 class Journal:
     """Records, one a line: the CRC-32 of the JSON in hexadecimal, then the JSON.
 
-    A record counts from the moment its line is complete. So a process killed while it writes one leaves the journal
-    as it was before, and the next one to append cuts the torn line off. A complete line that isn't what was written
-    raises ValueError.
+    A record counts from the moment its line is complete. So a process killed while it writes one
+    leaves the journal as it was before, and the next one to append cuts the torn line off. A
+    complete line that isn't what was written raises ValueError.
     """
 
     def __init__(self, path: Path) -> None:
         content = path.read_bytes() if path.exists() else b""
-        self._path, self._size = path, content.rfind(b"\n") + 1
+        self._path = path
+        self._size = content.rfind(b"\n") + 1
         self.records: list[dict[str, Any]] = []
         for number, line in enumerate(content[: self._size].splitlines(), start=1):
             checksum, _, text = line.partition(b" ")
@@ -78,7 +82,9 @@ def _crc(text: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Variable:
-    """An array of a store: its dimensions, those that blocks divide first, its type and its attributes."""
+    """An array of a store: its dimensions, those that blocks divide first, its type and its
+    attributes.
+    """
 
     dims: tuple[str, ...]
     dtype: str
@@ -107,10 +113,17 @@ class Layout:
 
     @property
     def num_bytes(self) -> int:
-        """Bound the bytes that it takes on a disk: numbers barely compress, and files have a least size."""
-        sizes, arrays = self.labels.sizes, self.variables.values()
-        numbers = sum(np.dtype(each.dtype).itemsize * math.prod(sizes[dim] for dim in each.dims) for each in arrays)
-        return numbers + (len(arrays) + 1) * self.num_blocks * FILE_SYSTEM_BLOCK  # an array's files, and records
+        """Bound the bytes that it takes on a disk: numbers barely compress, and files have a
+        least size.
+        """
+        sizes = self.labels.sizes
+        arrays = self.variables.values()
+        numbers = sum(
+            np.dtype(each.dtype).itemsize * math.prod(sizes[dim] for dim in each.dims)
+            for each in arrays
+        )
+        # an array's files, and records
+        return numbers + (len(arrays) + 1) * self.num_blocks * FILE_SYSTEM_BLOCK
 
     def position(self, block: int) -> tuple[int, ...]:
         """Find where a block stands along each of the dimensions that blocks divide."""
@@ -118,7 +131,9 @@ class Layout:
 
 
 class _Folder(LocalStore):
-    """A folder on any file system: Zarr's own asks for hard links, which the one writer under its lock can spare."""
+    """A folder on any file system: Zarr's own asks for hard links, which the one writer under
+    its lock can spare.
+    """
 
     async def set_if_not_exists(self, key: str, value: Buffer) -> None:
         """Write a key that isn't there."""
@@ -130,7 +145,10 @@ class Store:
     """A store that is open for writing; :func:`writing` opens it."""
 
     def __init__(self, path: Path, layout: Layout, commit: str) -> None:
-        self._path, self._layout, self._commit, self._journal = path, layout, commit, Journal(path / JOURNAL)
+        self._path = path
+        self._layout = layout
+        self._commit = commit
+        self._journal = Journal(path / JOURNAL)
         # a block of NaN is on the disk too, so that every finished block has its chunks
         self._arrays = {
             name: zarr.open_array(path / name, mode="r+").with_config({"write_empty_chunks": True})
@@ -143,10 +161,16 @@ class Store:
         return {record["block"] for record in self._journal.records[1:]}
 
     def write(self, block: int, values: Mapping[str, np.ndarray]) -> None:
-        """Write one block: its part of every array, then its record in the journal. On a full disk nothing is lost."""
-        sizes, position = self._layout.block_sizes.values(), self._layout.position(block)
-        region = tuple(slice(at * size, (at + 1) * size) for at, size in zip(position, sizes, strict=True))
-        checksums, remedy = {}, "make room and give the same command again: the finished blocks stay"
+        """Write one block: its part of every array, then its record in the journal. On a full
+        disk nothing is lost.
+        """
+        sizes = self._layout.block_sizes.values()
+        position = self._layout.position(block)
+        region = tuple(
+            slice(at * size, (at + 1) * size) for at, size in zip(position, sizes, strict=True)
+        )
+        checksums = {}
+        remedy = "make room and give the same command again: the finished blocks stay"
         with _writable(self._path, "every block can be written", remedy):
             for name, variable in self._layout.variables.items():
                 self._arrays[name][region] = values[name]
@@ -171,14 +195,14 @@ def writing(
     configuration
         All that decides the results, as JSON values by name; ``code`` is a digest of the program.
     provenance
-        Attributes that say where the results come from. A store keeps those it was created with; its journal keeps
-        the ``commit`` of every block.
+        Attributes that say where the results come from. A store keeps those it was created with;
+        its journal keeps the ``commit`` of every block.
 
     Raises
     ------
     BadInput
-        The path is no store, another process writes to it, it holds another configuration, or it was damaged. Nothing
-        is changed then.
+        The path is no store, another process writes to it, it holds another configuration, or it
+        was damaged. Nothing is changed then.
     """
     asked = json.loads(json.dumps(configuration))
     commit = provenance.get("commit", "")
@@ -200,22 +224,37 @@ def writing(
 
 
 def read(path: str | Path) -> xr.Dataset:
-    """Read a finished store into memory and compare it with its checksums. ``commit`` names all that wrote blocks."""
+    """Read a finished store into memory and compare it with its checksums. ``commit`` names all
+    that wrote blocks.
+    """
     PATH("store", path)
     path = Path(path)
     _check_is_store(path)
     journal = _checked(path)
-    finished, num_blocks = len({record["block"] for record in journal.records[1:]}), journal.records[0]["num_blocks"]
+    finished = len({record["block"] for record in journal.records[1:]})
+    num_blocks = journal.records[0]["num_blocks"]
     if finished < num_blocks:
         rule = "a store is read when its blocks are finished"
-        raise _refused(path, f"{finished} of {num_blocks} blocks", rule, "give the command that began it again")
-    needed, there = sum(array.nbytes for _, array in zarr.open_group(path, mode="r").arrays()), memory()
+        raise _refused(
+            path, f"{finished} of {num_blocks} blocks", rule, "give the command that began it again"
+        )
+    needed = sum(array.nbytes for _, array in zarr.open_group(path, mode="r").arrays())
+    there = memory()
     if needed > there:
         remedy = "open it with xarray.open_zarr and take a part"
-        raise _refused(path, f"arrays of {needed:,} bytes", f"all is held in memory, here {there:,} bytes", remedy)
+        raise _refused(
+            path,
+            f"arrays of {needed:,} bytes",
+            f"all is held in memory, here {there:,} bytes",
+            remedy,
+        )
     result = xr.open_zarr(path, consolidated=True, chunks=None).load()
     types = {name: array.dtype for name, array in zarr.open_group(path, mode="r").arrays()}
-    whole = {name: result[name].astype(types[name]) for name in result.data_vars if types[name].kind == "i"}
+    whole = {
+        name: result[name].astype(types[name])
+        for name in result.data_vars
+        if types[name].kind == "i"
+    }
     result = result.assign(whole)  # integers are floats to xarray where some may be missing
     commits = dict.fromkeys(record["commit"] for record in journal.records[1:])
     return result.assign_attrs(commit=", ".join(commits)) if any(commits) else result
@@ -233,12 +272,16 @@ def _locked(folder: Path, path: Path) -> Iterator[None]:
             lock = FileLock(folder / LOCK).acquire(blocking=False)
         except Timeout:
             remedy = f"wait for it, or {ANOTHER}"
-            raise BadInput(f"store {path}", "one process writes a store at a time", remedy) from None
+            raise BadInput(
+                f"store {path}", "one process writes a store at a time", remedy
+            ) from None
     with lock:
         yield
 
 
-def _create(folder: Path, layout: Layout, configuration: dict[str, Any], provenance: Mapping[str, str]) -> None:
+def _create(
+    folder: Path, layout: Layout, configuration: dict[str, Any], provenance: Mapping[str, str]
+) -> None:
     """Write all but the blocks. What a killed process left of an earlier attempt goes first."""
     for entry in folder.iterdir():
         if entry.is_dir():
@@ -246,7 +289,8 @@ def _create(folder: Path, layout: Layout, configuration: dict[str, Any], provena
         elif entry.name != LOCK:
             entry.unlink()
     attrs = {**provenance, "configuration": json.dumps(configuration)}
-    # format 2, because text labels and consolidated metadata aren't part of format 3's specification yet
+    # format 2, because text labels and consolidated metadata aren't part of format 3's
+    # specification yet
     target = _Folder(folder)
     layout.labels.assign_attrs(attrs).to_zarr(target, mode="a", consolidated=False, zarr_format=2)
     group = zarr.open_group(target, mode="r+")
@@ -272,7 +316,9 @@ def _create(folder: Path, layout: Layout, configuration: dict[str, Any], provena
 
 
 def _missing(dtype: np.dtype[Any]) -> Any:
-    """Return what stands in blocks that aren't written: readers of Zarr show it as NaN, which no result is."""
+    """Return what stands in blocks that aren't written: readers of Zarr show it as NaN, which no
+    result is.
+    """
     if dtype.kind == "i":
         return np.iinfo(dtype).min
     return np.nan if dtype.kind == "f" else None
@@ -283,7 +329,11 @@ def _check_continuable(path: Path, layout: Layout, asked: dict[str, Any]) -> Non
     for key in sorted(held.keys() | asked.keys()):
         if held.get(key) != asked.get(key):
             commit = zarr.open_group(path, mode="r").attrs.get("commit", "unknown")
-            again = f", to the code of commit {commit} (the finished blocks stay)" if key == "code" else ""
+            again = (
+                f", to the code of commit {commit} (the finished blocks stay)"
+                if key == "code"
+                else ""
+            )
             what = f"{key} = {shown(held.get(key))}, asked for is {shown(asked.get(key))}"
             remedy = f"give the command that began it{again}, or {ANOTHER}"
             raise _refused(path, what, "a store holds one configuration", remedy)
@@ -313,7 +363,9 @@ def _sha256(file: Path) -> str:
 
 
 @contextmanager
-def _writable(path: Path, rule: str = "a store can be written", remedy: str = ANOTHER) -> Iterator[None]:
+def _writable(
+    path: Path, rule: str = "a store can be written", remedy: str = ANOTHER
+) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -325,4 +377,6 @@ def _refused(path: Path, what: str, rule: str, remedy: str) -> BadInput:
 
 
 def _damaged(path: Path, what: str) -> BadInput:
-    return _refused(path, what, "a store is as it was written", f"restore a copy of it, or {ANOTHER}")
+    return _refused(
+        path, what, "a store is as it was written", f"restore a copy of it, or {ANOTHER}"
+    )

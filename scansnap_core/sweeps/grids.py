@@ -86,10 +86,15 @@ NUMBER_OF_SEEDS = whole(
 _SIZES = {"seq_len": 128, "batch_size": 128, "dtype": "float32"}
 _SYN_MEDIUM: dict[str, Any] = {
     "data": ["syn_medium 1", "syn_medium 3", "syn_medium 5", "syn_medium 10"],
-    "rates": {"lr_z": [0.5, 1.0, 2.0, 3.0], "ratio": [1, 2, 5, 10]}, "steps": 100, "seeds": 10,
-    "optimizer": "momentum", "momentum": 0.9, "initial": "random", **_SIZES,
+    "rates": {"lr_z": [0.5, 1.0, 2.0, 3.0], "ratio": [1, 2, 5, 10]},
+    "steps": 100,
+    "seeds": 10,
+    "optimizer": "momentum",
+    "momentum": 0.9,
+    "initial": "random",
+    **_SIZES,
     "rng": "counter",  # drawn fastest, and alike on any device
-}  # fmt: skip
+}
 _PAIRS = {"pairs": [[0.1, 0.1], [0.5, 0.5], [1.0, 1.0]]}
 NAMED: dict[str, dict[str, Any]] = {
     "fig5": {

@@ -211,9 +211,9 @@ def _downloaded(name: str) -> dict[str, Path]:
 
 
 def _wanted() -> tuple[str, str]:
-    """List the files' names, in either style."""
-    one, other = (", ".join(names) for names in zip(*FILE_NAMES.values(), strict=True))
-    return one, other
+    """List the files' names in each of the two styles."""
+    first_names, second_names = zip(*FILE_NAMES.values(), strict=True)
+    return ", ".join(first_names), ", ".join(second_names)
 
 
 def _read(name: str, found: Mapping[str, Path]) -> Corpus:
@@ -231,8 +231,8 @@ def _read(name: str, found: Mapping[str, Path]) -> Corpus:
         )
         raise BadInput(f"folder {folder}: no {', '.join(missing)}", rule, UNCHANGED)
     paths = {split: found[split] for split in (trained_on, "validation")}
-    counts, _ = (_checked(name, split, path) for split, path in paths.items())
-    words = _vocabulary(counts)
+    counts = {split: _checked(name, split, path) for split, path in paths.items()}
+    words = _vocabulary(counts[trained_on])
     numbers = {word: number for number, word in enumerate(words)}
 
     def numbered(path: Path) -> NDArray[np.int64]:
@@ -244,7 +244,8 @@ def _read(name: str, found: Mapping[str, Path]) -> Corpus:
             dtype=np.int64,
         )
 
-    train, validation = (numbered(path) for path in paths.values())
+    train = numbered(paths[trained_on])
+    validation = numbered(paths["validation"])
     sha256 = {split: hashlib.sha256(path.read_bytes()).hexdigest() for split, path in paths.items()}
     return Corpus(name, words, train, validation, trained_on, sha256)
 

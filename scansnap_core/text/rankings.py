@@ -37,12 +37,11 @@ def spearman(x: ArrayLike, y: ArrayLike, axis: int = -1) -> Floats:
 
 
 def partial_spearman(x: ArrayLike, y: ArrayLike, given: ArrayLike, axis: int = -1) -> Floats:
-    """Compute the rank correlation of x and y after the ranks of ``given`` are taken out of both,
-    linearly.
-    """
-    a, b, c = (stats.rankdata(values, axis=axis) for values in (x, y, given))
-    ab, ac, bc = (stats.pearsonr(*pair, axis=axis).statistic for pair in ((a, b), (a, c), (b, c)))
-    return (ab - ac * bc) / np.sqrt((1 - ac**2) * (1 - bc**2))
+    """Compute the rank correlation of x and y, after the ranks of ``given`` are regressed out."""
+    xy = spearman(x, y, axis)
+    x_given = spearman(x, given, axis)
+    y_given = spearman(y, given, axis)
+    return (xy - x_given * y_given) / np.sqrt((1 - x_given**2) * (1 - y_given**2))
 
 
 def explain(

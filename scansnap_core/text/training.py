@@ -1,4 +1,6 @@
-"""Train a Transformer on text, and measure its attention at every snapshot, always on the same text."""
+"""Train a Transformer on text, and measure its attention at every snapshot, always on the same
+text.
+"""
 
 from __future__ import annotations
 
@@ -25,21 +27,25 @@ MOMENTUM = 0.9
 WATCHED = 100
 """Snapshots look at so many sequences of the validation text, always the first ones."""
 PREDICTED = 20
-"""The movement of predictions is measured on so many of them; each holds T times M probabilities."""
+"""The movement of predictions is measured on so many of them; each holds T times M
+probabilities.
+"""
 SHOWN = 2
 """A snapshot keeps the attention maps of so many of them."""
 
 
 class Training:
-    """A Transformer in training. The same corpus, settings, device and number of threads give the same numbers.
+    """A Transformer in training. The same corpus, settings, device and number of threads give the
+    same numbers.
 
-    On a CPU what dropout drops depends on the seed and the step alone, not on the make of the processor.
+    On a CPU what dropout drops depends on the seed and the step alone, not on the make of the
+    processor.
 
     Parameters
     ----------
     corpus
-        The text. It is cut into ``batch_size`` columns, which are read on side by side, ``context`` words a step, and
-        from the top again at their end.
+        The text. It is cut into ``batch_size`` columns, which are read on side by side, ``context``
+        words a step, and from the top again at their end.
     settings
         The model and how it is trained.
     device
@@ -52,16 +58,24 @@ class Training:
     """
 
     def __init__(self, corpus: Corpus, settings: Settings, device: torch.device) -> None:
-        self.settings, self._device, self._taken = settings, device, 0
+        self.settings = settings
+        self._device = device
+        self._taken = 0
         self._devices = [device] if device.type == "cuda" else []
         with undisturbed(device.type), torch.random.fork_rng(self._devices):
-            self._columns, self._watched, self._following = (part.to(device) for part in _cut(corpus, settings))
+            columns, watched, following = _cut(corpus, settings)
+            self._columns = columns.to(device)
+            self._watched = watched.to(device)
+            self._following = following.to(device)
             torch.manual_seed(settings.seed)
             self.model = Transformer(corpus.vocab_size, settings).to(device)
             self._random_states = [torch.cuda.get_rng_state(each) for each in self._devices]
         momentum = MOMENTUM if settings.optimizer == "momentum" else 0.0
-        parameters, lr = list(self.model.parameters()), settings.lr
-        self.optimizer = Adam(parameters, lr) if settings.optimizer == "adam" else SGD(parameters, lr, momentum)
+        parameters = list(self.model.parameters())
+        lr = settings.lr
+        self.optimizer = (
+            Adam(parameters, lr) if settings.optimizer == "adam" else SGD(parameters, lr, momentum)
+        )
         self._logits = torch.compile(self.model) if device.type == "cuda" else self.model
         with undisturbed(device.type):
             self._seen = self._see()
@@ -72,11 +86,12 @@ class Training:
         Yields
         ------
         number, values
-            Which of ``settings.snapshots`` it is, and what is seen there: ``train_loss`` (mean of the steps since the
-            last one), ``loss`` on the watched text, both in nats a word; by layer the ``entropy`` of attention in
-            nats, its ``speed`` (the share of probability that the last step moved) and its ``drift`` (the share moved
-            since the last snapshot, a step); both of the predictions too; ``maps`` of the first sequences,
-            (layers, sequence, query, key). Rates of change and ``train_loss`` are NaN at step 0.
+            Which of ``settings.snapshots`` it is, and what is seen there: ``train_loss`` (mean of
+            the steps since the last one), ``loss`` on the watched text, both in nats a word; by
+            layer the ``entropy`` of attention in nats, its ``speed`` (the share of probability that
+            the last step moved) and its ``drift`` (the share moved since the last snapshot, a
+            step); both of the predictions too; ``maps`` of the first sequences, (layers, sequence,
+            query, key). Rates of change and ``train_loss`` are NaN at step 0.
         """
         ends = self.settings.snapshots
         for number in range(self._taken, len(ends)):
@@ -86,7 +101,9 @@ class Training:
             yield number, values
 
     def state(self) -> bytes:
-        """Pack all that training needs to go on: parameters, optimiser, number of snapshots, a GPU's generator."""
+        """Pack all that training needs to go on: parameters, optimiser, number of snapshots, a
+        GPU's generator.
+        """
         kept = {
             "taken": self._taken,
             "model": self.model.state_dict(),
@@ -102,21 +119,31 @@ class Training:
         kept = torch.load(io.BytesIO(state), map_location=self._device, weights_only=True)
         self.model.load_state_dict(kept["model"])
         self.optimizer.load_state_dict(kept["optimizer"])
-        self._taken, self._random_states = kept["taken"], [each.cpu() for each in kept["random"]]
+        self._taken = kept["taken"]
+        self._random_states = [each.cpu() for each in kept["random"]]
         with undisturbed(self._device.type):
             self._seen = self._see()
 
     def _advance(self, start: int, end: int) -> dict[str, NDArray[Any]]:
-        total, last, one_before = torch.zeros((), dtype=torch.float32, device=self._device), self._seen, self._seen
+        total = torch.zeros((), dtype=torch.float32, device=self._device)
+        last = self._seen
+        one_before = self._seen
         with self._lent_generators():
             for step in range(start, end):
                 if step == end - 1:
                     one_before = self._see()
                 total += self._step(step)
         self._seen = self._see()
-        one, steps = (1, end - start) if end > start else (math.nan, math.nan)
-        speed, prediction_speed = (moved(*both) / one for both in zip(one_before, self._seen, strict=True))
-        drift, prediction_drift = (moved(*both) / steps for both in zip(last, self._seen, strict=True))
+
+        # How far attention and predictions moved in the last step (speed), and per step since the
+        # last snapshot (drift). Without a step both are NaN.
+        one = 1 if end > start else math.nan
+        steps = end - start if end > start else math.nan
+        attention, prediction = self._seen
+        speed = moved(one_before[0], attention) / one
+        prediction_speed = moved(one_before[1], prediction) / one
+        drift = moved(last[0], attention) / steps
+        prediction_drift = moved(last[1], prediction) / steps
         found = {
             "train_loss": total / steps,
             "loss": self._loss(),
@@ -151,12 +178,16 @@ class Training:
     @torch.no_grad()
     def _loss(self) -> Tensor:
         parts = zip(self._watched.split(PREDICTED), self._following.split(PREDICTED), strict=True)
-        losses = [_cross_entropy(self.model.eval()(words), after) * len(words) for words, after in parts]
+        losses = [
+            _cross_entropy(self.model.eval()(words), after) * len(words) for words, after in parts
+        ]
         return torch.stack(losses).sum() / len(self._watched)
 
     @contextmanager
     def _lent_generators(self) -> Iterator[None]:
-        """Lend PyTorch's global generator, from which dropout draws on a GPU, to this training, and put it back."""
+        """Lend PyTorch's global generator, from which dropout draws on a GPU, to this training,
+        and put it back.
+        """
         with torch.random.fork_rng(self._devices):
             for device, state in zip(self._devices, self._random_states, strict=True):
                 torch.cuda.set_rng_state(state, device)
@@ -172,8 +203,8 @@ def _cross_entropy(logits: Tensor, words: Tensor) -> Tensor:
 def entropy(maps: Tensor) -> Tensor:
     """Average the entropy of each row's probabilities over the rows, in nats.
 
-    A row that sees i keys has ln(i) at most, so with a causal mask and T places even attention has ln(T!)/T: 2.63 for
-    T = 35.
+    A row that sees i keys has ln(i) at most, so with a causal mask and T places even attention has
+    ln(T!)/T: 2.63 for T = 35.
 
     Maps are (layers, ..., key), where a row's probabilities sum to 1; the result is (layers,).
     """
@@ -183,15 +214,18 @@ def entropy(maps: Tensor) -> Tensor:
 def moved(before: Tensor, after: Tensor) -> Tensor:
     """Average over the rows the share of probability that moved: the total variation distance.
 
-    The same rows at two moments are (layers, ..., key); the result (layers,) is 0 where nothing moved and 1 where
-    everything did.
+    The same rows at two moments are (layers, ..., key); the result (layers,) is 0 where nothing
+    moved and 1 where everything did.
     """
     return (after - before).abs().sum(-1).flatten(1).mean(1) / 2
 
 
 def _cut(corpus: Corpus, settings: Settings) -> tuple[Tensor, Tensor, Tensor]:
-    """Cut the training text into columns side by side, and out of the other the watched sequences and what follows."""
-    B, T = settings.batch_size, settings.context
+    """Cut the training text into columns side by side, and out of the other the watched
+    sequences and what follows.
+    """
+    B = settings.batch_size
+    T = settings.context
     length = len(corpus.train) // B
     if length <= T:
         raise BadInput(
@@ -206,6 +240,8 @@ def _cut(corpus: Corpus, settings: Settings) -> tuple[Tensor, Tensor, Tensor]:
             f"it holds {SHOWN} sequences of {T} words and the word after them",
             "take a longer text, or a smaller context",
         )
-    train, words = (torch.from_numpy(text.astype(np.int64)) for text in (corpus.train, corpus.validation))
-    watched, following = (words[shift : shift + sequences * T].reshape(sequences, T) for shift in (0, 1))
+    train = torch.from_numpy(corpus.train.astype(np.int64))
+    words = torch.from_numpy(corpus.validation.astype(np.int64))
+    watched = words[: sequences * T].reshape(sequences, T)
+    following = words[1 : 1 + sequences * T].reshape(sequences, T)
     return train[: length * B].reshape(B, length), watched, following

@@ -1,18 +1,21 @@
-"""The paper's model in (Y, Z) on the contexts of one query word as they stand in the text: its training, its forecast.
+"""The paper's model in (Y, Z) on the contexts of one query word as they stand in the text: its
+training, its forecast.
 
-The steps are plain SGD on Lemma 1's gradients (:mod:`scansnap_core.engine.model`). One query means one row z of Z. Next
-words that are no class are one output with a multiplicity, as in :mod:`scansnap_core.engine.training`, and a batch
-moves only the words that it holds. So the cost of a step grows with its words alone, and the step is still exact.
+The steps are plain SGD on Lemma 1's gradients (:mod:`scansnap_core.engine.model`). One query means
+one row z of Z. Next words that are no class are one output with a multiplicity, as in
+:mod:`scansnap_core.engine.training`, and a batch moves only the words that it holds. So the cost of
+a step grows with its words alone, and the step is still exact.
 
-The forecast for each word before any training is the first force on attention, in closed form. Let the decoder give
-every next word its start alpha_0, at Y = Z = 0. The true gradient flow (Eqn 3) then begins with Y(t) = eta_Y t Y_1 and
-dz/dt = eta_Y eta_Z t phi, so z(t) = eta_Y eta_Z t^2 phi/2. With f_i = LN(q_i), F_n the mean of f_i over class n's
-samples, and g_n = sum_n' P(n') F_n' (e_n - alpha_0)^T (e_n' - alpha_0), phi is the mean over samples of
-f_i∘(g_n - f_i f_i^T g_n), n the sample's class. Nothing is left out: it is exact for the contexts as they are.
+The forecast for each word before any training is the first force on attention, in closed form. Let
+the decoder give every next word its start alpha_0, at Y = Z = 0. The true gradient flow (Eqn 3)
+then begins with Y(t) = eta_Y t Y_1 and dz/dt = eta_Y eta_Z t phi, so z(t) = eta_Y eta_Z t^2 phi/2.
+With f_i = LN(q_i), F_n the mean of f_i over class n's samples, and g_n = sum_n' P(n') F_n' (e_n -
+alpha_0)^T (e_n' - alpha_0), phi is the mean over samples of f_i∘(g_n - f_i f_i^T g_n), n the
+sample's class. Nothing is left out: it is exact for the contexts as they are.
 
-At T = infinity (``samples.at_infinity()``) a class is one sample. Then its own part of g_n, P(n) f_n, has no effect,
-because P^⊥_f f = 0; with alpha_0 = 1/M the rest is Eqn 97 with beta_nn' = P(n')/M. In a short context f_i isn't F_n:
-the class's own part does act, and it isn't divided by M.
+At T = infinity (``samples.at_infinity()``) a class is one sample. Then its own part of g_n, P(n)
+f_n, has no effect, because P^⊥_f f = 0; with alpha_0 = 1/M the rest is Eqn 97 with beta_nn' =
+P(n')/M. In a short context f_i isn't F_n: the class's own part does act, and it isn't divided by M.
 """
 
 from __future__ import annotations
@@ -59,34 +62,44 @@ def train_on(
     lr_y, lr_z
         eta_Y and eta_Z.
     record
-        After how many updates z is kept, ascending; the last one ends the run. **Clock**: one step is one update with
-        the mean gradient of a batch, so a step of any batch size is one unit of the paper's t.
+        After how many updates z is kept, ascending; the last one ends the run. **Clock**: one step
+        is one update with the mean gradient of a batch, so a step of any batch size is one unit of
+        the paper's t.
     batch_size
-        B samples a step, drawn with replacement by their weights; None for the mean over all samples.
+        B samples a step, drawn with replacement by their weights; None for the mean over all
+        samples.
     seeds
         One run each.
     base_rates
-        Give the decoder a fixed bias ln P(n), so that training starts from alpha = P(n) in place of 1/M. Outputs that
-        are no class then have probability 0 for every M.
+        Give the decoder a fixed bias ln P(n), so that training starts from alpha = P(n) in place of
+        1/M. Outputs that are no class then have probability 0 for every M.
     held_out
-        Other samples of the same words and next words, to see what is learnt beyond the samples themselves.
+        Other samples of the same words and next words, to see what is learnt beyond the samples
+        themselves.
 
     Returns
     -------
     xarray.Dataset
-        ``z`` (seed, recorded, word): the query's row of Z. ``loss`` (seed, step): -J of the batch before update
-        ``step``, in nats. With ``held_out`` also ``held_out_loss`` (seed, recorded), the mean over those samples.
+        ``z`` (seed, recorded, word): the query's row of Z. ``loss`` (seed, step): -J of the batch
+        before update ``step``, in nats. With ``held_out`` also ``held_out_loss`` (seed, recorded),
+        the mean over those samples.
     """
     K = len(samples.next_words)
     if vocab_size < K:
-        raise BadInput(f"vocab_size = {vocab_size}", f"there are {K} next words", "pass the corpus' vocab_size")
+        raise BadInput(
+            f"vocab_size = {vocab_size}", f"there are {K} next words", "pass the corpus' vocab_size"
+        )
     if len(record) == 0 or np.any(np.diff([0, *record]) <= 0):
-        raise BadInput(f"record = {list(record)}", "moments are positive and ascend", "pass e.g. [100, 1000]")
+        raise BadInput(
+            f"record = {list(record)}", "moments are positive and ascend", "pass e.g. [100, 1000]"
+        )
     N, L = samples.q.shape
-    z, loss = np.empty((len(seeds), len(record), L)), np.empty((len(seeds), record[-1]))
+    z = np.empty((len(seeds), len(record), L))
+    loss = np.empty((len(seeds), record[-1]))
     held_out_loss = np.empty(z.shape[:2])
     for n, seed in enumerate(seeds):
-        run, rng = _Run(samples, None if base_rates else vocab_size, dtype), np.random.default_rng(seed)
+        run = _Run(samples, None if base_rates else vocab_size, dtype)
+        rng = np.random.default_rng(seed)
         for step in range(record[-1]):
             part = samples
             if batch_size is not None:
@@ -113,20 +126,31 @@ def train_on(
         "step": ("step", np.arange(record[-1]), clock),
         "word": samples.words,
     }
-    attrs = {"lr_y": lr_y, "lr_z": lr_z, "batch_size": str(batch_size or "all"), "vocab_size": vocab_size}
+    attrs = {
+        "lr_y": lr_y,
+        "lr_z": lr_z,
+        "batch_size": str(batch_size or "all"),
+        "vocab_size": vocab_size,
+    }
     return xr.Dataset(arrays, coords, attrs | {"base_rates": int(base_rates)})
 
 
 class _Run:
-    """Y and z on the words of the samples, and the outputs: their multiplicity in alpha, and the scale of Y's steps."""
+    """Y and z on the words of the samples, and the outputs: their multiplicity in alpha, and the
+    scale of Y's steps.
+    """
 
     def __init__(self, samples: Samples, vocab_size: int | None, dtype: torch.dtype) -> None:
-        K, L = len(samples.next_words), len(samples.words)
+        K = len(samples.next_words)
+        L = len(samples.words)
         if vocab_size is None:
-            # exp(bias) enters alpha as a multiplicity does, but the gradient is not shared among that many outputs
+            # exp(bias) enters alpha as a multiplicity does, but the gradient is not shared among
+            # that many outputs
             self.multiplicity = self.scale = _tensor(samples.next_probs, dtype)
         else:
-            self.multiplicity = _tensor(Outputs.lumped(np.arange(K), vocab_size).multiplicity, dtype)
+            self.multiplicity = _tensor(
+                Outputs.lumped(np.arange(K), vocab_size).multiplicity, dtype
+            )
             self.scale = torch.ones_like(self.multiplicity)
         self.Y = self.scale.new_zeros(L, len(self.scale))
         self.z = self.scale.new_zeros(L)
@@ -135,10 +159,15 @@ class _Run:
     def gradients(self, part: Samples) -> tuple[Tensor, model.Gradients]:
         """Return the words that some samples hold, and the gradients on them."""
         held = np.unique(part.q.indices)
-        here, dtype = torch.from_numpy(held), self.z.dtype
-        q, weight = (_tensor(array, dtype) for array in (part.q[:, held].toarray(), part.weight))
-        query, target = weight.new_ones(len(part.target), 1), self._next[torch.from_numpy(part.target)]
-        return here, model.gradients(q, query, target, weight, self.Y[here], self.z[None, here], self.multiplicity)
+        words = torch.from_numpy(held)
+        dtype = self.z.dtype
+        q = _tensor(part.q[:, held].toarray(), dtype)
+        weight = _tensor(part.weight, dtype)
+        query = weight.new_ones(len(part.target), 1)
+        target = self._next[torch.from_numpy(part.target)]
+        return words, model.gradients(
+            q, query, target, weight, self.Y[words], self.z[None, words], self.multiplicity
+        )
 
 
 def _tensor(array: Floats, dtype: torch.dtype) -> Tensor:
@@ -146,7 +175,8 @@ def _tensor(array: Floats, dtype: torch.dtype) -> Tensor:
 
 
 def first_force(samples: Samples, vocab_size: float) -> Floats:
-    """Compute phi from alpha_0 = 1/M, where the paper starts; shape (L,). **Clock**: t counts steps of any batch size.
+    """Compute phi from alpha_0 = 1/M, where the paper starts; shape (L,). **Clock**: t counts steps
+    of any batch size.
 
     ``vocab_size`` is M, the number of outputs, and may be infinite.
     """
@@ -155,9 +185,11 @@ def first_force(samples: Samples, vocab_size: float) -> Floats:
 
 
 def first_force_from_base_rates(samples: Samples) -> Floats:
-    """Compute phi from alpha_0 = P(n): a decoder with the fixed bias ln P(n) has only the contexts to learn from.
+    """Compute phi from alpha_0 = P(n): a decoder with the fixed bias ln P(n) has only the contexts
+    to learn from.
 
-    Arguments, clock and shape as in :func:`first_force`; a next word that is no class has no chance.
+    Arguments, clock and shape as in :func:`first_force`; a next word that is no class has no
+    chance.
     """
     P = samples.next_probs
     return _force(samples, np.eye(len(P)) - P[:, None] - P + P @ P)

@@ -1,6 +1,8 @@
-"""Clocks tell how far learning has come: h and h* of one class, the omegas of Lemma 8, and t_0' and t_0.
+"""Clocks tell how far learning has come: h and h* of one class, the omegas of Lemma 8, and t_0' and
+t_0.
 
-Time counts steps of batch size 1 that show the class: of t steps, t P(n) in the mean show class n, t/K if P(n) = 1/K.
+Time counts steps of batch size 1 that show the class: of t steps, t P(n) in the mean show class n,
+t/K if P(n) = 1/K.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
 
 def checked_time(t: ArrayLike) -> Floats:
     """Return times as an array; `BadInput` unless all are finite and not negative."""
-    return check_numbers("t", t, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0")
+    return check_numbers(
+        "t", t, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0"
+    )
 
 
 def checked_height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
@@ -55,7 +59,11 @@ def checked_height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         found = height(t, vocab_size, lr_y)
     if not np.isfinite(found).all():
-        raise BadInput("M lr_y t = inf", "a clock runs up to the largest float", "use smaller rates or earlier times")
+        raise BadInput(
+            "M lr_y t = inf",
+            "a clock runs up to the largest float",
+            "use smaller rates or earlier times",
+        )
     return found
 
 
@@ -63,8 +71,8 @@ def height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
     """Compute :func:`h` without a look at its arguments, for right-hand sides."""
     M = np.asarray(vocab_size, dtype=np.float64)
     first_step = np.asarray(lr_y) * np.asarray(t)
-    # W is exact to an absolute 1e-15 in M h, which is M times the h of the first step where that is tiny. One Newton
-    # step on Eqn 45 makes the error relative.
+    # W is exact to an absolute 1e-15 in M h, which is M times the h of the first step where that is
+    # tiny. One Newton step on Eqn 45 makes the error relative.
     u = np.where(first_step < 1e-8, first_step, M * _h(t, M, lr_y))
     residual = np.expm1(u) + (M - 1) * u - M * first_step
     return np.asarray((u - residual / (np.exp(u) + M - 1)) / M)
@@ -82,7 +90,8 @@ def h_star(steps: int, vocab_size: float, lr_y: float) -> Floats:
     array([0.    , 0.01  , 0.0198])
     """
     check_memory(f"{steps} values of h*", 8.0 * steps)
-    M, rate = float(_vocabulary(vocab_size, dims=0)), float(_rate(lr_y, dims=0))
+    M = float(_vocabulary(vocab_size, dims=0))
+    rate = float(_rate(lr_y, dims=0))
     values = np.zeros(steps + 1)
     for s in range(steps):
         values[s + 1] = values[s] + _h_rate(values[s], M, rate)
@@ -103,7 +112,8 @@ def lead(steps: int, vocab_size: ArrayLike, lr_y: ArrayLike) -> tuple[Floats, Fl
     Returns
     -------
     heights, lead : numpy.ndarray, shape (steps + 1, ...)
-        M h*(s), and c(s) with h*(s) = h(s + c(s)), summed step by step so that nothing cancels (Lemma 7).
+        M h*(s), and c(s) with h*(s) = h(s + c(s)), summed step by step so that nothing cancels
+        (Lemma 7).
 
     Examples
     --------
@@ -120,8 +130,13 @@ def lead(steps: int, vocab_size: ArrayLike, lr_y: ArrayLike) -> tuple[Floats, Fl
         # a step adds alpha_nn (e^step - 1 - step)/step
         with np.errstate(over="ignore", invalid="ignore"):
             # Near 0 the closed form loses its digits. Both forms agree around 1e-4.
-            added = np.where(step < 1e-4, step / 2 + step**2 / 6, (np.expm1(step) - step) / np.maximum(step, 1e-300))
-        heights[s + 1], ahead[s + 1] = heights[s] + step, ahead[s] + learned * added
+            added = np.where(
+                step < 1e-4,
+                step / 2 + step**2 / 6,
+                (np.expm1(step) - step) / np.maximum(step, 1e-300),
+            )
+        heights[s + 1] = heights[s] + step
+        ahead[s + 1] = ahead[s] + learned * added
     return heights, ahead
 
 
@@ -131,7 +146,8 @@ def h_rhs(t: float, h: Floats, vocab_size: float, lr_y: float) -> Floats:
 
 
 def omega(vocab_size: ArrayLike) -> tuple[Floats, Floats]:
-    """omega_0 and omega_1 of Lemma 8, from both branches of Lambert's W, for M >= 1 + e, so 4 tokens or more.
+    """omega_0 and omega_1 of Lemma 8, from both branches of Lambert's W, for M >= 1 + e, so 4
+    tokens or more.
 
     With fewer exp(M h) stays above (M - 1) M h, and there are no such omegas.
 
@@ -142,8 +158,11 @@ def omega(vocab_size: ArrayLike) -> tuple[Floats, Floats]:
     """
     least = math.nextafter(1 + math.e, math.inf)  # 1 + e as a float is less than 1 + e
     rule = "exp(M h) meets (M - 1) M h from M = 1 + e on (Lemma 8)"
-    M = check_numbers("vocab_size", vocab_size, least=least, rule=rule, remedy="use 4 tokens or more")
-    u_lower, u_upper = (_meets(M, branch) for branch in (0, -1))
+    M = check_numbers(
+        "vocab_size", vocab_size, least=least, rule=rule, remedy="use 4 tokens or more"
+    )
+    u_lower = _meets(M, 0)
+    u_upper = _meets(M, -1)
     # 2 + ln(u_lower/M)/ln M with u_lower = exp(u_lower)/(M - 1), written so that nothing cancels
     return np.asarray((u_lower - np.log1p(-1 / M)) / np.log(M)), np.asarray(u_upper / np.log(M) - 1)
 
@@ -155,15 +174,23 @@ _NEAR = (1 / 4320, -1 / 270, 1 / 36, 1 / 3, 1.0, 0.0)
 
 
 def _meets(M: Floats, branch: int) -> Floats:
-    """Solve exp(u) = (M - 1) u: the lower u = 1 + x is on the branch 0 of Lambert's W, the upper on the branch -1."""
-    # Near M = 1 + e both are near 1, where W loses half of its digits: there x - ln(1 + x) = ln((M - 1)/e) =: q^2/2.
-    q = np.sqrt(2 * np.log1p(np.maximum(M - 1 - math.e - _ABOVE_E, 0) / math.e)) * (-1 if branch == 0 else 1)
-    return np.where(np.abs(q) < 1e-2, 1 + np.polyval(_NEAR, q), -lambertw(-1 / (M - 1), branch).real)
+    """Solve exp(u) = (M - 1) u: the lower u = 1 + x is on the branch 0 of Lambert's W, the upper
+    on the branch -1.
+    """
+    # Near M = 1 + e both are near 1, where W loses half of its digits: there x - ln(1 + x) = ln((M
+    # - 1)/e) =: q^2/2.
+    q = np.sqrt(2 * np.log1p(np.maximum(M - 1 - math.e - _ABOVE_E, 0) / math.e)) * (
+        -1 if branch == 0 else 1
+    )
+    return np.where(
+        np.abs(q) < 1e-2, 1 + np.polyval(_NEAR, q), -lambertw(-1 / (M - 1), branch).real
+    )
 
 
 @takes(num_classes=_SIZE, vocab_size=_SIZE, lr_y=RATE)
 def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[float, float]:
-    """t_0' and t_0 of Theorem 4, the two ends of the phase transition, in steps of batch size 1, for M >= 4.
+    """t_0' and t_0 of Theorem 4, the two ends of the phase transition, in steps of batch size 1,
+    for M >= 4.
 
     With K = 1 and eta_Y = 1 they are in units of K/eta_Y.
 
@@ -178,7 +205,9 @@ def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[floa
 
 def _vocabulary(vocab_size: ArrayLike, dims: int | None = None) -> Floats:
     rule = "M is finite and at least 2"
-    return check_numbers("vocab_size", vocab_size, least=2, rule=rule, remedy="pass e.g. 100", dims=dims)
+    return check_numbers(
+        "vocab_size", vocab_size, least=2, rule=rule, remedy="pass e.g. 100", dims=dims
+    )
 
 
 def _rate(lr_y: ArrayLike, dims: int | None = None) -> Floats:

@@ -1,7 +1,8 @@
-"""The continuous dynamics as right-hand sides: the true gradient flow, update (26) and the paper's law (10).
+"""The continuous dynamics as right-hand sides: the true gradient flow, update (26) and the paper's
+law (10).
 
-Clock: time is continuous and counts steps of batch size 1. Every flow weighs class n by P(n), the expected
-change in such a step. The paper's is 1/K; Eqn 10 as printed sums over classes without it:
+Clock: time is continuous and counts steps of batch size 1. Every flow weighs class n by P(n), the
+expected change in such a step. The paper's is 1/K; Eqn 10 as printed sums over classes without it:
 ``IdealisedFlow(..., clock="printed")``.
 """
 
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 
 class Flow(ABC):
-    """A right-hand side over a packed state, which :func:`scansnap_core.theory.solving.solve` integrates.
+    """A right-hand side over a packed state, which :func:`scansnap_core.theory.solving.solve`
+    integrates.
 
     Parameters
     ----------
@@ -40,14 +42,15 @@ class Flow(ABC):
     lr_y, lr_z
         eta_Y > 0 and eta_Z >= 0, per step; eta_Z = 0 holds attention at rest.
     shapes
-        The names of the arrays that the state packs, in their order: Z and B, before them Y where the flow has it; and
-        what it remembers of each, such as ``velocity_Y``.
+        The names of the arrays that the state packs, in their order: Z and B, before them Y where
+        the flow has it; and what it remembers of each, such as ``velocity_Y``.
     class_weight
-        What a class weighs in a unit of time, in the mean over classes: 1/K by steps of batch size 1, which is the
-        default, 1 by Eqn 10 as printed. Class n weighs ``classes.paces[n]`` = K P(n) times as much.
+        What a class weighs in a unit of time, in the mean over classes: 1/K by steps of batch size
+        1, which is the default, 1 by Eqn 10 as printed. Class n weighs ``classes.paces[n]`` = K
+        P(n) times as much.
     model
-        "plain", the paper's; a variant's name, as in :func:`scansnap_core.engine.training.train`; or a
-        :class:`~scansnap_core.engine.variants.Variant`.
+        "plain", the paper's; a variant's name, as in :func:`scansnap_core.engine.training.train`;
+        or a :class:`~scansnap_core.engine.variants.Variant`.
     """
 
     name: str
@@ -64,12 +67,17 @@ class Flow(ABC):
         class_weight: float | None = None,
         model: str | Variant = PLAIN,
     ) -> None:
-        self.classes, self.lr_y, self.lr_z = classes, lr_y, lr_z
+        self.classes = classes
+        self.lr_y = lr_y
+        self.lr_z = lr_z
         self.class_weight = 1 / classes.num_classes if class_weight is None else class_weight
-        self.model, self.variant = model, _checked_variant(model)
+        self.model = model
+        self.variant = _checked_variant(model)
         check_windows(self.variant, classes.vocab_size)
         self.tokens = tokens_of(classes, PLAIN if self.variant is None else self.variant)
-        Q, L, K = len(classes.compact.queries), len(self.tokens), classes.num_classes
+        Q = len(classes.compact.queries)
+        L = len(self.tokens)
+        K = classes.num_classes
         decoders, heads = rows_of(self.variant)
         sizes = {"Y": (decoders * L, len(classes.outputs)), "Z": (heads * Q, L), "B": (K,)}
         # The last letter says which shape: the names of momentum's velocities are longer.
@@ -89,13 +97,17 @@ class Flow(ABC):
 
     @property
     def axes(self) -> dict[str, tuple[str, ...]]:
-        """Return the names of the axes of its arrays; where ``head`` is one, ``shapes`` holds the rows of all heads."""
+        """Return the names of the axes of its arrays; where ``head`` is one, ``shapes`` holds
+        the rows of all heads.
+        """
         named = axes_of(self.variant) | {"B": ("class",)}
         return {name: named[name[-1]] for name in self.shapes}
 
     @cached_property
     def _batch(self) -> Batch:
-        """The classes as endless sequences, in PyTorch, which is slow to import: the paper's model does without."""
+        """The classes as endless sequences, in PyTorch, which is slow to import: the paper's
+        model does without.
+        """
         from scansnap_core.engine.surroundings import undisturbed
         from scansnap_core.engine.variants import at_infinite_length
 
@@ -103,11 +115,15 @@ class Flow(ABC):
             return at_infinite_length(self.classes, self.tokens)
 
     def inputs(self, Z: Floats) -> Floats:
-        """Return the decoder's input for every class, f_n or a variant's u_n, as rows: shape (K, D)."""
+        """Return the decoder's input for every class, f_n or a variant's u_n, as rows: shape (K,
+        D).
+        """
         return self._read(Z)[0]
 
     def _read(self, Z: Floats) -> tuple[Floats, Callable[[Floats], Floats] | None]:
-        """Compute :meth:`inputs`, and for a variant the function that takes all g (K, D) back to Z's rows, once."""
+        """Compute :meth:`inputs`, and for a variant the function that takes all g (K, D) back to
+        Z's rows, once.
+        """
         if self.variant is None:
             return self._expectation.f(Z), None
         import torch
@@ -123,23 +139,29 @@ class Flow(ABC):
         parts = {name: np.zeros(shape) for name, shape in self.shapes.items()}
         for name, values in (("Z", Z), ("Y", Y)):
             if values is not None and name not in parts:
-                value, rule = f"initial {name} for the {self.name}", f"its state is {', '.join(parts)}"
+                value = f"initial {name} for the {self.name}"
+                rule = f"its state is {', '.join(parts)}"
                 raise BadInput(value, rule, f"leave {name} out, or solve another flow")
             if values is not None:
                 parts[name] = _checked_start(name, values, self.shapes[name])
         return np.concatenate([part.ravel() for part in parts.values()])
 
     def unpack(self, state: Floats) -> tuple[Floats, ...]:
-        """Split states (..., N), the packed axis last, into the arrays of ``shapes``, in their order: (..., *shape).
+        """Split states (..., N), the packed axis last, into the arrays of ``shapes``, in their
+        order: (..., *shape).
 
-        Those of one state are views: a change of one changes the state. What isn't an array of N numbers on its last
-        axis raises `BadInput`.
+        Those of one state are views: a change of one changes the state. What isn't an array of N
+        numbers on its last axis raises `BadInput`.
         """
         size = self._parts[-1].stop
         if not isinstance(state, np.ndarray) or state.shape[-1:] != (size,):
-            found = f"of shape {state.shape}" if isinstance(state, np.ndarray) else f"= {shown(state)}"
+            found = (
+                f"of shape {state.shape}" if isinstance(state, np.ndarray) else f"= {shown(state)}"
+            )
             rule = f"the flow {self.name!r} of these classes packs {size} numbers into a state"
-            raise BadInput(f"state {found}", rule, "pass what its initial() or rhs() returned, as an array")
+            raise BadInput(
+                f"state {found}", rule, "pass what its initial() or rhs() returned, as an array"
+            )
         return tuple(
             state[..., part].reshape(state.shape[:-1] + shape)
             for part, shape in zip(self._parts, self.shapes.values(), strict=True)
@@ -166,23 +188,27 @@ def _checked_start(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
     except (TypeError, ValueError):
         array = np.zeros(0)
     if array.shape != shape or not np.isfinite(array).all():
-        rule = f"{name} starts at finite numbers of shape {shape}, on the tokens that some class holds"
+        rule = (
+            f"{name} starts at finite numbers of shape {shape}, on the tokens that some class holds"
+        )
         remedy = "index the full matrix by classes.compact's queries and tokens"
         raise BadInput(f"initial {name} of shape {array.shape}{not_finite(array)}", rule, remedy)
     return array
 
 
 class TrueFlow(Flow):
-    """The gradient flow of the expected objective at T = infinity: Eqn 7 for Y and Eqn 4 for Z, nothing dropped.
+    """The gradient flow of the expected objective at T = infinity: Eqn 7 for Y and Eqn 4 for Z,
+    nothing dropped.
 
-    The state packs Y (L, K + 1), Z (Q, L) and B (K,), where B_n = eta_Z times the integral of P(n) xi_n is the
-    exponent of Eqn 12 with xi_n taken from the gradient g itself. The last column of Y stands for the M - K outputs
-    that are no class; Y(0) = 0 keeps them equal.
+    The state packs Y (L, K + 1), Z (Q, L) and B (K,), where B_n = eta_Z times the integral of P(n)
+    xi_n is the exponent of Eqn 12 with xi_n taken from the gradient g itself. The last column of Y
+    stands for the M - K outputs that are no class; Y(0) = 0 keeps them equal.
 
     Parameters
     ----------
     classes, lr_y, lr_z, model
-        As in :class:`Flow`. With a variant f_n is what its decoder reads; the rows of heads stand one below the other.
+        As in :class:`Flow`. With a variant f_n is what its decoder reads; the rows of heads stand
+        one below the other.
 
     Examples
     --------
@@ -194,7 +220,9 @@ class TrueFlow(Flow):
 
     name = "true flow"
 
-    def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float, model: str | Variant = PLAIN) -> None:
+    def __init__(
+        self, classes: SequenceClasses, lr_y: float, lr_z: float, model: str | Variant = PLAIN
+    ) -> None:
         super().__init__(classes, lr_y, lr_z, ("Y", "Z", "B"), model=model)
 
     def rhs(self, t: float, state: Floats) -> Floats:
@@ -202,7 +230,9 @@ class TrueFlow(Flow):
         return self._moved(*self.unpack(state)[:2])[1]
 
     def xi(self, Y: Floats, Z: Floats) -> Floats:
-        """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by projection on F; shape (K,)."""
+        """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by
+        projection on F; shape (K,).
+        """
         found = self._forward(Y, Z)
         return spectrum.xi(found.u, found.g)
 
@@ -218,17 +248,27 @@ class TrueFlow(Flow):
         u, pull = self._read(Z)
         found = self._expectation.forward(u, Y)
         paces = self.classes.paces
-        dZ = self._expectation.of_Z(found) if pull is None else pull(self.class_weight * paces[:, None] * found.g)
+        dZ = (
+            self._expectation.of_Z(found)
+            if pull is None
+            else pull(self.class_weight * paces[:, None] * found.g)
+        )
         xi = paces * spectrum.xi(found.u, found.g)
-        parts = (self.lr_y * self._expectation.of_Y(found), self.lr_z * dZ, self.lr_z * self.class_weight * xi)
+        parts = (
+            self.lr_y * self._expectation.of_Y(found),
+            self.lr_z * dZ,
+            self.lr_z * self.class_weight * xi,
+        )
         return found, np.concatenate([part.ravel() for part in parts])
 
 
 class ModifiedFlow(TrueFlow):
-    """Update (26) for Y and Eqn 4 for Z: the decoder of the proofs, without their assumption that attention rests.
+    """Update (26) for Y and Eqn 4 for Z: the decoder of the proofs, without their assumption that
+    attention rests.
 
-    (26) moves Y along f_n - F E' e_n, where (7) has f_n, with E' that of the present F. State and clock as in
-    :class:`TrueFlow`; B takes xi from the gradient g of this flow's own Y. Of a variant it's (26) with u_n for f_n.
+    (26) moves Y along f_n - F E' e_n, where (7) has f_n, with E' that of the present F. State and
+    clock as in :class:`TrueFlow`; B takes xi from the gradient g of this flow's own Y. Of a variant
+    it's (26) with u_n for f_n.
 
     Examples
     --------
@@ -245,28 +285,33 @@ class ModifiedFlow(TrueFlow):
         """Compute d(state)/dt."""
         found, change = self._moved(*self.unpack(state)[:2])
         dY = self.unpack(change)[0]
-        dY -= self.lr_y * self._expectation.of_Y(found._replace(u=spectrum.E_prime(spectrum.E(found.u)) @ found.u))
+        dY -= self.lr_y * self._expectation.of_Y(
+            found._replace(u=spectrum.E_prime(spectrum.E(found.u)) @ found.u)
+        )
         return change
 
 
 class IdealisedFlow(Flow):
-    """Eqn 10 as the proofs use it: z' = eta_Z gamma(t) Phi(z), beta_nn' = E'_n'n, gamma(t) at h(t/K).
+    """Eqn 10 as the proofs use it: z' = eta_Z gamma(t) Phi(z), beta_nn' = E'_n'n, gamma(t) at
+    h(t/K).
 
-    Where classes aren't equally frequent, each is weighed by P(n) and has its own gamma(t), at h(t P(n)).
+    Where classes aren't equally frequent, each is weighed by P(n) and has its own gamma(t), at h(t
+    P(n)).
 
-    It is quasi-static: a function of the present z, as if Y had been built from the present f_n alone. Y does so where
-    attention rests; elsewhere it adds up past f_n, under update (26) (:class:`ModifiedFlow`) as under the gradient.
-    Theorem 1's small terms (sigma, delta, theta) are zero here, and E' follows the current z. The state packs Z (Q, L)
-    and B (K,), with B_n' = eta_Z P(n) xi_n (Theorem 3).
+    It is quasi-static: a function of the present z, as if Y had been built from the present f_n
+    alone. Y does so where attention rests; elsewhere it adds up past f_n, under update (26)
+    (:class:`ModifiedFlow`) as under the gradient. Theorem 1's small terms (sigma, delta, theta) are
+    zero here, and E' follows the current z. The state packs Z (Q, L) and B (K,), with B_n' = eta_Z
+    P(n) xi_n (Theorem 3).
 
     Parameters
     ----------
     classes, lr_y, lr_z, model
         As in :class:`Flow`. With a variant F holds what its decoder reads, and E' is that of these.
     clock
-        "steps": time counts steps of batch size 1, and a class weighs P(n). "printed": Eqn 10 as printed, for uniform
-        classes, which sums over them without that weight, as if each were seen at every step; attention moves K times
-        as fast.
+        "steps": time counts steps of batch size 1, and a class weighs P(n). "printed": Eqn 10 as
+        printed, for uniform classes, which sums over them without that weight, as if each were seen
+        at every step; attention moves K times as fast.
 
     Examples
     --------
@@ -294,19 +339,24 @@ class IdealisedFlow(Flow):
             self.class_weight = 1.0
 
     def gamma(self, t: ArrayLike) -> Floats:
-        """Compute gamma(t) at h(t/K) (Eqn 85), of t's shape; for classes that aren't uniform at h(t P(n)), (..., K).
+        """Compute gamma(t) at h(t/K) (Eqn 85), of t's shape; for classes that aren't uniform at h(t
+        P(n)), (..., K).
 
-        Times that aren't finite or are negative raise `BadInput`, as for :func:`scansnap_core.theory.clocks.h`.
+        Times that aren't finite or are negative raise `BadInput`, as for
+        :func:`scansnap_core.theory.clocks.h`.
         """
-        M, seen = self.classes.vocab_size, clocks.checked_time(t) / self.classes.num_classes
+        M = self.classes.vocab_size
+        seen = clocks.checked_time(t) / self.classes.num_classes
         if not self.classes.is_uniform:
             seen = seen[..., None] * self.classes.paces
         return np.asarray(clocks.gamma(clocks.checked_height(seen, M, self.lr_y), M))
 
     def phi(self, Z: Floats, speed: Floats | float = 1.0) -> tuple[Floats, Floats]:
-        """Compute Phi(z), shape (Q, L), and sum_{n'≠n} beta_nn' f_n^T f_n', shape (K,): directions without the speed.
+        """Compute Phi(z), shape (Q, L), and sum_{n'≠n} beta_nn' f_n^T f_n', shape (K,): directions
+        without the speed.
 
-        On any clock they stand without the weight P(n). Phi sums what classes say times ``speed``, of shape (K, 1).
+        On any clock they stand without the weight P(n). Phi sums what classes say times ``speed``,
+        of shape (K, 1).
         """
         F, back = self._read(Z)
         E = spectrum.E(F)
@@ -320,7 +370,9 @@ class IdealisedFlow(Flow):
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """Compute d(state)/dt."""
-        Z, scale, gamma = self.unpack(state)[0], self.lr_z * self.class_weight, self.gamma(t)
+        Z = self.unpack(state)[0]
+        scale = self.lr_z * self.class_weight
+        gamma = self.gamma(t)
         if self.classes.is_uniform:
             phi, pull = self.phi(Z)
             return np.concatenate([(scale * gamma * phi).ravel(), scale * gamma * pull])
@@ -334,4 +386,6 @@ def _check_unit_length(flow: Flow) -> None:
     farthest = lengths[np.abs(lengths - 1).argmax()]
     if abs(farthest - 1) > 1e-9:
         value = f"a model whose decoder reads inputs of length {farthest:.3g} for the {flow.name}"
-        raise BadInput(value, "it's written for inputs of length 1", "solve the TrueFlow, or normalise them")
+        raise BadInput(
+            value, "it's written for inputs of length 1", "solve the TrueFlow, or normalise them"
+        )

@@ -101,7 +101,8 @@ def outcome(classes: SequenceClasses, Z: Floats) -> Outcome:
 def compare(classes: SequenceClasses, Z: Floats, other: Floats) -> Comparison:
     """Compare two paths z of shape (times, Q, L)."""
     common, _ = _kinds(classes)
-    flat, flat_other = (path.reshape(len(path), -1) for path in (Z, other))
+    flat = Z.reshape(len(Z), -1)
+    flat_other = other.reshape(len(other), -1)
     length = np.linalg.norm(flat, axis=1)
     length_other = np.linalg.norm(flat_other, axis=1)
 

@@ -21,7 +21,8 @@ SMALLEST = 1e-15
 
 _f = function_of(formulas.f, (formulas.P, formulas.z_m))
 _inverse = sp.Symbol("1/(M-1)", nonnegative=True)  # in which M may be infinite
-_q_0, _q_1 = (sp.factor(q.subs(formulas.M, 1 + 1 / _inverse)) for q in (formulas.q_0, formulas.q_1))
+_q_0 = sp.factor(formulas.q_0.subs(formulas.M, 1 + 1 / _inverse))
+_q_1 = sp.factor(formulas.q_1.subs(formulas.M, 1 + 1 / _inverse))
 _exact_counts = {formulas.sigma: 0, formulas.theta: 0, formulas.theta_other: 0}
 _beta = function_of(
     formulas.beta.subs({**_exact_counts, formulas.q_0_: _q_0, formulas.q_1_: _q_1}),

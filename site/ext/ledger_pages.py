@@ -1,6 +1,4 @@
-"""Directives for what the ledger knows: the board, the dependency graph, proofs, what survives, a
-statement's links.
-"""
+"""Directives for what the ledger knows: the board, the dependency graph, proofs, what survives, a statement's links."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -18,9 +16,7 @@ from scansnap_core.book.board import board_html, holding_html, proofs_html
 from scansnap_core.book.graph import graph_svg
 from scansnap_core.ledger.registry import check_id
 
-_PROOFS = re.compile(
-    r'<table class="ss-proofs">.*?<th scope="col">(.*?)</th>.*?</table>', re.DOTALL
-)
+_PROOFS = re.compile(r'<table class="ss-proofs">.*?<th scope="col">(.*?)</th>.*?</table>', re.DOTALL)
 
 
 class LedgerDirective(SphinxDirective):
@@ -35,8 +31,7 @@ class LedgerDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Draw what the directive's name asks for."""
-        # A chapter that doesn't exist yet can't be noted as a dependency, so every build reads the
-        # page again.
+        # A chapter that doesn't exist yet can't be noted as a dependency, so every build reads the page again.
         self.env.note_reread()
         drawing = fold_proofs(self.draw[self.name](Path(self.env.srcdir), page_urls(self)))
         return [nodes.raw("", f'<div class="ss-scroll">{drawing}</div>', format="html")]
@@ -47,10 +42,7 @@ def fold_proofs(drawing: str) -> str:
 
     def fold(table: re.Match[str]) -> str:
         rows = table[0].count("<tr>") - 1
-        return (
-            f'<details class="ss-fold"><summary>The {rows} claims that are '
-            f"{table[1]}</summary>{table[0]}</details>"
-        )
+        return f'<details class="ss-fold"><summary>The {rows} claims that are {table[1]}</summary>{table[0]}</details>'
 
     return _PROOFS.sub(fold, drawing)
 
@@ -58,8 +50,7 @@ def fold_proofs(drawing: str) -> str:
 def page_urls(directive: SphinxDirective) -> Callable[[str], str]:
     """Map a page's id to its address as seen from the page that the directive is on."""
     documents = {document.rpartition("/")[2]: document for document in directive.env.found_docs}
-    here = directive.env.docname
-    builder = directive.env.app.builder
+    here, builder = directive.env.docname, directive.env.app.builder
 
     def page_url(page_id: str) -> str:
         if page_id not in documents:
@@ -90,9 +81,7 @@ class StatementLinks(SphinxDirective):
         items = nodes.definition_list(classes=["ss-links"])
         for term, others in rows.items():
             text = nodes.paragraph("", "", *self._links(others))
-            items += nodes.definition_list_item(
-                "", nodes.term("", term), nodes.definition("", text)
-            )
+            items += nodes.definition_list_item("", nodes.term("", term), nodes.definition("", text))
         return [items]
 
     def _links(self, pages: Iterable[ledger.Page]) -> list[nodes.Node]:
@@ -103,13 +92,7 @@ class StatementLinks(SphinxDirective):
             if page.id in documents:
                 target = f"/{documents[page.id]}"
                 link = pending_xref(
-                    "",
-                    link,
-                    refdomain="std",
-                    reftype="doc",
-                    reftarget=target,
-                    refexplicit=True,
-                    refwarn=True,
+                    "", link, refdomain="std", reftype="doc", reftarget=target, refexplicit=True, refwarn=True
                 )
             links += [nodes.Text(", "), link] if links else [link]
         return links or [nodes.Text("nothing")]

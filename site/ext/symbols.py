@@ -230,10 +230,8 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
             *meaning_of(env.dynamics[number], env.formulas[number]),
         )
     for row in rows.values():
-        address, anchor = (
-            f"{relative(document, NOTATION)}#{row.anchor}",
-            f"term-{row.anchor.removeprefix(SYMBOL_ROW)}",
-        )
+        address = f"{relative(document, NOTATION)}#{row.anchor}"
+        anchor = f"term-{row.anchor.removeprefix(SYMBOL_ROW)}"
         names = [
             symbol.name
             for symbol, other in explained.items()
@@ -264,7 +262,8 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
 
 def meaning_of(row: nodes.row, formula: str) -> list[nodes.Node]:
     """Return an equation's name among the dynamics, its formula, and its definition."""
-    name, definition = (entry.deepcopy()[0].children for entry in row[:2])
+    name = row[0].deepcopy()[0].children
+    definition = row[1].deepcopy()[0].children
     return [
         nodes.paragraph("", "", *name, nodes.Text(": "), nodes.math("", formula)),
         nodes.paragraph("", "", *definition),

@@ -104,7 +104,8 @@ def one_hot_autograd(
     query_of = torch.tensor(classes.query_of)
     next_of = torch.tensor(classes.next_of)
     bound = M**-0.5
-    Y, Z = ((2 * bound * torch.rand(M, M, generator=draw) - bound).requires_grad_() for _ in "YZ")
+    Y = (2 * bound * torch.rand(M, M, generator=draw) - bound).requires_grad_()
+    Z = (2 * bound * torch.rand(M, M, generator=draw) - bound).requires_grad_()
     optimizer = torch.optim.SGD(
         [{"params": [Y], "lr": lr_y}, {"params": [Z], "lr": lr_z}], momentum=MOMENTUM
     )

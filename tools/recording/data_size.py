@@ -97,7 +97,8 @@ def measure(corpus: Corpus, query: str, size: int, shuffled: bool) -> xr.Dataset
     """Measure all draws of one size."""
     taught, judge = halves(corpus, query)
     if shuffled:
-        taught, judge = (part.shuffled(np.random.default_rng(1)) for part in (taught, judge))
+        taught = taught.shuffled(np.random.default_rng(1))
+        judge = judge.shuffled(np.random.default_rng(1))
     described = cooccurrence.describe(judge, np.random.default_rng(0))
     places = np.searchsorted(judge.words, described.word)
     distinct = (described.label == cooccurrence.DISTINCT).values

@@ -150,17 +150,15 @@ def least_times(classes: SequenceClasses, ratio: float) -> float:
     """How many times as far as the gradient the paper's law (10) has moved the common token by
     t_0.
     """
-    of_gradient, of_law = (
-        outcomes.path_of(classes, ratio, name, (1.0,)) for name in ("gradient", "law (10)")
-    )
+    of_gradient = outcomes.path_of(classes, ratio, "gradient", (1.0,))
+    of_law = outcomes.path_of(classes, ratio, "law (10)", (1.0,))
     return float(outcomes.compare(classes, of_gradient, of_law).least_times[0])
 
 
 def cosine(classes: SequenceClasses, ratio: float) -> float:
     """The cosine of the gradient's z with that of the paper's law (10) at 40 t_0."""
-    of_gradient, of_law = (
-        outcomes.path_of(classes, ratio, name, (40.0,)) for name in ("gradient", "law (10)")
-    )
+    of_gradient = outcomes.path_of(classes, ratio, "gradient", (40.0,))
+    of_law = outcomes.path_of(classes, ratio, "law (10)", (40.0,))
     return float(outcomes.compare(classes, of_gradient, of_law).cosine[0])
 
 

@@ -1,9 +1,10 @@
-"""Certificates that a claim holds over all of its conditions: balls, polynomials, overlaps of any number of classes.
+"""Certificates that a claim holds over all of its conditions: balls, polynomials, overlaps of any
+number of classes.
 
-Each function returns a :class:`~scansnap_core.ledger.Certificate`: the claim is proved, false (a counterexample is in
-hand) or undecided, and then it says where the proof stopped. The rigour is that of the libraries: Arb's balls hold the
-true value whatever the precision, z3 decides polynomial inequalities over the reals, SymPy's rational arithmetic is
-exact.
+Each function returns a :class:`~scansnap_core.ledger.Certificate`: the claim is proved, false (a
+counterexample is in hand) or undecided, and then it says where the proof stopped. The rigour is
+that of the libraries: Arb's balls hold the true value whatever the precision, z3 decides polynomial
+inequalities over the reals, SymPy's rational arithmetic is exact.
 """
 
 from scansnap_core.extras import needs

@@ -1,4 +1,6 @@
-"""Terms on Arb's balls: what comes out holds the value for every argument inside the balls put in."""
+"""Terms on Arb's balls: what comes out holds the value for every argument inside the balls put
+in.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,14 @@ from scansnap_core.ledger import Certificate
 from scansnap_core.theory.certify.language import OPERATORS, Arithmetic, Term, check_bounds, read
 
 PRECISION = 80
-"""A midpoint has so many bits by default. The radius comes on top: a lack of bits widens a ball, never falsifies it."""
+"""A midpoint has so many bits by default. The radius comes on top: a lack of bits widens a ball,
+never falsifies it.
+"""
 
 UNKNOWN = arb("nan")
-"""The value of a term that isn't defined on all of the balls; it is neither positive nor negative."""
+"""The value of a term that isn't defined on all of the balls; it is neither positive nor
+negative.
+"""
 
 
 class _UndefinedError(ArithmeticError):
@@ -26,11 +32,16 @@ class _UndefinedError(ArithmeticError):
 
 
 def _defined(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Let a function of a ball, or of a series, raise where its value isn't finite: elsewhere it is defined."""
+    """Let a function of a ball, or of a series, raise where its value isn't finite: elsewhere it
+    is defined.
+    """
 
     def checked(argument: Any) -> Any:
         value = function(argument)
-        if not all(ball.is_finite() for ball in (value.coeffs() if isinstance(value, arb_series) else [value])):
+        if not all(
+            ball.is_finite()
+            for ball in (value.coeffs() if isinstance(value, arb_series) else [value])
+        ):
             raise _UndefinedError
         return value
 
@@ -40,8 +51,8 @@ def _defined(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def lambert(argument: Any, branch: int) -> Any:
     """Compute a ball of Lambert's W on the branch 0 (W >= -1) or -1 (W <= -1), or a series of them.
 
-    W is monotone on either branch, so that a ball's ends give it. Near the branch point -1/e Arb has no bound
-    for a wide ball, but narrow ones for these ends, because they are exact numbers.
+    W is monotone on either branch, so that a ball's ends give it. Near the branch point -1/e Arb
+    has no bound for a wide ball, but narrow ones for these ends, because they are exact numbers.
 
     Returns
     -------
@@ -59,11 +70,14 @@ def lambert(argument: Any, branch: int) -> Any:
     return argument.lower().lambertw(branch).union(argument.upper().lambertw(branch))
 
 
-_inverse = _defined(lambda argument: argument.inv() if isinstance(argument, arb_series) else 1 / argument)
+_inverse = _defined(
+    lambda argument: argument.inv() if isinstance(argument, arb_series) else 1 / argument
+)
 
 
 def _power(base: Any, exponent: int) -> Any:
-    power = math.prod([base] * abs(exponent), start=arb(1))  # base**exponent isn't finite for a ball whose middle is 0
+    # base**exponent isn't finite for a ball whose middle is 0
+    power = math.prod([base] * abs(exponent), start=arb(1))
     return _inverse(power) if exponent < 0 else power
 
 
@@ -93,9 +107,11 @@ def on_balls(term: Term) -> Callable[[Sequence[arb]], arb]:
 
 
 def taylor(term: Term, order: int) -> Callable[[Sequence[arb], int], list[arb]]:
-    """Make a function of balls and of a variable's place: a term's coefficients in powers of that variable's change.
+    """Make a function of balls and of a variable's place: a term's coefficients in powers of that
+    variable's change.
 
-    There are ``order`` + 1 of them; the one of power k holds the k-th derivative over k! at every point of the balls.
+    There are ``order`` + 1 of them; the one of power k holds the k-th derivative over k! at every
+    point of the balls.
     """
     compute = term.compiled(BALLS)
 
@@ -114,14 +130,18 @@ def taylor(term: Term, order: int) -> Callable[[Sequence[arb], int], list[arb]]:
 def read_bounds(box: Mapping[sp.Symbol, tuple[Any, Any]]) -> list[tuple[arb, arb]]:
     """Compute balls of each variable's ends, which are terms without variables.
 
-    An end that isn't finite, ends out of order, or beyond the sign of their symbol raise `BadInput`.
+    An end that isn't finite, ends out of order, or beyond the sign of their symbol raise
+    `BadInput`.
     """
     bounds = []
     for symbol, ends in box.items():
-        low, high = (on_balls(read(end))([]) for end in ends)
+        low = on_balls(read(ends[0]))([])
+        high = on_balls(read(ends[1]))([])
         if not low.lower() <= high.upper():
             raise BadInput(
-                f"{symbol} from {ends[0]} to {ends[1]}", "a box has real ends, the smaller first", "swap them"
+                f"{symbol} from {ends[0]} to {ends[1]}",
+                "a box has real ends, the smaller first",
+                "swap them",
             )
         check_bounds(symbol, low, high)
         bounds.append((low, high))
@@ -148,7 +168,8 @@ def enclose(expression: Any, values: Mapping[sp.Symbol, Any], precision: int = P
     Raises
     ------
     BadInput
-        If the term or a value isn't of the language, or beyond the sign that a symbol was made with.
+        If the term or a value isn't of the language, or beyond the sign that a symbol was made
+        with.
 
     Examples
     --------
@@ -163,12 +184,18 @@ def enclose(expression: Any, values: Mapping[sp.Symbol, Any], precision: int = P
 
 
 def at(expression: Any, values: Mapping[sp.Symbol, Any], precision: int = PRECISION) -> Certificate:
-    """Certify that a term is positive at a point, or a number if it has no variables; arguments are `enclose`'s."""
+    """Certify that a term is positive at a point, or a number if it has no variables; arguments
+    are `enclose`'s.
+    """
     value = enclose(expression, values, precision)
-    where = ", ".join(f"{symbol} = {written(enclose(number, {}))}" for symbol, number in values.items())
+    where = ", ".join(
+        f"{symbol} = {written(enclose(number, {}))}" for symbol, number in values.items()
+    )
     place = f"at {where}" if values else "a number"
     gap = "" if value > 0 else f"{place}: {written(value) if value.is_finite() else 'not defined'}"
-    return Certificate("interval", not gap, f"a value {place}" if values else place, gap, false=bool(value <= 0))
+    return Certificate(
+        "interval", not gap, f"a value {place}" if values else place, gap, false=bool(value <= 0)
+    )
 
 
 def written(number: arb) -> str:

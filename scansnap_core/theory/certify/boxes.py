@@ -11,7 +11,15 @@ from flint import arb, ctx
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.ledger import Certificate
-from scansnap_core.theory.certify.balls import PRECISION, UNKNOWN, at, on_balls, read_bounds, taylor, written
+from scansnap_core.theory.certify.balls import (
+    PRECISION,
+    UNKNOWN,
+    at,
+    on_balls,
+    read_bounds,
+    taylor,
+    written,
+)
 from scansnap_core.theory.certify.language import Term, check_bounds, read
 
 Part = list[tuple[arb, arb]]
@@ -22,15 +30,19 @@ _BUDGET = 20_000
 _GRID = 12
 """The search for a counterexample divides each side of a box into so many parts."""
 _FAR = 4
-"""A positive interval whose ends are further apart than this factor is halved on the logarithmic scale."""
+"""A positive interval whose ends are further apart than this factor is halved on the logarithmic
+scale.
+"""
 
 
-def positive(expression: Any, box: Mapping[sp.Symbol, tuple[Any, Any]], *, budget: int = _BUDGET) -> Certificate:
+def positive(
+    expression: Any, box: Mapping[sp.Symbol, tuple[Any, Any]], *, budget: int = _BUDGET
+) -> Certificate:
     """Certify that a term is defined and positive on a closed box.
 
-    Each part is decided by the ball of the term, or by the mean value form f(c) + f'(box)(box - c) where the term and
-    its derivatives are defined on all of the part. If neither decides, it is halved in the direction that contributes
-    most.
+    Each part is decided by the ball of the term, or by the mean value form f(c) + f'(box)(box - c)
+    where the term and its derivatives are defined on all of the part. If neither decides, it is
+    halved in the direction that contributes most.
 
     Parameters
     ----------
@@ -44,13 +56,14 @@ def positive(expression: Any, box: Mapping[sp.Symbol, tuple[Any, Any]], *, budge
     Returns
     -------
     Certificate
-        Proved if every part was decided. Else its gap is a point at which the term is certainly not positive, or the
-        first part that wasn't decided, with its coordinates.
+        Proved if every part was decided. Else its gap is a point at which the term is certainly not
+        positive, or the first part that wasn't decided, with its coordinates.
 
     Raises
     ------
     BadInput
-        If the term or an end isn't of the language, or the box leaves the sign that a symbol was made with.
+        If the term or an end isn't of the language, or the box leaves the sign that a symbol was
+        made with.
 
     Examples
     --------
@@ -73,9 +86,13 @@ def _slope(term: Term) -> Slope:
     return lambda balls, place: coefficients(balls, place)[1]
 
 
-def _cover(value: Value, slope: Slope, names: Sequence[str], bounds: Part, budget: int = _BUDGET) -> Certificate:
-    # The ends are balls themselves: the parts cover all that they may be, and a counterexample lies inside of them all.
-    waiting, seen = [[(low.lower(), high.upper()) for low, high in bounds]], 0
+def _cover(
+    value: Value, slope: Slope, names: Sequence[str], bounds: Part, budget: int = _BUDGET
+) -> Certificate:
+    # The ends are balls themselves: the parts cover all that they may be, and a counterexample lies
+    # inside of them all.
+    waiting = [[(low.lower(), high.upper()) for low, high in bounds]]
+    seen = 0
     inner = [(low.upper(), high.lower()) for low, high in bounds]
     while waiting:
         part = waiting.pop()
@@ -89,34 +106,51 @@ def _cover(value: Value, slope: Slope, names: Sequence[str], bounds: Part, budge
             return _boxes(seen, gap, false=True)
         spreads = [UNKNOWN] * len(part)
         if found.is_finite():
-            spreads = [slope(balls, i) * (b - m) for i, (b, m) in enumerate(zip(balls, middle, strict=True))]
-        # The sum holds the value at the middle, which isn't surely negative there. A ball's radius is rounded
-        # up, so that the sum doesn't end at 0 unless it is 0, which was refused.
+            spreads = [
+                slope(balls, i) * (b - m)
+                for i, (b, m) in enumerate(zip(balls, middle, strict=True))
+            ]
+        # The sum holds the value at the middle, which isn't surely negative there. A ball's radius
+        # is rounded up, so that the sum doesn't end at 0 unless it is 0, which was refused.
         if at_middle + sum(spreads, arb(0)) > 0:
             continue
         if seen >= budget:
             for point in map(list, itertools.product(*itertools.starmap(_grid, inner))):
                 if gap := _counterexample(value(point), names, point, inner):
                     return _boxes(seen, gap, false=True)
-            where = ", ".join(f"{s} in [{written(a)}, {written(b)}]" for s, (a, b) in zip(names, part, strict=True))
+            where = ", ".join(
+                f"{s} in [{written(a)}, {written(b)}]"
+                for s, (a, b) in zip(names, part, strict=True)
+            )
             return _boxes(seen, f"{where}: undecided after {seen} boxes")
         widest = _direction(spreads, part)
         low, high = part[widest]
         halves = (middle[widest], high), (low, middle[widest])
-        waiting += [[half if i == widest else ends for i, ends in enumerate(part)] for half in halves]
+        waiting += [
+            [half if i == widest else ends for i, ends in enumerate(part)] for half in halves
+        ]
     return _boxes(seen)
 
 
 def _counterexample(found: arb, names: Sequence[str], point: list[arb], bounds: Part) -> str:
-    """Write a point and the value there, if it lies within the bounds and the value surely isn't positive; else ""."""
+    """Write a point and the value there, if it lies within the bounds and the value surely isn't
+    positive; else "".
+    """
     if found <= 0 and all(low <= x <= high for x, (low, high) in zip(point, bounds, strict=True)):
-        return f"{', '.join(f'{s} = {written(x)}' for s, x in zip(names, point, strict=True))}: {written(found)}"
+        return (
+            f"{', '.join(f'{s} = {written(x)}' for s, x in zip(names, point, strict=True))}: "
+            f"{written(found)}"
+        )
     return ""
 
 
 def _grid(low: arb, high: arb) -> list[arb]:
     between = range(1, _GRID)
-    return [low, *[((low * (_GRID - share) + high * share) / _GRID).mid() for share in between], high]
+    return [
+        low,
+        *[((low * (_GRID - share) + high * share) / _GRID).mid() for share in between],
+        high,
+    ]
 
 
 def _boxes(seen: int, gap: str = "", false: bool = False) -> Certificate:
@@ -139,8 +173,8 @@ def _direction(spreads: list[arb], part: Part) -> int:
 def positive_from_zero(expression: Any, variable: sp.Symbol, end: Any, order: int) -> Certificate:
     """Certify that a term with a zero at 0 is positive on (0, end].
 
-    Near 0 no ball of it can be positive. But if its derivatives below some order vanish at 0, and that one is positive
-    from 0 to a point, then by Taylor's theorem so is the term.
+    Near 0 no ball of it can be positive. But if its derivatives below some order vanish at 0, and
+    that one is positive from 0 to a point, then by Taylor's theorem so is the term.
 
     Parameters
     ----------
@@ -168,9 +202,16 @@ def positive_from_zero(expression: Any, variable: sp.Symbol, end: Any, order: in
         [(last, _)] = read_bounds({variable: (end, end)})
         check_bounds(variable, 0, last, beyond=True)
         if not last > 0:
-            raise BadInput(f"{variable} from 0 to {end}", "the end is positive", "substitute -x for x")
-        value, coefficients = on_balls(term), taylor(term, order + 1)
-        others = [number for number, at_zero in enumerate(coefficients([arb(0)], 0)[:order]) if not at_zero.is_zero()]
+            raise BadInput(
+                f"{variable} from 0 to {end}", "the end is positive", "substitute -x for x"
+            )
+        value = on_balls(term)
+        coefficients = taylor(term, order + 1)
+        others = [
+            number
+            for number, at_zero in enumerate(coefficients([arb(0)], 0)[:order])
+            if not at_zero.is_zero()
+        ]
         gap = f"{variable} = 0: derivative {others[0]} isn't 0" if others else ""
 
         def derivative(balls: Sequence[arb]) -> arb:

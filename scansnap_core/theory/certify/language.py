@@ -1,12 +1,14 @@
-"""The language of claims, and the gate to it: what a procedure certifies was read here first, and all else is refused.
+"""The language of claims, and the gate to it: what a procedure certifies was read here first, and
+all else is refused.
 
-A term is made of rational numbers, real variables, +, -, *, /, integer powers, exp, log, sqrt and the two real branches
-of Lambert's W; relations between terms may be joined by and, or and not. A variable is known by its name, and bounded
-by what a procedure is given: a box, a ray, or relations. So its symbol carries no assumption of its own but that it is
-real, or its sign, and its bounds have to lie within that.
+A term is made of rational numbers, real variables, +, -, *, /, integer powers, exp, log, sqrt and
+the two real branches of Lambert's W; relations between terms may be joined by and, or and not. A
+variable is known by its name, and bounded by what a procedure is given: a box, a ray, or relations.
+So its symbol carries no assumption of its own but that it is real, or its sign, and its bounds have
+to lie within that.
 
-SymPy rewrites an expression as it is written down: log(u) - log(u) is 0, and sqrt(p**2) is p where p is positive. The
-claim is what SymPy prints after that.
+SymPy rewrites an expression as it is written down: log(u) - log(u) is 0, and sqrt(p**2) is p where
+p is positive. The claim is what SymPy prints after that.
 """
 
 from __future__ import annotations
@@ -24,9 +26,15 @@ from sympy.logic.boolalg import Boolean, BooleanAtom
 from scansnap_core.bad_input import BadInput
 
 Arithmetic = Mapping[str, Callable[..., Any]]
-"""What some kind of numbers makes of each operation of the language that it has; ``"number"`` is given a `Fraction`."""
+"""What some kind of numbers makes of each operation of the language that it has; ``"number"`` is
+given a `Fraction`.
+"""
 
-OPERATORS: Arithmetic = {"sum": lambda *parts: sum(parts), "product": lambda *parts: math.prod(parts), "power": pow}
+OPERATORS: Arithmetic = {
+    "sum": lambda *parts: sum(parts),
+    "product": lambda *parts: math.prod(parts),
+    "power": pow,
+}
 RELATIONS: Arithmetic = {
     ">": operator.gt,
     ">=": operator.ge,
@@ -64,13 +72,15 @@ _SIGNS = {
 
 @dataclass(frozen=True)
 class Term:
-    """A term or a formula of the language, as steps. What stands in it several times is one step."""
+    """A term or a formula of the language, as steps. What stands in it several times is one
+    step.
+    """
 
     names: tuple[str, ...]
     """Its variables. Their values are known first, in this order."""
     steps: tuple[tuple[str, tuple[int, ...], Any], ...]
-    """An operation, the places of the values that it is applied to, and the value of a number or exponent of a power.
-    What comes out has the next place."""
+    """An operation, the places of the values that it is applied to, and the value of a number or
+    exponent of a power. What comes out has the next place."""
     place: int
     """Of the term's value."""
 
@@ -87,7 +97,10 @@ class Term:
         if lacking := sorted({operation for operation, _, _ in self.steps} - arithmetic.keys()):
             rule = f"this procedure knows {', '.join(sorted(arithmetic))}"
             raise BadInput(f"{lacking[0]} in a claim", rule, "give that part a variable of its own")
-        steps = [(_prepared(arithmetic[operation], given), places) for operation, places, given in self.steps]
+        steps = [
+            (_prepared(arithmetic[operation], given), places)
+            for operation, places, given in self.steps
+        ]
 
         def value(variables: Sequence[Any]) -> Any:
             known = list(variables)
@@ -107,7 +120,8 @@ def _prepared(operation: Callable[..., Any], given: Any) -> Callable[..., Any]:
 
 
 def read_variables(symbols: Iterable[Any]) -> dict[str, Any]:
-    """Read variables: each one's name, and the relation to 0 that its symbol was made with, or None.
+    """Read variables: each one's name, and the relation to 0 that its symbol was made with, or
+    None.
 
     What is no symbol, is assumed more of, or has a name twice raises `BadInput`.
     """
@@ -125,13 +139,17 @@ def read_variables(symbols: Iterable[Any]) -> dict[str, Any]:
 
 
 def check_bounds(symbol: sp.Symbol, low: Any, high: Any, *, beyond: bool = False) -> None:
-    """Refuse bounds that leave the sign of their symbol. The lower one is a value too, unless it is `beyond` that."""
+    """Refuse bounds that leave the sign of their symbol. The lower one is a value too, unless it
+    is `beyond` that.
+    """
     [sign] = read_variables([symbol]).values()
     above = low > 0 or (beyond and low >= 0)
     inside = {None: True, sp.Gt: above, sp.Ge: low >= 0, sp.Lt: high < 0, sp.Le: high <= 0}
     if not inside[sign]:
         rule = "SymPy has simplified the expression by the sign that the symbol was made with"
-        raise BadInput(f"{symbol} from {low} to {high}", rule, "make the symbol with real=True alone")
+        raise BadInput(
+            f"{symbol} from {low} to {high}", rule, "make the symbol with real=True alone"
+        )
 
 
 def read(expression: Any, symbols: Sequence[sp.Symbol] = ()) -> Term:
@@ -147,7 +165,8 @@ def read(expression: Any, symbols: Sequence[sp.Symbol] = ()) -> Term:
     Raises
     ------
     BadInput
-        If a part isn't of the language, such as a floating-point number, or is a symbol without bounds.
+        If a part isn't of the language, such as a floating-point number, or is a symbol without
+        bounds.
 
     Examples
     --------
@@ -170,14 +189,21 @@ def read(expression: Any, symbols: Sequence[sp.Symbol] = ()) -> Term:
     if type(expression) in (int, Fraction):
         expression = sp.Rational(expression)
     if not isinstance(expression, sp.Basic):
-        raise BadInput(f"{expression!r}", "a claim is made of SymPy's expressions", "write e.g. Rational(1, 10)")
+        raise BadInput(
+            f"{expression!r}",
+            "a claim is made of SymPy's expressions",
+            "write e.g. Rational(1, 10)",
+        )
     last = place(expression)
     return Term(names, tuple(steps), last)
 
 
 def _step(part: sp.Basic) -> tuple[str, Sequence[sp.Basic], Any]:
-    """Return a part's operation, what it is applied to, and the value of a number or the exponent of a power."""
-    function, parts = part.func, part.args
+    """Return a part's operation, what it is applied to, and the value of a number or the
+    exponent of a power.
+    """
+    function = part.func
+    parts = part.args
     of_terms = [isinstance(each, sp.Expr) for each in parts]
     if isinstance(part, sp.Rational):
         return "number", (), Fraction(int(part.p), int(part.q))
@@ -196,28 +222,45 @@ def _step(part: sp.Basic) -> tuple[str, Sequence[sp.Basic], Any]:
             return "power", [base], int(exponent)
         case sp.Pow, (base, sp.Rational(q=2) as exponent):
             return "power", [sp.Pow(base, sp.S.Half, evaluate=False)], int(exponent.p)
-        case sp.Pow, (base, sp.Rational() as exponent):  # into which SymPy rewrites exp(exponent * log(base))
+        # into which SymPy rewrites exp(exponent * log(base))
+        case sp.Pow, (base, sp.Rational() as exponent):
             return "exp", [sp.Mul(exponent, sp.log(base, evaluate=False), evaluate=False)], None
         case sp.LambertW, (argument, *branch) if tuple(branch) in _BRANCHES:
             return _BRANCHES[tuple(branch)], [argument], None
         case sp.Symbol, _:
-            raise BadInput(f"the variable {part}", "a claim's variables have bounds", "say between which it lies")
-    rule = "a claim is made of rational numbers, real variables, + - * /, integer powers, exp, log, sqrt and real W"
+            raise BadInput(
+                f"the variable {part}",
+                "a claim's variables have bounds",
+                "say between which it lies",
+            )
+    rule = (
+        "a claim is made of rational numbers, real variables, + - * /, integer powers, exp, log, "
+        "sqrt and real W"
+    )
     raise BadInput(f"{part!s:.200}", rule, "rewrite it, or give it a variable of its own")
 
 
 def read_claim(claim: Any, assumptions: Sequence[Any]) -> tuple[Term, list[Term]]:
-    """Read a formula and those that it is to follow from, all in the same variables; their signs are among these.
+    """Read a formula and those that it is to follow from, all in the same variables; their signs
+    are among these.
 
     One that isn't of the language, or a claim that SymPy has made True or False, raises `BadInput`.
     """
     for given in (claim, *assumptions):
         if not isinstance(given, Boolean) or isinstance(given, sp.Expr):
-            raise BadInput(f"{given!r}", "a claim is a relation of SymPy's", "pass e.g. x >= 0, or Ne(u, v) for u != v")
+            raise BadInput(
+                f"{given!r}",
+                "a claim is a relation of SymPy's",
+                "pass e.g. x >= 0, or Ne(u, v) for u != v",
+            )
     if isinstance(claim, BooleanAtom):
         rule = "SymPy made the claim that, by what it assumes of the symbols"
-        raise BadInput(f"{claim}", rule, "make them with real=True, and assume here what is known of them")
-    symbols = sorted(set[sp.Symbol]().union(*(given.free_symbols for given in (claim, *assumptions))), key=str)
+        raise BadInput(
+            f"{claim}", rule, "make them with real=True, and assume here what is known of them"
+        )
+    symbols = sorted(
+        set[sp.Symbol]().union(*(given.free_symbols for given in (claim, *assumptions))), key=str
+    )
     signs = zip(symbols, read_variables(symbols).values(), strict=True)
     known = [sign(symbol, 0, evaluate=False) for symbol, sign in signs if sign]
     return read(claim, symbols), [read(given, symbols) for given in (*known, *assumptions)]

@@ -1,4 +1,6 @@
-"""Overlap matrices of any number of classes: aI + bJ where all overlaps are equal, and E beside E' in general."""
+"""Overlap matrices of any number of classes: aI + bJ where all overlaps are equal, and E beside
+E' in general.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ ONES = sp.OneMatrix(K, K)
 """J, the matrix of ones."""
 
 E_word, E_prime_word = sp.symbols("E Eprime", commutative=False)
-"""E and E' as letters that don't commute; E E' = E' E = E - E' is all that (I + E)(I - E') = I says of them."""
+"""E and E' as letters that don't commute; E E' = E' E = E - E' is all that (I + E)(I - E') = I
+says of them.
+"""
 
 _E = sp.Matrix(3, 3, lambda i, j: sp.Rational(1, 2 + i + j) if i != j else 0)
 _EXAMPLE = {E_word: _E, E_prime_word: (sp.eye(3) + _E).inv() * _E}
@@ -26,10 +30,11 @@ _EXAMPLE = {E_word: _E, E_prime_word: (sp.eye(3) + _E).inv() * _E}
 
 
 def as_pair(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
-    """Compute a and b, factored, of an expression that is aI + bJ for every size K, the symbol of the registry.
+    """Compute a and b, factored, of an expression that is aI + bJ for every size K, the symbol of
+    the registry.
 
-    It is made of sums, products and natural powers of ``Identity(K)`` and ``OneMatrix(K, K)``, and of scalars that are
-    terms of the language of claims; what isn't raises `BadInput`.
+    It is made of sums, products and natural powers of ``Identity(K)`` and ``OneMatrix(K, K)``, and
+    of scalars that are terms of the language of claims; what isn't raises `BadInput`.
 
     Examples
     --------
@@ -41,7 +46,8 @@ def as_pair(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
 
 
 def _pair(matrix: Any) -> tuple[sp.Expr, sp.Expr]:
-    a, b = sp.S.One, sp.S.Zero
+    a = sp.S.One
+    b = sp.S.Zero
     match matrix:
         case sp.Identity() if matrix == sp.Identity(K):
             factors = []
@@ -51,7 +57,10 @@ def _pair(matrix: Any) -> tuple[sp.Expr, sp.Expr]:
             first, second = zip(*map(_pair, matrix.args), strict=True)
             return sp.Add(*first), sp.Add(*second)
         case sp.MatMul():
-            factors = [_pair(part) if part.is_Matrix else (_scalar(part), sp.S.Zero) for part in matrix.args]
+            factors = [
+                _pair(part) if part.is_Matrix else (_scalar(part), sp.S.Zero)
+                for part in matrix.args
+            ]
         case sp.MatPow():
             factors = [_pair(matrix.base)] * _natural(matrix.exp)
         case _:
@@ -75,10 +84,11 @@ def _natural(power: sp.Expr) -> int:
 
 
 def vanishes(word: sp.Expr) -> Certificate:
-    """Certify that a word is 0 for every E with an E'; it is false if it isn't for three certain classes.
+    """Certify that a word is 0 for every E with an E'; it is false if it isn't for three certain
+    classes.
 
-    A word is made of sums, products and natural powers of letters that don't commute, E and E' among them, and of
-    rational numbers; 1 is I. What isn't raises `BadInput`.
+    A word is made of sums, products and natural powers of letters that don't commute, E and E'
+    among them, and of rational numbers; 1 is I. What isn't raises `BadInput`.
 
     Examples
     --------
@@ -87,19 +97,25 @@ def vanishes(word: sp.Expr) -> Certificate:
     >>> vanishes(E_word - E_prime_word).false
     True
     """
-    waiting, normal = _terms(word), Counter[tuple[sp.Symbol, ...]]()
+    waiting = _terms(word)
+    normal = Counter[tuple[sp.Symbol, ...]]()
     while waiting:
         letters, number = waiting.pop()
-        mixed = [place for place, pair in enumerate(pairwise(letters)) if {*pair} == _EXAMPLE.keys()]
+        mixed = [
+            place for place, pair in enumerate(pairwise(letters)) if {*pair} == _EXAMPLE.keys()
+        ]
         if not mixed:
             normal[letters] += number
             continue
-        before, after = letters[: mixed[0]], letters[mixed[0] + 2 :]
+        before = letters[: mixed[0]]
+        after = letters[mixed[0] + 2 :]
         waiting += [((*before, E_word, *after), number), ((*before, E_prime_word, *after), -number)]
     if not any(normal.values()):
         return Certificate("algebra", True, "algebra")
     others = sorted({letter for letters in normal for letter in letters} - _EXAMPLE.keys(), key=str)
-    matrices = _EXAMPLE | {letter: sp.Matrix(3, 3, range(9)) ** n + n * _E for n, letter in enumerate(others, 1)}
+    matrices = _EXAMPLE | {
+        letter: sp.Matrix(3, 3, range(9)) ** n + n * _E for n, letter in enumerate(others, 1)
+    }
     tried = sum(
         (
             number * math.prod([matrices[letter] for letter in letters], start=sp.eye(3))
@@ -108,7 +124,9 @@ def vanishes(word: sp.Expr) -> Certificate:
         sp.zeros(3, 3),
     )
     false = any(tried)
-    return Certificate("algebra", False, "algebra", "it is false" if false else "it isn't 0 term by term", false)
+    return Certificate(
+        "algebra", False, "algebra", "it is false" if false else "it isn't 0 term by term", false
+    )
 
 
 def _terms(part: Any) -> list[tuple[tuple[sp.Symbol, ...], sp.Rational]]:
@@ -123,6 +141,9 @@ def _terms(part: Any) -> list[tuple[tuple[sp.Symbol, ...], sp.Rational]]:
         case sp.Mul() | sp.Pow():
             factors = part.args if part.is_Mul else [part.base] * _natural(part.exp)
             chosen = product(*map(_terms, factors))
-            return [(sum((letters for letters, _ in one), ()), sp.prod(number for _, number in one)) for one in chosen]
+            return [
+                (sum((letters for letters, _ in one), ()), sp.prod(number for _, number in one))
+                for one in chosen
+            ]
     rule = "a word is made of letters that don't commute, and of rational numbers"
     raise BadInput(f"{part}", rule, "use E_word and E_prime_word")

@@ -1,4 +1,6 @@
-"""Polynomial inequalities without a box: by z3, by coefficients, and on a ray together with exponentials."""
+"""Polynomial inequalities without a box: by z3, by coefficients, and on a ray together with
+exponentials.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from scansnap_core.theory.certify.language import (
 )
 
 EFFORT = 20_000_000
-"""z3 stops after so many steps of its own count, on any machine. What it hasn't decided by then isn't proved."""
+"""z3 stops after so many steps of its own count, on any machine. What it hasn't decided by then
+isn't proved.
+"""
 LENGTHS = 42
 """So many lengths of an interval are tried, each half as long as the one before."""
 _PROBES = tuple(map(Fraction, ("0", "1/8", "1/3", "1/2", "1", "2", "5", "100")))
@@ -38,29 +42,32 @@ class _GaveUpError(Exception):
 
 
 def decide(claim: Any, *assumptions: Any) -> Certificate:
-    """Certify that a relation is defined and follows from others, for all real values of their variables.
+    """Certify that a relation is defined and follows from others, for all real values of their
+    variables.
 
-    z3 looks for reals that meet all assumptions, and at which the claim isn't defined or isn't true. It is proved if
-    there are none. An exponential or logarithm enters as a variable of its own, with what is known of it as an
-    assumption, such as s >= 0 for s = e^u - 1 - u.
+    z3 looks for reals that meet all assumptions, and at which the claim isn't defined or isn't
+    true. It is proved if there are none. An exponential or logarithm enters as a variable of its
+    own, with what is known of it as an assumption, such as s >= 0 for s = e^u - 1 - u.
 
     Parameters
     ----------
     claim
-        A relation of quotients of polynomials with rational coefficients, or several joined by And, Or and Not.
+        A relation of quotients of polynomials with rational coefficients, or several joined by And,
+        Or and Not.
     assumptions
         The same of polynomials. The sign that a symbol was made with is assumed too.
 
     Returns
     -------
     Certificate
-        Its gap is a counterexample, which is rational and was tried exactly, or what z3 leaves open.
+        Its gap is a counterexample, which is rational and was tried exactly, or what z3 leaves
+        open.
 
     Raises
     ------
     BadInput
-        If one of them isn't of the language of claims, the assumptions contradict one another, or SymPy has made the
-        claim True or False.
+        If one of them isn't of the language of claims, the assumptions contradict one another, or
+        SymPy has made the claim True or False.
 
     Examples
     --------
@@ -84,7 +91,12 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     def a_divisor_is_0() -> Any:
         return z3.Or(*[divisor == 0 for divisor in divisors])
 
-    joints = {"and": z3.And, "or": z3.Or, "not": z3.Not, "number": lambda x: z3.Q(x.numerator, x.denominator)}
+    joints = {
+        "and": z3.And,
+        "or": z3.Or,
+        "not": z3.Not,
+        "number": lambda x: z3.Q(x.numerator, x.denominator),
+    }
     arithmetic = {**OPERATORS, **RELATIONS, **joints, "power": power}
     known = [given.compiled(arithmetic)(letters) for given in region if not given.divides]
     plain = list(known)
@@ -93,9 +105,15 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     fails = z3.Not(wanted.compiled(arithmetic)(letters))
     try:
         if _point(known, letters) is None:
-            raise BadInput(f"{assumptions}", "assumptions can all be true", "mend what contradicts the others")
+            raise BadInput(
+                f"{assumptions}", "assumptions can all be true", "mend what contradicts the others"
+            )
         if _point(unclear, letters) is not None:
-            raise BadInput(f"{assumptions}", "those that divide are defined by the others", "multiply by the divisor")
+            raise BadInput(
+                f"{assumptions}",
+                "those that divide are defined by the others",
+                "multiply by the divisor",
+            )
         false = _point([*known, z3.Not(a_divisor_is_0()), fails], letters)
         undefined = _point([*known, a_divisor_is_0()], letters)
     except _GaveUpError as why:
@@ -103,19 +121,27 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     if false is None and undefined is None:
         return Certificate("decision", True, "z3 finds no counterexample")
     point = false or undefined or []
-    where = ", ".join(f"{name} = {number}" for name, number in zip(wanted.names, point, strict=True))
+    where = ", ".join(
+        f"{name} = {number}" for name, number in zip(wanted.names, point, strict=True)
+    )
     if false is None:
         return Certificate("decision", False, "z3", f"the claim isn't defined at {where}")
     if not all(isinstance(number, Fraction) for number in point):
-        return Certificate("decision", False, "z3", f"a counterexample that isn't rational: {where}")
+        return Certificate(
+            "decision", False, "z3", f"a counterexample that isn't rational: {where}"
+        )
     exactly = {**EXACT, **TRUTH}
-    if wanted.compiled(exactly)(point) or not all(given.compiled(exactly)(point) for given in region):
+    if wanted.compiled(exactly)(point) or not all(
+        given.compiled(exactly)(point) for given in region
+    ):
         return Certificate("decision", False, "z3", f"z3's counterexample is none: {where}")
     return Certificate("decision", False, "z3", f"a counterexample: {where}", false=True)
 
 
 def _point(formulas: list[Any], letters: list[Any]) -> list[Any] | None:
-    """Find a point at which the formulas are true, None if there is none; what z3 can't tell raises."""
+    """Find a point at which the formulas are true, None if there is none; what z3 can't tell
+    raises.
+    """
     solver = z3.Solver()  # a second check of one solver takes another, slower way
     solver.set("rlimit", EFFORT)
     solver.add(*formulas)
@@ -131,15 +157,16 @@ def _point(formulas: list[Any], letters: list[Any]) -> list[Any] | None:
 def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Certificate:
     """Certify that a polynomial in one variable is not negative between two rational numbers.
 
-    (1 + x)^n P((low + high x)/(1 + x)) runs over the interval as x runs from 0 on. Where none of its coefficients is
-    negative, P isn't either; otherwise the interval is halved.
+    (1 + x)^n P((low + high x)/(1 + x)) runs over the interval as x runs from 0 on. Where none of
+    its coefficients is negative, P isn't either; otherwise the interval is halved.
 
     All are rational numbers. The coefficients begin with the constant; the smaller end comes first.
 
     Returns
     -------
     Certificate
-        Its gap is a point at which the polynomial is negative, or an interval too short to be halved again.
+        Its gap is a point at which the polynomial is negative, or an interval too short to be
+        halved again.
 
     Examples
     --------
@@ -149,21 +176,36 @@ def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Cer
     '-1/4 at 1/2'
     """
     polynomial = fmpq_poly([_rational(number) for number in coefficients])
-    waiting, parts = [(_rational(low), _rational(high))], 0
+    waiting = [(_rational(low), _rational(high))]
+    parts = 0
     if not _rational(low) < _rational(high):
-        raise BadInput(f"from {low} to {high}", "an interval's smaller end comes first", "swap them")
+        raise BadInput(
+            f"from {low} to {high}", "an interval's smaller end comes first", "swap them"
+        )
     for _ in range(LENGTHS):
         undecided = []
         for first, last in waiting:
             parts += 1
             middle = (first + last) / 2
             if polynomial(middle) < 0:
-                return Certificate("algebra", False, "coefficients", f"{polynomial(middle)} at {middle}", false=True)
+                return Certificate(
+                    "algebra",
+                    False,
+                    "coefficients",
+                    f"{polynomial(middle)} at {middle}",
+                    false=True,
+                )
             if not all(number >= 0 for number in _on_a_ray(polynomial, first, last)):
                 undecided.append((first, middle, last))
         if not undecided:
-            return Certificate("algebra", True, f"coefficients on {parts} {'interval' if parts == 1 else 'intervals'}")
-        waiting = [half for first, middle, last in undecided for half in ((first, middle), (middle, last))]
+            return Certificate(
+                "algebra",
+                True,
+                f"coefficients on {parts} {'interval' if parts == 1 else 'intervals'}",
+            )
+        waiting = [
+            half for first, middle, last in undecided for half in ((first, middle), (middle, last))
+        ]
     first, _, last = undecided[0]
     return Certificate("algebra", False, "coefficients", f"undecided from {first} to {last}")
 
@@ -177,7 +219,8 @@ def _rational(number: Any) -> fmpq:
 
 def _on_a_ray(polynomial: fmpq_poly, first: fmpq, last: fmpq) -> list[fmpq]:
     """Compute the coefficients of (1 + x)^n P((first + last x)/(1 + x)), by Horner's rule."""
-    result, power = fmpq_poly(), fmpq_poly([1])
+    result = fmpq_poly()
+    power = fmpq_poly([1])
     for coefficient in reversed(polynomial(fmpq_poly([first, last - first])).coeffs()):
         result = fmpq_poly([0, 1]) * result + coefficient * power
         power *= fmpq_poly([1, 1])
@@ -185,11 +228,13 @@ def _on_a_ray(polynomial: fmpq_poly, first: fmpq, last: fmpq) -> list[fmpq]:
 
 
 def positive_on_ray(expression: Any, variable: sp.Symbol, start: Any) -> Certificate:
-    """Certify that a sum of polynomials times exponentials e^(kx) is positive beyond a point, up to infinity.
+    """Certify that a sum of polynomials times exponentials e^(kx) is positive beyond a point, up to
+    infinity.
 
-    A function that isn't negative at the start and rises is positive beyond it, and a factor e^(-kx) changes no sign.
-    So the exponentials are taken away, the lowest first, by differentiating until its polynomial is gone; the
-    polynomial that is left has no root on the ray, by Sturm's theorem.
+    A function that isn't negative at the start and rises is positive beyond it, and a factor
+    e^(-kx) changes no sign. So the exponentials are taken away, the lowest first, by
+    differentiating until its polynomial is gone; the polynomial that is left has no root on the
+    ray, by Sturm's theorem.
 
     Parameters
     ----------
@@ -202,8 +247,8 @@ def positive_on_ray(expression: Any, variable: sp.Symbol, start: Any) -> Certifi
     Returns
     -------
     Certificate
-        Its gap is a point at which the expression is negative, or, if none was found, where the proof stopped: some
-        derivative may be negative where the function isn't.
+        Its gap is a point at which the expression is negative, or, if none was found, where the
+        proof stopped: some derivative may be negative where the function isn't.
 
     Raises
     ------
@@ -219,7 +264,8 @@ def positive_on_ray(expression: Any, variable: sp.Symbol, start: Any) -> Certifi
     >>> positive_on_ray(exp(u) - 1 - u - u**2, u, 0).gap
     '−0.00747655 at u = 1/8'
     """
-    term, first = read(expression, [variable]), _rational(start)
+    term = read(expression, [variable])
+    first = _rational(start)
     check_bounds(variable, first, math.inf, beyond=True)
     found = _positive_on_ray(_exponentials(term), str(variable), first)
     with ctx.workprec(PRECISION):
@@ -227,7 +273,13 @@ def positive_on_ray(expression: Any, variable: sp.Symbol, start: Any) -> Certifi
             point = first + _rational(probe)
             value = on_balls(term)([arb(point)])
             if value < 0 or (probe and value <= 0):
-                return Certificate("algebra", False, found.how, f"{written(value)} at {variable} = {point}", false=True)
+                return Certificate(
+                    "algebra",
+                    False,
+                    found.how,
+                    f"{written(value)} at {variable} = {point}",
+                    false=True,
+                )
     return found
 
 
@@ -240,21 +292,32 @@ def _positive_on_ray(parts: dict[int, fmpq_poly], name: str, start: fmpq) -> Cer
             if not value >= 0:
                 gap = f"derivative {derivatives} at {name} = {start} is {written(arb(value))}"
                 return Certificate("algebra", False, "derivatives", gap)
-            parts = {k: polynomial.derivative() + (k - lowest) * polynomial for k, polynomial in parts.items()}
+            parts = {
+                k: polynomial.derivative() + (k - lowest) * polynomial
+                for k, polynomial in parts.items()
+            }
             derivatives += 1
         del parts[lowest]
     polynomial = parts[highest]
-    coefficients = [sp.Rational(int(number.p), int(number.q)) for number in reversed(polynomial.coeffs())]
+    coefficients = [
+        sp.Rational(int(number.p), int(number.q)) for number in reversed(polynomial.coeffs())
+    ]
     exact = sp.Poly(coefficients or [0], sp.Symbol(name))
-    beyond = exact.count_roots(sp.Rational(int(start.p), int(start.q)), None) - (polynomial(start) == 0)
+    beyond = exact.count_roots(sp.Rational(int(start.p), int(start.q)), None) - (
+        polynomial(start) == 0
+    )
     if exact.LC() <= 0 or beyond:
-        return Certificate("algebra", False, "Sturm", f"{exact.as_expr()} isn't positive beyond {start}")
+        return Certificate(
+            "algebra", False, "Sturm", f"{exact.as_expr()} isn't positive beyond {start}"
+        )
     word = "derivative" if derivatives == 1 else "derivatives"
     return Certificate("algebra", True, f"{derivatives} {word}, then Sturm")
 
 
 def _at_start(parts: dict[int, fmpq_poly], lowest: int, start: fmpq) -> fmpq | arb:
-    """Compute the sum of p_k e^((k - lowest) x) at the start: exactly where every exponential is 1, else as a ball."""
+    """Compute the sum of p_k e^((k - lowest) x) at the start: exactly where every exponential is
+    1, else as a ball.
+    """
     values = {k - lowest: polynomial(start) for k, polynomial in parts.items()}
     if start == 0 or not any(value for k, value in values.items() if k):
         return sum(values.values(), fmpq(0))
@@ -269,14 +332,20 @@ def _exponentials(term: Term) -> dict[int, fmpq_poly]:
 
     def power(base: fmpq_mpoly, exponent: int) -> fmpq_mpoly:
         if exponent < 0 and not base.is_constant():
-            raise BadInput(f"a division by {base}", "this procedure knows polynomials", "multiply by the divisor")
+            raise BadInput(
+                f"a division by {base}",
+                "this procedure knows polynomials",
+                "multiply by the divisor",
+            )
         return base**exponent
 
     def exponential(argument: fmpq_mpoly) -> fmpq_mpoly:
         k = argument.to_dict().get((1, 0), fmpq(0))
         if argument != k * x or k.q != 1 or k < 0:
             rule = "an exponential here is e^(kx) with a natural number k"
-            raise BadInput(f"the exponential of {argument}", rule, "multiply by e^x, or scale the variable")
+            raise BadInput(
+                f"the exponential of {argument}", rule, "multiply by e^x, or scale the variable"
+            )
         return e ** int(k.p)
 
     number = {"number": lambda number: context.constant(_rational(number))}

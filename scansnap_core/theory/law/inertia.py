@@ -1,16 +1,20 @@
-"""Momentum is a mass: SGD with momentum follows m θ'' + θ' = eta g, with an error of second order in the rates.
+"""Momentum is a mass: SGD with momentum follows m θ'' + θ' = eta g, with an error of second order
+in the rates.
 
-One update v <- mu v + g, θ <- θ + eta v is exactly one step h = 1/(1 - mu) of the central differences
+One update v <- mu v + g, θ <- θ + eta v is exactly one step h = 1/(1 - mu) of the central
+differences
 
     m (θ_+ - 2 θ + θ_-)/h² + (θ_+ - θ_-)/(2 h) = eta g,    m = (1 + mu)/(2 (1 - mu)²).
 
-So the mass is the only first-order term of the equation. The start adds no other one if the motion begins at (1 -
-mu)/(1 + mu) times the flow's velocity: there the lag m (1 - share) is that of momentum's clock, mu/(1 - mu)².
+So the mass is the only first-order term of the equation. The start adds no other one if the motion
+begins at (1 - mu)/(1 + mu) times the flow's velocity: there the lag m (1 - share) is that of
+momentum's clock, mu/(1 - mu)².
 
 Where m is short against the time in which g changes, the motion shrinks to the modified equation
 θ' = eta g - m D(eta g) eta g; with mu = 0, so m = 1/2, that is plain SGD's.
 
-Adam has a flow of its own, :class:`AdamFlow`, and a law for its first updates alone, :func:`first_signs`.
+Adam has a flow of its own, :class:`AdamFlow`, and a law for its first updates alone,
+:func:`first_signs`.
 
 Clock: t in steps of batch size 1 without momentum; s updates with momentum take t = s/(1 - mu).
 """
@@ -50,28 +54,43 @@ ONE_BY_ONE = 8
 HEAVIEST = 1e12
 """:func:`plateau` still has ten digits at this mass."""
 BETAS = Rule(
-    lambda pair: isinstance(pair, tuple | list) and len(pair) == 2 and all(is_real(x) and 0 < x < 1 for x in pair),
+    lambda pair: (
+        isinstance(pair, tuple | list)
+        and len(pair) == 2
+        and all(is_real(x) and 0 < x < 1 for x in pair)
+    ),
     "two numbers between 0 and 1",
     "pass e.g. (0.9, 0.999)",
 )
-mass_of, _share_of = (function_of(expression, (mu,)) for expression in (mass, share))
+mass_of = function_of(mass, (mu,))
+_share_of = function_of(share, (mu,))
 
 
 class InertialFlow(Flow):
-    """m θ'' + θ' = eta g of the true gradient at T = infinity, for Y and Z at once; the rates are the updates'.
+    """m θ'' + θ' = eta g of the true gradient at T = infinity, for Y and Z at once; the rates are
+    the updates'.
 
-    The state packs Y, Z and B of :class:`~scansnap_core.theory.flows.TrueFlow`, then their velocities. It begins at
-    the share (1 - mu)/(1 + mu) of the flow's velocity, at which it lags as far behind as momentum does in the end.
+    The state packs Y, Z and B of :class:`~scansnap_core.theory.flows.TrueFlow`, then their
+    velocities. It begins at the share (1 - mu)/(1 + mu) of the flow's velocity, at which it lags as
+    far behind as momentum does in the end.
     """
 
     name = "true flow with a mass"
 
-    def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float, *, momentum: float) -> None:
+    def __init__(
+        self, classes: SequenceClasses, lr_y: float, lr_z: float, *, momentum: float
+    ) -> None:
         self.momentum = checked_momentum(momentum, "momentum")
         self.mass = float(mass_of(self.momentum))
         self._true = TrueFlow(classes, lr_y, lr_z)
         names = tuple(self._true.shapes)
-        super().__init__(classes, lr_y, lr_z, names + tuple(map("velocity_{}".format, names)), self._true.class_weight)
+        super().__init__(
+            classes,
+            lr_y,
+            lr_z,
+            names + tuple(map("velocity_{}".format, names)),
+            self._true.class_weight,
+        )
 
     def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
         """The state at t = 0, set in motion."""
@@ -87,11 +106,15 @@ class InertialFlow(Flow):
 
 
 class ReducedFlow(TrueFlow):
-    """θ' = eta g - m D(eta g) eta g: the modified equation of SGD, with momentum or without, to first order."""
+    """θ' = eta g - m D(eta g) eta g: the modified equation of SGD, with momentum or without, to
+    first order.
+    """
 
     name = "modified equation"
 
-    def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float, *, momentum: float = 0.0) -> None:
+    def __init__(
+        self, classes: SequenceClasses, lr_y: float, lr_z: float, *, momentum: float = 0.0
+    ) -> None:
         self.mass = float(mass_of(checked_momentum(momentum, "momentum")))
         super().__init__(classes, lr_y, lr_z)
 
@@ -122,7 +145,9 @@ S = TypeVar("S")
 
 
 class Motion(Protocol[S]):
-    """What moves by its rate d(state)/dtau, such as :class:`~scansnap_core.theory.law.memory.Law`, which says more."""
+    """What moves by its rate d(state)/dtau, such as
+    :class:`~scansnap_core.theory.law.memory.Law`, which says more.
+    """
 
     def start(self, tau: float) -> Floats:
         """The packed state after an update from zero that takes ``tau``."""
@@ -134,7 +159,13 @@ class Motion(Protocol[S]):
         """The parts of a packed state."""
 
     def along(
-        self, rhs: Callable[[float, Floats], Floats], begin: float, taus: Floats, start: Floats, *, stiff: bool = False
+        self,
+        rhs: Callable[[float, Floats], Floats],
+        begin: float,
+        taus: Floats,
+        start: Floats,
+        *,
+        stiff: bool = False,
     ) -> list[S]:
         """The states at ascending taus by d(state)/d(ln tau) from ``start`` at ``begin``."""
 
@@ -145,10 +176,11 @@ class Motion(Protocol[S]):
 class InertialLaw(Generic[S]):
     """The law in steps of finite size: what it says of SGD, with momentum or without.
 
-    After s updates momentum has added up the force of update j with the weight (1 - mu^(s - j))/(1 - mu). The law takes
-    that sum as an integral: the weight becomes 1 - kappa mu^(s - j - 1/2) with kappa = mu ln(1/mu)/(1 - mu), so that a
-    constant force moves it exactly as far, and each force is that of half an update before. Together these are the
-    mass: mu/(1 - mu)² + 1/(2 (1 - mu)) = (1 + mu)/(2 (1 - mu)²). The first updates are made one by one.
+    After s updates momentum has added up the force of update j with the weight (1 - mu^(s - j))/(1
+    - mu). The law takes that sum as an integral: the weight becomes 1 - kappa mu^(s - j - 1/2) with
+    kappa = mu ln(1/mu)/(1 - mu), so that a constant force moves it exactly as far, and each force
+    is that of half an update before. Together these are the mass: mu/(1 - mu)² + 1/(2 (1 - mu)) =
+    (1 + mu)/(2 (1 - mu)²). The first updates are made one by one.
 
     Parameters
     ----------
@@ -159,15 +191,21 @@ class InertialLaw(Generic[S]):
     """
 
     def __init__(self, law: Motion[S], momentum: float, pace: float) -> None:
-        self.law, self.momentum, self.pace = law, checked_momentum(momentum, "momentum"), pace
+        self.law = law
+        self.momentum = checked_momentum(momentum, "momentum")
+        self.pace = pace
         self.update = pace / (1 - momentum)
         """One update takes so much tau."""
-        self._lagging = float(special.entr(momentum) / (1 - momentum))  # kappa, the share of a force that comes later
+        # kappa, the share of a force that comes later
+        self._lagging = float(special.entr(momentum) / (1 - momentum))
 
     def path(self, taus: Floats) -> Iterator[S]:
         """The states at ascending taus > 0."""
-        law, begin, mu = self.law, ONE_BY_ONE * self.update, self.momentum
-        later, (places, speed) = taus[taus > begin], self._first()
+        law = self.law
+        begin = ONE_BY_ONE * self.update
+        mu = self.momentum
+        later = taus[taus > begin]
+        (places, speed) = self._first()
         for count in taus[: taus.size - later.size] / self.update:
             s = min(int(count), len(places) - 2)
             if count > s + 1:
@@ -179,14 +217,18 @@ class InertialLaw(Generic[S]):
             raise self._ran_away(len(places) - 1)
         if mu:
             coasting = self._lagging * (1 - mu) * speed
-            yield from law.along(self._rhs, begin, later, np.concatenate([places[-1], coasting]), stiff=True)
+            yield from law.along(
+                self._rhs, begin, later, np.concatenate([places[-1], coasting]), stiff=True
+            )
         elif isinstance(law, Law) and law.is_split:
             yield from many_classes.path(law, later, law.unpack(places[-1]), begin, self.update)
         else:
             yield from law.along(self._plain, begin, later, places[-1])
 
     def _first(self) -> tuple[list[Floats], Floats]:
-        """The first updates, one by one: places from Z = 0 on, and the velocity after them, in units of the pace."""
+        """The first updates, one by one: places from Z = 0 on, and the velocity after them, in
+        units of the pace.
+        """
         speed = self.law.start(1.0)
         places = [0 * speed, self.law.start(self.pace)]
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -200,7 +242,10 @@ class InertialLaw(Generic[S]):
 
     def _ran_away(self, updates: int) -> IntegrationFailed:
         tau = updates * self.update
-        text = f"{self.law.failed(float(np.log(tau)))} only: the next update isn't finite; use smaller rates"
+        text = (
+            f"{self.law.failed(float(np.log(tau)))} only: the next update isn't finite; use "
+            "smaller rates"
+        )
         return IntegrationFailed(text, tau)
 
     def _plain(self, log_tau: float, place: Floats) -> Floats:
@@ -209,8 +254,10 @@ class InertialLaw(Generic[S]):
 
     def _rhs(self, log_tau: float, moving: Floats) -> Floats:
         place, coasting = np.split(moving, 2)
-        law, kappa = self.law, self._lagging
-        slowing, now = -np.log(self.momentum) / self.update, law.rate(place)
+        law = self.law
+        kappa = self._lagging
+        slowing = -np.log(self.momentum) / self.update
+        now = law.rate(place)
         before = place - self.update / 2 * ((1 - kappa) * now + coasting)
         before += self.update**2 / 8 * slowing * (kappa * now - coasting)
         force = law.rate(before)
@@ -219,11 +266,13 @@ class InertialLaw(Generic[S]):
 
 
 def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
-    """The evidence A at which a class comes to rest for a long time: it overshoots ln M, the more the larger the mass.
+    """The evidence A at which a class comes to rest for a long time: it overshoots ln M, the more
+    the larger the mass.
 
-    A class alone gathers a by m a'' + a' = 1 - alpha. While 1 - alpha is 1, a is momentum's clock; its impulse carries
-    a on to the time A that this took: A - m (1 - exp(-A/m)) = (1 - 1/M) ln M. A is near sqrt(2 m ln M) for m >> ln M.
-    The mass is in units of tau = eta_Y t/K, so eta_Y/K times :data:`mass`.
+    A class alone gathers a by m a'' + a' = 1 - alpha. While 1 - alpha is 1, a is momentum's clock;
+    its impulse carries a on to the time A that this took: A - m (1 - exp(-A/m)) = (1 - 1/M) ln M. A
+    is near sqrt(2 m ln M) for m >> ln M. The mass is in units of tau = eta_Y t/K, so eta_Y/K times
+    :data:`mass`.
 
     Examples
     --------
@@ -231,43 +280,61 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
     array([ 19.27, 119.83])
     """
     tiny = float(np.nextafter(0, 1))
-    m = check_numbers("mass", mass, least=tiny, rule="a mass is positive and finite", remedy="pass e.g. 10.0")
+    m = check_numbers(
+        "mass", mass, least=tiny, rule="a mass is positive and finite", remedy="pass e.g. 10.0"
+    )
     if (m > HEAVIEST).any():
-        raise BadInput(f"mass = {m.max():g}", f"a mass is at most {HEAVIEST:g}", "use the limit sqrt(2 m ln M)")
-    M = check_numbers("vocab_size", vocab_size, least=2, rule="M is finite and at least 2", remedy="pass e.g. 100")
+        raise BadInput(
+            f"mass = {m.max():g}", f"a mass is at most {HEAVIEST:g}", "use the limit sqrt(2 m ln M)"
+        )
+    M = check_numbers(
+        "vocab_size", vocab_size, least=2, rule="M is finite and at least 2", remedy="pass e.g. 100"
+    )
     goal = (1 - 1 / M) * np.log(M)
 
     def missing(A: Floats, m: Floats, goal: Floats) -> Floats:
         return A + m * special.expm1(-A / m) - goal
 
     # Any two ends will do that have the root between them.
-    found = elementwise.find_root(missing, (goal, goal + 2 * np.sqrt(2 * m * goal) + 2 * goal), args=(m, goal))
+    found = elementwise.find_root(
+        missing, (goal, goal + 2 * np.sqrt(2 * m * goal) + 2 * goal), args=(m, goal)
+    )
     return np.asarray(found.x)
 
 
 def first_signs(classes: SequenceClasses) -> Floats:
-    """Where Adam's first updates move z at T = infinity, shape (Q, L): 1 up, -1 down, all at one speed.
+    """Where Adam's first updates move z at T = infinity, shape (Q, L): 1 up, -1 down, all at one
+    speed.
 
-    They give all entries of Y one size, with the sign of the gradient at Y = Z = 0, as the rates go to 0.
+    They give all entries of Y one size, with the sign of the gradient at Y = Z = 0, as the rates go
+    to 0.
     """
-    here, compact = Expectation(classes), classes.compact
+    here = Expectation(classes)
+    compact = classes.compact
     f = here.f(np.zeros((len(compact.queries), len(compact.tokens))))
     start = here.forward(f, np.zeros((f.shape[1], len(classes.outputs))))
     return np.sign(here.of_Z(start._replace(g=start.error @ np.sign(here.of_Y(start)).T)))
 
 
 class AdamFlow(Flow):
-    """θ' = eta m/(sqrt(v) + eps) of the true gradient at T = infinity, with both means' biases put right.
+    """θ' = eta m/(sqrt(v) + eps) of the true gradient at T = infinity, with both means' biases put
+    right.
 
-    m and v are the running means of the gradient and of its square over -1/ln(beta) updates, for Adam's betas in
-    (0, 1). The state packs Y and Z, then their m, then their v; the rates are those of the updates.
+    m and v are the running means of the gradient and of its square over -1/ln(beta) updates, for
+    Adam's betas in (0, 1). The state packs Y and Z, then their m, then their v; the rates are those
+    of the updates.
     """
 
     name = "Adam's flow"
 
     @takes(betas=BETAS)
     def __init__(
-        self, classes: SequenceClasses, lr_y: float, lr_z: float, *, betas: tuple[float, float] = ADAM_BETAS
+        self,
+        classes: SequenceClasses,
+        lr_y: float,
+        lr_z: float,
+        *,
+        betas: tuple[float, float] = ADAM_BETAS,
     ) -> None:
         self._true = TrueFlow(classes, 1.0, 1.0)
         memories = tuple(f"{kind}_{name}" for kind in ("mean", "square") for name in "YZ")

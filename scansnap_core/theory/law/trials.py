@@ -1,8 +1,10 @@
-"""Trial systems, drawn once, and what our law, the paper's law (10) and the gradient say of three of their tokens.
+"""Trial systems, drawn once, and what our law, the paper's law (10) and the gradient say of three
+of their tokens.
 
-Half of the systems have equal overlaps, half have none alike: up to three common tokens and three queries. The tokens
-are chosen before anything is integrated: of the first class its most frequent common token, and its most and its least
-frequent distinct one. In the systems that are drawn here no two tokens of a class are equally frequent.
+Half of the systems have equal overlaps, half have none alike: up to three common tokens and three
+queries. The tokens are chosen before anything is integrated: of the first class its most frequent
+common token, and its most and its least frequent distinct one. In the systems that are drawn here
+no two tokens of a class are equally frequent.
 
 Clock: tau = eta_Y t/K, t in steps of batch size 1.
 """
@@ -29,24 +31,35 @@ from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import solve
 
 TOKENS = ("common", "winner", "last")
-"""They are the first class's most frequent common token, and its most and least frequent distinct tokens."""
+"""They are the first class's most frequent common token, and its most and least frequent
+distinct tokens.
+"""
 TIED = 1e-9
-"""Probabilities of a class within this share of each other are equal; the difference is rounding."""
+"""Probabilities of a class within this share of each other are equal; the difference is
+rounding.
+"""
 ALIKE = 1e-6
 """Logits within this share of each other belong to tokens that attention doesn't tell apart."""
-MOST_CLASSES, MOST_COMMON, MOST_QUERIES = 20, 3, 3
-SMALLEST, LARGEST = 1e2, 1e6
+MOST_CLASSES = 20
+MOST_COMMON = 3
+MOST_QUERIES = 3
+SMALLEST = 1e2
+LARGEST = 1e6
 """M lies between these, unless K classes need a larger M."""
-LEAST_SHARE, LARGEST_SHARE = 0.02, 0.6
-"""The common tokens' share of |f_n|² = 1 lies between these; with equal overlaps it is the overlap."""
+LEAST_SHARE = 0.02
+LARGEST_SHARE = 0.6
+"""The common tokens' share of |f_n|² = 1 lies between these; with equal overlaps it is the
+overlap.
+"""
 
 
 @takes(seed=whole(0), count=whole())
 def systems(seed: int, count: int) -> list[SequenceClasses]:
-    """Draw ``count`` class systems, the same for the same seed: even ones with equal overlaps, odd ones with unequal.
+    """Draw ``count`` class systems, the same for the same seed: even ones with equal overlaps, odd
+    ones with unequal.
 
-    K = 2 to 20, M and the share of the common tokens are drawn uniformly in their logarithms; a class has two to four
-    distinct tokens with probabilities within a factor of five.
+    K = 2 to 20, M and the share of the common tokens are drawn uniformly in their logarithms; a
+    class has two to four distinct tokens with probabilities within a factor of five.
 
     Examples
     --------
@@ -68,56 +81,82 @@ def law(
 ) -> Floats:
     """z of :data:`TOKENS` by the law at eta_Z/eta_Y = ``ratio``, shape (taus, 3).
 
-    With ``lr_y`` it is :func:`scansnap_core.predict` for SGD at that eta_Y; without, the law of the gradient flow.
+    With ``lr_y`` it is :func:`scansnap_core.predict` for SGD at that eta_Y; without, the law of the
+    gradient flow.
     """
     if lr_y is None:
         types = types_of(classes)
         of_types = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
         path = of_types.path(np.asarray(taus, dtype=np.float64))
-        return _at_tokens(classes, np.stack([types.per_query(at.z_common, at.z_distinct) for at in path]))
+        return _at_tokens(
+            classes, np.stack([types.per_query(at.z_common, at.z_distinct) for at in path])
+        )
     t = steps(classes, taus, lr_y=lr_y, momentum=momentum)
     how: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
-    return _at_tokens(classes, predict(classes, lr_y, ratio * lr_y, t, seq_len=seq_len, **how).Z.values)
+    return _at_tokens(
+        classes, predict(classes, lr_y, ratio * lr_y, t, seq_len=seq_len, **how).Z.values
+    )
 
 
-def steps(classes: SequenceClasses, taus: ArrayLike, *, lr_y: float, momentum: float = 0.0) -> Floats:
-    """The number of updates up to tau = eta_Y t/K, where one update with momentum counts 1/(1 - mu) times."""
+def steps(
+    classes: SequenceClasses, taus: ArrayLike, *, lr_y: float, momentum: float = 0.0
+) -> Floats:
+    """The number of updates up to tau = eta_Y t/K, where one update with momentum counts 1/(1 -
+    mu) times.
+    """
     return np.asarray(taus) * classes.num_classes * (1 - momentum) / lr_y
 
 
 def quasi_static(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:
-    """Integrate the paper's law (10) as repaired, for z as above: gamma at h(t/K), weight 1/K, E' of the present F."""
-    return _at_tokens(classes, solve(IdealisedFlow(classes, 1.0, ratio), taus, unit="tau", rtol=1e-8).Z.values)
+    """Integrate the paper's law (10) as repaired, for z as above: gamma at h(t/K), weight 1/K,
+    E' of the present F.
+    """
+    return _at_tokens(
+        classes, solve(IdealisedFlow(classes, 1.0, ratio), taus, unit="tau", rtol=1e-8).Z.values
+    )
 
 
 def true_flow(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:
-    """Integrate the gradient flow of all of Y and Z, nothing dropped, and return z at the same tokens and times.
+    """Integrate the gradient flow of all of Y and Z, nothing dropped, and return z at the same
+    tokens and times.
 
-    An explicit method, since the Jacobian of all of Y costs more than the many steps that fast attention asks for.
+    An explicit method, since the Jacobian of all of Y costs more than the many steps that fast
+    attention asks for.
     """
-    path = solve(TrueFlow(classes, 1.0, ratio), taus, unit="tau", method="DOP853", rtol=1e-8, atol=1e-16)
+    path = solve(
+        TrueFlow(classes, 1.0, ratio), taus, unit="tau", method="DOP853", rtol=1e-8, atol=1e-16
+    )
     return _at_tokens(classes, path.Z.values)
 
 
 def descend(
-    classes: SequenceClasses, batches: Iterable[ArrayLike], lr_y: float, lr_z: float, *, momentum: float = 0.0
+    classes: SequenceClasses,
+    batches: Iterable[ArrayLike],
+    lr_y: float,
+    lr_z: float,
+    *,
+    momentum: float = 0.0,
 ) -> Iterator[Floats]:
-    """Train many runs at once at T = infinity on batches of one's own, and give Z after each update.
+    """Train many runs at once at T = infinity on batches of one's own, and give Z after each
+    update.
 
     The gradients are those of :func:`scansnap_core.train`, which draws batches by itself.
 
     Parameters
     ----------
     classes
-        The class system. At T = infinity a sample is its class, so a batch is known by the shares of the classes in it.
+        The class system. At T = infinity a sample is its class, so a batch is known by the shares
+        of the classes in it.
     batches
-        For each update the shares, shape (runs, K): with B samples, how often each class is drawn, over B.
+        For each update the shares, shape (runs, K): with B samples, how often each class is drawn,
+        over B.
     lr_y, lr_z, momentum
         eta_Y, eta_Z and mu, 0 for plain SGD, of each update.
 
     Yields
     ------
-    Z of every run, shape (runs, Q, L) in the tokens of ``classes.compact``; a copy is to be made of what is kept.
+    Z of every run, shape (runs, Q, L) in the tokens of ``classes.compact``; a copy is to be made of
+    what is kept.
 
     Examples
     --------
@@ -134,7 +173,8 @@ def descend(
     every = variants.at_infinite_length(classes, classes.tokens)
     Y = every.q.new_zeros(1, every.q.shape[-1], every.target.shape[-1])
     Z = every.q.new_zeros(1, every.query.shape[-1], every.q.shape[-1])
-    velocity_Y, velocity_Z = Y, Z
+    velocity_Y = Y
+    velocity_Z = Z
     for shares in batches:
         with undisturbed(), torch.inference_mode():
             weight = torch.tensor(np.asarray(shares, dtype=np.float64), device="cpu")
@@ -149,45 +189,60 @@ def descend(
 def columns(classes: SequenceClasses, n: int = 0) -> dict[str, Ints]:
     """Return class n's columns of Z by kind, of tokens that are equally frequent all of them.
 
-    ``common`` are its most frequent common tokens, ``dominant`` and ``rarest`` its most and least frequent distinct
-    ones: the same tokens, if all are equally frequent. A kind of token that the class doesn't hold is left out.
+    ``common`` are its most frequent common tokens, ``dominant`` and ``rarest`` its most and least
+    frequent distinct ones: the same tokens, if all are equally frequent. A kind of token that the
+    class doesn't hold is left out.
 
     Examples
     --------
     >>> rows = {"a": {"and": 0.4, "x": 0.2, "y": 0.2, "z": 0.2}, "b": {"and": 0.5, "w": 0.5}}
     >>> classes = SequenceClasses.from_dicts(rows, query_of="q", vocab_size=20)
-    >>> {kind: classes.labels(classes.tokens[found]).tolist() for kind, found in columns(classes).items()}
-    {'common': ['and'], 'dominant': ['x', 'y', 'z'], 'rarest': ['x', 'y', 'z']}
+    >>> for kind, found in columns(classes).items():
+    ...     print(kind, classes.labels(classes.tokens[found]))
+    common ['and']
+    dominant ['x' 'y' 'z']
+    rarest ['x' 'y' 'z']
     """
-    P, held = classes.compact.probs[n], classes.compact.held
+    P = classes.compact.probs[n]
+    held = classes.compact.held
     shared = held.sum(axis=0) > 1
-    common, own = np.flatnonzero(held[n] & shared), np.flatnonzero(held[n] & ~shared)
+    common = np.flatnonzero(held[n] & shared)
+    own = np.flatnonzero(held[n] & ~shared)
     kinds = (("common", common, np.max), ("dominant", own, np.max), ("rarest", own, np.min))
-    return {kind: among[equal(P[among], best(P[among]))] for kind, among, best in kinds if among.size}
+    return {
+        kind: among[equal(P[among], best(P[among]))] for kind, among, best in kinds if among.size
+    }
 
 
 def equal(values: Floats, value: float) -> NDArray[np.bool_]:
-    """Whether each of the probabilities equals this one, but for what rounding does to a row that sums to 1."""
+    """Whether each of the probabilities equals this one, but for what rounding does to a row
+    that sums to 1.
+    """
     return np.isclose(values, value, rtol=TIED, atol=0)
 
 
 def lowest(z: Floats, group: Ints) -> Ints:
-    """Return the tokens of a group whose z is lowest: all that attention doesn't tell apart from the lowest one."""
+    """Return the tokens of a group whose z is lowest: all that attention doesn't tell apart from
+    the lowest one.
+    """
     low = z[group].min()
     return group[z[group] <= low + ALIKE * abs(low)]
 
 
 def positions(classes: SequenceClasses) -> tuple[int, list[int]]:
-    """Return the places of :data:`TOKENS` in Z: the row of the first class's query, and three columns.
+    """Return the places of :data:`TOKENS` in Z: the row of the first class's query, and three
+    columns.
 
-    Of tokens that are equally frequent it returns the first one. Equally frequent distinct tokens of a class have the
-    same z under any law; equally frequent common ones needn't.
+    Of tokens that are equally frequent it returns the first one. Equally frequent distinct tokens
+    of a class have the same z under any law; equally frequent common ones needn't.
     """
     found = columns(classes)
     for kind, column in (("common", "common"), ("distinct", "dominant")):
         if column not in found:
             name = classes.coords["class"][0]
-            raise BadInput(f"class {name}", f"the first class holds a {kind} token", "put another class first")
+            raise BadInput(
+                f"class {name}", f"the first class holds a {kind} token", "put another class first"
+            )
     return int(classes.compact.query_row[0]), [int(group[0]) for group in found.values()]
 
 
@@ -219,14 +274,18 @@ def _equal(rng: np.random.Generator) -> SequenceClasses:
 def _unequal(rng: np.random.Generator) -> SequenceClasses:
     """Class n holds common token n mod C, and each other one with even odds."""
     K, M = _size(4, rng)
-    C, Q = rng.integers(1, min(MOST_COMMON, K // 2), endpoint=True), rng.integers(1, MOST_QUERIES, endpoint=True)
-    probs, first = sparse.lil_array((K, M)), C
+    C = rng.integers(1, min(MOST_COMMON, K // 2), endpoint=True)
+    Q = rng.integers(1, MOST_QUERIES, endpoint=True)
+    probs = sparse.lil_array((K, M))
+    first = C
     for n in range(K):
-        own, common = _weights(rng), rng.uniform(0.2, 1.0, C)
+        own = _weights(rng)
+        common = rng.uniform(0.2, 1.0, C)
         common[(rng.random(C) < 0.5) & (np.arange(C) != n % C)] = 0
         share = _between(LEAST_SHARE, LARGEST_SHARE, rng)
         common *= math.sqrt(share / (1 - share)) * np.linalg.norm(own) / np.linalg.norm(common)
         total = common.sum() + own.sum()
-        probs[n, :C], probs[n, first : first + len(own)] = common / total, own / total
+        probs[n, :C] = common / total
+        probs[n, first : first + len(own)] = own / total
         first += len(own)
     return SequenceClasses(sparse.csr_array(probs), query_of=M - 1 - rng.integers(Q, size=K))
