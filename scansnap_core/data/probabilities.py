@@ -1,5 +1,4 @@
-"""P(l|n), psi and P(n) of sequence classes by number (Sec. 3.2), and what follows: token kinds,
-overlaps, samples.
+"""P(l|n), psi and P(n) of sequence classes by number (Sec. 3.2), with token kinds and overlaps.
 
 A sequence enters the model only through its token counts, because there is no positional encoding.
 So a sample of class n is its class and ``q = counts / (T - 1)``; as T grows, q becomes P(.|n), and
@@ -53,23 +52,22 @@ class Compact:
     """The place of each class's query in ``queries``, shape (K,)."""
 
     def __post_init__(self) -> None:
-        # the other two go to PyTorch, which warns of arrays that it may not write to
+        # The other two go to PyTorch, which warns of read-only arrays.
         fix(self.tokens, self.queries)
 
     @cached_property
     def held(self) -> NDArray[np.bool_]:
-        """Tell which of those tokens each class holds, shape (K, L)."""
+        """Return True where a class holds a token, shape (K, L)."""
         return fix(self.probs > 0)
 
     @cached_property
     def drawn(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return each class's own tokens, as places on the L tokens, and their probabilities, both
-        of shape (K, W).
+        """Return each class's tokens, as places on the L tokens, and their probabilities.
 
-        Counts drawn on these W places equal those drawn on all L from the same random numbers,
-        because a multinomial draw spends nothing on an outcome of probability 0 unless it is the
-        last, which gets the rest. W is one more than the largest support; shorter rows begin with
-        zeros.
+        Both have the shape (K, W). Counts drawn on these W places equal those drawn on all L from
+        the same random numbers: NumPy's multinomial uses no random number for an outcome of
+        probability 0, except the last, which gets the rest. So the last of the L tokens is in each
+        row, and W is at most one more than the largest support. Shorter rows begin with zeros.
         """
         num_tokens = self.probs.shape[1]
         own = [np.flatnonzero(row) for row in self.probs]
@@ -77,6 +75,8 @@ class Compact:
             places if places[-1] == num_tokens - 1 else np.append(places, num_tokens - 1)
             for places in own
         ]
+
+        # Fill each row from its end.
         width = max(map(len, ends))
         places = np.zeros((len(own), width), np.int64)
         probs = np.zeros((len(own), width))
@@ -89,13 +89,14 @@ class Compact:
     def spread(
         self, classes: NDArray[np.int64], values: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Spread values on the W places of :attr:`drawn`, (..., W) for classes (...), over the L
-        tokens, (..., L).
+        """Spread values on the W places of :attr:`drawn` over the L tokens.
+
+        Classes of shape (...) and their values (..., W) give an array (..., L).
         """
         on_tokens = np.zeros((*classes.shape, self.probs.shape[1]))
         starts = np.arange(0, on_tokens.size, self.probs.shape[1]).reshape(*classes.shape, 1)
-        # a row that was filled up names its first place again, and the last value written there
-        # stays
+        # A padded row begins with place 0 again and again. If the class holds token 0, its value is
+        # written last, so it stays.
         on_tokens.ravel()[self.drawn[0][classes] + starts] = values
         return on_tokens
 
@@ -162,7 +163,8 @@ class Outputs:
 
 
 def _whole(vocab_size: Any) -> int:
-    # NaN and inf leave NaN
+    """Return M as an integer, or raise BadInput; 10.0 is whole too."""
+    # NaN and inf aren't whole: they leave NaN.
     is_whole = isinstance(vocab_size, float | np.floating) and vocab_size % 1 == 0
     SIZE("vocab_size", vocab_size := int(vocab_size) if is_whole else vocab_size)
     return int(vocab_size)
@@ -184,27 +186,27 @@ class Probabilities:
         class_names: tuple[str, ...],
     ) -> None:
         self.class_names = class_names
-        # as given, and with each row divided by its sum
+        # The probabilities as given, and with each row divided by its sum.
         self.given_probs, self._probs = checked_probs(probs, class_names)
-        self.num_classes, self.vocab_size = K, M = self._probs.shape
+        K, M = self._probs.shape
+        self.num_classes = K
+        self.vocab_size = M
         self.query_of = fix(checked_tokens("query_of", query_of, M, num_classes=K))
         self.next_of = checked_next(np.arange(K) if next_of is None else next_of, M, K)
-        # as given, and divided by their sum
+        # The frequencies as given, and divided by their sum.
         self.given_frequencies, self.frequencies = checked_frequencies(frequencies, K)
 
     @cached_property
     def is_uniform(self) -> bool:
-        """Tell whether all classes are equally frequent, P(n) = 1/K."""
+        """Return whether all classes are equally frequent, P(n) = 1/K."""
         return bool(np.ptp(self.frequencies) == 0)
 
     @cached_property
     def paces(self) -> Floats:
-        """Return K P(n), shape (K,): how much more often each class is seen than with equal
-        frequencies.
-        """
-        return fix(
-            np.ones(self.num_classes) if self.is_uniform else self.num_classes * self.frequencies
-        )
+        """Return K P(n), shape (K,): how often each class is seen, relative to the mean class."""
+        if self.is_uniform:
+            return fix(np.ones(self.num_classes))
+        return fix(self.num_classes * self.frequencies)
 
     def check_uniform(self, what: str) -> None:
         """Raise :class:`~scansnap_core.BadInput` unless classes are equally frequent, as ``what``
@@ -266,14 +268,14 @@ class Probabilities:
     @cached_property
     def sparse_probs(self) -> sparse.csr_array:
         """Return P(l|n) over :attr:`tokens` alone, SciPy sparse, shape (K, L)."""
-        # slicing columns would allocate an array of size M
+        # Slicing columns would allocate an array of size M.
         columns = fix(np.searchsorted(self.tokens, self._probs.indices))
         shape = (self.num_classes, len(self.tokens))
         return sparse.csr_array((self._probs.data, columns, self._probs.indptr), shape=shape)
 
     @property
     def common_tokens(self) -> Ints:
-        """G_CT: the tokens with |Omega(l)| > 1."""
+        """Return the common tokens G_CT, those with |Omega(l)| > 1."""
         return self.tokens[np.bincount(self.sparse_probs.indices) > 1]
 
     def distinct_tokens(self, n: int | str) -> Ints:
@@ -286,8 +288,9 @@ class Probabilities:
 
     @cached_property
     def E(self) -> Floats:
-        """E = F^T F - I at Z = 0, shape (K, K): the overlaps f_n^T f_n' of the l2-normalised
-        classes (Assumption 2).
+        """Compute E = F^T F - I at Z = 0, shape (K, K) (Assumption 2).
+
+        Its entries are the overlaps f_n^T f_n' of the l2-normalised classes.
         """
         check_places("E", self.num_classes**2)
         probs = self.sparse_probs

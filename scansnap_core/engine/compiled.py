@@ -1,4 +1,4 @@
-"""The compiled engine: runs of one seed at many rates for sweeps, and large systems under the true
+"""Train with compiled code: runs of one seed at many rates, and large systems under the true
 gradient.
 
 Both make the same step (:mod:`scansnap_core.engine.kernel`) on the classes' supports alone, and
@@ -18,36 +18,35 @@ import numpy as np
 from scipy import sparse
 
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
-from scansnap_core.engine.draws import WORD, Fresh, class_cuts_of, cuts_of, draws_of, key_of
+from scansnap_core.engine.draws import WORD, Draws, Fresh, class_cuts_of, cuts_of, draws_of, key_of
 from scansnap_core.engine.kernel import climb, climb_classes, climb_common, draw, prepare
 from scansnap_core.engine.results import TrainingDiverged, initial_values
 from scansnap_core.engine.settings import Settings
 from scansnap_core.rules import RATE, check_memory, takes, whole
 
 CHUNK = 128
-"""This is the number of steps whose samples are drawn at a time; they take CHUNK x B x S numbers.
-"""
+"""Samples are drawn for this many steps at a time; they take CHUNK x B x S numbers."""
 PARTS = 8
 """A step of a large system is cut into this many pieces for an executor."""
 COLUMNS = 64
-"""Common rows are moved for this many outputs at a time, so that their moves stay in a fast cache.
+"""Common rows are moved for this many outputs at a time, so that the errors stay in a fast
+cache.
 """
 
 
 def num_threads() -> int:
-    """Return OMP_NUM_THREADS, which NumPy and PyTorch obey too, or else how many cores this process
-    may use.
+    """Return OMP_NUM_THREADS, as NumPy and PyTorch do, or else the number of cores of this
+    process.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or cores or 1)
 
 
 class SharedRuns:
-    """Runs of one seed, one for each pair of rates, by SGD with or without momentum: they share
-    their samples.
+    """Runs of one seed by SGD with or without momentum, one for each pair of rates.
 
-    A run's result doesn't depend on the other runs, nor on the threads that :meth:`finish` is
-    given, to the last bit.
+    They share their samples. A run's result doesn't depend on the other runs, nor on the threads
+    that :meth:`finish` is given, to the last bit.
     """
 
     def __init__(self, classes: SequenceClasses, settings: Settings) -> None:
@@ -56,32 +55,36 @@ class SharedRuns:
         prepare()
         self._settings = settings
         self._dtype = np.dtype(settings.dtype)
-        probs = classes.sparse_probs
+
+        # Draws by counter have code of their own; a source is needed for the initial values.
         by_counter = settings.rng == "counter" and settings.batch_size is not None
-        self._counter = (
-            ByCounter(classes, settings.seeds[0], settings.seq_len) if by_counter else None
-        )
-        self._source = (
-            Fresh(classes, settings.seeds, 0, math.inf)
-            if by_counter
-            else draws_of(classes, settings)
-        )
+        if by_counter:
+            self._counter = ByCounter(classes, settings.seeds[0], settings.seq_len)
+            self._source: Draws = Fresh(classes, settings.seeds, 0, math.inf)
+        else:
+            self._counter = None
+            self._source = draws_of(classes, settings)
+
+        # All runs begin with the same values: one copy for each pair of rates.
         first_Y, first_Z, outputs = initial_values(classes, settings, self._source, classes.tokens)
         runs = (len(settings.rates), 1, 1)
-        self._Y, self._Z = (
-            np.tile(first[0], runs).astype(self._dtype) for first in (first_Y, first_Z)
-        )
-        self._velocity_Y, self._velocity_Z = np.zeros_like(self._Y), np.zeros_like(self._Z)
+        self._Y = np.tile(first_Y[0], runs).astype(self._dtype)
+        self._Z = np.tile(first_Z[0], runs).astype(self._dtype)
+        self._velocity_Y = np.zeros_like(self._Y)
+        self._velocity_Z = np.zeros_like(self._Z)
         self._log_multiplicity = np.log(outputs.multiplicity).astype(self._dtype)
         self._per_output = (1 / outputs.multiplicity).astype(self._dtype)
-        # copies, because arrays that came from another process may be read-only, which is another
-        # type to Numba
+
+        # These are copies, because arrays from another process can be read-only, which is another
+        # type to Numba.
+        probs = classes.sparse_probs
         self._starts = probs.indptr.astype(np.int64)
         self._rows = probs.indices.astype(np.int64)
         self._query_row = np.array(classes.compact.query_row)
         self._target = np.array(outputs.columns)
-        # each class's rows, filled up to the largest class's S with 0, and a mask of what is no
-        # filling: (K, S)
+
+        # Each class's rows, padded with 0 to the largest class's S, shape (K, S); `_held` is True
+        # where a row is real and False where it is padding.
         sizes = np.diff(self._starts)[:, None]
         self._held = np.arange(sizes.max()) < sizes
         self._supports = np.zeros(self._held.shape, np.int64)
@@ -89,36 +92,40 @@ class SharedRuns:
         self._loss = np.empty((len(settings.rates), settings.steps), self._dtype)
 
     def _sample(self, first: int) -> tuple[Ints, Floats]:
-        """Draw steps from ``first`` on: classes (steps, B), ascending in each step, and q (steps,
-        B, S).
+        """Draw the samples of up to CHUNK steps from ``first`` on.
+
+        Returns
+        -------
+        The classes, ascending in each step, shape (steps, B), and their token frequencies q on the
+        padded supports, shape (steps, B, S).
         """
         num_steps = min(CHUNK, self._settings.steps - first)
         S = self._supports.shape[1]
         if self._counter is not None:
             q = np.zeros((num_steps, self._settings.batch_size or 0, S), self._dtype)
             return self._counter.steps(self._settings.start + first, q), q
-        batches = []
+
+        samples = []
+        frequencies = []
         for _ in range(num_steps):
-            drawn, q = (array[0] for array in self._source.batch())
-            order = np.argsort(drawn, kind="stable")
-            n = drawn[order]
-            batches.append(
-                (
-                    n,
-                    np.where(self._held[n], q[order[:, None], self._supports[n]], 0).astype(
-                        self._dtype
-                    ),
-                )
-            )
-        samples, frequencies = zip(*batches, strict=True)
+            # A source draws for several seeds; here there is one.
+            drawn, q = self._source.batch()
+            order = np.argsort(drawn[0], kind="stable")
+            n = drawn[0][order]
+            on_support = q[0][order[:, None], self._supports[n]]
+            samples.append(n)
+            frequencies.append(np.where(self._held[n], on_support, 0).astype(self._dtype))
         return np.stack(samples), np.stack(frequencies)
 
     def finish(self, threads: Executor | None = None) -> dict[str, np.ndarray]:
-        """Make all updates, once; the rates are shared out among threads, such as a
-        ``ThreadPoolExecutor``'s.
+        """Make all updates, and return the results. It may be called once.
 
-        The result is ``loss`` (rate, step), ``Z`` (rate, query, token) after the last update and
-        ``diverged_at`` (rate), as :func:`scansnap_core.engine.training.train` has them.
+        The rates are divided among ``threads``, such as a ``ThreadPoolExecutor``'s.
+
+        Returns
+        -------
+        ``loss`` (rate, step), ``Z`` (rate, query, token) after the last update and ``diverged_at``
+        (rate), as :func:`scansnap_core.engine.training.train` returns them.
         """
         number = self._dtype.type
         rates = self._settings.rates
@@ -148,8 +155,11 @@ class SharedRuns:
                     self._loss[rate, first : first + CHUNK],
                 )
 
-            # the maps are lazy
+            # list() runs the map, which is lazy.
             list((map if threads is None else threads.map)(climb_at, range(len(rates))))
+
+        # A run diverged at the first step whose loss isn't finite. The last update can overflow
+        # after the last loss was finite.
         bad = ~np.isfinite(self._loss)
         lost = ~(np.isfinite(self._Y).all(axis=(1, 2)) & np.isfinite(self._Z).all(axis=(1, 2)))
         after = np.where(lost, self._settings.steps, -1)
@@ -158,8 +168,8 @@ class SharedRuns:
 
 
 class ByCounter:
-    """Samples of one seed as :class:`~scansnap_core.engine.draws.Counter` draws them, each step's
-    sorted by class.
+    """Draw one seed's samples as :class:`~scansnap_core.engine.draws.Counter` does, sorted by
+    class.
     """
 
     def __init__(self, classes: SequenceClasses, seed: int, seq_len: float) -> None:
@@ -172,11 +182,10 @@ class ByCounter:
         self._class_cuts = class_cuts_of(classes)
 
     def steps(self, first: int, q: np.ndarray) -> Ints:
-        """Fill q (steps, B, S) with the token frequencies of the steps from the first on, and
-        return the classes.
+        """Fill q (steps, B, S) with the token frequencies of the steps from ``first`` on.
 
-        The S places are those of a class's support, ascending, and then any number of places that
-        stay 0.
+        The S places are those of a class's support, ascending; further places stay 0. Returns the
+        classes, shape (steps, B).
         """
         drawn = np.empty(q.shape[:2], np.int64)
         counts = np.zeros(q.shape, np.int32)
@@ -201,24 +210,23 @@ class ByCounter:
 
 
 class SupportRun:
-    """One run of the true flow's unit steps from Y(0) = Z(0) = 0: Lemma 1's gradients in
-    expectation at T = infinity.
+    """One run of gradient descent from Y(0) = Z(0) = 0, by Lemma 1's expectation at T = infinity.
 
-    **Clock**: a step is one update by the expected gradient, each class weighed by P(n) = 1/K; in
-    expectation it moves as far as an SGD step of any batch size, the paper's t.
+    **Clock**: a step is one update by the expected gradient, in which each class has the weight
+    P(n) = 1/K. In expectation it moves as far as an SGD step of any batch size, the paper's t.
 
     Parameters
     ----------
     classes
-        Equally frequent ones (``train`` takes others). Memory: 8 (L + K)(K + 1) bytes, nearly;
-        nothing grows with M.
+        Equally frequent classes (``train`` takes others). Memory is about 8 (L + K)(K + 1) bytes,
+        whatever M is.
 
     Attributes
     ----------
     Y : ndarray
-        Shape (L, O): rows are ``classes.tokens``, columns the classes in their order, and then one
-        for each of the M - K outputs that are no class, if there are any. It moves with
-        :meth:`advance`.
+        Shape (L, O): rows are ``classes.tokens``. Columns are the classes in their order, and then
+        one that stands for each of the M - K outputs that name no class, if there are any.
+        :meth:`advance` changes it.
     """
 
     @takes(lr_y=RATE, lr_z=RATE)
@@ -230,7 +238,7 @@ class SupportRun:
         outputs = classes.outputs
         check_memory(f"K = {K} classes that hold L = {L} tokens", 8.0 * (L + K) * len(outputs))
         self.Y = np.zeros((L, len(outputs)))
-        self._moves = np.zeros((K, len(outputs)))
+        self._errors = np.zeros((K, len(outputs)))
         self._lr_z = lr_z / K
         self._log_multiplicity = np.log(outputs.multiplicity)
         self._scale = lr_y / K / outputs.multiplicity
@@ -238,13 +246,16 @@ class SupportRun:
         self._rows = probs.indices.astype(np.int64)
         self._q = probs.data.copy()
         self._target = np.arange(K)
+
+        # The places of tokens that several classes hold, sorted by token.
         self._class_of = np.repeat(self._target, np.diff(self._starts))
         self._is_own = np.bincount(self._rows)[self._rows] == 1
         common = np.flatnonzero(~self._is_own)
         self._common = common[np.argsort(self._rows[common], kind="stable")]
         self._tokens, firsts = np.unique(self._rows[self._common], return_index=True)
         self._ends = np.append(firsts, len(common))
-        # the entries of Z that move, each of which several classes of one query may share
+
+        # The entries of Z that move. Classes with one query share those of their common tokens.
         query_row = np.unique(classes.query_of, return_inverse=True)[1]
         self._cells, self._cell_of = np.unique(
             query_row[self._class_of] * L + self._rows, return_inverse=True
@@ -257,36 +268,35 @@ class SupportRun:
 
     @property
     def Z(self) -> sparse.csr_array:
-        """Return Z's entries that move, at distinct query tokens and ``classes.tokens``, ascending:
-        shape (Q, L).
+        """Return the entries of Z that move, shape (Q, L).
+
+        Rows are the distinct query tokens, and columns ``classes.tokens``, both ascending.
         """
-        return sparse.csr_array(
-            (self._z.copy(), np.divmod(self._cells, self._shape_Z[1])), shape=self._shape_Z
-        )
+        places = np.divmod(self._cells, self._shape_Z[1])
+        return sparse.csr_array((self._z.copy(), places), shape=self._shape_Z)
 
     @property
     def operations(self) -> int:
-        """Count the multiplications and additions in a step's products with Y: 6 for every place
-        and output.
+        """Count the multiplications and additions with Y in a step: 6 for every place and
+        output.
         """
         return 6 * len(self._q) * self.Y.shape[1]
 
     @takes(steps=whole())
     def advance(self, steps: int, threads: Executor | None = None) -> Floats:
-        """Make steps from where the run stands; return -J before each, the mean over classes in
-        nats, shape (steps,).
+        """Make further steps, and return -J before each, the mean over classes in nats, (steps,).
 
-        A step's work is shared out among ``threads``, such as a ``ThreadPoolExecutor``'s, which
-        changes no bit. At too large rates everything turns NaN, of which :class:`TrainingDiverged`
-        warns.
+        A step's work is divided among ``threads``, such as a ``ThreadPoolExecutor``'s, which
+        doesn't change the result. If rates are too large, everything becomes NaN, and
+        :class:`TrainingDiverged` warns.
         """
         loss = np.array([self._step(threads) for _ in range(steps)])
         if not np.isfinite(loss).all():
-            told = (
+            message = (
                 f"the run turned NaN at step {np.argmin(np.isfinite(loss))} of {steps}; use "
                 "smaller rates"
             )
-            warnings.warn(told, TrainingDiverged, stacklevel=3)
+            warnings.warn(message, TrainingDiverged, stacklevel=3)
         return loss
 
     def _step(self, threads: Executor | None) -> float:
@@ -306,7 +316,7 @@ class SupportRun:
                 self._log_multiplicity,
                 self._scale,
                 self._f,
-                self._moves,
+                self._errors,
                 self._dz,
                 self._loss,
             )
@@ -322,17 +332,20 @@ class SupportRun:
                     self._common,
                     self._class_of,
                     self._f,
-                    self._moves,
+                    self._errors,
                 )
 
         _share(classes, len(self._target), threads)
         _share(columns, self.Y.shape[1], threads)
-        with np.errstate(over="ignore", invalid="ignore"):  # the losses tell
+        # Whether the run diverged is seen in the losses.
+        with np.errstate(over="ignore", invalid="ignore"):
             self._z += self._lr_z * np.bincount(self._cell_of, self._dz)
         return float(self._loss.mean())
 
 
 def _share(work: Callable[[int, int], None], size: int, threads: Executor | None) -> None:
     """Do the work for 0..size-1 in one piece, or in parts among threads."""
-    cuts = np.linspace(0, size, 2 if threads is None else PARTS + 1).astype(int).tolist()
-    list((map if threads is None else threads.map)(work, cuts[:-1], cuts[1:]))  # the maps are lazy
+    num_parts = 1 if threads is None else PARTS
+    cuts = np.linspace(0, size, num_parts + 1).astype(int).tolist()
+    # list() runs the map, which is lazy.
+    list((map if threads is None else threads.map)(work, cuts[:-1], cuts[1:]))

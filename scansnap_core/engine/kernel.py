@@ -1,14 +1,14 @@
-"""Lemma 1's step and the counter's draws, compiled by Numba for a CPU;
+"""Compile Lemma 1's step and the draws by counter for a CPU, with Numba.
+
 :mod:`scansnap_core.engine.compiled` calls them.
-
 :func:`scansnap_core.engine.model.gradients` is the reference to read and to test against. There a
-step multiplies by all L tokens, though a sample of class n has f_nl = 0 off the class's support.
-Here a sample meets the rows of Y that its class holds and no others: 6 S O operations, with S
-tokens of its own and O outputs, instead of 6 L O.
+step multiplies by all L tokens, although a sample of class n has f_nl = 0 off the class's support.
+Here a sample reads only the rows of Y that its class holds: 6 S O operations, with S tokens of its
+class and O outputs, instead of 6 L O.
 
-Axes: B samples, K classes, L tokens, O outputs, Q queries, and the *places* of P: its nonzero
+Axes: B samples, K classes, L tokens, O outputs, Q queries, and the *places* of P, its nonzero
 entries, class by class. Class n has the places ``starts[n]`` to ``starts[n + 1]``, and ``rows``
-says which of the L tokens each stands for.
+has the number of each one's token among the L.
 """
 
 from __future__ import annotations
@@ -27,52 +27,54 @@ with needs("sweeps"):
     from numba import njit
 
 IN_ORDER = {"contract"}
-"""A processor with fused multiply-add may use it."""
+"""Allow fused multiply-add, where the processor has it."""
 ANY_ORDER = {"contract", "reassoc"}
-"""A sum may also be taken in parts, as many as a register holds: in one order on one processor."""
+"""Allow a sum in as many parts as a register holds too. The order is the same at each run on one
+processor."""
 LOWEST = -80.0
-"""The exponential of a smaller number is taken to be e^-80, which is nothing beside the e^0 of the
-largest.
+"""The exponential of a smaller number is set to exp(-80), which is negligible against the largest
+term, which is 1.
 """
 SMALLEST = 1e-20
-"""If a sample's squared attention, in units of its class's largest exp(z), is above this, no digit
-is lost.
+"""If a sample's squared norm, in units of its class's largest exp(z), is above this, no digit is
+lost by sharing the class's exponentials.
 """
 EXP = tuple(1 / math.factorial(power) for power in range(12, -1, -1))
-"""Taylor's coefficients of e^r: the rest is below 1e-15 for |r| <= ln(2)/2."""
+"""Taylor's coefficients of e^r. The remainder is below 1e-15 for |r| <= ln(2)/2."""
 HALVES = 0.5 ** np.arange(256)
+"""Powers of 1/2."""
 LOG2_E = 1 / math.log(2)
 LN_2_HIGH = 0.693359375
 LN_2_LOW = -2.12194440054690583e-4
 """ln 2 in two parts, so that a product of the first with a small integer is exact."""
 _part = functools.partial(njit, nogil=True, error_model="numpy")
-"""It makes a function a part of the compiled ones that call it: without the interpreter's lock,
-with NumPy's 1/0.
-"""
+"""Compile without the GIL; division by zero gives inf, as in NumPy."""
 _philox = _part(inline="always")(philox)
 
 
 def compiled_for_cpu(function: Callable[..., Any]) -> Any:
-    """Compile a function at its first call, and store the machine code beside the source or in the
-    user's cache.
+    """Compile a function at its first call, and store the machine code.
 
-    If neither can be written, as on a read-only file system without a home, every process compiles
-    it again.
+    It is stored in the source's folder or in the user's cache. If neither can be written, as on a
+    read-only file system without a home, every process compiles it again.
     """
     try:
         return _part(fastmath=IN_ORDER, cache=True)(function)
-    except RuntimeError:  # Numba finds no place for its cache
+    except RuntimeError:  # Numba found no place for its cache.
         return _part(fastmath=IN_ORDER)(function)
 
 
-# -- Rows of Y, and exponentials: each loop is one that LLVM turns into vectors --------------------
+# -- Rows of Y, and exponentials: LLVM vectorises each of these loops ------------------------------
 
 
 @_part(fastmath=IN_ORDER)
 def _add_rows(
     out: Any, weights: Any, rows: Any, places: Any, first: Any, last: Any
 ) -> None:  # pragma: no cover
-    """out += sum_i weights[i] rows[places[i]] on the columns first..last-1, four rows at a time."""
+    """Add sum_i weights[i] rows[places[i]] to ``out`` on the columns first..last-1.
+
+    Four rows at a time need a quarter of the loads and stores of ``out``.
+    """
     in_fours = places.size - places.size % 4
     for i in range(0, in_fours, 4):
         r0 = rows[places[i]]
@@ -103,7 +105,7 @@ def _dot(a: Any, b: Any) -> Any:  # pragma: no cover
 
 @_part(fastmath=ANY_ORDER)
 def _sum(a: Any) -> Any:  # pragma: no cover
-    """Return the sum of a; NumPy's own goes number by number."""
+    """Return the sum of a; Numba's version of NumPy's sum isn't vectorised."""
     total = a.dtype.type(0)
     for i in range(a.size):
         total += a[i]
@@ -112,19 +114,21 @@ def _sum(a: Any) -> Any:  # pragma: no cover
 
 @_part(fastmath=IN_ORDER)
 def _exponentiate(x: Any, top: Any) -> None:  # pragma: no cover
-    """Replace x <= top by exp(x - top). Without SVML np.exp goes number by number, at more than
-    twice the price.
+    """Replace x <= top by exp(x - top), in place.
+
+    Without SVML np.exp isn't vectorised, and takes more than twice as long.
     """
     number = x.dtype.type
     for i in range(x.size):
         below = x[i] - top
         below = number(LOWEST) if below < number(LOWEST) else below
+        # e^below = 2^-halvings e^rest with |rest| <= ln(2)/2, so that few Taylor terms are enough.
         halvings = np.floor(number(0.5) - below * number(LOG2_E))
         rest = below + halvings * number(LN_2_HIGH) + halvings * number(LN_2_LOW)
         power = number(EXP[0])
         for coefficient in EXP[1:]:
             power = power * rest + number(coefficient)
-        # NaN as an index would crash
+        # NaN as an index would crash, so it becomes 0; ``power`` is NaN then anyway.
         x[i] = power * number(HALVES[np.uint8(halvings if halvings > 0 else number(0))])
 
 
@@ -133,10 +137,11 @@ def _exponentiate(x: Any, top: Any) -> None:  # pragma: no cover
 
 @_part(fastmath=IN_ORDER)
 def _attend(q: Any, z: Any, growth: Any, f: Any) -> None:  # pragma: no cover
-    """Fill f = LN(q∘exp(z)) of one sample, from the exp(z - max z) that its class's samples share.
+    """Fill f = LN(q∘exp(z)) of one sample.
 
-    Where the sample lacks the tokens with attention that is left almost nothing, and exponentials
-    of its own are taken.
+    ``growth`` is exp(z - max z), which all samples of a class share. If the sample lacks the tokens
+    with most of the attention, these products are too small, and exponentials relative to the
+    sample's own largest z are taken.
     """
     number = f.dtype.type
     for s in range(f.size):
@@ -170,11 +175,11 @@ def _lemma_1(
     errors: Any,
     dz: Any,
 ) -> Any:  # pragma: no cover
-    """Fill F and dz (B, S), and errors (B, O), for samples (B, S) of one class, which holds the
-    rows ``held`` of Y.
+    """Compute Lemma 1 for samples q (B, S) of one class, which holds the rows ``held`` of Y.
 
-    ``errors`` are ``scale`` (x_{T+1} - alpha), so that dJ/dY adds f errors to each row that is
-    held. Returns the summed loss.
+    Fills F, the samples' f (B, S); ``errors`` = scale (x_{T+1} - alpha) (B, O), so that dJ/dY is
+    the sum of f errors^T on the rows held; and ``dz``, dJ/dz without the scale (B, S). Returns the
+    loss, summed over samples.
     """
     number = Y.dtype.type
     loss = Y.dtype.type(0)
@@ -185,22 +190,30 @@ def _lemma_1(
         error = errors[b]
         g = dz[b]
         _attend(q[b], z, growth, f)
+
+        # The logits f^T Y. A column that stands for several outputs has ln of their number added.
         error[:] = log_multiplicity
         _add_rows(error, f, Y, held, 0, error.size)
+
+        # alpha, the softmax of the logits, and the loss -ln alpha at the target.
         top = error.max()
         loss += top - error[target]
         _exponentiate(error, top)
         total = _sum(error)
         loss += np.log(total)
+
+        # x_{T+1} - alpha.
         per_total = number(-1) / total
         for o in range(error.size):
             error[o] *= per_total
         error[target] += number(1)
+
+        # g = Y (x_{T+1} - alpha), and dz = f∘(g - f f·g).
         for s in range(held.size):
             g[s] = _dot(Y[held[s]], error)
-        along = _dot(f, g)
+        f_g = _dot(f, g)
         for s in range(f.size):
-            g[s] = f[s] * (g[s] - f[s] * along)
+            g[s] = f[s] * (g[s] - f[s] * f_g)
         for o in range(error.size):
             error[o] *= scale[o]
     return loss
@@ -225,7 +238,7 @@ def climb(
     per_output: Any,
     loss: Any,
 ) -> None:  # pragma: no cover
-    """Update one run by SGD, with a batch a step, in place.
+    """Update one run by SGD with one batch per step, in place.
 
     Parameters
     ----------
@@ -239,7 +252,7 @@ def climb(
     starts, rows, query_row, target
         The places of P; and for each class its query and the output of its next token, shape (K,).
     log_multiplicity, per_output
-        ln of how many outputs each of the O stands for, and the share of one of them, shape (O,).
+        ln of the number of outputs for which each of the O stands, and 1 over that number, (O,).
     loss
         Filled with -J before each update, in nats, shape (steps,).
     """
@@ -258,6 +271,7 @@ def climb(
         lost = number(0)
         first = 0
         while first < B:
+            # The samples first..last-1 are of one class n.
             n = samples[step, first]
             last = first
             while last < B and samples[step, last] == n:
@@ -272,15 +286,20 @@ def climb(
             lost += _lemma_1(
                 q[step, first:last], z, Y, held, target[n], log_multiplicity, scale, f, errors, g
             )
+
+            # Velocities take the gradient at once. Parameters don't move until all classes have
+            # read them.
             for s in range(size):
-                pull = number(0)
+                total = number(0)
                 for b in range(count):
                     weights[b] = f[b, s]
-                    pull += g[b, s]
-                velocity_Z[query_row[n], held[s]] += share * pull
+                    total += g[b, s]
+                velocity_Z[query_row[n], held[s]] += share * total
                 _add_rows(velocity_Y[held[s]], weights, errors, every[:count], 0, Y.shape[1])
             first = last
         loss[step] = share * lost
+
+        # Parameters move by their velocities, which then decay for the next step.
         for parameter, velocity, lr in ((Y, velocity_Y, lr_y), (Z, velocity_Z, lr_z)):
             for row in range(len(parameter)):
                 p = parameter[row]
@@ -304,41 +323,40 @@ def climb_classes(
     log_multiplicity: Any,
     scale: Any,
     f: Any,
-    moves: Any,
+    errors: Any,
     dz: Any,
     loss: Any,
 ) -> None:  # pragma: no cover
-    """Make a step of the true gradient flow for classes first..last-1; each is one sample with q =
-    P(.|n).
+    """Make a step of the true gradient flow for classes first..last-1.
 
-    Fills f and dz at their places and ``moves`` (K, O), the classes' ``scale`` (x_{T+1} - alpha).
-    Rows of Y that one class alone holds move at once, while they are in the cache;
-    :func:`climb_common` moves the others.
+    At T = infinity a class is one sample, with q = P(.|n). Fills f and dz at their places, and
+    ``errors`` (K, O), the classes' ``scale`` (x_{T+1} - alpha). Rows of Y that one class alone
+    holds move at once, while they are in the cache; :func:`climb_common` moves the others.
     """
     for n in range(first, last):
-        here = slice(starts[n], starts[n + 1])
-        held = rows[here]
-        own = is_own[here]
-        move = moves[n]
+        places = slice(starts[n], starts[n + 1])
+        held = rows[places]
+        own = is_own[places]
+        error = errors[n]
         each = (1, held.size)
         loss[n] = _lemma_1(
-            q[here].reshape(each),
-            z[here],
+            q[places].reshape(each),
+            z[places],
             Y,
             held,
             target[n],
             log_multiplicity,
             scale,
-            f[here].reshape(each),
-            moves[n : n + 1],
-            dz[here].reshape(each),
+            f[places].reshape(each),
+            errors[n : n + 1],
+            dz[places].reshape(each),
         )
         for s in range(held.size):
             if own[s]:
                 y = Y[held[s]]
                 weight = f[starts[n] + s]
                 for o in range(y.size):
-                    y[o] += weight * move[o]
+                    y[o] += weight * error[o]
 
 
 @compiled_for_cpu
@@ -351,22 +369,23 @@ def climb_common(
     places: Any,
     class_of: Any,
     f: Any,
-    moves: Any,
+    errors: Any,
 ) -> None:  # pragma: no cover
-    """Move the common tokens' rows of Y on the columns first..last-1, after all classes have read
-    them.
+    """Move the common tokens' rows of Y on the columns first..last-1.
 
-    Token i is held at ``places[ends[i] : ends[i + 1]]``.
+    It is called after all classes have read these rows. The classes hold token i at the places
+    ``places[ends[i] : ends[i + 1]]``.
     """
     for i in range(tokens.size):
-        here = places[ends[i] : ends[i + 1]]
-        _add_rows(Y[tokens[i]], f[here], moves, class_of[here], first, last)
+        of_token = places[ends[i] : ends[i + 1]]
+        _add_rows(Y[tokens[i]], f[of_token], errors, class_of[of_token], first, last)
 
 
 @functools.cache
 def prepare() -> None:
-    """Compile :func:`climb` for float32 and then float64, the order in which Numba numbers what all
-    processes store.
+    """Compile :func:`climb` for float32 and then float64.
+
+    Numba numbers what it stores in the order of compilation, so all processes have to keep to one.
     """
     one = np.zeros(1, np.int64)
     ends = np.arange(2)
@@ -409,16 +428,15 @@ def draw(
     drawn: Any,
     counts: Any,
 ) -> None:  # pragma: no cover
-    """Draw classes, ascending in each step, and token counts, for as many steps and samples as
-    there's room for.
+    """Fill ``drawn`` with classes, ascending in each step, and ``counts`` with token counts.
 
     Parameters
     ----------
     k0, k1, first, num_context
         The seed's words, the first step and T - 1.
     class_cuts, cuts, num_cuts
-        A word turns from class to class at ``class_cuts``, and from token to token at a class's
-        ``num_cuts`` cuts.
+        A random word chooses a class by its place among ``class_cuts``, and a token by its place
+        among the class's first ``num_cuts`` cuts.
     drawn, counts
         Filled: shapes (steps, B) and (steps, B, S).
     """
@@ -445,7 +463,7 @@ def draw(
                 words[4 * block + 1] = w1
                 words[4 * block + 2] = w2
                 words[4 * block + 3] = w3
-            words[num_context:] = 0  # below every cut
+            words[num_context:] = 0  # These are below every cut.
             left = num_context
             for s in range(num_cuts[n]):
                 above = _above(words, cuts[n, s])
@@ -458,6 +476,7 @@ def draw(
 def _above(words: Any, cut: Any) -> Any:  # pragma: no cover
     """Count the words that aren't below a cut, as many at a time as a vector holds."""
     found = 0
-    for place in range(words.size):  # by places: Numba's loop over values is no vector's
+    # Numba doesn't vectorise a loop over values, but one over places.
+    for place in range(words.size):
         found += words[place] >= cut
     return found

@@ -1,7 +1,7 @@
-"""A training returns a labelled data set, and may go on from one: labels, initial values and limits
-are made here.
+"""Make the labels, initial values and limits of a training's data set.
 
-Nothing here imports PyTorch, which takes a second: the compiled engine does without.
+Nothing in this module imports PyTorch, which takes a second and which the compiled engine doesn't
+need.
 """
 
 from __future__ import annotations
@@ -39,11 +39,9 @@ FIXED = (
     "device",
     "dtype",
 )
-"""A run's numbers depend on these settings, the classes, the initial values and the steps, and on
-nothing else.
-"""
+"""A run's numbers depend on these settings, the classes, the initial values and the steps alone."""
 WORD_BYTES = 64
-"""A token of a sample takes at most so much while it's drawn by counter."""
+"""The most memory that a token of a sample takes while it's drawn by counter, in bytes."""
 
 
 class TrainingDiverged(UserWarning):
@@ -59,23 +57,34 @@ def labelled(
     tokens: Ints,
     outputs: Outputs,
 ) -> xr.Dataset:
-    """Label what was recorded, with units: losses (step, seed, rate), Y (recorded, seed, rate,
-    token, output) and Z.
+    """Label what a training recorded, with units.
 
-    Rows and columns of Y stand for ``tokens`` and ``outputs``; the rows of several heads come one
-    below the other.
+    Parameters
+    ----------
+    classes, settings
+        What was trained, and how.
+    loss
+        Shape (steps, seeds, rates).
+    recorded
+        "Y" and "Z", with the shapes (recorded, seeds, rates, rows, columns). Rows of several heads
+        stand one below the other.
+    tokens, outputs
+        What the rows and the columns of Y stand for.
     """
-    # its own numbers of rates, if it has some, so that the two can be put together
+    # A training that goes on keeps the numbers of its rates, so that both parts can be joined.
     begun = settings.initial
+    rate = np.arange(len(settings.rates))
+    if isinstance(begun, xr.Dataset):
+        rate = begun["rate"].values
     clock = {"units": f"updates of batch size {settings.batch_size or 'expectation'}"}
     runs = ("seed", "rate")
     axes = axes_of(settings.variant)
     heads = heads_of(settings.variant)
-    told = {"Y": {"units": "logits"}, "Z": {"units": "logits", ATTRIBUTE: checksum(classes)}}
-    parts = {
-        n: (("recorded", *runs, *axes[n]), per_head(recorded[n], axes[n], heads), told[n])
-        for n in axes
-    }
+    about = {"Y": {"units": "logits"}, "Z": {"units": "logits", ATTRIBUTE: checksum(classes)}}
+    parts = {}
+    for name in axes:
+        values = per_head(recorded[name], axes[name], heads)
+        parts[name] = (("recorded", *runs, *axes[name]), values, about[name])
     return xr.Dataset(
         {
             "loss": (("step", *runs), loss, {"units": "nats"}),
@@ -86,9 +95,7 @@ def labelled(
             "step": ("step", np.arange(settings.start, settings.end), clock),
             "recorded": ("recorded", settings.record, clock),
             "seed": settings.seeds,
-            "rate": begun["rate"].values
-            if isinstance(begun, xr.Dataset)
-            else np.arange(len(settings.rates)),
+            "rate": rate,
             "lr_y": ("rate", settings.lr_y, {"units": "per step"}),
             "lr_z": ("rate", settings.lr_z, {"units": "per step"}),
             "token": classes.labels(tokens),
@@ -100,9 +107,7 @@ def labelled(
 
 
 def blank(classes: SequenceClasses, settings: Settings) -> xr.Dataset:
-    """Return a training's data set with zeros in place of its numbers: it shows the labels before
-    any work.
-    """
+    """Return an empty result, all zeros, with the final labels and shapes."""
     tokens = tokens_of(classes, settings.model)
     outputs = outputs_of(classes, settings)
     runs = (len(settings.seeds), len(settings.rates))
@@ -117,41 +122,40 @@ def blank(classes: SequenceClasses, settings: Settings) -> xr.Dataset:
 
 
 def axes_of(variant: Any) -> dict[str, tuple[str, ...]]:
-    """Name the axes of Y and Z in results, runs aside, of a variant or of other models."""
+    """Name the axes of Y and Z in results, without those of runs."""
     headed = {"Y": heads_of(variant) and variant.concatenates, "Z": heads_of(variant)}
     return {name: ("head", *axes) if headed[name] else axes for name, axes in AXES.items()}
 
 
 def rows_of(variant: Any) -> tuple[int, int]:
-    """Count how often the rows of Y, and those of Z, stand one below the other: once for each
-    head.
-    """
+    """Count the blocks of rows in Y and in Z: one for each decoder, and one for each head."""
     heads = max(1, heads_of(variant))
-    return heads if heads > 1 and variant.concatenates else 1, heads
+    decoders = heads if heads > 1 and variant.concatenates else 1
+    return decoders, heads
 
 
 def _shapes(
     classes: SequenceClasses, settings: Settings, tokens: Ints, outputs: Outputs
 ) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the shapes of one run's Y and Z."""
     decoders, heads = rows_of(settings.variant)
-    return (decoders * len(tokens), len(outputs)), (
-        heads * len(classes.compact.queries),
-        len(tokens),
-    )
+    shape_Y = (decoders * len(tokens), len(outputs))
+    shape_Z = (heads * len(classes.compact.queries), len(tokens))
+    return shape_Y, shape_Z
 
 
 def per_head(values: np.ndarray, axes: tuple[str, ...], heads: int) -> np.ndarray:
     """Split the rows of values (..., rows, columns) by head, if ``axes`` has heads."""
-    return (
-        values.reshape(*values.shape[:-2], heads, -1, values.shape[-1])
-        if "head" in axes
-        else values
-    )
+    if "head" not in axes:
+        return values
+    return values.reshape(*values.shape[:-2], heads, -1, values.shape[-1])
 
 
 def tokens_of(classes: SequenceClasses, model: object) -> Ints:
-    """List the tokens that rows of Y stand for; a variant may also read the query tokens' rows, and
-    all others'.
+    """List the tokens for which rows of Y stand.
+
+    A variant also reads the query tokens' rows, and some variants read one row for all other
+    tokens.
     """
     compact = classes.compact
     variant = known_variant(model)
@@ -162,7 +166,7 @@ def tokens_of(classes: SequenceClasses, model: object) -> Ints:
 
 
 def outputs_of(classes: SequenceClasses, settings: Settings) -> Outputs:
-    """List the outputs that columns of Y stand for; from Y(0) = 0 there are few, whatever M is."""
+    """List the outputs for which columns of Y stand; from Y(0) = 0 there are few, whatever M is."""
     if settings.begins == "zero":
         return classes.outputs
     return Outputs.separate(classes.next_of, classes.vocab_size)
@@ -174,8 +178,8 @@ def with_state(
     states: Mapping[str, Mapping[str, Tensor]],
     random: list[str],
 ) -> xr.Dataset:
-    """Add what a training goes on from: the states of the optimiser and of each seed's random
-    numbers.
+    """Add what a later training needs to go on: the optimiser's state and each seed's random
+    state.
     """
     held = {
         f"{name}_{parameter}": (("seed", "rate", *AXES[parameter]), values.cpu().numpy())
@@ -191,12 +195,14 @@ def with_divergence(result: xr.Dataset, settings: Settings) -> xr.Dataset:
     """Name each run's first step whose loss isn't finite, and warn of it."""
     bad = ~np.isfinite(result.loss)
     first = xr.where(bad.any("step"), settings.start + bad.argmax("step"), -1)
-    # a last update can overflow after the last loss was finite
+
+    # The last update can overflow after the last loss was finite. Several heads have one axis more.
     end = result.isel(recorded=-1)
-    # heads have an axis more
     own = [[dim for dim in end[name].dims if dim not in first.dims] for name in "YZ"]
     lost = ~(np.isfinite(end.Y).all(own[0]) & np.isfinite(end.Z).all(own[1]))
     first = xr.where((first < 0) & lost, settings.end, first)
+
+    # A run that had diverged before it went on keeps that step.
     if isinstance(settings.initial, xr.Dataset):
         before = settings.initial.diverged_at.transpose(*first.dims).values
         first = xr.where(before >= 0, before, first)
@@ -206,7 +212,7 @@ def with_divergence(result: xr.Dataset, settings: Settings) -> xr.Dataset:
             f"run seed={int(run.seed)}, lr_y={float(run.lr_y):g}, lr_z={float(run.lr_z):g} "
             f"turned NaN at step {int(run)}: its later values are NaN; use smaller rates",
             TrainingDiverged,
-            stacklevel=5,  # to who calls train
+            stacklevel=5,  # The warning names the line that called train.
         )
     return result.assign(diverged_at=first)
 
@@ -252,9 +258,7 @@ def initial_values(
         return Y[:, :, : decoders * len(tokens)], Z, outputs
 
     # Given matrices: every decoder and every head begins with the same ones, as does every seed.
-    given_Y, given_Z = settings.initial
-    full_Y = np.asarray(given_Y, dtype=np.float64)
-    full_Z = np.asarray(given_Z, dtype=np.float64)
+    full_Y, full_Z = [np.asarray(array, dtype=np.float64) for array in settings.initial]
     Y = _rows(np.broadcast_to(full_Y, (decoders, *full_Y.shape[-2:])), tokens)
     Z = _columns(np.broadcast_to(full_Z, (heads, *full_Z.shape[-2:]))[:, queries], tokens)
     Y = np.tile(Y.reshape(-1, Y.shape[-1]), (S, 1, 1, 1))

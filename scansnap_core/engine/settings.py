@@ -73,12 +73,11 @@ Extension = str | Callable[..., Any]
 
 @dataclass(kw_only=True)
 class Settings:
-    """Arguments of :func:`scansnap_core.engine.training.train`, which documents them: checked, and
-    each in one form.
+    """Validated and normalised arguments of :func:`scansnap_core.engine.training.train`.
 
-    Numbers are Python's, ``seeds``, ``lr_y`` and ``lr_z`` lists, these two of one length;
-    ``record`` lists the recorded steps, ``device`` is one that is there, and ``model`` and
-    ``optimizer`` are names of known ones or functions.
+    Numbers are Python's. ``seeds``, ``lr_y`` and ``lr_z`` are lists, the last two of one length.
+    ``record`` lists the recorded steps. ``device`` is available. ``model`` and ``optimizer`` are
+    known names, or functions.
     """
 
     lr_y: Any
@@ -134,8 +133,9 @@ class Settings:
         heads = heads_of(self.variant)
         finite = not math.isinf(self.seq_len)
         with np.errstate(over="ignore"):
-            held = np.array(self.rates, self.dtype)
-        if (lost := np.array(self.rates)[(held == 0) | np.isinf(held)]).size:
+            as_held = np.array(self.rates, self.dtype)
+        lost = np.array(self.rates)[(as_held == 0) | np.isinf(as_held)]
+        if lost.size:
             return (
                 f"a rate of {lost[0]:g} with dtype = {self.dtype!r}",
                 "this type can't hold it",
@@ -201,7 +201,7 @@ class Settings:
 
     @property
     def end(self) -> int:
-        """Count the updates behind the last values."""
+        """Count the updates that lead to the last values."""
         return self.start + self.steps
 
     @cached_property
@@ -344,9 +344,7 @@ def _checked_record(record: Any, start: int, end: int) -> list[int]:
 
 
 def _start_of(initial: Any) -> int:
-    """Count the updates that initial values have behind them: a data set holds what a training
-    goes on from.
-    """
+    """Count the updates that led to the initial values: 0, unless a training goes on."""
     if not isinstance(initial, xr.Dataset):
         return 0
     held = {name: set(array.dims) for name, array in initial.variables.items()}

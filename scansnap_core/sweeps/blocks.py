@@ -1,4 +1,4 @@
-"""A sweep computes and keeps a block at a time; together blocks make one labelled data set."""
+"""Compute a sweep block by block; together the blocks make one labelled data set."""
 
 from __future__ import annotations
 
@@ -24,18 +24,16 @@ from scansnap_core.sweeps.grids import Grid
 from scansnap_core.sweeps.measures import Measure
 
 RATES_PER_BLOCK = 64
-"""Runs of one seed share data, so they are computed together; more of them make a block that is
-lost when killed.
+"""Runs of one seed share their samples, so they are computed together. A larger block loses more
+work if the process is killed.
 """
 BY_SYSTEM = ("class", "query", "token", "output")
-"""Dimensions whose labels differ from one class system to another."""
+"""These dimensions' labels can differ from one class system to another."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """The runs of one class system, model, optimiser, T, B and seed at one or several rates: it
-    knows all they need.
-    """
+    """The runs of one class system, model, optimiser, T, B and seed, at one or several rates."""
 
     number: int
     """Its place in the store."""
@@ -68,15 +66,14 @@ class Block:
             and given["model"] == PLAIN
             and given["optimizer"] in ("sgd", "momentum")
         )
-        # its samples weigh alike
+        # The compiled engine gives all samples the same weight.
         compiled &= self.classes.is_uniform or given["batch_size"] is not None
         return compiled and known and not self.in_time
 
     def compute(self, threads: Executor | None = None) -> dict[str, xr.DataArray]:
-        """Make the runs, and return what is kept of them: by measure, (rate, ...) on the classes'
-        own labels.
+        """Make the runs, and return their measures by name, (rate, ...) on the classes' own labels.
 
-        The compiled engine shares the rates out among threads.
+        The compiled engine divides the rates among ``threads``.
         """
         if self.is_compiled:
             runs = SharedRuns(self.classes, Settings(**self.arguments, seeds=[self.seed]))
@@ -86,12 +83,14 @@ class Block:
         return {measure.name: measure(run, self.classes) for measure in self.measures}
 
     def _by_torch(self) -> xr.Dataset:
-        from scansnap_core.engine.training import train  # brings torch, a second
+        # This imports PyTorch, which takes a second.
+        from scansnap_core.engine.training import train
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TrainingDiverged)  # diverged_at tells of it
+            # The result has diverged_at.
+            warnings.simplefilter("ignore", TrainingDiverged)
             run = train(self.classes, seeds=[self.seed], **self.arguments).isel(seed=0)
-        # Without a list of moments one alone is recorded.
+        # If measures see the end alone, it is the only moment that was recorded.
         return run if self.in_time else run.isel(recorded=-1)
 
     def _labelled(self, values: Mapping[str, np.ndarray]) -> xr.Dataset:
@@ -109,11 +108,11 @@ class Block:
 
 
 def layout_of(grid: Grid) -> Layout:
-    """Lay out the arrays that a grid's results fill; NaN stands where a class system lacks a class,
-    query or token.
+    """Lay out the arrays that a grid's results will fill.
 
-    Every measure is tried on a run of each class system that stays where it begins, so that what it
-    returns is known before anything is trained.
+    Where a class system lacks a class, query or token of another, the arrays hold NaN. Every
+    measure is tried on a dummy run of zeros of each class system, so that the shape of its result
+    is known before anything is trained.
 
     Raises
     ------
@@ -144,44 +143,46 @@ def layout_of(grid: Grid) -> Layout:
     variables = {}
     for measure in grid.measured:
         arrays = [values[measure.name] for values in found]
-        if len(several := {array.dims for array in arrays}) > 1:
+        several = {array.dims for array in arrays}
+        if len(several) > 1:
             raise BadInput(
                 f"measure {measure.name} of dimensions {' and '.join(map(str, sorted(several)))}",
                 "a measure has the same dimensions for all class systems",
                 "leave a dimension of size 1 in place, or sweep over each system by itself",
             )
-        # A measure has the same dimensions for all class systems.
+        # The first dimension is the rate, which is an axis of the grid.
         dims = tuple(map(str, arrays[0].dims[1:]))
         dtype = "int64" if measure.name == "diverged_at" else grid.dtype
         for dim in dims:
-            labels = [each[dim].values for each in arrays] + (
-                [coords[dim]] if dim in coords else []
-            )
-            if dim not in BY_SYSTEM and any(
-                not np.array_equal(each, labels[-1]) for each in labels
-            ):
+            labels = [each[dim].values for each in arrays]
+            if dim in coords:
+                labels.append(coords[dim])
+            if dim in BY_SYSTEM:
+                coords[dim] = np.unique(np.concatenate(labels))
+            elif all(np.array_equal(each, labels[-1]) for each in labels):
+                coords[dim] = labels[0]
+            else:
                 raise BadInput(
                     f"measure {measure.name} with different labels of {dim}",
                     f"labels are the same for all, except those of {', '.join(BY_SYSTEM)}",
                     "use one of these dimensions, or label it alike",
                 )
-            # Those that aren't of one class system were found equal.
-            coords[dim] = np.unique(np.concatenate(labels)) if dim in BY_SYSTEM else labels[0]
-        # What a measure says of itself is the same for all class systems, but for their checksum.
-        # of one class system
-        told = {name: value for name, value in arrays[0].attrs.items() if name != ATTRIBUTE}
-        variables[measure.name] = Variable((*axes, *dims), dtype, told)
+
+        # A measure's attributes are the same for all class systems, except the classes' checksum.
+        attributes = {name: value for name, value in arrays[0].attrs.items() if name != ATTRIBUTE}
+        variables[measure.name] = Variable((*axes, *dims), dtype, attributes)
     sizes = dict.fromkeys(axes[:-1], 1) | {"rate": min(RATES_PER_BLOCK, len(grid.rates))}
     return Layout(labels=xr.Dataset(coords=coords), variables=variables, block_sizes=sizes)
 
 
 def _tried(grid: Grid, classes: SequenceClasses) -> dict[str, xr.DataArray]:
-    # A run that stays where it begins has the same shape whatever its seed, and takes as much room.
+    """Take every measure of a dummy run of zeros."""
+    # All blocks' results have one shape, and need the same memory.
     settings = Settings(**next(blocks(grid, "cpu")).arguments, seeds=[0])
     check_fits(classes, settings)
-    # A run that stays where it begins has no use for its rates.
+    # One pair of rates is enough for the shape; the dummy run doesn't depend on it.
     run = blank(classes, dataclasses.replace(settings, lr_y=1.0, lr_z=1.0)).isel(seed=0)
-    # Without a list of moments one alone is recorded.
+    # If measures see the end alone, it is the only moment that is recorded.
     run = run if grid.record is not None else run.isel(recorded=-1)
     return {measure.name: measure(run, classes) for measure in grid.measured}
 

@@ -93,7 +93,7 @@ _xi_shared = function_of(
 
 @takes(classes=CLASSES)
 def theory_of(classes: SequenceClasses, run: xr.Dataset) -> xr.Dataset:
-    """The quantities of Theorems 1, 3 and 4 along a run or a solved flow.
+    """Compute the quantities of Theorems 1, 3 and 4 along a run or a solved flow.
 
     Parameters
     ----------
@@ -109,14 +109,21 @@ def theory_of(classes: SequenceClasses, run: xr.Dataset) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        ``h``, ``gamma``, ``Gamma`` (..., recorded), which know of Y(0) = 0 alone; ``xi``, ``B``
-        (..., recorded, class); ``chi`` and ``r`` of the dominant token over each other one (...,
-        recorded, class, token), NaN for tokens that have none; ``dominant`` and ``dominance`` (...,
-        class), ``common_falls`` and ``conditions`` (..., recorded, class); ``chi_lower`` <=
-        ``chi_dominant`` <= ``chi_upper`` by Eqn 12; ``t_0_prime`` and ``t_0``; and Theorem 4's xi
-        and B as printed and as repaired, NaN unless all classes share one query and one common
-        token with equal overlaps. Attributes name meaning, unit and equation; those of ``xi`` and
-        ``B`` say where they come from. The coordinate ``t`` counts steps of batch size 1.
+        The variables, whose attributes name meaning, unit and equation:
+
+        - ``h``, ``gamma``, ``Gamma`` (..., recorded): computed for Y(0) = 0, whatever the run's
+          start
+        - ``xi``, ``B`` (..., recorded, class): their attribute ``from`` says how they were computed
+        - ``chi``, and ``r`` of the dominant token over each other one (..., recorded, class,
+          token): NaN for tokens that have none
+        - ``dominant``, ``dominance`` (..., class)
+        - ``common_falls``, ``conditions`` (..., recorded, class)
+        - ``chi_lower`` <= ``chi_dominant`` <= ``chi_upper`` by Eqn 12 (..., recorded, class)
+        - ``t_0_prime`` and ``t_0``
+        - ``rho``, and Theorem 4's xi and B as printed and as repaired: NaN unless all classes share
+          one query and one common token with equal overlaps
+
+        The coordinate ``t`` counts steps of batch size 1.
 
     Examples
     --------
