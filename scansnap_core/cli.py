@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     if arguments is None and isinstance(sys.stdout, io.TextIOWrapper):
-        # where Greek can't be written, question marks stand for it
+        # A terminal that can't show Greek letters shows question marks in their place.
         sys.stdout.reconfigure(errors="replace")
     with _Stops(ends=arguments is None) as stops:
         try:
@@ -67,9 +67,9 @@ class _Stops:
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "_Stops":
-        if threading.current_thread() is threading.main_thread():  # signals are the main thread's
+        if threading.current_thread() is threading.main_thread():  # Only it can set handlers.
             for each in (signal.SIGINT, signal.SIGTERM):
-                # as of a shell's job in the background
+                # A shell's job in the background ignores Ctrl-C, and keeps doing so.
                 if signal.getsignal(each) is not signal.SIG_IGN:
                     self._before[each] = signal.signal(each, self._stop)
         return self
@@ -103,9 +103,9 @@ def _with_output(given: Sequence[str], stops: _Stops) -> int:
         try:
             return _run(given, stops)
         finally:
-            print(end="", flush=True)  # a closed pipe shows here, not when Python ends
+            print(end="", flush=True)  # A closed pipe raises here, not at Python's end.
     except OSError as error:
-        # for what Python flushes at its end
+        # Python flushes its output once more at its end; send that to nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return NOBODY_READS
@@ -128,7 +128,7 @@ def _run(given: Sequence[str], stops: _Stops) -> int:
     options = _parser(given).parse_args(given)
     stops.left = options.when_stopped
     if not {"", os.getcwd()} & set(sys.path):
-        # as with python -m: modules of one's own are named from where one stands
+        # The user's own modules are found in the current folder, as with python -m.
         sys.path.append("")
     command: Callable[[Any], int] = options.command
     try:

@@ -31,7 +31,7 @@ from scansnap_core.rules import PATH, Rule, is_whole, shown
 WAIT_SECONDS = 5
 """A result that can't be written is tried again after so long."""
 KINDS = (".yaml", ".yml", ".json")
-# the core schema of YAML 1.2, where numbers have an end
+# The core schema of YAML 1.2, where numbers have an end.
 _SCALARS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "null": (r"~|null|Null|NULL|", lambda text: None),
     "bool": (r"true|True|TRUE|false|False|FALSE", lambda text: text.lower() == "true"),
@@ -284,7 +284,7 @@ def _publish(partial: Path, target: Path, new: bool) -> None:
         os.link(partial, target)
     except FileExistsError:
         raise
-    # memory sticks and some network file systems have no hard links: take the name, then fill it
+    # Memory sticks and some network file systems have no hard links: take the name, then fill it.
     except OSError:
         target.open("xb").close()
         try:
@@ -356,12 +356,12 @@ class Entry:
     Examples
     --------
     >>> values = {"says": "it grows", "number": 0}
-    >>> take = Entry("claims.yaml: C1", values, ("says", "number", "note"))
+    >>> take = Entry("C1", values, ("says", "number", "note"))
     >>> take("says", TEXT), take("note", TEXT, "")
     ('it grows', '')
     >>> take("number", COUNT)
     Traceback (most recent call last):
-    scansnap_core.bad_input.BadInput: claims.yaml: C1.number = 0: it is a whole number, ...
+    scansnap_core.bad_input.BadInput: C1.number = 0: it is a whole number, from 1 on; correct it
     """
 
     def __init__(self, place: str, value: Any, keys: Collection[str] = ()) -> None:

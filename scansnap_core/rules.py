@@ -351,9 +351,11 @@ def check_not_masked(name: str, values: Any) -> None:
 
     Examples
     --------
-    >>> check_not_masked("counts", np.ma.masked_equal([3, 96], 96))
-    Traceback (most recent call last):
-    scansnap_core.bad_input.BadInput: counts with a masked place at (1,): what is masked is ...
+    >>> try:
+    ...     check_not_masked("counts", np.ma.masked_equal([3, 96], 96))
+    ... except BadInput as error:
+    ...     print(error.value)
+    counts with a masked place at (1,)
     """
     if (
         isinstance(values, np.ma.MaskedArray)

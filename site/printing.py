@@ -204,7 +204,7 @@ def inward(address: str, document: str, documents: set[str]) -> str | None:
     )
     if target not in documents:
         return None
-    # a fragment such as K=3 is a setting of the lab, not an anchor
+    # A fragment such as K=3 is a setting of the lab, not an anchor.
     return f"#{slug(target)}" + (
         f"--{parts.fragment}" if parts.fragment and "=" not in parts.fragment else ""
     )

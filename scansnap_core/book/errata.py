@@ -98,7 +98,7 @@ def read_errata(book: Path) -> list[Erratum]:
 
 
 def errata_of(stored: Stored, book: Path) -> list[Erratum]:
-    """Do as `read_errata` does, with pages that were read before."""
+    """Like `read_errata`, from pages that were read already."""
     retired, reviewed = _reviewed(book)
     waiting = {
         f"{page_id}:{refutation['id']}": Place(page, refutation)
@@ -184,15 +184,15 @@ def errata_json(book: Path) -> dict[str, Any]:
 
 
 def _place_json(place: Place, address: str) -> dict[str, Any]:
-    said = place.refutation
+    refutation = place.refutation
     return {
         "paper": place.page.paper.id,
-        **{key: said[key] for key in ("place", "judges", "printed", "repair", "condition")},
+        **{key: refutation[key] for key in ("place", "judges", "printed", "repair", "condition")},
         "evidence": {
-            key: said[key] for key in ("witness", "what", "measure", "measured", "required")
+            key: refutation[key] for key in ("witness", "what", "measure", "measured", "required")
         },
-        "repaired": {"measured": said["control"], "what": said["control_is"]},
-        "consequence": said["consequence"],
+        "repaired": {"measured": refutation["control"], "what": refutation["control_is"]},
+        "consequence": refutation["consequence"],
         "page": place.page.id,
         "address": f"{address}#{place.cell}",
     }

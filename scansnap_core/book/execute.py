@@ -208,7 +208,7 @@ def _execute(client: _Client, folder: Path, environment: Mapping[str, str]) -> E
             f"{_last_cell(client)} ended its kernel: "
             f"{too_much if client.printed > _MOST_PRINTED else error}"
         )
-    # such as a source that can't be sent to a kernel: one chapter's fault
+    # Whatever else happens, such as a source that can't be sent, is this chapter's fault alone.
     except Exception as error:
         failure = f"{_last_cell(client)} can't be executed: {type(error).__name__}: {error}"
     return Execution(client.nb, failure, perf_counter() - start)

@@ -293,7 +293,7 @@ def _made_of(trees: Iterable[ast.Module]) -> _Made:
                 add(target, node.value)
             case ast.For(target=target, iter=rows) | ast.comprehension(target=target, iter=rows):
                 add(target, rows)
-                # lists that the loop fills by another name
+                # The loop's variable is another name for the listed lists, and can fill them.
                 if isinstance(rows, ast.Tuple | ast.List):
                     add(rows, target)
             case ast.withitem(optional_vars=target, context_expr=value) if target is not None:

@@ -271,11 +271,11 @@ def number_faults(book: Path) -> list[str]:
     faults = prose.unreadable
     for path, text in prose.texts.items():
         place = path.relative_to(book)
-        for _, name, said, _ in NUMBER.findall(text):
-            fault = f"{place}: the text says {said!r} for {name}, and the chapter"
+        for _, name, printed, _ in NUMBER.findall(text):
+            fault = f"{place}: the text says {printed!r} for {name}, and the chapter"
             if (computed := prose.computed(name, path)) is None:
                 faults.append(f"{fault} gives no such number")
-            elif computed != said:
+            elif computed != printed:
                 faults.append(f"{fault} computes {computed!r}: run scansnap verify --store")
         faults += [
             f'{place}: {tag} is no number that is compared: write <data value="name">…</data>'

@@ -66,8 +66,8 @@ class Report:
 
     def counts(self) -> str:
         """Write the number of checks and refutations of each witness, such as ``"4 6 2"``."""
-        said = self.verdict["witnesses"] if self.verdict else {}
-        return " ".join(str(sum(said[witness].values())) for witness in WITNESSES if said)
+        counts = self.verdict["witnesses"] if self.verdict else {}
+        return " ".join(str(sum(counts[witness].values())) for witness in WITNESSES if counts)
 
 
 def find_chapters(book: Path, ids: list[str]) -> list[Path]:
@@ -159,7 +159,7 @@ def _kept_to(failures: list[str]) -> Iterator[None]:
         yield
     except (BadInput, NoEvidence) as error:
         failures.append(str(error))
-    # people's files and other programs' files hold what nobody thought of
+    # Files of people and of other programs can hold anything.
     except Exception as error:
         failures.append(
             f"it can't be judged: {type(error).__name__}: {' '.join(str(error).split())}"

@@ -1,5 +1,6 @@
-"""The commands of ``scansnap``: functions, whose options are declared in a row each. Importing them
-needs no torch.
+"""The commands of ``scansnap``. Each is a function, with one row per option.
+
+Importing them doesn't import PyTorch.
 
 A row is an option's name with what stands for its value, its type or the choices, and its help;
 then its default if it has one, or ``REQUIRED``. A name that ends in "..." takes several values.

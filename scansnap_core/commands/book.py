@@ -42,7 +42,7 @@ def verify(options: argparse.Namespace) -> int:
             f"--json {options.json}", "its folder doesn't exist", "create it or name another file"
         )
     paths = find_chapters(options.book, options.id)
-    # at most: what is stored already isn't executed again
+    # This is the largest number; what is stored already isn't executed again.
     cells = cell_count(paths) * (2 if options.store else 1)
     with progress_bar(None, True, total=cells, unit="cell") as bar:
         how = {"jobs": options.jobs, "rewrite": options.store, "on_cell": bar.update}

@@ -104,14 +104,13 @@ def _subject(options: argparse.Namespace) -> str:
     return f"z's mean over runs in batches of {options.batch_size}; t in updates"
 
 
-def _say(told: dict[str, list[str]]) -> None:
-    for topic, sentences in told.items():
+def _say(by_topic: dict[str, list[str]]) -> None:
+    for topic, sentences in by_topic.items():
         print(textwrap.fill(f"{topic}. {' '.join(sentences)}", 100), end="\n\n")
 
 
 def _table(found: xr.Dataset, classes: SequenceClasses, n: int) -> str:
-    """Tabulate what becomes of class n: of its dominant and its most frequent common tokens, and
-    its entropy.
+    """Write a table for class n: z of its dominant and its commonest token, and the entropy.
 
     Equally frequent tokens stand in one column. If attention tells equally frequent common ones
     apart, it is the column of the token whose z is lowest at the end.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.commands import DEVICE, GOES_ON, REQUIRED, command
-from scansnap_core.text.settings import Settings
+from scansnap_core.text.settings import OPTIMIZERS, Settings
 
 TRAINED = 0
 DIVERGED = 1
@@ -33,7 +33,7 @@ DEFAULT = Settings()
     ("--seed N", int, "seed of the weights and batches", DEFAULT.seed),
     ("--dropout P", float, "probability of dropping a number", DEFAULT.dropout),
     ("--no-positions", bool, "add no sinusoidal positions to the embedding"),
-    ("--optimizer NAME", str, "sgd, momentum or adam", DEFAULT.optimizer),
+    ("--optimizer NAME", str, ", ".join(OPTIMIZERS), DEFAULT.optimizer),
     DEVICE,
     when_stopped=GOES_ON,
 )

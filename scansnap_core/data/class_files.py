@@ -95,7 +95,7 @@ def _numbered(keys: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any
     )
 
     def column(what: str, token: Any) -> int:
-        # the keys of JSON
+        # JSON's keys are text, so numbers come as text.
         is_text = isinstance(token, str) and re.fullmatch("0|[1-9][0-9]{0,18}", token)
         check_token(what, token := int(token) if is_text else token)
         return int(token)

@@ -257,7 +257,7 @@ class SequenceClasses(Probabilities):
         fig = plots.heat_map(
             probs, ("class", coords["class"]), ("token", coords["token"]), "P(l|n)"
         )
-        # a notebook shows the figure that a cell returns, and would show an open one again
+        # A notebook shows the figure that a cell returns, and would show an open one again.
         plt.close(fig)
         return fig
 

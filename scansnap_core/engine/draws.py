@@ -94,8 +94,9 @@ class Fresh:
 
 
 class Expectation(Fresh):
-    """A batch is every class once with its exact token frequencies, to be weighed by P(n): the
-    mean at T = infinity.
+    """The mean at T = infinity: a batch is every class once, with its exact token frequencies.
+
+    The classes have the weights P(n).
     """
 
     def __init__(self, classes: SequenceClasses, seeds: Sequence[int]) -> None:
@@ -109,11 +110,11 @@ class Expectation(Fresh):
         return self._every, self._q
 
     def state(self) -> list[str]:
-        """Nothing is drawn after the initial values."""
+        """Return no random state, because nothing is drawn after the initial values."""
         return [""] * len(self._q)
 
     def resume(self, states: list[str]) -> None:
-        """Nothing depends on them."""
+        """Restore nothing, because there is no random state."""
 
 
 class Replay:

@@ -50,8 +50,8 @@ def attend(q: Tensor, z: Tensor) -> Tensor:
     """
     absent = q <= 0
     top = z.masked_fill(absent, -torch.inf).amax(dim=-1, keepdim=True)
-    # not exp(-inf), which is 0 as well but takes several times as long
-    # What is filled in for absent tokens is multiplied by their frequency, 0.
+    # Absent tokens get exp(0), which their frequency 0 removes. exp(-inf) = 0 would do too, but
+    # takes several times as long.
     weights = q * torch.exp((z - top).masked_fill(absent, 0.0))
     return weights / weights.sum(dim=-1, keepdim=True)
 

@@ -35,9 +35,7 @@ Function = Callable[..., Any]
 
 
 def heads_of(model: Any) -> int:
-    """Count a variant's heads, each with its own rows of Z; 0 if it has no such axis, and for other
-    models.
-    """
+    """Return the number of heads, each with its own rows of Z; 0 for a model without heads."""
     return int(getattr(model, "heads", 0))
 
 

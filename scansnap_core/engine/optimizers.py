@@ -44,7 +44,9 @@ class SGD:
         self._parameter.add_(self._lr * gradient)
 
     def state(self) -> dict[str, Tensor]:
-        """Return what the next update depends on, beside parameter and gradient, by name."""
+        """Return by name what the next update depends on, without the parameter and the
+        gradient.
+        """
         return {"velocity": self._velocity} if self._momentum else {}
 
 

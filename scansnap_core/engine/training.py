@@ -188,7 +188,7 @@ def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> 
         s: (torch.full_like(runs.Y, torch.nan), torch.full_like(runs.Z, torch.nan))
         for s in settings.record
     }
-    # models and optimisers with a name are in closed form, a user's own may need autograd
+    # Named models and optimisers have gradients in closed form; a user's own may need autograd.
     in_closed_form = isinstance(settings.model, str) and isinstance(settings.optimizer, str)
     stays_on_gpu = in_closed_form and settings.device == "cuda" and isinstance(runs.source, Counter)
     step_of_all = runs.step
@@ -279,7 +279,8 @@ class Runs:
         index = classes.unsqueeze(1)
         every = self._every
         samples = {"q": q.unsqueeze(1), "query": every.query[index], "target": every.target[index]}
-        # kept to the next step: freed at once, its memory would go back and be fetched anew
+        # The batch is kept until the next step. If it were freed at once, its memory would be
+        # returned and allocated again.
         self._batch = batch = every._replace(**samples, weight=every.weight.expand(index.shape))
         found = self._ascent(batch, self.Y, self.Z)
         self.optimizer.step(found.Y, found.Z)
@@ -294,8 +295,8 @@ class Runs:
         call.
         """
         graph = torch.cuda.CUDAGraph()
-        # inference mode would give the GPU's random numbers a state that nothing outside it could
-        # change later
+        # In inference mode the GPU's random state would become a tensor that can't be changed
+        # outside of it.
         with torch.inference_mode(False), torch.no_grad(), torch.cuda.graph(graph):
             loss = self.step()
 

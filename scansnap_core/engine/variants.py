@@ -1,5 +1,5 @@
-"""Models beside the paper's: by what their decoder reads (:class:`Variant`), by a name, or as any
-function.
+"""Models other than the paper's: by what their decoder reads (:class:`Variant`), by a name, or as
+any function.
 
 :func:`plain` is the paper's model and the default. A function of a batch, Y and Z gives ln α, and
 autograd does the rest, or :class:`~scansnap_core.engine.model.Gradients`. Variants with a name have
@@ -280,8 +280,8 @@ def positions(batch: Batch, Z: Tensor, *, windows: int) -> tuple[Tensor, Pull]:
     """
     c = attend(batch.q, batch.query @ Z)
     alike = _alike(batch, windows)
-    # takes attention to that on a token in any of its n windows, over sqrt(n) in each of its rows;
-    # shape (L, L)
+    # c @ pooled is attention on a token in any of its n windows, over sqrt(n) in each of the
+    # token's rows. Shape (L, L).
     pooled = alike[0] / alike[0].sum(dim=0).sqrt()
     u, length = _normalised(c @ pooled)
 
@@ -314,7 +314,8 @@ def _centred(batch: Batch, c: Tensor) -> Tensor:
     """Return c - 1/M over all tokens. The first entry stands for the tokens that no class holds,
     in their direction.
     """
-    # a number would have to come from the device, and a step to wait for it
+    # M stays a tensor: as a number it would have to be fetched from the device, and every step
+    # would wait for it.
     M = batch.multiplicity.sum()
     mean = torch.ones_like(c[..., :1, :]) / M
     mean[..., 0] = torch.sqrt(M - (c.shape[-1] - 1)) / M

@@ -202,7 +202,7 @@ def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
     what = entry.claim_and_measure
     required = asked(vars(entry), number)
     if number == "control":
-        # what is measured of a control may stand in brackets
+        # What is measured of a control may stand in brackets.
         own = not entry.measure or entry.control_is.endswith(")")
         says = (
             entry.control_says if isinstance(entry, Refutation) else f"Fails for {entry.control_is}"

@@ -191,7 +191,7 @@ def read_claims(path: Path) -> Claims:
         (*VOICES, CARD, NUMBERS),
     ).values
     claims: dict[str, Claim] = {}
-    said: dict[str, str] = {}
+    id_by_words: dict[str, str] = {}
     for witness in VOICES:
         for claim_id, entry in Entry(f"{path.name}: {witness}", groups.get(witness)).values.items():
             place = f"{path.name}: {claim_id}"
@@ -199,12 +199,14 @@ def read_claims(path: Path) -> Claims:
                 rule = f"the {claims[claim_id].witness} witness has a claim of this id"
                 raise BadInput(f"{place} of the {witness} witness", rule, "rename one of them")
             claim = _claim(place, claim_id, witness, entry)
-            if claim.says in said:
+            if claim.says in id_by_words:
                 raise BadInput(
-                    f"{place}.says", f"{said[claim.says]} says the same", "reword one of them"
+                    f"{place}.says",
+                    f"{id_by_words[claim.says]} says the same",
+                    "reword one of them",
                 )
             claims[claim_id] = claim
-            said[claim.says] = claim_id
+            id_by_words[claim.says] = claim_id
     card = Entry(f"{path.name}: {CARD}", groups.get(CARD)).values
     return Claims(path, claims, card, _scopes(path, claims, groups.get(NUMBERS)))
 

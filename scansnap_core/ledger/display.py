@@ -165,10 +165,11 @@ def show_conclusion(conclusion: Conclusion) -> None:
     ]
     plain = [f"Verdict: {conclusion.verdict}"]
     plain += [f"    {w}: checks {c['checks']}, refutations {c['refutations']}" for w, c in rows]
-    beside = "; ".join(
-        f"{n} claim{'s' * (n > 1)} about {JUDGES[what]}" for what, n in conclusion.beside.items()
+    others = "; ".join(
+        f"{n} claim{'s' * (n > 1)} about {JUDGES[what]}"
+        for what, n in conclusion.other_refutations.items()
     )
-    note = f"also refuted, though the verdict doesn't rest on it: {beside}" if beside else ""
+    note = f"also refuted, though the verdict doesn't rest on it: {others}" if others else ""
     plain += [f"    {note}"] if note else []
     plain += [line for row in rows_shown(card, kind) for line in _row_lines(row)]
     markup = render(

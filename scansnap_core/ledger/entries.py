@@ -1,5 +1,5 @@
-"""A witness says checks with their controls and refutations with their repairs; the verdict follows
-from them.
+"""Checks with their controls and refutations with their repairs, and the verdict computed from
+them.
 
 All of their values are written text, so that they mean and look the same on every machine.
 """
@@ -214,8 +214,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A page's verdict, computed from what its witnesses said, and the card at its head with its
-    figure's cell.
+    """A page's verdict, computed from its checks and refutations, and the card at its head.
+
+    The card has the cell of its figure.
     """
 
     page: Page
@@ -245,7 +246,7 @@ class Conclusion:
         return HOLDS_UNDER_A_CONDITION if all(r.condition for r in decisive) else FAILS_AS_PRINTED
 
     @property
-    def beside(self) -> dict[str, int]:
+    def other_refutations(self) -> dict[str, int]:
         """Count the refutations that hit something else than the page's own claim, by what they
         judge.
         """
@@ -325,15 +326,15 @@ def is_verdict(value: Any) -> bool:
         case {
             "id": str(),
             "verdict": verdict,
-            "witnesses": dict() as said,
+            "witnesses": dict() as by_voice,
             "checks": list(),
             "refutations": list(),
         }:
             lists = [(value.get(key, []), kind) for key, kind in _LISTS.items()]
             return (
                 verdict in _VERDICTS
-                and {*WITNESSES} <= said.keys() <= {*VOICES}
-                and all(map(are_counts, said.values()))
+                and {*WITNESSES} <= by_voice.keys() <= {*VOICES}
+                and all(map(are_counts, by_voice.values()))
                 and all(
                     isinstance(each, list) and all(is_entry(one, kind) for one in each)
                     for each, kind in lists

@@ -160,8 +160,8 @@ class ProofWitness:
             If the file has no such proof, it was recorded before, claim and control are one or
             assume different things of one letter, or the procedure returns no certificate.
         """
-        said = self._chapter._claim(claim_id, PROVED, "proof")
-        place = f"{self._chapter.page.name}, {PROVED}, {claim_id} ({said.says})"
+        described = self._chapter._claim(claim_id, PROVED, "proof")
+        place = f"{self._chapter.page.name}, {PROVED}, {claim_id} ({described.says})"
         if claim is control or (claim == control) is True:
             raise BadInput(
                 f"control = {control!r:.80}",
@@ -180,23 +180,23 @@ class ProofWitness:
             raise NotProved(f"{place}: {found.how}; it fails at {found.gap}")
         if refused:
             raise FalseProved(
-                f"{place}: the control ({said.control}) is proved as well: {refused.how}"
+                f"{place}: the control ({described.control}) is proved as well: {refused.how}"
             )
         if not refused.false:
             raise NotRefuted(
-                f"{place}: the control ({said.control}) is undecided, not false: {refused.gap}"
+                f"{place}: the control ({described.control}) is undecided, not false: {refused.gap}"
             )
         proof = Proof(
             claim_id,
             PROVED,
-            said.says,
+            described.says,
             found.kind,
-            said.region,
-            said.assumptions,
+            described.region,
+            described.assumptions,
             found.how,
             f"fails at {refused.gap}",
-            said.control,
-            said.sampled,
+            described.control,
+            described.sampled,
             formula_of(claim),
             formula_of(control),
         )

@@ -2,8 +2,8 @@
 
 A number computed on another processor, or with another BLAS, differs in its last digits. So an
 effect is written in three significant digits, and a number at rounding level is written only as the
-relation that it meets. SymPy is never imported here: a value can be one of its only where a chapter
-imported it.
+relation that it meets. SymPy is never imported here, because only a chapter that imported SymPy can
+pass a SymPy value.
 """
 
 import math
@@ -36,10 +36,10 @@ class NoEvidence(ValueError):
 
 
 def scalar(value: Any, name: str) -> Any:
-    """Bring a number, an array of one element or a SymPy value to what can be compared; messages
-    call it by its name.
+    """Convert a number, an array of one element or a SymPy value to what can be compared.
 
-    What is no single real number raises `BadInput`, and NaN `NoEvidence`.
+    Messages use the name. Raises `BadInput` unless the value is one real number, and `NoEvidence`
+    if it is NaN.
     """
     if _is_symbolic(value):
         if value.has(_sympy().nan):

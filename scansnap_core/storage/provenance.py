@@ -51,7 +51,7 @@ def versions() -> dict[str, str]:
 
 def _commit() -> dict[str, str]:
     try:
-        # an installed copy may lie inside somebody else's repository, which doesn't track it
+        # An installed copy may lie inside somebody else's repository, which doesn't track it.
         _git("ls-files", "--error-unmatch", __file__)
         return {"commit": _git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")}
     except (OSError, subprocess.SubprocessError):

@@ -122,7 +122,7 @@ class Layout:
             np.dtype(each.dtype).itemsize * math.prod(sizes[dim] for dim in each.dims)
             for each in arrays
         )
-        # an array's files, and records
+        # Every block has one file for each array, and one record.
         return numbers + (len(arrays) + 1) * self.num_blocks * FILE_SYSTEM_BLOCK
 
     def position(self, block: int) -> tuple[int, ...]:
@@ -149,7 +149,7 @@ class Store:
         self._layout = layout
         self._commit = commit
         self._journal = Journal(path / JOURNAL)
-        # a block of NaN is on the disk too, so that every finished block has its chunks
+        # A block of NaN is on the disk too, so that every finished block has its chunks.
         self._arrays = {
             name: zarr.open_array(path / name, mode="r+").with_config({"write_empty_chunks": True})
             for name in layout.variables
@@ -289,8 +289,8 @@ def _create(
         elif entry.name != LOCK:
             entry.unlink()
     attrs = {**provenance, "configuration": json.dumps(configuration)}
-    # format 2, because text labels and consolidated metadata aren't part of format 3's
-    # specification yet
+    # Format 2, because text labels and consolidated metadata aren't part of format 3's
+    # specification yet.
     target = _Folder(folder)
     layout.labels.assign_attrs(attrs).to_zarr(target, mode="a", consolidated=False, zarr_format=2)
     group = zarr.open_group(target, mode="r+")

@@ -187,7 +187,7 @@ class Grid:
         for point in itertools.product(
             self.models, self.optimizers, self.seq_lens, self.batch_sizes
         ):
-            # blocks hold few seeds and rates
+            # One seed and one pair of rates are enough to check the other settings.
             arguments = self.arguments(*point) | {"lr_y": 1.0, "lr_z": 1.0}
             Settings(**arguments, seeds=[0], device="cpu")
         variants = list(map(known_variant, self.models))

@@ -137,18 +137,18 @@ class Measure:
         A function that doesn't take these arguments, raises an exception, which is then the cause,
         or returns something else is a :class:`BadInput`.
         """
-        told = f"measure {self.name}"
+        called = f"measure {self.name}"
         rule = "a measure is called with a run, its classes and the arguments that it's listed with"
         check_takes(
-            told, self.function, run, classes, named=self.parameters, rule=rule, remedy=REMEDY
+            called, self.function, run, classes, named=self.parameters, rule=rule, remedy=REMEDY
         )
         try:
             found = self.function(run, classes, **self.parameters)
         except BadInput as error:
-            raise BadInput(f"{told}: {error.value}", error.rule, error.remedy) from error
+            raise BadInput(f"{called}: {error.value}", error.rule, error.remedy) from error
         except Exception as error:
             raise BadInput(
-                f"{told} raised {type(error).__name__}: {' '.join(str(error).split())}",
+                f"{called} raised {type(error).__name__}: {' '.join(str(error).split())}",
                 "a measure takes any run of the sweep: one seed, no dimension seed, and NaN "
                 "where it diverged",
                 "try it on train(...).isel(seed=0), at the end also .isel(recorded=-1)",
@@ -160,7 +160,7 @@ class Measure:
         ):
             labels = getattr(found, "dims", ()), list(getattr(found, "attrs", ()))
             raise BadInput(
-                f"{told} returns {type(found).__name__} of dimensions and attributes {labels}",
+                f"{called} returns {type(found).__name__} of dimensions and attributes {labels}",
                 "a measure is a labelled array over rate that names its units",
                 "end it with .assign_attrs(units='nats') or the like",
             )

@@ -83,7 +83,7 @@ def independence_pvalues(
     dealt = np.repeat(np.arange(len(totals)), totals)
     sizes, which = np.unique(table.sum(axis=1), return_inverse=True)
     between = np.searchsorted(sizes, np.arange(len(dealt)), side="right") * K
-    # ties count as draws that reach the observed value, whatever rounding does to them
+    # Ties count as draws that reach the observed value, whatever rounding does to them.
     observed = divergence(table, totals) * (1 - 1e-9) - 1e-12
     reached = np.ones(len(table))
     for _ in range(draws):

@@ -112,7 +112,8 @@ def topic_text(
     def draw(num_tokens: int) -> NDArray[np.int64]:
         num_passages = -(-num_tokens // (QUERIES_A_PASSAGE * (SHORTEST_GAP + 2) + 1))
         topics = rng.integers(num_topics, size=num_passages)
-        # a query, its next word and, after a passage's last, <eos>
+        # A gap of words is followed by 2 tokens, a query and its next word; a passage's last gap is
+        # followed by <eos> too.
         ends = np.tile([2] * (QUERIES_A_PASSAGE - 1) + [3], num_passages)
         gaps = rng.integers(SHORTEST_GAP, LONGEST_GAP + 1, size=len(ends))
         stops = np.cumsum(gaps + ends)
@@ -120,8 +121,8 @@ def topic_text(
         topic_of = np.repeat(topic_of_stop, gaps + ends)
         text = np.empty(stops[-1], dtype=np.int64)
         for n, row in enumerate(probs):
-            here = np.flatnonzero(topic_of == n)
-            text[here] = rng.choice(len(row), size=len(here), p=row)
+            places = np.flatnonzero(topic_of == n)
+            text[places] = rng.choice(len(row), size=len(places), p=row)
         text[stops - ends] = query
         text[stops - ends + 1] = next_words[topic_of_stop]
         text[stops[QUERIES_A_PASSAGE - 1 :: QUERIES_A_PASSAGE] - 1] = eos

@@ -82,8 +82,8 @@ def explain(
                 "select the words on which all scores are known",
             )
     optional(one_of(columns))("given", given)
-    beside = {name: [] if given in (None, name) else [columns[given]] for name in columns}
-    rows = [_one(z, [values, *beside[name]], rng) for name, values in columns.items()]
+    regressed_out = {name: [] if given in (None, name) else [columns[given]] for name in columns}
+    rows = [_one(z, [values, *regressed_out[name]], rng) for name, values in columns.items()]
     return xr.Dataset(
         {name: ("score", [row[name] for row in rows]) for name in rows[0]},
         coords={"score": list(columns)},

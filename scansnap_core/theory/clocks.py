@@ -127,7 +127,7 @@ def lead(steps: int, vocab_size: ArrayLike, lr_y: ArrayLike) -> tuple[Floats, Fl
     for s in range(steps):
         learned = expit(heights[s] - np.log(M - 1))  # alpha_nn
         step = M * rate / (M - 1) * (1 - learned)
-        # a step adds alpha_nn (e^step - 1 - step)/step
+        # A step adds alpha_nn (e^step - 1 - step)/step.
         with np.errstate(over="ignore", invalid="ignore"):
             # Near 0 the closed form loses its digits. Both forms agree around 1e-4.
             added = np.where(

@@ -72,8 +72,8 @@ class Expectation:
     Examples
     --------
     >>> import scansnap_core as ss
-    >>> here = Expectation(ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2]))
-    >>> here.f(np.zeros((1, 5))).round(3)
+    >>> expectation = Expectation(ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2]))
+    >>> expectation.f(np.zeros((1, 5))).round(3)
     array([[0.548, 0.374, 0.748, 0.   , 0.   ],
            [0.548, 0.   , 0.   , 0.374, 0.748]])
     """

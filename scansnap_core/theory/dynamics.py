@@ -148,12 +148,14 @@ def path_of_the_law(
     >>> path_of_the_law(classes, np.array([1.0])).round(3)
     array([[-0.111,  0.055,  0.055]])
     """
-    here = decoder.Expectation(classes)
+    expectation = decoder.Expectation(classes)
     shape = (len(classes.compact.queries), len(classes.compact.tokens))
 
     def rhs(_: float, row: Floats) -> Floats:
-        F = here.f(row.reshape(shape))
-        return here.per_query(spectrum.force(F, spectrum.beta(spectrum.E(F), vocab_size))).ravel()
+        F = expectation.f(row.reshape(shape))
+        return expectation.per_query(
+            spectrum.force(F, spectrum.beta(spectrum.E(F), vocab_size))
+        ).ravel()
 
     # Any first step that is short enough gives the same path.
     return integrate(
@@ -179,7 +181,7 @@ def path_of_memory(classes: SequenceClasses, sigmas: Floats) -> Floats:
     >>> bool(np.allclose(ratio, 1, atol=1e-3))
     True
     """
-    here = decoder.Expectation(classes)
+    expectation = decoder.Expectation(classes)
     shape = (len(classes.compact.queries), len(classes.compact.tokens))
     K = classes.num_classes
     M = classes.vocab_size
@@ -187,8 +189,10 @@ def path_of_memory(classes: SequenceClasses, sigmas: Floats) -> Floats:
     gram = M / (M - 1) * decoder.zeta(K, M)[:, :K]  # zeta_n^T zeta_n', as each zeta_n adds up to 0
 
     def rhs(_: float, state: Floats) -> Floats:
-        F = here.f(state[:size].reshape(shape))
-        moved = here.per_query(decoder.through_attention(F, gram @ state[size:].reshape(F.shape)))
+        F = expectation.f(state[:size].reshape(shape))
+        moved = expectation.per_query(
+            decoder.through_attention(F, gram @ state[size:].reshape(F.shape))
+        )
         return np.concatenate([moved.ravel(), np.linalg.solve(F @ F.T, F).ravel()])
 
     start = np.zeros(size + classes.compact.probs.size)

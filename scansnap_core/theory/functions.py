@@ -126,7 +126,7 @@ def stable_form(
         sp.Symbol(a.name, **a.assumptions0) if isinstance(a, sp.IndexedBase) else a for a in given
     ]
     named = {array.name: array for array in arrays}
-    # an indexed symbol becomes the whole array, and its index the last axis
+    # An indexed symbol becomes the whole array, and its index the last axis.
     whole = expression.replace(sp.Sum, _stable_sum).replace(
         sp.Indexed, lambda base, _: named.get(base.name, sp.Symbol(base.name))
     )

@@ -47,10 +47,10 @@ def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
         ..., "class", "token"
     )
     probs = classes.compact.probs
-    # tokens that a class doesn't hold get no attention, however large a z their other classes gave
-    # them
+    # Tokens that a class doesn't hold get no attention, however large a z their other classes gave
+    # them.
     present = np.where(classes.compact.held, rows.values.astype(np.float64), -np.inf)
-    # formulas.c as function_of writes it, without SymPy
+    # This is formulas.c as function_of compiles it, without SymPy.
     weights = probs * np.exp(present - present.max(axis=-1, keepdims=True))
     values = weights / weights.sum(axis=-1, keepdims=True)
     c = rows.copy(data=values).assign_coords({"class": classes.coords["class"]})
@@ -101,8 +101,8 @@ def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
     )
     distinct = (held & (held.sum("class") == 1)).reindex(token=c.token, fill_value=False)
     own = c.where(distinct, 0.0)
-    # of a class without distinct tokens, of a diverged run or of vanished attention there is
-    # nothing to divide by
+    # The entropy is NaN for a class without distinct tokens, a diverged run, or attention that has
+    # vanished.
     with np.errstate(invalid="ignore"):
         found = xr.apply_ufunc(special.entr, own / own.sum("token")).sum("token", skipna=False)
     return found.drop_attrs(deep=False).assign_attrs(units="nats")
@@ -240,7 +240,7 @@ def _check_own(values: xr.DataArray, classes: SequenceClasses) -> None:
     """Raise :class:`BadInput` if values tell that they are of other classes, which may hold the
     same tokens.
     """
-    if values.attrs.get(ATTRIBUTE, told := checksum(classes)) != told:
+    if values.attrs.get(ATTRIBUTE, own := checksum(classes)) != own:
         rule = "a measure takes a run with the classes that it was made with"
         remedy = "pass those; for others on purpose, drop what Z tells of them with Z.drop_attrs()"
         raise BadInput(

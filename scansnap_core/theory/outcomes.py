@@ -124,10 +124,10 @@ def _kinds(classes: SequenceClasses) -> tuple[np.ndarray, np.ndarray]:
     """
     held = classes.compact.held
     shared = held.sum(axis=0) > 1
-    moves = np.zeros((len(classes.compact.queries), held.shape[1]), dtype=bool)
+    can_move = np.zeros((len(classes.compact.queries), held.shape[1]), dtype=bool)
     for n, query in enumerate(classes.compact.query_row):
-        moves[query] |= held[n]
-    return moves & shared, moves & ~shared
+        can_move[query] |= held[n]
+    return can_move & shared, can_move & ~shared
 
 
 def _leaders(classes: SequenceClasses, Z: Floats) -> Floats:

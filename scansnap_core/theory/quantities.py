@@ -213,14 +213,15 @@ def _checked(run: xr.Dataset, classes: SequenceClasses) -> xr.Dataset:
         raise BadInput(
             "a run without its start", "growth and B_n are counted from recorded = 0 on", remedy
         )
-    # each variable has them as scalars
+    # A dimension that was selected away stays with each variable as a scalar coordinate.
     squeezed = [dim for dim in ("class", "query", "token") if dim not in run.dims]
     parts = {"Z": measures.on_axes_of(run.Z.drop_vars("class", errors="ignore"), classes)}
     if "Y" in run:
         parts["Y"] = measures.on_axes_of(
             run.Y.drop_vars(["class", "query"], errors="ignore"), classes, ("token",)
         )
-        # outputs that only another data set of the same training has
+        # Two data sets of one training can have different outputs, and where one lacks them its
+        # multiplicity is NaN.
         parts["Y"] = parts["Y"].isel(output=np.flatnonzero(run.multiplicity.notnull()))
         parts["multiplicity"] = run.multiplicity.drop_vars(squeezed, errors="ignore").dropna(
             "output"

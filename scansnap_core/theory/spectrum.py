@@ -53,7 +53,7 @@ def E_prime(E: Floats) -> Floats:
     one. Where I + E is singular, or so close to it that E' has no digit that is right, E is
     refused.
     """
-    # the same as (I + E)^{-1} E, which keeps its relative precision however small the overlaps get
+    # The same as (I + E)^{-1} E, which keeps its relative precision however small the overlaps get.
     try:
         found = np.asarray(np.linalg.solve(np.eye(E.shape[-1]) + E, E), dtype=np.float64)
         if (np.abs(found) > LARGEST_E_PRIME).any():

@@ -11,8 +11,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 MENDS = {
-    # A button's or a summary's own words name it: another name hides them from who speaks to the
-    # machine.
+    # A button's or a summary's own words are its name. Another name breaks voice control, in which
+    # a user says the words that are seen.
     "label-content-name-mismatch": [
         (r'(<button class="btn search-button-field[^>]*) aria-label="[^"]*"', r"\1"),
         (r'(<i class="theme-switch [^>]*) title="[^"]*"', r"\1"),

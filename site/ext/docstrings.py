@@ -42,7 +42,8 @@ def escape_formulas(
             lines[number] = _escape(line)
         in_block = in_block or line.rstrip().endswith("::")
     if what in ("attribute", "data", "property"):
-        # else napoleon takes what stands before a colon, as in "h(t): ...", for a type
+        # Without this napoleon would take what stands before a colon, as in "h(t): ...", for a
+        # type.
         lines[:0] = COVER
 
 
@@ -111,10 +112,10 @@ def skip_exported(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    # before napoleon adds markup of its own
+    # This runs before napoleon adds markup of its own.
     app.connect("autodoc-process-docstring", escape_formulas, priority=100)
     app.connect("autodoc-process-docstring", uncover, priority=800)
-    # after all others: it is markup already
+    # This runs after all others, because it writes markup.
     app.connect("autodoc-process-docstring", list_formulas, priority=900)
     app.connect("autodoc-skip-member", skip_exported)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -83,8 +83,8 @@ def page(
         _section(name, list(of_section), errata, page_url)
         for name, of_section in groupby(equations, key=lambda equation: equation.section)
     ]
-    said = f"Of the paper's {len(equations)} numbered equations, tried as they are printed,"
-    return "\n\n".join([said, "\n".join(filter(None, lines)), HOW, _map(equations), *sections])
+    summary = f"Of the paper's {len(equations)} numbered equations, tried as they are printed,"
+    return "\n\n".join([summary, "\n".join(filter(None, lines)), HOW, _map(equations), *sections])
 
 
 def _line(status: str, equations: list[Equation]) -> str:
@@ -105,9 +105,9 @@ def _section(
 ) -> str:
     """Write the equations of a part of the paper, folded (`close_folds` ends the fold)."""
     counts = Counter(equation.verdict for equation in equations)
-    said = [f"{count} {SAID[verdict][count > 1]}" for verdict, count in counts.items()]
+    numbers = [f"{count} {SAID[verdict][count > 1]}" for verdict, count in counts.items()]
     span = f"({equations[0].number}) to ({equations[-1].number})"
-    fold = f'<details class="{FOLD}"><summary>{span}: {", ".join(said)}</summary>'
+    fold = f'<details class="{FOLD}"><summary>{span}: {", ".join(numbers)}</summary>'
     shown = [
         _equation(equation, errata.get(equation.number, []), page_url) for equation in equations
     ]

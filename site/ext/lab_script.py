@@ -47,7 +47,7 @@ FORMULAS = {
 
 def function_script(expression: sp.Expr, arguments: tuple[sp.Symbol, ...]) -> str:
     """Write a formula as a JavaScript function, in the same stable form as in Python."""
-    # the lower branch of W has no stable form to take: its argument isn't an exponential
+    # The lower branch of W has no stable form to take: its argument isn't an exponential.
     lower = expression.replace(
         lambda part: isinstance(part, sp.LambertW) and len(part.args) == 2,
         lambda part: sp.Function("lowerLambertW")(part.args[0]),

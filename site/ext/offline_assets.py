@@ -86,7 +86,7 @@ def offer(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    # a page whose only mathematics stands in an output needs MathJax too
+    # A page whose only mathematics stands in an output needs MathJax too.
     app.set_html_assets_policy("always")
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
     app.connect("html-page-context", offer)

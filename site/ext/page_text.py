@@ -82,7 +82,7 @@ class PageText(HTMLParser):
             self.title_from = self.depth
 
     def _begin(self, anchor: str, tag: str) -> None:
-        # what is said of a term stands beside it in the list, up to the next one
+        # What is said of a term stands beside it in the list, up to the next one.
         depth = self.depth - (tag == "dt")
         if tag == "dt" and (self.open[-1].tag, self.open[-1].depth) == ("dt", depth):
             self.open.pop()

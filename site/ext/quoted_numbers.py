@@ -35,18 +35,19 @@ def read_all(app: Sphinx) -> None:
 
 
 def meaning(name: str, title: str, claims: Claims) -> tuple[str, str] | None:
-    """Return the id of the claim that a number belongs to, and what a reader is told, as HTML; None
-    for no claim.
+    """Return the id of the claim that a number belongs to, and its description as HTML.
+
+    None if it belongs to no claim.
     """
     scope = claims.numbers.get(name)
     claim = claims.claims.get(scope.of if scope else name)
     if claim is None:
         return None
-    told = [f"<strong>{escape(title)}.</strong> {rich(claim.says)}."]
+    paragraphs = [f"<strong>{escape(title)}.</strong> {rich(claim.says)}."]
     if scope:
-        told.append(f"<em>Measured on:</em> {rich(scope.scope)}.")
-    told.append(f"<em>Control:</em> {rich(claim.control)}.")
-    return claim.id, "".join(f"<p>{line}</p>" for line in told)
+        paragraphs.append(f"<em>Measured on:</em> {rich(scope.scope)}.")
+    paragraphs.append(f"<em>Control:</em> {rich(claim.control)}.")
+    return claim.id, "".join(f"<p>{line}</p>" for line in paragraphs)
 
 
 def mark_page(
@@ -66,10 +67,10 @@ def mark_page(
         if quoted["page"] not in quotable:
             return quoted[0]
         document, title, claims = quotable[quoted["page"]]
-        told = meaning(quoted["name"], title, claims)
-        if told is None:
+        found = meaning(quoted["name"], title, claims)
+        if found is None:
             return quoted[0]
-        claim_id, words = told
+        claim_id, words = found
         address = f"{app.builder.get_relative_uri(pagename, document)}#claim-{claim_id}"
         anchor = f"number-{quoted['page']}-{quoted['name']}".replace("_", "-")
         listed[quoted["page"], quoted["name"]] = (
@@ -88,6 +89,6 @@ def mark_page(
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", read_all)
-    # before the glossary, which leaves links alone
+    # Before the glossary, which leaves links alone.
     app.connect("html-page-context", mark_page, priority=550)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -37,8 +37,8 @@ _ARGUMENTS = re.compile(r"\([^()]*\)")
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the notation tables: its anchor, a name for ears, the symbol as it stands there, and
-    its meaning.
+    """A row of the notation tables: its anchor, a name for screen readers, the symbol as it stands
+    there, and its meaning.
 
     ``plain`` is false where the symbol itself has an accent.
     """
@@ -241,7 +241,7 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
             name: Entry(anchor, address, row.spoken, row.needs_index)
             for name in LETTERS.intersection(names)
         }
-        # a formula alone gives a link no name
+        # A formula alone gives a link no name.
         name = nodes.inline("", row.spoken, classes=["visually-hidden"])
         add(anchor, link(address, row.formula.deepcopy(), name), *row.meaning.deepcopy().children)
     for at, (letter, (tex, meaning)) in enumerate(own.items()):

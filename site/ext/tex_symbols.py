@@ -11,7 +11,7 @@ _GREEK = (
 )
 _IGNORED = re.compile(
     r"\\(?:text|mathrm|operatorname|begin|end|label|ref|eqref|tag)\*?\{[^{}]*\}|\^\{?(?:\\top|T)\}?(?![A-Za-z])"
-    # a mean, an indicator, the reals (not the paper's probabilities), and a projection
+    # A mean, an indicator, the reals (not the paper's probabilities), and a projection.
     r"|\\mathbb\s*(?:\{[A-OQ-Z]\}|[A-OQ-Z])|P\^\{?\\perp\}?"
 )
 _LETTER = rf"\\(?:{_GREEK})(?![A-Za-z])|[A-Za-z]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.names import MODELS
 
 Floats = NDArray[np.float64]
 
@@ -26,6 +28,11 @@ DEVICES = [
         ],
     ),
 ]
+
+
+def model_names(number: int) -> list[str]:
+    """Every name of a model, with a number in place of its H or W: a new name is tested without being listed again."""
+    return [re.sub(" [HW]$", f" {number}", name) for name in MODELS]
 
 
 def overlapping_classes() -> SequenceClasses:

@@ -12,9 +12,11 @@ import torch
 import xarray as xr
 
 from scansnap_core import BadInput
-from scansnap_core.engine.names import OPTIMIZERS
+from scansnap_core.engine.names import MODELS, OPTIMIZERS
 from scansnap_core.engine.optimizers import BuiltIn, check_optimizer
 from scansnap_core.engine.training import train
+from scansnap_core.text import settings as text
+from scansnap_core.theory.law import predicting
 from tests.engine.references import overlapping_classes
 from tests.engine.variants import ADAMW
 
@@ -30,7 +32,9 @@ def run(optimizer: Any, lr_y: Any = (0.3, 1.0), lr_z: Any = (0.1, 0.5), seeds: A
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_built_in_optimizer_is_its_namesake_of_torchs(name: str) -> None:
-    theirs = run(NAMESAKE.get(name) or TORCHS[name])
+    namesake = NAMESAKE.get(name) or TORCHS.get(name)
+    assert namesake, f"the optimiser {name!r} has no reference: name its equal of torch.optim in NAMESAKE, in this file"
+    theirs = run(namesake)
     assert differences(run(name), theirs) < 1e-11
     assert not any(differences(run(other), theirs) <= 1e-2 for other in OPTIMIZERS if other != name)  # control
 
@@ -39,6 +43,21 @@ def test_a_state_is_what_the_next_update_depends_on() -> None:
     Y, Z, rates = torch.zeros(1, 1, 2, 2), torch.zeros(1, 1, 2, 2), [(1.0, 1.0)]
     for momentum, kept in ((0.0, []), (0.9, ["velocity"])):
         assert [*BuiltIn("sgd", Y, Z, rates, momentum, steps=0).states()["Y"]] == kept
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (OPTIMIZERS, train.__doc__),
+        (MODELS, train.__doc__),
+        (text.OPTIMIZERS, text.Settings.__doc__),
+        (predicting.OPTIMIZERS, predicting.predict.__doc__),
+    ],
+    ids=["train's optimisers", "train's models", "optimisers on text", "predict's optimisers"],
+)
+def test_docstrings_list_every_name(names: tuple[str, ...], text: str) -> None:
+    missing = [name for name in names if f'"{name}"' not in " ".join(text.split())]
+    assert not missing, f"add {', '.join(missing)} to the docstring's list of names"
 
 
 def differences(one: xr.Dataset, other: xr.Dataset) -> float:

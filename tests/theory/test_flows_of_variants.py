@@ -13,11 +13,11 @@ from scansnap_core import BadInput
 from scansnap_core.engine.variants import Variant, plain_inputs
 from scansnap_core.theory import decoder, flows, spectrum
 from tests.data.properties import refusal_of
-from tests.engine.references import overlapping_classes
+from tests.engine.references import model_names, overlapping_classes
 from tests.engine.variants import residual
 from tests.theory.test_flows import some_state
 
-NAMES = ("plain", "residual", "layernorm", "heads 3", "summed heads 2", "positions 3")
+NAMES = model_names(3)
 MAKES = (flows.TrueFlow, flows.ModifiedFlow, flows.IdealisedFlow)
 LR_Y, LR_Z = 0.8, 0.5
 

@@ -18,12 +18,14 @@ from scansnap_core.theory import solving
 from scansnap_core.theory.decoder import Decoder
 from scansnap_core.theory.law import inertia, phases, sampled_law
 from tests.data.properties import FEW, WRONG, class_systems, result_or_refusal
+from tests.engine.references import model_names
 
 FEWER = settings(FEW, max_examples=8)
 rates = st.floats(-12, 6).map(lambda power: 10.0**power)
 later = st.lists(st.just(0.0) | st.floats(-12, 12).map(lambda power: 10.0**power), min_size=1, max_size=3)
 numbers = WRONG | st.floats() | st.integers() | st.lists(st.floats(), max_size=3)
-MODELS = ("plain", "residual", "layernorm", "heads 2", "summed heads 2")
+# Windows need an M that is a multiple of their number.
+MODELS = [name for name in model_names(2) if not name.startswith("positions")]
 SMALL = ss.with_overlap(2, 100, 0.3, distinct_weights=[1, 2])
 FLOWS: dict[str, Callable[..., Any]] = {
     "idealised": ss.IdealisedFlow,

@@ -55,7 +55,7 @@ def measure(steps: int, num_threads: int) -> dict[str, Any]:
     """
     timers = time.perf_counter, time.process_time
     run = SupportRun(syn_large(NUM_CLASSES, VOCAB_SIZE), LR_Y, LR_Z)
-    # compiles, or loads what was compiled before
+    # Compiles, or loads what was compiled before.
     SupportRun(syn_large(1, 100), LR_Y, LR_Z).advance(1)
     with ThreadPoolExecutor(num_threads) as threads:
         floors = [[pass_seconds(run.Y, threads, num_threads, timer) for timer in timers]]
@@ -79,7 +79,7 @@ def difference(num_classes: int, steps: int) -> float:
     """Find the largest difference from ``train`` in the losses and in Y, relative to the largest
     entries.
     """
-    # after the memory was measured: torch takes more than the run does
+    # After the memory was measured: torch takes more than the run does.
     from scansnap_core.engine.training import train
 
     classes = syn_large(num_classes, VOCAB_SIZE)

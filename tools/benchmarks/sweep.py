@@ -43,13 +43,13 @@ def whole_command(*options: str) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
         program = (sys.executable, "-c", "from scansnap_core.cli import main; main()")
         command = (*program, "sweep", "fig6", "--out", f"{folder}/fig6.zarr", *options)
-        told = subprocess.run(
+        printed = subprocess.run(
             [sys.executable, "-c", LAUNCHER, *command],
             check=True,
             stdout=subprocess.PIPE,
             text=True,
         )
-    took, most = map(float, told.stdout.split())
+    took, most = map(float, printed.stdout.split())
     return took, most
 
 

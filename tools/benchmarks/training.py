@@ -217,7 +217,7 @@ def main(given: list[str] | None = None) -> None:
     L = len(compact.tokens)
     Q = len(compact.queries)
     M = classes.vocab_size
-    # three products of a batch with Y (logits, g, dY), two with Z (attention logits, dZ)
+    # Three products of a batch with Y (logits, g, dY), two with Z (attention logits, dZ).
     operations = 2 * BATCH * L * (3 * M + 2 * Q) * steps * runs
     print(
         f"Syn-Medium 5/10, {runs} runs ({len(LR_Y)} rate pairs, {options.seeds} seeds), {steps} "

@@ -94,11 +94,11 @@ def measured() -> list[tuple[float, ...]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PredictionOutOfRange)
             full = predict(classes, lr_y, lr_z, marks).Z.values
-            told = predict(classes, lr_y, lr_z, marks, batch_size=batch_size)
+            forecast = predict(classes, lr_y, lr_z, marks, batch_size=batch_size)
         mean, error = sgd(classes, lr_y, lr_z, marks, batch_size, number)
         whole = size(mean)
-        off = size(full - mean) / whole, size(told.Z.values - mean) / whole, size(error) / whole
-        measures = [told[name].values for name in TOLD]
+        off = size(full - mean) / whole, size(forecast.Z.values - mean) / whole, size(error) / whole
+        measures = [forecast[name].values for name in TOLD]
         setting = (number, K, lr_y, ratio, batch_size)
         rows += [(*setting, *point) for point in zip(marks, *off, *measures, strict=True)]
     return rows

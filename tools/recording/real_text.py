@@ -105,7 +105,7 @@ def measure(case: Case, corpus: Corpus) -> tuple[xr.Dataset, xr.Dataset, xr.Data
         held_out=judge if "half" in case.variant else None,
     ).isel(seed=0)
     found = rankings.follow(run.z, taught, described, corpus.vocab_size)
-    # the mean over a hundred steps, or as many as there are
+    # The mean over a hundred steps, or as many as there are.
     found["loss"] = (
         "recorded",
         [float(run.loss[max(0, step - 100) : step].mean()) for step in RECORD],

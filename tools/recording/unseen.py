@@ -106,8 +106,8 @@ def _trained(classes: SequenceClasses, ratio: float) -> np.ndarray:
     return Z.isel(query=query).transpose("seed", "recorded", "token").values[..., columns]
 
 
-def _write(found: dict[str, Any], stage: str, path: Path, **told: Any) -> None:
-    source: dict[str, Any] = provenance(f"python -m tools.recording.unseen {stage}") | told
+def _write(found: dict[str, Any], stage: str, path: Path, **attributes: Any) -> None:
+    source: dict[str, Any] = provenance(f"python -m tools.recording.unseen {stage}") | attributes
     source["written"] = datetime.now(UTC).isoformat(timespec="seconds")
     coords = {"ratio": list(RATIOS), "tau": TAUS, "token": list(trials.TOKENS)}
     result = xr.Dataset(found, coords=coords, attrs={"source": json.dumps(source)})

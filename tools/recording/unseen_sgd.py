@@ -124,8 +124,10 @@ def sgd(classes: SequenceClasses, how: dict[str, float], num_seeds: int = SEEDS)
     )
 
 
-def _write(found: dict[str, Any], stage: str, path: Path, **told: Any) -> None:
-    source: dict[str, Any] = provenance(f"python -m tools.recording.unseen_sgd {stage}") | told
+def _write(found: dict[str, Any], stage: str, path: Path, **attributes: Any) -> None:
+    source: dict[str, Any] = (
+        provenance(f"python -m tools.recording.unseen_sgd {stage}") | attributes
+    )
     source |= {"written": datetime.now(UTC).isoformat(timespec="seconds"), "seed": SEED}
     source |= {"lr_y": PACE, "batch_size": BATCH_SIZE, "seeds": SEEDS}
     coords = {

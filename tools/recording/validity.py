@@ -142,13 +142,13 @@ def against(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PredictionOutOfRange)
         try:
-            told = predict(classes, t=marks, **how)
+            forecast = predict(classes, t=marks, **how)
         except IntegrationFailed as error:
             print(f"K = {classes.num_classes}, {how}: {error}")
             return []
     axes = (1, 2)
-    off = np.linalg.norm(told.Z.values - Z, axis=axes) / np.linalg.norm(Z, axis=axes)
-    return list(zip(marks, off, *(told[name].values for name in FIELDS[-3:]), strict=True))
+    off = np.linalg.norm(forecast.Z.values - Z, axis=axes) / np.linalg.norm(Z, axis=axes)
+    return list(zip(marks, off, *(forecast[name].values for name in FIELDS[-3:]), strict=True))
 
 
 def short() -> list[tuple[float, ...]]:
@@ -161,10 +161,10 @@ def short() -> list[tuple[float, ...]]:
         longest = LONGEST[int((classes.compact.probs > 0).sum(axis=1).max())]
         for T, ratio in ((T, ratio) for T in LENGTHS if longest >= T for ratio in RATIOS):
             lr_z = lr_y * ratio
-            told = against(
+            forecast = against(
                 classes, descent(classes, lr_y, lr_z, T), MARKS, seq_len=T, lr_y=lr_y, lr_z=lr_z
             )
-            rows += [(number, T, lr_y, lr_z, 0.0, *row) for row in told]
+            rows += [(number, T, lr_y, lr_z, 0.0, *row) for row in forecast]
     return rows
 
 
@@ -197,8 +197,8 @@ def steps() -> list[tuple[float, ...]]:
                 .values
             )
             for each, lr_z in zip(Z, rates, strict=True):
-                told = against(classes, each, STEPS, lr_y=lr_y, lr_z=lr_z, **how)
-                rows += [(number, np.inf, lr_y, lr_z, momentum, *row) for row in told]
+                forecast = against(classes, each, STEPS, lr_y=lr_y, lr_z=lr_z, **how)
+                rows += [(number, np.inf, lr_y, lr_z, momentum, *row) for row in forecast]
     return rows
 
 

@@ -222,7 +222,7 @@ def _step(part: sp.Basic) -> tuple[str, Sequence[sp.Basic], Any]:
             return "power", [base], int(exponent)
         case sp.Pow, (base, sp.Rational(q=2) as exponent):
             return "power", [sp.Pow(base, sp.S.Half, evaluate=False)], int(exponent.p)
-        # into which SymPy rewrites exp(exponent * log(base))
+        # SymPy writes exp(exponent * log(base)) like this.
         case sp.Pow, (base, sp.Rational() as exponent):
             return "exp", [sp.Mul(exponent, sp.log(base, evaluate=False), evaluate=False)], None
         case sp.LambertW, (argument, *branch) if tuple(branch) in _BRANCHES:

@@ -216,7 +216,7 @@ class EqualClassesFlow:
         dz = self.ratio * self.rest.count * f * (g - f * (f @ g))
         a = self._evidence(b, c)
         kappa = (a + b) * beta + rest * (b - c) * r
-        law = self.ratio * (kappa - error * memory)  # by mode, for a unit drift
+        law = self.ratio * (kappa - error * memory)  # Of each mode, for a unit drift.
         learned = np.concatenate([f[:1] * r, f[1:] * beta, f[1:] * r, [beta, r]])
         ways = [np.ptp(dz), np.linalg.norm(self.rest.unit * law)]
         return np.exp(log_tau) * np.concatenate([dz, learned, self.rest.rates * a * law, law, ways])
@@ -271,7 +271,7 @@ def linear_error(rest: Rest, vocab_size: float, ratio: float, at: Reached) -> Bo
     True
     """
     rest.check_vocabulary(vocab_size)
-    widest = math.sqrt(rest.num_classes + 1)  # max dz - min dz over |dy|
+    widest = math.sqrt(rest.num_classes + 1)  # A bound on (max dz - min dz)/|dy|.
     way = widest * at.length
     for _ in range(MOST_STEPS):
         gone = MARGIN * way
@@ -290,20 +290,29 @@ def _error(rest: Rest, M: float, ratio: float, at: Reached, way: float) -> float
     K = rest.num_classes
     p = rest.f**2
     root = np.sqrt(rest.count)
-    squared = float(np.linalg.norm(np.abs(rest.J) * root, 2) ** 2)  # of N^(1/2) |J|^T |J| N^(1/2)
-    # of N^(1/2) |J|^T f, per |dy|
+
+    # The norm of N^(1/2) |J|^T |J| N^(1/2), and of the change of N^(1/2) J^T f by a unit of |dy|.
+    squared = float(np.linalg.norm(np.abs(rest.J) * root, 2) ** 2)
     turned = math.sqrt(K + 1) * float(np.linalg.norm(root * 2 * p * (1 - p)))
     pushed = float(np.linalg.norm(rest.drive))
+
+    # What the law leaves out of a class's memory, per unit of memory; and a bound on
+    # kappa/(epsilon a).
     apart = (at.b - at.c) / at.a
-    # of a class's memory, per unit of it
     left_out = 1 / (M - K) + (K - 1) * apart + at.share * M / (M - K)
-    drift = at.share * (1 + at.b / at.a) / (K - 1) + apart  # at least kappa/(epsilon a)
+    drift = at.share * (1 + at.b / at.a) / (K - 1) + apart
+
+    # The residual P per unit of the path's length: memory's second order, J at the present f, the
+    # drift at the present f, and the errors on other classes' outputs.
     per_length = (
         (math.expm1(6 * way) + left_out * math.exp(6 * way)) * squared
         + 3 * (1 + left_out) * way * math.exp(4 * way) * turned
         + 4 * math.sqrt(K + 1) * math.exp(4 * way) * pushed * drift
         + math.exp(6 * way) * squared * at.share * M / (M - K)
     )
+
+    # Memory passes a residual on without growth, so the error is at most this multiple of the
+    # length, and the error enlarges the length in turn.
     grown = min(1 / float(rest.rates[0]), ratio * at.a**2 / 4) * per_length
     first = math.expm1(4 * way) * pushed * at.response
     return (grown * at.length + first) / (1 - grown) if grown < 1 else math.inf

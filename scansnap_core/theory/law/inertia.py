@@ -126,14 +126,14 @@ class ReducedFlow(TrueFlow):
 
         change = super().rhs(t, state)
         with undisturbed():
-            here = [torch.tensor(part, device="cpu") for part in self.unpack(state)[:2]]
+            place = [torch.tensor(part, device="cpu") for part in self.unpack(state)[:2]]
             pushed = [torch.tensor(part, device="cpu") for part in self.unpack(change)[:2]]
-            _, turn = torch.autograd.functional.jvp(self._moves, tuple(here), tuple(pushed))
+            _, turn = torch.autograd.functional.jvp(self._update, tuple(place), tuple(pushed))
         for part, bent in zip(self.unpack(change), turn, strict=False):
             part -= self.mass * bent.numpy()
         return change
 
-    def _moves(self, Y: torch.Tensor, Z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _update(self, Y: torch.Tensor, Z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """eta g of Y and of Z."""
         from scansnap_core.engine import variants
 
@@ -309,11 +309,13 @@ def first_signs(classes: SequenceClasses) -> Floats:
     They give all entries of Y one size, with the sign of the gradient at Y = Z = 0, as the rates go
     to 0.
     """
-    here = Expectation(classes)
+    expectation = Expectation(classes)
     compact = classes.compact
-    f = here.f(np.zeros((len(compact.queries), len(compact.tokens))))
-    start = here.forward(f, np.zeros((f.shape[1], len(classes.outputs))))
-    return np.sign(here.of_Z(start._replace(g=start.error @ np.sign(here.of_Y(start)).T)))
+    f = expectation.f(np.zeros((len(compact.queries), len(compact.tokens))))
+    start = expectation.forward(f, np.zeros((f.shape[1], len(classes.outputs))))
+    return np.sign(
+        expectation.of_Z(start._replace(g=start.error @ np.sign(expectation.of_Y(start)).T))
+    )
 
 
 class AdamFlow(Flow):
