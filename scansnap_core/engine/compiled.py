@@ -57,12 +57,11 @@ class SharedRuns:
         self._dtype = np.dtype(settings.dtype)
 
         # Draws by counter have code of their own; a source is needed for the initial values.
-        by_counter = settings.rng == "counter" and settings.batch_size is not None
-        if by_counter:
+        self._counter: ByCounter | None = None
+        if settings.rng == "counter" and settings.batch_size is not None:
             self._counter = ByCounter(classes, settings.seeds[0], settings.seq_len)
             self._source: Draws = Fresh(classes, settings.seeds, 0, math.inf)
         else:
-            self._counter = None
             self._source = draws_of(classes, settings)
 
         # All runs begin with the same values: one copy for each pair of rates.

@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from models_table import models_table
 from sphinx.application import Sphinx
 
 import scansnap_core
@@ -80,7 +79,6 @@ def modules() -> str:
 
 PLACEHOLDERS = {
     "{front_door}": front_door,
-    "{models}": models_table,
     "{modules}": modules,
     "{sweep_defaults}": as_a_table,
 }

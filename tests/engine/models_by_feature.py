@@ -1,9 +1,8 @@
-"""The table of the page "The code" on which model is taken where: each cell is tried when the page
-is built.
-"""
+"""Which model is taken where: every cell of the table on the page "The code" is tried."""
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ import scansnap_core as ss
 from scansnap_core.engine.names import MODELS
 from scansnap_core.engine.variants import Batch, Variant, plain, plain_inputs
 
-LAB = Path(__file__).parents[2] / "site/lab" / "fields.json"
+LAB = Path(__file__).parents[2] / "site" / "lab" / "fields.json"
 CLASSES = ss.syn_small()
 OWN_VARIANT = Variant(plain_inputs)
 
@@ -45,9 +44,7 @@ def trained(model: Any, **options: Any) -> Any:
 def goes_on(model: Any) -> None:
     """Go on from a kept state, and end where one training ends."""
     whole = trained(model, steps=4, keep_state=True)
-    again = trained(
-        model, steps=2, keep_state=True, initial=trained(model, steps=2, keep_state=True)
-    )
+    again = trained(model, steps=2, keep_state=True, initial=trained(model, steps=2, keep_state=True))
     assert (again.Z.isel(recorded=-1).values == whole.Z.isel(recorded=-1).values).all()
 
 
@@ -73,6 +70,7 @@ FEATURES: dict[str, Callable[[Any], object]] = {
 }
 
 
+@functools.cache
 def is_taken(label: str, where: str) -> bool:
     """Say whether it works or is refused as bad input; anything else is a defect."""
     try:
@@ -85,7 +83,5 @@ def is_taken(label: str, where: str) -> bool:
 def models_table() -> str:
     """Write the table, in Markdown."""
     rows = [("model", *FEATURES), ("---",) * (1 + len(FEATURES))]
-    rows += [
-        (label, *("✓" if is_taken(label, where) else "–" for where in FEATURES)) for label in LABELS
-    ]
+    rows += [(label, *("✓" if is_taken(label, where) else "–" for where in FEATURES)) for label in LABELS]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
