@@ -118,13 +118,12 @@ class Expectation(Fresh):
 
 
 class Replay:
-    """Samples come in the authors' order: their run with seed s calls random.seed(s) and
-    torch.manual_seed(s + 2).
+    """Draw in the order of the authors' code.
 
-    First the decoder's and then the attention's M x M layer with its default initialisation; then,
-    sample by sample, a class by ``random.choice`` and its T - 1 contextual tokens by
-    ``torch.multinomial`` over the class's support. Both generators are private here, so that
-    replaying leaves the global ones alone.
+    Their run with seed s calls random.seed(s) and torch.manual_seed(s + 2). First it initialises
+    the decoder's M x M layer by default, and then that of attention. Then it draws sample by sample
+    a class, by ``random.choice``, and T - 1 contextual tokens, by ``torch.multinomial`` over the
+    class's support. Both generators are private, so that replaying leaves the global ones alone.
     """
 
     def __init__(
@@ -158,12 +157,11 @@ class Replay:
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
         """Return the two layers' default initialisation, on the rows and columns that can move."""
-        # weight[out, in] of the decoder is Y[in, out]; weight[m, l] of the attention is Z[m, l]
+        # weight[out, in] of the decoder is Y[in, out]; weight[m, l] of attention is Z[m, l].
         Y = np.stack([decoder.T[tokens] for decoder, _ in self._layers])
-        rows = np.ix_(self._classes.compact.queries, tokens)
-        return Y.astype(np.float64), np.stack(
-            [attention[rows] for _, attention in self._layers]
-        ).astype(np.float64)
+        places = np.ix_(self._classes.compact.queries, tokens)
+        Z = np.stack([attention[places] for _, attention in self._layers])
+        return Y.astype(np.float64), Z.astype(np.float64)
 
     def batch(self) -> tuple[Ints, Floats]:
         """Draw the next B samples of every seed."""
@@ -202,8 +200,7 @@ class Replay:
             generator.set_state(torch.tensor(held, dtype=torch.uint8, device="cpu"))
 
 
-# -- By counter: sample b of step t depends on the seed, t and b alone, wherever and whenever it's -
-# drawn ---------------
+# -- By counter: sample b of step t depends on the seed, t and b alone -----------------------------
 #
 # Philox-4x32-10 turns a counter of four words and a key of two into four random words, all of 32
 # bits (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11). A seed is a key, and a
@@ -214,12 +211,11 @@ class Replay:
 
 
 def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:
-    """Turn a counter and a key into four random words; they are int64 numbers, or int64 tensors
-    that broadcast.
+    """Turn a counter and a key into four random words.
 
-    A product of two words takes 64 bits. In int64 it wraps around, and its shifted upper half keeps
-    the sign, which the mask takes off; so the same lines serve Python's integers, Numba and
-    PyTorch.
+    All are int64 numbers, or int64 tensors that broadcast. A product of two words takes 64 bits. In
+    int64 it wraps around, and its shifted upper half keeps the sign, which the mask removes. So the
+    same lines serve Python's integers, Numba and PyTorch.
 
     Examples
     --------
@@ -244,7 +240,7 @@ def key_of(seed: int) -> tuple[int, int]:
 
 
 def cuts_of(compact: Compact) -> tuple[Ints, Ints]:
-    """Find where a random word turns from one token of a class to the next.
+    """Find the random words from which on a word means the next token of a class.
 
     Returns each class's tokens, ascending, as places on the L, shape (K, S), and the cuts, shape
     (K, S - 1): from each cut on, a word means the next token. A class with fewer tokens has 2^32,
@@ -306,26 +302,28 @@ class Counter(Fresh):
         if math.isinf(self._seq_len):
             return classes, self._probs[classes]
         num_context = int(self._seq_len) - 1
-        # More blocks would give words that nobody reads.
+        # A block gives four words, and a token takes one.
         blocks = torch.arange(math.ceil(num_context / 4), device=self._probs.device)
-        sample, k0, k1 = (each.unsqueeze(-1) for each in (self._samples, *self._keys))
+        sample = self._samples.unsqueeze(-1)
+        k0, k1 = [key.unsqueeze(-1) for key in self._keys]
         words = torch.stack(philox(blocks, sample, step, TOKENS, k0, k1), dim=-1).flatten(-2)
         words = words[..., :num_context].contiguous()
-        drawn = self._places[classes].gather(
-            -1, torch.searchsorted(self._cuts[classes], words, right=True)
-        )
+
+        # Words become tokens by the class's cuts, and tokens are counted.
+        which = torch.searchsorted(self._cuts[classes], words, right=True)
+        drawn = self._places[classes].gather(-1, which)
         counts = self._probs.new_zeros(*classes.shape, self._probs.shape[1])
-        return classes, counts.scatter_add_(
-            -1, drawn, counts.new_ones(()).expand(drawn.shape)
-        ) / self._num_context
+        counts.scatter_add_(-1, drawn, counts.new_ones(()).expand(drawn.shape))
+        return classes, counts / self._num_context
 
     def state(self) -> list[str]:
         """Return how many steps were drawn, for each seed."""
         return [str(int(self._step))] * len(self._rngs)
 
     def resume(self, states: list[str]) -> None:
-        """Go on after so many steps."""
-        self._step.fill_(int(states[0]))  # all seeds are at the same step
+        """Go on after the number of steps that :meth:`state` returned."""
+        # All seeds are at the same step.
+        self._step.fill_(int(states[0]))
 
 
 Draws = Fresh | Replay

@@ -1,16 +1,15 @@
-"""The decoder at T = infinity in NumPy, for a batch of every class once or in terms of the overlaps
-E alone.
+"""Compute the decoder at T = infinity in NumPy, on all tokens or from the overlaps E alone.
 
 Flows ask :class:`Expectation` tens of thousands of times. It gives what
 :mod:`scansnap_core.engine.model` gives for a batch of every class once, with q = P(.|n) and the
 weight P(n), in a third of the time: with a dozen tokens a call takes longer than its arithmetic,
 and NumPy's calls are shorter than Torch's.
 
-While attention stands still, Eqns 7 and 26 keep Y in the span of F. Write Y = F V with V of shape
-(K, M): then W = F^T Y = (I + E) V, and nothing of the data enters but E: :class:`Decoder`. Rows of
-V and W are classes; the columns are the K next tokens (class n's own token is column n) and one
-column for each of the M - K outputs that are no class, which Y(0) = 0 keeps equal, so one column of
-multiplicity M - K stands for them.
+While attention rests, Eqns 7 and 26 keep Y in the span of F. Write Y = F V with V of shape (K, M).
+Then W = F^T Y = (I + E) V, so that only E enters of the data: :class:`Decoder`. Rows of V and W are
+classes. The first K columns are the next tokens: class n's own token is column n. Y(0) = 0 keeps
+the columns of the M - K outputs that name no class equal, so one last column of multiplicity M - K
+stands for them.
 
 Leading axes ("...") batch over states.
 """
@@ -32,13 +31,21 @@ from scansnap_core.theory import formulas, spectrum
 from scansnap_core.theory.functions import function_of
 
 SYMMETRY_TOLERANCE = 1e-12
-"""Overlaps may differ from their transpose by so much, for rounding."""
+"""Overlaps may differ from their transpose by this much, because of rounding."""
 _zeta = function_of(formulas.zeta, (formulas.e_, formulas.M))
 
 
 class Forward(NamedTuple):
-    """For each class u (..., K, D), which the decoder reads, x_{T+1} - α (..., K, O), and Theorem
-    1's g (..., K, D).
+    """The forward pass of every class.
+
+    Attributes
+    ----------
+    u
+        What the decoder reads, shape (..., K, D).
+    error
+        x_{T+1} - α, shape (..., K, O).
+    g
+        Theorem 1's g = Y (x_{T+1} - α), shape (..., K, D).
     """
 
     u: Floats
@@ -47,20 +54,24 @@ class Forward(NamedTuple):
 
 
 def forward(u: Floats, Y: Floats, target: Floats, multiplicity: Floats) -> Forward:
-    """Decode with Y (..., D, O) the inputs u (..., K, D); a column's error is the error of all its
-    outputs.
+    """Decode the inputs u (..., K, D) with Y (..., D, O).
+
+    ``target`` is one-hot, (K, O). A column that stands for several outputs, by its
+    ``multiplicity`` (O,), has the sum of their errors.
     """
     logits = u @ Y + np.log(multiplicity)
     alpha = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    # 1 - alpha_nn as a sum, because the difference has no digits left once the class is learned
+
+    # 1 - alpha_nn is computed as a sum. Once the class is learned, the difference has no digits.
     others = alpha / alpha.sum(axis=-1, keepdims=True) * (1 - target)
     error = target * others.sum(axis=-1, keepdims=True) - others
     return Forward(u, error, error @ Y.swapaxes(-1, -2))
 
 
 def through_attention(f: Floats, g: Floats) -> Floats:
-    """diag(c) P^⊥_f g / ‖c‖_2 = f∘(g - f f^T g), which Eqn 4 makes of g (..., K, L) where the
-    decoder reads f.
+    """Compute diag(c) P^⊥_f g / ‖c‖_2 = f∘(g - f f^T g), by which g moves Z in Eqn 4.
+
+    Shapes are (..., K, L). It holds where the decoder reads f.
     """
     return np.asarray(f * (g - f * (f * g).sum(axis=-1, keepdims=True)))
 
@@ -94,9 +105,7 @@ class Expectation:
         self._per_output = self._paces / (classes.num_classes * outputs.multiplicity)
 
     def f(self, Z: Floats) -> Floats:
-        """f_n = LN(X^T b), what the paper's decoder reads, as rows (..., K, L), of Z (..., Q,
-        L).
-        """
+        """Compute f_n = LN(X^T b) as rows (..., K, L) from Z (..., Q, L)."""
         z = np.where(self._held, Z[..., self._query_row, :], -np.inf)
         weights = self._probs * np.exp(z - z.max(axis=-1, keepdims=True))
         return weights / np.sqrt((weights * weights).sum(axis=-1, keepdims=True))
@@ -106,7 +115,9 @@ class Expectation:
         return forward(u, Y, self._target, self._multiplicity)
 
     def of_Y(self, found: Forward) -> Floats:
-        """Compute dJ/dY, shape (..., D, O): that of one of the equal columns, so that they stay
+        """Compute dJ/dY, shape (..., D, O), per output.
+
+        A column that stands for several outputs gets the gradient of one of them, so that they stay
         equal.
         """
         return found.u.swapaxes(-1, -2) @ (found.error * self._per_output)
@@ -122,19 +133,19 @@ class Expectation:
 
 @takes(num_classes=whole())
 def zeta(num_classes: int, vocab_size: int) -> Floats:
-    """zeta_n = M/(M - 1) (e_n - 1/M) for every class n as rows, shape (K, K + 1), or (K, K) where K
-    = M (App. D.1).
+    """Compute zeta_n = M/(M - 1) (e_n - 1/M) of every class n as rows (App. D.1).
+
+    The shape is (K, K + 1), or (K, K) where K = M.
     """
     check_places("zeta", num_classes**2)
     return np.asarray(_zeta(Outputs.lumped(np.arange(num_classes), vocab_size).targets, vocab_size))
 
 
 def solution(E: Floats, vocab_size: int, heights: ArrayLike) -> Floats:
-    """Compute V of Theorem 5: Y = F V, V = (I - E') diag((M - 1) h_n) zeta, with a height h_n per
-    class; (K, K + 1).
+    """Compute V = (I - E') diag((M - 1) h_n) zeta of Theorem 5, for which Y = F V; (K, K + 1).
 
-    With h_n = h*(N_n) it is the solution of update (26) after N_n steps of batch size 1 that show
-    class n (Eqn 70).
+    ``heights`` has one h_n for each class. With h_n = h*(N_n) it is the solution of update (26)
+    after N_n steps of batch size 1 that show class n (Eqn 70).
     """
     E = _checked_overlaps(E)
     rule = "one finite height a class, not negative"
@@ -147,8 +158,7 @@ def solution(E: Floats, vocab_size: int, heights: ArrayLike) -> Floats:
 
 
 class Decoder:
-    """Y = F V under the true gradient (7), or under the update (26) that the proofs use, with Z
-    fixed.
+    """Y = F V with Z fixed, under the true gradient (7) or under the proofs' update (26).
 
     Parameters
     ----------
@@ -192,22 +202,22 @@ class Decoder:
         self.multiplicity = outputs.multiplicity
 
     def initial(self) -> Floats:
-        """V = 0, shape (K, K + 1)."""
+        """Return V = 0, shape (K, K + 1)."""
         return np.zeros(self._shape)
 
     def logits(self, V: Floats) -> Floats:
-        """W = F^T Y = (I + E) V, shape (..., K, K + 1)."""
+        """Compute W = F^T Y = (I + E) V, shape (..., K, K + 1)."""
         return np.asarray(self._overlaps @ V)
 
     def errors(self, V: Floats) -> Floats:
-        """Return e_n - alpha_n as rows, shape (..., K, K + 1), the last column for one of the M - K
-        equal outputs.
+        """Compute e_n - alpha_n as rows, shape (..., K, K + 1).
+
+        The last column is the error of one of the M - K equal outputs.
         """
         return self._forward(V).error / self.multiplicity
 
     def gradient(self, V: Floats) -> Floats:
-        """The coefficients of g_n = sum_n' a_nn' f_n' (Eqn 9), one row for each n, shape (..., K,
-        K).
+        """Compute the coefficients a_nn' of g_n = sum_n' a_nn' f_n' (Eqn 9), shape (..., K, K).
 
         Theorem 1 names them a_nn = gamma iota_n and a_nn' = -gamma beta_nn'.
         """
@@ -229,19 +239,19 @@ class Decoder:
         return np.asarray(V + self._lr_y * np.outer(self._directions[:, n], self.errors(V)[n]))
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """dV/dt, flat, for ``solve_ivp``: the expected step, P(n) = 1/K, on the clock of steps of
-        batch size 1.
+        """Compute dV/dt, flat, for ``solve_ivp``.
+
+        It is the expected step of batch size 1, in which each class has the weight P(n) = 1/K.
         """
         K = self._shape[0]
-        return np.asarray(
-            self._lr_y / K * self._directions @ self.errors(state.reshape(self._shape))
-        ).ravel()
+        errors = self.errors(state.reshape(self._shape))
+        return np.asarray(self._lr_y / K * self._directions @ errors).ravel()
 
     def path(self, times: ArrayLike, **solver: Any) -> Floats:
-        """V at increasing times of the flow from V = 0, in steps of batch size 1; shape
-        (len(times), K, K + 1).
+        """Compute V at increasing times of the flow from V = 0; shape (len(times), K, K + 1).
 
-        ``solver`` overrides settings of ``solve_ivp``: DOP853 with rtol 1e-9 and atol 1e-16.
+        Times are in steps of batch size 1. ``solver`` overrides settings of ``solve_ivp``: DOP853
+        with rtol 1e-9 and atol 1e-16.
         """
         settings = {"method": "DOP853", "rtol": 1e-9, "atol": 1e-16} | solver
         times = np.asarray(times, dtype=float)
@@ -252,11 +262,10 @@ class Decoder:
 
 
 def beta_over_iota(gradient: Floats) -> Floats:
-    """Compute beta_nn'/iota_n of (9) with a zero diagonal, from :meth:`Decoder.gradient`'s
-    coefficients; (..., K, K).
+    """Compute beta_nn'/iota_n of Eqn 9 with a zero diagonal, from :meth:`Decoder.gradient`.
 
-    The speed gamma cancels. The push on attention over the same speed, xi_n/(gamma iota_n), is the
-    sum over n' of this times E_nn'.
+    Shapes are (..., K, K). The speed gamma cancels. The push on attention over the same speed,
+    xi_n/(gamma iota_n), is the sum over n' of this times E_nn'.
 
     Examples
     --------
@@ -269,6 +278,7 @@ def beta_over_iota(gradient: Floats) -> Floats:
 
 
 def _checked_overlaps(E: ArrayLike) -> Floats:
+    """Return E as a symmetric array of floats, or raise BadInput."""
     rule = "E holds one overlap for each pair of classes, f_n^T f_n' = f_n'^T f_n"
     remedy = "pass e.g. classes.E"
     array = check_numbers("E", E, least=-np.inf, rule=rule, remedy=remedy, dims=2)

@@ -80,7 +80,7 @@ class Flow(ABC):
         K = classes.num_classes
         decoders, heads = rows_of(self.variant)
         sizes = {"Y": (decoders * L, len(classes.outputs)), "Z": (heads * Q, L), "B": (K,)}
-        # The last letter says which shape: the names of momentum's velocities are longer.
+        # The last letter of a name gives the shape: momentum's velocities have longer names.
         self.shapes = {name: sizes[name[-1]] for name in shapes}
         cuts = itertools.accumulate(map(math.prod, self.shapes.values()), initial=0)
         self._parts = [slice(*ends) for ends in itertools.pairwise(cuts)]
@@ -105,8 +105,9 @@ class Flow(ABC):
 
     @cached_property
     def _batch(self) -> Batch:
-        """The classes as endless sequences, in PyTorch, which is slow to import: the paper's
-        model does without.
+        """The classes as a batch of endless sequences, in PyTorch.
+
+        Only variants need it, because PyTorch is slow to import.
         """
         from scansnap_core.engine.surroundings import undisturbed
         from scansnap_core.engine.variants import at_infinite_length
@@ -121,8 +122,9 @@ class Flow(ABC):
         return self._read(Z)[0]
 
     def _read(self, Z: Floats) -> tuple[Floats, Callable[[Floats], Floats] | None]:
-        """Compute :meth:`inputs`, and for a variant the function that takes all g (K, D) back to
-        Z's rows, once.
+        """Compute :meth:`inputs`, and for a variant a function that pulls g back to Z.
+
+        The function takes all g (K, D), and may be called once.
         """
         if self.variant is None:
             return self._expectation.f(Z), None
@@ -135,7 +137,10 @@ class Flow(ABC):
         return u.numpy(), undisturbed()(lambda g: pull(torch.from_numpy(g)).numpy())
 
     def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
-        """The state at t = 0: B(0) = 0, and finite Z(0) and Y(0) of the flow's ``shapes``, or 0."""
+        """Return the packed state at t = 0.
+
+        B(0) = 0, and Z(0) and Y(0) are finite arrays of the flow's ``shapes``, or 0.
+        """
         parts = {name: np.zeros(shape) for name, shape in self.shapes.items()}
         for name, values in (("Z", Z), ("Y", Y)):
             if values is not None and name not in parts:
@@ -147,10 +152,10 @@ class Flow(ABC):
         return np.concatenate([part.ravel() for part in parts.values()])
 
     def unpack(self, state: Floats) -> tuple[Floats, ...]:
-        """Split states (..., N), the packed axis last, into the arrays of ``shapes``, in their
-        order: (..., *shape).
+        """Split packed states (..., N) into the arrays of ``shapes``, in their order: (...,
+        *shape).
 
-        Those of one state are views: a change of one changes the state. What isn't an array of N
+        Arrays of one state are views: a change of one changes the state. What isn't an array of N
         numbers on its last axis raises `BadInput`.
         """
         size = self._parts[-1].stop
@@ -197,8 +202,7 @@ def _checked_start(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
 
 
 class TrueFlow(Flow):
-    """The gradient flow of the expected objective at T = infinity: Eqn 7 for Y and Eqn 4 for Z,
-    nothing dropped.
+    """The true gradient flow at T = infinity: Eqn 7 for Y and Eqn 4 for Z, with no term dropped.
 
     The state packs Y (L, K + 1), Z (Q, L) and B (K,), where B_n = eta_Z times the integral of P(n)
     xi_n is the exponent of Eqn 12 with xi_n taken from the gradient g itself. The last column of Y
@@ -227,32 +231,32 @@ class TrueFlow(Flow):
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """Compute d(state)/dt."""
-        return self._moved(*self.unpack(state)[:2])[1]
+        return self._rates(*self.unpack(state)[:2])[1]
 
     def xi(self, Y: Floats, Z: Floats) -> Floats:
-        """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by
-        projection on F; shape (K,).
+        """Compute xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), shape (K,).
+
+        beta comes from the projection of g on F.
         """
         found = self._forward(Y, Z)
         return spectrum.xi(found.u, found.g)
 
     def g(self, Y: Floats, Z: Floats) -> Floats:
-        """g = Y (x_{T+1} - alpha_n) for every class n, as rows: shape (K, D) (Theorem 1)."""
+        """Compute g = Y (x_{T+1} - alpha_n) of every class n, as rows (K, D) (Theorem 1)."""
         return self._forward(Y, Z).g
 
     def _forward(self, Y: Floats, Z: Floats) -> Forward:
         return self._expectation.forward(self.inputs(Z), Y)
 
-    def _moved(self, Y: Floats, Z: Floats) -> tuple[Forward, Floats]:
-        """The forward pass at a state, and d(state)/dt."""
+    def _rates(self, Y: Floats, Z: Floats) -> tuple[Forward, Floats]:
+        """Return the forward pass at a state, and d(state)/dt."""
         u, pull = self._read(Z)
         found = self._expectation.forward(u, Y)
         paces = self.classes.paces
-        dZ = (
-            self._expectation.of_Z(found)
-            if pull is None
-            else pull(self.class_weight * paces[:, None] * found.g)
-        )
+        if pull is None:
+            dZ = self._expectation.of_Z(found)
+        else:
+            dZ = pull(self.class_weight * paces[:, None] * found.g)
         xi = paces * spectrum.xi(found.u, found.g)
         parts = (
             self.lr_y * self._expectation.of_Y(found),
@@ -263,8 +267,7 @@ class TrueFlow(Flow):
 
 
 class ModifiedFlow(TrueFlow):
-    """Update (26) for Y and Eqn 4 for Z: the decoder of the proofs, without their assumption that
-    attention rests.
+    """Update (26) for Y and Eqn 4 for Z: the proofs' decoder, where attention needn't rest.
 
     (26) moves Y along f_n - F E' e_n, where (7) has f_n, with E' that of the present F. State and
     clock as in :class:`TrueFlow`; B takes xi from the gradient g of this flow's own Y. Of a variant
@@ -283,11 +286,12 @@ class ModifiedFlow(TrueFlow):
 
     def rhs(self, t: float, state: Floats) -> Floats:
         """Compute d(state)/dt."""
-        found, change = self._moved(*self.unpack(state)[:2])
+        found, change = self._rates(*self.unpack(state)[:2])
+
+        # Along f_n - F E' e_n in place of f_n; dY is a view, so that the change is in place.
         dY = self.unpack(change)[0]
-        dY -= self.lr_y * self._expectation.of_Y(
-            found._replace(u=spectrum.E_prime(spectrum.E(found.u)) @ found.u)
-        )
+        removed = spectrum.E_prime(spectrum.E(found.u)) @ found.u
+        dY -= self.lr_y * self._expectation.of_Y(found._replace(u=removed))
         return change
 
 
@@ -295,11 +299,11 @@ class IdealisedFlow(Flow):
     """Eqn 10 as the proofs use it: z' = eta_Z gamma(t) Phi(z), beta_nn' = E'_n'n, gamma(t) at
     h(t/K).
 
-    Where classes aren't equally frequent, each is weighed by P(n) and has its own gamma(t), at h(t
-    P(n)).
+    Where classes aren't equally frequent, each has the weight P(n) and its own gamma(t), at
+    h(t P(n)).
 
-    It is quasi-static: a function of the present z, as if Y had been built from the present f_n
-    alone. Y does so where attention rests; elsewhere it adds up past f_n, under update (26)
+    It is a function of the present z alone, as if Y had been built from the present f_n. That is so
+    where attention rests; elsewhere Y adds up past f_n, under update (26)
     (:class:`ModifiedFlow`) as under the gradient. Theorem 1's small terms (sigma, delta, theta) are
     zero here, and E' follows the current z. The state packs Z (Q, L) and B (K,), with B_n' = eta_Z
     P(n) xi_n (Theorem 3).
