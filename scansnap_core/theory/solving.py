@@ -20,12 +20,14 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import ATTRIBUTE, Floats, checksum
 from scansnap_core.engine.names import heads_of, name_of
 from scansnap_core.engine.results import per_head
-from scansnap_core.rules import Rule, checked_times, number, one_of, takes
+from scansnap_core.rules import Rule, checked_times, number, one_of, optional, takes
 from scansnap_core.theory.flows import Flow
 
 SOLVERS = {"LSODA": LSODA, "DOP853": DOP853, "RK45": RK45, "RK23": RK23, "Radau": Radau, "BDF": BDF}
 MOST_RATES = 200_000
 """A solver is stopped after asking for the rate of change so often; most need a few thousand."""
+MOST_DENSE = 10_000
+"""LSODA stores a square matrix over all numbers of the state: of so many it takes 0.8 GB."""
 UNITS = {
     "step": "steps of batch size 1",
     "round": "rounds t/K of K steps",
@@ -65,7 +67,7 @@ _TOLERANCE = number(
 @takes(
     flow=Rule(lambda flow: isinstance(flow, Flow), "a flow is integrated", "pass e.g. a TrueFlow"),
     unit=one_of(UNITS),
-    method=one_of(SOLVERS),
+    method=optional(one_of(SOLVERS)),
     rtol=_TOLERANCE,
     atol=_TOLERANCE,
 )
@@ -75,7 +77,7 @@ def solve(
     *,
     initial: ArrayLike | Mapping[str, Any] | None = None,
     unit: str = "step",
-    method: str = "LSODA",
+    method: str | None = None,
     rtol: float = 1e-10,
     atol: float = 1e-15,
 ) -> xr.Dataset:
@@ -96,8 +98,9 @@ def solve(
         class was seen once in the mean) or "tau" (eta_Y t/K = 1, on which t_0' is ln M).
     method, rtol, atol
         Of ``scipy.integrate.solve_ivp``. With the defaults Z keeps a relative error of some 1e-10
-        up to a hundred thousand t_0, and LSODA goes on where fast attention makes the flow stiff
-        (eta_Z >> eta_Y).
+        up to a hundred thousand t_0. The default method is "LSODA", which goes on where fast
+        attention makes the flow stiff (eta_Z >> eta_Y); for states of more than 10,000 numbers, as
+        those of real text, it is "DOP853", which stores no square matrix.
 
     Returns
     -------
@@ -139,6 +142,8 @@ def solve(
 
     try:
         if later.size:
+            if method is None:
+                method = "LSODA" if start.size <= MOST_DENSE else "DOP853"
             how: dict[str, Any] = {"method": method, "rtol": rtol, "atol": atol}
             states = np.vstack(
                 [states, integrated(flow.rhs, 0.0, later, start, failed=failed, **how)]

@@ -12,7 +12,7 @@ from scipy.integrate import LSODA
 
 from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
-from scansnap_core.data.sequences import Floats
+from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.theory import clocks, dynamics, flows, formulas, solving, spectrum
 from scansnap_core.theory.flows import Flow
@@ -192,3 +192,31 @@ def test_flows_run_along_their_paths() -> None:
         dynamics.distance(memory, np.vstack([np.zeros(7), dynamics.path_of_memory(classes, np.sqrt(2 * fine))])) < 1e-3
     )
     assert dynamics.distance(memory, np.vstack([np.zeros(7), dynamics.path_of_the_law(classes, fine)])) > 0.05
+
+
+@pytest.mark.parametrize(("most", "chosen"), [(10, "DOP853"), (1_000, "LSODA")])
+def test_a_large_state_is_solved_without_a_square_matrix(
+    most: int, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solving, "MOST_DENSE", most)
+    flow = flows.TrueFlow(CLASSES, LR_Y, LR_Z)
+    assert 10 < flow.initial().size < 1_000
+    chosen_alone = solve(flow, [10, 25])
+    named = solve(flow, [10, 25], method=chosen)
+    np.testing.assert_array_equal(chosen_alone.Z.values, named.Z.values)
+    # the control: the other solver rounds otherwise
+    (other,) = {"DOP853", "LSODA"} - {chosen}
+    assert (chosen_alone.Z.values != solve(flow, [10, 25], method=other).Z.values).any()
+
+
+def test_thousands_of_tokens_are_solved_in_seconds() -> None:
+    counts = 1 / np.arange(1.0, 3_001.0)
+    probs = np.zeros((3, 4_001))
+    for n in range(3):
+        probs[n, 500 * n : 500 * n + 3_000] = counts / counts.sum()
+    classes = SequenceClasses(probs, query_of=[4_000] * 3)
+    flow = flows.TrueFlow(classes, 1.0, 0.1)
+    assert flow.initial().size > solving.MOST_DENSE
+    z = solve(flow, [100, 400], rtol=1e-6).Z.values
+    assert np.isfinite(z).all()
+    assert np.abs(z[1]).max() > np.abs(z[0]).max() > 0
