@@ -332,7 +332,7 @@ MAPPING = Rule(
 
 
 def list_of(rule: Rule, says: str, least: int = 0) -> Rule:
-    """Ask for a list of different values that keep a rule, and for so many at least."""
+    """Ask for a list of different values that keep a rule, and for at least a number of them."""
 
     def right(values: Any) -> bool:
         each = isinstance(values, list | tuple) and all(rule.holds(value) for value in values)

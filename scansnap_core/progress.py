@@ -14,7 +14,7 @@ from typing import Any
 from tqdm import tqdm
 
 SECONDS = 60.0
-"""A line is printed so often."""
+"""The time between two printed lines, in seconds."""
 
 
 def progress_bar(
@@ -91,7 +91,7 @@ class Lines:
             print(self.line(time.monotonic() - self._start), file=sys.stderr, flush=True)
 
     def line(self, seconds: float) -> str:
-        """Say how far the work is after so many seconds, and how long the rest takes at the same
+        """Say how far the work is after some seconds, and how long the rest takes at the same
         speed.
         """
         of = "" if self._total is None else f" of {self._total:,}"

@@ -380,7 +380,8 @@ def check_numbers(
     """Make an array of float64; :class:`BadInput` unless all are finite numbers, at least
     ``least``, over ``above``.
 
-    With ``dims`` the array has so many dimensions and isn't empty. True and False are no numbers.
+    With ``dims`` the array must have this number of dimensions, and not be empty. True and False
+    are no numbers.
     """
     check_not_masked(name, values)
     try:

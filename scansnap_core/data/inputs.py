@@ -33,7 +33,7 @@ SAME_FREQUENCY = 1e-12
 sum.
 """
 MOST_PLACES = 10**8
-"""An array holds at most so many numbers, 0.8 GB."""
+"""The most numbers in an array: 0.8 GB."""
 OTHERS = -1
 OTHERS_NAME = "(others)"
 """The label of the output that stands for all tokens that are no next token, and its name among

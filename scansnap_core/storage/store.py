@@ -42,7 +42,7 @@ JOURNAL = "blocks.journal"
 LOCK = ".lock"
 ANOTHER = "name another store"
 FILE_SYSTEM_BLOCK = 4096
-"""A file takes at least so many bytes."""
+"""The least number of bytes that a file takes on a disk."""
 
 
 class Journal:

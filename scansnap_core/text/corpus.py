@@ -27,7 +27,7 @@ VARIABLE = "SCANSNAP_DATA"
 REPOSITORY = "Salesforce/wikitext"
 BLANK = " \n"  # as in the distribution
 RAREST = 3
-"""A word has a number of its own if it occurs so often in the training text."""
+"""The least number of times that a word must occur in the training text to have its own number."""
 FILE_NAMES: Mapping[str, tuple[str, str]] = {
     "train": ("train.txt", "wiki.train.tokens"),
     "test": ("test.txt", "wiki.test.tokens"),
@@ -87,7 +87,7 @@ class Corpus:
         return len(self.words)
 
     def limited(self, vocab_size: int) -> Corpus:
-        """Keep so many of the most frequent words, ``<unk>`` among them, in their order; others
+        """Keep this many of the most frequent words, ``<unk>`` among them, in their order; others
         become ``<unk>``.
         """
         says = f"it lies between 2 and the corpus' {self.vocab_size:,} words"

@@ -119,7 +119,7 @@ def samples_after(
         The K most frequent next words are kept (ties: the smaller number first), or fewer if there
         aren't as many.
     least
-        A next word is kept only if it follows at least so many samples. Two next words at least
+        The least number of samples that a next word must follow to be kept. Two next words at least
         have to be left.
     without
         Next words that are left out, such as ``<unk>``, which stands for many different words.

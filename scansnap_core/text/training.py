@@ -25,13 +25,13 @@ from scansnap_core.text.transformer import Transformer
 
 MOMENTUM = 0.9
 WATCHED = 100
-"""Snapshots look at so many sequences of the validation text, always the first ones."""
+"""The number of sequences of the validation text that snapshots evaluate; always the first ones."""
 PREDICTED = 20
-"""The movement of predictions is measured on so many of them; each holds T times M
+"""The number of these on which the movement of predictions is measured; each holds T times M
 probabilities.
 """
 SHOWN = 2
-"""A snapshot keeps the attention maps of so many of them."""
+"""The number of these whose attention maps a snapshot keeps."""
 
 
 class Training:

@@ -27,7 +27,7 @@ WAVELENGTH = 10_000.0
 FLOATS: dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}
 """The parameters are made with this type and there, whatever PyTorch's defaults are."""
 WORD = 2**32
-"""A random word has so many values."""
+"""The number of values of a random word."""
 
 
 class Dice:

@@ -21,7 +21,7 @@ from scansnap_core.rules import check_numbers, number, takes, whole
 from scansnap_core.theory import spectrum
 
 MOST_CLASSES = 10_000
-"""The overlaps of so many classes take 0.8 GB."""
+"""The number of classes whose overlaps take 0.8 GB."""
 _CLASSES = whole(
     2, MOST_CLASSES, says=f"overlaps need two classes, {MOST_CLASSES:,} at most", example=3
 )

@@ -25,7 +25,9 @@ from scansnap_core.theory.flows import Flow
 
 SOLVERS = {"LSODA": LSODA, "DOP853": DOP853, "RK45": RK45, "RK23": RK23, "Radau": Radau, "BDF": BDF}
 MOST_RATES = 200_000
-"""A solver is stopped after asking for the rate of change so often; most need a few thousand."""
+"""The most evaluations of the rate of change before a solver is stopped; most need a few
+thousand.
+"""
 MOST_DENSE = 10_000
 """LSODA stores a square matrix over all numbers of the state: of so many it takes 0.8 GB."""
 UNITS = {

@@ -9,7 +9,7 @@ from docutils import nodes
 from tex_symbols import symbols
 
 MOST = 300
-"""A description has at most so many characters; search engines show about half as many."""
+"""The most characters of a description; search engines show about half as many."""
 _GREEK = re.compile(r"\\(var)?(?P<letter>[A-Z]?[a-z]+)(?![A-Za-z])")
 _COMMANDS = {
     **{

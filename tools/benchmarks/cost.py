@@ -58,7 +58,7 @@ class Point(NamedTuple):
     axis: str
     size: int
     work: Callable[[int], object]
-    """Makes so many updates."""
+    """Make a number of updates."""
     updates: int
     """How many to time."""
     operations: int | None = None

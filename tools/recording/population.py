@@ -31,7 +31,7 @@ from tools.recording.real_text import RESULTS
 
 COUNT = 40
 LEAST_SIZE = 1e-4
-"""Our law is tried where the gradient moves some token by so many logits; below, its solver
+"""Our law is tried where the gradient moves some token by at least this; below, its solver
 resolves rounding noise.
 """
 OTHERS = ("law (10)", "update (26)", "our law")

@@ -17,7 +17,7 @@ from scansnap_core.ledger import Certificate
 from scansnap_core.theory.certify.language import OPERATORS, Arithmetic, Term, check_bounds, read
 
 PRECISION = 80
-"""A midpoint has so many bits by default. The radius comes on top: a lack of bits widens a ball,
+"""The bits of a midpoint by default. The radius comes on top: a lack of bits widens a ball,
 never falsifies it.
 """
 

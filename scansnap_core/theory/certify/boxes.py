@@ -28,7 +28,7 @@ Slope = Callable[[Sequence[arb], int], arb]
 
 _BUDGET = 20_000
 _GRID = 12
-"""The search for a counterexample divides each side of a box into so many parts."""
+"""The number of parts into which the search for a counterexample divides each side of a box."""
 _FAR = 4
 """A positive interval whose ends are further apart than this factor is halved on the logarithmic
 scale.

@@ -28,8 +28,8 @@ from scansnap_core.theory.certify.language import (
 )
 
 EFFORT = 20_000_000
-"""z3 stops after so many steps of its own count, on any machine. What it hasn't decided by then
-isn't proved.
+"""z3 stops after this number of its own steps, the same on any machine. What it hasn't decided by
+then isn't proved.
 """
 LENGTHS = 42
 """So many lengths of an interval are tried, each half as long as the one before."""

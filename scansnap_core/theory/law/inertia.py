@@ -1,5 +1,4 @@
-"""Momentum is a mass: SGD with momentum follows m θ'' + θ' = eta g, with an error of second order
-in the rates.
+"""SGD with momentum as a motion with a mass, m θ'' + θ' = eta g, to second order in the rates.
 
 One update v <- mu v + g, θ <- θ + eta v is exactly one step h = 1/(1 - mu) of the central
 differences
@@ -50,7 +49,7 @@ mass = (1 + mu) / (2 * (1 - mu) ** 2)
 share = (1 - mu) / (1 + mu)
 """The motion starts at this share of the flow's velocity."""
 ONE_BY_ONE = 8
-"""After so many updates a sum over them is near an integral."""
+"""The number of first updates that are made one by one; after them a sum is near an integral."""
 HEAVIEST = 1e12
 """:func:`plateau` still has ten digits at this mass."""
 BETAS = Rule(
@@ -67,12 +66,12 @@ _share_of = function_of(share, (mu,))
 
 
 class InertialFlow(Flow):
-    """m θ'' + θ' = eta g of the true gradient at T = infinity, for Y and Z at once; the rates are
-    the updates'.
+    """m θ'' + θ' = eta g of the true gradient at T = infinity, for Y and Z at once.
 
-    The state packs Y, Z and B of :class:`~scansnap_core.theory.flows.TrueFlow`, then their
-    velocities. It begins at the share (1 - mu)/(1 + mu) of the flow's velocity, at which it lags as
-    far behind as momentum does in the end.
+    The rates are those of the updates. The state packs Y, Z and B of
+    :class:`~scansnap_core.theory.flows.TrueFlow`, then their velocities. It begins at the share
+    (1 - mu)/(1 + mu) of the flow's velocity; then it lags behind the flow as far as momentum does
+    in the end.
     """
 
     name = "true flow with a mass"
@@ -93,21 +92,22 @@ class InertialFlow(Flow):
         )
 
     def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
-        """The state at t = 0, set in motion."""
+        """Return the packed state at t = 0, with its velocities."""
         state = super().initial(Z, Y)
         place, velocity = np.split(state, 2)
         velocity[:] = _share_of(self.momentum) * self._true.rhs(0.0, place)
         return state
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """d(state)/dt."""
+        """Compute d(state)/dt."""
         place, velocity = np.split(state, 2)
         return np.concatenate([velocity, (self._true.rhs(t, place) - velocity) / self.mass])
 
 
 class ReducedFlow(TrueFlow):
-    """θ' = eta g - m D(eta g) eta g: the modified equation of SGD, with momentum or without, to
-    first order.
+    """The modified equation of SGD, θ' = eta g - m D(eta g) eta g, to first order in the rates.
+
+    It is for SGD with momentum or without.
     """
 
     name = "modified equation"
@@ -119,7 +119,7 @@ class ReducedFlow(TrueFlow):
         super().__init__(classes, lr_y, lr_z)
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """d(state)/dt."""
+        """Compute d(state)/dt."""
         import torch
 
         from scansnap_core.engine.surroundings import undisturbed
@@ -134,7 +134,7 @@ class ReducedFlow(TrueFlow):
         return change
 
     def _update(self, Y: torch.Tensor, Z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """eta g of Y and of Z."""
+        """Compute eta g of Y and of Z."""
         from scansnap_core.engine import variants
 
         found = variants.plain(self._batch, Y, Z)
@@ -145,18 +145,19 @@ S = TypeVar("S")
 
 
 class Motion(Protocol[S]):
-    """What moves by its rate d(state)/dtau, such as
-    :class:`~scansnap_core.theory.law.memory.Law`, which says more.
+    """What :class:`InertialLaw` needs of a law: its rate d(state)/dtau, its start and its parts.
+
+    :class:`~scansnap_core.theory.law.memory.Law` describes them.
     """
 
     def start(self, tau: float) -> Floats:
-        """The packed state after an update from zero that takes ``tau``."""
+        """Return the packed state after an update from zero that takes ``tau``."""
 
     def rate(self, packed: Floats) -> Floats:
-        """d(state)/dtau of a packed state."""
+        """Compute d(state)/dtau of a packed state."""
 
     def unpack(self, state: Floats) -> S:
-        """The parts of a packed state."""
+        """Return the parts of a packed state."""
 
     def along(
         self,
@@ -167,20 +168,25 @@ class Motion(Protocol[S]):
         *,
         stiff: bool = False,
     ) -> list[S]:
-        """The states at ascending taus by d(state)/d(ln tau) from ``start`` at ``begin``."""
+        """Integrate d(state)/d(ln tau) from ``start`` at ``begin``; return the states at taus."""
 
     def failed(self, log_tau: float) -> str:
-        """The message that says how far it could be integrated."""
+        """Write how far it could be integrated."""
 
 
 class InertialLaw(Generic[S]):
-    """The law in steps of finite size: what it says of SGD, with momentum or without.
+    """The law in steps of finite size: SGD, with momentum or without.
 
-    After s updates momentum has added up the force of update j with the weight (1 - mu^(s - j))/(1
-    - mu). The law takes that sum as an integral: the weight becomes 1 - kappa mu^(s - j - 1/2) with
-    kappa = mu ln(1/mu)/(1 - mu), so that a constant force moves it exactly as far, and each force
-    is that of half an update before. Together these are the mass: mu/(1 - mu)² + 1/(2 (1 - mu)) =
-    (1 + mu)/(2 (1 - mu)²). The first updates are made one by one.
+    After s updates momentum has added up the force of update j with the weight
+    (1 - mu^(s - j))/(1 - mu). The law takes that sum as an integral. Two corrections keep it exact
+    to second order:
+
+    - the weight becomes 1 - kappa mu^(s - j - 1/2) with kappa = mu ln(1/mu)/(1 - mu), so that a
+      constant force moves the law exactly as far as the updates,
+    - each force is that of half an update before.
+
+    Together these are the mass: mu/(1 - mu)² + 1/(2 (1 - mu)) = (1 + mu)/(2 (1 - mu)²). The first
+    updates are made one by one.
 
     Parameters
     ----------
@@ -195,17 +201,19 @@ class InertialLaw(Generic[S]):
         self.momentum = checked_momentum(momentum, "momentum")
         self.pace = pace
         self.update = pace / (1 - momentum)
-        """One update takes so much tau."""
-        # kappa, the share of a force that comes later
+        """The tau that one update takes."""
+        # This is kappa, the share of a force that acts later.
         self._lagging = float(special.entr(momentum) / (1 - momentum))
 
     def path(self, taus: Floats) -> Iterator[S]:
-        """The states at ascending taus > 0."""
+        """Yield the states at ascending taus > 0."""
         law = self.law
         begin = ONE_BY_ONE * self.update
         mu = self.momentum
         later = taus[taus > begin]
-        (places, speed) = self._first()
+        places, speed = self._first()
+
+        # During the first updates the path is linear from one update to the next.
         for count in taus[: taus.size - later.size] / self.update:
             s = min(int(count), len(places) - 2)
             if count > s + 1:
@@ -226,8 +234,10 @@ class InertialLaw(Generic[S]):
             yield from law.along(self._plain, begin, later, places[-1])
 
     def _first(self) -> tuple[list[Floats], Floats]:
-        """The first updates, one by one: places from Z = 0 on, and the velocity after them, in
-        units of the pace.
+        """Make the first updates one by one.
+
+        Returns the packed states from zero on, and the velocity after them, in units of the pace.
+        Where a state isn't finite, the list ends before it.
         """
         speed = self.law.start(1.0)
         places = [0 * speed, self.law.start(self.pace)]
@@ -249,30 +259,39 @@ class InertialLaw(Generic[S]):
         return IntegrationFailed(text, tau)
 
     def _plain(self, log_tau: float, place: Floats) -> Floats:
+        """Compute d(state)/d(ln tau) of plain SGD: the force of half an update before."""
         law = self.law
-        return np.asarray(np.exp(log_tau) * law.rate(place - self.update / 2 * law.rate(place)))
+        before = place - self.update / 2 * law.rate(place)
+        return np.asarray(np.exp(log_tau) * law.rate(before))
 
     def _rhs(self, log_tau: float, moving: Floats) -> Floats:
+        """Compute the same with momentum; ``moving`` packs the state and its coasting part.
+
+        Coasting is what past forces still add: it gains the share kappa of each force and decays as
+        mu^s.
+        """
         place, coasting = np.split(moving, 2)
         law = self.law
         kappa = self._lagging
         slowing = -np.log(self.momentum) / self.update
+
+        # The state half an update before, by two terms of a Taylor series.
         now = law.rate(place)
         before = place - self.update / 2 * ((1 - kappa) * now + coasting)
         before += self.update**2 / 8 * slowing * (kappa * now - coasting)
         force = law.rate(before)
-        change = (1 - kappa) * force + coasting, slowing * (kappa * force - coasting)
-        return np.asarray(np.exp(log_tau) * np.concatenate(change))
+        velocity = (1 - kappa) * force + coasting
+        gain = slowing * (kappa * force - coasting)
+        return np.asarray(np.exp(log_tau) * np.concatenate([velocity, gain]))
 
 
 def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
-    """The evidence A at which a class comes to rest for a long time: it overshoots ln M, the more
-    the larger the mass.
+    """Compute the evidence A at which a class comes to rest for a long time.
 
-    A class alone gathers a by m a'' + a' = 1 - alpha. While 1 - alpha is 1, a is momentum's clock;
-    its impulse carries a on to the time A that this took: A - m (1 - exp(-A/m)) = (1 - 1/M) ln M. A
-    is near sqrt(2 m ln M) for m >> ln M. The mass is in units of tau = eta_Y t/K, so eta_Y/K times
-    :data:`mass`.
+    It overshoots ln M, by more the larger the mass is. A class alone gathers a by m a'' + a' = 1 -
+    alpha. While 1 - alpha is 1, a is momentum's clock; its impulse carries a on to the time A that
+    this took: A - m (1 - exp(-A/m)) = (1 - 1/M) ln M. A is near sqrt(2 m ln M) for m >> ln M. The
+    mass is in units of tau = eta_Y t/K, so eta_Y/K times :data:`mass`.
 
     Examples
     --------
@@ -295,7 +314,7 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
     def missing(A: Floats, m: Floats, goal: Floats) -> Floats:
         return A + m * special.expm1(-A / m) - goal
 
-    # Any two ends will do that have the root between them.
+    # The root lies between these two ends.
     found = elementwise.find_root(
         missing, (goal, goal + 2 * np.sqrt(2 * m * goal) + 2 * goal), args=(m, goal)
     )
@@ -303,11 +322,10 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
 
 
 def first_signs(classes: SequenceClasses) -> Floats:
-    """Where Adam's first updates move z at T = infinity, shape (Q, L): 1 up, -1 down, all at one
-    speed.
+    """Compute where Adam's first updates move z at T = infinity, shape (Q, L).
 
-    They give all entries of Y one size, with the sign of the gradient at Y = Z = 0, as the rates go
-    to 0.
+    It is 1 for up and -1 for down, and all z move at one speed. They give all entries of Y one
+    size, with the sign of the gradient at Y = Z = 0, as the rates go to 0.
     """
     expectation = Expectation(classes)
     compact = classes.compact
@@ -319,8 +337,7 @@ def first_signs(classes: SequenceClasses) -> Floats:
 
 
 class AdamFlow(Flow):
-    """θ' = eta m/(sqrt(v) + eps) of the true gradient at T = infinity, with both means' biases put
-    right.
+    """θ' = eta m/(sqrt(v) + eps) of the true gradient at T = infinity, with both biases corrected.
 
     m and v are the running means of the gradient and of its square over -1/ln(beta) updates, for
     Adam's betas in (0, 1). The state packs Y and Z, then their m, then their v; the rates are those
@@ -346,7 +363,7 @@ class AdamFlow(Flow):
         self._b = np.zeros(classes.num_classes)
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """d(state)/dt."""
+        """Compute d(state)/dt."""
         place, mean, square = np.split(state, 3)
         g = self._true.rhs(t, np.concatenate([place, self._b]))[: len(place)]
         first, second = self._lengths

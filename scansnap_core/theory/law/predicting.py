@@ -162,9 +162,10 @@ def predict(
     Parameters
     ----------
     classes
-        The classes, with any P(n). Those alike count once. Up to about ten classes that are all
-        unlike are integrated to seven digits. More are integrated to a hundredth of the largest z;
-        a thousand with some tens of common tokens take some seconds and 300 MB.
+        The classes, with any P(n). One of each group of alike classes is integrated. Up to about
+        ten classes that are all unlike are integrated to seven digits. More are integrated to a
+        hundredth of the largest z; a thousand with some tens of common tokens take some seconds and
+        300 MB.
     lr_y, lr_z
         eta_Y > 0 and eta_Z >= 0, per step.
     t

@@ -1,5 +1,5 @@
-"""Trial systems, drawn once, and what our law, the paper's law (10) and the gradient say of three
-of their tokens.
+"""Draw trial systems, and compute z of three of their tokens by our law, by (10) and by the
+gradient.
 
 Half of the systems have equal overlaps, half have none alike: up to three common tokens and three
 queries. The tokens are chosen before anything is integrated: of the first class its most frequent
@@ -31,9 +31,7 @@ from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import solve
 
 TOKENS = ("common", "winner", "last")
-"""They are the first class's most frequent common token, and its most and least frequent
-distinct tokens.
-"""
+"""The first class's most frequent common token, and its most and least frequent distinct one."""
 TIED = 1e-9
 """Probabilities of a class within this share of each other are equal; the difference is
 rounding.
@@ -79,7 +77,7 @@ def law(
     seq_len: float = np.inf,
     momentum: float = 0.0,
 ) -> Floats:
-    """z of :data:`TOKENS` by the law at eta_Z/eta_Y = ``ratio``, shape (taus, 3).
+    """Compute z of :data:`TOKENS` by the law at eta_Z/eta_Y = ``ratio``, shape (taus, 3).
 
     With ``lr_y`` it is :func:`scansnap_core.predict` for SGD at that eta_Y; without, the law of the
     gradient flow.
@@ -88,44 +86,43 @@ def law(
         types = types_of(classes)
         of_types = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
         path = of_types.path(np.asarray(taus, dtype=np.float64))
-        return _at_tokens(
-            classes, np.stack([types.per_query(at.z_common, at.z_distinct) for at in path])
-        )
+        Z = np.stack([types.per_query(state.z_common, state.z_distinct) for state in path])
+        return _at_tokens(classes, Z)
+
     t = steps(classes, taus, lr_y=lr_y, momentum=momentum)
     how: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
-    return _at_tokens(
-        classes, predict(classes, lr_y, ratio * lr_y, t, seq_len=seq_len, **how).Z.values
-    )
+    forecast = predict(classes, lr_y, ratio * lr_y, t, seq_len=seq_len, **how)
+    return _at_tokens(classes, forecast.Z.values)
 
 
 def steps(
     classes: SequenceClasses, taus: ArrayLike, *, lr_y: float, momentum: float = 0.0
 ) -> Floats:
-    """The number of updates up to tau = eta_Y t/K, where one update with momentum counts 1/(1 -
-    mu) times.
+    """Convert tau = eta_Y t/K to a number of updates.
+
+    With momentum one update counts 1/(1 - mu) times.
     """
     return np.asarray(taus) * classes.num_classes * (1 - momentum) / lr_y
 
 
 def quasi_static(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:
-    """Integrate the paper's law (10) as repaired, for z as above: gamma at h(t/K), weight 1/K,
-    E' of the present F.
+    """Integrate the paper's law (10) as repaired, and return z of :data:`TOKENS`, (taus, 3).
+
+    gamma is at h(t/K), each class has the weight 1/K, and E' is that of the present F.
     """
-    return _at_tokens(
-        classes, solve(IdealisedFlow(classes, 1.0, ratio), taus, unit="tau", rtol=1e-8).Z.values
-    )
+    path = solve(IdealisedFlow(classes, 1.0, ratio), taus, unit="tau", rtol=1e-8)
+    return _at_tokens(classes, path.Z.values)
 
 
 def true_flow(classes: SequenceClasses, ratio: float, taus: ArrayLike) -> Floats:
-    """Integrate the gradient flow of all of Y and Z, nothing dropped, and return z at the same
-    tokens and times.
+    """Integrate the true gradient flow of all of Y and Z, and return z of :data:`TOKENS`, (taus,
+    3).
 
-    An explicit method, since the Jacobian of all of Y costs more than the many steps that fast
-    attention asks for.
+    The method is explicit, because the Jacobian of all of Y costs more than the many steps that
+    fast attention needs.
     """
-    path = solve(
-        TrueFlow(classes, 1.0, ratio), taus, unit="tau", method="DOP853", rtol=1e-8, atol=1e-16
-    )
+    how: dict[str, Any] = {"method": "DOP853", "rtol": 1e-8, "atol": 1e-16}
+    path = solve(TrueFlow(classes, 1.0, ratio), taus, unit="tau", **how)
     return _at_tokens(classes, path.Z.values)
 
 
@@ -137,8 +134,7 @@ def descend(
     *,
     momentum: float = 0.0,
 ) -> Iterator[Floats]:
-    """Train many runs at once at T = infinity on batches of one's own, and give Z after each
-    update.
+    """Train many runs at once at T = infinity on given batches, and yield Z after each update.
 
     The gradients are those of :func:`scansnap_core.train`, which draws batches by itself.
 
@@ -187,7 +183,7 @@ def descend(
 
 
 def columns(classes: SequenceClasses, n: int = 0) -> dict[str, Ints]:
-    """Return class n's columns of Z by kind, of tokens that are equally frequent all of them.
+    """Return class n's columns of Z by kind; equally frequent tokens are all of them included.
 
     ``common`` are its most frequent common tokens, ``dominant`` and ``rarest`` its most and least
     frequent distinct ones: the same tokens, if all are equally frequent. A kind of token that the
@@ -215,16 +211,12 @@ def columns(classes: SequenceClasses, n: int = 0) -> dict[str, Ints]:
 
 
 def equal(values: Floats, value: float) -> NDArray[np.bool_]:
-    """Whether each of the probabilities equals this one, but for what rounding does to a row
-    that sums to 1.
-    """
+    """Return whether each of the probabilities equals this one, up to rounding."""
     return np.isclose(values, value, rtol=TIED, atol=0)
 
 
 def lowest(z: Floats, group: Ints) -> Ints:
-    """Return the tokens of a group whose z is lowest: all that attention doesn't tell apart from
-    the lowest one.
-    """
+    """Return the tokens of a group whose z is lowest, and those whose z is equal to it."""
     low = z[group].min()
     return group[z[group] <= low + ALIKE * abs(low)]
 
@@ -272,7 +264,9 @@ def _equal(rng: np.random.Generator) -> SequenceClasses:
 
 
 def _unequal(rng: np.random.Generator) -> SequenceClasses:
-    """Class n holds common token n mod C, and each other one with even odds."""
+    """Draw classes that differ: class n holds common token n mod C, and each other one by a
+    coin.
+    """
     K, M = _size(4, rng)
     C = rng.integers(1, min(MOST_COMMON, K // 2), endpoint=True)
     Q = rng.integers(1, MOST_QUERIES, endpoint=True)
