@@ -1,6 +1,4 @@
-"""The shared training core: many runs at once (seeds x rates) of the model under real gradient
-steps.
-"""
+"""Train the model by gradient steps, many runs at once: every seed at every pair of rates."""
 
 from __future__ import annotations
 
@@ -36,12 +34,12 @@ from scansnap_core.rules import FLAG, takes
 __all__ = ["TrainingDiverged", "train"]
 
 FINITE_CHECK_EVERY = 50
-"""Looking for runs that turned NaN stops a GPU, so it is done now and then; the step itself is
-found afterwards.
+"""The steps between two looks for runs that turned NaN. A look makes a GPU wait; the exact step is
+found in the losses afterwards.
 """
 WARM_UP = 3
-"""Steps that a GPU is told kernel by kernel before one is recorded, because libraries set
-themselves up at first.
+"""The number of steps launched kernel by kernel before one is recorded on a GPU. Libraries
+initialise themselves during the first ones.
 """
 
 
@@ -175,12 +173,15 @@ def train(
 
 
 def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> xr.Dataset:
+    """Train, record and label; the settings were checked before."""
     runs = Runs(classes, settings)
     last = torch.zeros(len(settings.seeds), len(settings.rates), dtype=runs.Y.dtype, device="cpu")
     if isinstance(settings.initial, xr.Dataset):
         last = torch.tensor(
             settings.initial["loss"].isel(step=-1).transpose("seed", "rate").values, device="cpu"
         )
+
+    # What isn't reached, because all runs have diverged, stays NaN.
     loss = torch.full(
         (settings.steps, *last.shape), torch.nan, dtype=runs.Y.dtype, device=runs.Y.device
     )
@@ -188,6 +189,7 @@ def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> 
         s: (torch.full_like(runs.Y, torch.nan), torch.full_like(runs.Z, torch.nan))
         for s in settings.record
     }
+
     # Named models and optimisers have gradients in closed form; a user's own may need autograd.
     in_closed_form = isinstance(settings.model, str) and isinstance(settings.optimizer, str)
     stays_on_gpu = in_closed_form and settings.device == "cuda" and isinstance(runs.source, Counter)
@@ -207,10 +209,10 @@ def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> 
                 step_of_all = runs.recorded()
             loss[step - settings.start] = last = step_of_all()
 
-    recorded = (
-        torch.stack([state[which] for state in states.values()]).cpu().numpy() for which in (0, 1)
-    )
-    values = dict(zip("YZ", recorded, strict=True))
+    values = {
+        "Y": torch.stack([Y for Y, _ in states.values()]).cpu().numpy(),
+        "Z": torch.stack([Z for _, Z in states.values()]).cpu().numpy(),
+    }
     result = labelled(
         classes, settings, loss.cpu().numpy(), values, tokens=runs.tokens, outputs=runs.outputs
     )
@@ -223,7 +225,7 @@ class Runs:
     """The runs of one class system, S seeds by R rates, at their present step, on their device.
 
     Y (S, R, L, O), whose rows and columns stand for ``tokens`` and ``outputs``, and Z (S, R, Q, L)
-    change in place. A step brings nothing to the device but its batch.
+    change in place. During a step only the batch is copied to the device.
     """
 
     def __init__(self, classes: SequenceClasses, settings: Settings) -> None:
@@ -233,6 +235,8 @@ class Runs:
         self.source = draws_of(classes, settings)
         self._ascent = variants.plain if isinstance(model, str) else partial(variants.ascent, model)
         self.tokens = tokens_of(classes, settings.model)
+
+        # Batches are drawn on the tokens that classes hold; a variant's rows have others too.
         held = np.searchsorted(self.tokens, classes.tokens)
         self._held = (
             torch.tensor(held, device=self._device) if len(held) < len(self.tokens) else None
@@ -241,6 +245,8 @@ class Runs:
         per_run = (len(settings.seeds), len(settings.rates), -1, -1)
         self.Y = self._placed(torch.from_numpy(Y)).expand(per_run).clone()
         self.Z = self._placed(torch.from_numpy(Z)).expand(per_run).clone()
+
+        # Every class's query and target, from which those of a batch are picked.
         every = variants.at_infinite_length(classes, self.tokens, self.outputs)
         if settings.batch_size:
             every = every._replace(
@@ -250,6 +256,7 @@ class Runs:
         self.optimizer = self._optimizer(classes, settings)
 
     def _placed(self, values: Tensor) -> Tensor:
+        """Return a tensor on the device; floats in the training's type."""
         return values.to(self._device, self._dtype if values.is_floating_point() else None)
 
     def _optimizer(

@@ -86,8 +86,7 @@ Pull = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Variant:
-    """A model by what its decoder reads: ln α = log softmax(Y^T u) with u a function of the batch
-    and of Z.
+    """A model whose decoder reads u, a function of the batch and of Z: ln α = log softmax(Y^T u).
 
     So dJ/dY is u (x_{T+1} - α)^T in every variant, as in Eqn 3, and dJ/dZ is g = Y (x_{T+1} - α)
     pulled back through u. It's a model like any other: called with a batch, Y and Z it gives the
@@ -135,14 +134,11 @@ class Variant:
         u, pull = self.read(batch, Z)
         found = decoded(u, batch.target, Y, batch.multiplicity)
         dY = (samples * u).mT @ (found.error / batch.multiplicity)
-        return Gradients(
-            cross_entropy(found.log_alpha, batch.target, batch.weight), dY, pull(samples * found.g)
-        )
+        loss = cross_entropy(found.log_alpha, batch.target, batch.weight)
+        return Gradients(loss, dY, pull(samples * found.g))
 
     def read(self, batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
-        """Return u, shape (..., B, D), and a function that pulls back through it, once, from one
-        forward pass.
-        """
+        """Return u, shape (..., B, D), and its :data:`Pull`, which may be called once."""
         if self.closed_form is not None:
             return self.closed_form(batch, Z.detach())
         leaf = Z.detach().requires_grad_()
@@ -304,9 +300,7 @@ def _normalised(v: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _through(c: Tensor, w: Tensor) -> Tensor:
-    """Return (diag c - cc^T) w over the last axis: w pulled back through the softmax that made
-    c.
-    """
+    """Return (diag c - cc^T) w over the last axis: w pulled back through c's softmax."""
     return c * (w - (c * w).sum(dim=-1, keepdim=True))
 
 

@@ -143,15 +143,17 @@ def theory_of(classes: SequenceClasses, run: xr.Dataset) -> xr.Dataset:
     run = _checked(run, classes)
     K = classes.num_classes
     M = classes.vocab_size
-    period: Any = K  # the steps between two that show a class
+
+    # ``period`` is the number of steps between two that show a class, 1/P(n).
+    period: Any = K
     paces: Any = 1.0
     if not classes.is_uniform:
-        period, paces = (
-            xr.DataArray(each, dims="class") for each in (1 / classes.frequencies, classes.paces)
-        )
-    rate_y, rate_z = (
-        xr.DataArray(run.coords.get(name, run.attrs.get(name))) for name in ("lr_y", "lr_z")
-    )
+        period = xr.DataArray(1 / classes.frequencies, dims="class")
+        paces = xr.DataArray(classes.paces, dims="class")
+
+    # The rates are coordinates of a training, and attributes of a solved flow.
+    rate_y = xr.DataArray(run.coords.get("lr_y", run.attrs.get("lr_y")))
+    rate_z = xr.DataArray(run.coords.get("lr_z", run.attrs.get("lr_z")))
     weight = run.attrs.get("class_weight", 1 / K) * paces
     steps = run.recorded.drop_vars("recorded") * run.attrs.get("steps_per_unit", 1.0)
 
@@ -160,6 +162,8 @@ def theory_of(classes: SequenceClasses, run: xr.Dataset) -> xr.Dataset:
     Gamma = weight * xr.apply_ufunc(_Gamma, h, M, period, rate_y, rate_z)
     f, xi, force = _motion(run, classes, gamma)
     found = {"h": h, "gamma": gamma, "Gamma": Gamma, "xi": xi}
+
+    # B is eta_Z P(n) times the integral of xi. A solved flow has integrated it already.
     if "B" in run:
         found["B"] = run.B.drop_vars("class", errors="ignore")
     else:
@@ -173,9 +177,8 @@ def theory_of(classes: SequenceClasses, run: xr.Dataset) -> xr.Dataset:
     found |= _theorem_3(run, classes, f, force, found["B"])
     found |= _theorem_4(classes, f, rate_y, gamma, Gamma)
 
-    result = xr.Dataset({name: found[name].drop_attrs() for name in _ABOUT}).transpose(
-        ..., "recorded", "class", "token"
-    )
+    result = xr.Dataset({name: found[name].drop_attrs() for name in _ABOUT})
+    result = result.transpose(..., "recorded", "class", "token")
     for name, (meaning, unit, equation) in _ABOUT.items():
         result[name].attrs = {"long_name": meaning, "units": unit, "equation": equation}
     result.xi.attrs["from"] = _GRADIENT if "Y" in run else _IDEALISED
@@ -194,7 +197,7 @@ def theory_of(classes: SequenceClasses, run: xr.Dataset) -> xr.Dataset:
 
 
 def _checked(run: xr.Dataset, classes: SequenceClasses) -> xr.Dataset:
-    """The run on the axes of its classes."""
+    """Return the run on the axes of its classes, or raise BadInput."""
     if not isinstance(run, xr.Dataset) or "Z" not in run:
         raise BadInput(
             f"a run of type {type(run).__name__}",
@@ -240,25 +243,30 @@ def _checked(run: xr.Dataset, classes: SequenceClasses) -> xr.Dataset:
 def _motion(
     run: xr.Dataset, classes: SequenceClasses, gamma: xr.DataArray
 ) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
-    """f (..., class, token), xi (..., class) and the force on each class's z (..., class, token),
-    for unit rate.
+    """Compute attention and what moves it, for eta_Z = 1.
+
+    Returns
+    -------
+    f (..., class, token), xi (..., class), and the force on each class's z (..., class, token).
+    They are NaN where the run has diverged.
     """
     compact = classes.compact
     logits = run.Z.transpose(..., "recorded", "query", "token")
     lead = [str(dim) for dim in logits.dims[:-2]]
     finite = np.isfinite(logits).all(["query", "token"])
-    # What a diverged run holds is left out below; any number serves here.
+    # Where a run has diverged, 0 takes the place of NaN; the result is made NaN below.
     Z = logits.where(finite, 0.0).values[..., compact.query_row, :]
     F = spectrum.F(compact.probs, Z)
     if "Y" in run:
         Y = run.Y.transpose(*lead, "token", "output")
         finite = finite & np.isfinite(Y).all(["token", "output"])
         targets = classes.labels(classes.next_of)[:, None] == Y.output.values
-        # What a diverged run holds is left out below; any number serves here.
+        # By Theorem 1, from the gradient g on the run's own Y.
         g = decoder.forward(F, Y.where(finite, 0.0).values, targets, run.multiplicity.values).g
         xi = spectrum.xi(F, g)
         per_class = decoder.through_attention(F, g)
     else:
+        # By Eqn 10, from E' of the present F: the run has no Y.
         clocked = gamma if "class" in gamma.dims else gamma.expand_dims("class")
         speed = clocked.broadcast_like(finite).transpose(*lead, "class").values
         E = spectrum.E(F)
@@ -284,6 +292,7 @@ def _motion(
 def _theorem_3(
     run: xr.Dataset, classes: SequenceClasses, f: xr.DataArray, force: xr.DataArray, B: xr.DataArray
 ) -> dict[str, xr.DataArray]:
+    """Compute Theorem 3's quantities: the dominant token, the growth factors and their bounds."""
     compact = classes.compact
     dims = ("class", "token")
     held = xr.DataArray(compact.held, dims=dims)
@@ -291,30 +300,32 @@ def _theorem_3(
     distinct = held & ~common
     z = run.Z.isel(query=xr.DataArray(compact.query_row, dims="class"))
     z = z.drop_vars(["query", "token", "recorded", "class"], errors="ignore")
+
+    # The dominant token has the largest f at the start. f of a distinct token is positive, so -1
+    # stands for the others; a class without a distinct token gets some token, which is masked.
     start = f.isel(recorded=0).where(distinct)
-    # f of a distinct token is positive; a class without one has no leader, whatever is chosen.
     leader = start.fillna(-1.0).argmax("token")
     has_one = distinct.any("token")
-    others = (
-        distinct & (xr.DataArray(np.arange(len(compact.tokens)), dims="token") != leader) & has_one
-    )
+    place = xr.DataArray(np.arange(len(compact.tokens)), dims="token")
+    others = distinct & (place != leader) & has_one
+
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         r = xr.apply_ufunc(_r, f.isel(token=leader), f).where(others)
         chi = xr.apply_ufunc(_chi, z, z.isel(recorded=0)).where(held)
         f_0 = start.isel(token=leader)
         upper = xr.apply_ufunc(_chi_upper, B).where(has_one)
         bounds = {"chi_lower": xr.apply_ufunc(_chi_lower, f_0, B), "chi_upper": upper}
-    dominance = (has_one & ((r.isel(recorded=0) > 0) | ~others).all("token")).transpose(
-        ..., "class"
-    )
+
+    # Theorem 3's two conditions, each at its moment, and both at every moment so far.
+    leads = ((r.isel(recorded=0) > 0) | ~others).all("token")
+    dominance = (has_one & leads).transpose(..., "class")
     falls = ((force <= 0) | ~common).all("token")
     so_far = (falls & dominance).cumprod("recorded").astype(bool)
+    tokens = xr.DataArray(compact.tokens, dims="token")
     return bounds | {
         "chi": chi,
         "r": r,
-        "dominant": xr.where(
-            has_one, xr.DataArray(compact.tokens, dims="token").isel(token=leader), -1
-        ),
+        "dominant": xr.where(has_one, tokens.isel(token=leader), -1),
         "dominance": dominance,
         "common_falls": falls,
         "conditions": so_far,
@@ -329,15 +340,18 @@ def _theorem_4(
     gamma: xr.DataArray,
     Gamma: xr.DataArray,
 ) -> dict[str, xr.DataArray]:
+    """Compute Theorem 4's quantities, NaN outside of its setting."""
     K = classes.num_classes
     M = classes.vocab_size
     omega_1 = float(clocks.omega(M)[1]) if M >= 4 else math.nan
+
+    # The setting: one query, one common token, and equal overlaps, whose mean is rho.
     F = f.isel(recorded=0).transpose(..., "class", "token")
     pairs = ~np.eye(K, dtype=bool)
     overlaps = spectrum.E(F.values)[..., pairs] if K > 1 else np.full((*F.shape[:-2], 1), np.nan)
     equal = np.ptp(overlaps, axis=-1) < EQUAL_OVERLAPS * overlaps.max(axis=-1)
     one_of_each = len(classes.compact.queries) == len(classes.common_tokens) == 1
-    # Only the dimensions and labels that are left are used.
+    # Selecting one class and one token leaves the right dimensions and labels.
     rho = F.isel({"class": 0, "token": 0}).copy(data=overlaps.mean(axis=-1))
     rho = rho.where(np.logical_and(one_of_each and classes.is_uniform, equal))
     C_0 = 1 / (K * rho**2)
