@@ -39,6 +39,9 @@ definition, not at all.
 
 _NAMED = re.compile(r"Eqns? ((?:\d+(?:-\d+)?(?:, | and )?)+)")
 _TAGGED = re.compile(r"\$\$((?:(?!\$\$).)+?)\\tag\{(\d+)\}\s*\$\$", re.DOTALL)
+_QUOTATION = re.compile(r"^(?:>.*\n?)+", re.MULTILINE)
+_QUOTE_MARK = re.compile(r"^> ?", re.MULTILINE)
+_DISPLAYED = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 _DERIVING = ("symbolic", PROVED)
 _KEYS = ("number", "kind", "at", "formula", "tries", "unsure", "test", "code")
 _KIND = one_of(KINDS)
@@ -111,14 +114,8 @@ def equation_anchor(number: int) -> str:
 
 def read_equations(book: Path) -> list[Equation]:
     """Read the equations of a book's file, each with the stored claims that try it."""
-    whole = Entry(
-        str(EQUATIONS_FILE),
-        files.read(book / EQUATIONS_FILE, example="restore it"),
-        ("count", "sections"),
-    )
-    count = whole("count", COUNT)
-    sections = whole("sections", LIST)
-    equations = []
+    whole = _read_file(book)
+    count, sections, equations = whole("count", COUNT), whole("sections", LIST), []
     stored = read_stored(book)
     for entry in sections:
         part = Entry(f"{EQUATIONS_FILE}: a section", entry, ("section", "equations"))
@@ -136,15 +133,31 @@ def read_equations(book: Path) -> list[Equation]:
     return equations
 
 
-def formula_faults(book: Path) -> list[str]:
-    r"""List displayed formulas that a chapter tags with an equation's number though they aren't
-    this equation.
+def _read_file(book: Path) -> Entry:
+    content = files.read(book / EQUATIONS_FILE, example="restore it")
+    return Entry(str(EQUATIONS_FILE), content, ("count", "unnumbered", "sections"))
 
-    ``$$ ... \tag{9} $$`` stands for (9) of the paper, and has to be the formula of
-    `EQUATIONS_FILE`, white space aside.
+
+def formula_faults(book: Path) -> list[str]:
+    r"""List displayed formulas that a chapter says are the paper's though `EQUATIONS_FILE` hasn't
+    got them.
+
+    ``$$ ... \tag{9} $$`` stands for (9) of the paper, and has to be the formula of the file, white
+    space aside. In the quotation of a statement as printed, a formula without a tag has to be one
+    of the file's that have no number.
     """
     printed = {equation.number: _packed(equation.formula) for equation in read_equations(book)}
-    return [
+    unnumbered = [_packed(formula) for formula in _read_file(book)("unnumbered", _NAMES, ())]
+    untagged = [
+        f"{page.relative_to(book)}: {EQUATIONS_FILE} has no such formula without a number: "
+        f"{formula.strip()}"
+        for page, text in texts(book)
+        for quotation in _QUOTATION.findall(text)
+        if ", as printed" in quotation
+        for formula in _DISPLAYED.findall(_QUOTE_MARK.sub("", quotation))
+        if "\\tag{" not in formula and _packed(formula) not in unnumbered
+    ]
+    return untagged + [
         f"{page.relative_to(book)}: ({number}) isn't as {EQUATIONS_FILE} prints it: "
         f"{formula.strip()}"
         for page, text in texts(book)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scansnap_core.book.notebooks import code_cells
 from scansnap_core.extras import needs
-from scansnap_core.ledger.entries import PROVED
+from scansnap_core.ledger.entries import PROVED, VERDICT_MIME
 from scansnap_core.ledger.registry import Page
 
 with needs("book"):
@@ -50,6 +50,12 @@ _LITERALS = {
     "sympify",
 }
 _MAGICS = ("run_line_magic", "run_cell_magic")
+_CLAIM = 'id="claim-'
+"""It stands in what shows a claim."""
+_HARMLESS = ("hide-input", "source_hidden", "image", "figure")
+"""Settings of a cell that hide no output: its code may be folded, and its picture has alternative
+text.
+"""
 _Made = dict[str, list[ast.AST]]
 """A mapping from a name to all that the notebook makes it of."""
 
@@ -69,7 +75,36 @@ def stored_faults(notebook: NotebookNode) -> list[str]:
                 "top to bottom"
             )
         faults += [f"cell {number} stores {fault}" for fault in output_faults(cell.outputs)]
-    return faults + picture_faults(notebook)
+    return faults + picture_faults(notebook) + hidden_claims(notebook)
+
+
+def hidden_claims(notebook: NotebookNode) -> list[str]:
+    """List executed cells that show a claim, and have a setting by which a site may leave out a
+    cell or its outputs.
+    """
+    faults = []
+    for number, cell in enumerate(code_cells(notebook), 1):
+        shown = [output.get("data", {}) for output in cell.outputs]
+        claims = any(
+            VERDICT_MIME in data or _CLAIM in str(data.get("text/html", "")) for data in shown
+        )
+        settings = [
+            f"the tag {tag}" for tag in cell.metadata.get("tags", []) if tag not in _HARMLESS
+        ]
+        settings += [
+            f"mystnb's {name}" for name in cell.metadata.get("mystnb", {}) if name not in _HARMLESS
+        ]
+        settings += [
+            f"JupyterLab's {name}"
+            for name in cell.metadata.get("jupyter", {})
+            if name not in _HARMLESS
+        ]
+        faults += [
+            f"cell {number} makes a claim and has {each}, which may hide it"
+            for each in settings
+            if claims
+        ]
+    return faults
 
 
 def source_faults(notebook: NotebookNode) -> list[str]:
@@ -275,29 +310,27 @@ def _mathematical(trees: Iterable[ast.Module]) -> set[str]:
 def _made_of(trees: Iterable[ast.Module]) -> _Made:
     made: _Made = {}
 
-    def add(target: ast.AST, *parts: ast.AST | None) -> None:
+    def add(target: ast.AST, *parts: ast.AST) -> None:
         for node in ast.walk(target):
             if isinstance(node, ast.Name):
-                made.setdefault(node.id, []).extend(part for part in parts if part is not None)
+                made.setdefault(node.id, []).extend(parts)
 
     for node in (node for tree in trees for node in ast.walk(tree)):
+        # Assignments of all kinds, loops, comprehensions and contexts differ in what they call
+        # these two.
+        targets = getattr(
+            node, "targets", [getattr(node, "target", None) or getattr(node, "optional_vars", None)]
+        )
+        source = next(
+            (vars(node)[name] for name in ("value", "iter", "context_expr") if name in vars(node)),
+            None,
+        )
+        for target in filter(None, targets):
+            if source is not None:
+                add(target, source)
+            if isinstance(source, ast.Tuple | ast.List):  # lists that a loop fills by another name
+                add(source, target)
         match node:
-            case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    add(target, value)
-            case (
-                ast.AnnAssign(target=target)
-                | ast.AugAssign(target=target)
-                | ast.NamedExpr(target=target)
-            ):
-                add(target, node.value)
-            case ast.For(target=target, iter=rows) | ast.comprehension(target=target, iter=rows):
-                add(target, rows)
-                # The loop's variable is another name for the listed lists, and can fill them.
-                if isinstance(rows, ast.Tuple | ast.List):
-                    add(rows, target)
-            case ast.withitem(optional_vars=target, context_expr=value) if target is not None:
-                add(target, value)
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 made.setdefault(name, []).extend(node.body)
             case ast.Call(

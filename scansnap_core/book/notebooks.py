@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.extras import needs
+from scansnap_core.ledger.claims import read_claims
 from scansnap_core.ledger.entries import (
     HOLDS,
     HOLDS_UNDER_A_CONDITION,
@@ -51,6 +53,7 @@ with needs("book"):
     from nbformat.validator import iter_validate
 
 _TAG = re.compile(r"<data\b[^>]*>?")
+_SENTENCE_ENDS = re.compile(r"[.!?]\s+|\n\s*(?:[-*|]\s|\n)")
 
 
 def read_notebook(path: Path) -> NotebookNode:
@@ -197,7 +200,7 @@ def _is_numbers(value: Any) -> bool:
 # -- prose and its numbers -------------------------------------------------------------------------
 
 
-class _Prose:
+class Prose:
     """The prose of a book, and the numbers that its notebooks give; none of a file that can't be
     read.
     """
@@ -242,6 +245,35 @@ class _Prose:
         page, _, key = name.rpartition(":")
         return self.numbers.get(page or path.stem, {}).get(key)
 
+    def quotes(self, text: str) -> Iterator[tuple[str, str, str]]:
+        """Find the numbers of other chapters in a text: the name, the words that belong beside it,
+        and those there.
+        """
+        found = list(NUMBER.finditer(text))
+        ends = [0, *(end for match in found for end in match.span()), len(text)]
+        for place, match in enumerate(found):
+            page, _, key = match[2].rpartition(":")
+            if page in self.beside:
+                before = _SENTENCE_ENDS.split(text[ends[2 * place] : match.start()])[-1]
+                after = _SENTENCE_ENDS.split(text[match.end() : ends[2 * place + 3]])[0]
+                yield (
+                    match[2],
+                    self.beside[page].get(key, ""),
+                    " ".join(f"{before} {after}".split()),
+                )
+
+    @cached_property
+    def beside(self) -> dict[str, dict[str, str]]:
+        """Return for each chapter the words that belong beside its numbers, by name; none of an
+        unreadable file.
+        """
+        found: dict[str, dict[str, str]] = {}
+        for path in self.notebooks:
+            with suppress(BadInput):
+                numbers = read_claims(path.with_suffix(".yaml")).numbers
+                found[path.stem] = {name: scope.beside for name, scope in numbers.items()}
+        return found
+
     def filled(self, text: str, path: Path) -> str:
         """Return a file's text with the numbers that its chapters give; one without a source
         stays.
@@ -258,7 +290,7 @@ def texts(book: Path) -> Iterator[tuple[Path, str]]:
     """Return the prose of every page of a book, with its file; none of a notebook that can't be
     read.
     """
-    yield from _Prose(book).texts.items()
+    yield from Prose(book).texts.items()
 
 
 def number_faults(book: Path) -> list[str]:
@@ -267,7 +299,7 @@ def number_faults(book: Path) -> list[str]:
 
     A text that can't be read is a fault too.
     """
-    prose = _Prose(book)
+    prose = Prose(book)
     faults = prose.unreadable
     for path, text in prose.texts.items():
         place = path.relative_to(book)
@@ -278,6 +310,12 @@ def number_faults(book: Path) -> list[str]:
             elif computed != printed:
                 faults.append(f"{fault} computes {computed!r}: run scansnap verify --store")
         faults += [
+            f"{place}: {name} isn't beside the words {words!r}, which its chapter's file of "
+            "claims asks for"
+            for name, words, around in prose.quotes(text)
+            if words not in around
+        ]
+        faults += [
             f'{place}: {tag} is no number that is compared: write <data value="name">…</data>'
             for tag in _TAG.findall(NUMBER.sub("", text))
         ]
@@ -286,7 +324,7 @@ def number_faults(book: Path) -> list[str]:
 
 def write_numbers(book: Path) -> None:
     """Write the stored numbers into the book's text; a number without a source stays."""
-    prose = _Prose(book)
+    prose = Prose(book)
     for path, text in prose.texts.items():
         filled = prose.filled(text, path)
         if filled == text:

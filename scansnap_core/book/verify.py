@@ -206,7 +206,10 @@ def _judge(
         unlike = [again.failure] if again.failure else _changes(execution.notebook, again.notebook)
         found += [f"executed again, {line}" for line in unlike]
     if rewrite and not found:
-        report.failures += faults.source_faults(stored) + faults.picture_faults(execution.notebook)
+        report.failures += faults.source_faults(stored)
+        report.failures += faults.picture_faults(execution.notebook) + faults.hidden_claims(
+            execution.notebook
+        )
         _keep_equal_outputs(stored, execution.notebook)
         try:
             store(execution, report.path)

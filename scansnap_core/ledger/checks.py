@@ -6,7 +6,7 @@ refused. The words stand in the chapter's file of claims (`scansnap_core.ledger.
 notebook names each claim by its id.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, overload
 
@@ -26,7 +26,7 @@ from scansnap_core.ledger.entries import (
     Refutation,
     Sampled,
 )
-from scansnap_core.ledger.proofs import ProofWitness
+from scansnap_core.ledger.proofs import ProofWitness, formula_tried
 from scansnap_core.ledger.registry import WITHOUT_CARD, Page, notebook_of, page
 from scansnap_core.ledger.values import NoEvidence, holds, is_infinite, requirement, scalar, written
 from scansnap_core.rules import Rule, one_of
@@ -182,6 +182,14 @@ def check_file(page: Page, claims: Claims) -> None:
     )
 
 
+def _measured(given: Any, by: Callable[[Any], Any] | None) -> Any:
+    """Make the value that is compared of what a check is given."""
+    match given:
+        case (left, right):
+            given = left - right
+    return given if by is None else by(given)
+
+
 def _unmeasured(claim: Claim) -> Check | Refutation | Proof:
     if claim.kind != "proof":
         return _entry(claim, "", claim.must, "")
@@ -259,22 +267,35 @@ class Witness:
         self._chapter = chapter
         self.name = name
 
-    def holds(self, claim_id: str, measured: Any, *, control: Any, bound: Any = None) -> None:
+    def holds(
+        self,
+        claim_id: str,
+        measured: Any,
+        *,
+        control: Any,
+        bound: Any = None,
+        by: Callable[[Any], Any] | None = None,
+    ) -> None:
         """Record that a measured value meets a claim's bound, while a control doesn't.
 
         Parameters
         ----------
         claim_id : str
             The id of a check in the chapter's file.
-        measured : real number or SymPy value
+        measured : real number or SymPy value, or two
             What the witness measured for the claim as stated. Effects are written in three
             significant digits; what is below 1e-6 is written only as the relation that it meets. A
-            SymPy value must equal the bound structurally.
-        control : real number or SymPy value
+            SymPy value must equal the bound structurally. Two values are the sides of an equation,
+            and their difference is what is measured.
+        control : real number or SymPy value, or two
             The same measure of a nearby false formula, or in a regime outside the conditions. It
             must not meet the bound; a SymPy value must provably differ.
         bound : real number or SymPy value, optional
             Needed exactly where the file says ``bound`` in the place of a number.
+        by : callable, optional
+            Makes the value to compare of `measured`, or of the difference of its two, and of
+            `control`, such as ``sympy.simplify``. The formulas given here are shown beside the
+            check: a reader sees what is tried.
 
         Raises
         ------
@@ -283,13 +304,22 @@ class Witness:
         ControlPassed
             If `control` does.
         NoEvidence
-            If a value is NaN or undecided.
+            If a value is NaN, infinite or undecided.
         BadInput
-            If the file has no such check, it was recorded before, or a value is malformed.
+            If the file has no such check, it was recorded before, a value is malformed, or the
+            control is a matrix of another shape.
         """
-        self._record("check", claim_id, measured, bound, control)
+        self._record("check", claim_id, measured, bound, control, by)
 
-    def refutes(self, claim_id: str, measured: Any, *, control: Any, bound: Any = None) -> None:
+    def refutes(
+        self,
+        claim_id: str,
+        measured: Any,
+        *,
+        control: Any,
+        bound: Any = None,
+        by: Callable[[Any], Any] | None = None,
+    ) -> None:
         """Record a counterexample to what is printed, with a repair or the condition that is
         missing.
 
@@ -298,9 +328,17 @@ class Witness:
         `control` is the same measure of the repaired claim, or where the missing condition is met,
         and must meet the bound, or the remedy mends nothing (`ControlPassed`).
         """
-        self._record("refutation", claim_id, measured, bound, control)
+        self._record("refutation", claim_id, measured, bound, control, by)
 
-    def _record(self, kind: str, claim_id: str, measured: Any, bound: Any, control: Any) -> None:
+    def _record(
+        self,
+        kind: str,
+        claim_id: str,
+        measured: Any,
+        bound: Any,
+        control: Any,
+        by: Callable[[Any], Any] | None,
+    ) -> None:
         """Compare a claim's values with its bound: of a check only the measured one meets it, else
         only the control.
         """
@@ -314,6 +352,8 @@ class Witness:
                 "give the bound in one place: here, or there",
             )
         bound = claim.bound if bound is None else bound
+        formula, control_formula = formula_tried(measured), formula_tried(control)
+        measured, control = (_measured(given, by) for given in (measured, control))
         if bound == 0 and hasattr(measured, "is_zero_matrix"):
             bound = measured * 0
         measured = scalar(measured, f"{place}: measured")
@@ -325,9 +365,20 @@ class Witness:
                 "nothing but infinity could fail it",
                 "pass a finite bound",
             )
-        relation = claim.relation
-        required = requirement(claim.relation, bound)
-        checks = kind == "check"
+        for name, value in (("measured", measured), ("control", control)):
+            if is_infinite(value):
+                raise NoEvidence(f"{place}: {name} is {value}, which is no measurement")
+        shapes = [getattr(value, "shape", ()) for value in (measured, control)]
+        if shapes[0] != shapes[1]:
+            rule = "a control's measurement has the shape of the claim's"
+            raise BadInput(
+                f"{place}: shapes {shapes[0]} and {shapes[1]}", rule, "measure the same of both"
+            )
+        relation, required, checks = (
+            claim.relation,
+            requirement(claim.relation, bound),
+            kind == "check",
+        )
         if holds(measured, relation, bound) != checks:
             wrong = (
                 f", must be {required}" if checks else f" is {required}, so it is no counterexample"
@@ -341,7 +392,11 @@ class Witness:
             )
         effect = written(measured, relation, bound, met=checks)
         compared = written(control, relation, bound, met=not checks)
-        entry = _entry(claim, effect, required, compared)
+        entry = replace(
+            _entry(claim, effect, required, compared),
+            formula=formula,
+            control_formula=control_formula,
+        )
         self._chapter._enter(entry)
         if isinstance(entry, Check):
             show_check(entry, claim.only_sampled)

@@ -29,15 +29,17 @@ to a claim by its id::
         region: every $M > 1$
         assumptions: none
         control: h falls with t
-    card:                             # what stands at the chapter's head: see
-    `scansnap_core.ledger.cards`
+    card:                             # at the chapter's head: see `scansnap_core.ledger.cards`
     numbers:                          # the chapter's numbers that other pages quote
       jump:
         of: rises                     # the claim that the number belongs to
         scope: two classes alike, by $t_0$, under the true gradient flow
+        beside: jumps                 # words that stand beside it wherever it's quoted; optional
 
 A number travels with its scope: on what it was measured, by when, under which dynamics, how many.
-Where another page quotes it, a reader sees the claim and the scope.
+Where another page quotes it, a reader sees the claim and the scope. Its words ``beside`` stand
+there between the numbers, or ends of a sentence, on either side: so two numbers can't change places
+unseen.
 
 A check may say under ``only_sampled`` why a claim over all of its conditions isn't proved, and a
 proof under ``sampled`` which part of its region is left to a sweep.
@@ -135,6 +137,8 @@ class Scope:
 
     of: str
     scope: str
+    beside: str = ""
+    """Words of every sentence that quotes the number: a tag belongs to its sentence."""
 
 
 @dataclass(frozen=True)
@@ -214,8 +218,8 @@ def read_claims(path: Path) -> Claims:
 def _scopes(path: Path, claims: Mapping[str, Claim], group: Any) -> dict[str, Scope]:
     scopes: dict[str, Scope] = {}
     for name, entry in Entry(f"{path.name}: {NUMBERS}", group).values.items():
-        take = Entry(f"{path.name}: {NUMBERS}.{name}", entry, ("of", "scope"))
-        scope = Scope(take("of", TEXT), take("scope", TEXT))
+        take = Entry(f"{path.name}: {NUMBERS}.{name}", entry, ("of", "scope", "beside"))
+        scope = Scope(take("of", TEXT), take("scope", TEXT), take("beside", TEXT, ""))
         if scope.of not in claims:
             rule = f"a number belongs to a claim of {path.name}, and it holds none of this id"
             raise BadInput(

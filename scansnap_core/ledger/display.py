@@ -75,7 +75,9 @@ def show(output: Mapping[str, Any]) -> None:
 
 def show_check(check: Check, only_sampled: str = "") -> None:
     """Display a check that held, and why the claim that it stands for is only sampled, if it is."""
-    _show(check, "✓", "holds", {check.control_says: check.control, "only sampled": only_sampled})
+    control = ", ".join(filter(None, [check.control_formula, check.control]))
+    values = {"tried": check.formula, check.control_says: control, "only sampled": only_sampled}
+    _show(check, "✓", "holds", values)
 
 
 def show_proof(proof: Proof) -> None:
@@ -97,8 +99,11 @@ def show_refutation(refutation: Refutation) -> None:
     """Display a counterexample with its repair or missing condition."""
     values = {
         "printed": f"{refutation.printed} ({refutation.place})",
+        "tried": refutation.formula,
         refutation.remedy: refutation.condition or refutation.repair,
-        refutation.control_says: refutation.control,
+        refutation.control_says: ", ".join(
+            filter(None, [refutation.control_formula, refutation.control])
+        ),
         "what fails": JUDGES[refutation.judges],
         "consequence": refutation.consequence,
     }

@@ -86,6 +86,9 @@ class Compared:
     control_is: str
     measure: str = field(default="", kw_only=True)
     """What the numbers measure; empty where the claim says it."""
+    formula: str = field(default="", kw_only=True)
+    """What the check was given, where it is a formula: the numbers are made of it."""
+    control_formula: str = field(default="", kw_only=True)
 
     @property
     def claim_and_measure(self) -> str:
@@ -278,11 +281,29 @@ class Conclusion:
             "witnesses": {
                 witness: self.counts(witness) for witness in (VOICES if self.proofs else WITNESSES)
             },
-            "checks": [asdict(check) for check in self.checks],
-            "refutations": [asdict(refutation) for refutation in self.refutations],
+            "checks": [_stored(check) for check in self.checks],
+            "refutations": [_stored(refutation) for refutation in self.refutations],
             **{key: entries for key, entries in lists.items() if entries},
             **({"figure": self.figure} if self.card else {}),
         }
+
+
+_FORMULAS = ("formula", "control_formula")
+
+
+def _stored(entry: Compared) -> dict[str, str]:
+    """Return an entry as it is stored: most checks are given numbers, and have no formula."""
+    return {name: text for name, text in asdict(entry).items() if text or name not in _FORMULAS}
+
+
+def tried(verdict: Mapping[str, Any]) -> list[Mapping[str, str]]:
+    """List the entries of a stored verdict that say which formula was tried: proofs first, in the
+    file's order.
+    """
+    entries = [
+        entry for kind in ("proofs", "checks", "refutations") for entry in verdict.get(kind, [])
+    ]
+    return [entry for entry in entries if entry.get("formula")]
 
 
 _LISTS = {
@@ -309,9 +330,11 @@ def is_verdict(value: Any) -> bool:
     """
 
     def is_entry(entry: Any, kind: Any) -> bool:
+        names = {each.name for each in fields(kind)}
+        needed = names if kind is Proof else names - {*_FORMULAS}
         return (
             isinstance(entry, dict)
-            and entry.keys() == {each.name for each in fields(kind)}
+            and needed <= entry.keys() <= names
             and all(isinstance(text, str) for text in entry.values())
         )
 

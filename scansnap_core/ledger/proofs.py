@@ -236,6 +236,24 @@ def formula_of(claim: Any) -> str:
     return text if len(text) <= _LONGEST else ""
 
 
+def formula_tried(given: Any) -> str:
+    """Write what a check is given as a formula: empty for numbers, and for matrices of numbers.
+
+    Examples
+    --------
+    >>> from sympy import Symbol
+    >>> formula_tried(Symbol("u") ** 2), formula_tried(0.25), formula_tried((Symbol("u"), 1))
+    ('$u^{2}$', '', '$u = 1$')
+    """
+    if not _letters(given):
+        return ""
+    match given:
+        case (left, right):
+            sides = [formula_of(side).strip("$") for side in (left, right)]
+            return f"${sides[0]} = {sides[1]}$" if all(sides) else ""
+    return formula_of(given)
+
+
 def _certificate(found: Any, place: str) -> Certificate:
     if not isinstance(found, Certificate) or found.kind not in KINDS:
         rule = "a procedure of proof returns a certificate of a known kind"

@@ -129,9 +129,11 @@ def written(value: Any, relation: str, bound: Any, met: bool | None = None) -> s
 
 
 def is_infinite(value: Any) -> bool:
-    """Tell whether a value, as `scalar` gives it, is plus or minus infinity."""
-    number = _number(value)
-    return number is not None and math.isinf(number)
+    """Tell whether a value, as `scalar` gives it, is infinite, or has an infinity in it."""
+    if _is_symbolic(value):
+        sympy = _sympy()
+        return bool(value.has(sympy.oo, -sympy.oo, sympy.zoo))
+    return isinstance(value, float) and math.isinf(value)
 
 
 def written_bound(bound: Any) -> str:

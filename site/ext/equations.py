@@ -14,6 +14,8 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sympy import latex
+from tried import fold
 
 from scansnap_core.book.equations import (
     CHECKED,
@@ -36,7 +38,8 @@ from scansnap_core.theory import formulas
 HOW = (
     "The colour of a number below says what came out. Unfold a part of the paper to see its "
     "formulas. Below each formula stand links to the cells that derive it, try it, or refute it; "
-    "each check has a control that fails."
+    "each check has a control that fails. *What is tried* shows the formulas that the checks were "
+    "given, as SymPy prints them. What a check was given in numbers isn't there: its cell shows it."
 )
 PLACEHOLDER = "{equations}"
 FOLD = "ss-equations-fold"
@@ -151,8 +154,14 @@ def _equation(equation: Equation, errata: list[Erratum], page_url: Callable[[str
     unsure = [f"*Unclear in the source: {equation.unsure}.*", ""] if equation.unsure else []
     trials = [_trial(trial, page_url) for trial in equation.trials]
     formula = ["$$", equation.formula, "$$", ""]
+    names = [
+        name.removeprefix("formulas.") for name in equation.code if name.startswith("formulas.")
+    ]
+    code = [(f"formulas.{name}", latex(formulas.FORMULAS[name].expression)) for name in names]
+    found = fold([(f"{page_url(t.page.id)}#{t.anchor}", t.entry) for t in equation.trials], code)
+    tried = ["```{raw} html", found, "```", ""] if found else []
     head = [f"({equation_anchor(equation.number)})=", f"### ({equation.number})", ""]
-    return "\n".join([*head, *formula, " · ".join(about), "", *unsure, *trials, ""])
+    return "\n".join([*head, *formula, " · ".join(about), "", *unsure, *trials, "", *tried])
 
 
 def _code(name: str) -> str:

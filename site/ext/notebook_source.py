@@ -1,9 +1,9 @@
 """Turns a notebook's plain Markdown, which every reader understands, into what the site shows.
 
 Below a chapter's heading and its first paragraph stands the verdict's card, and below a statement
-as printed stand the links to what it rests on. A paragraph that is one link into the lab becomes
-the lab itself, folded. A link to an erratum or to the references becomes one to the very entry.
-Numbers for the prose aren't shown.
+as printed stand what is tried of it, in a fold, and the links to what it rests on. A paragraph that
+is one link into the lab becomes the lab itself, folded. A link to an erratum or to the references
+becomes one to the very entry. Numbers for the prose aren't shown.
 """
 
 import json
@@ -11,8 +11,10 @@ import re
 from typing import Any
 
 from sphinx.application import Sphinx
+from tried import fold
 
-from scansnap_core.ledger.entries import NUMBERS_MIME, VERDICT_MIME
+from scansnap_core.ledger.display import anchor_of
+from scansnap_core.ledger.entries import NUMBERS_MIME, VERDICT_MIME, tried
 from scansnap_core.ledger.registry import KEY
 
 _CARD = "```{verdict-card}\n```"
@@ -57,10 +59,16 @@ def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
         cell["source"] = _CITED.sub(r"{cite}`\1`", text)
     if texts:
         head, _, rest = texts[0]["source"].partition("\n\n")
+        tried = _tried(verdicts[0]) if verdicts else ""
         texts[0]["source"] = _with_links(
-            _with_card(head, rest, bool(verdicts and "card" in verdicts[0])), links
+            _with_card(head, rest, bool(verdicts and "card" in verdicts[0])), tried + links
         )
     return notebook
+
+
+def _tried(verdict: dict[str, Any]) -> str:
+    found = fold((f"#{anchor_of(entry['id'])}", entry) for entry in tried(verdict))
+    return f"\n\n```{{raw}} html\n{found}\n```\n" if found else ""
 
 
 def _with_card(head: str, rest: str, has_card: bool) -> str:

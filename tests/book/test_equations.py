@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -229,3 +230,16 @@ def test_an_erratum_that_hangs_on_a_reading_is_marked() -> None:
     readings = {e.number for e in ERRATA if {place.refutation["judges"] for place in e.places} == {"reading"}}
     assert {number for number, mark in marked.items() if mark} == readings & set(marked)
     assert marked["E17"]
+
+
+def test_a_formula_in_a_quotation_has_its_number_or_is_one_of_those_without(tmp_path: Path) -> None:
+    book = Path(shutil.copytree(ROOT / "chapters", tmp_path / "chapters")).parent
+    shutil.copy(ROOT / "_toc.yml", book)
+    (book / "tests").symlink_to(ROOT / "tests")
+    page = book / "chapters" / "statements" / "lemma_13.ipynb"
+    text = page.read_text(encoding="utf8")
+    assert text.count(r"\\le |\\lambda_1|$$") == 1
+    page.write_text(text.replace(r"\\le |\\lambda_1|$$", r"\\ge |\\lambda_1|$$"), encoding="utf8")
+    (fault,) = formula_faults(book)
+    assert fault.startswith("chapters/statements/lemma_13.ipynb: ")
+    assert r"has no such formula without a number: \max_{ij} |E_{ij}| \ge |\lambda_1|" in fault

@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 from nbformat import NotebookNode, from_dict, v4
 
-from scansnap_core.book.faults import card_faults, code_of, constant_controls, picture_faults, source_faults
+from scansnap_core.book.faults import (
+    card_faults,
+    code_of,
+    constant_controls,
+    hidden_claims,
+    picture_faults,
+    source_faults,
+)
 from tests.book.books import png
 
 VERDICT: dict[str, Any] = {"card": [], "figure": "drawing"}
@@ -152,3 +159,25 @@ def test_what_cannot_be_read_is_a_fault_and_hides_no_other_cell(source: str) -> 
     unread, control = source_faults(v4.new_notebook(cells=cells))
     assert "cell 1 can't be read as Python" in unread
     assert control == "cell 2 has a control that nothing computes: 1.0"
+
+
+SHOWN = v4.new_output("display_data", {"text/html": '<details class="ss-check" id="claim-size">', "text/plain": "size"})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "named"),
+    [
+        ({"tags": ["remove-output"]}, "the tag remove-output"),
+        ({"tags": ["hide-input", "remove-cell"]}, "the tag remove-cell"),
+        ({"mystnb": {"remove_code_outputs": True}}, "mystnb's remove_code_outputs"),
+        ({"jupyter": {"outputs_hidden": True}}, "JupyterLab's outputs_hidden"),
+        ({"tags": ["hide-input"], "jupyter": {"source_hidden": True}}, ""),
+        ({"mystnb": {"image": {"alt": "A line."}}}, ""),
+    ],
+)
+def test_a_claim_hides_behind_no_setting(metadata: dict[str, Any], named: str) -> None:
+    stored = notebook(SHOWN)
+    stored.cells[1].metadata = from_dict(metadata)
+    assert hidden_claims(stored) == ([f"cell 2 makes a claim and has {named}, which may hide it"] if named else [])
+    stored.cells[1].outputs = [CAPTION]
+    assert hidden_claims(stored) == []

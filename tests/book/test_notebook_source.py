@@ -62,3 +62,14 @@ def test_numbers_of_the_prose_are_no_output() -> None:
     kept = {"data": {"text/plain": "1"}}
     cells = [{"cell_type": "code", "source": "", "outputs": [{"data": {"text/plain": "", NUMBERS_MIME: {}}}, kept]}]
     assert for_the_site({"cells": cells, "metadata": {}}, "lemma_08")["cells"][0]["outputs"] == [kept]
+
+
+def test_what_was_tried_stands_in_a_fold_below_the_quotation() -> None:
+    check = {"id": "zero", "witness": "symbolic", "required": "= 0", "formula": "$u - v$", "control_formula": "$u < v$"}
+    verdict = {"card": [], "checks": [check, {"id": "size", "witness": "numeric", "required": "≤ 1"}]}
+    text = shown(f"# A\n\nB.\n\n{QUOTE}\nMore.", verdict=verdict)
+    fold = text[text.index(QUOTE) + len(QUOTE) : text.index(LINKS)]
+    assert '<a class="ss-claim" href="#claim-zero"><code>zero</code></a>, symbolic' in fold
+    assert r"\(u - v\)</span> must be = 0" in fold
+    assert r"\(u &lt; v\)" in fold
+    assert "size" not in fold

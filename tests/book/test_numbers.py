@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from scansnap_core.book.notebooks import number_faults, write_numbers
 from scansnap_core.cli import main
@@ -113,3 +114,20 @@ def test_verify_compares_and_stores(book: Path, verify: Run) -> None:
 def test_a_page_that_is_no_notebook_leaves_the_other_numbers_alone(book: Path) -> None:
     (book / CHAPTER).with_name("lemma_09.ipynb").write_text("{")
     assert number_faults(book) == []
+
+
+def test_a_quoted_number_stands_beside_its_words(book: Path) -> None:
+    claims = yaml.safe_load((book / CARDS).read_text())
+    claims["numbers"] = {"drop": {"of": "numeric_half", "scope": "one system", "beside": "falls by"}}
+    (book / CARDS).write_text(yaml.safe_dump(claims))
+    one, other = (f'<data value="lemma_08:{name}">{OWN[name]}</data>' for name in ("drop", "numeric_half"))
+    write(book, f"It falls by\n{one} in 2.5 steps, and by {other} in a step.", PAGE)
+    assert number_faults(book) == []
+    for text in (
+        f"It falls by {other} in 2.5 steps, and by {one} in a step.",
+        f"It rises by {one}. It falls by 1.",
+        f"It falls by 3.\n\n- By {one}.\n- It falls by 1.",
+    ):
+        write(book, text, PAGE)
+        (fault,) = number_faults(book)
+        assert "lemma_08:drop isn't beside the words 'falls by'" in fault

@@ -346,3 +346,51 @@ def test_a_number_that_no_text_could_quote_is_refused(opened: Opened, outputs: O
     with pytest.raises(BadInput, match=re.escape(said)):
         chapter.numbers(given)
     assert len(outputs) == 1
+
+
+def test_what_a_check_was_given_is_shown_beside_it(opened: Opened, outputs: Outputs) -> None:
+    u, v = sp.symbols("u v")
+    claims = {
+        "zero": check("a square", must="= 0"),
+        "size": check("a size", must="≤ 1"),
+        "pair": check("two", must="= 0"),
+    }
+    chapter = opened(symbolic=claims)
+    symbolic = chapter.witness("symbolic")
+    symbolic.holds("zero", (u + v) ** 2 - u**2 - 2 * u * v - v**2, control=(u + v) ** 2 - u**2, by=sp.expand)
+    symbolic.holds("size", sp.Rational(1, 2), control=2, by=lambda number: number)
+    symbolic.holds("pair", (u * (u + v), u**2 + u * v), control=(u * v, sp.Integer(1)), by=sp.expand)
+    zero, size, pair = outputs
+    assert "tried: $u \\left(u + v\\right) = u^{2} + u v$" in pair["text/plain"]
+    assert "control: another exponent: $u v = 1$, ≠ 0" in pair["text/plain"]
+    assert "    tried: $- u^{2} - 2 u v - v^{2} + \\left(u + v\\right)^{2}$\n" in zero["text/plain"]
+    assert "control: another exponent: $- u^{2} + \\left(u + v\\right)^{2}$, ≠ 0" in zero["text/plain"]
+    assert "tried" not in size["text/plain"]
+    assert chapter._entries["zero"].formula.startswith("$- u^{2}")
+
+
+def test_by_makes_what_is_compared(opened: Opened) -> None:
+    u = sp.Symbol("u")
+    symbolic = opened(symbolic={"zero": check("a square", must="= 0")}).witness("symbolic")
+    with pytest.raises(CheckFailed):
+        symbolic.holds("zero", u * (u + 1) - u**2, control=u, by=sp.expand)
+    with pytest.raises(ControlPassed):
+        symbolic.holds("zero", u * (u + 1) - u**2 - u, control=u * (u - 1) - u**2 + u, by=sp.expand)
+
+
+@pytest.mark.parametrize("infinite", [math.inf, -math.inf, sp.oo, sp.zoo, 1 + sp.oo * sp.I])
+def test_what_is_infinite_is_no_measurement(opened: Opened, infinite: Any) -> None:
+    numeric = opened(numeric={"size": check("a size", must="≤ 1"), "other": check("other", must="≠ 1")}).witness(
+        "numeric"
+    )
+    for claim_id, measured, control in (("size", infinite, 2), ("size", 0.5, infinite), ("other", infinite, 1)):
+        with pytest.raises(NoEvidence, match="which is no measurement"):
+            numeric.holds(claim_id, measured, control=control)
+
+
+def test_a_control_has_the_shape_of_what_is_measured(opened: Opened) -> None:
+    symbolic = opened(symbolic={"zero": check("rows", must="= 0")}).witness("symbolic")
+    for control in (sp.ones(1, 2), sp.Integer(1), 1):
+        with pytest.raises(BadInput, match=r"shapes \(2, 1\) and \("):
+            symbolic.holds("zero", sp.zeros(2, 1), control=control)
+    symbolic.holds("zero", sp.zeros(2, 1), control=sp.ones(2, 1))

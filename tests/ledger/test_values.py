@@ -129,7 +129,9 @@ def test_an_exact_number_is_written_however_small() -> None:
 
 
 def test_infinity_is_known() -> None:
-    assert [is_infinite(value) for value in (math.inf, -sp.oo, 1e308, sp.I)] == [True, True, False, False]
+    assert [is_infinite(value) for value in (math.inf, -sp.oo, sp.zoo, sp.Matrix([1, sp.oo]), 1e308, sp.I)] == [
+        True
+    ] * 4 + [False] * 2
 
 
 def test_zero_has_one_way_to_be_written_and_a_complex_number_no_digits() -> None:

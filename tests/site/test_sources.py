@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,9 +21,9 @@ from repository import use_own_repository
 from scansnap_core.book.citation import read_citation
 from scansnap_core.book.equations import formula_faults
 from scansnap_core.book.faults import card_faults, naming_faults, stored_faults
-from scansnap_core.book.notebooks import contents, number_faults, read_notebook, verdicts_in
+from scansnap_core.book.notebooks import Prose, contents, number_faults, read_notebook, verdicts_in
 from scansnap_core.ledger import read_claims, read_pages
-from scansnap_core.ledger.registry import WITHOUT_CARD, chapter_paths
+from scansnap_core.ledger.registry import WITHOUT_CARD, chapter_paths, notebook_of
 from tests.site.book import ROOT, documents
 
 CHAPTERS = ROOT / "chapters"
@@ -137,3 +138,21 @@ def test_the_workflow_publishes_the_pdf_that_the_pages_name() -> None:
     runs = [step["run"] for step in workflow["jobs"]["publish"]["steps"] if "run" in step]
     assert runs == ["make book", f"make pdf && cp _build/{PDF} _build/html/"]
     assert f"-m printing _build/{PDF}\n" in (ROOT / "Makefile").read_text(encoding="utf8")
+
+
+def claim_of(name: str) -> str:
+    """The page and the claim that a quoted number belongs to."""
+    page, _, key = name.rpartition(":")
+    numbers = read_claims(notebook_of(page, ROOT).with_suffix(".yaml")).numbers
+    return f"{page}:{numbers[key].of if key in numbers else key}"
+
+
+def test_two_quoted_numbers_of_different_claims_cant_change_places() -> None:
+    prose = Prose(ROOT)
+    exchangeable = [
+        (path.name, one, other)
+        for path, text in prose.texts.items()
+        for (one, words, around), (other, other_words, other_around) in combinations(prose.quotes(text), 2)
+        if claim_of(one) != claim_of(other) and words in other_around and other_words in around
+    ]
+    assert exchangeable == []
