@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install book site pdf test style types tests links portable mutants gpu-check clean
+.PHONY: help install book site pdf test style types tests links portable mutants second-engine gpu-check clean
 
 help:
 	@echo "make book      execute and verify every chapter, then build the site"
@@ -31,6 +31,7 @@ help:
 	@echo "make portable  build the book and run the tests in other surroundings: processors, cores, languages, clocks, fonts, paths"
 	@echo "make links     try the book's links to other sites"
 	@echo "make mutants   change some modules in small ways, one at a time: does a unit test fail?"
+	@echo "make second-engine  let cvc5 and mpmath try what the chapters prove"
 	@echo "make gpu-check run the tests that need a GPU and the training's benchmark on it"
 	@echo "make clean     remove what was built; $(VENV) stays"
 
@@ -87,6 +88,11 @@ links: $(INSTALLED)
 mutants: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check mutmut==3.8.1
 	nice -n 10 $(BIN)/mutmut run --max-children $(JOBS)
+
+# A chapter at a time, up to its last proof.
+second-engine: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check cvc5==1.4.2
+	nice -n 10 $(BIN)/python -m tools.second_engine
 
 gpu-check: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m gpu tests/engine tests/text

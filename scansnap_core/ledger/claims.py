@@ -34,12 +34,12 @@ to a claim by its id::
       jump:
         of: rises                     # the claim that the number belongs to
         scope: two classes alike, by $t_0$, under the true gradient flow
-        beside: jumps                 # words that stand beside it wherever it's quoted; optional
+        beside: jumps | turns         # words; one stands beside it wherever it's quoted
 
 A number travels with its scope: on what it was measured, by when, under which dynamics, how many.
-Where another page quotes it, a reader sees the claim and the scope. Its words ``beside`` stand
-there between the numbers, or ends of a sentence, on either side: so two numbers can't change places
-unseen.
+Where another page quotes it, a reader sees the claim and the scope. One of its words ``beside``
+stands there between the numbers, or ends of a sentence, on either side: so two numbers can't change
+places unseen.
 
 A check may say under ``only_sampled`` why a claim over all of its conditions isn't proved, and a
 proof under ``sampled`` which part of its region is left to a sweep.
@@ -138,7 +138,9 @@ class Scope:
     of: str
     scope: str
     beside: str = ""
-    """Words of every sentence that quotes the number: a tag belongs to its sentence."""
+    """Words, divided by " | ". One stands in every sentence that quotes the number, because a tag
+    belongs to its sentence. If there are none, any sentence may quote it.
+    """
 
 
 @dataclass(frozen=True)

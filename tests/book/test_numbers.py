@@ -130,4 +130,4 @@ def test_a_quoted_number_stands_beside_its_words(book: Path) -> None:
     ):
         write(book, text, PAGE)
         (fault,) = number_faults(book)
-        assert "lemma_08:drop isn't beside the words 'falls by'" in fault
+        assert "lemma_08:drop isn't beside 'falls by'" in fault

@@ -1,0 +1,65 @@
+"""The second engine knows what is true, says nothing where it can't tell, and a contradiction is seen."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+import sympy as sp
+from sympy import LambertW, Rational, Symbol, exp, log, sqrt
+
+from scansnap_core.ledger import Certificate
+from tools import second_engine
+from tools.second_engine import FALSE, NO_ANSWER, PROVED, at_point, from_zero, over_box, watched
+
+u, v = Symbol("u", real=True), Symbol("v", real=True)
+
+
+@pytest.mark.parametrize(
+    ("expression", "box", "said"),
+    [
+        (exp(u) - 1 - u, {u: (1, 2)}, PROVED),
+        (exp(u) - 3 - u, {u: (1, 2)}, FALSE),
+        (sqrt(u) + log(v) - 1, {u: (1, 2), v: (Rational(11, 10), 100)}, PROVED),
+        (u**2 - 2 * u * v + v**2 + Rational(1, 10), {u: (-1, 1), v: (-1, 1)}, PROVED),
+        (LambertW(u) - u / 2, {u: (Rational(1, 2), 1)}, PROVED),
+        (-1 - LambertW(u, -1), {u: (Rational(-1, 3), Rational(-1, 9))}, PROVED),
+        (LambertW(u, -1) + 2, {u: (Rational(-1, 3), Rational(-1, 9))}, FALSE),
+        (1 / u + 5, {u: (-1, 1)}, FALSE),
+        ((u - Rational(1, 3)) ** 2, {u: (0, 1)}, NO_ANSWER),
+    ],
+)
+def test_intervals(expression: Any, box: Any, said: str) -> None:
+    assert over_box(expression, box, time.monotonic() + (1 if said == NO_ANSWER else 60)) == said
+
+
+def test_points_and_zeros() -> None:
+    assert at_point(log(u) - 1, {u: 3}) == PROVED
+    assert at_point(log(u) - 1, {u: 2}) == FALSE
+    assert at_point(LambertW(Rational(1, 2)) - Rational(1, 3), {}) == PROVED
+    assert from_zero(exp(u) - 1 - u, u, 3, 2, time.monotonic() + 60) == PROVED
+    assert from_zero(exp(u) - 1 - u - u**2, u, 3, 2, time.monotonic() + 60) == FALSE
+
+
+def test_relations() -> None:
+    pytest.importorskip("cvc5")
+    assert second_engine.decide(u**2 + v**2 >= 2 * u * v) == PROVED
+    assert second_engine.decide(u**2 >= u, u >= 0) == FALSE
+    assert second_engine.decide(1 / u > 0, u >= 0) == FALSE
+    assert second_engine.decide(sp.Or(u * v <= 0, 1 / (u * v) > 0)) == FALSE  # not defined at 0
+    assert second_engine.on_ray(u**2 - 2, u, Rational(3, 2)) == PROVED
+    assert second_engine.on_ray(u**2 - 2, u, 1) == FALSE
+    assert second_engine.between([1, -4, 4], 0, 1) == PROVED
+    assert second_engine.between([1, -4, 3], 0, 1) == FALSE
+
+
+def test_a_contradiction_is_seen(capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[tuple[str, str, str, float]] = []
+
+    def wrong(*given: Any, **more: Any) -> Certificate:
+        return Certificate("interval", True, "a guess")
+
+    assert watched("positive", wrong, told)(u - 1, {u: (0, 2)}).proved
+    assert told[0][:3] == ("positive", PROVED, FALSE)
+    assert "positive says proved, mpmath says false" in capsys.readouterr().err

@@ -1,0 +1,465 @@
+"""A second engine tries each claim of the book that the first one certified or called false.
+
+Polynomial claims, which z3, coefficients or Sturm's theorem decide, are tried by cvc5; claims over
+a box or at a point, which Arb's balls decide, by mpmath's intervals. Each chapter is run up to its
+last proof, and every claim is tried as the chapter hands it over. The second engine may find no
+answer, in the time that it has; a contradiction ends the run with 1. Both engines are given what
+the same gate has read, and nothing here tries matrices or words.
+
+    python -m pip install cvc5==1.4.2
+    python -m tools.second_engine            # or the ids of some chapters
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import sympy as sp
+from mpmath import iv
+
+from scansnap_core.book.faults import code_of
+from scansnap_core.book.notebooks import code_cells, read_notebook
+from scansnap_core.ledger.registry import chapter_paths
+from scansnap_core.theory import certify
+from scansnap_core.theory.certify.language import OPERATORS, RELATIONS, Term, read, read_claim
+
+ROOT = Path(__file__).parents[1]
+SECONDS = float(os.environ.get("SECOND_ENGINE_SECONDS", "30"))
+"""The second engine has so long for each claim."""
+PRECISION = 80
+PROVED, FALSE, NO_ANSWER = "proved", "false", "no answer"
+
+iv.prec = PRECISION
+
+
+class UndefinedError(ArithmeticError):
+    """A term that isn't defined on all of an interval, as far as intervals tell."""
+
+
+# -- intervals, with derivatives -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Dual:
+    """An interval of a term's values, and those of its derivatives by each variable."""
+
+    value: Any
+    slopes: tuple[Any, ...]
+
+    def chain(self, value: Any, slope: Any) -> Dual:
+        """Return a function's value here, given its derivative."""
+        return Dual(value, tuple(slope * each for each in self.slopes))
+
+
+def _sum(*parts: Dual) -> Dual:
+    return Dual(
+        sum(part.value for part in parts),
+        tuple(map(sum, zip(*[part.slopes for part in parts], strict=True))),
+    )
+
+
+def _product(*parts: Dual) -> Dual:
+    first, *rest = parts
+    for other in rest:
+        slopes = zip(first.slopes, other.slopes, strict=True)
+        first = Dual(
+            first.value * other.value, tuple(a * other.value + first.value * b for a, b in slopes)
+        )
+    return first
+
+
+def _power(base: Dual, exponent: int) -> Dual:
+    if exponent < 0 and 0 in base.value:
+        raise UndefinedError
+    slope = exponent * base.value ** (exponent - 1) if exponent not in (0, 1) else iv.mpf(exponent)
+    return base.chain(base.value**exponent, slope)
+
+
+def _exp(argument: Dual) -> Dual:
+    value = iv.exp(argument.value)
+    return argument.chain(value, value)
+
+
+def _log(argument: Dual) -> Dual:
+    if not argument.value.a > 0:
+        raise UndefinedError
+    return argument.chain(iv.log(argument.value), 1 / argument.value)
+
+
+def _sqrt(argument: Dual) -> Dual:
+    if not argument.value.a > 0:
+        raise UndefinedError
+    value = iv.sqrt(argument.value)
+    return argument.chain(value, 1 / (2 * value))
+
+
+def _lambert(argument: Dual, branch: int) -> Dual:
+    """W is monotone on both branches: an end is moved outward until w e^w, on intervals, shows that
+    it is beyond.
+    """
+    low, high = argument.value.a, argument.value.b
+    if not low > -iv.exp(-1) or (branch == -1 and not high < 0):
+        raise UndefinedError
+    first, last = (low, high) if branch == 0 else (high, low)
+    value = iv.mpf([_beyond(first, branch, -1), _beyond(last, branch, 1)])
+    if -1 in value:
+        raise UndefinedError
+    return argument.chain(value, 1 / (iv.exp(value) * (1 + value)))
+
+
+def _beyond(argument: Any, branch: int, side: int) -> Any:
+    with mpmath.workprec(PRECISION + 20):
+        near = mpmath.lambertw(mpmath.mpf(argument.mid), branch).real
+        for power in range(PRECISION - 10, 0, -4):
+            end = iv.mpf(near + side * (1 + abs(near)) * mpmath.mpf(2) ** -power)
+            there = end * iv.exp(end)
+            rises = (
+                there >= argument if side * (1 if branch == 0 else -1) > 0 else there <= argument
+            )
+            if rises and (end >= -1 if branch == 0 else end <= -1):
+                return end
+    raise UndefinedError
+
+
+def on_intervals(term: Term) -> Callable[[Sequence[Any]], Dual]:
+    """Make the function from a term's variables' intervals to its value's and derivatives'."""
+    count = len(term.names)
+    zeros = (iv.mpf(0),) * count
+    compute = term.compiled(
+        {
+            "sum": _sum,
+            "product": _product,
+            "power": _power,
+            "exp": _exp,
+            "log": _log,
+            "sqrt": _sqrt,
+            "W0": lambda argument: _lambert(argument, 0),
+            "W-1": lambda argument: _lambert(argument, -1),
+            "number": lambda number: Dual(iv.mpf(number.numerator) / number.denominator, zeros),
+        }
+    )
+    ones = [tuple(iv.mpf(int(i == place)) for i in range(count)) for place in range(count)]
+    return lambda box: compute([Dual(x, one) for x, one in zip(box, ones, strict=True)])
+
+
+def _interval(end: Any) -> Any:
+    return on_intervals(read(end))([]).value
+
+
+def over_box(expression: Any, box: Mapping[sp.Symbol, tuple[Any, Any]], until: float) -> str:
+    """Tell whether a term is positive on a box: by intervals of its value, or of its value and its
+    derivatives.
+    """
+    value = on_intervals(read(expression, list(box)))
+    ends = [(_interval(low), _interval(high)) for low, high in box.values()]
+    waiting = [[iv.mpf([low.a, high.b]) for low, high in ends]]
+    while waiting:
+        if time.monotonic() > until:
+            return NO_ANSWER
+        part = waiting.pop()
+        middle = [iv.mpf(x.mid) for x in part]
+        try:
+            found = value(part)
+            if found.value.a > 0:
+                continue
+            moved = [
+                slope * (x - m) for slope, x, m in zip(found.slopes, part, middle, strict=True)
+            ]
+            if (value(middle).value + sum(moved)).a > 0:
+                continue
+            sizes = [float((each.b - each.a).mid) for each in moved]
+        except UndefinedError:
+            sizes = [float((x.b - x.a).mid) for x in part]
+        with contextlib.suppress(UndefinedError):
+            inside = all(
+                low.b <= m.a and m.b <= high.a for m, (low, high) in zip(middle, ends, strict=True)
+            )
+            if inside and value(middle).value.b <= 0:
+                return FALSE
+        widest = max(range(len(sizes)), key=sizes.__getitem__)
+        low, high = part[widest].a, part[widest].b
+        cut = middle[widest]
+        if low > 0 and high > 4 * low:
+            cut = iv.mpf(iv.sqrt(low * high).mid)
+        if not low < cut < high:
+            return NO_ANSWER
+        halves = (iv.mpf([cut.a, high.b]), iv.mpf([low.a, cut.b]))
+        waiting += [
+            [half if place == widest else x for place, x in enumerate(part)] for half in halves
+        ]
+    return PROVED
+
+
+def at_point(expression: Any, values: Mapping[sp.Symbol, Any]) -> str:
+    """Tell whether a term is positive at a point."""
+    try:
+        found = on_intervals(read(expression, list(values)))(
+            [_interval(value) for value in values.values()]
+        ).value
+    except UndefinedError:
+        return NO_ANSWER
+    return PROVED if found.a > 0 else FALSE if found.b <= 0 else NO_ANSWER
+
+
+def from_zero(expression: Any, variable: sp.Symbol, end: Any, order: int, until: float) -> str:
+    """Tell whether a term with a zero of some order at 0 is positive from there to an end."""
+    derivatives = [expression]
+    for _ in range(order):
+        derivatives.append(sp.diff(derivatives[-1], variable))
+    vanish = all(sp.simplify(each.subs(variable, 0)) == 0 for each in derivatives[:-1])
+    start = end
+    while time.monotonic() < until:
+        if over_box(expression, {variable: (start, end)}, until) == FALSE:
+            return FALSE
+        if (
+            vanish
+            and over_box(derivatives[-1], {variable: (0, start)}, min(until, time.monotonic() + 2))
+            == PROVED
+        ):
+            return over_box(expression, {variable: (start, end)}, until)
+        start = start / sp.Integer(2)
+    return NO_ANSWER
+
+
+# -- cvc5 ------------------------------------------------------------------------------------------
+
+
+class Solver:
+    """cvc5 on relations of the language of claims."""
+
+    def __init__(self) -> None:
+        import cvc5
+
+        self.kinds, self.terms = cvc5.Kind, cvc5.TermManager()
+        self.divisors: list[Any] = []
+        joined = {
+            "sum": self.kinds.ADD,
+            "product": self.kinds.MULT,
+            ">": self.kinds.GT,
+            ">=": self.kinds.GEQ,
+            "<": self.kinds.LT,
+            "<=": self.kinds.LEQ,
+            "==": self.kinds.EQUAL,
+            "!=": self.kinds.DISTINCT,
+            "not": self.kinds.NOT,
+            "exp": self.kinds.EXPONENTIAL,
+        }
+        self.arithmetic: dict[str, Callable[..., Any]] = {
+            name: lambda *parts, kind=kind: self.terms.mkTerm(kind, *parts)
+            for name, kind in joined.items()
+        }
+        self.arithmetic |= {
+            "and": lambda *parts: self._joined(self.kinds.AND, parts, True),
+            "or": lambda *parts: self._joined(self.kinds.OR, parts, False),
+            "number": lambda number: self.terms.mkReal(number.numerator, number.denominator),
+            "power": self._power,
+        }
+        assert {*OPERATORS, *RELATIONS} <= {*self.arithmetic}
+
+    def _joined(self, kind: Any, parts: Sequence[Any], empty: bool) -> Any:
+        if len(parts) < 2:
+            return parts[0] if parts else self.terms.mkBoolean(empty)
+        return self.terms.mkTerm(kind, *parts)
+
+    def _power(self, base: Any, exponent: int) -> Any:
+        one = self.terms.mkReal(1)
+        size = abs(exponent)
+        power = (
+            one
+            if size == 0
+            else base
+            if size == 1
+            else self.terms.mkTerm(self.kinds.MULT, *[base] * size)
+        )
+        if exponent >= 0:
+            return power
+        self.divisors.append(base)
+        return self.terms.mkTerm(self.kinds.DIVISION, one, power)
+
+    def variables(self, names: Sequence[str]) -> list[Any]:
+        """Make real variables."""
+        return [self.terms.mkConst(self.terms.getRealSort(), name) for name in names]
+
+    def undefined(self) -> Any:
+        """Say that a divisor is 0."""
+        zero = self.terms.mkReal(0)
+        return self.arithmetic["or"](*[self.arithmetic["=="](base, zero) for base in self.divisors])
+
+    def none(self, *formulas: Any, logic: str = "QF_NRA") -> bool | None:
+        """Tell whether no real numbers meet the formulas; None if that isn't known in time."""
+        import cvc5
+
+        solver = cvc5.Solver(self.terms)
+        solver.setLogic(logic)
+        solver.setOption("tlimit-per", str(int(1000 * SECONDS)))
+        for formula in formulas:
+            solver.assertFormula(formula)
+        answer = solver.checkSat()
+        return True if answer.isUnsat() else False if answer.isSat() else None
+
+
+def _said(none: bool | None) -> str:
+    return {True: PROVED, False: FALSE, None: NO_ANSWER}[none]
+
+
+def decide(claim: Any, *assumptions: Any) -> str:
+    """Tell whether a relation is defined and follows from others."""
+    wanted, region = read_claim(claim, assumptions)
+    solver = Solver()
+    variables = solver.variables(wanted.names)
+    known = [given.compiled(solver.arithmetic)(variables) for given in region]
+    solver.divisors.clear()
+    fails = solver.arithmetic["not"](wanted.compiled(solver.arithmetic)(variables))
+    return _said(solver.none(*known, solver.arithmetic["or"](fails, solver.undefined())))
+
+
+def on_ray(expression: Any, variable: sp.Symbol, start: Any) -> str:
+    """Tell whether a sum of polynomials times exponentials is positive beyond a point."""
+    solver = Solver()
+    variables = solver.variables([str(variable)])
+    value = read(expression, [variable]).compiled(solver.arithmetic)(variables)
+    first = read(start).compiled(solver.arithmetic)([])
+    beyond = solver.arithmetic[">"](variables[0], first)
+    fails = solver.arithmetic["<="](value, solver.arithmetic["number"](Fraction(0)))
+    logic = "QF_NRAT" if expression.has(sp.exp) else "QF_NRA"
+    return _said(solver.none(beyond, fails, logic=logic))
+
+
+def between(coefficients: Sequence[Any], low: Any, high: Any) -> str:
+    """Tell whether a polynomial is not negative between two numbers."""
+    x = sp.Symbol("x", real=True)
+    exact = [sp.Rational(str(number)) for number in (*coefficients, low, high)]
+    polynomial = sum((number * x**power for power, number in enumerate(exact[:-2])), sp.Integer(0))
+    return decide(polynomial >= 0, x >= exact[-2], x <= exact[-1])
+
+
+SECOND: dict[str, Callable[..., str]] = {
+    "positive": lambda expression, box, **_: (
+        over_box(expression, box, time.monotonic() + SECONDS) if box else at_point(expression, {})
+    ),
+    "at": lambda expression, values, *_: at_point(expression, values),
+    "positive_from_zero": lambda expression, variable, end, order: from_zero(
+        expression, variable, end, order, time.monotonic() + SECONDS
+    ),
+    "decide": decide,
+    "positive_on_ray": on_ray,
+    "nonnegative_between": between,
+}
+ENGINES = {
+    name: "mpmath" if name in ("positive", "at", "positive_from_zero") else "cvc5"
+    for name in SECOND
+}
+
+
+# -- the book's claims -----------------------------------------------------------------------------
+
+
+def watched(
+    name: str, first: Callable[..., Any], told: list[tuple[str, str, str, float]]
+) -> Callable[..., Any]:
+    """Let a procedure's claims be tried by the second engine too. What both say is noted."""
+
+    def both(*given: Any, **more: Any) -> Any:
+        certificate = first(*given, **more)
+        before = time.monotonic()
+        try:
+            second = SECOND[name](*given, **more)
+        except (ArithmeticError, RuntimeError, ValueError) as error:
+            print(f"    {name}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+            second = NO_ANSWER
+        word = PROVED if certificate.proved else FALSE if certificate.false else NO_ANSWER
+        told.append((name, word, second, time.monotonic() - before))
+        if {word, second} == {PROVED, FALSE}:
+            print(
+                f"    {name} says {word}, {ENGINES[name]} says {second}: {given}", file=sys.stderr
+            )
+        return certificate
+
+    return both
+
+
+def run_chapter(path: Path) -> list[tuple[str, str, str, float]]:
+    """Run a chapter up to its last cell that hands a claim over."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    told: list[tuple[str, str, str, float]] = []
+    for name in SECOND:
+        setattr(certify, name, watched(name, getattr(certify, name), told))
+    trees = [code_of(cell.source) for cell in code_cells(read_notebook(path))]
+    names = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)} & {
+        *SECOND
+    }
+    names |= {"proved"}
+    last = [
+        place
+        for place, tree in enumerate(trees)
+        for node in ast.walk(tree)
+        if getattr(node, "id", "") in names
+    ]
+    os.chdir(path.parent)
+    shared: dict[str, Any] = {"__name__": "__main__", "display": lambda *_, **__: None}
+    for tree in trees[: max(last, default=-1) + 1]:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(tree, str(path), "exec"), shared)
+    return told
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Try the claims of the chapters with these ids, or of all; print what was found."""
+    if arguments[:1] == ["--chapter"]:
+        print(json.dumps(run_chapter(Path(arguments[1]))))
+        return 0
+    paths = [
+        path
+        for path in chapter_paths(ROOT / "chapters")
+        if "theory.certify" in path.read_text(encoding="utf-8")
+    ]
+    told: list[tuple[str, str, str, float]] = []
+    broken = []
+    for path in paths:
+        if arguments and path.stem not in arguments:
+            continue
+        command = [sys.executable, "-m", "tools.second_engine", "--chapter", str(path)]
+        run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        sys.stderr.write(run.stderr[-3000:])
+        if run.returncode:
+            broken.append(path.stem)
+            continue
+        found = json.loads(run.stdout.splitlines()[-1])
+        told += found
+        said = Counter(f"{first}, {second}" for _, first, second, _ in found)
+        print(path.stem, dict(said), f"{sum(each[3] for each in found):.1f} s", flush=True)
+    for name in SECOND:
+        words = [(first, second) for procedure, first, second, _ in told if procedure == name]
+        agree = sum(first == second != NO_ANSWER for first, second in words)
+        silent = sum(NO_ANSWER in both for both in words)
+        seconds = sum(each[3] for each in told if each[0] == name)
+        print(
+            f"{name}, tried by {ENGINES[name]}: {agree} agree, {silent} without an answer, "
+            f"{seconds:.0f} s"
+        )
+    apart = [each for each in told if {each[1], each[2]} == {PROVED, FALSE}]
+    print(
+        f"{len(told)} claims and controls, {len(apart)} contradictions; "
+        f"chapters that broke: {broken or 'none'}"
+    )
+    return 1 if apart or broken or not told else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
