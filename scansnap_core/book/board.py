@@ -65,7 +65,6 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
         done=sum(stored.verdict_of(s) != OPEN for s in stored.statements),
         total=len(stored.statements),
         full=len(stored.fully_verified),
-        witnesses=VOICES,
         dynamics=DYNAMICS,
         sections=sections,
         errata_url=page_url("errata") if any(numbers.values()) else "",
@@ -80,7 +79,7 @@ def _row(stored: Stored, page: Page, url: str, errata: list[Erratum]) -> dict[st
         "url": url,
         "answers": [],
         "css": VERDICT_CLASS[verdict] + (" ss-full" if page.id in stored.fully_verified else ""),
-        "said": [_said(counts.get(witness, {})) for witness in VOICES],
+        "said": _said({witness: counts.get(witness, {}) for witness in VOICES}),
         "verdict": verdict,
         "under": _under(stored.verdicts[page.id]),
         "standing": _standing(stored, page),
@@ -103,7 +102,7 @@ def _row_of_claim(
         "url": "",
         "answers": [(stored.pages[page_id].name, page_url(page_id)) for page_id in claim.pages],
         "css": VERDICT_CLASS[claim.verdict],
-        "said": [_said(claim.counts(witness)) for witness in VOICES],
+        "said": _said({witness: claim.counts(witness) for witness in VOICES}),
         "verdict": claim.verdict,
         "under": _under(own[0] if own else {}),
         "standing": claim.place,
@@ -111,8 +110,13 @@ def _row_of_claim(
     }
 
 
-def _said(counts: Mapping[str, int]) -> list[tuple[str, str, int]]:
-    return [(what, mark, counts[what]) for what, mark in (("checks", "✓"), ("refutations", "✗")) if counts.get(what)]
+def _said(counts: Mapping[str, Mapping[str, int]]) -> list[tuple[str, list[tuple[str, str, int]]]]:
+    """List the witnesses that spoke, each with its checks and its refutations."""
+    marks = (("checks", "✓"), ("refutations", "✗"))
+    said = [
+        (witness, [(what, mark, own[what]) for what, mark in marks if own.get(what)]) for witness, own in counts.items()
+    ]
+    return [(witness, own) for witness, own in said if own]
 
 
 def _standing(stored: Stored, page: Page) -> str:
@@ -150,7 +154,7 @@ def holding_html(book: Path, page_url: Callable[[str], str]) -> str:
 
 
 def proofs_html(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the claims that are made for all cases: how many are proved, how, and which are only sampled."""
+    """Draw the claims that are made for all cases: how many are proved and how, and how many are only sampled."""
     stored = read_stored(book)
 
     def listed(entries: str) -> list[tuple[str, str, dict[str, str]]]:
@@ -165,7 +169,8 @@ def proofs_html(book: Path, page_url: Callable[[str], str]) -> str:
     return render(
         _TEMPLATES / "proofs.html",
         proofs=proofs,
-        sampled=listed("sampled"),
+        sampled=len(listed("sampled")),
+        open_url=page_url("open"),
         kinds=[(by_kind[kind], KINDS[kind]) for kind in KINDS if by_kind[kind]],
         name_of=KINDS,
     )

@@ -25,13 +25,15 @@ Neighbours = Mapping[Node, Iterable[Node]]
 Places = dict[Node, float]
 
 _TEMPLATE = Path(__file__).with_name("templates") / "graph.svg"
-_WIDTH, _HEIGHT = 150, 62
-_COLUMN, _BEND, _ROW = 164, 40, 100
+_WIDTH, _HEIGHT = 150, 77
+_COLUMN, _BEND, _ROW = 164, 40, 115
 _MARGIN = 8
 _LEGEND_ROW, _LEGEND_COLUMN = 30, 224
 _LEGEND = 3 * _LEGEND_ROW
 _SWEEPS = 10
 TITLE_CHARACTERS = 23
+TITLE_LINES = 3
+"""A title has room for so many lines of `TITLE_CHARACTERS`."""
 
 
 def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
@@ -40,7 +42,8 @@ def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
     An edge leads from a statement to one that rests on it. An edge that a longer path implies isn't drawn.
     """
     stored = read_stored(book)
-    places, routes = _layout(drawn_graph(stored.statements))
+    whole = drawn_graph(stored.statements)
+    places, routes = _layout(whole)
     bottom = max(y for _, y in places.values()) + _HEIGHT
     nodes = []
     for statement in stored.statements.values():
@@ -53,7 +56,8 @@ def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
                 "y": places[statement.id][1],
                 "css": f"{VERDICT_CLASS[verdict]}{' ss-full' if full else ''}",
                 "says": f"{verdict}, fully verified" if full else verdict,
-                "lines": textwrap.wrap(statement.title, TITLE_CHARACTERS),
+                "lines": textwrap.wrap(statement.title, TITLE_CHARACTERS, max_lines=TITLE_LINES, placeholder=" …"),
+                "grounds": sorted(nx.ancestors(whole, statement.id)),
             }
         )
     return render(
@@ -64,7 +68,11 @@ def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
         box={"width": _WIDTH, "height": _HEIGHT},
         nodes=nodes,
         edges=[
-            ("ss-uses" if ground in stored.pages[statement].uses else "ss-proof-uses", _curve(points))
+            (
+                "ss-uses" if ground in stored.pages[statement].uses else "ss-proof-uses",
+                (ground, statement),
+                _curve(points),
+            )
             for (ground, statement), points in routes.items()
         ],
         legend={"top": _MARGIN, "row": _LEGEND_ROW, "column": _LEGEND_COLUMN},

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urlencode, urljoin
 
 from babel.dates import format_date
 from docutils import nodes
@@ -71,6 +71,7 @@ def add_tags(
     is_home = pagename == app.config.master_doc
     address = urljoin(app.config.html_baseurl, app.builder.get_target_uri(pagename))
     title = cited.title if is_home else words_of(app.env.titles[pagename])
+    context["edition"] |= page_links(cited, title, address, pagename, app)
     description = description_of(doctree) or cited.abstract
     meta = context["meta"] = dict(context["meta"] or {})
     meta["og:title"] = escape(title)
@@ -84,6 +85,21 @@ def add_tags(
     tags += [tag(name, value) for name, value in highwire(cited, title, address, app.config, is_home)]
     tags.append(json_ld(described(cited, title, description, address, app.config, is_home)))
     context["metatags"] += "\n".join(["", *tags, ""])
+
+
+def page_links(cited: Citation, title: str, address: str, pagename: str, app: Sphinx) -> dict[str, str]:
+    """Say how a page is cited, and where a fault in it is reported and its source is edited."""
+    who = " and ".join(name_of(author) for author in cited.authors)
+    book = "" if pagename == app.config.master_doc else f" In: {cited.title},"
+    repository, branch = (app.config.html_theme_options[f"repository_{part}"] for part in ("url", "branch"))
+    source = Path(app.env.doc2path(pagename)).relative_to(app.srcdir).as_posix()
+    question = urlencode({"title": f"A fault on the page {title}", "body": f"The page: {address}\n\nWhat is wrong: "})
+    return {
+        "cite": f"{who}: {title}.{book} version {cited.version}, {cited.released.year}. {address}",
+        "report": f"{repository}/issues/new?{question}",
+        "edit": f"{repository}/edit/{branch}/{source}",
+        "bibtex": "../" * pagename.count("/") + "scansnap.bib",
+    }
 
 
 def tag(name: str, value: str) -> str:

@@ -49,10 +49,15 @@ class ErrataDirective(SphinxDirective):
 def erratum_bibtex(erratum: Erratum, book: Entry) -> str:
     """Write an erratum's BibTeX: the book's entry, with the erratum's number and place as the title."""
     title = f"Erratum {erratum.number}: {erratum.places[0].name}"
-    note = f"In: {book.fields['title']}, chapters/errata.html#{erratum.anchor}"
+    note = f"In: {book.fields['title']}, {address_of(erratum, book)}"
     entry = Entry("misc", [*book.fields.items(), ("title", title), ("note", note)], book.persons)
     written = BibliographyData({f"{BOOK_KEY}-{erratum.number}": entry}).to_string("bibtex")
     return str(written).replace("\\_", "_")  # an index in mathematics
+
+
+def address_of(erratum: Erratum, book: Entry) -> str:
+    """Return where an erratum stands on the published site."""
+    return f"{book.fields['url']}{PAGE}.html#{erratum.anchor}"
 
 
 def citation_html(erratum: Erratum, book: Entry) -> str:
@@ -62,7 +67,8 @@ def citation_html(erratum: Erratum, book: Entry) -> str:
     return (
         f'<details class="ss-cite"><summary>Cite {erratum.number}</summary>'
         f'<p>{who}: <a href="#{erratum.anchor}">Erratum {erratum.number}</a>, {rich(erratum.places[0].name)}. '
-        f"In: <em>{fields['title']}</em>, version {fields['version']}, {fields['year']}. {fields['url']}</p>"
+        f"In: <em>{fields['title']}</em>, version {fields['version']}, {fields['year']}. "
+        f"{escape(address_of(erratum, book))}</p>"
         f'<div class="highlight"><pre>{escape(erratum_bibtex(erratum, book))}</pre></div></details>'
     )
 

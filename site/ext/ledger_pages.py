@@ -1,4 +1,7 @@
-"""Directives for what the ledger knows: the board, the dependency graph, proofs, what survives, a statement's links."""
+"""Directives for what the ledger knows.
+
+They draw the board, the dependency graph, proofs, what survives, what isn't known, and a statement's links.
+"""
 
 import re
 from collections.abc import Callable, Iterable
@@ -14,6 +17,7 @@ from stored_once import stored_in
 from scansnap_core import ledger
 from scansnap_core.book.board import board_html, holding_html, proofs_html
 from scansnap_core.book.graph import graph_svg
+from scansnap_core.book.open_points import LABELS, marked, sampled_html, untried_html
 from scansnap_core.ledger.registry import check_id
 
 _PROOFS = re.compile(r'<table class="ss-proofs">.*?<th scope="col">(.*?)</th>.*?</table>', re.DOTALL)
@@ -27,6 +31,8 @@ class LedgerDirective(SphinxDirective):
         "dependency-graph": graph_svg,
         "proofs": proofs_html,
         "what-survives": holding_html,
+        "untried": untried_html,
+        "only-sampled": sampled_html,
     }
 
     def run(self) -> list[nodes.Node]:
@@ -98,8 +104,35 @@ class StatementLinks(SphinxDirective):
         return links or [nodes.Text("nothing")]
 
 
+class OpenPoints(SphinxDirective):
+    """What the chapters mark with a label, such as conjectures, in their own words."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Read the chapters in every build."""
+        label = self.arguments[0]
+        if label not in LABELS:
+            raise self.error(f"no label is called {label}; use {', '.join(LABELS)}")
+        self.env.note_reread()
+        documents = {document.rpartition("/")[2]: document for document in self.env.found_docs}
+        points = marked(Path(self.env.srcdir), label)
+        lines = [f"- [{point.page.name}](/{documents[point.page.id]}): {point.text}" for point in points]
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
+def load_graph(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Give the script that lights up the graph to the page that holds it."""
+    if doctree and any('class="ss-graph"' in node.astext() for node in doctree.findall(nodes.raw)):
+        app.add_js_file("graph.js", loading_method="defer")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     for name in LedgerDirective.draw:
         app.add_directive(name, LedgerDirective)
     app.add_directive("statement-links", StatementLinks)
+    app.add_directive("open-points", OpenPoints)
+    app.connect("html-page-context", load_graph)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

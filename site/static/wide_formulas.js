@@ -12,9 +12,13 @@
       formula.classList.toggle("ss-wide", wide);
       focusable(formula, wide);
     }
+    const rows = new Set(); // the displayed formulas that go on to the right, which say so
     for (const box of document.querySelectorAll('div.math, mjx-container[display="true"]')) {
-      focusable(box, box.scrollWidth > box.clientWidth);
+      const scrolls = box.scrollWidth > box.clientWidth;
+      focusable(box, scrolls);
+      if (scrolls) rows.add(box.closest("div.math"));
     }
+    for (const row of document.querySelectorAll("div.math")) row.classList.toggle("ss-goes-on", rows.has(row));
   };
   window.addEventListener("load", () => {
     const set = window.MathJax?.startup?.promise ?? Promise.resolve();

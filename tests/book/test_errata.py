@@ -82,6 +82,7 @@ def test_an_erratum_is_drawn_with_its_anchor_and_cells(book: Path) -> None:
     assert "<dt>should read</dt>" in slip
     assert ". With the repair: 0.1 (with " in slip
     assert "rate &lt;s&gt;" in slip
+    assert "ranked here because" not in slip  # a slip changes nothing else, which its rank says
     assert r'<span class="math notranslate nohighlight">\(1-\rho\)</span>' in slip
     assert "No chapter has refuted anything" in errata_html(book, url, "constant")
     with pytest.raises(BadInput, match="the choices are conclusion, constant, slip"):

@@ -159,7 +159,13 @@ def test_a_page_has_a_date_a_version_and_links_to_correct_it(site: Path, documen
     links = {str(link["href"]) for link in edition.select("a")}
     assert f"{CITED.url}{PDF}" in links
     assert any(link.endswith("changes.html") or link == "#" for link in links)
+    (offered,) = page.select(".ss-page-links")
+    assert f"{CITED.url}{document}.html" in offered.select_one("details p").text  # type: ignore[union-attr]
+    bibtex, report, edit = (str(link["href"]) for link in offered.select("a"))
+    assert (site / document).parent.joinpath(bibtex).resolve() == (site / "scansnap.bib").resolve()
+    assert report.startswith(f"{CITED.repository}/issues/new?title=A+fault+on+the+page")
     suffix = "ipynb" if (ROOT / f"{document}.ipynb").is_file() else "md"
+    assert edit == f"{CITED.repository}/edit/main/{document}.{suffix}"
     buttons = {str(link["href"]) for link in page.select(".article-header-buttons a[href]")}
     assert f"{CITED.repository}/edit/main/{document}.{suffix}" in buttons
     assert any(

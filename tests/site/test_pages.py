@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, Playwright
 from pybtex.database import parse_string
 
+from scansnap_core.book.citation import read_citation
 from scansnap_core.book.errata import errata_json, read_errata
 from scansnap_core.book.notebooks import read_stored
 from scansnap_core.ledger import read_pages, statements
@@ -21,6 +22,7 @@ from tests.site.book import ROOT, documents
 from tests.site.browser import BEFORE_ITS_SCRIPTS, RUN_ONCE, faults, open_browser
 
 STATEMENTS = statements(read_pages(ROOT))
+CITED = read_citation(ROOT)
 
 
 def read(site: Path, document: str) -> str:
@@ -89,7 +91,7 @@ def test_errata_and_the_cells_that_show_them_link_each_other_and_each_has_a_cita
         ((key, entry),) = parse_string(unescape(text), "bibtex").entries.items()
         assert key == f"scansnap-{erratum.number}"
         assert entry.fields["title"] == f"Erratum {erratum.number}: {erratum.places[0].name}"
-        assert entry.fields["note"].endswith(rf"errata.html\#{erratum.anchor}")
+        assert entry.fields["note"].endswith(rf"{CITED.url}chapters/errata.html\#{erratum.anchor}")
         for place in erratum.places:
             (address,) = set(re.findall(rf'href="([^"#]*\b{place.page.id}\.html)#{place.cell}"', page))
             shown = (site / "chapters" / address).read_text(encoding="utf-8")

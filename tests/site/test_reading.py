@@ -46,6 +46,12 @@ def test_on_a_phone_a_wide_displayed_formula_begins_at_its_beginning(site: Path,
     page.goto((site / "chapters/statements/theorem_3.html").as_uri())
     page.wait_for_function(f"{WIDE}.length > 1")
     assert set(page.evaluate(BEGINS)) == {0}
+    assert page.evaluate(f"{WIDE}.every(formula => formula.closest('div.math').matches('.ss-goes-on'))")
+    said, rows = page.evaluate(
+        """[...document.querySelectorAll('div.math')].map(e => getComputedStyle(e, '::after').content)
+          .reduce(([said, rows], words) => [said + words.includes('sideways'), rows + 1], [0, 0])"""
+    )
+    assert 1 <= said < rows
 
 
 def test_on_a_phone_a_wide_formula_scrolls_and_in_the_dark_a_figure_is_dark(site: Path, page: Page) -> None:
