@@ -14,6 +14,7 @@ from typing import Any
 from docutils import nodes
 from page_text import parts_of
 from sphinx.application import Sphinx
+from sphinx.search.en import SearchEnglish
 from symbols import SYMBOL_ROW
 from tex_symbols import symbols
 
@@ -21,8 +22,7 @@ from scansnap_core import files, ledger
 
 SYNONYMS = Path("site", "search", "synonyms.yaml")
 CODE_PAGES = ("chapters/api", "chapters/modules")
-CODE_WEIGHT = 0.1
-"""The code's own description weighs so much beside prose."""
+"""The code's own description comes after all prose."""
 CLAIM_WEIGHT = 0.3
 """A single claim weighs so much beside the section that it stands in."""
 _FORMULA = re.compile(r"\\\((.*?)\\\)|\\\[(.*?)\\\]", re.DOTALL)
@@ -57,7 +57,8 @@ def documents_of(document: str, title: str, body: str, keywords: str, own: Itera
             "symbols": symbols_in(f"{heading} {text}"),
             "own": " ".join(map(str, [*(own if number == 0 else ()), *equations_in(heading)])),
             "named": " ".join(map(str, equations_in(text))),
-            "weight": CODE_WEIGHT if document in CODE_PAGES else CLAIM_WEIGHT if anchor.startswith("claim-") else 1,
+            "weight": CLAIM_WEIGHT if anchor.startswith("claim-") else 1,
+            "last": document in CODE_PAGES,
         }
 
 
@@ -98,6 +99,7 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     found = [record for page in app.env.search_documents.values() for record in page]  # type: ignore[attr-defined]
     script = f"const bookDocuments = {json.dumps(found, ensure_ascii=False)};\n"
     (target / "documents.js").write_text(script, encoding="utf8")
+    (target / "stemmer.js").write_text(SearchEnglish.js_stemmer_code, encoding="utf8")  # Porter's, as Sphinx has it
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -1,13 +1,18 @@
 "use strict";
 
-// The search page: MiniSearch over the records that the build wrote into documents.js.
-(() => {
+// The search: MiniSearch over the records that the build wrote into documents.js. The search page and the dialog that Ctrl+K
+// opens show the same results while a reader types.
+const bookSearch = (() => {
   const GREEK = { α: "alpha", β: "beta", γ: "gamma", Γ: "gamma", δ: "delta", ε: "epsilon", ζ: "zeta", η: "eta", θ: "theta", ι: "iota", κ: "kappa", λ: "lambda", μ: "mu", ξ: "xi", π: "pi", ρ: "rho", σ: "sigma", τ: "tau", φ: "phi", χ: "chi", ψ: "psi", ω: "omega", Ω: "omega" };
   const FORMULA = /\\\(.*?\\\)|\\\[.*?\\\]/gs;
   const FIELDS = ["title", "keywords", "own", "named", "symbols", "text", "page"];
   const NUMBERS = ["own", "named"]; // of equations
   const SHOWN = 40;
   const A_PAGE = 3; // parts of one page that are shown
+  // Words of which questions are made, whatever they ask for. Where nothing else is asked, they are looked for too.
+  const EMPTY = new Set(
+    "a about all an and any are as at be been between book by can could did do does else ever find for from get give go had has have here how i if in into is it its me mean means my not of on one or other our paper should so than that the their them then there these they this to true up us use used was we were what when where whether which who whose why will with without would you your".split(" "),
+  );
 
   const plain = (text) => text.replace(FORMULA, " ").replace(/[αβγΓδεζηθικλμξπρστφχψωΩ]/g, (letter) => GREEK[letter]).replace(/[’′]/g, "'").toLowerCase();
   /** Words, numbers, and symbols with their labels and primes: eta_z, t_0', 88. */
@@ -16,35 +21,50 @@
   const asked = (query) =>
     query.replace(/(?:\b(?:eqns?|eqs?|equations?)\b\.?\s*|^)\(?(\d+)\)?(?=\s|$)/gi, "($1)").replace(/\b(\w+) prime\b/gi, "$1'");
 
+  const stemmer = new Stemmer();
+  const stem = (word) => (/^[a-z]{4,}$/.test(word) ? stemmer.stemWord(word) : word);
+  const known = new Set(); // the stems of the book's words
   const index = new MiniSearch({
     idField: "url",
     fields: FIELDS,
     tokenize: words,
-    processTerm: (term) => term,
+    processTerm: (word) => {
+      const term = stem(word);
+      known.add(term);
+      return term;
+    },
     searchOptions: {
+      processTerm: stem,
       boost: { title: 4, keywords: 6, own: 12, named: 3, symbols: 2, page: 1.5 },
-      prefix: (term) => /^\p{L}{3,}/u.test(term),
-      fuzzy: (term) => (/^\p{L}{5,}$/u.test(term) ? 0.15 : false),
+      // a word that the book hasn't may be the beginning of one, or misspelt
+      prefix: (term, i, terms) => /^\p{L}{3,}/u.test(term) && (i === terms.length - 1 || !known.has(term)),
+      fuzzy: (term) => (/^\p{L}{5,}$/u.test(term) && !known.has(term) ? 0.15 : false),
       boostDocument: (url) => records.get(url).weight,
     },
   });
   const records = new Map(bookDocuments.map((record) => [record.url, record]));
   index.addAll([...records.values()]);
 
-  /** The records that fit a query, best first; those that hold it word for word count double. */
+  /** The records that fit a query, best first: those that hold more of its words, word for word above all, and code last. */
   function find(query) {
     const text = asked(query);
-    const phrase = words(text).join(" ");
+    const spoken = words(text);
+    const told = spoken.filter((word) => !EMPTY.has(word));
+    const sought = (told.length ? told : spoken).join(" ");
+    const phrase = spoken.join(" ");
     const fields = FIELDS.filter((field) => !NUMBERS.includes(field) || /\(\d+\)/.test(text));
-    for (const combineWith of ["AND", "OR"]) {
-      const found = index.search(text, { combineWith, fields });
-      for (const result of found) {
-        const { title, text } = records.get(result.id);
-        if (phrase.includes(" ") && words(`${title} ${text}`).join(" ").includes(phrase)) result.score *= 2;
-      }
-      if (found.length) return spread(found.sort((a, b) => b.score - a.score));
+    const terms = new Set(words(sought).map(stem));
+    const relation = /[<>=≤≥]/.test(text) ? text.replace(/\s/g, "") : null; // K < M isn't K = M
+    const found = index.search(sought, { combineWith: "OR", fields });
+    for (const result of found) {
+      const { title, keywords, text } = records.get(result.id);
+      result.score *= (new Set(result.queryTerms).size / terms.size) ** 2;
+      const holds = (text) => phrase.includes(" ") && words(text).join(" ").includes(phrase);
+      result.score *= holds(keywords) ? 4 : holds(`${title} ${text}`) ? 2 : 1;
+      if (relation && `${title}${text}`.replace(/\s/g, "").includes(relation)) result.score *= 4;
     }
-    return [];
+    const last = ({ id }) => Boolean(records.get(id).last);
+    return spread(found.sort((a, b) => last(a) - last(b) || b.score - a.score));
   }
   /** Without the parts by which one page would crowd out the others. */
   function spread(found) {
@@ -64,7 +84,7 @@
   /** Some words around the first that was looked for, which are marked. */
   function excerpt(text, terms) {
     const pieces = text.match(/\\\(.*?\\\)|\\\[.*?\\\]|(?:(?!\\[([])\S)+/gs) ?? [];
-    const hit = pieces.map((piece) => words(piece).some((word) => terms.includes(word)));
+    const hit = pieces.map((piece) => words(piece).some((word) => terms.includes(stem(word))));
     const first = Math.max(0, hit.indexOf(true) - 8);
     const shown = pieces.slice(first, first + 36).flatMap((piece, i) => {
       const inline = piece.replace(/^\\\[(.*)\\\]$/s, "\\($1\\)");
@@ -73,17 +93,16 @@
     return make("p", first > 0 ? "… " : "", ...shown, first + 36 < pieces.length ? "…" : "");
   }
 
-  const input = document.querySelector(".ss-search input");
-  const [status, list] = [document.querySelector("#ss-found"), document.querySelector("#ss-results")];
-  function show() {
-    const query = input.value.trim();
+  const root = (document.documentElement.dataset.content_root ?? "").replace(/^\.\//, "");
+  /** Shows what a query finds: how much in `status`, and the places in `list`. */
+  function show(query, status, list) {
     const found = query ? find(query) : [];
     status.textContent = query === "" ? "" : found.length ? `${found.length} ${found.length === 1 ? "place" : "places"}` : `Nothing was found for “${query}”.`;
     list.replaceChildren(
       ...found.slice(0, SHOWN).map(({ id, terms }) => {
         const { title, page, text, symbols } = records.get(id);
         const link = make("a", title);
-        link.href = id;
+        link.href = root + id;
         if (words(title).length === 0) {
           const name = make("span", symbols || page); // a formula alone gives a link no name
           name.className = "visually-hidden";
@@ -94,19 +113,32 @@
     );
     globalThis.MathJax?.startup?.promise?.then(() => MathJax.typesetPromise([list]));
   }
-  let timer = null;
-  input.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      history.replaceState(null, "", `?${new URLSearchParams({ q: input.value })}`);
-      show();
-    }, 150);
-  });
-  document.querySelector(".ss-search").addEventListener("submit", (event) => {
-    event.preventDefault();
-    show();
-  });
-  input.value = new URLSearchParams(location.search).get("q") ?? "";
-  input.focus();
-  show();
+  /** Shows results while a reader types into a field; `asked(query)` hears of each query. */
+  function listen(input, status, list, asked = () => {}) {
+    let timer = null;
+    const now = () => show(input.value.trim(), status, list);
+    input.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        asked(input.value);
+        now();
+      }, 150);
+    });
+    now();
+    return now;
+  }
+
+  const form = document.querySelector("form.ss-search");
+  if (form) {
+    const input = form.querySelector("input");
+    input.value = new URLSearchParams(location.search).get("q") ?? "";
+    input.focus();
+    const [status, list] = [document.querySelector("#ss-found"), document.querySelector("#ss-results")];
+    const now = listen(input, status, list, (query) => history.replaceState(null, "", `?${new URLSearchParams({ q: query })}`));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      now();
+    });
+  }
+  return { listen };
 })();
