@@ -97,7 +97,7 @@ def essay_script(root: Path) -> str:
         f"{parts(root, 'page', *PAGE)}\n{parts(root, 'essay')}\n"
         f"for (const [name, fill] of [{names}])"
         ' document.querySelectorAll(`.ss-lab[data-widget="${name}"]`).forEach(fill);\n'
-        'document.querySelectorAll(".ss-guess").forEach(makeGuess);\n})();\n'
+        'makeGuesses([...document.querySelectorAll(".ss-guess")]);\n})();\n'
     )
 
 

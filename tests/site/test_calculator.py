@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 from urllib.parse import quote, unquote
@@ -224,3 +226,25 @@ def test_the_legend_names_each_word_once(tie: str, names: list[str], ask: Callab
     page = ask(f"M=50&table={quote(table_of(TIES[tie][0]))}")
     legend = page.locator(".ss-calculator .ss-lab-legend span").all_inner_texts()
     assert [text for text in legend if "“" in text] == names
+
+
+QUESTIONS = re.findall(
+    r'<a href="#([^"]*)" data-answer="([^"]*)">', (ROOT / "chapters/calculator.md").read_text(encoding="utf8")
+)
+
+
+def test_a_question_shows_which_sentence_answers_it(tmp_path: Path, page: Page) -> None:
+    links = "".join(f'<a href="#{setting}" data-answer="{words}">?</a>' for setting, words in QUESTIONS)
+    address = write_page(tmp_path, links + widget_html("calculator"), calculator=calculator_script(ROOT))
+    assert len(QUESTIONS) == 3
+    page.goto(address)
+    done = "document.querySelector('.ss-calculator').dataset.state === 'done'"
+    page.wait_for_function(done)
+    marked = page.locator(".ss-calculator .ss-lab-answer mark")
+    assert marked.count() == 0
+    for number, (_, words) in enumerate(QUESTIONS):
+        page.locator("a[data-answer]").nth(number).click()
+        marked.filter(has_text=words).first.wait_for()
+        page.wait_for_function(done)
+        assert 1 <= marked.count() <= 2
+        assert all(words in text for text in marked.all_inner_texts())

@@ -223,6 +223,24 @@ def test_memory_catches_words_as_the_gradient_does(ratio: float, essay: Page) ->
         assert told(f"snapping_gradient:even_true_{ratio:g}") == [round(words[2]["gain"], 2)]
 
 
+def test_all_answers_can_be_shown_without_a_guess(essay: Page) -> None:
+    answer, button = (
+        essay.locator(".ss-guess-answer"),
+        essay.get_by_role("button", name="Read without guessing: show all"),
+    )
+    assert answer.is_hidden()
+    button.press("Enter")
+    assert answer.is_visible()
+    assert essay.locator(".ss-guess output").inner_text().strip() == "The answer: B."
+    assert button.count() == 0
+
+
+def test_on_paper_all_answers_are_open(essay: Page) -> None:
+    assert essay.locator(".ss-guess-answer").is_hidden()
+    essay.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert essay.locator(".ss-guess-answer").is_visible()
+
+
 def test_an_answer_waits_for_the_guess(essay: Page) -> None:
     answer, said = essay.locator(".ss-guess-answer"), essay.locator(".ss-guess output")
     assert answer.is_hidden()

@@ -150,7 +150,10 @@ function makeCalculator(root) {
     }
     const names = namesOf(settings.table, answer);
     picture = { settings, answer, names, told: sentencesOf(answer.found, names) };
-    told.replaceChildren(...Object.entries(picture.told).map(([topic, sentences]) => make("section", {}, make("h2", {}, topic), make("p", {}, ...withSubscripts(sentences.join(" "))))));
+    const question = [...document.querySelectorAll("a[data-answer]")].find((one) => one.getAttribute("href") === link.getAttribute("href"));
+    const spoken = (sentence) => (question && sentence.includes(question.dataset.answer) ? [make("mark", {}, ...withSubscripts(sentence))] : withSubscripts(sentence));
+    const paragraph = (sentences) => make("p", {}, ...sentences.flatMap((sentence, i) => [i ? " " : "", ...spoken(sentence)]));
+    told.replaceChildren(...Object.entries(picture.told).map(([topic, sentences]) => make("section", {}, make("h2", {}, topic), paragraph(sentences))));
     draw();
     root.dataset.state = "done";
   };
