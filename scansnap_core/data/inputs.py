@@ -155,12 +155,12 @@ def checked_probs(
     return given, normalised
 
 
-def shares_of(counts: Any, class_names: Sequence[str] = ()) -> sparse.csr_array:
+def shares_of(counts: Any) -> sparse.csr_array:
     """Divide each row of counts, (K, M), by its sum, sparse."""
     matrix = _matrix("counts", counts)
     totals = np.asarray(matrix.sum(axis=1)).ravel()
     if not totals.all():
-        value = f"class {_called(np.argmin(totals), class_names)} without a count"
+        value = f"class {np.argmin(totals)} without a count"
         raise BadInput(
             value, "every class was seen with some token", "remove the class or count its tokens"
         )

@@ -161,11 +161,10 @@ class SequenceClasses(Probabilities):
     @classmethod
     def from_counts(
         cls,
-        counts: ArrayLike | Mapping[str, Mapping[str, float]] | Any,
+        counts: ArrayLike | Any,
         *,
         query_of: Any,
         next_of: Any = None,
-        vocab_size: int | None = None,
         token_names: Any = (),
         class_names: Any = (),
         frequencies: Any = None,
@@ -176,16 +175,11 @@ class SequenceClasses(Probabilities):
         ----------
         counts
             Not negative, with a positive sum in each class. Shape (K, M), dense or SciPy sparse, as
-            :class:`SequenceClasses` takes ``probs``; or by class and token, as :meth:`from_dicts`
-            takes ``classes``. The counts are of contextual tokens: the query token isn't among
-            them.
-        query_of, next_of, frequencies
-            As :class:`SequenceClasses` takes them for an array, as :meth:`from_dicts` for a
-            mapping. How many tokens a class has in all doesn't settle its frequency.
-        vocab_size
-            M, for a mapping alone.
-        token_names, class_names
-            For an array alone.
+            :class:`SequenceClasses` takes ``probs``. The counts are of contextual tokens: the query
+            token isn't among them.
+        query_of, next_of, token_names, class_names, frequencies
+            As :class:`SequenceClasses` takes them. How many tokens a class has in all doesn't
+            settle its frequency.
 
         Examples
         --------
@@ -193,22 +187,7 @@ class SequenceClasses(Probabilities):
         >>> ss.SequenceClasses.from_counts([[3, 1, 0], [3, 0, 1]], query_of=[2, 2]).probs
         array([[0.75, 0.25, 0.  ],
                [0.75, 0.  , 0.25]])
-        >>> seen = {"ship": {"and": 3, "wave": 1}, "plane": {"and": 3, "cloud": 1}}
-        >>> ss.SequenceClasses.from_counts(seen, query_of="the")
-        SequenceClasses(K=2, M=6, queries=1, classes=[ship, plane])
         """
-        if isinstance(counts, Mapping):
-            if token_names or class_names:
-                raise BadInput(
-                    "names beside a mapping", "a mapping names tokens and classes", "leave them out"
-                )
-            tables = {"query_of": query_of, "next_of": next_of, "frequencies": frequencies}
-            named = named_classes(counts, vocab_size=vocab_size, **tables)
-            return cls(**named | {"probs": shares_of(named["probs"], named["class_names"])})
-        if vocab_size is not None:
-            raise BadInput(
-                "vocab_size beside an array", "its columns are the M tokens", "leave vocab_size out"
-            )
         names = {"token_names": token_names, "class_names": class_names}
         return cls(shares_of(counts), query_of, next_of, **names, frequencies=frequencies)
 

@@ -142,16 +142,12 @@ def test_a_class_is_known_by_number_and_by_name() -> None:
 
 
 def test_counts_give_the_shares_of_their_classes() -> None:
-    counts = {name: {token: round(100 * share) for token, share in row.items()} for name, row in TOPICS.items()}
-    options: dict[str, Any] = {"query_of": "the", "next_of": {"sea": "ship"}, "vocab_size": 50}
-    named = SequenceClasses.from_counts(counts, **options)
-    np.testing.assert_allclose(named.probs, topics().probs, rtol=1e-15)
-    assert named.token_names == topics().token_names
     rows = 1000 * numbered().probs
     for given in (rows, rows.round().astype(int), sparse.csr_array(rows)):
         found = SequenceClasses.from_counts(given, query_of=[4, 4], next_of=[5, 6], frequencies=[0.2, 0.8])
         np.testing.assert_allclose(found.probs, numbered().probs, rtol=1e-15)
         assert found.frequencies.tolist() == [0.2, 0.8]
+    assert SequenceClasses.from_counts(rows, query_of=[4, 4], class_names=["sea", "sky"]).class_names == ("sea", "sky")
     assert rows.max() == 700  # as it was given
 
 
