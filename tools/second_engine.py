@@ -41,7 +41,9 @@ ROOT = Path(__file__).parents[1]
 SECONDS = float(os.environ.get("SECOND_ENGINE_SECONDS", "30"))
 """The second engine has so long for each claim."""
 PRECISION = 80
-PROVED, FALSE, NO_ANSWER = "proved", "false", "no answer"
+PROVED = "proved"
+FALSE = "false"
+NO_ANSWER = "no answer"
 
 iv.prec = PRECISION
 
@@ -111,7 +113,8 @@ def _lambert(argument: Dual, branch: int) -> Dual:
     """W is monotone on both branches: an end is moved outward until w e^w, on intervals, shows that
     it is beyond.
     """
-    low, high = argument.value.a, argument.value.b
+    low = argument.value.a
+    high = argument.value.b
     if not low > -iv.exp(-1) or (branch == -1 and not high < 0):
         raise UndefinedError
     first, last = (low, high) if branch == 0 else (high, low)
@@ -191,7 +194,8 @@ def over_box(expression: Any, box: Mapping[sp.Symbol, tuple[Any, Any]], until: f
             if inside and value(middle).value.b <= 0:
                 return FALSE
         widest = max(range(len(sizes)), key=sizes.__getitem__)
-        low, high = part[widest].a, part[widest].b
+        low = part[widest].a
+        high = part[widest].b
         cut = middle[widest]
         if low > 0 and high > 4 * low:
             cut = iv.mpf(iv.sqrt(low * high).mid)
@@ -244,7 +248,8 @@ class Solver:
     def __init__(self) -> None:
         import cvc5
 
-        self.kinds, self.terms = cvc5.Kind, cvc5.TermManager()
+        self.kinds = cvc5.Kind
+        self.terms = cvc5.TermManager()
         self.divisors: list[Any] = []
         joined = {
             "sum": self.kinds.ADD,

@@ -1,7 +1,9 @@
-"""The pages that are drawn from verdicts, as HTML: the board, what holds as printed, what is proved.
+"""The pages that are drawn from verdicts, as HTML: the board, what holds as printed, what is
+proved.
 
-Each function takes the book's folder and a function from a page's id to its address. Each raises `BadInput` if the
-folder, the table of contents or a notebook can't be read, or a page is registered wrongly.
+Each function takes the book's folder and a function from a page's id to its address. Each raises
+`BadInput` if the folder, the table of contents or a notebook can't be read, or a page is registered
+wrongly.
 """
 
 from collections import Counter
@@ -25,13 +27,20 @@ _UNCONCERNED, _UNTRIED = SILENCE
 GROUPS = {
     "also under the true gradient flow, by proof or on the systems tried": (_AS_STATED,),
     "don't depend on the dynamics": (_UNCONCERNED,),
-    "under the paper's own dynamics; under the true gradient flow only parts of them hold": tuple(_LESS),
-    "under the paper's own dynamics; nobody has tried them under the true gradient flow": (_UNTRIED, ""),
+    "under the paper's own dynamics; under the true gradient flow only parts of them hold": tuple(
+        _LESS
+    ),
+    "under the paper's own dynamics; nobody has tried them under the true gradient flow": (
+        _UNTRIED,
+        "",
+    ),
 }
 
 
 def board_html(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the board: every statement, figure, claim in words and page beyond its paper, with witnesses and verdict."""
+    """Draw the board: every statement, figure, claim in words and page beyond its paper, with
+    witnesses and verdict.
+    """
     stored = read_stored(book)
     papers = dict.fromkeys(page.paper for page in stored.pages.values())
     numbers: dict[str, list[Erratum]] = {page_id: [] for page_id in stored.pages}
@@ -40,7 +49,10 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
         for page_id in dict.fromkeys(place.page.id for place in erratum.places):
             numbers[page_id].append(erratum)
     sections = [
-        (f"{name}{paper.of}", [_row(stored, page, page_url(page.id), numbers[page.id]) for page in pages])
+        (
+            f"{name}{paper.of}",
+            [_row(stored, page, page_url(page.id), numbers[page.id]) for page in pages],
+        )
         for paper in papers
         for name, kinds in (
             ("Statements", paper.statements),
@@ -48,10 +60,16 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
             ("The law", ("law",)),
             ("Beyond the paper", ("beyond",)),
         )
-        if (pages := [page for page in stored.pages.values() if page.paper == paper and page.kind in kinds])
+        if (
+            pages := [
+                page for page in stored.pages.values() if page.paper == paper and page.kind in kinds
+            ]
+        )
     ]
     if claims := claims_in_words(book, stored):
-        at = next((n for n, (name, _) in enumerate(sections) if name.startswith("Beyond")), len(sections))
+        at = next(
+            (n for n, (name, _) in enumerate(sections) if name.startswith("Beyond")), len(sections)
+        )
         answered = Counter(page_id for claim in claims for page_id in claim.pages)
         rows = [_row_of_claim(stored, claim, page_url, errata, answered) for claim in claims]
         rows += [  # such as the paper's remarks, each of which is a page's whole matter
@@ -72,7 +90,8 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
 
 
 def _row(stored: Stored, page: Page, url: str, errata: list[Erratum]) -> dict[str, Any]:
-    verdict, counts = stored.verdict_of(page.id), stored.verdicts[page.id].get("witnesses", {})
+    verdict = stored.verdict_of(page.id)
+    counts = stored.verdicts[page.id].get("witnesses", {})
     return {
         "name": page.name,
         "title": page.title if page.number else "",
@@ -94,8 +113,14 @@ def _row_of_claim(
     errata: list[Erratum],
     answered: Mapping[str, int],
 ) -> dict[str, Any]:
-    """Make a claim's row; it has the words of a page's card if that page answers this claim alone."""
-    own = [stored.verdicts[page_id] for page_id in claim.pages if answered[page_id] == 1 == len(claim.pages)]
+    """Make a claim's row; it has the words of a page's card if that page answers this claim
+    alone.
+    """
+    own = [
+        stored.verdicts[page_id]
+        for page_id in claim.pages
+        if answered[page_id] == 1 == len(claim.pages)
+    ]
     return {
         "name": claim.name,
         "title": claim.says,
@@ -106,7 +131,11 @@ def _row_of_claim(
         "verdict": claim.verdict,
         "under": _under(own[0] if own else {}),
         "standing": claim.place,
-        "errata": [erratum for erratum in errata if any(place.refutation in claim.entries for place in erratum.places)],
+        "errata": [
+            erratum
+            for erratum in errata
+            if any(place.refutation in claim.entries for place in erratum.places)
+        ],
     }
 
 
@@ -114,7 +143,8 @@ def _said(counts: Mapping[str, Mapping[str, int]]) -> list[tuple[str, list[tuple
     """List the witnesses that spoke, each with its checks and its refutations."""
     marks = (("checks", "✓"), ("refutations", "✗"))
     said = [
-        (witness, [(what, mark, own[what]) for what, mark in marks if own.get(what)]) for witness, own in counts.items()
+        (witness, [(what, mark, own[what]) for what, mark in marks if own.get(what)])
+        for witness, own in counts.items()
     ]
     return [(witness, own) for witness, own in said if own]
 
@@ -124,7 +154,11 @@ def _standing(stored: Stored, page: Page) -> str:
     if page.id in stored.fully_verified:
         return "fully verified"
     judged = page.is_statement and stored.verdict_of(page.id) != OPEN
-    grounds = [stored.pages[ground].name for ground in stored.unverified_grounds(page.id)] if judged else []
+    grounds = (
+        [stored.pages[ground].name for ground in stored.unverified_grounds(page.id)]
+        if judged
+        else []
+    )
     if not grounds:
         return ""
     waits = ", ".join(grounds) if len(grounds) <= _NAMED_GROUNDS else f"{len(grounds)} statements"
@@ -132,13 +166,17 @@ def _standing(stored: Stored, page: Page) -> str:
 
 
 def _under(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the word that a card has for each of the dynamics, with its class; empty where there is no card."""
+    """Return the word that a card has for each of the dynamics, with its class; empty where
+    there is no card.
+    """
     words = {row["of"]: row["word"] for row in verdict.get("card", [])}
     return [(word, WORD_CLASS.get(word, "")) for word in (words.get(of, "") for of in DYNAMICS)]
 
 
 def holding(stored: Stored) -> dict[str, list[Page]]:
-    """Group the statements that hold as printed by their card's word for the true gradient; leave empty groups out."""
+    """Group the statements that hold as printed by their card's word for the true gradient;
+    leave empty groups out.
+    """
     found: dict[str, list[Page]] = {name: [] for name in GROUPS}
     for page in stored.statements.values():
         if stored.verdict_of(page.id) == HOLDS:
@@ -148,13 +186,22 @@ def holding(stored: Stored) -> dict[str, list[Page]]:
 
 
 def holding_html(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw what holds as printed: the groups of `holding`, each statement with a link and its title."""
+    """Draw what holds as printed: the groups of `holding`, each statement with a link and its
+    title.
+    """
     stored = read_stored(book)
-    return render(_TEMPLATES / "holding.html", groups=holding(stored), total=len(stored.statements), page_url=page_url)
+    return render(
+        _TEMPLATES / "holding.html",
+        groups=holding(stored),
+        total=len(stored.statements),
+        page_url=page_url,
+    )
 
 
 def proofs_html(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the claims that are made for all cases: how many are proved and how, and how many are only sampled."""
+    """Draw the claims that are made for all cases: how many are proved and how, and how many are
+    only sampled.
+    """
     stored = read_stored(book)
 
     def listed(entries: str) -> list[tuple[str, str, dict[str, str]]]:

@@ -25,10 +25,14 @@ Neighbours = Mapping[Node, Iterable[Node]]
 Places = dict[Node, float]
 
 _TEMPLATE = Path(__file__).with_name("templates") / "graph.svg"
-_WIDTH, _HEIGHT = 150, 77
-_COLUMN, _BEND, _ROW = 164, 40, 115
+_WIDTH = 150
+_HEIGHT = 77
+_COLUMN = 164
+_BEND = 40
+_ROW = 115
 _MARGIN = 8
-_LEGEND_ROW, _LEGEND_COLUMN = 30, 224
+_LEGEND_ROW = 30
+_LEGEND_COLUMN = 224
 _LEGEND = 3 * _LEGEND_ROW
 _SWEEPS = 10
 TITLE_CHARACTERS = 23
@@ -37,9 +41,11 @@ TITLE_LINES = 3
 
 
 def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the graph of a book's statements as an ``svg`` element; ``page_url`` gives a page's address by id.
+    """Draw the graph of a book's statements as an ``svg`` element; ``page_url`` gives a page's
+    address by id.
 
-    An edge leads from a statement to one that rests on it. An edge that a longer path implies isn't drawn.
+    An edge leads from a statement to one that rests on it. An edge that a longer path implies isn't
+    drawn.
     """
     stored = read_stored(book)
     whole = drawn_graph(stored.statements)
@@ -47,7 +53,8 @@ def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
     bottom = max(y for _, y in places.values()) + _HEIGHT
     nodes = []
     for statement in stored.statements.values():
-        verdict, full = stored.verdict_of(statement.id), statement.id in stored.fully_verified
+        verdict = stored.verdict_of(statement.id)
+        full = statement.id in stored.fully_verified
         nodes.append(
             {
                 "page": statement,
@@ -56,7 +63,9 @@ def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
                 "y": places[statement.id][1],
                 "css": f"{VERDICT_CLASS[verdict]}{' ss-full' if full else ''}",
                 "says": f"{verdict}, fully verified" if full else verdict,
-                "lines": textwrap.wrap(statement.title, TITLE_CHARACTERS, max_lines=TITLE_LINES, placeholder=" …"),
+                "lines": textwrap.wrap(
+                    statement.title, TITLE_CHARACTERS, max_lines=TITLE_LINES, placeholder=" …"
+                ),
                 "grounds": sorted(nx.ancestors(whole, statement.id)),
             }
         )
@@ -76,24 +85,32 @@ def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
             for (ground, statement), points in routes.items()
         ],
         legend={"top": _MARGIN, "row": _LEGEND_ROW, "column": _LEGEND_COLUMN},
-        swatches=[(VERDICT_CLASS[v], v) for v in (HOLDS, HOLDS_UNDER_A_CONDITION, FAILS_AS_PRINTED, OPEN)],
+        swatches=[
+            (VERDICT_CLASS[v], v) for v in (HOLDS, HOLDS_UNDER_A_CONDITION, FAILS_AS_PRINTED, OPEN)
+        ],
     )
 
 
 def drawn_graph(statements: Mapping[str, Page]) -> nx.DiGraph[str]:
-    """Link each ground to the statements that rest on it, and leave out the edges that a longer path implies."""
+    """Link each ground to the statements that rest on it, and leave out the edges that a longer
+    path implies.
+    """
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(statements)
-    graph.add_edges_from((ground, s.id) for s in statements.values() for ground in (*s.uses, *s.proof_uses))
+    graph.add_edges_from(
+        (ground, s.id) for s in statements.values() for ground in (*s.uses, *s.proof_uses)
+    )
     implied = set(graph.edges) - set(nx.transitive_reduction(graph).edges)
-    graph.remove_edges_from(implied)  # the reduction itself has its edges in another order from run to run
+    # the reduction itself has its edges in another order from run to run
+    graph.remove_edges_from(implied)
     return graph
 
 
 def _layout(graph: nx.DiGraph[str]) -> tuple[dict[str, Point], dict[Edge, list[Point]]]:
     """Find where each node's top centre lies, and the points through which each edge runs.
 
-    A layered drawing (Sugiyama, Tagawa, Toda 1981): an edge that skips layers passes through one bend in each.
+    A layered drawing (Sugiyama, Tagawa, Toda 1981): an edge that skips layers passes through one
+    bend in each.
     """
     layers = _layers(graph)
     rows: list[list[Node]] = [[] for _ in range(max(layers.values()) + 1)]
@@ -103,7 +120,11 @@ def _layout(graph: nx.DiGraph[str]) -> tuple[dict[str, Point], dict[Edge, list[P
     links: nx.DiGraph[Node] = nx.DiGraph()
     for ground, statement in graph.edges:
         between = range(layers[ground] + 1, layers[statement])
-        chains[ground, statement] = [ground, *((ground, statement, layer) for layer in between), statement]
+        chains[ground, statement] = [
+            ground,
+            *((ground, statement, layer) for layer in between),
+            statement,
+        ]
         for layer in between:
             rows[layer].append((ground, statement, layer))
         nx.add_path(links, chains[ground, statement])
@@ -117,21 +138,28 @@ def _layout(graph: nx.DiGraph[str]) -> tuple[dict[str, Point], dict[Edge, list[P
         return x[node], layer * _ROW + _MARGIN + _LEGEND
 
     routes = {
-        ends: [point(node, layers[ends[0]] + i) for i, node in enumerate(chain)] for ends, chain in chains.items()
+        ends: [point(node, layers[ends[0]] + i) for i, node in enumerate(chain)]
+        for ends, chain in chains.items()
     }
     return {statement: point(statement, layers[statement]) for statement in graph}, routes
 
 
 def _sort_by_neighbours(rows: list[list[Node]], neighbours: Neighbours) -> None:
-    """Order each row by the mean place of its neighbours in the row before; what has none keeps its place."""
+    """Order each row by the mean place of its neighbours in the row before; what has none keeps
+    its place.
+    """
     for before, row in itertools.pairwise(rows):
         place = {node: i for i, node in enumerate(before)}
         own = {node: i for i, node in enumerate(row)}
-        row.sort(key=lambda node: fmean([place[other] for other in neighbours[node]] or [own[node]]))
+        row.sort(
+            key=lambda node: fmean([place[other] for other in neighbours[node]] or [own[node]])
+        )
 
 
 def _abscissas(rows: list[list[Node]]) -> Places:
-    """Place the nodes of a row side by side, each as wide as it is, and the rows' middles below one another."""
+    """Place the nodes of a row side by side, each as wide as it is, and the rows' middles below
+    one another.
+    """
     x: Places = {}
     for row in rows:
         halves = [_COLUMN / 2 if isinstance(node, str) else _BEND / 2 for node in row]
@@ -142,18 +170,27 @@ def _abscissas(rows: list[list[Node]]) -> Places:
 
 
 def _layers(graph: nx.DiGraph[str]) -> dict[str, int]:
-    """Give each statement a layer: below all its grounds, and otherwise as low as what rests on it allows.
+    """Give each statement a layer: below all its grounds, and otherwise as low as what rests on it
+    allows.
 
     The lowest layer keeps edges short.
     """
-    layers = {s: layer for layer, together in enumerate(nx.topological_generations(graph)) for s in together}
+    layers = {
+        s: layer
+        for layer, together in enumerate(nx.topological_generations(graph))
+        for s in together
+    }
     for statement in reversed(list(layers)):
-        layers[statement] = min((layers[f] - 1 for f in graph.successors(statement)), default=layers[statement])
+        layers[statement] = min(
+            (layers[f] - 1 for f in graph.successors(statement)), default=layers[statement]
+        )
     return layers
 
 
 def _curve(points: list[Point]) -> str:
-    """Draw a curve that leaves each point downwards, so that it passes between the nodes of a row."""
+    """Draw a curve that leaves each point downwards, so that it passes between the nodes of a
+    row.
+    """
     x, y = points[0]
     path = [f"M{x:.0f} {y + _HEIGHT:.0f}"]
     y += _HEIGHT
@@ -162,5 +199,6 @@ def _curve(points: list[Point]) -> str:
         path.append(f"C{x:.0f} {middle:.0f} {next_x:.0f} {middle:.0f} {next_x:.0f} {next_y:.0f}")
         if (next_x, next_y) != points[-1]:
             path.append(f"V{next_y + _HEIGHT:.0f}")
-        x, y = next_x, next_y + _HEIGHT
+        x = next_x
+        y = next_y + _HEIGHT
     return "".join(path)

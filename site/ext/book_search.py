@@ -1,7 +1,9 @@
-"""The search: what there is to find, written as a script that a page from the disk can load, in place of Sphinx's own.
+"""The search: what there is to find, written as a script that a page from the disk can load, in
+place of Sphinx's own.
 
-Sphinx's index knows no equation's number and no symbol, and ranks code like prose. Here code isn't read at all, and
-each part of a page carries the numbers of its equations and the symbols of its formulas.
+Sphinx's index knows no equation's number and no symbol, and ranks code like prose. Here code isn't
+read at all, and each part of a page carries the numbers of its equations and the symbols of its
+formulas.
 """
 
 import json
@@ -31,7 +33,13 @@ _NUMBERS = re.compile(r"\((\d{1,3})(?:\)?\s*(?:-|–|to)\s*\(?(\d{1,3}))?\)")
 
 def equations_in(text: str) -> list[int]:
     """List the equations that a text names as (88), (44)-(46) or (44-46)."""
-    return sorted({n for a, b in _NUMBERS.findall(_FORMULA.sub(" ", text)) for n in range(int(a), int(b or a) + 1)})
+    return sorted(
+        {
+            n
+            for a, b in _NUMBERS.findall(_FORMULA.sub(" ", text))
+            for n in range(int(a), int(b or a) + 1)
+        }
+    )
 
 
 def symbols_in(text: str) -> str:
@@ -40,11 +48,14 @@ def symbols_in(text: str) -> str:
     return " ".join(dict.fromkeys(symbol.words for symbol in found))
 
 
-def documents_of(document: str, title: str, body: str, keywords: str, own: Iterable[int]) -> Iterator[dict[str, Any]]:
+def documents_of(
+    document: str, title: str, body: str, keywords: str, own: Iterable[int]
+) -> Iterator[dict[str, Any]]:
     """List what can be found on one page: a record for each of its parts.
 
-    ``keywords`` and the equations ``own`` are the page's. What a row of the notation tables explains and
-    an equation in a title are their part's own, and count for more than what its text mentions.
+    ``keywords`` and the equations ``own`` are the page's. What a row of the notation tables
+    explains and an equation in a title are their part's own, and count for more than what its text
+    mentions.
     """
     for number, (anchor, heading, text) in enumerate(parts_of(body)):
         spoken_of = symbols_in(heading) if anchor.startswith(SYMBOL_ROW) else ""
@@ -63,16 +74,26 @@ def documents_of(document: str, title: str, body: str, keywords: str, own: Itera
 
 
 def collect(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
 ) -> None:
     if doctree is None or app.builder.name != "html":
         return
     page = app.env.search_pages.get(pagename.rpartition("/")[2])  # type: ignore[attr-defined]
-    keywords = [node["content"] for node in doctree.findall(nodes.meta) if node.get("name") == "keywords"]
+    keywords = [
+        node["content"] for node in doctree.findall(nodes.meta) if node.get("name") == "keywords"
+    ]
     keywords += [page.title] if page else []
     keywords += [app.env.search_synonyms.get(pagename.removeprefix("chapters/"), "")]  # type: ignore[attr-defined]
     found = documents_of(
-        pagename, app.env.titles[pagename].astext(), context["body"], " ".join(keywords), page.equations if page else ()
+        pagename,
+        app.env.titles[pagename].astext(),
+        context["body"],
+        " ".join(keywords),
+        page.equations if page else (),
     )
     app.env.search_documents[pagename] = list(found)  # type: ignore[attr-defined]
 
@@ -92,14 +113,16 @@ def add_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 def write(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.name != "html":
         return
-    target, source = Path(app.outdir, "_static", "search"), Path(app.srcdir, "site/search")
+    target = Path(app.outdir, "_static", "search")
+    source = Path(app.srcdir, "site/search")
     target.mkdir(parents=True, exist_ok=True)
     for name in ("search.js", "vendor/MiniSearch.js", "vendor/MiniSearch.LICENSE"):
         shutil.copy2(source / name, target)
     found = [record for page in app.env.search_documents.values() for record in page]  # type: ignore[attr-defined]
     script = f"const bookDocuments = {json.dumps(found, ensure_ascii=False)};\n"
     (target / "documents.js").write_text(script, encoding="utf8")
-    (target / "stemmer.js").write_text(SearchEnglish.js_stemmer_code, encoding="utf8")  # Porter's, as Sphinx has it
+    # Porter's, as Sphinx has it
+    (target / "stemmer.js").write_text(SearchEnglish.js_stemmer_code, encoding="utf8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -1,12 +1,14 @@
-"""What the site tells machines: search engines, citation managers, and programs that preview a shared link.
+"""What the site tells machines: search engines, citation managers, and programs that preview a
+shared link.
 
-Each page gets a description, a picture, Highwire's ``citation_`` tags and JSON-LD. The first page is cited as the book,
-with its PDF; any other page as a part of the book. Extensions add the rest: Open Graph's tags, the canonical address,
-the sitemap, the page for addresses that don't exist. `CITATION.cff` is the source of all facts.
+Each page gets a description, a picture, Highwire's ``citation_`` tags and JSON-LD. The first page
+is cited as the book, with its PDF; any other page as a part of the book. Extensions add the rest:
+Open Graph's tags, the canonical address, the sitemap, the page for addresses that don't exist.
+`CITATION.cff` is the source of all facts.
 
-A build also writes ``robots.txt`` and the root page, which leads to the first page and repeats its tags. (GitHub Pages
-shows the site of a project below a host whose own ``robots.txt`` is elsewhere; a copy of the site on a host of its own
-needs this one.)
+A build also writes ``robots.txt`` and the root page, which leads to the first page and repeats its
+tags. (GitHub Pages shows the site of a project below a host whose own ``robots.txt`` is elsewhere;
+a copy of the site on a host of its own needs this one.)
 """
 
 import json
@@ -55,9 +57,15 @@ def set_names(app: Sphinx, config: Config) -> None:
 
 
 def add_tags(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
 ) -> None:
-    """Put a page's tags into its context: Open Graph's by way of ``meta``, which its extension reads."""
+    """Put a page's tags into its context: Open Graph's by way of ``meta``, which its extension
+    reads.
+    """
     cited = citation_of(Path(app.srcdir))
     context["edition"] = {
         "version": cited.version,
@@ -77,23 +85,31 @@ def add_tags(
     meta["og:title"] = escape(title)
     meta["og:description"] = escape(description)
     if found := _PICTURE.search(context["body"]):
-        source, words = (re.search(rf'{name}="([^"]*)"', found[0]) for name in ("src", "alt"))
+        source = re.search(r'src="([^"]*)"', found[0])
+        words = re.search(r'alt="([^"]*)"', found[0])
         assert source is not None  # the pattern asks for it
         meta["og:image"] = urljoin(address, source[1])
         meta["og:image:alt"] = words[1] if words else escape(title)
     tags = [tag("description", description), tag("twitter:card", "summary")]
-    tags += [tag(name, value) for name, value in highwire(cited, title, address, app.config, is_home)]
+    tags += [
+        tag(name, value) for name, value in highwire(cited, title, address, app.config, is_home)
+    ]
     tags.append(json_ld(described(cited, title, description, address, app.config, is_home)))
     context["metatags"] += "\n".join(["", *tags, ""])
 
 
-def page_links(cited: Citation, title: str, address: str, pagename: str, app: Sphinx) -> dict[str, str]:
+def page_links(
+    cited: Citation, title: str, address: str, pagename: str, app: Sphinx
+) -> dict[str, str]:
     """Say how a page is cited, and where a fault in it is reported and its source is edited."""
     who = " and ".join(name_of(author) for author in cited.authors)
     book = "" if pagename == app.config.master_doc else f" In: {cited.title},"
-    repository, branch = (app.config.html_theme_options[f"repository_{part}"] for part in ("url", "branch"))
+    repository = app.config.html_theme_options["repository_url"]
+    branch = app.config.html_theme_options["repository_branch"]
     source = Path(app.env.doc2path(pagename)).relative_to(app.srcdir).as_posix()
-    question = urlencode({"title": f"A fault on the page {title}", "body": f"The page: {address}\n\nWhat is wrong: "})
+    question = urlencode(
+        {"title": f"A fault on the page {title}", "body": f"The page: {address}\n\nWhat is wrong: "}
+    )
     return {
         "cite": f"{who}: {title}.{book} version {cited.version}, {cited.released.year}. {address}",
         "report": f"{repository}/issues/new?{question}",
@@ -113,8 +129,12 @@ def tag(name: str, value: str) -> str:
     return f'<meta name="{name}" content="{escape(value)}" />'
 
 
-def highwire(cited: Citation, title: str, address: str, config: Config, is_home: bool) -> Iterator[tuple[str, str]]:
-    """Yield the tags by which Google Scholar, Zotero and others read what a page is and how it is cited."""
+def highwire(
+    cited: Citation, title: str, address: str, config: Config, is_home: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield the tags by which Google Scholar, Zotero and others read what a page is and how it
+    is cited.
+    """
     yield "citation_title", title
     if not is_home:
         yield "citation_inbook_title", cited.title
@@ -132,7 +152,9 @@ def highwire(cited: Citation, title: str, address: str, config: Config, is_home:
 def described(
     cited: Citation, title: str, description: str, address: str, config: Config, is_home: bool
 ) -> dict[str, Any]:
-    """Describe a page in the words of schema.org: the first page is the book, any other is a chapter of it."""
+    """Describe a page in the words of schema.org: the first page is the book, any other is a
+    chapter of it.
+    """
     facts = {
         "@context": "https://schema.org",
         "@type": "Book" if is_home else "Chapter",
@@ -179,7 +201,10 @@ def person(author: Mapping[str, str]) -> dict[str, str]:
     """
     if "name" in author:
         return {"@type": "Organization", "name": author["name"]}
-    return {"@type": "Person", "name": f"{author.get('given-names', '')} {author['family-names']}".strip()}
+    return {
+        "@type": "Person",
+        "name": f"{author.get('given-names', '')} {author['family-names']}".strip(),
+    }
 
 
 def json_ld(facts: dict[str, Any]) -> str:
@@ -195,16 +220,23 @@ def json_ld(facts: dict[str, Any]) -> str:
 
 
 def write_files(app: Sphinx, exception: Exception | None) -> None:
-    """Write the root page, before an extension writes one without a title, and the file for crawlers."""
+    """Write the root page, before an extension writes one without a title, and the file for
+    crawlers.
+    """
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)
-    files.save(out / "robots.txt", f"User-agent: *\nAllow: /\nSitemap: {app.config.html_baseurl}sitemap.xml\n")
+    files.save(
+        out / "robots.txt",
+        f"User-agent: *\nAllow: /\nSitemap: {app.config.html_baseurl}sitemap.xml\n",
+    )
     home = f"{app.config.master_doc}.html"
     head = (out / home).read_text(encoding="utf8").partition("</head>")[0]
     tags = _REPEATED.findall(head)
     title = escape(citation_of(Path(app.srcdir)).title)
-    page = _ROOT_PAGE.format(language=app.config.language, home=home, tags="\n".join(tags), title=title)
+    page = _ROOT_PAGE.format(
+        language=app.config.language, home=home, tags="\n".join(tags), title=title
+    )
     files.save(out / "index.html", page)
 
 

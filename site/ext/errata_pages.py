@@ -1,10 +1,10 @@
 """The errata in the site.
 
-``{errata}`` draws a rank, ``{errata-by-equation}`` an index, ``{errata-retired}`` the retired numbers, and
-``{erratum}`` links one.
+``{errata}`` draws a rank, ``{errata-by-equation}`` an index, ``{errata-retired}`` the retired
+numbers, and ``{erratum}`` links one.
 
-Refutations carry their numbers. Below each erratum, folded, stands how to cite it. A build writes ``errata.json`` and
-``scansnap.bib`` into the site's root.
+Refutations carry their numbers. Below each erratum, folded, stands how to cite it. A build writes
+``errata.json`` and ``scansnap.bib`` into the site's root.
 """
 
 import json
@@ -42,12 +42,16 @@ class ErrataDirective(SphinxDirective):
         drawing = errata_html(Path(self.env.srcdir), page_urls(self), self.arguments[0])
         errata = {erratum.anchor: erratum for erratum in errata_in(self.env.app)}
         book = parse_string(bibtex(Path(self.env.srcdir)), "bibtex").entries[BOOK_KEY]
-        cited = _ERRATUM.sub(lambda found: f"{found[1]}{citation_html(errata[found[2]], book)}{found[3]}", drawing)
+        cited = _ERRATUM.sub(
+            lambda found: f"{found[1]}{citation_html(errata[found[2]], book)}{found[3]}", drawing
+        )
         return [nodes.raw("", cited, format="html")]
 
 
 def erratum_bibtex(erratum: Erratum, book: Entry) -> str:
-    """Write an erratum's BibTeX: the book's entry, with the erratum's number and place as the title."""
+    """Write an erratum's BibTeX: the book's entry, with the erratum's number and place as the
+    title.
+    """
     title = f"Erratum {erratum.number}: {erratum.places[0].name}"
     note = f"In: {book.fields['title']}, {address_of(erratum, book)}"
     entry = Entry("misc", [*book.fields.items(), ("title", title), ("note", note)], book.persons)
@@ -66,7 +70,8 @@ def citation_html(erratum: Erratum, book: Entry) -> str:
     who = escape(str(book.persons["author"][0]).strip("{}"))
     return (
         f'<details class="ss-cite"><summary>Cite {erratum.number}</summary>'
-        f'<p>{who}: <a href="#{erratum.anchor}">Erratum {erratum.number}</a>, {rich(erratum.places[0].name)}. '
+        f'<p>{who}: <a href="#{erratum.anchor}">Erratum {erratum.number}</a>, '
+        f"{rich(erratum.places[0].name)}. "
         f"In: <em>{fields['title']}</em>, version {fields['version']}, {fields['year']}. "
         f"{escape(address_of(erratum, book))}</p>"
         f'<div class="highlight"><pre>{escape(erratum_bibtex(erratum, book))}</pre></div></details>'
@@ -79,7 +84,9 @@ class ErrataIndex(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Read the stored verdicts in every build."""
         self.env.note_reread()
-        return [nodes.raw("", errata_index_html(Path(self.env.srcdir), page_urls(self)), format="html")]
+        return [
+            nodes.raw("", errata_index_html(Path(self.env.srcdir), page_urls(self)), format="html")
+        ]
 
 
 class RetiredDirective(SphinxDirective):
@@ -99,17 +106,26 @@ class ErratumRole(SphinxRole):
         self.env.note_reread()
         numbers = [erratum.number for erratum in errata_in(self.env.app)]
         if self.text not in numbers:
-            raise BadInput(f"{self.text!r}", "there is no such erratum", f"they are {', '.join(numbers)}")
+            raise BadInput(
+                f"{self.text!r}", "there is no such erratum", f"they are {', '.join(numbers)}"
+            )
         page = self.env.app.builder.get_relative_uri(self.env.docname, PAGE)
-        return [nodes.reference("", self.text, refuri=f"{page}#{self.text.lower()}", classes=["ss-number"])], []
+        return [
+            nodes.reference(
+                "", self.text, refuri=f"{page}#{self.text.lower()}", classes=["ss-number"]
+            )
+        ], []
 
 
 def number_refutations(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Put the number of its erratum, with a link, at the head of every refutation of the page that has one."""
+    """Put the number of its erratum, with a link, at the head of every refutation of the page
+    that has one.
+    """
     shown = [raw for raw in doctree.findall(nodes.raw) if "ss-refutation" in raw.astext()]
     if not shown or app.builder.format != "html":
         return
-    page_id, page = docname.rpartition("/")[2], app.builder.get_relative_uri(docname, PAGE)
+    page_id = docname.rpartition("/")[2]
+    page = app.builder.get_relative_uri(docname, PAGE)
     links = {
         place.cell: f'<a class="ss-number" href="{page}#{erratum.anchor}">{erratum.number}</a> '
         for erratum in errata_in(app)
@@ -126,7 +142,8 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
     """Write the errata for scripts, and the citations."""
     if exception or app.builder.format != "html":
         return
-    book, out = Path(app.srcdir), Path(app.outdir)
+    book = Path(app.srcdir)
+    out = Path(app.outdir)
     errata = json.dumps(errata_json(book), indent=2, ensure_ascii=False)
     (out / "errata.json").write_text(f"{errata}\n", encoding="utf-8")
     (out / "scansnap.bib").write_text(bibtex(book), encoding="utf-8")

@@ -1,9 +1,12 @@
-"""``{widget} calculator`` and others: pictures that a reader moves, beside the lab, and the two scripts that fill them.
+"""``{widget} calculator`` and others: pictures that a reader moves, beside the lab, and the two
+scripts that fill them.
 
-The option ``opening`` makes of the widget ``sentence`` the picture of the first page: one text, which plays.
+The option ``opening`` makes of the widget ``sentence`` the picture of the first page: one text,
+which plays.
 
 The calculator's script holds the lab's numeric core and the formulas, sentences and conditions of
-:mod:`scansnap_core.theory.law.sentences`, printed as JavaScript; the essay's holds the core and what the essay shows.
+:mod:`scansnap_core.theory.law.sentences`, printed as JavaScript; the essay's holds the core and
+what the essay shows.
 """
 
 import itertools
@@ -23,11 +26,25 @@ from scansnap_core.theory.functions import stable_form
 from scansnap_core.theory.law import answer, closed, phases, predicting, sentences, trials
 
 WIDGETS = {
-    "calculator": "This needs JavaScript. The command <code>scansnap predict</code> gives the same sentences.",
-    "sentence": "With JavaScript, two texts stand here whose words light up with the attention that they have.",
-    "plane": "With JavaScript, the directions of two classes stand here, and what update (26) adds to the gradient.",
-    "spring": "With JavaScript, three words stand here, which memory catches one by one as attention gets faster.",
-    "pair": "With JavaScript, two dynamics stand here side by side: the paper's law (10) and the true gradient flow.",
+    "calculator": (
+        "This needs JavaScript. The command <code>scansnap predict</code> gives the same sentences."
+    ),
+    "sentence": (
+        "With JavaScript, two texts stand here whose words light up with the attention that "
+        "they have."
+    ),
+    "plane": (
+        "With JavaScript, the directions of two classes stand here, and what update (26) "
+        "adds to the gradient."
+    ),
+    "spring": (
+        "With JavaScript, three words stand here, which memory catches one by one as "
+        "attention gets faster."
+    ),
+    "pair": (
+        "With JavaScript, two dynamics stand here side by side: the paper's law (10) and the "
+        "true gradient flow."
+    ),
 }
 """By name, what readers without scripts are told."""
 ESSAY = ("sentence", "plane", "pair", "spring")
@@ -48,10 +65,14 @@ def derived_script(name: str, formulas: dict[str, sp.Expr]) -> str:
 
 
 def sentences_script(name: str, said: dict[str, list[dict[sp.Basic, str]]]) -> str:
-    """Write a JavaScript object: by topic, lists of alternatives, each with its condition as a function."""
+    """Write a JavaScript object: by topic, lists of alternatives, each with its condition as a
+    function.
+    """
     topics = []
     for topic, groups in said.items():
-        lines = ",\n".join(f"    [{', '.join(itertools.starmap(_alternative, group.items()))}]" for group in groups)
+        lines = ",\n".join(
+            f"    [{', '.join(itertools.starmap(_alternative, group.items()))}]" for group in groups
+        )
         topics.append(f"  {json.dumps(topic)}: [\n{lines},\n  ],")
     return f"const {name} = {{\n" + "\n".join(topics) + "\n};\n"
 
@@ -66,16 +87,25 @@ def calculator_script(root: Path) -> str:
     """Write the whole script, a classic one."""
     folder = root / "site/lab/calculator"
     fields = (folder / "fields.json").read_text(encoding="utf8").strip()
-    numbers = "\n".join((folder / f"{name}.js").read_text(encoding="utf8") for name in ("numbers", "table"))
+    numbers = "\n".join(
+        (folder / f"{name}.js").read_text(encoding="utf8") for name in ("numbers", "table")
+    )
     balance = function_script(phases.balance, (closed.a_, closed.b_, closed.c_, K, M, rho))
-    derived = derived_script("derived", sentences.DERIVED) + derived_script("adamDerived", sentences.ADAM_DERIVED)
-    own = f"formulas.balance = {balance};\n{derived}const limits = {json.dumps(LIMITS | TABLES | TIES)};\n{numbers}"
-    said = sentences_script("SENTENCES", sentences.SENTENCES) + sentences_script("ADAM", sentences.ADAM)
+    derived = derived_script("derived", sentences.DERIVED) + derived_script(
+        "adamDerived", sentences.ADAM_DERIVED
+    )
+    own = (
+        f"formulas.balance = {balance};\n{derived}const limits = "
+        f"{json.dumps(LIMITS | TABLES | TIES)};\n{numbers}"
+    )
+    said = sentences_script("SENTENCES", sentences.SENTENCES)
+    said += sentences_script("ADAM", sentences.ADAM)
     said += "".join(f"const {name} = {json.dumps(value)};\n" for name, value in WORDS.items())
     said += f"const PLACE = /{answer.PLACE}/g;\n"
+    needed = ("limits", "serveAnswers", "answerNumbers", "alikeClasses", "tableClasses")
     return (
         '"use strict";\n(function () {\n'
-        f"{core_script(root, own, 'limits', 'serveAnswers', 'answerNumbers', 'alikeClasses', 'tableClasses')}"
+        f"{core_script(root, own, *needed)}"
         f"const core = labCore();\nconst FIELDS = {fields};\n{said}"
         f"{parts(root, 'page', 'charts', 'controls', 'elements', 'state')}\n"
         f"{(folder / 'page.js').read_text(encoding='utf8')}\n"
@@ -103,7 +133,9 @@ def essay_script(root: Path) -> str:
 
 def widget_html(name: str, *, opening: bool = False) -> str:
     """Write the element that a script fills, and a paragraph for readers without scripts."""
-    element = f'<div class="ss-lab ss-{name}" data-widget="{name}"{" data-opening" * opening}></div>'
+    element = (
+        f'<div class="ss-lab ss-{name}" data-widget="{name}"{" data-opening" * opening}></div>'
+    )
     return f"{element}<noscript><p>{WIDGETS[name]}</p></noscript>"
 
 
@@ -136,7 +168,11 @@ def build_scripts(app: Sphinx) -> None:
 
 
 def load_scripts(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
 ) -> None:
     raw = " ".join(node.astext() for node in doctree.findall(nodes.raw)) if doctree else ""
     needed = [name for name in WIDGETS if f'data-widget="{name}"' in raw]

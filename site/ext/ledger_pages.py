@@ -1,6 +1,7 @@
 """Directives for what the ledger knows.
 
-They draw the board, the dependency graph, proofs, what survives, what isn't known, and a statement's links.
+They draw the board, the dependency graph, proofs, what survives, what isn't known, and a
+statement's links.
 """
 
 import re
@@ -20,7 +21,9 @@ from scansnap_core.book.graph import graph_svg
 from scansnap_core.book.open_points import LABELS, marked, sampled_html, untried_html
 from scansnap_core.ledger.registry import check_id
 
-_PROOFS = re.compile(r'<table class="ss-proofs">.*?<th scope="col">(.*?)</th>.*?</table>', re.DOTALL)
+_PROOFS = re.compile(
+    r'<table class="ss-proofs">.*?<th scope="col">(.*?)</th>.*?</table>', re.DOTALL
+)
 
 
 class LedgerDirective(SphinxDirective):
@@ -37,7 +40,8 @@ class LedgerDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Draw what the directive's name asks for."""
-        # A chapter that doesn't exist yet can't be noted as a dependency, so every build reads the page again.
+        # A chapter that doesn't exist yet can't be noted as a dependency, so every build reads the
+        # page again.
         self.env.note_reread()
         drawing = fold_proofs(self.draw[self.name](Path(self.env.srcdir), page_urls(self)))
         return [nodes.raw("", f'<div class="ss-scroll">{drawing}</div>', format="html")]
@@ -48,7 +52,10 @@ def fold_proofs(drawing: str) -> str:
 
     def fold(table: re.Match[str]) -> str:
         rows = table[0].count("<tr>") - 1
-        return f'<details class="ss-fold"><summary>The {rows} claims that are {table[1]}</summary>{table[0]}</details>'
+        return (
+            f'<details class="ss-fold"><summary>The {rows} claims that are '
+            f"{table[1]}</summary>{table[0]}</details>"
+        )
 
     return _PROOFS.sub(fold, drawing)
 
@@ -56,7 +63,8 @@ def fold_proofs(drawing: str) -> str:
 def page_urls(directive: SphinxDirective) -> Callable[[str], str]:
     """Map a page's id to its address as seen from the page that the directive is on."""
     documents = {document.rpartition("/")[2]: document for document in directive.env.found_docs}
-    here, builder = directive.env.docname, directive.env.app.builder
+    here = directive.env.docname
+    builder = directive.env.app.builder
 
     def page_url(page_id: str) -> str:
         if page_id not in documents:
@@ -87,7 +95,9 @@ class StatementLinks(SphinxDirective):
         items = nodes.definition_list(classes=["ss-links"])
         for term, others in rows.items():
             text = nodes.paragraph("", "", *self._links(others))
-            items += nodes.definition_list_item("", nodes.term("", term), nodes.definition("", text))
+            items += nodes.definition_list_item(
+                "", nodes.term("", term), nodes.definition("", text)
+            )
         return [items]
 
     def _links(self, pages: Iterable[ledger.Page]) -> list[nodes.Node]:
@@ -98,7 +108,13 @@ class StatementLinks(SphinxDirective):
             if page.id in documents:
                 target = f"/{documents[page.id]}"
                 link = pending_xref(
-                    "", link, refdomain="std", reftype="doc", reftarget=target, refexplicit=True, refwarn=True
+                    "",
+                    link,
+                    refdomain="std",
+                    reftype="doc",
+                    reftarget=target,
+                    refexplicit=True,
+                    refwarn=True,
                 )
             links += [nodes.Text(", "), link] if links else [link]
         return links or [nodes.Text("nothing")]
@@ -117,12 +133,18 @@ class OpenPoints(SphinxDirective):
         self.env.note_reread()
         documents = {document.rpartition("/")[2]: document for document in self.env.found_docs}
         points = marked(Path(self.env.srcdir), label)
-        lines = [f"- [{point.page.name}](/{documents[point.page.id]}): {point.text}" for point in points]
+        lines = [
+            f"- [{point.page.name}](/{documents[point.page.id]}): {point.text}" for point in points
+        ]
         return self.parse_text_to_nodes("\n".join(lines))
 
 
 def load_graph(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
 ) -> None:
     """Give the script that lights up the graph to the page that holds it."""
     if doctree and any('class="ss-graph"' in node.astext() for node in doctree.findall(nodes.raw)):
