@@ -115,7 +115,9 @@ def equation_anchor(number: int) -> str:
 def read_equations(book: Path) -> list[Equation]:
     """Read the equations of a book's file, each with the stored claims that try it."""
     whole = _read_file(book)
-    count, sections, equations = whole("count", COUNT), whole("sections", LIST), []
+    count = whole("count", COUNT)
+    sections = whole("sections", LIST)
+    equations: list[Equation] = []
     stored = read_stored(book)
     for entry in sections:
         part = Entry(f"{EQUATIONS_FILE}: a section", entry, ("section", "equations"))

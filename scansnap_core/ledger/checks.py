@@ -352,8 +352,10 @@ class Witness:
                 "give the bound in one place: here, or there",
             )
         bound = claim.bound if bound is None else bound
-        formula, control_formula = formula_tried(measured), formula_tried(control)
-        measured, control = (_measured(given, by) for given in (measured, control))
+        formula = formula_tried(measured)
+        control_formula = formula_tried(control)
+        measured = _measured(measured, by)
+        control = _measured(control, by)
         if bound == 0 and hasattr(measured, "is_zero_matrix"):
             bound = measured * 0
         measured = scalar(measured, f"{place}: measured")
@@ -374,11 +376,9 @@ class Witness:
             raise BadInput(
                 f"{place}: shapes {shapes[0]} and {shapes[1]}", rule, "measure the same of both"
             )
-        relation, required, checks = (
-            claim.relation,
-            requirement(claim.relation, bound),
-            kind == "check",
-        )
+        relation = claim.relation
+        required = requirement(claim.relation, bound)
+        checks = kind == "check"
         if holds(measured, relation, bound) != checks:
             wrong = (
                 f", must be {required}" if checks else f" is {required}, so it is no counterexample"
