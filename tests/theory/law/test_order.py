@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import scansnap_core as ss
-from scansnap_core.theory import solving
-from scansnap_core.theory.law import Types, order, trials, types_of
+from scansnap_core.theory.law import Types, memory, order, trials, types_of
 from tools.benchmarks.predict import unlike
 
 ALIKE = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
@@ -254,13 +253,13 @@ def test_batches_too_small_for_the_rate_warn() -> None:
 
 def test_a_failure_keeps_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ss.predict(ALIKE, 1, 1, [0, 10, 20, 1e4], batch_size=1)
-    plain = solving.integrated
+    plain = memory.path_by_log_tau
 
-    def gives_up(rhs: Any, begin: float, times: np.ndarray, *rest: Any, **how: Any) -> np.ndarray:
-        found = plain(rhs, begin, times[times < np.log(50 / 2)], *rest, **how)
-        raise ss.IntegrationFailed("it gives up", float(np.log(25.0)), found)
+    def gives_up(rhs: Any, begin: float, taus: np.ndarray, *rest: Any) -> list[Any]:
+        found = plain(rhs, begin, taus[taus < 50 / 2], *rest)
+        raise ss.IntegrationFailed("it gives up", 25.0, found)
 
-    monkeypatch.setattr(order, "integrated", gives_up)
+    monkeypatch.setattr(order, "path_by_log_tau", gives_up)
     with pytest.raises(ss.IntegrationFailed, match="it gives up") as caught:
         ss.predict(ALIKE, 1, 1, [0, 10, 20, 1e4], batch_size=1)
     assert caught.value.last == pytest.approx(50, rel=1e-9, abs=0)
