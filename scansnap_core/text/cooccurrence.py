@@ -123,7 +123,7 @@ def describe(samples: Samples, rng: np.random.Generator, *, least: int = 20) -> 
         P(l), the share of contextual positions; ``distinctness``, the divergence of P(n|l) from
         P(n) less its mean by chance, in nats; ``next`` the next word with the largest P(n|l)/P(n),
         of several the first of ``samples.next_words``; ``p_independent`` and ``p_apart``, p-values
-        of "next words don't depend on it" and of "they depart by :data:`TOLERANCE` or more";
+        of "next words don't depend on it" and of "they depart by ``TOLERANCE`` or more";
         ``label``: common where the second is refuted, else distinct where the first is, else
         undecided.
     """

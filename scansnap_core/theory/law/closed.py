@@ -78,7 +78,7 @@ def s_of(
     """Solve tau(s) = tau for the parameter s, in tau's shape.
 
     It takes 0 <= tau <= 1e280, K >= 1, M >= K and M >= 2, and 0 <= rho < 1. Newton steps on ln tau
-    as a function of ln s begin at an upper bound of s (:func:`_bound`) and end when s no longer
+    as a function of ln s begin at an upper bound of s (``_bound``) and end when s no longer
     changes, or after ``steps``.
     """
     number(least=max(num_classes, 2), remedy="pass at least K, and 2")("vocab_size", vocab_size)

@@ -83,7 +83,7 @@ def turning_length(
     - in the end, for M -> infinity, (A^2 + K - 1)/((K - 1) (2 + (K - 2) rho)) with
       A = (1 + (K - 2) rho)/rho.
 
-    Arguments are as in :func:`scansnap_core.theory.law.closed.evidence`, and ``tilt`` is that of
+    Arguments are as in ``closed.evidence``, and ``tilt`` is that of
     :func:`tilt`.
 
     Examples
