@@ -2,27 +2,39 @@ r"""The card at the head of a chapter: what is printed, its repair, and what is 
 other dynamics.
 
 It stands in the chapter's file of claims and names claims by their ids, so that its numbers are
-theirs. Whether what is printed holds follows from the verdict::
+theirs. Whether what is printed holds follows from the verdict, and ``repaired`` stands only where
+the verdict asks for it::
 
     card:
       printed: {by: dop853, says: It solves its equation.}
-      repaired: {formula: $h = \ln t$, where: from $t_0$ on, by: late_clock}  # only where the
-      verdict asks for one gradient: {word: fails, by: jump, says: The gradient jumps elsewhere.}
-      sgd: {word: not concerned, says: The formula has no noise in it.} figure: cell-17
+      repaired: {formula: $h = \ln t$, where: from $t_0$ on, by: late_clock}
+      gradient: {keeps: [rises], sizes: [jump.control], says: The gradient jumps less far.}
+      sgd: {word: not concerned, says: The formula has no noise in it.}
+      figure: cell-17
 
 Where a figure's runs are smaller than the paper's own, ``printed`` says in what under ``smaller``.
 Such runs may show what the figure shows, and can't refute it.
 
-``gradient`` and ``sgd`` have a word of `SCALE` and the claim that was measured under these very
-dynamics, with ``number: control`` where its control was; or a word of `SILENCE` and no claim.
-``figure`` is the id of the notebook's cell that draws the one figure to look at, or empty.
+``gradient`` and ``sgd`` name the chapter's claims that were measured under these very dynamics:
+
+- ``keeps``: what is printed, its repair, or a part of it holds there. Each is a check, which held.
+- ``sizes``: a size (a constant, a rate, a factor) isn't kept there, though a direction or an order
+  is.
+- ``loses``: a part (a sign, an order, a sentence) doesn't hold there.
+
+The row's word of `SCALE` follows from them by `word_of`; nobody chooses it. Under ``sizes`` and
+``loses`` a refutation shows what fails, and so does a check: by what it says, or as
+``jump.control`` by its control, on which it failed. The row shows the number of the claim that
+``shows`` names; without it, of the first one under ``loses``, else ``sizes``, else ``keeps``. A row
+that names no claim has a word of `SILENCE`. ``figure`` is the id of the notebook's cell that draws
+the one figure to look at, or empty.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.files import TEXT, Entry
+from scansnap_core.files import TEXT, Entry, list_of
 from scansnap_core.ledger.claims import CARD, Claims
 from scansnap_core.ledger.entries import (
     DECISIVE,
@@ -44,12 +56,12 @@ REPAIRED = "repaired"
 TRUE_GRADIENT = "under the true gradient"
 SGD = "under SGD"
 SCALE = {
-    "as stated": "what is printed, or its repair, holds there as it stands",
-    "in kind, not in size": "directions and orders hold there, and sizes don't",
-    "in part": "some of what is claimed holds there, and some doesn't",
-    "fails": "it doesn't hold there",
+    "as stated": "all that was tried of it there, as printed or repaired, holds",
+    "in kind, not in size": "directions and orders hold there, and a size doesn't",
+    "in part": "a part of it holds there, and another part doesn't",
+    "fails": "what was tried of it there doesn't hold",
 }
-"""The words for what is left of a statement under other dynamics than those that it is about."""
+"""The words for what is left of a statement under other dynamics than its own; see `word_of`."""
 SILENCE = {
     "not concerned": "the statement says nothing about these dynamics",
     "not measured": "nobody has tried it in this chapter",
@@ -57,7 +69,10 @@ SILENCE = {
 """The words of a card that is silent about dynamics."""
 NONE_NEEDED = "none needed"
 AS_PRINTED = "as printed"
-NUMBERS = ("measured", "control")
+EVIDENCE = ("keeps", "sizes", "loses")
+"""The lists of claims from which the word of a row about dynamics follows."""
+_CONTROL = ".control"
+_IDS = list_of(TEXT, "it is a list of different ids of claims", least=1)
 UNPRINTED = {"claim": "in the paper's words", "law": "as stated here", "beyond": "as stated here"}
 """What a page's card says for "as printed" where no formula of a paper is judged, by the page's
 kind.
@@ -65,8 +80,8 @@ kind.
 _KEYS = {
     "printed": ("by", "says", "smaller"),
     "repaired": ("formula", "where", "by"),
-    "gradient": ("word", "by", "says", "number"),
-    "sgd": ("word", "by", "says", "number"),
+    "gradient": (*EVIDENCE, "shows", "says", "word"),
+    "sgd": (*EVIDENCE, "shows", "says", "word"),
 }
 _Found = Mapping[str, Check | Refutation]
 
@@ -79,6 +94,26 @@ def smaller_runs(claims: Claims) -> str:
         f"{claims.path.name}: {CARD}.printed", claims.card.get("printed"), _KEYS["printed"]
     )
     return printed("smaller", TEXT, "")
+
+
+def word_of(keeps: Sequence[str], sizes: Sequence[str], loses: Sequence[str]) -> str:
+    """Return the word of `SCALE` that follows from the claims that a card's row names.
+
+    Examples
+    --------
+    >>> word_of(["rises", "falls"], [], [])
+    'as stated'
+    >>> word_of(["rises"], ["factor"], [])
+    'in kind, not in size'
+    >>> word_of(["rises"], ["factor"], ["order"])
+    'in part'
+    >>> word_of([], [], ["order"])
+    'fails'
+    """
+    as_stated, in_kind, in_part, fails = SCALE
+    if loses:
+        return in_part if keeps else fails
+    return in_kind if sizes else as_stated
 
 
 def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, str]]:
@@ -113,8 +148,9 @@ def card_of(
     ------
     BadInput
         If a key is missing or unknown, a text is empty or no word of its scale, a row names no
-        entry of the chapter, the printed row names an entry that the verdict doesn't rest on, or a
-        repair is given where none is needed.
+        entry of the chapter, the printed row names an entry that the verdict doesn't rest on, a
+        repair is given where none is needed, or a row about dynamics names a claim for what it
+        can't show, or chooses the word that follows from its claims.
     NoEvidence
         If the verdict is that something has to be repaired, and the card has no repair.
     """
@@ -181,17 +217,51 @@ def _repaired(take: Entry, verdict: str, found: _Found) -> Row:
 
 
 def _under(dynamics: str, take: Entry, found: _Found) -> Row:
-    scale = SCALE if "by" in take.values else SILENCE
     says = take("says", TEXT)
-    word = take("word", one_of(scale))
-    if "by" not in take.values:
-        return Row(dynamics, word, says)
-    return Row(
-        dynamics,
-        word,
-        says,
-        **_number(_named(take, found), take("number", one_of(NUMBERS), "measured")),
+    speaks = [key for key in (*EVIDENCE, "shows") if key in take.values]
+    if not speaks:
+        return Row(dynamics, take("word", one_of(SILENCE)), says)
+    if "word" in take.values:
+        rule = "the word follows from the claims that a row names"
+        raise BadInput(f"{take.place}.word", rule, "remove it")
+    keeps, sizes, loses = (_claimed(take, key, found) for key in EVIDENCE)
+    if not (keeps or loses):
+        rule = "it names no claim that shows what is kept there or what is lost"
+        raise BadInput(take.place, rule, "name it under keeps or loses")
+    named = [*loses, *sizes, *keeps]
+    if twice := [name for name in named if named.count(name) > 1]:
+        value = f"{take.place} names {twice[0]!r} twice"
+        raise BadInput(value, "a claim shows one thing", "name it once")
+    shown = take("shows", one_of(named), named[0])
+    number = "control" if shown.endswith(_CONTROL) else "measured"
+    entry = found[shown.removesuffix(_CONTROL)]
+    return Row(dynamics, word_of(keeps, sizes, loses), says, **_number(entry, number))
+
+
+def _claimed(take: Entry, key: str, found: _Found) -> list[str]:
+    """Return the claims that a row names under a key, if each is one that can show it."""
+    claimed: list[str] = list(take(key, _IDS, ()))
+    checks = [entry.id for entry in found.values() if isinstance(entry, Check)]
+    controls = [claim_id + _CONTROL for claim_id in found]
+    is_known = Rule(
+        lambda name: name in [*found, *controls],
+        "no check or refutation here has this id",
+        "name another",
     )
+    held = Rule(
+        lambda name: name in checks,
+        "what is kept is shown by a check, which held",
+        "move it, or name a check",
+    )
+    failed = Rule(
+        lambda name: name in found or name.removesuffix(_CONTROL) in checks,
+        "the control of a refutation shows its remedy at work",
+        "name the refutation itself",
+    )
+    for name in claimed:
+        for rule in (is_known, held if key == "keeps" else failed):
+            rule(f"{take.place}.{key}", name)
+    return claimed
 
 
 def _is_upheld(verdict: str) -> bool:

@@ -13,7 +13,7 @@ from tests.ledger.conftest import BROKEN, LACKING, UPHELD, Opened, Outputs, all_
 
 CARD = UPHELD | {
     "printed": {"by": "numeric_error", "says": "It solves it."},
-    "gradient": {"word": "in part", "by": "symbolic_error", "says": "One sign $<0$ is lost."},
+    "gradient": {"keeps": ["numeric_error"], "loses": ["symbolic_error"], "says": "One sign $<0$ is lost."},
     "figure": "cell-03",
 }
 
@@ -92,7 +92,7 @@ def test_under_a_missing_condition_the_statement_stands_as_printed(opened: Opene
 
 
 def test_the_controls_number_says_what_it_belongs_to(opened: Opened, outputs: Outputs) -> None:
-    row = {"word": "fails", "by": "empirical_error", "says": "It jumps.", "number": "control"}
+    row = {"loses": ["empirical_error.control"], "says": "It jumps."}
     claim = {"empirical_error": check("It jumps by half", measure="Largest h(t)", control="a fall (least)")}
     fall = concluded(opened(card=CARD | {"sgd": row}, empirical=claim), outputs)["card"][3]
     assert fall["what"] == "Fails for a fall (least)"
@@ -130,13 +130,18 @@ def test_a_number_that_is_its_own_requirement_is_written_once(opened: Opened, ou
         ("printed", {"says": " "}, ".printed.says: a reader must learn it"),
         ("printed", {"says": 3}, ".printed.says = 3: it is a text"),
         ("printed", {"word": "holds"}, ".printed: word: there is no such key; use by, says"),
-        ("sgd", {"word": "mostly", "by": "empirical_error"}, ".sgd.word = 'mostly': the choices are as stated"),
-        ("sgd", {"word": "not measured", "by": "empirical_error"}, ".sgd.word = 'not measured': the choices are"),
-        ("sgd", {"word": "fails", "by": "another_error"}, ".sgd.by = 'another_error': no check"),
+        ("sgd", {"by": "empirical_error"}, ".sgd: by: there is no such key; use keeps, sizes, loses, shows, says"),
+        ("sgd", {"keeps": ["empirical_error"]}, ".sgd.word: the word follows from the claims that a row names; remove"),
         ("sgd", {"word": ""}, ".sgd.word: the choices are not concerned, not measured; add it"),
         ("sgd", {"word": "as stated"}, ".sgd.word = 'as stated': the choices are not concerned, not measured"),
         ("gradient", {"says": ""}, ".gradient.says: a reader must learn it"),
-        ("gradient", {"number": "bound"}, ".number = 'bound': the choices are measured, control; use one"),
+        ("gradient", {"shows": "empirical_error"}, ".shows = 'empirical_error': the choices are symbolic_error, numer"),
+        ("gradient", {"keeps": "numeric_error"}, ".keeps = 'numeric_error': it is a list of different ids of claims"),
+        ("gradient", {"keeps": []}, ".gradient.keeps = []: it is a list of different ids of claims"),
+        ("gradient", {"keeps": ["another_error"]}, ".gradient.keeps = 'another_error': no check or refutation here"),
+        ("gradient", {"keeps": ["numeric_error.bound"]}, ".keeps = 'numeric_error.bound': no check or refutation"),
+        ("gradient", {"keeps": ["numeric_error.control"]}, ".keeps = 'numeric_error.control': what is kept is shown"),
+        ("gradient", {"keeps": ["symbolic_error"]}, ".gradient names 'symbolic_error' twice: a claim shows one thing"),
         ("repaired", {"where": "All.", "by": "numeric_error"}, ".repaired: the verdict is 'holds'; leave the"),
         ("figur", {}, ".figur: a card has figure, gradient, printed, repaired, sgd; add or remove it"),
         *((row, None, f".{row}: a card has figure, gradient") for row in ("printed", "gradient", "sgd", "figure")),
@@ -150,6 +155,59 @@ def test_a_malformed_card_is_refused(opened: Opened, row: str, change: Any, mess
     all_three(chapter)
     with pytest.raises(BadInput, match=rf"^lemma_06\.yaml: card.*{re.escape(message)}"):
         chapter.conclude()
+
+
+def row_of(opened: Opened, outputs: Outputs, **row: Any) -> Any:
+    """The row under SGD of a chapter with a refutation, whose card has such a row."""
+    return concluded(refuting(opened, BROKEN | {"sgd": {"says": "So."} | row}), outputs)["card"][3]
+
+
+@pytest.mark.parametrize(
+    ("lists", "word", "by", "number"),
+    [
+        ({"keeps": ["numeric_error", "empirical_error"]}, "as stated", "numeric_error", "0.11"),
+        ({"keeps": ["numeric_error"], "sizes": ["empirical_error"]}, "in kind, not in size", "empirical_error", "0.12"),
+        ({"keeps": ["numeric_error"], "loses": ["symbolic_error"]}, "in part", "symbolic_error", "0.1"),
+        (
+            {"keeps": ["symbolic_error"], "sizes": ["numeric_error"], "loses": ["printed_error"]},
+            "in part",
+            "printed_error",
+            "0.7",
+        ),
+        ({"keeps": ["numeric_error"], "sizes": ["numeric_error.control"]}, "in kind, not in size", "numeric", "0.7"),
+        ({"loses": ["printed_error"]}, "fails", "printed_error", "0.7"),
+        ({"sizes": ["numeric_error"], "loses": ["printed_error"]}, "fails", "printed_error", "0.7"),
+    ],
+)
+def test_the_word_follows_from_the_claims(
+    opened: Opened, outputs: Outputs, lists: Any, word: str, by: str, number: str
+) -> None:
+    row = row_of(opened, outputs, **lists)
+    assert (row["word"], row["number"]) == (word, number)
+    assert row["by"].startswith(by)
+
+
+def test_a_row_shows_the_number_that_it_names(opened: Opened, outputs: Outputs) -> None:
+    lists = {"keeps": ["numeric_error"], "loses": ["symbolic_error", "empirical_error.control"]}
+    row = row_of(opened, outputs, **lists, shows="numeric_error")
+    assert (row["word"], row["by"], row["number"]) == ("in part", "numeric_error", "0.11")
+    row = row_of(opened, outputs, **lists, shows="empirical_error.control")
+    assert (row["by"], row["number"], row["what"]) == ("empirical_error", "0.7", "Fails for another exponent")
+
+
+@pytest.mark.parametrize(
+    ("lists", "message"),
+    [
+        ({"keeps": ["printed_error"]}, "sgd.keeps = 'printed_error': what is kept is shown by a check, which held"),
+        ({"loses": ["printed_error.control"]}, "sgd.loses = 'printed_error.control': the control of a refutation"),
+        ({"sizes": ["numeric_error"]}, "sgd: it names no claim that shows what is kept there or what is lost; name"),
+        ({"shows": "numeric_error"}, "sgd: it names no claim that shows what is kept there or what is lost; name"),
+        ({"keeps": None, "loses": ""}, "sgd: it names no claim that shows what is kept there or what is lost; name"),
+    ],
+)
+def test_a_claim_that_cant_show_it_is_refused(opened: Opened, outputs: Outputs, lists: Any, message: str) -> None:
+    with pytest.raises(BadInput, match=rf"^lemma_06\.yaml: card\.{re.escape(message)}"):
+        row_of(opened, outputs, **lists)
 
 
 def test_what_is_refuted_can_be_called_upheld_by_no_card(opened: Opened, outputs: Outputs) -> None:
