@@ -1,9 +1,10 @@
 "use strict";
 
 // Shows what a term means, from the page's own list of symbols: under the pointer, on focus, and on a phone at the first tap.
+// Of a link to another page it shows that page's first sentences, under the pointer and on focus.
 document.addEventListener("DOMContentLoaded", () => {
   const article = document.querySelector(".bd-article");
-  if (!document.querySelector(".ss-term")) return;
+  if (!article) return;
   const tip = document.createElement("div");
   Object.assign(tip, { id: "ss-tip", hidden: true });
   tip.setAttribute("role", "tooltip");
@@ -18,12 +19,44 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const element of row.querySelectorAll("[tabindex]")) element.removeAttribute("tabindex");
     return row;
   }
+  /** All previews, from a script that is loaded once: a page opened from the disk can read no other kind of file. */
+  let loaded = null;
+  const root = new URL(document.documentElement.dataset.content_root, document.baseURI).href;
+  function previews() {
+    loaded ??= new Promise((resolve) => {
+      const script = document.createElement("script");
+      script.src = `${root}_static/previews.js`;
+      script.onload = () => resolve(window.ssPreviews);
+      script.onerror = () => resolve({});
+      document.head.append(script);
+    });
+    return loaded;
+  }
+  /** What stands where a link leads, if that's another page or an erratum. */
+  async function preview(link) {
+    const [address, anchor] = link.href.split("#");
+    if (!address.startsWith(root) || address === location.href.split("#")[0]) return null;
+    const page = address.slice(root.length).replace(/\.html$/, "");
+    const [all] = await Promise.all([previews(), new Promise((done) => setTimeout(done, 250))]);
+    const found = all[`${page}#${anchor}`] ?? all[page];
+    if (!found) return null;
+    const row = document.createElement("div");
+    const title = document.createElement("strong");
+    const words = document.createElement("p");
+    [title.textContent, words.textContent] = found;
+    row.append(title, words);
+    return row;
+  }
   function show(link) {
     clearTimeout(leaving);
     if (shown === link) return;
     hide();
     shown = link;
-    tip.replaceChildren(...link.dataset.terms.split(" ").map(meaning));
+    if (link.dataset.terms) open(link, link.dataset.terms.split(" ").map(meaning));
+    else preview(link).then((row) => row && shown === link && open(link, [row]));
+  }
+  function open(link, rows) {
+    tip.replaceChildren(...rows);
     tip.hidden = false;
     for (const formula of tip.querySelectorAll("mjx-container.ss-wide")) {
       const fits = formula.clientWidth / formula.scrollWidth; // on a phone a long formula is set smaller, not cut
@@ -43,7 +76,8 @@ document.addEventListener("DOMContentLoaded", () => {
     tip.hidden = true;
     shown = null;
   }
-  const term = (event) => event.target.closest?.(".ss-term");
+  const LINKS = ".ss-term, .bd-article a.reference.internal";
+  const term = (event) => event.target.closest?.(LINKS);
   const within = (event) => term(event) ?? event.target.closest?.("#ss-tip");
 
   document.addEventListener("mouseover", (event) => {
@@ -61,9 +95,9 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   document.addEventListener("click", (event) => {
     const link = term(event);
-    if (!link || event.pointerType !== "touch" || before === link) return; // a second tap follows the link
+    if (!link?.dataset.terms || event.pointerType !== "touch" || before === link) return; // a second tap follows the link
     event.preventDefault();
     show(link);
   });
-  addEventListener("scroll", () => shown && (shown === document.activeElement ? place() : hide()), { passive: true });
+  addEventListener("scroll", () => shown && !tip.hidden && (shown === document.activeElement ? place() : hide()), { passive: true });
 });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,9 +10,11 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from glossary import LETTERS, Entry, letters, marked
+from page_description import MOST
 from playwright.sync_api import BrowserContext, Page
 
-from tests.site.book import documents
+from scansnap_core.book.errata import read_errata
+from tests.site.book import ROOT, documents
 from tests.site.browser import NARROW
 
 PAGE = "chapters/beyond/who_wins.html"
@@ -104,3 +107,37 @@ def test_on_a_phone_the_first_tap_shows_and_the_second_leads_on(site: Path, phon
     assert phone.url.endswith(PAGE)
     term.tap()
     phone.wait_for_url("**/notation.html#symbol-f")
+
+
+def test_a_link_shows_the_first_sentences_of_its_page(site: Path, page: Page) -> None:
+    page.goto((site / PAGE).as_uri())
+    link, tip = page.locator(".bd-article a.reference.internal[href*='theorem_3.html']").first, page.locator("#ss-tip")
+    link.hover()
+    tip.wait_for(state="visible")
+    told = tip.inner_text().replace("’", "'")
+    assert told.startswith("Theorem 3")
+    assert "most frequent one gains most" in told
+    page.mouse.move(0, 0)
+    tip.wait_for(state="hidden")
+    link.focus()
+    tip.wait_for(state="visible")
+    assert link.get_attribute("aria-describedby") == "ss-tip"
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+
+
+def test_every_page_and_every_erratum_has_a_preview(site: Path) -> None:
+    text = (site / "_static/previews.js").read_text(encoding="utf8")
+    previews = json.loads(text.removeprefix("window.ssPreviews = ").removesuffix(";\n"))
+    assert [document for document in documents() if "/statements/" in document and document not in previews] == []
+    errata = read_errata(ROOT)
+    assert [erratum.number for erratum in errata if f"chapters/errata#{erratum.anchor}" not in previews] == []
+    assert [words for _, words in previews.values() if "$" in words or "\\" in words or len(words) > MOST] == []
+
+
+def test_a_link_to_the_page_itself_shows_nothing(site: Path, page: Page) -> None:
+    page.goto((site / PAGE).as_uri())
+    page.evaluate("document.querySelector('.bd-article a.reference.internal').setAttribute('href', '#here')")
+    page.locator(".bd-article a.reference.internal").first.hover()
+    page.wait_for_timeout(600)
+    assert not page.locator("#ss-tip").is_visible()
