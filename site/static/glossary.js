@@ -9,7 +9,7 @@ document.addEventListener("DOMContentLoaded", () => {
   Object.assign(tip, { id: "ss-tip", hidden: true });
   tip.setAttribute("role", "tooltip");
   article.append(tip);
-  let [shown, before, leaving] = [null, null, null];
+  let [shown, wanted, before, leaving] = [null, null, null, null];
 
   /** The symbol and its meaning, as they stand in the list, with nothing that takes the focus. */
   function meaning(anchor) {
@@ -50,12 +50,13 @@ document.addEventListener("DOMContentLoaded", () => {
   function show(link) {
     clearTimeout(leaving);
     if (shown === link) return;
-    hide();
-    shown = link;
+    wanted = link;
     if (link.dataset.terms) open(link, link.dataset.terms.split(" ").map(meaning));
-    else preview(link).then((row) => row && shown === link && open(link, [row]));
+    else preview(link).then((row) => row && wanted === link && open(link, [row])); // until then what is shown stays
   }
   function open(link, rows) {
+    hide();
+    shown = link;
     tip.replaceChildren(...rows);
     tip.hidden = false;
     for (const formula of tip.querySelectorAll("mjx-container.ss-wide")) {
@@ -75,8 +76,9 @@ document.addEventListener("DOMContentLoaded", () => {
     shown?.removeAttribute("aria-describedby");
     tip.hidden = true;
     shown = null;
+    wanted = null;
   }
-  const LINKS = ".ss-term, .bd-article a.reference.internal";
+  const LINKS = ".ss-term, .bd-article a.reference.internal:not(#ss-tip *)";
   const term = (event) => event.target.closest?.(LINKS);
   const within = (event) => term(event) ?? event.target.closest?.("#ss-tip");
 
@@ -85,6 +87,7 @@ document.addEventListener("DOMContentLoaded", () => {
     else if (within(event)) clearTimeout(leaving);
   });
   document.addEventListener("mouseout", (event) => {
+    if (term(event)) wanted = null;
     if (within(event)) leaving = setTimeout(hide, 200); // time to move onto the words
   });
   document.addEventListener("focusin", (event) => (term(event) ? show(term(event)) : hide()));
