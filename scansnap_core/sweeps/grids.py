@@ -4,21 +4,22 @@ and rate pairs.
 The paper's grids have names (:data:`NAMED`); others stand in YAML files, as :func:`load_grid` reads
 them::
 
-    data: [syn_small, syn_medium 3, two_topics.yaml]   # m = 3 query tokens; a file of classes
-    beside this one rates: {lr_z: [0.5, 1], ratio: [1, 2, 5]}          # a product of two of lr_y,
-    lr_z and ratio = lr_y/lr_z # rates: {pairs: [[1, 1], [10, 1]]}                # or pairs [lr_y,
-    lr_z] steps: 100 seeds: 10                                          # 1..10, or a list # From
-    here on optional: these are the defaults (:data:`~scansnap_core.sweeps.defaults.DEFAULTS`).
+    data: [syn_small, syn_medium 3, two_topics.yaml]   # m = 3 query tokens; a file beside this one
+    rates: {lr_z: [0.5, 1], ratio: [1, 2, 5]}          # two of lr_y, lr_z and ratio
+    # rates: {pairs: [[1, 1], [10, 1]]}                # or pairs [lr_y, lr_z]
+    steps: 100
+    seeds: 10                                          # 1..10, or a list
+    # From here on optional: these are the defaults, as in DEFAULTS.
     optimizer: sgd                                     # or momentum, adam, "torch.optim:AdamW"
     seq_len: 128                                       # .inf is the limit of long sequences
     batch_size: 128                                    # or expectation, with seq_len: .inf
-    momentum: 0.9                                      # of the optimizer momentum alone initial:
-    zero                                      # or random rng: fresh
-    # or replay, or counter dtype: float32                                     # or float64 model:
-    plain                                       # or residual, ..., "my_module:my_model" measures:
-    [entropy, final_loss, diverged_at, Z]    # or {name: recall, threshold: 0.1},
-    "my_module:my_measure" # record: 10                                       # take them every 10
-    steps, not at the end alone
+    momentum: 0.9                                      # of the optimizer momentum alone
+    initial: zero                                      # or random
+    rng: fresh                                         # or replay, or counter
+    dtype: float32                                     # or float64
+    model: plain                                       # or residual, ..., "my_module:my_model"
+    measures: [entropy, final_loss, diverged_at, Z]    # or {name: recall, threshold: 0.1}
+    # record: 10                                       # take them every 10 steps, too
 
 ``optimizer``, ``seq_len``, ``batch_size`` and ``model`` take a list too: each is an axis of the
 grid.

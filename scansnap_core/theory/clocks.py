@@ -55,7 +55,15 @@ def checked_time(t: ArrayLike) -> Floats:
 
 
 def checked_height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
-    """Compute :func:`h`; `BadInput` where M lr_y t is more than the largest float."""
+    """Compute :func:`h`; `BadInput` where M lr_y t is more than the largest float, or where the
+    shapes don't fit.
+    """
+    shapes = [np.shape(t), np.shape(vocab_size), np.shape(lr_y)]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        rule = "times, vocabularies and rates broadcast"
+        raise BadInput(f"shapes {shapes}", rule, "pass numbers, or arrays of one shape") from None
     with np.errstate(over="ignore", invalid="ignore"):
         found = height(t, vocab_size, lr_y)
     if not np.isfinite(found).all():
