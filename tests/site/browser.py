@@ -67,10 +67,18 @@ def open_browser(playwright: Playwright, *flags: str) -> Iterator[BrowserContext
         yield browser.new_context()
 
 
+def open_still_tab(browser: BrowserContext) -> Page:
+    """A tab for `faults`, which measures colours: they change at once, and no document keeps what another stored."""
+    tab = browser.new_page()
+    tab.add_init_script(BEFORE_ITS_SCRIPTS)
+    return tab
+
+
 def faults(page: Page, url: str) -> list[str]:
     """Load an address once and look at it wide and light, then narrow and dark: all that is wrong with it.
 
     What stands around the article is looked at wide and dark too: a narrow window hides the sidebars.
+    The tab comes from `open_still_tab`.
     """
     found: list[str] = []
 

@@ -130,7 +130,10 @@
     await new Promise(requestAnimationFrame); // sizes have been told to those who watch them
     const { violations } = await axe.run({ ...options, resultTypes: ['violations'], preload: false, iframes: false });
     return violations.flatMap(({ id, impact, nodes }) =>
-      nodes.map(({ html, target }) => `axe-core, ${id} (${impact}) in a window of ${innerWidth}: ${target}: ${html.slice(0, 160)}`));
+      nodes.map(({ html, target, any, all, none }) => {
+        const why = [...any, ...all, ...none].map(({ message }) => message).join('; ');
+        return `axe-core, ${id} (${impact}) in a window of ${innerWidth}: ${target}: ${html.slice(0, 160)}: ${why}`;
+      }));
   },
 
   // All of the page, but for contrasts: nine tenths of axe-core's time, they are left to `faintText` and `axeAround`.

@@ -12,12 +12,12 @@ from xml.etree import ElementTree
 import pytest
 from bs4 import BeautifulSoup
 from citable import PDF
-from playwright.sync_api import Page, Route
+from playwright.sync_api import BrowserContext, Route
 from repository import pages_address
 
 from scansnap_core.book.citation import name_of, read_citation
 from tests.site.book import ROOT, documents
-from tests.site.browser import faults
+from tests.site.browser import faults, open_still_tab
 from tests.site.links import broken_links
 
 CITED = read_citation(ROOT)
@@ -129,8 +129,9 @@ def test_pages_that_nobody_searches_for_are_not_indexed(site: Path) -> None:
     assert hidden == OTHERS
 
 
-def test_an_address_that_does_not_exist_has_a_whole_page(site: Path, served: str, page: Page) -> None:
+def test_an_address_that_does_not_exist_has_a_whole_page(site: Path, served: str, browser: BrowserContext) -> None:
     """A server shows it at any address, so that its own links begin at the server's root."""
+    page = open_still_tab(browser)
     prefix = urlsplit(CITED.url).path
     missing = f"{served}{prefix}chapters/old/nowhere.html"
     page.route(
@@ -143,6 +144,7 @@ def test_an_address_that_does_not_exist_has_a_whole_page(site: Path, served: str
     page.route(missing, show)
     assert faults(page, missing) == []
     assert page.locator("article h1").inner_text() == "Page not found"
+    page.close()
     moved = site / "404-here.html"
     moved.write_text((site / "404.html").read_text(encoding="utf8").replace(f'"{prefix}', '"'), encoding="utf8")
     assert broken_links(moved) == []

@@ -19,7 +19,7 @@ from scansnap_core.ledger import read_pages, statements
 from scansnap_core.sweeps.defaults import DEFAULTS, written
 from scansnap_core.theory.formulas import FORMULAS, SYMBOLS
 from tests.site.book import ROOT, documents
-from tests.site.browser import BEFORE_ITS_SCRIPTS, RUN_ONCE, faults, open_browser
+from tests.site.browser import RUN_ONCE, faults, open_browser, open_still_tab
 
 STATEMENTS = statements(read_pages(ROOT))
 CITED = read_citation(ROOT)
@@ -162,9 +162,7 @@ def address(site: Path, served: str) -> str:
 def inspected(playwright: Playwright) -> Iterator[Page]:
     """A tab in which `faults` looks at one page after another: one process compiles what they share once."""
     with open_browser(playwright, RUN_ONCE) as browser:
-        tab = browser.new_page()
-        tab.add_init_script(BEFORE_ITS_SCRIPTS)
-        yield tab
+        yield open_still_tab(browser)
 
 
 @pytest.mark.parametrize("document", documents())
