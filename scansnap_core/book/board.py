@@ -7,34 +7,33 @@ wrongly.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from scansnap_core.book.claims_in_words import ClaimInWords, claims_in_words
 from scansnap_core.book.errata import Erratum, errata_of
 from scansnap_core.book.notebooks import Stored, read_stored
-from scansnap_core.ledger.cards import SCALE, SGD, SILENCE, TRUE_GRADIENT
+from scansnap_core.ledger.cards import SCALE, SILENCE
 from scansnap_core.ledger.display import VERDICT_CLASS, WORD_CLASS, render
 from scansnap_core.ledger.entries import HOLDS, KINDS, OPEN, VOICES
-from scansnap_core.ledger.registry import Page
+from scansnap_core.ledger.registry import Dynamics, Page
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _NAMED_GROUNDS = 4
-DYNAMICS = (TRUE_GRADIENT, SGD)
 _AS_STATED, *_LESS = SCALE
 _UNCONCERNED, _UNTRIED = SILENCE
 GROUPS = {
-    "also under the true gradient flow, by proof or on the systems tried": (_AS_STATED,),
+    "also under {named}, by proof or on the systems tried": (_AS_STATED,),
     "don't depend on the dynamics": (_UNCONCERNED,),
-    "under the paper's own dynamics; under the true gradient flow only parts of them hold": tuple(
-        _LESS
-    ),
-    "under the paper's own dynamics; nobody has tried them under the true gradient flow": (
-        _UNTRIED,
-        "",
-    ),
+    "under the paper's own dynamics; under {named} only parts of them hold": tuple(_LESS),
+    "under the paper's own dynamics; nobody has tried them under {named}": (_UNTRIED, ""),
 }
+"""What holds as printed, by a card's word for the first of the other dynamics, whose name the group
+has in it.
+"""
+_IN_ONE = "in all"
+"""The group of all that holds, in a book without other dynamics."""
 
 
 def board_html(book: Path, page_url: Callable[[str], str]) -> str:
@@ -43,6 +42,7 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
     """
     stored = read_stored(book)
     papers = dict.fromkeys(page.paper for page in stored.pages.values())
+    columns = [each.row for each in dynamics_of(stored)]
     numbers: dict[str, list[Erratum]] = {page_id: [] for page_id in stored.pages}
     errata = errata_of(stored, book)
     for erratum in errata:
@@ -51,7 +51,7 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
     sections = [
         (
             f"{name}{paper.of}",
-            [_row(stored, page, page_url(page.id), numbers[page.id]) for page in pages],
+            [_row(stored, page, page_url(page.id), numbers[page.id], columns) for page in pages],
         )
         for paper in papers
         for name, kinds in (
@@ -71,9 +71,11 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
             (n for n, (name, _) in enumerate(sections) if name.startswith("Beyond")), len(sections)
         )
         answered = Counter(page_id for claim in claims for page_id in claim.pages)
-        rows = [_row_of_claim(stored, claim, page_url, errata, answered) for claim in claims]
+        rows = [
+            _row_of_claim(stored, claim, page_url, errata, answered, columns) for claim in claims
+        ]
         rows += [  # such as the paper's remarks, each of which is a page's whole matter
-            _row(stored, page, page_url(page.id), numbers[page.id])
+            _row(stored, page, page_url(page.id), numbers[page.id], columns)
             for page in stored.pages.values()
             if page.kind == "claim" and page.id not in answered
         ]
@@ -83,13 +85,21 @@ def board_html(book: Path, page_url: Callable[[str], str]) -> str:
         done=sum(stored.verdict_of(s) != OPEN for s in stored.statements),
         total=len(stored.statements),
         full=len(stored.fully_verified),
-        dynamics=DYNAMICS,
+        dynamics=columns,
         sections=sections,
         errata_url=page_url("errata") if any(numbers.values()) else "",
     )
 
 
-def _row(stored: Stored, page: Page, url: str, errata: list[Erratum]) -> dict[str, Any]:
+def dynamics_of(stored: Stored) -> list[Dynamics]:
+    """List the other dynamics of a book's papers, those of the paper that it is about first."""
+    every = (each for page in stored.pages.values() for each in page.paper.dynamics)
+    return list({each.row: each for each in every}.values())
+
+
+def _row(
+    stored: Stored, page: Page, url: str, errata: list[Erratum], columns: Sequence[str]
+) -> dict[str, Any]:
     verdict = stored.verdict_of(page.id)
     counts = stored.verdicts[page.id].get("witnesses", {})
     return {
@@ -100,7 +110,7 @@ def _row(stored: Stored, page: Page, url: str, errata: list[Erratum]) -> dict[st
         "css": VERDICT_CLASS[verdict] + (" ss-full" if page.id in stored.fully_verified else ""),
         "said": _said({witness: counts.get(witness, {}) for witness in VOICES}),
         "verdict": verdict,
-        "under": _under(stored.verdicts[page.id]),
+        "under": _under(stored.verdicts[page.id], columns),
         "standing": _standing(stored, page),
         "errata": errata,
     }
@@ -112,6 +122,7 @@ def _row_of_claim(
     page_url: Callable[[str], str],
     errata: list[Erratum],
     answered: Mapping[str, int],
+    columns: Sequence[str],
 ) -> dict[str, Any]:
     """Make a claim's row; it has the words of a page's card if that page answers this claim
     alone.
@@ -129,7 +140,7 @@ def _row_of_claim(
         "css": VERDICT_CLASS[claim.verdict],
         "said": _said({witness: claim.counts(witness) for witness in VOICES}),
         "verdict": claim.verdict,
-        "under": _under(own[0] if own else {}),
+        "under": _under(own[0] if own else {}, columns),
         "standing": claim.place,
         "errata": [
             erratum
@@ -165,24 +176,28 @@ def _standing(stored: Stored, page: Page) -> str:
     return f"rests on {waits}, not all of which holds as printed"
 
 
-def _under(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the word that a card has for each of the dynamics, with its class; empty where
-    there is no card.
+def _under(verdict: Mapping[str, Any], columns: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the word that a card has for each of the board's columns, with its class; empty where
+    there is no card, or no such row on it.
     """
     words = {row["of"]: row["word"] for row in verdict.get("card", [])}
-    return [(word, WORD_CLASS.get(word, "")) for word in (words.get(of, "") for of in DYNAMICS)]
+    return [(word, WORD_CLASS.get(word, "")) for word in (words.get(of, "") for of in columns)]
 
 
 def holding(stored: Stored) -> dict[str, list[Page]]:
-    """Group the statements that hold as printed by their card's word for the true gradient;
-    leave empty groups out.
+    """Group the statements that hold as printed by their card's word for the first of the other
+    dynamics; leave empty groups out.
     """
+    holds = [page for page in stored.statements.values() if stored.verdict_of(page.id) == HOLDS]
+    others = dynamics_of(stored)
+    if not others:
+        return {_IN_ONE: holds} if holds else {}
+    first = others[0]
     found: dict[str, list[Page]] = {name: [] for name in GROUPS}
-    for page in stored.statements.values():
-        if stored.verdict_of(page.id) == HOLDS:
-            word, _ = _under(stored.verdicts[page.id])[DYNAMICS.index(TRUE_GRADIENT)]
-            found[next(name for name, words in GROUPS.items() if word in words)].append(page)
-    return {name: pages for name, pages in found.items() if pages}
+    for page in holds:
+        ((word, _),) = _under(stored.verdicts[page.id], [first.row])
+        found[next(name for name, words in GROUPS.items() if word in words)].append(page)
+    return {name.format(named=first.named): pages for name, pages in found.items() if pages}
 
 
 def holding_html(book: Path, page_url: Callable[[str], str]) -> str:

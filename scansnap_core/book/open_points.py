@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scansnap_core.book.notebooks import read_notebook, read_stored
-from scansnap_core.ledger.cards import SGD, SILENCE, TRUE_GRADIENT
+from scansnap_core.ledger.cards import SILENCE
 from scansnap_core.ledger.display import render
 from scansnap_core.ledger.registry import Page, notebook_of, read_pages
 
@@ -77,9 +77,9 @@ def _moved(text: str, page: Page, folder: str) -> str:
 
 
 def untried_html(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw which pages' claims nobody has tried under the true gradient flow, and under SGD."""
+    """Draw which pages' claims nobody has tried under each of the papers' other dynamics."""
     stored = read_stored(book)
-    names = {TRUE_GRADIENT: "the true gradient flow", SGD: "SGD"}
+    names = {row.row: row.named for page in stored.pages.values() for row in page.paper.dynamics}
     untried: dict[str, list[tuple[str, str]]] = {name: [] for name in names.values()}
     for page_id, page in stored.pages.items():
         for row in stored.verdicts[page_id].get("card", []):

@@ -1,5 +1,5 @@
-r"""The card at the head of a chapter: what is printed, its repair, and what is left of it under two
-other dynamics.
+r"""The card at the head of a chapter: what is printed, its repair, and what is left of it under
+other dynamics than its own.
 
 It stands in the chapter's file of claims and names claims by their ids, so that its numbers are
 theirs. Whether what is printed holds follows from the verdict, and ``repaired`` stands only where
@@ -15,7 +15,9 @@ the verdict asks for it::
 Where a figure's runs are smaller than the paper's own, ``printed`` says in what under ``smaller``.
 Such runs may show what the figure shows, and can't refute it.
 
-``gradient`` and ``sgd`` name the chapter's claims that were measured under these very dynamics:
+``gradient`` and ``sgd`` are this book's: which other dynamics a card speaks of, and how their rows
+are called, the table of contents says of each paper (`scansnap_core.ledger.registry`). They name
+the chapter's claims that were measured under these very dynamics:
 
 - ``keeps``: what is printed, its repair, or a part of it holds there. Each is a check, which held.
 - ``sizes``: a size (a constant, a rate, a factor) isn't kept there, though a direction or an order
@@ -48,13 +50,12 @@ from scansnap_core.ledger.entries import (
     Row,
     asked,
 )
+from scansnap_core.ledger.registry import Dynamics
 from scansnap_core.ledger.values import NoEvidence
 from scansnap_core.rules import Rule, one_of
 
 PRINTED = "as printed"
 REPAIRED = "repaired"
-TRUE_GRADIENT = "under the true gradient"
-SGD = "under SGD"
 SCALE = {
     "as stated": "all that was tried of it there, as printed or repaired, holds",
     "in kind, not in size": "directions and orders hold there, and a size doesn't",
@@ -80,9 +81,10 @@ kind.
 _KEYS = {
     "printed": ("by", "says", "smaller"),
     "repaired": ("formula", "where", "by"),
-    "gradient": (*EVIDENCE, "shows", "says", "word"),
-    "sgd": (*EVIDENCE, "shows", "says", "word"),
 }
+"""The rows of every card, each with its keys."""
+_UNDER_KEYS = (*EVIDENCE, "shows", "says", "word")
+"""The keys of a row about other dynamics."""
 _Found = Mapping[str, Check | Refutation]
 
 
@@ -136,10 +138,16 @@ def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, s
 
 
 def card_of(
-    claims: Claims, verdict: str, entries: Sequence[Check | Refutation], numbers: Mapping[str, str]
+    claims: Claims,
+    verdict: str,
+    entries: Sequence[Check | Refutation],
+    numbers: Mapping[str, str],
+    dynamics: Sequence[Dynamics],
 ) -> tuple[tuple[Row, ...], str]:
     """Make the rows of a chapter's card, with the numbers of its entries, and name the cell of its
     figure.
+
+    The paper's ``dynamics`` say which rows stand below what is printed and its repair.
 
     A number in a row's text, such as ``<data value="drop">1.2</data>``, becomes the chapter's
     number of this name.
@@ -155,7 +163,8 @@ def card_of(
         If the verdict is that something has to be repaired, and the card has no repair.
     """
     place = f"{claims.path.name}: {CARD}"
-    keys = {*_KEYS, "figure"}
+    row_keys = _KEYS | {each.key: _UNDER_KEYS for each in dynamics}
+    keys = {*row_keys, "figure"}
     if wrong := ({*claims.card} ^ keys) - {"repaired"}:
         raise BadInput(
             f"{place}.{min(wrong, key=str)}",
@@ -164,14 +173,13 @@ def card_of(
         )
     rows = {
         name: Entry(f"{place}.{name}", claims.card.get(name), allowed)
-        for name, allowed in _KEYS.items()
+        for name, allowed in row_keys.items()
     }
     found = {entry.id: entry for entry in entries}
     made = (
         _printed(rows["printed"], verdict, found),
         _repaired(rows["repaired"], verdict, found),
-        _under(TRUE_GRADIENT, rows["gradient"], found),
-        _under(SGD, rows["sgd"], found),
+        *(_under(each.row, rows[each.key], found) for each in dynamics),
     )
     given = dict(numbers)
     for entry in entries:

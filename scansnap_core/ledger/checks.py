@@ -255,7 +255,9 @@ def _conclusion(
         page, checks, refutations, proofs=proofs, sampled=sampled, smaller=smaller
     )
     if claims.card:
-        card, figure = card_of(claims, conclusion.verdict, (*checks, *refutations), numbers)
+        card, figure = card_of(
+            claims, conclusion.verdict, (*checks, *refutations), numbers, page.paper.dynamics
+        )
         conclusion = replace(conclusion, card=card, figure=figure)
     return conclusion
 

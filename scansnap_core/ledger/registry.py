@@ -12,6 +12,12 @@ the book is about first::
           authors: [Yuandong Tian, Yiping Wang, Beidi Chen, Simon S. Du]
           year: 2023
           statements: [lemma, theorem, corollary]
+          dynamics:
+            sgd: {row: under SGD, named: SGD}
+
+What a card says of a statement beside "as printed" and "repaired" depends on the paper, and stands
+under ``dynamics``: of each other setting in which the chapters try the paper's statements, the key
+in the cards, the name of its row and column, and its name in a sentence. A paper may have none.
 
 A page's title stands in one place, the notebook's heading, such as ``# Lemma 6: the clock of the
 decoder``. The notebook's metadata hold the rest under ``scansnap``::
@@ -58,6 +64,21 @@ WITHOUT_CARD = ("notation", "equations")
 
 _IDS = list_of(TEXT, "it is a list of statements' ids")
 _NUMBERS = list_of(COUNT, "it is a list of the paper's numbers")
+_PAPER_KEYS = ("title", "authors", "year", "statements", "dynamics")
+_OWN_ROWS = ("printed", "repaired", "figure")
+"""What every card has."""
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """A setting, other than the paper's own, in which the chapters try what a paper states."""
+
+    key: str
+    """Its key in the cards, such as ``"sgd"``."""
+    row: str
+    """The name of its row on a card, such as ``"under SGD"``."""
+    named: str
+    """Its name in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +106,8 @@ class Paper:
     """Whether the book is about it: its statements are named without it, and those of other papers
     with theirs.
     """
+    dynamics: tuple[Dynamics, ...] = ()
+    """The rows of its cards beside "as printed" and "repaired", in their order."""
 
     @property
     def citation(self) -> str:
@@ -293,17 +316,37 @@ def papers_of(contents: Mapping[str, Any]) -> dict[str, Paper]:
         ) from None
     found = {}
     for key, entry in named.items():
-        take = Entry(
-            f"{TABLE_OF_CONTENTS}: paper {key}", entry, ("title", "authors", "year", "statements")
-        )
+        take = Entry(f"{TABLE_OF_CONTENTS}: paper {key}", entry, _PAPER_KEYS)
         authors = tuple(take("authors", list_of(TEXT, "it is a list of full names", least=1)))
         kinds = tuple(
             take("statements", list_of(TEXT, "it is a list of kinds, such as [lemma, theorem]"))
         )
+        dynamics = _dynamics(f"{take.place}.dynamics", take("dynamics", MAPPING, {}))
         found[key] = Paper(
-            key, take("title", TEXT), authors, take("year", COUNT), kinds, own=key == first
+            key,
+            take("title", TEXT),
+            authors,
+            take("year", COUNT),
+            kinds,
+            own=key == first,
+            dynamics=dynamics,
         )
     return found
+
+
+def _dynamics(place: str, entries: Mapping[Any, Any]) -> tuple[Dynamics, ...]:
+    """Read the rows that a paper's cards have beside those of every card."""
+    found: list[Dynamics] = []
+    for key, entry in entries.items():
+        if not (isinstance(key, str) and key.isidentifier()) or key in _OWN_ROWS:
+            rule = f"a key is one word of letters, digits and _, and none of {', '.join(_OWN_ROWS)}"
+            raise BadInput(f"{place}: {key!r}", rule, "rename it")
+        take = Entry(f"{place}.{key}", entry, ("row", "named"))
+        row = take("row", TEXT)
+        if row in [other.row for other in found]:
+            raise BadInput(f"{take.place}.row = {row!r}", "another row has this name", "rename one")
+        found.append(Dynamics(key, row, take("named", TEXT, row)))
+    return tuple(found)
 
 
 def read_page(path: Path, papers: Mapping[str, Paper]) -> Page:

@@ -49,7 +49,8 @@ meta:
   papers:
     tian2023:
       {title: Scan and Snap, authors: [Yuandong Tian, Yiping Wang, Beidi Chen, Simon S. Du], year: 2023,
-       statements: [lemma, theorem, corollary]}
+       statements: [lemma, theorem, corollary],
+       dynamics: {gradient: {row: under the true gradient, named: the true gradient flow}, sgd: {row: under SGD}}}
 """
 
 

@@ -34,7 +34,7 @@ CARD = (
     Row("under the true gradient", "fails", "No."),
 )
 HOLDS, CONDITION, FAILS = "holds", "holds under a condition", "fails as printed"
-TRUE, WHATEVER, LESS, UNTRIED = GROUPS
+TRUE, WHATEVER, LESS, UNTRIED = (name.format(named="the true gradient flow") for name in GROUPS)
 
 
 def url(page_id: str) -> str:
@@ -151,6 +151,29 @@ def test_the_board_says_what_is_left_under_other_dynamics(tmp_path: Path) -> Non
     )
     assert row(board, "Lemma 14").count(cells) == 1
     assert len(re.findall(r'<td class="ss-under " data-head="[^"]*">–</td>', row(board, "Lemma 17"))) == 2
+
+
+def rename_dynamics(book: Path, dynamics: str) -> None:
+    """Give the paper of a book other dynamics, or none."""
+    contents = (book / "_toc.yml").read_text()
+    (book / "_toc.yml").write_text(re.sub(r"dynamics: .*", f"dynamics: {dynamics}}}", contents))
+
+
+def test_the_columns_are_those_that_the_paper_names(tmp_path: Path) -> None:
+    row_of_noise = Row("under noise", "as stated", "It holds.")
+    write_chapter(tmp_path, "lemma_14", card=(*CARD, row_of_noise))
+    rename_dynamics(tmp_path, "{noise: {row: under noise, named: noisy gradients}}")
+    board = board_html(tmp_path, url)
+    assert re.findall(r'<th scope="col">(.*?)</th>', board) == ["statement", "checks", "verdict", "noise"]
+    assert '<th scope="rowgroup" colspan="4">Statements</th>' in board
+    assert '<td class="ss-under ss-holds" data-head="noise">as stated</td></tr>' in row(board, "Lemma 14")
+    assert list(holding(read_stored(tmp_path))) == ["also under noisy gradients, by proof or on the systems tried"]
+
+    rename_dynamics(tmp_path, "{}")
+    board = board_html(tmp_path, url)
+    assert re.findall(r'<th scope="col">(.*?)</th>', board) == ["statement", "checks", "verdict"]
+    assert "ss-under" not in board
+    assert [[page.id for page in pages] for pages in holding(read_stored(tmp_path)).values()] == [["lemma_14"]]
 
 
 def test_the_graph_links_every_statement(book: Path) -> None:

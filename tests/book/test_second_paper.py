@@ -13,7 +13,8 @@ from tests.book.conftest import Run
 
 NOTEBOOK = Path("chapters", "li2023_lemma_08.ipynb")
 PAPER = """\
-    li2023: {title: Topics, authors: [Yuchen Li, Yuanzhi Li, Andrej Risteski], year: 2023, statements: [lemma]}
+    li2023: {title: Topics, authors: [Yuchen Li, Yuanzhi Li, Andrej Risteski], year: 2023, statements: [lemma],
+      dynamics: {gradient: {row: under the true gradient}, sgd: {row: under SGD}}}
 """
 REFUTED = "lemma.witness('numeric').refutes('tenth', 0.7, control=another(0.3))"
 CARD = {

@@ -121,6 +121,36 @@ def test_a_badly_named_paper_is_refused(key: str, value: Any) -> None:
         papers_of({"meta": {"papers": {"li2023": entry}}})
 
 
+def dynamics_of(entry: Any) -> list[tuple[str, str, str]]:
+    papers = papers_of({"meta": {"papers": {"li2023": {**LI, "statements": ["lemma"], "dynamics": entry}}}})
+    return [(each.key, each.row, each.named) for each in papers["li2023"].dynamics]
+
+
+def test_a_paper_says_which_other_dynamics_its_cards_speak_of() -> None:
+    noise = {"row": "under noise", "named": "noisy gradients"}
+    assert dynamics_of({"noise": noise, "drift": {"row": "drifting"}}) == [
+        ("noise", "under noise", "noisy gradients"),
+        ("drift", "drifting", "drifting"),
+    ]
+    assert dynamics_of({}) == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (["noise"], "dynamics = ['noise']: it is a mapping of keys to values; correct it"),
+        ({"noise": {}}, "dynamics.noise.row: a reader must learn it"),
+        ({"noise": {"row": "a", "is": "b"}}, "dynamics.noise: is: there is no such key; use row, named"),
+        ({"a b": {"row": "a"}}, "dynamics: 'a b': a key is one word of letters, digits and _, and none of printed"),
+        ({"repaired": {"row": "a"}}, "dynamics: 'repaired': a key is one word of letters, digits and _, and none"),
+        ({"a": {"row": "x"}, "b": {"row": "x"}}, "dynamics.b.row = 'x': another row has this name; rename one"),
+    ],
+)
+def test_badly_named_dynamics_are_refused(entry: Any, said: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(f"_toc.yml: paper li2023.{said}")):
+        dynamics_of(entry)
+
+
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
     """Lemmas 8 and 9, neither executed."""
