@@ -79,6 +79,7 @@ tests: $(INSTALLED)
 
 # As long as `make tests` for each row of surroundings, at low priority, on a checkout of the last commit.
 portable: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check time-machine==3.6.0
 	nice -n 10 env VENV=$(VENV) tools/portable.sh $(ROW)
 
 links: $(INSTALLED)
