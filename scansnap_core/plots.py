@@ -10,8 +10,9 @@ into the image's ``alt`` attribute::
 from __future__ import annotations
 
 import base64
+import html
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,76 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]], digits:
     lines = ["| " + " | ".join(map(cell, row)) + " |" for row in lines_of_cells]
     lines.insert(1, "| " + " | ".join(["---"] * len(lines_of_cells[0])) + " |")
     display({"text/markdown": "\n".join(lines), "text/plain": "\n".join(lines)}, raw=True)
+
+
+def show_words(
+    words: Sequence[str],
+    rows: Mapping[str, NDArray[np.floating[Any]]],
+    *,
+    full: float = 1.0,
+    most: int = 3,
+) -> None:
+    """Display a text once for each moment, every word with its weight: a bar below it and a tint.
+
+    A sentence after each text names the words with the most weight, for readers who don't see the
+    bars. The same sentences are the output's plain text, which is compared when the notebook is
+    verified.
+
+    Parameters
+    ----------
+    words
+        The text, a word at each place.
+    rows
+        By a name such as ``"step 100"``, each place's weight, shape (len(words),), from 0 to 1. All
+        rows have one scale.
+    full
+        The weight that the highest bar and the deepest tint stand for. The tint goes with the
+        weight's root, so that even attention can be seen beside it.
+    most
+        How many words a sentence names. Places of the same word count together.
+
+    Examples
+    --------
+    >>> show_words(["a", "storm"], {"start": np.array([0.5, 0.5])})  # doctest: +SKIP
+    """
+    for name, weights in rows.items():
+        if np.shape(weights) != (len(words),) or not np.all((weights >= 0) & (weights <= 1)):
+            rule = f"it has a weight from 0 to 1 for each of the {len(words)} words"
+            raise BadInput(f"row {name}", rule, "pass attention, e.g. that of one query")
+    said = {name: _most_weight(words, weights, most) for name, weights in rows.items()}
+    parts = []
+    for name, weights in rows.items():
+        heights = np.minimum(np.asarray(weights, dtype=np.float64) / full, 1)
+        sizes = [f"--share:{height:.3f};--tint:{height**0.5:.3f}" for height in heights.tolist()]
+        spans = [
+            f'<span style="{size}">{html.escape(word)}</span>'
+            for word, size in zip(words, sizes, strict=True)
+        ]
+        parts.append(
+            f'<p class="ss-when">{html.escape(name)}</p>'
+            f'<p class="ss-weighed">{" ".join(spans)}</p>'
+            f'<p class="ss-most">{html.escape(said[name])}</p>'
+        )
+    markup = f'<div class="ss-passage">{"".join(parts)}</div>'
+    plain_text = "\n".join(f"{name}: {sentence}" for name, sentence in said.items())
+    display({"text/html": markup, "text/plain": plain_text}, raw=True)
+
+
+def _most_weight(words: Sequence[str], weights: NDArray[np.floating[Any]], most: int) -> str:
+    """Name the words that have the most weight, each with all of its places."""
+    total: dict[str, float] = {}
+    times: dict[str, int] = {}
+    for word, weight in zip(words, weights.tolist(), strict=True):
+        total[word] = total.get(word, 0.0) + weight
+        times[word] = times.get(word, 0) + 1
+    # Words of the same weight stand in the text's order.
+    first = sorted(total, key=lambda word: -round(total[word], 6))[:most]
+    named = [
+        f"{word} {100 * total[word]:.0f} %"
+        + (f" ({times[word]} places)" if times[word] > 1 else "")
+        for word in first
+    ]
+    return f"Most weight: {', '.join(named)}."
 
 
 def heat_map(

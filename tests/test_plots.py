@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -68,3 +69,25 @@ def test_a_table_is_shown_as_markdown_and_as_the_same_text(displayed: list[dict[
     plots.show_table(["rate", "$h$"], ([rate, f"{2 * rate:.1f}"] for rate in (0.5, 1)))
     table = "| rate | $h$ |\n| --- | --- |\n| 0.5 | 1.0 |\n| 1 | 2.0 |"
     assert displayed == [{"text/markdown": table, "text/plain": table}]
+
+
+STORM = ["the", "storm", "<unk>", "the"]
+
+
+def test_words_are_shown_with_their_weights_and_as_sentences(displayed: list[dict[str, Any]]) -> None:
+    weights = {"step 0": np.full(4, 0.25), "step 9": np.array([0.05, 0.8, 0.1, 0.05])}
+    plots.show_words(STORM, weights, full=0.8, most=2)
+    (shown,) = displayed
+    assert shown["text/plain"] == (
+        "step 0: Most weight: the 50 % (2 places), storm 25 %.\nstep 9: Most weight: storm 80 %, the 10 % (2 places)."
+    )
+    assert '--share:1.000;--tint:1.000">storm<' in shown["text/html"]
+    assert '--share:0.125;--tint:0.354">&lt;unk&gt;<' in shown["text/html"]
+    assert shown["text/html"].count("--share:0.312") == 4  # at the start all words look alike
+
+
+@pytest.mark.parametrize("weights", [np.full(3, 0.25), np.array([0.5, 0.6, -0.1, 0]), np.full(4, 1.5)])
+def test_words_with_other_weights_are_refused(weights: np.ndarray, displayed: list[dict[str, Any]]) -> None:
+    with pytest.raises(BadInput, match="for each of the 4 words"):
+        plots.show_words(STORM, {"step 0": weights})
+    assert displayed == []
