@@ -14,13 +14,12 @@ from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.extras import needs
 from scansnap_core.files import TEXT, Entry, list_of
-from scansnap_core.ledger.registry import papers_of, read_contents
+from scansnap_core.ledger.registry import TABLE_OF_CONTENTS, papers_of, read_contents
 from scansnap_core.rules import Rule
 
 CITATION_FILE = Path("CITATION.cff")
 BIBLIOGRAPHY = Path("references.bib")
 ZENODO_FILE = Path(".zenodo.json")
-BOOK_KEY = "scansnap"
 
 
 def _is_date(value: Any) -> bool:
@@ -64,6 +63,11 @@ _WORKS = Rule(
     "write each as title, authors, year",
 )
 _KEYWORDS = list_of(TEXT, "it is a list of different words", least=1)
+_KEY = Rule(
+    lambda value: isinstance(value, str) and value.isidentifier(),
+    "it names the book in BibTeX and begins the names of its files",
+    "write one word of letters, digits and _, a letter first",
+)
 _RULES = {
     "title": TEXT,
     "version": TEXT,
@@ -154,9 +158,21 @@ def name_of(author: Mapping[str, str]) -> str:
     return ", ".join(filter(None, [author["family-names"], author.get("given-names", "")]))
 
 
+def key_of(book: Path) -> str:
+    """Return the word under which BibTeX has a book, and with which the names of the files begin
+    that its site offers.
+
+    It stands in the table of contents under ``meta`` as ``key``; without it, it is "book".
+    """
+    meta = read_contents(book).get("meta") or {}
+    return str(Entry(f"{TABLE_OF_CONTENTS}: meta", meta)("key", _KEY, "book"))
+
+
 def bibtex(book: Path) -> str:
-    """Cite the book, under the key `BOOK_KEY`, as `CITATION_FILE` does, and its paper as the
-    bibliography does.
+    """Cite the book, under the key that `key_of` gives, as `CITATION_FILE` does, and its paper as
+    the bibliography does.
+
+    In a book without a bibliography it is cited alone.
     """
     with needs("book"):
         from pybtex.database import BibliographyData, Person, parse_string
@@ -178,6 +194,10 @@ def bibtex(book: Path) -> str:
         else Person(first=author.get("given-names", ""), last=author["family-names"])
         for author in cited.authors
     ]
+    own = Cited("misc", list(fields.items()), {"author": authors})
+    key = key_of(book)
+    if not (book / BIBLIOGRAPHY).exists():
+        return str(BibliographyData({key: own}).to_string("bibtex"))
     try:
         known = parse_string((book / BIBLIOGRAPHY).read_text(encoding="utf-8"), "bibtex").entries
     except (OSError, PybtexError) as error:
@@ -187,8 +207,7 @@ def bibtex(book: Path) -> str:
     paper = next(paper.id for paper in papers_of(read_contents(book)).values() if paper.own)
     if paper not in known:
         raise BadInput(paper, f"{BIBLIOGRAPHY} lacks it", "add the paper under its key in _toc.yml")
-    own = Cited("misc", list(fields.items()), {"author": authors})
-    return str(BibliographyData({BOOK_KEY: own, paper: known[paper]}).to_string("bibtex"))
+    return str(BibliographyData({key: own, paper: known[paper]}).to_string("bibtex"))
 
 
 def zenodo(book: Path) -> dict[str, Any]:

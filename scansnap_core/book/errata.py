@@ -18,7 +18,7 @@ from scansnap_core.files import LIST, TEXT, Entry, list_of
 from scansnap_core.ledger.display import anchor_of as anchor_of_claim
 from scansnap_core.ledger.display import render
 from scansnap_core.ledger.entries import JUDGES, asked
-from scansnap_core.ledger.registry import Page, chapter_paths
+from scansnap_core.ledger.registry import Page, chapter_paths, document_of
 from scansnap_core.rules import Rule, one_of
 
 ERRATA_FILE = Path("chapters", "errata.yaml")
@@ -163,6 +163,7 @@ def errata_json(book: Path) -> dict[str, Any]:
         path.stem: path.relative_to(book).with_suffix(".html").as_posix()
         for path in chapter_paths(book / "chapters")
     }
+    page = document_of("errata", book)
     return {
         "version": metadata.version("scansnap_core"),
         "ranks": RANKS,
@@ -173,7 +174,7 @@ def errata_json(book: Path) -> dict[str, Any]:
                 "number": erratum.number,
                 "rank": erratum.rank,
                 "because": erratum.because,
-                "address": f"chapters/errata.html#{erratum.anchor}",
+                "address": f"{page}.html#{erratum.anchor}",
                 "places": [
                     _place_json(place, addresses[place.page.id]) for place in erratum.places
                 ],

@@ -45,9 +45,11 @@ def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
     address by id.
 
     An edge leads from a statement to one that rests on it. An edge that a longer path implies isn't
-    drawn.
+    drawn. A book without statements has a sentence in place of the graph.
     """
     stored = read_stored(book)
+    if not stored.statements:
+        return '<p class="ss-none">The book has no statement of a paper yet.</p>'
     whole = drawn_graph(stored.statements)
     places, routes = _layout(whole)
     bottom = max(y for _, y in places.values()) + _HEIGHT

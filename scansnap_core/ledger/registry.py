@@ -286,6 +286,19 @@ def entries(contents: Any, book: Path) -> Iterator[str]:
             yield from entries(value, book)
 
 
+def document_of(name: str, book: Path) -> str:
+    """Return the document, without suffix, of what a book computes under a name, such as
+    ``errata``.
+
+    It is the document whose file has this name. In a book without such a page it is the first page,
+    where a small book has all that is computed.
+    """
+    contents = read_contents(book)
+    documents = (Path(entry).with_suffix("").as_posix() for entry in entries(contents, book))
+    own = (document for document in documents if document.rpartition("/")[2] == name)
+    return next(own, Path(str(contents.get("root"))).with_suffix("").as_posix())
+
+
 def _matching(pattern: str, book: Path) -> list[str]:
     """Return the pages, without suffix, whose names match a pattern, sorted as the site sorts
     them.

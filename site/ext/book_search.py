@@ -22,7 +22,8 @@ from tex_symbols import symbols
 
 from scansnap_core import files, ledger
 
-SYNONYMS = Path("site", "search", "synonyms.yaml")
+SYNONYMS = Path("chapters", "synonyms.yaml")
+"""What else a page is found under; a book may do without."""
 CODE_PAGES = ("chapters/api", "chapters/modules")
 """The code's own description comes after all prose."""
 CLAIM_WEIGHT = 0.3
@@ -100,7 +101,9 @@ def collect(
 
 def begin(app: Sphinx) -> None:
     app.env.search_documents = {}  # type: ignore[attr-defined]
-    app.env.search_synonyms = files.read(Path(app.srcdir) / SYNONYMS, example="restore it")  # type: ignore[attr-defined]
+    synonyms = Path(app.srcdir) / SYNONYMS
+    found = files.read(synonyms, example="correct it") if synonyms.is_file() else {}
+    app.env.search_synonyms = found  # type: ignore[attr-defined]
     app.env.search_pages = ledger.read_pages(Path(app.srcdir))  # type: ignore[attr-defined]
     if app.builder.name == "html":
         app.builder.search = False  # type: ignore[attr-defined]  # Sphinx's

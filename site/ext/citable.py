@@ -4,7 +4,8 @@ shared link.
 Each page gets a description, a picture, Highwire's ``citation_`` tags and JSON-LD. The first page
 is cited as the book, with its PDF; any other page as a part of the book. Extensions add the rest:
 Open Graph's tags, the canonical address, the sitemap, the page for addresses that don't exist.
-`CITATION.cff` is the source of all facts.
+`CITATION.cff` is the source of all facts. The setting ``book_pdf`` names the file under which the
+published site has the book as a PDF; without it no link leads to one.
 
 A build also writes ``robots.txt`` and the root page, which leads to the first page and repeats its
 tags. (GitHub Pages shows the site of a project below a host whose own ``robots.txt`` is elsewhere;
@@ -24,13 +25,11 @@ from docutils import nodes
 from page_description import description_of, words_of
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from stored_once import citation_of
+from stored_once import citation_of, key_in
 
 from scansnap_core import files
 from scansnap_core.book.citation import Citation, name_of
 
-PDF = "scan-and-snap.pdf"
-"""The name under which the published site has the book as one file."""
 _PICTURE = re.compile(r'<img [^>]*src="[^"]*\.png"[^>]*>')
 _REPEATED = re.compile(
     r'<title>.*?</title>|<meta (?:property|name)=[^>]*>|<link rel="canonical"[^>]*>'
@@ -71,7 +70,7 @@ def add_tags(
         "version": cited.version,
         "date": cited.released.isoformat(),
         "day": format_date(cited.released, "d MMMM y", locale="en"),
-        "pdf": f"{app.config.html_baseurl}{PDF}",
+        "pdf": pdf_address(app.config),
     }
     if doctree is None:  # the search, the index, and the page for addresses that don't exist
         context["metatags"] = tag("robots", "noindex")
@@ -114,8 +113,13 @@ def page_links(
         "cite": f"{who}: {title}.{book} version {cited.version}, {cited.released.year}. {address}",
         "report": f"{repository}/issues/new?{question}",
         "edit": f"{repository}/edit/{branch}/{source}",
-        "bibtex": "../" * pagename.count("/") + "scansnap.bib",
+        "bibtex": "../" * pagename.count("/") + f"{key_in(Path(app.srcdir))}.bib",
     }
+
+
+def pdf_address(config: Config) -> str:
+    """Return where the published site has the book as a PDF; empty where it has none."""
+    return f"{config.html_baseurl}{config.book_pdf}" if config.book_pdf else ""
 
 
 def tag(name: str, value: str) -> str:
@@ -145,7 +149,8 @@ def highwire(
     yield "citation_public_url", address
     yield "citation_fulltext_html_url", address
     if is_home:
-        yield "citation_pdf_url", f"{config.html_baseurl}{PDF}"
+        if pdf := pdf_address(config):
+            yield "citation_pdf_url", pdf
         yield "citation_keywords", "; ".join(cited.keywords)
 
 
@@ -170,14 +175,17 @@ def described(
     if not is_home:
         home = urljoin(config.html_baseurl, f"{config.master_doc}.html")
         return facts | {"isPartOf": {"@type": "Book", "name": cited.title, "url": home}}
-    return facts | {
-        "keywords": list(cited.keywords),
-        "isBasedOn": cited.repository,
+    file = {
         "encoding": {
             "@type": "MediaObject",
             "encodingFormat": "application/pdf",
-            "contentUrl": f"{config.html_baseurl}{PDF}",
-        },
+            "contentUrl": pdf_address(config),
+        }
+    }
+    return facts | {
+        "keywords": list(cited.keywords),
+        "isBasedOn": cited.repository,
+        **(file if config.book_pdf else {}),
         "about": [
             {
                 "@type": "ScholarlyArticle",
@@ -241,6 +249,7 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_config_value("book_pdf", "", "html")
     app.connect("config-inited", set_names)
     app.connect("html-page-context", add_tags, priority=400)  # before Open Graph's tags are written
     app.connect("build-finished", write_files, priority=400)

@@ -4,7 +4,7 @@
 numbers, and ``{erratum}`` links one.
 
 Refutations carry their numbers. Below each erratum, folded, stands how to cite it. A build writes
-``errata.json`` and ``scansnap.bib`` into the site's root.
+``errata.json`` and the book's BibTeX into the site's root. Without `CITATION.cff` nothing is cited.
 """
 
 import json
@@ -18,15 +18,14 @@ from ledger_pages import page_urls
 from pybtex.database import BibliographyData, Entry, parse_string
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
-from stored_once import errata_in
+from stored_once import errata_in, key_in, place_of
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book.citation import BOOK_KEY, bibtex
+from scansnap_core.book.citation import CITATION_FILE, bibtex
 from scansnap_core.book.equations import errata_index_html
 from scansnap_core.book.errata import Erratum, errata_html, errata_json, retired_html
 from scansnap_core.ledger.display import rich
 
-PAGE = "chapters/errata"
 _ERRATUM = re.compile(r'(<section class="ss-erratum" id="(\w+)">.*?)(</section>)', re.DOTALL)
 _HEAD = re.compile(r'(<section class="ss-refutation [^>]*id="(claim-\w+)"><p class="ss-head">)')
 
@@ -39,42 +38,49 @@ class ErrataDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Read the stored verdicts in every build."""
         self.env.note_reread()
-        drawing = errata_html(Path(self.env.srcdir), page_urls(self), self.arguments[0])
-        errata = {erratum.anchor: erratum for erratum in errata_in(self.env.app)}
-        book = parse_string(bibtex(Path(self.env.srcdir)), "bibtex").entries[BOOK_KEY]
-        cited = _ERRATUM.sub(
-            lambda found: f"{found[1]}{citation_html(errata[found[2]], book)}{found[3]}", drawing
-        )
-        return [nodes.raw("", cited, format="html")]
+        book = Path(self.env.srcdir)
+        drawing = errata_html(book, page_urls(self), self.arguments[0])
+        if (book / CITATION_FILE).is_file():
+            drawing = with_citations(drawing, book, errata_in(self.env.app))
+        return [nodes.raw("", drawing, format="html")]
 
 
-def erratum_bibtex(erratum: Erratum, book: Entry) -> str:
+def with_citations(drawing: str, book: Path, errata: list[Erratum]) -> str:
+    """Put into a drawing of errata, below each of them, how it is cited."""
+    by_anchor = {erratum.anchor: erratum for erratum in errata}
+
+    def add(found: re.Match[str]) -> str:
+        return f"{found[1]}{citation_html(by_anchor[found[2]], book)}{found[3]}"
+
+    return _ERRATUM.sub(add, drawing)
+
+
+def erratum_bibtex(erratum: Erratum, key: str, cited: Entry, address: str) -> str:
     """Write an erratum's BibTeX: the book's entry, with the erratum's number and place as the
     title.
     """
     title = f"Erratum {erratum.number}: {erratum.places[0].name}"
-    note = f"In: {book.fields['title']}, {address_of(erratum, book)}"
-    entry = Entry("misc", [*book.fields.items(), ("title", title), ("note", note)], book.persons)
-    written = BibliographyData({f"{BOOK_KEY}-{erratum.number}": entry}).to_string("bibtex")
+    note = f"In: {cited.fields['title']}, {address}"
+    entry = Entry("misc", [*cited.fields.items(), ("title", title), ("note", note)], cited.persons)
+    written = BibliographyData({f"{key}-{erratum.number}": entry}).to_string("bibtex")
     return str(written).replace("\\_", "_")  # an index in mathematics
 
 
-def address_of(erratum: Erratum, book: Entry) -> str:
-    """Return where an erratum stands on the published site."""
-    return f"{book.fields['url']}{PAGE}.html#{erratum.anchor}"
-
-
-def citation_html(erratum: Erratum, book: Entry) -> str:
+def citation_html(erratum: Erratum, book: Path) -> str:
     """Write an erratum's permanent link, a citation in words, and BibTeX, folded."""
-    fields = {name: escape(value) for name, value in book.fields.items()}
-    who = escape(str(book.persons["author"][0]).strip("{}"))
+    key = key_in(book)
+    cited = parse_string(bibtex(book), "bibtex").entries[key]
+    address = f"{cited.fields['url']}{place_of('errata', book)}.html#{erratum.anchor}"
+    fields = {name: escape(value) for name, value in cited.fields.items()}
+    who = escape(str(cited.persons["author"][0]).strip("{}"))
     return (
         f'<details class="ss-cite"><summary>Cite {erratum.number}</summary>'
         f'<p>{who}: <a href="#{erratum.anchor}">Erratum {erratum.number}</a>, '
         f"{rich(erratum.places[0].name)}. "
         f"In: <em>{fields['title']}</em>, version {fields['version']}, {fields['year']}. "
-        f"{escape(address_of(erratum, book))}</p>"
-        f'<div class="highlight"><pre>{escape(erratum_bibtex(erratum, book))}</pre></div></details>'
+        f"{escape(address)}</p>"
+        '<div class="highlight"><pre>'
+        f"{escape(erratum_bibtex(erratum, key, cited, address))}</pre></div></details>"
     )
 
 
@@ -109,7 +115,8 @@ class ErratumRole(SphinxRole):
             raise BadInput(
                 f"{self.text!r}", "there is no such erratum", f"they are {', '.join(numbers)}"
             )
-        page = self.env.app.builder.get_relative_uri(self.env.docname, PAGE)
+        place = place_of("errata", Path(self.env.srcdir))
+        page = self.env.app.builder.get_relative_uri(self.env.docname, place)
         return [
             nodes.reference(
                 "", self.text, refuri=f"{page}#{self.text.lower()}", classes=["ss-number"]
@@ -125,7 +132,7 @@ def number_refutations(app: Sphinx, doctree: nodes.document, docname: str) -> No
     if not shown or app.builder.format != "html":
         return
     page_id = docname.rpartition("/")[2]
-    page = app.builder.get_relative_uri(docname, PAGE)
+    page = app.builder.get_relative_uri(docname, place_of("errata", Path(app.srcdir)))
     links = {
         place.cell: f'<a class="ss-number" href="{page}#{erratum.anchor}">{erratum.number}</a> '
         for erratum in errata_in(app)
@@ -146,7 +153,8 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
     out = Path(app.outdir)
     errata = json.dumps(errata_json(book), indent=2, ensure_ascii=False)
     (out / "errata.json").write_text(f"{errata}\n", encoding="utf-8")
-    (out / "scansnap.bib").write_text(bibtex(book), encoding="utf-8")
+    if (book / CITATION_FILE).is_file():
+        (out / f"{key_in(book)}.bib").write_text(bibtex(book), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

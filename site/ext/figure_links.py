@@ -3,10 +3,12 @@ talk.
 """
 
 import re
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from stored_once import key_in
 
 _PIECES = re.compile(
     r'<div class="cell [^"]*" id="(?P<cell>[^"]+)">'
@@ -16,9 +18,11 @@ _PIECES = re.compile(
 )
 
 
-def with_links(body: str, page_id: str) -> str:
+def with_links(body: str, begins: str) -> str:
     """Put links below each figure and its caption into a page's HTML; the copy in a card, itself a
     link, gets none.
+
+    The names of the files begin with the book's key and the page's id.
     """
     cell = ""
 
@@ -27,7 +31,7 @@ def with_links(body: str, page_id: str) -> str:
         cell = piece["cell"] or cell
         if not piece["figure"] or piece["linked"] or not cell:
             return piece[0]
-        file = f'<a href="{piece["address"]}" download="scansnap-{page_id}-{cell}.png">PNG</a>'
+        file = f'<a href="{piece["address"]}" download="{begins}-{cell}.png">PNG</a>'
         return (
             f'{piece[0]}<p class="ss-take"><a href="#{cell}">Link to this figure</a> · {file}</p>'
         )
@@ -43,7 +47,8 @@ def add_links(
     doctree: nodes.document | None,
 ) -> None:
     if doctree is not None and app.builder.name == "html":
-        context["body"] = with_links(context["body"], pagename.rpartition("/")[2])
+        begins = f"{key_in(Path(app.srcdir))}-{pagename.rpartition('/')[2]}"
+        context["body"] = with_links(context["body"], begins)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -3,6 +3,9 @@ the meaning.
 
 A script shows that meaning under the pointer, on focus and at a tap. The meanings are those of the
 page's own list of symbols (`symbols`), so they stand in the sources once.
+
+The setting ``glossary_letters`` names the letters, as `tex_symbols` does; without it all letters of
+the notation are marked. ``glossary_equations`` lists the numbers of the equations.
 """
 
 import re
@@ -15,11 +18,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from tex_symbols import symbols
 
-LETTERS = {"f", "\\Gamma", "a", "t_0", "t_0'", "\\beta", "\\iota", "m"}
-"""The letters that the glossary has, by their names in `tex_symbols`; m is the memory number."""
-EQUATIONS = (7, 10, 26)
 _LIST = '<details class="ss-symbols">'
-NAMED = re.compile(rf"(?<![\w)])\((?P<number>{'|'.join(map(str, EQUATIONS))})\)")
+NAMED = re.compile(r"(?<![\w)])\((?P<number>\d+)\)")
+"""What may be an equation's number."""
 _PIECES = re.compile(
     r"<(?P<unmarked>a|button|code|dt|figcaption|h[1-6]|pre|script|style|summary|svg)\b.*?</(?P=unmarked)>|<[^>]*>"
     rf"|\\\[.*?\\\]|\\\((?P<tex>.+?)\\\)|{NAMED.pattern}",
@@ -101,6 +102,8 @@ def mark_page(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_config_value("glossary_letters", None, "env")
+    app.add_config_value("glossary_equations", [], "env")
     app.add_css_file("glossary.css")
     app.add_js_file("glossary.js")
     app.connect("html-page-context", mark_page, priority=600)  # after the search has read the page

@@ -13,7 +13,7 @@ from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-from stored_once import stored_in
+from stored_once import place_of, stored_in
 
 from scansnap_core import ledger
 from scansnap_core.book.board import board_html, holding_html, proofs_html
@@ -24,6 +24,10 @@ from scansnap_core.ledger.registry import check_id
 _PROOFS = re.compile(
     r'<table class="ss-proofs">.*?<th scope="col">(.*?)</th>.*?</table>', re.DOTALL
 )
+
+
+COMPUTED = ("equations", "errata", "open")
+"""Pages of what is computed, to which drawings lead."""
 
 
 class LedgerDirective(SphinxDirective):
@@ -61,8 +65,13 @@ def fold_proofs(drawing: str) -> str:
 
 
 def page_urls(directive: SphinxDirective) -> Callable[[str], str]:
-    """Map a page's id to its address as seen from the page that the directive is on."""
+    """Map a page's id to its address as seen from the page that the directive is on.
+
+    In a small book what is computed stands on the first page.
+    """
     documents = {document.rpartition("/")[2]: document for document in directive.env.found_docs}
+    for name in COMPUTED:
+        documents.setdefault(name, place_of(name, Path(directive.env.srcdir)))
     here = directive.env.docname
     builder = directive.env.app.builder
 

@@ -16,6 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from scansnap_core.book.errata import read_errata
+from scansnap_core.ledger.registry import document_of
 
 FILE = "previews.js"
 _FORMULA = re.compile(r"\$+(.*?)\$+", re.DOTALL)
@@ -47,11 +48,12 @@ def without_tex(text: str) -> str:
 def of_errata(book: Path) -> dict[str, list[str]]:
     """Return the previews of the errata, by the address of each below the site's root."""
     found = {}
+    page = document_of("errata", book)
     for erratum in read_errata(book):
         first = erratum.places[0]
         words = f"Printed: {first.refutation['printed']}. Repair: {first.refutation['repair']}."
         title = f"{erratum.number}: {first.name}"
-        found[f"chapters/errata#{erratum.anchor}"] = [title, shortened(without_tex(words))]
+        found[f"{page}#{erratum.anchor}"] = [title, shortened(without_tex(words))]
     return found
 
 

@@ -1,9 +1,13 @@
 """A folded list of the symbols of each page, with what they mean and a link to their row on the
 page Notation.
 
-What a letter means on one page alone stands in `OWN`, by the page: a formula that shows it, and its
-meaning there. The list has the equations of the glossary too (`glossary`), which takes what it
-shows from the list.
+The page Notation is the document ``notation``, or in a small book its first page. A table there
+whose head begins with "paper" and "meaning" explains symbols. What a letter means on one page alone
+stands in `OWN`, by the page: a formula that shows it, and its meaning there.
+
+The list has the equations of the glossary too (`glossary`), which takes what it shows from the
+list. A table whose head begins with "dynamics" and "definition" says what these equations stand
+for.
 """
 
 import html
@@ -14,16 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from glossary import EQUATIONS, LETTERS, NAMED, Entry
+from glossary import NAMED, Entry
 from sphinx.application import Sphinx
 from sphinx.util import logging
+from stored_once import place_of
 from tex_symbols import Symbol, symbols
 
 from scansnap_core import files
+from scansnap_core.bad_input import BadInput
 from scansnap_core.book.equations import EQUATIONS_FILE, equation_anchor
 
-NOTATION = "chapters/notation"
-EQUATIONS_PAGE = "chapters/equations"
 OWN = Path("chapters", "symbols.yaml")
 SYMBOL_ROW = "symbol-"
 """The anchors of its rows begin so."""
@@ -111,21 +115,29 @@ def rows_under(head: list[str], doctree: nodes.document) -> Iterator[nodes.row]:
             yield from next(table.findall(nodes.tbody))
 
 
-def dynamics_of(doctree: nodes.document) -> dict[int, nodes.row]:
+def dynamics_of(doctree: nodes.document, numbers: Collection[int]) -> dict[int, nodes.row]:
     """Find each glossary equation's row: the first that is named for it, or else whose definition
     names it.
     """
     rows = list(rows_under(DYNAMICS, doctree))
-    return {
-        n: next(row for cell in (0, 1) for row in rows if f"({n})" in row[cell].astext())
-        for n in EQUATIONS
-    }
+    found = {}
+    for number in numbers:
+        named = (row for cell in (0, 1) for row in rows if f"({number})" in row[cell].astext())
+        row = next(named, None)
+        if row is None:
+            rule = f"no row of a table that begins with {' and '.join(DYNAMICS)} names it"
+            raise BadInput(
+                f"glossary_equations: {number}", rule, "add the row, or remove the number"
+            )
+        found[number] = row
+    return found
 
 
 def note_rows(app: Sphinx, doctree: nodes.document) -> None:
-    if app.env.docname == NOTATION:
+    if app.env.docname == place_of("notation", Path(app.srcdir)):
+        numbers = app.config.glossary_equations
         app.env.notation_rows = notation_rows(doctree)  # type: ignore[attr-defined]
-        app.env.dynamics = dynamics_of(doctree)  # type: ignore[attr-defined]
+        app.env.dynamics = dynamics_of(doctree, numbers)  # type: ignore[attr-defined]
 
 
 def formulas_of(doctree: nodes.document) -> list[str]:
@@ -182,6 +194,7 @@ def read_own(app: Sphinx) -> None:
 
 def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
     env: Any = app.env
+    notation = place_of("notation", Path(app.srcdir))
     known: dict[str, Row] = getattr(env, "notation_rows", {})
     # A dictionary keeps the page's order, so that each build lists the same symbols in the same
     # way.
@@ -202,12 +215,12 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
     for row in known.values():  # a row of two symbols is shown by its first
         if row.anchor in used:
             rows.setdefault(row.anchor, row)
-    named = sorted(
-        {int(match["number"]) for match in NAMED.finditer(doctree.astext())} & set(env.formulas)
-    )
-    if document == NOTATION or not (rows or own or named):
+    numbers = {int(match["number"]) for match in NAMED.finditer(doctree.astext())}
+    named = sorted(numbers & set(app.config.glossary_equations) & set(env.formulas))
+    if document == notation or not (rows or own or named):
         return
     relative = app.builder.get_relative_uri
+    letters = app.config.glossary_letters
     entries = env.glossary[document] = {}
     items = nodes.definition_list()
 
@@ -222,7 +235,8 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
         return [nodes.reference("", "", *shown, internal=True, refuri=address)]
 
     for number in named:
-        address = f"{relative(document, EQUATIONS_PAGE)}#{equation_anchor(number)}"
+        equations = relative(document, place_of("equations", Path(app.srcdir)))
+        address = f"{equations}#{equation_anchor(number)}"
         entries[str(number)] = Entry(f"term-{number}", address, "")
         add(
             f"term-{number}",
@@ -230,7 +244,7 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
             *meaning_of(env.dynamics[number], env.formulas[number]),
         )
     for row in rows.values():
-        address = f"{relative(document, NOTATION)}#{row.anchor}"
+        address = f"{relative(document, notation)}#{row.anchor}"
         anchor = f"term-{row.anchor.removeprefix(SYMBOL_ROW)}"
         names = [
             symbol.name
@@ -239,14 +253,15 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
         ]
         entries |= {
             name: Entry(anchor, address, row.spoken, row.needs_index)
-            for name in LETTERS.intersection(names)
+            for name in names
+            if letters is None or name in letters
         }
         # A formula alone gives a link no name.
         name = nodes.inline("", row.spoken, classes=["visually-hidden"])
         add(anchor, link(address, row.formula.deepcopy(), name), *row.meaning.deepcopy().children)
     for at, (letter, (tex, meaning)) in enumerate(own.items()):
         symbol = symbols(tex)[0]
-        if letter in LETTERS:
+        if letters is None or letter in letters:
             entries[letter] = Entry(
                 f"term-own-{at}", f"#term-own-{at}", symbol.words, symbol.indexed
             )

@@ -2,7 +2,8 @@
 cell that draws it.
 
 The site puts the directive into the chapter's first cell (`notebook_source`). A code cell gets its
-id as an anchor.
+id as an anchor. Below the card stands how a reader checks it: the setting ``check_yourself``, as
+HTML, in which ``{page}`` is the page's id.
 """
 
 from pathlib import Path
@@ -17,11 +18,7 @@ from scansnap_core.book.notebooks import read_notebook, verdicts_in
 from scansnap_core.ledger.display import card_html
 from scansnap_core.ledger.registry import KEY
 
-CHECK = (
-    '<p class="ss-check-yourself">To check this yourself: <code>make install</code>, once, then '
-    "<code>.venv/bin/scansnap verify {page}</code>. All pages, all tests: <code>make book</code>, "
-    "<code>make test</code>.</p>"
-)
+CHECK = "To check this yourself: <code>scansnap verify {page}</code>."
 
 
 class CardFigure(nodes.Element):
@@ -41,7 +38,8 @@ class VerdictCard(SphinxDirective):
             )
         kind = notebook.metadata[KEY]["kind"]
         rows = card_html(verdicts[0]["card"], kind, links=True)
-        check = nodes.raw("", CHECK.format(page=self.env.docname.rpartition("/")[2]), format="html")
+        how = self.config.check_yourself.replace("{page}", self.env.docname.rpartition("/")[2])
+        check = nodes.raw("", f'<p class="ss-check-yourself">{how}</p>', format="html")
         shown = [CardFigure(cell=verdicts[0]["figure"])] if verdicts[0]["figure"] else []
         return [
             nodes.container(
@@ -82,6 +80,7 @@ class CellAnchors(SphinxTransform):
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("figure_links")
+    app.add_config_value("check_yourself", CHECK, "env")
     app.add_node(CardFigure)
     app.add_directive("verdict-card", VerdictCard)
     app.add_transform(CellAnchors)

@@ -189,6 +189,11 @@ def test_the_graph_links_every_statement(book: Path) -> None:
     assert kinds == {"ss-arrow": 1, "ss-edge ss-uses": 2 + 1, "ss-edge ss-proof-uses": 2 + 1}
 
 
+def test_a_book_without_statements_says_so_in_place_of_the_graph(tmp_path: Path) -> None:
+    write_chapter(tmp_path, "one_path")
+    assert graph_svg(tmp_path, url) == '<p class="ss-none">The book has no statement of a paper yet.</p>'
+
+
 def test_no_node_of_the_graph_covers_another_or_leaves_the_picture() -> None:
     svg = ElementTree.fromstring(graph_svg(ROOT, url))
     boxes = [

@@ -10,10 +10,10 @@ from pybtex.database import Person, parse_string
 from scansnap_core import BadInput
 from scansnap_core.book.citation import (
     BIBLIOGRAPHY,
-    BOOK_KEY,
     CITATION_FILE,
     ZENODO_FILE,
     bibtex,
+    key_of,
     name_of,
     read_citation,
     zenodo,
@@ -39,7 +39,7 @@ def write(book: Path, **changed: object) -> None:
 
 
 def test_the_book_is_cited_as_its_citation_file_says(book: Path) -> None:
-    entry = parse_string(bibtex(book), "bibtex").entries[BOOK_KEY]
+    entry = parse_string(bibtex(book), "bibtex").entries[key_of(book)]
     assert dict(entry.fields) == {
         "title": CONTENT["title"],
         "version": CONTENT["version"],
@@ -49,7 +49,7 @@ def test_the_book_is_cited_as_its_citation_file_says(book: Path) -> None:
     }
     assert [str(author) for author in entry.persons["author"]] == [f"{{{CONTENT['authors'][0]['name']}}}"]
     write(book, authors=CONTENT["references"][0]["authors"])
-    entry = parse_string(bibtex(book), "bibtex").entries[BOOK_KEY]
+    entry = parse_string(bibtex(book), "bibtex").entries[key_of(book)]
     assert [str(author) for author in entry.persons["author"]][::3] == ["Tian, Yuandong", "Du, Simon S."]
 
 
@@ -69,7 +69,7 @@ def test_cffconvert_gives_the_same_entry() -> None:
     subprocess.run([program, "--validate"], cwd=ROOT, check=True, capture_output=True)
     text = subprocess.run([program, "-f", "bibtex"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     (theirs,) = parse_string(text, "bibtex").entries.values()
-    ours = parse_string(bibtex(ROOT), "bibtex").entries[BOOK_KEY]
+    ours = parse_string(bibtex(ROOT), "bibtex").entries[key_of(ROOT)]
     assert dict(theirs.fields) == {key: value for key, value in ours.fields.items() if key != "version"}  # it has none
     assert [str(person) for person in theirs.persons["author"]] == [
         str(person).strip("{}") for person in ours.persons["author"]
@@ -79,7 +79,8 @@ def test_cffconvert_gives_the_same_entry() -> None:
 def test_the_paper_is_cited_as_both_files_say_and_nothing_else() -> None:
     entries = parse_string(bibtex(ROOT), "bibtex").entries
     known = parse_string((ROOT / BIBLIOGRAPHY).read_text(), "bibtex").entries["tian2023"]
-    assert list(entries.items())[1:] == [("tian2023", known)]
+    assert list(entries) == ["scansnap", "tian2023"]
+    assert entries["tian2023"] == known
     reference = CONTENT["references"][0]
     assert known.fields["title"] == reference["title"]
     assert known.fields["booktitle"] == reference["collection-title"]
@@ -134,4 +135,17 @@ def test_a_citation_that_lacks_something_is_refused(book: Path, changed: dict[st
 def test_unreadable_files_are_refused(book: Path, file: Path, text: str, said: str) -> None:
     (book / file).write_text(text)
     with pytest.raises(BadInput, match=said):
+        bibtex(book)
+
+
+def test_a_book_without_key_and_bibliography_is_cited_alone(book: Path) -> None:
+    (book / BIBLIOGRAPHY).unlink()
+    assert list(parse_string(bibtex(book), "bibtex").entries) == ["book"]
+
+
+@pytest.mark.parametrize("key", ["'two words'", "3"])
+def test_a_key_that_cannot_begin_a_files_name_is_refused(book: Path, key: str) -> None:
+    contents = (book / "_toc.yml").read_text()
+    (book / "_toc.yml").write_text(contents.replace("meta:\n", f"meta:\n  key: {key}\n"))
+    with pytest.raises(BadInput, match=r"_toc\.yml: meta\.key = .*: it names the book in BibTeX .*; write one word"):
         bibtex(book)

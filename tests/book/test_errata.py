@@ -153,6 +153,11 @@ def test_a_book_without_refutations_needs_no_file(tmp_path: Path) -> None:
 
 
 def test_scripts_get_what_the_page_shows(book: Path) -> None:
+    contents = (book / "_toc.yml").read_text()
+    assert (
+        errata_json(book)["errata"][0]["address"] == "chapters/index.html#e4"
+    )  # a small book has it on its first page
+    (book / "_toc.yml").write_text(f"{contents}chapters: [file: chapters/errata]\n")
     errata = errata_json(book)
     assert errata["retired"] == {"E1": "no error < a reading"}
     first, second = errata["errata"]

@@ -43,13 +43,13 @@ def browser(playwright: Playwright) -> Iterator[BrowserContext]:
         yield opened
 
 
-def build_site(output: Path, hash_seed: int) -> str:
-    """Build the book's HTML below a folder, with warnings as errors, and return what was wrong with it."""
+def build_site(output: Path, hash_seed: int, book: Path = ROOT) -> str:
+    """Build a book's HTML below a folder, with warnings as errors, and return what was wrong with it."""
     builder = Path(sys.executable).with_name("jupyter-book")
     options = ["--path-output", str(output), "-W", "-n", "--keep-going", "--quiet"]
     # A build that knows the fork it runs in links to it: this one is the book's own, wherever it is tested.
     surroundings = {**os.environ, "PYTHONHASHSEED": str(hash_seed), "GITHUB_REPOSITORY": ""}
-    built = subprocess.run([builder, "build", ROOT, *options], capture_output=True, text=True, env=surroundings)
+    built = subprocess.run([builder, "build", book, *options], capture_output=True, text=True, env=surroundings)
     return (built.stderr or "it failed") if built.returncode else ""
 
 

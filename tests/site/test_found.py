@@ -11,12 +11,11 @@ from xml.etree import ElementTree
 
 import pytest
 from bs4 import BeautifulSoup
-from citable import PDF
 from playwright.sync_api import BrowserContext, Route
 from repository import pages_address
 
 from scansnap_core.book.citation import name_of, read_citation
-from tests.site.book import ROOT, documents
+from tests.site.book import PDF, ROOT, documents
 from tests.site.browser import faults, open_still_tab
 from tests.site.links import broken_links
 

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import nbformat
 import pytest
 import yaml
-from citable import PDF
 from downloads import CELL_ID, with_book
 from repository import use_own_repository
 
@@ -24,7 +23,7 @@ from scansnap_core.book.faults import card_faults, naming_faults, stored_faults
 from scansnap_core.book.notebooks import Prose, contents, number_faults, read_notebook, verdicts_in
 from scansnap_core.ledger import read_claims, read_pages
 from scansnap_core.ledger.registry import WITHOUT_CARD, chapter_paths, notebook_of
-from tests.site.book import ROOT, documents
+from tests.site.book import PDF, ROOT, documents
 
 CHAPTERS = ROOT / "chapters"
 PAGES = read_pages(ROOT)
