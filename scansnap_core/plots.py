@@ -183,8 +183,7 @@ def _most_weight(words: Sequence[str], weights: NDArray[np.floating[Any]], most:
     # Words of the same weight stand in the text's order.
     first = sorted(total, key=lambda word: -round(total[word], 6))[:most]
     named = [
-        f"{word} {100 * total[word]:.0f} %"
-        + (f" ({times[word]} places)" if times[word] > 1 else "")
+        f"“{word}” {100 * total[word]:.0f} %" + f" ({times[word]} places)" * (times[word] > 1)
         for word in first
     ]
     return f"Most weight: {', '.join(named)}."

@@ -79,7 +79,8 @@ def test_words_are_shown_with_their_weights_and_as_sentences(displayed: list[dic
     plots.show_words(STORM, weights, full=0.8, most=2)
     (shown,) = displayed
     assert shown["text/plain"] == (
-        "step 0: Most weight: the 50 % (2 places), storm 25 %.\nstep 9: Most weight: storm 80 %, the 10 % (2 places)."
+        "step 0: Most weight: “the” 50 % (2 places), “storm” 25 %.\n"
+        "step 9: Most weight: “storm” 80 %, “the” 10 % (2 places)."
     )
     assert '--share:1.000;--tint:1.000">storm<' in shown["text/html"]
     assert '--share:0.125;--tint:0.354">&lt;unk&gt;<' in shown["text/html"]
