@@ -1,9 +1,10 @@
 """Turns a notebook's plain Markdown, which every reader understands, into what the site shows.
 
 Below a chapter's heading and its first paragraph stands the verdict's card, and below a statement
-as printed stand what is tried of it, in a fold, and the links to what it rests on. A paragraph that
-is one link into the lab becomes the lab itself, folded. A link to an erratum or to the references
-becomes one to the very entry. Numbers for the prose aren't shown.
+as printed stand what is tried of it, in a fold, and the links to what it rests on. At its end
+stands how to check it. A paragraph that is one link into the lab becomes the lab itself, folded. A
+link to an erratum or to the references becomes one to the very entry. Numbers for the prose aren't
+shown.
 """
 
 import json
@@ -18,6 +19,12 @@ from scansnap_core.ledger.entries import NUMBERS_MIME, VERDICT_MIME, tried
 from scansnap_core.ledger.registry import KEY
 
 _CARD = "```{verdict-card}\n```"
+_END = {
+    "cell_type": "markdown",
+    "id": "check-yourself",
+    "metadata": {},
+    "source": "```{check-yourself}\n```",
+}
 _LAB = re.compile(r"^\[([^\]]+)\]\([./]*lab\.md#([^)]+)\)$", re.MULTILINE)
 _FOLDED_LAB = """```{raw} html
 <details><summary>\\1</summary>
@@ -60,9 +67,10 @@ def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
     if texts:
         head, _, rest = texts[0]["source"].partition("\n\n")
         tried = _tried(verdicts[0]) if verdicts else ""
-        texts[0]["source"] = _with_links(
-            _with_card(head, rest, bool(verdicts and "card" in verdicts[0])), tried + links
-        )
+        has_card = bool(verdicts and "card" in verdicts[0])
+        texts[0]["source"] = _with_links(_with_card(head, rest, has_card), tried + links)
+        if has_card:
+            notebook["cells"].append(dict(_END))
     return notebook
 
 

@@ -1,9 +1,9 @@
 """``{verdict-card}``: the card of a chapter's stored verdict, with its figure, which links to the
-cell that draws it.
+cell that draws it. ``{check-yourself}``: how a reader checks the page.
 
-The site puts the directive into the chapter's first cell (`notebook_source`). A code cell gets its
-id as an anchor. Below the card stands how a reader checks it: the setting ``check_yourself``, as
-HTML, in which ``{page}`` is the page's id.
+The site puts the first directive into the chapter's first cell and the second one at its end
+(`notebook_source`). A code cell gets its id as an anchor. How a page is checked is the setting
+``check_yourself``, as HTML, in which ``{page}`` is the page's id.
 """
 
 from pathlib import Path
@@ -38,14 +38,18 @@ class VerdictCard(SphinxDirective):
             )
         kind = notebook.metadata[KEY]["kind"]
         rows = card_html(verdicts[0]["card"], kind, links=True)
-        how = self.config.check_yourself.replace("{page}", self.env.docname.rpartition("/")[2])
-        check = nodes.raw("", f'<p class="ss-check-yourself">{how}</p>', format="html")
         shown = [CardFigure(cell=verdicts[0]["figure"])] if verdicts[0]["figure"] else []
-        return [
-            nodes.container(
-                "", nodes.raw("", rows, format="html"), *shown, check, classes=["ss-card-at-head"]
-            )
-        ]
+        card = nodes.raw("", rows, format="html")
+        return [nodes.container("", card, *shown, classes=["ss-card-at-head"])]
+
+
+class CheckYourself(SphinxDirective):
+    """Says how to check the page."""
+
+    def run(self) -> list[nodes.Node]:
+        """Fill the page's id into the setting."""
+        how = self.config.check_yourself.replace("{page}", self.env.docname.rpartition("/")[2])
+        return [nodes.raw("", f'<p class="ss-check-yourself">{how}</p>', format="html")]
 
 
 class CellAnchors(SphinxTransform):
@@ -83,5 +87,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("check_yourself", CHECK, "env")
     app.add_node(CardFigure)
     app.add_directive("verdict-card", VerdictCard)
+    app.add_directive("check-yourself", CheckYourself)
     app.add_transform(CellAnchors)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

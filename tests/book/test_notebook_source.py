@@ -13,6 +13,7 @@ SENTENCE = "**In short.** It grows."
 QUOTE = "> **Lemma 8, as printed.** One\n> is one.\n"
 CARD = "```{verdict-card}\n```"
 LINKS = "```{statement-links} lemma_08\n```"
+END = "```{check-yourself}\n```"
 
 
 def shown(text: str, page_id: str = "lemma_08", verdict: Any = None) -> str:
@@ -21,6 +22,9 @@ def shown(text: str, page_id: str = "lemma_08", verdict: Any = None) -> str:
     cells.append({"cell_type": "code", "source": "[E7](errata.md#e7)", "outputs": [output]})
     notebook = for_the_site({"cells": cells, "metadata": registered(page_id)}, page_id)
     assert notebook["cells"][1] == cells[1]
+    assert [cell["source"] for cell in notebook["cells"][2:]] == (
+        [END] if "card" in output["data"][VERDICT_MIME] else []
+    )
     return str(notebook["cells"][0]["source"])
 
 

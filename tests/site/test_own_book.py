@@ -87,12 +87,18 @@ def test_the_example_stores_what_it_gives(capsys: pytest.CaptureFixture[str]) ->
     assert re.search(r"lemma_1 +Each step contracts +holds under a condition +1 1 4 ", printed)
 
 
+def test_a_page_ends_with_how_to_check_it(own_site: Path) -> None:
+    article = read(own_site, LEMMA).select_one("article")
+    assert article is not None
+    last = article.select(".cell, .ss-check-yourself")[-1]
+    assert last.get_text() == "To check this yourself: scansnap verify lemma_1."
+
+
 def test_a_cards_rows_and_the_boards_columns_are_the_papers(own_site: Path) -> None:
     card = read(own_site, LEMMA).select_one(".ss-card-at-head")
     assert card is not None
     assert texts(card, "dt") == ["as printed", "repaired", "under noise"]
     assert texts(card, ".ss-word") == ["holds under a condition", "as printed", "in part"]
-    assert texts(card, ".ss-check-yourself") == ["To check this yourself: scansnap verify lemma_1."]
     board = read(own_site, HOME).select_one(".ss-board")
     assert board is not None
     assert texts(board, "thead th") == ["statement", "checks", "verdict", "noise"]
