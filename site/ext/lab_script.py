@@ -105,5 +105,6 @@ def lab_script(root: Path) -> str:
     return (
         f'"use strict";\n(function () {{\n{core_script(root)}'
         f"const core = labCore();\nconst FIELDS = {fields};\n{parts(root, 'page')}\n"
-        'document.querySelectorAll(".ss-lab[data-preset]").forEach(makeLab);\n})();\n'
+        'document.querySelectorAll(".ss-lab[data-preset]").forEach(makeLab);\n'
+        "listenForNames();\n})();\n"
     )

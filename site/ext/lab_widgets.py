@@ -2,7 +2,7 @@
 scripts that fill them.
 
 The option ``opening`` makes of the widget ``sentence`` the picture of the first page: one text,
-which plays.
+which plays. With ``steps`` the widget ``plane`` grows by one arrow at a time.
 
 The calculator's script holds the lab's numeric core and the formulas, sentences and conditions of
 :mod:`scansnap_core.theory.law.sentences`, printed as JavaScript; the essay's holds the core and
@@ -107,13 +107,25 @@ def calculator_script(root: Path) -> str:
         '"use strict";\n(function () {\n'
         f"{core_script(root, own, *needed)}"
         f"const core = labCore();\nconst FIELDS = {fields};\n{said}"
-        f"{parts(root, 'page', 'charts', 'controls', 'elements', 'state')}\n"
+        f"{parts(root, 'page', 'charts', 'controls', 'elements', 'light', 'state')}\n"
         f"{(folder / 'page.js').read_text(encoding='utf8')}\n"
-        'document.querySelectorAll(".ss-calculator").forEach(makeCalculator);\n})();\n'
+        'document.querySelectorAll(".ss-calculator").forEach(makeCalculator);\n'
+        "listenForNames();\n})();\n"
     )
 
 
-PAGE = ("bars", "charts", "controls", "elements", "lens", "numbers", "picture", "state", "time")
+PAGE = (
+    "bars",
+    "charts",
+    "controls",
+    "elements",
+    "lens",
+    "light",
+    "numbers",
+    "picture",
+    "state",
+    "time",
+)
 
 
 def essay_script(root: Path) -> str:
@@ -127,15 +139,16 @@ def essay_script(root: Path) -> str:
         f"{parts(root, 'page', *PAGE)}\n{parts(root, 'essay')}\n"
         f"for (const [name, fill] of [{names}])"
         ' document.querySelectorAll(`.ss-lab[data-widget="${name}"]`).forEach(fill);\n'
-        'makeGuesses([...document.querySelectorAll(".ss-guess")]);\n})();\n'
+        'makeGuesses([...document.querySelectorAll(".ss-guess")]);\n'
+        "nameWords(document.querySelector('.bd-article'), TEXTS.flatMap(({ words }) => words));\n"
+        'document.querySelectorAll(".ss-drag").forEach(makeDrag);\nlistenForNames();\n})();\n'
     )
 
 
-def widget_html(name: str, *, opening: bool = False) -> str:
+def widget_html(name: str, *, opening: bool = False, steps: bool = False) -> str:
     """Write the element that a script fills, and a paragraph for readers without scripts."""
-    element = (
-        f'<div class="ss-lab ss-{name}" data-widget="{name}"{" data-opening" * opening}></div>'
-    )
+    options = " data-opening" * opening + " data-steps" * steps
+    element = f'<div class="ss-lab ss-{name}" data-widget="{name}"{options}></div>'
     return f"{element}<noscript><p>{WIDGETS[name]}</p></noscript>"
 
 
@@ -143,7 +156,10 @@ class Widget(SphinxDirective):
     """Puts a picture that can be moved into the page."""
 
     required_arguments = 1
-    option_spec: ClassVar[dict[str, Any]] = {"opening": directives.flag}
+    option_spec: ClassVar[dict[str, Any]] = {
+        "opening": directives.flag,
+        "steps": directives.flag,
+    }
 
     def run(self) -> list[nodes.Node]:
         """Give its element."""
@@ -153,7 +169,8 @@ class Widget(SphinxDirective):
         root = Path(self.env.srcdir)
         for source in (*root.glob("site/lab/**/*"), *root.glob("site/ext/lab*.py")):
             self.env.note_dependency(str(source))
-        return [nodes.raw("", widget_html(name, opening="opening" in self.options), format="html")]
+        options = {option: option in self.options for option in self.option_spec}
+        return [nodes.raw("", widget_html(name, **options), format="html")]
 
 
 SCRIPTS = {"calculator.js": calculator_script, "essay.js": essay_script}

@@ -146,7 +146,7 @@ def test_both_trainings_are_pythons(K: int, M: int, rho: float, lr_y: float, lr_
     told = essay.locator(".ss-pair > .ss-lab-words").inner_text()
     t_0 = clocks.transition(K, M, lr_y)[1]
     at_t_0 = [t_0, *(np.interp(t_0, got[name][0], got[name][1][0]) for name in ("ideal", "true"))]
-    said = re.search(r"at t = (.*) the z of the common token is (.*) by the paper’s law .10. and (.*) under", told)
+    said = re.search(r"at t = (.*) the z of “and” is (.*) by the paper’s law .10. and (.*) under", told)
     assert said is not None
     assert [number(text) for text in said.groups()] == pytest.approx(at_t_0, rel=6e-3, abs=0)
 
@@ -174,6 +174,8 @@ def test_both_sides_have_one_scale_and_a_box_magnifies_the_gradient(M: int, leas
 def test_both_sides_have_bars_on_one_scale(essay: Page) -> None:
     headings = essay.locator(".ss-pair figcaption").all_inner_texts()
     assert headings[::2] == ["The paper’s law (10)", "The true gradient"]
+    for bars in essay.locator(".ss-pair .ss-lab-bars").all():  # the words of the texts below
+        assert bars.locator("li > span").all_inner_texts() == ["and", "wave", "sail", "harbour"]
     essay.locator(".ss-pair .ss-lab-time [type=range]").fill("1000")
     for side, dynamics in enumerate(("ideal", "true")):
         curves = f"document.querySelector('.ss-pair').lab.picture.curves.{dynamics}"

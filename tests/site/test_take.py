@@ -130,7 +130,7 @@ def test_the_words_below_are_of_the_moment_that_is_drawn(essay: Page) -> None:
         }""")
     said = " ".join(words(ElementTree.parse(download.value.path()).getroot()))
     assert "K = 2, M = 1000, ρ = 0.3" in said
-    assert ": at t = 1459 the z of the common token is −0.486 by the paper’s law (10) and −0.0383 under" in said
+    assert ": at t = 1459 the z of “and” is −0.486 by the paper’s law (10) and −0.0383 under" in said
 
 
 def test_the_plane_is_drawn_with_its_colours(essay: Page) -> None:

@@ -48,7 +48,7 @@ function makePair(root) {
     const [seen, moments] = [{ ...settings, n: 1 }, core.moments(settings)];
     now = (picture ? now / picture.moments.snap : 1) * moments.snap; // t_0 stays t_0
     const system = core.withOverlap(settings);
-    const curves = Object.fromEntries(Object.entries(coming).map(([dynamics, one]) => [dynamics, curvesOf(one, system, seen)]));
+    const curves = Object.fromEntries(Object.entries(coming).map(([dynamics, one]) => [dynamics, Object.assign(curvesOf(one, system, seen), { words: TEXTS[0].words })]));
     picture = { seen, system, curves, moments };
     const values = Object.values(curves).flatMap(({ z }) => z.flatMap((row) => Array.from(row)));
     span.splice(0, 2, values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b)));
@@ -60,7 +60,7 @@ function makePair(root) {
     now = time.span(curves.true.times, moments, now);
     sides.forEach(({ dynamics, title, chart }) => {
       chart.draw(curves[dynamics], null, moments, now);
-      chart.describe(courseOf(`z of the common token, ${title}`, curves[dynamics], curves[dynamics].z[0], moments));
+      chart.describe(courseOf(`z of “and”, ${title}`, curves[dynamics], curves[dynamics].z[0], moments));
     });
     drawTime();
   }
@@ -70,7 +70,7 @@ function makePair(root) {
     const prior = system.probs[0];
     const index = indexAt(curves.true.times, now);
     sides.forEach(({ dynamics, bars, chart }) => {
-      bars.draw(curves[dynamics], index, prior, seen.w, inks(root));
+      bars.draw(curves[dynamics], index, prior, seen.w, inks(root), curves[dynamics].words);
       chart.mark(now);
     });
     clearTimeout(timer);
@@ -79,7 +79,7 @@ function makePair(root) {
   function tell() {
     const { curves, seen } = picture;
     const [left, right] = ["ideal", "true"].map((dynamics) => readable(curves[dynamics].z[0][indexAt(curves.true.times, now)]));
-    told.replaceChildren(...withSubscripts(`${outsideAssumption2(seen)} ${settingInWords(seen)}: at t = ${readable(now)} the z of the common token is ${left} by the paper’s law (10) and ${right} under the true gradient.`));
+    told.replaceChildren(...withSubscripts(`${outsideAssumption2(seen)} ${settingInWords(seen)}: at t = ${readable(now)} the z of “and” is ${left} by the paper’s law (10) and ${right} under the true gradient.`));
   }
   root.lab = { lens, get picture() { return picture; }, get scales() { return sides.map(({ chart }) => chart.scale); } }; // for the tests
   new ResizeObserver(() => sides.forEach(({ chart }) => chart.resize())).observe(root);

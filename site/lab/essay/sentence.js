@@ -58,10 +58,10 @@ function makeSentence(root) {
       law = value;
       draw();
     });
-    return make("label", {}, input, ` ${nameOf(value)}`);
+    return withName(make("label", {}, input, ` ${nameOf(value)}`), `law:${value}`);
   });
   const shown = (opening ? TEXTS.slice(0, 1) : TEXTS).map(({ next, words, text }) => {
-    const marks = text.split(" ").map((word) => ({ at: words.indexOf(word), box: make("span", { class: word === "and" ? "ss-token ss-token-common" : "ss-token" }, word, make("b")) }));
+    const marks = text.split(" ").map((word) => ({ at: words.indexOf(word), box: withName(make("span", { class: word === "and" ? "ss-token ss-token-common" : "ss-token" }, word, make("b")), word) }));
     const odds = make("output", {});
     const spread = marks.flatMap(({ box }) => [box, " "]);
     const bar = make("span", { class: "ss-odds", "aria-hidden": "true" }, make("b"));
@@ -87,6 +87,12 @@ function makeSentence(root) {
       : `By ${LAWS[law]}, at t = ${readable(now)} (${readable(now / moments.snap, 2)} t₀), the three “and” of the first text have ${after} % of its attention; they began with ${before} %.`;
   }
   root.lab = { readingOf, times, moments }; // for the tests
+  // On the first page the text's names of the laws choose one.
+  if (opening)
+    document.addEventListener("click", ({ target }) => {
+      const chosen = target.closest(".ss-name")?.dataset.name.replace("law:", "");
+      choices.find((label) => label.dataset.name === `law:${chosen}`)?.click();
+    });
   time.span(times, moments, now);
   draw();
   root.dataset.state = "done";

@@ -24,7 +24,7 @@ function makeSpring(root) {
   const names = TEXTS[0].words.slice(1);
   const rows = names.map((name, i) => {
     const [bar, tick, number] = [make("b"), make("i"), make("output")];
-    return { bar, tick, number, row: make("li", {}, make("span", {}, `${name} (${(100 * probs[0][i + 1]).toFixed(0)} %)`), make("div", {}, bar, tick), number) };
+    return { bar, tick, number, row: withName(make("li", {}, make("span", {}, `${name} (${(100 * probs[0][i + 1]).toFixed(0)} %)`), make("div", {}, bar, tick), number), name) };
   });
   const heading = make("figcaption", {}, `Gain of each word’s z, over that of “${names[0]}”, at 40 t₀ under the gradient (tick: without memory)`);
   const figure = make("figure", { class: "ss-lab-chart" }, heading, make("ul", { class: "ss-lab-bars" }, ...rows.map(({ row }) => row)));

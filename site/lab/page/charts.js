@@ -31,6 +31,7 @@ function decimal(y, step) {
 
 const HEIGHT = 208; // of a chart
 const HEIGHT_WITH_LENS = 268;
+const FAINT = 0.2; // how much is seen of curves beside those that are lit
 const CLOCK = "time t, in steps";
 // In a small lab a line's style says which law it follows; in the lab the solid one is the dynamics chosen.
 const STYLES = { ideal: { name: "solid: the paper’s law (10)" }, true: { dash: [5, 4], name: "dashed: the gradient" }, sgd: { dash: [2, 2], name: "dotted: SGD" } };
@@ -50,25 +51,28 @@ function multiples(low, high) {
   return found.filter((t) => t >= low && t <= high);
 }
 
-/** What a chart draws: a name, a value for each time, and how; one without values stands in the legend alone. Dashed curves
- * are the true gradient's; `swatch` is a legend's colour. */
+/** What a chart draws: a label, a value for each time, and how; one without values stands in the legend alone. Dashed curves
+ * are the true gradient's; `swatch` is a legend's colour; by `name` and `law` a line lights up (light.js). */
 function linesOf(kind, shown, truth, ink) {
   const lines = [];
-  const line = (label, values, stroke, dash, swatch = stroke, width = dash ? 1.4 : 2) => values && lines.push({ label, values, stroke, dash, swatch, width });
+  const line = (label, values, stroke, dash, swatch = stroke, width = dash ? 1.4 : 2, of = {}) => values && lines.push({ label, values, stroke, dash, swatch, width, ...of });
   const d = shown.z.length - 1;
+  const own = (i) => ({ name: shown.words?.[i] ?? `token ${i}`, law: shown.dynamics });
+  const flow = (i) => ({ name: shown.words?.[i] ?? `token ${i}`, law: "true" });
   if (kind === "z" || kind === "gain") {
     const { dash, name } = (shown.words && STYLES[shown.dynamics]) ?? {};
     const gradient = shown.words ? STYLES.true.name : "dashed, in the same colours: true gradient";
     const widest = shown.words && shown.dynamics === "true" ? 1.5 : 0; // curves that coincide are stripes
     const least = kind === "z" ? 0 : 1; // the common token has no gain
     const colour = (i) => (i ? distinctInk(ink, i, d) : ink.common);
-    for (let i = least; i <= d; i++) line(shown.words?.[i] ?? (i ? `distinct ${i}` : "common token"), shown[kind][i], colour(i), dash, colour(i), 2 + (i && widest * (d - i)));
-    if (name) lines.push({ label: name, dash, swatch: ink.text });
-    for (let i = least; truth && i <= d; i++) line(gradient, truth[kind][i], colour(i), [5, 4], i > least ? null : ink.text);
+    for (let i = least; i <= d; i++) line(shown.words?.[i] ?? (i ? `distinct ${i}` : "common token"), shown[kind][i], colour(i), dash, colour(i), 2 + (i && widest * (d - i)), own(i));
+    if (name) lines.push({ label: name, dash, swatch: ink.text, law: shown.dynamics });
+    for (let i = least; truth && i <= d; i++) line(gradient, truth[kind][i], colour(i), [5, 4], i > least ? null : ink.text, 1.4, flow(i));
   } else if (kind === "shares") {
-    shown.names.forEach((name, i) => line(name, shown.z[i], i ? distinctInk(ink, i, d) : ink.common));
-    lines.push({ label: STYLES.ideal.name, swatch: ink.text });
-    truth.z.forEach((values, i) => line("dashed, in the same colours: true gradient", values, i ? distinctInk(ink, i, d) : ink.common, [5, 4], i ? null : ink.text));
+    const colour = (i) => (i ? distinctInk(ink, i, d) : ink.common);
+    shown.names.forEach((name, i) => line(name, shown.z[i], colour(i), undefined, colour(i), 2, { name, law: "ideal" }));
+    lines.push({ label: STYLES.ideal.name, swatch: ink.text, law: "ideal" });
+    truth.z.forEach((values, i) => line("dashed, in the same colours: true gradient", values, colour(i), [5, 4], i ? null : ink.text, 1.4, { name: shown.names[i], law: "true" }));
   } else if (kind === "entropy") {
     line("entropy", shown.entropy, ink.common);
     line("true gradient", truth?.entropy, ink.common, [5, 4]);
@@ -87,12 +91,12 @@ function linesOf(kind, shown, truth, ink) {
  * A lens magnifies the gradient's curves: the dashed ones, or all where none is dashed. */
 function makeChart(kind, caption, span = [], lens = null, height = lens ? HEIGHT_WITH_LENS : HEIGHT) {
   const holder = make("div", { class: "ss-lab-plot", role: "img" });
-  const legend = make("p", { class: "ss-lab-legend", "aria-hidden": "true" });
+  const legend = make("p", { class: "ss-lab-legend" });
   const figure = make("figure", { class: "ss-lab-chart" }, make("figcaption", {}, caption), legend, holder);
   const marks = ["scan", "snap", "now"].map((name) => make("span", { class: `ss-lab-mark ss-lab-${name}` }));
   marks[0].textContent = "t₀′";
   marks[1].textContent = "t₀";
-  let [plot, drawn, places, small] = [null, "", [], []];
+  let [plot, drawn, places, small, all, lit] = [null, "", [], [], [], null];
   const ticks = {}; // of each axis: [value, text]
   const named = (axis, splits, texts) => ((ticks[axis] = splits.map((value, i) => [value, texts[i]]).filter(([, text]) => text)), texts);
 
@@ -100,6 +104,22 @@ function makeChart(kind, caption, span = [], lens = null, height = lens ? HEIGHT
   const axis = (ink) => ({ stroke: ink.text, font: font(), grid: { stroke: ink.grid, width: 1 }, ticks: { stroke: ink.grid, size: 4 } });
   // What was painted before the page's font had come is painted again with it.
   document.fonts.ready.then(() => plot?.redraw(false, true));
+  const isLit = (line) => line.name === lit || `law:${line.law}` === lit;
+  /** Dims the curves that haven't the name that is lit; where none has it, all stay. */
+  const dim = () => {
+    if (!plot) return;
+    const any = all.some(isLit);
+    all.forEach((line, i) => {
+      line.faint = any && !isLit(line);
+      plot.series[i + 1].alpha = line.faint ? FAINT : 1;
+    });
+    plot.redraw(false);
+    lens?.draw(plot, small, places.slice(1));
+  };
+  document.addEventListener(LIGHT, ({ detail }) => {
+    lit = detail;
+    dim();
+  });
   const place = () => {
     if (!plot) return;
     marks.forEach((mark, i) => {
@@ -152,6 +172,10 @@ function makeChart(kind, caption, span = [], lens = null, height = lens ? HEIGHT
     get data() {
       return plot?.data;
     },
+    /** Which curves aren't dimmed, for the tests. */
+    get lit() {
+      return all.filter(({ faint }) => !faint).map(({ name, law }) => `${name} ${law}`);
+    },
     get scale() {
       return [plot.scales.y.min, plot.scales.y.max];
     },
@@ -168,12 +192,15 @@ function makeChart(kind, caption, span = [], lens = null, height = lens ? HEIGHT
       drawn = look;
       const dashed = lines.filter(({ dash }) => dash);
       small = dashed.length ? dashed : lines;
+      all = lines;
       places = [moments.scan, moments.snap, now];
       place();
+      if (lit !== null) dim();
       legend.replaceChildren(
-        ...named.filter(({ swatch }) => swatch).map(({ label, swatch, dash }) => {
+        ...named.filter(({ swatch }) => swatch).map(({ label, swatch, dash, name, law, stroke }) => {
           const sample = shape("path", { d: "M0 3H26", stroke: swatch, "stroke-width": 2, "stroke-dasharray": dash ?? null });
-          return make("span", {}, shape("svg", {}, sample), label);
+          const called = stroke === swatch && name ? name : law && `law:${law}`; // an entry in a curve's colour is a word's
+          return withName(make("span", {}, shape("svg", { "aria-hidden": "true" }, sample), label), called, true);
         }),
       );
     },

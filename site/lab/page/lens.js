@@ -36,7 +36,7 @@ function makeLens([left, right]) {
         shape("rect", { x: from + 0.5, y: ceiling, width: to - from - 1, height: floor - ceiling }),
         path("ss-lens-zero", `M${from} ${level(zero)}H${to}`),
         ...own.map((t, i) => path(i ? "ss-lens-now" : "ss-lens-edge", `M${across(t)} ${ceiling}V${floor}`)),
-        ...lines.map((line) => path("ss-lens-curve", `M${curve(line).join("L")}`, line)),
+        ...lines.map((line) => path(line.faint ? "ss-lens-curve ss-faint" : "ss-lens-curve", `M${curve(line).join("L")}`, line)),
         shape("text", { x: from + 6, y: ceiling - 4 }, `gradient × ${this.factor.toLocaleString("en")}`),
       );
     },
