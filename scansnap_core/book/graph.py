@@ -34,6 +34,7 @@ _MARGIN = 8
 _LEGEND_ROW = 30
 _LEGEND_COLUMN = 224
 _LEGEND = 3 * _LEGEND_ROW
+_LEGEND_WIDTH = 800
 _SWEEPS = 10
 TITLE_CHARACTERS = 23
 TITLE_LINES = 3
@@ -73,7 +74,7 @@ def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
         )
     return render(
         _TEMPLATE,
-        width=max(x for x, _ in places.values()) + _WIDTH / 2 + _MARGIN,
+        width=max(max(x for x, _ in places.values()) + _WIDTH / 2 + _MARGIN, _LEGEND_WIDTH),
         height=bottom + _MARGIN,
         margin=_MARGIN,
         box={"width": _WIDTH, "height": _HEIGHT},

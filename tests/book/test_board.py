@@ -189,6 +189,16 @@ def test_the_graph_links_every_statement(book: Path) -> None:
     assert kinds == {"ss-arrow": 1, "ss-edge ss-uses": 2 + 1, "ss-edge ss-proof-uses": 2 + 1}
 
 
+def test_the_graph_of_one_statement_has_room_for_its_legend(tmp_path: Path) -> None:
+    write_chapter(tmp_path, "lemma_14")
+    svg = ElementTree.fromstring(graph_svg(tmp_path, url))
+    said = [text for text in svg.iter("{http://www.w3.org/2000/svg}text") if text.get("text-anchor") is None]
+    assert len(said) == 4 + 3
+    letter = 7  # wide, in the legend's 13 pixels
+    assert [text.text for text in said if float(text.get("x", "")) + letter * len(text.text or "") > 800] == []
+    assert float(svg.get("width", "")) == 800
+
+
 def test_a_book_without_statements_says_so_in_place_of_the_graph(tmp_path: Path) -> None:
     write_chapter(tmp_path, "one_path")
     assert graph_svg(tmp_path, url) == '<p class="ss-none">The book has no statement of a paper yet.</p>'
