@@ -1,8 +1,9 @@
 """The code pages: what a researcher imports, by task, which models it takes, a sweep's defaults,
-and every module.
+every module, and the cells of the notebook with which a book about one's own paper begins.
 """
 
 import inspect
+import json
 import pkgutil
 import re
 from pathlib import Path
@@ -13,6 +14,7 @@ from sphinx.application import Sphinx
 import scansnap_core
 from scansnap_core.sweeps.defaults import as_a_table
 
+OWN_BOOK = Path(__file__).parents[2] / "examples" / "own_book" / "chapters" / "lemma_1.ipynb"
 TASK = "# -- "
 IMPORTED = re.compile(r"^from \.[\w.]* import \w+ as (\w+)$")
 ENTRY = """```{{eval-rst}}
@@ -77,10 +79,22 @@ def modules() -> str:
     )
 
 
+def own_book_cells() -> str:
+    """Write the cells of the example's notebook one after the other, as they are typed."""
+    notebook = json.loads(OWN_BOOK.read_text(encoding="utf8"))
+    shown = {"markdown": "markdown", "code": "python"}
+    blocks = [
+        f"```{shown[cell['cell_type']]}\n{''.join(cell['source'])}\n```"
+        for cell in notebook["cells"]
+    ]
+    return "\n\n".join(blocks)
+
+
 PLACEHOLDERS = {
     "{front_door}": front_door,
     "{modules}": modules,
     "{sweep_defaults}": as_a_table,
+    "{own_book}": own_book_cells,
 }
 """What stands in a page's source, and what makes the text that it becomes."""
 

@@ -193,8 +193,7 @@ def test_a_book_with_an_address_and_pages_of_its_own_is_cited_as_itself(book: Pa
     extensions = "".join(f"    {name}: site/ext\n" for name in FOR_MACHINES)
     change(book / "_config.yml", "    verdict_card: site/ext\n", f"    verdict_card: site/ext\n{extensions}")
     repository = "repository:\n  url: https://github.com/name/steps\n"
-    footer = "    html_theme_options: {footer_content_items: [edition.html]}\n"
-    change(book / "_config.yml", "    language: en\n", f"    language: en\n{footer}")
+    change(book / "_config.yml", "{navbar_persistent: []}", "{footer_content_items: [edition.html]}")
     change(book / "_config.yml", "execute:\n", f"{repository}html: {{use_repository_button: true}}\nexecute:\n")
     change(book / "_toc.yml", "meta:\n", "meta:\n  key: steps\n")
     home = book / "chapters" / "index.md"
