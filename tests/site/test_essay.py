@@ -174,8 +174,8 @@ def test_both_sides_have_one_scale_and_a_box_magnifies_the_gradient(M: int, leas
 def test_both_sides_have_bars_on_one_scale(essay: Page) -> None:
     headings = essay.locator(".ss-pair figcaption").all_inner_texts()
     assert headings[::2] == ["The paper’s law (10)", "The true gradient"]
-    for bars in essay.locator(".ss-pair .ss-lab-bars").all():  # the words of the texts below
-        assert bars.locator("li > span").all_inner_texts() == ["and", "wave", "sail", "harbour"]
+    for drawn_bars in essay.locator(".ss-pair .ss-lab-bars").all():  # the words of the texts below
+        assert drawn_bars.locator("li > span").all_inner_texts() == ["and", "wave", "sail", "harbour"]
     essay.locator(".ss-pair .ss-lab-time [type=range]").fill("1000")
     for side, dynamics in enumerate(("ideal", "true")):
         curves = f"document.querySelector('.ss-pair').lab.picture.curves.{dynamics}"
