@@ -52,6 +52,19 @@ class CheckYourself(SphinxDirective):
         return [nodes.raw("", f'<p class="ss-check-yourself">{how}</p>', format="html")]
 
 
+def caption_after(image: nodes.image) -> list[nodes.Element]:
+    """Copy the caption of a figure: the text that the same cell puts out next."""
+    bundle = image.parent.parent
+    following = bundle.next_node(descend=False, siblings=True)
+    if following is None:
+        return []
+    texts = [part for part in following.children if part.get("mime_type") == "text/markdown"]
+    copies = [child.deepcopy() for part in texts for child in part.children]
+    for copy in copies:
+        copy["classes"].append("ss-card-caption")
+    return copies
+
+
 class CellAnchors(SphinxTransform):
     """Gives each code cell its id, and the card a copy of its figure."""
 
@@ -70,7 +83,9 @@ class CellAnchors(SphinxTransform):
                 node["ids"].append(ids[node["cell_index"]])
                 cells[ids[node["cell_index"]]] = node
         for figure in figures:
-            image = next(cells[figure["cell"]].findall(nodes.image)).deepcopy()
+            image = next(cells[figure["cell"]].findall(nodes.image))
+            caption = caption_after(image)
+            image = image.deepcopy()
             link = nodes.reference(
                 "",
                 "",
@@ -79,7 +94,7 @@ class CellAnchors(SphinxTransform):
                 internal=True,
                 classes=["ss-card-figure"],
             )
-            figure.replace_self(nodes.paragraph("", "", link))
+            figure.replace_self([nodes.paragraph("", "", link), *caption])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -63,6 +63,22 @@ def test_on_a_phone_a_wide_formula_scrolls_and_in_the_dark_a_figure_is_dark(site
     assert "invert" in page.locator(".ss-card-figure img").evaluate("figure => getComputedStyle(figure).filter")
 
 
+# The pixels of an inch in which the card's picture was drawn, 160 of its own pixels
+INCH = "figure => figure.width / figure.naturalWidth * 160"
+
+
+def test_the_picture_at_the_head_has_a_caption_and_text_of_twelve_pixels(site: Path, page: Page) -> None:
+    """A legend of 9 points; the control is the width that such a picture had before."""
+    page.set_viewport_size({"width": 1400, "height": 900})
+    for chapter in ("statements/theorem_1", "statements/lemma_03", "beyond/one_passage"):
+        page.goto((site / f"chapters/{chapter}.html").as_uri())
+        figure = page.locator(".ss-card-figure img")
+        assert 9 / 72 * figure.evaluate(INCH) >= 12
+        assert page.locator(".ss-card-at-head .ss-card-caption").inner_text() != ""
+    figure.evaluate("figure => figure.style.maxWidth = '30rem'")
+    assert 9 / 72 * figure.evaluate(INCH) < 12
+
+
 def test_a_switch_opens_all_code_and_remembers(site: Path, page: Page) -> None:
     page.goto((site / PAGE).as_uri())
     switch = page.locator(".ss-code-switch")
