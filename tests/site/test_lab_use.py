@@ -149,22 +149,31 @@ DRAG = """async () => {
     channel.port1.onmessage = done;
     channel.port2.postMessage(0);
   });
-  const waits = [];
+  const million = () => {
+    let total = 0;
+    for (let k = 0; k < 1e6; k++) total += Math.exp(-k / 1e6);
+    return total;
+  };
+  const ratios = [];
   for (let i = 1; i <= 25; i++) {
     const [before, asked] = [root.lab.picture, performance.now()];
     slider.value = 500 - 20 * i;
     slider.dispatchEvent(new Event('input', { bubbles: true }));
     while (root.lab.picture === before) await turn();
-    waits.push(performance.now() - asked);
+    const answered = performance.now();
+    million();
+    ratios.push((answered - asked) / (performance.now() - answered));
   }
-  return waits;
+  return ratios;
 }"""
 
 
 @pytest.mark.parametrize("dyn", ["ideal", "update26", "true", "law"])
 def test_a_dragged_slider_is_answered_at_once(dyn: str, show: Callable[[str], Page]) -> None:
     page = show(f"K=10&M=102&w=10,9,8,7,6,5,4,3,2,1&rho=0.01&etaZ=10&dyn={dyn}")  # the largest system, 101 tokens
-    assert np.quantile(page.evaluate(DRAG), 0.25) < 100  # milliseconds; other processes may delay any single answer
+    # In units of a million exponentials, by turns, so that a slow machine is no fault: where they take 8 ms, an answer
+    # takes a tenth of a second at most. Other processes may delay any single answer.
+    assert np.quantile(page.evaluate(DRAG), 0.25) < 12
 
 
 def test_words_say_what_the_picture_shows(show: Callable[[str], Page]) -> None:
