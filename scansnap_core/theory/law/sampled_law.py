@@ -67,6 +67,8 @@ ln(error) is at most 1.
 Beyond, which happens at a T of a few times the evidence, the first order fails: errors then come
 from single rare samples.
 """
+NO_PUSH = 1e-9
+"""A push s that is less than this share of E f - f is rounding."""
 TINY = 1e-300
 HUGE = 700.0
 
@@ -367,6 +369,12 @@ class SampledLaw(Law):
         # Exact mean = share * first order + rest, at z = 0; the rest doesn't depend on z.
         self._share_f, self._left_f = _fitted(F - f, first.mean_f())
         self._share_s, _ = _fitted(own, first.own())
+
+        # Where all tokens of a class are equally frequent s is zero, and what is computed for it is
+        # rounding: its share is 0/0. The share of E f, which isn't zero there, takes its place.
+        size = np.linalg.norm(first.own(), axis=1, keepdims=True)
+        least = NO_PUSH * np.linalg.norm(first.mean_f(), axis=1, keepdims=True)
+        self._share_s = np.where(size > least, self._share_s, self._share_f)
 
         # The push by a row g has such a rest too. It is known for g = F and for g = others, so g is
         # projected on these two rows.

@@ -226,3 +226,19 @@ def test_the_first_move_is_that_of_exact_means_where_classes_are_not_equally_fre
     ]
     assert off[0] < 1e-3  # other classes' rows by frequency; unweighed they'd be off by 1.6e-3
     assert off[1] > 0.1  # control
+
+
+@pytest.mark.parametrize(("weights", "rho"), [([1, 1], 1 / 3), ([1, 1, 1], 1 / 4)])
+def test_equally_frequent_tokens_are_pushed_as_nearly_equal_ones_are(weights: list[float], rho: float) -> None:
+    """All tokens of a class have one probability here, so that the push s is exactly zero."""
+    equal = ss.with_overlap(2, 1000, rho, distinct_weights=weights)
+    nearly = ss.with_overlap(2, 1000, rho, distinct_weights=np.linspace(1, 0.999, len(weights)))
+    for seq_len in (64, 512):
+        assert_near(sampled(equal, 0.01, seq_len, 100.0), sampled(nearly, 0.01, seq_len, 100.0), 0.05)
+    flow = ss.FiniteLengthFlow(equal, lr_y=1.0, lr_z=0.01, seq_len=512)
+    assert_near(sampled(equal, 0.01, 512, 20.0), ss.solve(flow, [40.0]).Z.values[0], 0.02)
+
+
+def assert_near(found: np.ndarray, known: np.ndarray, share: float) -> None:
+    """The distance is at most this share of what is known."""
+    assert np.linalg.norm(found - known) <= share * np.linalg.norm(known)
