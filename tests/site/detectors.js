@@ -127,7 +127,8 @@
 
   // What axe-core finds against, of any impact.
   async axe(options) {
-    await new Promise(requestAnimationFrame); // sizes have been told to those who watch them
+    // At the next frame, sizes have been told to those who watch them. Chromium's compositor can stall: then no frame comes.
+    await Promise.race([new Promise(requestAnimationFrame), new Promise(done => setTimeout(done, 5000))]);
     const { violations } = await axe.run({ ...options, resultTypes: ['violations'], preload: false, iframes: false });
     return violations.flatMap(({ id, impact, nodes }) =>
       nodes.map(({ html, target, any, all, none }) => {
