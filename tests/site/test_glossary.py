@@ -79,8 +79,11 @@ def phone(browser: BrowserContext) -> Iterator[Page]:
 def test_the_pointer_and_the_focus_show_a_meaning(site: Path, page: Page) -> None:
     page.goto((site / PAGE).as_uri())
     # formulas that are set later move the page, and a page that moves hides the words under the pointer
-    page.evaluate("async () => { await MathJax.startup.promise; }")
+    page.evaluate("async () => { await MathJax.startup.promise; await document.fonts.ready; }")
     term, tip = page.locator("a.ss-term[data-terms=term-26]").first, page.locator("#ss-tip")
+    # the page tells of a scroll one frame later, and a scroll hides the words too
+    term.scroll_into_view_if_needed()
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     term.hover()
     assert "the proofs' update (26)" in tip.inner_text().replace("’", "'")
     assert tip.locator("mjx-container").count() > 1
