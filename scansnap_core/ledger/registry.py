@@ -309,7 +309,8 @@ def _matching(pattern: str, book: Path) -> list[str]:
             for suffix in PAGE_SUFFIXES
             for path in book.glob(f"{pattern}{suffix}")
         ]
-    except (ValueError, NotImplementedError):  # so pathlib refuses an empty and an absolute pattern
+    # pathlib raises the first for an empty pattern, and the second for an absolute one.
+    except (ValueError, NotImplementedError):
         rule = "a pattern is that of files below the book's folder"
         raise BadInput(
             f"{TABLE_OF_CONTENTS}: glob: {pattern}", rule, "write e.g. chapters/*"
