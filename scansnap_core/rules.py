@@ -385,8 +385,8 @@ def check_numbers(
     """
     check_not_masked(name, values)
     try:
-        # NumPy would drop imaginary parts, and read text
-        if np.asarray(values).dtype.kind in "bcSU":
+        # NumPy would drop imaginary parts, read text, and make a nan of None
+        if values is None or np.asarray(values).dtype.kind in "bcSU":
             raise TypeError
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, RuntimeError):

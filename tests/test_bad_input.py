@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import pickle
 from typing import Any
@@ -16,6 +17,7 @@ from scansnap_core.engine import training
 from scansnap_core.engine.names import OPTIMIZERS
 from scansnap_core.engine.settings import RNGS
 from scansnap_core.engine.training import train
+from tests.refusing import refuses
 
 GOOD: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 2, "batch_size": 4, "seq_len": 8}
 RATE = "a learning rate is positive and finite; pass e.g. 1.0"
@@ -89,10 +91,27 @@ def test_bad_argument(changes: dict[str, Any], message: str) -> None:
 @pytest.mark.usefixtures("_nothing_is_computed")
 def test_cuda_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(BadInput, match="device = 'cuda': it needs a CUDA GPU, and PyTorch finds none here; use"):
+    with refuses("device = 'cuda'", "it needs a CUDA GPU, and PyTorch finds none here"):
         train(syn_small(), **GOOD, device="cuda")
 
 
 def test_the_error_survives_pickling() -> None:
     error = pickle.loads(pickle.dumps(BadInput("x = 1", "x is 2", "pass 2")))
     assert (error.value, error.rule, error.remedy, str(error)) == ("x = 1", "x is 2", "pass 2", "x = 1: x is 2; pass 2")
+
+
+@pytest.mark.parametrize(
+    ("value", "rule", "remedy", "red"),
+    [
+        ("x = 1", "x is 2", "pass 2", False),
+        ("x = …", "… is 2", "…", False),
+        ("x = 3", "x is 2", "pass 2", True),
+        ("x = 1", "x is", "pass 2", True),
+        ("x = 1", "x is 2", "pass …3", True),
+    ],
+)
+def test_a_refusal_has_the_value_and_rule_asked_for(value: str, rule: str, remedy: str, red: bool) -> None:
+    with pytest.raises(AssertionError) if red else contextlib.nullcontext(), refuses(value, rule, remedy):
+        raise BadInput("x = 1", "x is 2", "pass 2")
+    with pytest.raises(pytest.fail.Exception), refuses("…", "…"):
+        pass

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from scansnap_core import BadInput, plots
+from scansnap_core import plots
+from tests.refusing import refuses
 
 
 @pytest.fixture
@@ -47,20 +48,33 @@ def test_pictures_repeat_byte_for_byte_and_tell_no_version(displayed: list[dict[
     assert b"Software" not in base64.b64decode(first)
 
 
-@pytest.mark.parametrize(("width", "caption", "rule"), [(6.0, " ", "needs a caption"), (9.0, "A line.", "at most")])
-def test_bad_figure_is_refused(width: float, caption: str, rule: str, displayed: list[dict[str, Any]]) -> None:
-    with pytest.raises(BadInput, match=rule):
+@pytest.mark.parametrize(
+    ("width", "caption", "value", "rule"),
+    [
+        (6.0, " ", "caption = ' '", "a figure needs a caption"),
+        (9.0, "A line.", "figure width 9 in", "a figure is at most 6.4 in wide, to be legible on a phone"),
+    ],
+)
+def test_bad_figure_is_refused(
+    width: float, caption: str, value: str, rule: str, displayed: list[dict[str, Any]]
+) -> None:
+    with refuses(value, rule):
         plots.show(line(width), caption)
     assert displayed == []
 
 
 def test_what_is_no_figure_no_caption_and_no_table_is_refused(displayed: list[dict[str, Any]]) -> None:
-    with pytest.raises(BadInput, match="a figure of Matplotlib's"):
+    with refuses("fig = 0", "it is a figure of Matplotlib's"):
         plots.show(0, "A line.")  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="needs a caption"):
+    with refuses("caption = 3", "a figure needs a caption"):
         plots.show(line(), 3)  # type: ignore[arg-type]
-    for head, rows in ((0, [[1]]), (["a"], 0), (["a"], [3]), ("ab", [[1, 2]])):
-        with pytest.raises(BadInput, match="a list of values"):
+    for head, rows, value in (
+        (0, [[1]], "head = 0"),
+        (["a"], 0, "rows = 0"),
+        (["a"], [3], "a row = 3"),
+        ("ab", [[1, 2]], "head = 'ab'"),
+    ):
+        with refuses(value, "a list of values"):
             plots.show_table(head, rows)  # type: ignore[arg-type]
     assert displayed == []
 
@@ -89,6 +103,6 @@ def test_words_are_shown_with_their_weights_and_as_sentences(displayed: list[dic
 
 @pytest.mark.parametrize("weights", [np.full(3, 0.25), np.array([0.5, 0.6, -0.1, 0]), np.full(4, 1.5)])
 def test_words_with_other_weights_are_refused(weights: np.ndarray, displayed: list[dict[str, Any]]) -> None:
-    with pytest.raises(BadInput, match="for each of the 4 words"):
+    with refuses("row step 0", "it has a weight from 0 to 1 for each of the 4 words"):
         plots.show_words(STORM, {"step 0": weights})
     assert displayed == []

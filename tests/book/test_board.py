@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 
-from scansnap_core import BadInput
 from scansnap_core.book.board import GROUPS, board_html, holding, holding_html, proofs_html
 from scansnap_core.book.errata import ERRATA_FILE
 from scansnap_core.book.graph import TITLE_CHARACTERS, graph_svg
@@ -20,6 +19,7 @@ from scansnap_core.ledger import Page, page, read_pages
 from scansnap_core.ledger.cards import SCALE, SILENCE
 from scansnap_core.ledger.entries import VERDICT_MIME, Check, Conclusion, Refutation, Row
 from tests.book.books import PAPERS, write_notebook
+from tests.refusing import refuses
 
 ROOT = Path(__file__).parents[2]
 CHECK = Check("error", "numeric", "error", "0.1", "≤ 0.5", "0.7", "another exponent")
@@ -82,9 +82,9 @@ def test_a_verdict_of_another_page_counts_for_none(tmp_path: Path) -> None:
 
 def test_an_unreadable_notebook_is_refused(book: Path, tmp_path: Path) -> None:
     (book / "chapters" / "lemma_08.ipynb").write_text("{")
-    with pytest.raises(BadInput, match=r"lemma_08\.ipynb: it is no readable notebook"):
+    with refuses("…/chapters/lemma_08.ipynb", "it is no readable notebook (…)"):
         read_stored(book)
-    with pytest.raises(BadInput, match="a readable table of contents"):
+    with refuses("…/nowhere/_toc.yml", "the book needs a readable table of contents, which is a mapping"):
         read_stored(tmp_path / "nowhere")
 
 
@@ -135,7 +135,7 @@ def test_the_board_shows_every_page(book: Path) -> None:
 
 def test_the_board_refuses_errata_that_are_not_the_chapters(book: Path) -> None:
     (book / ERRATA_FILE).unlink()
-    with pytest.raises(BadInput, match="lemma_03:rate, one_path:rate: a refutation has a number; judge"):
+    with refuses("chapters/errata.yaml: lemma_03:rate, one_path:rate", "a refutation has a number"):
         board_html(book, url)
 
 

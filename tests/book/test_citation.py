@@ -7,7 +7,6 @@ import pytest
 import yaml
 from pybtex.database import Person, parse_string
 
-from scansnap_core import BadInput
 from scansnap_core.book.citation import (
     BIBLIOGRAPHY,
     CITATION_FILE,
@@ -20,6 +19,7 @@ from scansnap_core.book.citation import (
 )
 from tests.book.books import PAPERS
 from tests.book.test_board import ROOT
+from tests.refusing import refuses
 
 CONTENT = yaml.safe_load((ROOT / CITATION_FILE).read_text())
 
@@ -102,39 +102,70 @@ def test_zenodos_file_is_made_from_the_citation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "value", "rule"),
     [
-        ({"version": None, "url": None}, "CITATION.cff without version, url: a reader must learn it; add it"),
-        ({"authors": []}, "CITATION.cff without authors"),
-        ({"date-released": "29 November"}, "it is a date; write year-month-day"),
-        ({"date-released": "2026-02-30"}, "it is a date"),
-        ({"url": "https://example.org/book"}, "it is a folder's address; end it with /"),
-        ({"url": "example.org/"}, "it is a folder's address"),
-        ({"repository-code": "git@example.org"}, "begin it with https://"),
-        ({"authors": [{"name": "Scan and Snap"}]}, "a name without a comma and without the word and"),
-        ({"authors": [{"name": "Snap, executable"}]}, "a name without a comma"),
-        ({"authors": ["Snap"]}, "each author has family-names"),
-        ({"keywords": "one"}, "a list of different words"),
-        ({"references": ["a paper"]}, "it is a list of works"),
+        ({"version": None, "url": None}, "CITATION.cff without version, url", "a reader must learn it"),
+        ({"authors": []}, "CITATION.cff without authors", "a reader must learn it"),
+        ({"date-released": "29 November"}, "CITATION.cff.date-released = '29 November'", "it is a date"),
+        ({"date-released": "2026-02-30"}, "CITATION.cff.date-released = '2026-02-30'", "it is a date"),
+        (
+            {"url": "https://example.org/book"},
+            "CITATION.cff.url = 'https://example.org/book'",
+            "it is a folder's address",
+        ),
+        ({"url": "example.org/"}, "CITATION.cff.url = 'example.org/'", "it is a folder's address"),
+        (
+            {"repository-code": "git@example.org"},
+            "CITATION.cff.repository-code = 'git@example.org'",
+            "it is an address",
+        ),
+        (
+            {"authors": [{"name": "Scan and Snap"}]},
+            "CITATION.cff.authors = [{'name': 'Scan and Snap'}]",
+            (
+                "each author has family-names, or a name without a comma and without the word and, at "
+                "which BibTeX would split it"
+            ),
+        ),
+        (
+            {"authors": [{"name": "Snap, executable"}]},
+            "CITATION.cff.authors = [{'name': 'Snap, executable'}]",
+            (
+                "each author has family-names, or a name without a comma and without the word and, at "
+                "which BibTeX would split it"
+            ),
+        ),
+        (
+            {"authors": ["Snap"]},
+            "CITATION.cff.authors = ['Snap']",
+            (
+                "each author has family-names, or a name without a comma and without the word and, at "
+                "which BibTeX would split it"
+            ),
+        ),
+        ({"keywords": "one"}, "CITATION.cff.keywords = 'one'", "it is a list of different words"),
+        ({"references": ["a paper"]}, "CITATION.cff.references = ['a paper']", "it is a list of works"),
     ],
 )
-def test_a_citation_that_lacks_something_is_refused(book: Path, changed: dict[str, object], said: str) -> None:
+def test_a_citation_that_lacks_something_is_refused(
+    book: Path, changed: dict[str, object], value: str, rule: str
+) -> None:
     write(book, **changed)
-    with pytest.raises(BadInput, match=said):
+    with refuses(value, rule):
         read_citation(book)
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "said"),
+    ("file", "text", "value", "rule"),
     [
-        (CITATION_FILE, "[", "is valid YAML"),
-        (BIBLIOGRAPHY, "@misc{", "no readable bibliography"),
-        (BIBLIOGRAPHY, "@misc{other, title = {Other}}", "tian2023: references.bib lacks it"),
+        (CITATION_FILE, "[", "file …/CITATION.cff: while parsing …", "the file is valid YAML or JSON"),
+        (BIBLIOGRAPHY, "@misc{", "references.bib", "it is no readable bibliography (…)"),
+        (BIBLIOGRAPHY, "@misc{other, title = {Other}}", "tian2023", "references.bib lacks it"),
     ],
 )
-def test_unreadable_files_are_refused(book: Path, file: Path, text: str, said: str) -> None:
+def test_unreadable_files_are_refused(book: Path, file: Path, text: str, value: str, rule: str) -> None:
     (book / file).write_text(text)
-    with pytest.raises(BadInput, match=said):
+    with refuses(value, rule):
         bibtex(book)
 
 
@@ -147,5 +178,5 @@ def test_a_book_without_key_and_bibliography_is_cited_alone(book: Path) -> None:
 def test_a_key_that_cannot_begin_a_files_name_is_refused(book: Path, key: str) -> None:
     contents = (book / "_toc.yml").read_text()
     (book / "_toc.yml").write_text(contents.replace("meta:\n", f"meta:\n  key: {key}\n"))
-    with pytest.raises(BadInput, match=r"_toc\.yml: meta\.key = .*: it names the book in BibTeX .*; write one word"):
+    with refuses("_toc.yml: meta.key = …", "it names the book in BibTeX and begins the names of its files"):
         bibtex(book)

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
-from scansnap_core import BadInput
 from scansnap_core.book.board import board_html
 from scansnap_core.book.claims_in_words import FILE, claims_in_words
 from scansnap_core.book.notebooks import Stored, read_stored
+from scansnap_core.files import MAPPING, TEXT
 from scansnap_core.ledger.registry import WITHOUT_CARD
+from tests.refusing import refuses
 
 ROOT = Path(__file__).parents[2]
 
@@ -92,31 +93,54 @@ def test_what_speaks_against_a_claim_counts_for_its_witness_alone(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("answers", "changes", "message"),
+    ("answers", "changes", "value", "rule"),
     [
-        ({"fig_05": None}, {}, "C1.answers.fig_05: it is no page of the book"),
-        ({"fig_04": ["speed"]}, {}, "in_words.yaml: C1: fig_04:speed: fig_04 stores no such claim"),
-        ({"fig_04": ["size", "size"]}, {}, "in_words.yaml: C1: fig_04: it lists ids of the page's claims, each once"),
-        ({"fig_04": "size"}, {}, "C1: fig_04: it lists ids"),
-        ({"fig_04": [["size"]]}, {}, "C1: fig_04:['size']: fig_04 stores no such"),
-        (["fig_04"], {}, "C1.answers = ['fig_04']: it maps pages to ids"),
-        ({}, {"says": " "}, "C1.says: a reader must learn it"),
-        ({}, {"place": 3}, "C1.place = 3: it is a text; put it in quotes"),
-        ({}, {"verdict": "holds"}, "C1: verdict: there is no such key; use place, says, answers, against"),
-        ({}, {"against": ["fig_04"]}, "C1.against = ['fig_04']: it maps pages to ids"),
-        ({}, {"against": {"fig_04": ["order"]}}, "C1.against: a refutation contradicts by itself"),
+        ({"fig_05": None}, {}, "claims_in_words.yaml: C1.answers.fig_05", "it is no page of the book"),
+        ({"fig_04": ["speed"]}, {}, "claims_in_words.yaml: C1: fig_04:speed", "fig_04 stores no such claim"),
+        (
+            {"fig_04": ["size", "size"]},
+            {},
+            "claims_in_words.yaml: C1: fig_04",
+            "it lists ids of the page's claims, each once",
+        ),
+        ({"fig_04": "size"}, {}, "claims_in_words.yaml: C1: fig_04", "it lists ids of the page's claims, each once"),
+        ({"fig_04": [["size"]]}, {}, "claims_in_words.yaml: C1: fig_04:['size']", "fig_04 stores no such claim"),
+        (["fig_04"], {}, "claims_in_words.yaml: C1.answers = ['fig_04']", "it maps pages to ids of their claims"),
+        ({}, {"says": " "}, "claims_in_words.yaml: C1.says", "a reader must learn it"),
+        ({}, {"place": 3}, "claims_in_words.yaml: C1.place = 3", TEXT.says),
+        ({}, {"verdict": "holds"}, "claims_in_words.yaml: C1: verdict", "there is no such key"),
+        (
+            {},
+            {"against": ["fig_04"]},
+            "claims_in_words.yaml: C1.against = ['fig_04']",
+            "it maps pages to ids of their claims",
+        ),
+        (
+            {},
+            {"against": {"fig_04": ["order"]}},
+            "claims_in_words.yaml: C1.against",
+            "a refutation contradicts by itself",
+        ),
     ],
 )
-def test_what_the_file_says_wrongly_is_refused(tmp_path: Path, answers: Any, changes: Any, message: str) -> None:
-    with pytest.raises(BadInput, match=re.escape(message)):
+def test_what_the_file_says_wrongly_is_refused(
+    tmp_path: Path, answers: Any, changes: Any, value: str, rule: str
+) -> None:
+    with refuses(value, rule):
         claims_in_words(written(tmp_path, answers, **changes), STORED)
 
 
-@pytest.mark.parametrize(("text", "said"), [("[1", "is valid YAML"), ("- a", "in_words.yaml = .*: it is a mapping")])
-def test_an_unreadable_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "value", "rule"),
+    [
+        ("[1", "file …/chapters/claims_in_words.yaml: while parsing …", "the file is valid YAML or JSON"),
+        ("- a", "claims_in_words.yaml = ['a']", MAPPING.says),
+    ],
+)
+def test_an_unreadable_file_is_refused(tmp_path: Path, text: str, value: str, rule: str) -> None:
     written(tmp_path, {})
     (tmp_path / "chapters" / FILE).write_text(text)
-    with pytest.raises(BadInput, match=said):
+    with refuses(value, rule):
         claims_in_words(tmp_path, STORED)
 
 

@@ -9,10 +9,11 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from scansnap_core import BadInput
 from scansnap_core.book.errata import ERRATA_FILE, errata_html, errata_json, read_errata, retired_html
+from scansnap_core.files import LIST, MAPPING
 from scansnap_core.ledger.entries import JUDGES
 from tests.book.test_board import ROOT, SLIP, url, write_chapter
+from tests.refusing import refuses
 
 LACKING = replace(SLIP, id="size", what="size", repair="", condition="dominance", judges="proof", erratum="E4")
 ENTRIES: list[dict[str, Any]] = [
@@ -52,7 +53,9 @@ def test_errata_stand_by_rank_whatever_their_numbers(book: Path) -> None:
 
 def test_what_hits_only_a_sentences_scope_is_no_erratum(book: Path) -> None:
     write_chapter(book, "theorem_3", replace(LACKING, judges="scope", erratum=""))
-    with pytest.raises(BadInput, match="E4, 'theorem_3:size': no chapter stores such a refutation"):
+    with refuses(
+        "chapters/errata.yaml: E4, 'theorem_3:size'", "no chapter stores such a refutation, or another entry has it"
+    ):
         read_errata(book)
     write_errata(book, [ENTRIES[0], ENTRIES[1] | {"places": ["one_path:rate"]}])
     assert [erratum.number for erratum in read_errata(book)] == ["E4", "E2"]
@@ -85,7 +88,7 @@ def test_an_erratum_is_drawn_with_its_anchor_and_cells(book: Path) -> None:
     assert "ranked here because" not in slip  # a slip changes nothing else, which its rank says
     assert r'<span class="math notranslate nohighlight">\(1-\rho\)</span>' in slip
     assert "No chapter has refuted anything" in errata_html(book, url, "constant")
-    with pytest.raises(BadInput, match="the choices are conclusion, constant, slip"):
+    with refuses("rank = 'grave'", "the choices are conclusion, constant, slip"):
         errata_html(book, url, "grave")
 
 
@@ -94,50 +97,90 @@ def change(place: str, value: Any) -> Callable[[list[dict[str, Any]]], None]:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "value", "rule"),
     [
-        (lambda entries: entries[1].update(number="E2"), "number E2: it is another erratum's, or was"),
-        (change("number", "E1"), "number E1: it is another erratum's, or was"),
-        (change("number", "E"), "entry 1.number = 'E': it is E with digits behind it; write e.g. E7"),
-        (change("number", 2), "entry 1.number = 2: it is E with digits"),
-        (change("rank", "grave"), "E2.rank = 'grave': the choices are conclusion, constant, slip; use one"),
-        (change("because", " "), "E2.because: a reader must learn it"),
-        (change("places", []), "E2.places = []: it is a list of refutations as page:id, each once"),
-        (change("places", [{"lemma_03": "rate"}]), "E2.places = [{"),
-        (change("places", ["lemma_03:rat"]), "E2, 'lemma_03:rat': no chapter stores"),
-        (change("places", ["lemma_03:rate", "lemma_03:rate"]), "E2.places = ['lemma_03:rate', "),
-        (change("places", ["theorem_3:size"]), "E2, 'theorem_3:size': its chapter says that it is E4; correct one"),
-        (change("weight", 3), "entry 1: weight: there is no such key; use number, rank, because, places"),
-        (lambda entries: entries.pop(0), "lemma_03:rate: a refutation has a number; judge what follows"),
-        (lambda entries: entries.clear(), "lemma_03:rate, theorem_3:size, one_path:rate: a refutation has"),
+        (
+            lambda entries: entries[1].update(number="E2"),
+            "chapters/errata.yaml: number E2",
+            "it is another erratum's, or was",
+        ),
+        (change("number", "E1"), "chapters/errata.yaml: number E1", "it is another erratum's, or was"),
+        (change("number", "E"), "chapters/errata.yaml: entry 1.number = 'E'", "it is E with digits behind it"),
+        (change("number", 2), "chapters/errata.yaml: entry 1.number = 2", "it is E with digits behind it"),
+        (
+            change("rank", "grave"),
+            "chapters/errata.yaml: E2.rank = 'grave'",
+            "the choices are conclusion, constant, slip",
+        ),
+        (change("because", " "), "chapters/errata.yaml: E2.because", "a reader must learn it"),
+        (
+            change("places", []),
+            "chapters/errata.yaml: E2.places = []",
+            "it is a list of refutations as page:id, each once",
+        ),
+        (
+            change("places", [{"lemma_03": "rate"}]),
+            "chapters/errata.yaml: E2.places = [{'lemma_03': 'rate'}]",
+            "it is a list of refutations as page:id, each once",
+        ),
+        (
+            change("places", ["lemma_03:rat"]),
+            "chapters/errata.yaml: E2, 'lemma_03:rat'",
+            "no chapter stores such a refutation, or another entry has it",
+        ),
+        (
+            change("places", ["lemma_03:rate", "lemma_03:rate"]),
+            "chapters/errata.yaml: E2.places = ['lemma_03:rate', 'lemma_03:rate']",
+            "it is a list of refutations as page:id, each once",
+        ),
+        (
+            change("places", ["theorem_3:size"]),
+            "chapters/errata.yaml: E2, 'theorem_3:size'",
+            "its chapter says that it is E4",
+        ),
+        (change("weight", 3), "chapters/errata.yaml: entry 1: weight", "there is no such key"),
+        (lambda entries: entries.pop(0), "chapters/errata.yaml: lemma_03:rate", "a refutation has a number"),
+        (
+            lambda entries: entries.clear(),
+            "chapters/errata.yaml: lemma_03:rate, theorem_3:size, one_path:rate",
+            "a refutation has a number",
+        ),
     ],
 )
 def test_numbers_and_refutations_must_agree(
-    book: Path, spoil: Callable[[list[dict[str, Any]]], None], said: str
+    book: Path, spoil: Callable[[list[dict[str, Any]]], None], value: str, rule: str
 ) -> None:
     entries = json.loads(json.dumps(ENTRIES))
     spoil(entries)
     write_errata(book, entries, ("E1",))
-    with pytest.raises(BadInput, match=re.escape(said)) as refused:
+    with refuses(value, rule) as refused:
         read_errata(book)
     assert str(ERRATA_FILE) in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "value", "rule"),
     [
-        ("", ".retired: it is a mapping from numbers to reasons; add it"),
-        ("- E1", " = ['E1']: it is a mapping"),
-        ("errata: []", ".retired: it is a mapping"),
-        ("{retired: [E1], errata: []}", ".retired = ['E1']: it is a mapping"),
-        ("{retired: {E1: 1}, errata: []}", ".retired = {'E1': 1}: it is a mapping"),
-        ("{retired: {}, errata: {}}", ".errata = {}: it is a list"),
-        ("{retired: {}, errata: {", ": while parsing a flow node"),
+        ("", "chapters/errata.yaml.retired", "it is a mapping from numbers to reasons"),
+        ("- E1", "chapters/errata.yaml = ['E1']", MAPPING.says),
+        ("errata: []", "chapters/errata.yaml.retired", "it is a mapping from numbers to reasons"),
+        (
+            "{retired: [E1], errata: []}",
+            "chapters/errata.yaml.retired = ['E1']",
+            "it is a mapping from numbers to reasons",
+        ),
+        (
+            "{retired: {E1: 1}, errata: []}",
+            "chapters/errata.yaml.retired = {'E1': 1}",
+            "it is a mapping from numbers to reasons",
+        ),
+        ("{retired: {}, errata: {}}", "chapters/errata.yaml.errata = {}", LIST.says),
+        ("{retired: {}, errata: {", "file …/chapters/errata.yaml: while parsing …", "the file is valid YAML or JSON"),
     ],
 )
-def test_an_unreadable_file_is_refused(book: Path, text: str, said: str) -> None:
+def test_an_unreadable_file_is_refused(book: Path, text: str, value: str, rule: str) -> None:
     (book / ERRATA_FILE).write_text(text)
-    with pytest.raises(BadInput, match=re.escape(f"{ERRATA_FILE}{said}")):
+    with refuses(value, rule):
         read_errata(book)
 
 

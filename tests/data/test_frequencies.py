@@ -11,12 +11,12 @@ import pytest
 import yaml
 
 import scansnap_core as ss
-from scansnap_core import BadInput
 from scansnap_core.data.sequences import checksum
 from scansnap_core.engine.compiled import SharedRuns, SupportRun
 from scansnap_core.engine.settings import Settings
 from scansnap_core.theory import dynamics
 from tests.engine.references import frequent_classes, overlapping_classes
+from tests.refusing import refuses
 
 TOPICS = {"ship": {"and": 0.4, "wave": 0.6}, "plane": {"and": 0.4, "cloud": 0.6}}
 
@@ -103,5 +103,5 @@ EXPECTED: dict[str, Any] = FINITE | {
 )
 def test_what_is_for_uniform_classes_alone(call: Callable[[ss.SequenceClasses], Any]) -> None:
     call(overlapping_classes())
-    with pytest.raises(BadInput, match=r"of classes with P\(n\) from 0.2 to 0.5: it's defined for uniform classes"):
+    with refuses("… of classes with P(n) from 0.2 to 0.5", "it's defined for uniform classes, P(n) = 1/K = 0.333"):
         call(frequent_classes())

@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_small
-from scansnap_core.data.inputs import OTHERS_NAME
+from scansnap_core.data.inputs import NAME, OTHERS_NAME
 from scansnap_core.data.sequences import SequenceClasses, checksum
 from scansnap_core.engine.training import train
+from scansnap_core.rules import shown
 from scansnap_core.sweeps.blocks import blocks, layout_of, placed
 from scansnap_core.sweeps.grids import Grid
 from scansnap_core.theory import dynamics, measures
 from tests.data.test_refusals import TOPICS
+from tests.refusing import refuses
 
 
 def topics(**changes: Any) -> SequenceClasses:
@@ -95,7 +96,7 @@ def test_names_reach_the_coordinates_of_results() -> None:
     entropy = measures.entropy(c, topics())
     assert entropy["class"].values.tolist() == ["sea", "sky"]
     np.testing.assert_array_equal(entropy, measures.entropy(measures.attention(plain.Z, numbered()), numbered()))
-    with pytest.raises(BadInput, match="a run and classes name the same queries and tokens"):
+    with refuses("Z over 1 queries and 4 tokens", "a run and classes name the same queries and tokens"):
         measures.attention(plain.Z, topics())
     paths = dynamics.compare(
         topics(), lr_y=1.0, lr_z=0.1, marks=[0, 2], seeds=[0, 1], batch_size=2, seq_lens=[math.inf]
@@ -168,19 +169,19 @@ def test_any_text_is_a_name(name: str, tmp_path: Path) -> None:
     "name", ["a\nb", "a\tb", "\x07", "\x9b31m", "\ud800", "\u2028", "\u202eabc", "\u2066a", "", " ", "\u200b"]
 )
 def test_what_would_disturb_a_display_or_not_be_seen_is_no_name(name: str) -> None:
-    with pytest.raises(BadInput, match="without control characters"):
+    with refuses("a token of class 'sea' = '…'", NAME.says):
         SequenceClasses.from_dicts({"sea": {name: 0.5, "wave": 0.5}}, query_of="q", vocab_size=10)
 
 
 @pytest.mark.parametrize("names", [np.array("abc"), np.array(3), 3, None])
 def test_names_without_an_axis_are_no_list(names: Any) -> None:
-    with pytest.raises(BadInput, match="a list of names"):
+    with refuses(f"token_names = {shown(names)}", "a list of names"):
         SequenceClasses([[0.5, 0.5]], query_of=[0], next_of=[1], token_names=names)
 
 
 def test_nothing_under_a_mask_counts() -> None:
     counts = np.ma.masked_equal([[1, 96, 3], [2, 2, 2]], 96)
-    with pytest.raises(BadInput, match=r"counts with a masked place at \(0, 1\)"):
+    with refuses("counts with a masked place at (0, 1)", "what is masked is no number"):
         SequenceClasses.from_counts(counts, query_of=[0, 0], next_of=[1, 2])
     assert SequenceClasses.from_counts(counts.filled(0), query_of=[0, 0], next_of=[1, 2]).probs[0].tolist() == [
         0.25,
@@ -197,7 +198,7 @@ def test_nothing_under_a_mask_counts() -> None:
         masked = np.ma.array(values, mask=np.zeros(np.shape(values)))
         assert SequenceClasses(**{**given, name: masked}).num_classes == 2
         masked[-1] = np.ma.masked
-        with pytest.raises(BadInput, match=f"{name} with a masked place"):
+        with refuses(f"{name} with a masked place at …", "what is masked is no number"):
             SequenceClasses(**{**given, name: masked})
-    with pytest.raises(BadInput, match="lr_y with a masked place"):
+    with refuses("lr_y with a masked place at (1,)", "what is masked is no number"):
         train(syn_small(), lr_y=np.ma.masked_equal([1.0, 2.0], 2), lr_z=1, steps=2)  # type: ignore[arg-type]

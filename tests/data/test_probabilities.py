@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from scansnap_core import BadInput, audit, predict
+from scansnap_core import audit, predict
+from scansnap_core.data.inputs import SIZE
 from scansnap_core.data.probabilities import OTHERS, Outputs
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.draws import Fresh, Replay
 from tests.engine.references import frequent_classes, overlapping_classes, scattered_classes
+from tests.refusing import refuses
 
 
 def test_token_kinds() -> None:
@@ -147,11 +149,12 @@ def test_a_hundred_thousand_classes_that_share_a_token() -> None:
     places = (np.tile(np.arange(K), 2), np.append(np.arange(K), np.full(K, K)))
     classes = SequenceClasses(sparse.csr_array((np.full(2 * K, 0.5), places)), np.zeros(K, int))
     assert classes.distinct_tokens(7).tolist() == [7]
-    wide = "of 1e.10 numbers: an array in memory holds 1e.08 of them at most; use fewer classes or tokens"
     for use in (lambda: classes.eigenvalues, lambda: audit(classes), lambda: predict(classes, 1, 0.1, 1)):
-        with pytest.raises(BadInput, match=wide):
+        with refuses("… of 1e+10 numbers", "an array in memory holds 1e+08 of them at most"):
             use()
-    with pytest.raises(BadInput, match=wide):
+    with refuses(
+        "one-hot rows of 1e+10 numbers", "an array in memory holds 1e+08 of them at most", "use fewer classes or tokens"
+    ):
         _ = classes.outputs.targets
 
 
@@ -186,7 +189,7 @@ def test_the_outputs_stay_what_they_are(make: Any) -> None:
 @pytest.mark.parametrize("make", [Outputs.lumped, Outputs.separate])
 def test_a_size_may_be_a_whole_float(make: Any) -> None:
     assert make([0, 2], 5.0).multiplicity.sum() == 5
-    with pytest.raises(BadInput, match=r"vocab_size = 5\.5"):
+    with refuses("vocab_size = 5.5", SIZE.says):
         make([0, 2], 5.5)
 
 
@@ -196,5 +199,5 @@ def test_unequal_frequencies_set_the_pace() -> None:
     unequal = classes.with_frequencies([0.2, 0.5, 0.3])
     assert unequal.paces == pytest.approx([0.6, 1.5, 0.9], rel=1e-14, abs=0)
     classes.check_uniform("t_0")
-    with pytest.raises(BadInput, match=r"t_0 of classes with P\(n\) from 0\.2 to 0\.5: .* P\(n\) = 1/K = 0\.333"):
+    with refuses("t_0 of classes with P(n) from 0.2 to 0.5", "it's defined for uniform classes, P(n) = 1/K = 0.333"):
         unequal.check_uniform("t_0")

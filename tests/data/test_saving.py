@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
-from scansnap_core import BadInput, files
+from scansnap_core import files
+from scansnap_core.rules import PATH
 from tests.data.properties import full_disk
+from tests.refusing import refuses
 
 
 def no_hard_links(*_: Any, **__: Any) -> None:
@@ -34,7 +36,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     files.save(tmp_path / "link", b"after")
     assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"after", 0o640)
     monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(BadInput, match=r"a\.txt: No space left on device: the file can be written; make room"):
+    with refuses("file …/a.txt: No space left on device", "the file can be written"):
         files.save(path, "too much")
     assert path.read_text() == "after"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.txt", "link"]
@@ -47,7 +49,7 @@ def test_a_name_that_was_taken_meanwhile_is_left_and_nothing_is_lost(
     monkeypatch.setattr(os, "link", link)
     path = tmp_path / "run.nc"
     path.write_text("another's")
-    with pytest.raises(BadInput, match="another process wrote it meanwhile") as refused:
+    with refuses("file …/run.nc", "another process wrote it meanwhile, and it is never overwritten") as refused:
         files.save(path, b"mine", new=True)
     assert path.read_text() == "another's"
     (kept,) = set(tmp_path.iterdir()) - {path}
@@ -64,7 +66,7 @@ def test_what_is_tried_before_the_work_is_done_after_it(
     assert names(tmp_path) == []
     files.save(path, b"mine", new=True)
     assert (names(tmp_path), path.read_bytes()) == (["run.nc"], b"mine")
-    with pytest.raises(BadInput, match=r"run\.nc: a stored run is never overwritten; name another file"):
+    with refuses("file …/run.nc", "a stored run is never overwritten", "name another file"):
         files.try_new(path)
     assert (names(tmp_path), path.read_bytes()) == (["run.nc"], b"mine")
 
@@ -87,7 +89,11 @@ def test_what_processes_left_is_in_nobodys_way(tmp_path: Path) -> None:
 def test_a_complete_partial_file_is_never_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new: bool) -> None:
     monkeypatch.setattr(os, "link", no_hard_links)
     monkeypatch.setattr(Path, "replace", no_hard_links)
-    with pytest.raises(BadInput, match="what was to be stored is kept: rename") as refused:
+    with refuses(
+        "file …/run.nc: Operation not permitted",
+        "the file can be written",
+        "what was to be stored is kept: rename …/.run.nc.….partial",
+    ) as refused:
         files.save(tmp_path / "run.nc", b"mine", new=new)
     (kept,) = tmp_path.iterdir()
     assert (kept.read_bytes(), str(kept) in str(refused.value)) == (b"mine", True)
@@ -98,11 +104,11 @@ def test_a_folder_below_dev_is_a_folder(monkeypatch: pytest.MonkeyPatch) -> None
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         path = Path(folder, "run.nc")
         files.save(path, b"mine", new=True)
-        with pytest.raises(BadInput, match="never overwritten"):
+        with refuses("file …/run.nc", "another process wrote it meanwhile, and it is never overwritten"):
             files.save(path, b"another's", new=True)
         with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", full_disk)
-            with pytest.raises(BadInput, match="No space left on device"):
+            with refuses("file …/run.nc: No space left on device", "the file can be written"):
                 files.save(path, b"much more")
         assert path.read_bytes() == b"mine"
 
@@ -122,28 +128,36 @@ def test_devices_and_pipes_are_written_to_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "value", "rule"),
     [
-        ("loop", "Too many levels of symbolic links"),
-        ("loop/a", "Too many levels of symbolic links"),
-        ("a\0b", "a path is text or a Path, without the character NUL"),
-        (".", "Is a directory|never overwritten"),
-        ("x" * 300, "File name too long"),
-        ("nowhere/a", "No such file or directory"),
+        ("loop", "file …/loop: Too many levels of symbolic links", "the file can be written"),
+        ("loop/a", "file …/loop/a: Too many levels of symbolic links", "the file can be written"),
+        ("a\0b", "file = PosixPath('…", PATH.says),
+        ("x" * 300, f"file …/{'x' * 300}: File name too long", "the file can be written"),
+        ("nowhere/a", "file …/nowhere/a: No such file or directory", "the file can be written"),
     ],
 )
-def test_a_name_that_cannot_be_a_files_is_refused(tmp_path: Path, name: str, said: str) -> None:
+def test_a_name_that_cannot_be_a_files_is_refused(tmp_path: Path, name: str, value: str, rule: str) -> None:
     (tmp_path / "loop").symlink_to("loop")
     for use in (lambda path: files.save(path, "a"), lambda path: files.save(path, "a", new=True), files.try_new):
-        with pytest.raises(BadInput, match=said):
+        with refuses(value, rule):
             use(tmp_path / name)
+    for use in (lambda path: files.save(path, "a"), lambda path: files.save(path, "a", new=True)):
+        with refuses(f"file {tmp_path}: Is a directory", "the file can be written"):
+            use(tmp_path / ".")
+    with refuses(f"file {tmp_path}", "a stored run is never overwritten"):
+        files.try_new(tmp_path / ".")
     assert names(tmp_path) == ["loop"]
 
 
 def test_a_result_whose_place_has_gone_is_kept_in_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "spare").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spare"))
-    with pytest.raises(BadInput, match=r"run\.nc: No such file or directory: .*; the result is kept in ") as refused:
+    with refuses(
+        "file …/gone/run.nc: No such file or directory",
+        "the file can be written",
+        "the result is kept in …/spare/…-run.nc: move it to its place",
+    ) as refused:
         files.keep(tmp_path / "gone" / "run.nc", b"mine", new=True)
     (kept,) = (tmp_path / "spare").iterdir()
     assert (kept.read_bytes(), str(kept) in str(refused.value)) == (b"mine", True)

@@ -13,15 +13,16 @@ import pytest
 import xarray as xr
 from scipy import sparse
 
-from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_large, syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import compiled, kernel
 from scansnap_core.engine.compiled import SharedRuns, SupportRun
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.training import TrainingDiverged, train
+from scansnap_core.rules import RATE
 from scansnap_core.theory import gallery
 from tests.engine.references import frequent_classes, overlapping_classes
+from tests.refusing import refuses
 
 BOUND = {"float64": 1e-10, "float32": 1e-5}
 OPTIONS: dict[str, Any] = {
@@ -268,19 +269,19 @@ def test_divergence_of_a_support_run_is_told_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rates", "steps", "message"),
+    ("rates", "steps", "value", "rule"),
     [
-        ((0.0, 1.0), 1, "lr_y = 0.0: a learning rate is positive and finite; pass e.g. 1.0"),
-        ((1.0, np.inf), 1, "lr_z = inf: a learning rate"),
-        ((1.0, 1.0), 0, "steps = 0: a positive integer; pass e.g. 100"),
+        ((0.0, 1.0), 1, "lr_y = 0.0", RATE.says),
+        ((1.0, np.inf), 1, "lr_z = inf", RATE.says),
+        ((1.0, 1.0), 0, "steps = 0", "a positive integer"),
     ],
 )
-def test_bad_rates_and_steps(rates: tuple[float, float], steps: int, message: str) -> None:
-    with pytest.raises(BadInput, match=message):
+def test_bad_rates_and_steps(rates: tuple[float, float], steps: int, value: str, rule: str) -> None:
+    with refuses(value, rule):
         SupportRun(overlapping_classes(), *rates).advance(steps)
 
 
 def test_a_system_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scansnap_core.rules.memory", lambda: 287)
-    with pytest.raises(BadInput, match=r"K = 3 classes that hold L = 6 tokens, which take 288 bytes: all is held in"):
+    with refuses("K = 3 classes that hold L = 6 tokens, which take 288 bytes", "all is held in memory, here 287 bytes"):
         SupportRun(overlapping_classes(), LR_Y, LR_Z)

@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 from symbols import OWN, SYMBOL_ROW, formulas_of, in_words, meant_by, notation_rows, own_meanings, read_own
 from tex_symbols import symbols
 
-from scansnap_core import BadInput
+from tests.refusing import refuses
 
 PAGE = "chapters/statements/lemma_06.html"
 FOLDED = "details.above-input"
@@ -156,7 +156,7 @@ def test_a_page_that_has_its_own_meanings_twice_is_refused(tmp_path: Path) -> No
     (tmp_path / OWN).parent.mkdir(parents=True)
     (tmp_path / OWN).write_text("lemma_06: {}\nlemma_06: {}\n")
     app: Any = SimpleNamespace(srcdir=tmp_path, env=SimpleNamespace())
-    with pytest.raises(BadInput, match="key 'lemma_06' twice in line 2"):
+    with refuses(f"file {tmp_path / OWN}: key 'lemma_06' twice in line 2", "the keys of a mapping differ"):
         read_own(app)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,13 +13,13 @@ import psutil
 import pytest
 from distributed import Client
 
-from scansnap_core import BadInput
 from scansnap_core.storage import provenance
 from scansnap_core.storage.store import JOURNAL
 from scansnap_core.sweeps import running
 from scansnap_core.sweeps.blocks import blocks
 from scansnap_core.sweeps.grids import grid_of
 from scansnap_core.sweeps.running import run
+from tests.refusing import refuses
 from tests.sweeps.processes import PATIENCE, SLOW, finished_blocks, start, wait_for
 from tests.sweeps.stores import files
 from tests.sweeps.test_grids import GOOD
@@ -88,16 +87,20 @@ def test_a_worker_dies_midway(scheduler: str, tmp_path: Path) -> None:
 def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     grid = grid_of(GOOD, Path())
     monkeypatch.setattr(running, "CONNECT_SECONDS", 1)
-    with pytest.raises(
-        BadInput, match=r"scheduler tcp://127\.0\.0\.1:9: .*: a Dask scheduler answers at the address; start"
+    with refuses(
+        "scheduler tcp://127.0.0.1:9: Timed out …",
+        "a Dask scheduler answers at the address",
     ):
         run(grid, tmp_path / "a.zarr", scheduler="tcp://127.0.0.1:9", progress=True)
     said = "scansnap: waiting up to 1 s for a Dask scheduler at tcp://127.0.0.1:9\n"
     assert capsys.readouterr().err.startswith(said)
-    with pytest.raises(BadInput, match=r"scheduler nonsense://x: .*: a Dask scheduler answers"):
+    with refuses(
+        "scheduler nonsense://x: unknown address scheme 'nonsense' (known schemes: …)",
+        "a Dask scheduler answers at the address",
+    ):
         run(grid, tmp_path / "a.zarr", scheduler="nonsense://x")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(BadInput, match=r"distributed: it isn't installed; pip install 'scansnap_core\[cluster\]'"):
+    with refuses("distributed", "it isn't installed", "pip install 'scansnap_core[cluster]'"):
         run(grid, tmp_path / "a.zarr", scheduler="tcp://127.0.0.1:9")
     run(grid, tmp_path / "a.zarr")
 
@@ -107,6 +110,5 @@ def test_a_worker_with_another_program_is_refused() -> None:
     program = provenance.program()
     assert running.compute_as(program, block).keys() == block.compute().keys()
     for name in ("torch_version", "code"):
-        message = f"a worker with {name} {program[name]}: workers run the program of the store, here 0"
-        with pytest.raises(BadInput, match=re.escape(message)):
+        with refuses(f"a worker with {name} {program[name]}", "workers run the program of the store, here 0.1"):
             running.compute_as(program | {name: "0.1"}, block)

@@ -12,7 +12,6 @@ import pytest
 import xarray as xr
 import yaml
 
-from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
@@ -25,6 +24,7 @@ from scansnap_core.theory import measures
 from scansnap_core.theory.quantities import theory_of
 from tests.engine.references import overlapping_classes, scattered_classes
 from tests.engine.variants import ADAMW, residual, top_share
+from tests.refusing import refuses
 
 GRID = Grid(
     data={"scattered": scattered_classes(), "overlapping": overlapping_classes()},
@@ -147,7 +147,10 @@ def test_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(grid, tmp_path / "a.zarr", device="cpu")  # goes on: all is there
     with (tmp_path / "my_measures.py").open("a") as file:
         file.write("# changed\n")
-    with pytest.raises(BadInput, match=r"measures = .* asked for is .*: a store holds one configuration"):
+    with refuses(
+        "store …/a.zarr: measures = ['entropy', {'code': '…, asked for is ['entropy', {'code': '…",
+        "a store holds one configuration",
+    ):
         run(load_grid(str(tmp_path / "grid.yaml")), tmp_path / "a.zarr", device="cpu")
 
 
@@ -176,28 +179,61 @@ def own_labels(run: xr.Dataset, classes: Any) -> xr.DataArray:
 
 
 @pytest.mark.parametrize(
-    ("kept", "message"),
+    ("kept", "value", "rule"),
     [
-        (("entropies",), f"measure = 'entropies': the choices are {', '.join(KNOWN)}; of your"),
-        (("my_module:f",), "measure = 'my_module:f': No module named 'my_module'"),
-        (("entropy", "entropy"), "measures holds 'entropy' twice"),
-        (({"threshold": 1},), "measures hold {'threshold': 1}: a measure has a name"),
-        ((3,), "measure = 3: the choices are"),
-        ((), r"measures = \[\]: an axis of a grid has at least one value"),
-        (3, "measures = 3: a list of values"),
-        (("recall",), "measure recall: missing a required .*argument: 'threshold'"),
-        (({"name": "entropy", "threshold": 1},), "measure entropy: got an unexpected keyword argument 'threshold'"),
+        (
+            ("entropies",),
+            "measure = 'entropies'",
+            f"the choices are {', '.join(KNOWN)}; of your own, a function or its name as module:function",
+        ),
+        (
+            ("my_module:f",),
+            "measure = 'my_module:f': No module named 'my_module'",
+            "its module can be imported and holds it",
+        ),
+        (("entropy", "entropy"), "measures holds 'entropy' twice", "the values of an axis differ"),
+        (({"threshold": 1},), "measures hold {'threshold': 1}", "a measure has a name"),
+        (
+            (3,),
+            "measure = 3",
+            f"the choices are {', '.join(KNOWN)}; of your own, a function or its name as module:function",
+        ),
+        ((), "measures = []", "an axis of a grid has at least one value"),
+        (3, "measures = 3", "a list of values"),
+        (
+            ("recall",),
+            "measure recall: missing a required argument: 'threshold'",
+            "a measure is called with a run, its classes and the arguments that it's listed with",
+        ),
+        (
+            ({"name": "entropy", "threshold": 1},),
+            "measure entropy: got an unexpected keyword argument 'threshold'",
+            "a measure is called with a run, its classes and the arguments that it's listed with",
+        ),
         (
             (lambda run: run.loss,),
-            "measure <lambda>: too many positional arguments: a measure is called with a run, its",
+            "measure <lambda>: too many positional arguments",
+            "a measure is called with a run, its classes and the arguments that it's listed with",
         ),
-        ((no_units,), r"measure no_units returns DataArray of dimensions and attributes \(\('rate',\), \[\]\)"),
-        ((no_rate,), r"measure no_rate returns DataArray of dimensions and attributes \(\(\), \['units'\]\)"),
-        ((own_labels,), "measure own_labels with different labels of place: labels are the same for all"),
+        (
+            (no_units,),
+            "measure no_units returns DataArray of dimensions and attributes (('rate',), [])",
+            "a measure is a labelled array over rate that names its units",
+        ),
+        (
+            (no_rate,),
+            "measure no_rate returns DataArray of dimensions and attributes ((), ['units'])",
+            "a measure is a labelled array over rate that names its units",
+        ),
+        (
+            (own_labels,),
+            "measure own_labels with different labels of place",
+            "labels are the same for all, except those of class, query, token, output",
+        ),
     ],
 )
-def test_no_measures(kept: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=message):
+def test_no_measures(kept: Any, value: str, rule: str, tmp_path: Path) -> None:
+    with refuses(value, rule):
         run(dataclasses.replace(GRID, measures=kept), tmp_path / "a.zarr", device="cpu")
     assert not (tmp_path / "a.zarr").exists()
 
@@ -205,7 +241,11 @@ def test_no_measures(kept: Any, message: str, tmp_path: Path) -> None:
 def test_a_module_that_fails_as_it_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "broken.py").write_text("1 / 0")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(BadInput, match=r"measure = 'broken:f': ZeroDivisionError: division.*correct the module"):
+    with refuses(
+        "measure = 'broken:f': ZeroDivisionError: division by zero",
+        "its module can be imported and holds it",
+        "correct the module",
+    ):
         dataclasses.replace(GRID, measures=("broken:f",))
 
 
@@ -221,12 +261,15 @@ def test_an_exception_in_a_measure_names_it_and_stays_the_cause() -> None:
     def refusing(run: xr.Dataset, classes: Any) -> xr.DataArray:
         return measures.recall(run.Z, classes, np.nan)
 
-    with pytest.raises(
-        BadInput, match=r"measure spread raised ValueError: .*'seed'.*: a measure takes any run"
+    with refuses(
+        "measure spread raised ValueError: 'seed' not found in array dimensions ('rate', 'step')",
+        "a measure takes any run of the sweep: one seed, no dimension seed, and NaN where it diverged",
     ) as caught:
         blocks.layout_of(dataclasses.replace(GRID, measures=(spread,)))
     assert isinstance(caught.value.__cause__, ValueError)
-    with pytest.raises(BadInput, match=r"^measure refusing: thresholds = nan: "):
+    with refuses(
+        "measure refusing: thresholds = nan", "thresholds are a number that isn't negative, or a list of them"
+    ):
         blocks.layout_of(dataclasses.replace(GRID, measures=(refusing,)))
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import xarray as xr
 
-from scansnap_core import BadInput
 from scansnap_core.storage import store
 from scansnap_core.storage.store import JOURNAL, read, writing
 from tests.data.properties import refusal_of
+from tests.refusing import refuses
 from tests.sweeps.stores import CONFIGURATION, LAYOUT, PROVENANCE, files, fill, values
 
 
@@ -90,13 +90,13 @@ def test_a_damaged_store(damage: str, tmp_path: Path) -> None:
     do(path)
     refused(path, message)
     refused(path, "a store is as it was written; restore a copy of it, or name another store")
-    with pytest.raises(BadInput, match="as it was written"):
+    with refuses(f"store {path}: …{message}", "a store is as it was written"):
         read(path)
 
 
 def test_a_store_that_memory_doesnt_hold(undisturbed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "memory", lambda: 100)
-    with pytest.raises(BadInput, match=r"arrays of [56]\d\d bytes: all is held in memory, here 100 bytes; open it"):
+    with refuses("store …/a.zarr: arrays of … bytes", "all is held in memory, here 100 bytes"):
         read(undisturbed)
 
 
@@ -114,7 +114,7 @@ def test_a_block_written_twice_is_one_block(tmp_path: Path, undisturbed: Path) -
     with writing(path, LAYOUT, CONFIGURATION, PROVENANCE) as target:
         for block in [*range(11), 3]:
             target.write(block, values(block))
-    with pytest.raises(BadInput, match="11 of 12 blocks: a store is read when its blocks are finished"):
+    with refuses("store …/a.zarr: 11 of 12 blocks", "a store is read when its blocks are finished"):
         read(path)
     assert fill(path) == [11]
     xr.testing.assert_identical(read(path), read(undisturbed))
@@ -127,12 +127,12 @@ def test_a_path_that_is_no_store(tmp_path: Path) -> None:
     before = files(tmp_path)
     for name in ("notes", "file.zarr"):
         for use in (fill, read):
-            with pytest.raises(BadInput, match=f"{name}: a store is a folder that holds {JOURNAL}; name another"):
+            with refuses(f"{tmp_path / name}", f"a store is a folder that holds {JOURNAL}"):
                 use(tmp_path / name)
-    with pytest.raises(BadInput, match="nowhere: a store is a folder"):
+    with refuses("…/nowhere", f"a store is a folder that holds {JOURNAL}"):
         read(tmp_path / "nowhere")
-    with pytest.raises(BadInput, match=r"no/a\.zarr: No such file or directory: a store can be written; name another"):
+    with refuses("store …/no/a.zarr: No such file or directory", "a store can be written", "name another store"):
         fill(tmp_path / "no" / "a.zarr")
-    with pytest.raises(BadInput, match=r"a\.zarr: Not a directory: a store can be written"):
+    with refuses("store …/file.zarr/a.zarr: Not a directory", "a store can be written"):
         fill(tmp_path / "file.zarr" / "a.zarr")
     assert files(tmp_path) == before

@@ -5,10 +5,10 @@ import pytest
 import xarray as xr
 from scipy import sparse, stats
 
-from scansnap_core import BadInput
 from scansnap_core.text import cooccurrence
 from scansnap_core.text.generator import topic_text
 from scansnap_core.text.samples import Samples, samples_after
+from tests.refusing import refuses
 
 TOTALS = np.array([300, 150, 100, 50])
 DRAWS = 999
@@ -180,7 +180,7 @@ def test_kinds_known_by_construction() -> None:
 
 def test_too_few_contexts() -> None:
     samples = samples_after(np.array([4, 0, 2, 4, 0, 3, 5, 0, 3]), 0, seq_len=2, num_next=2)
-    with pytest.raises(BadInput, match="so many of the 3 contexts"):
+    with refuses("least = 4", "no word is in so many of the 3 contexts"):
         cooccurrence.describe(samples, np.random.default_rng(0), least=4)
     # word 4 is in two contexts, word 5 in one: in `least` contexts is enough
     assert cooccurrence.describe(samples, np.random.default_rng(0), least=2).word.values.tolist() == [4]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scansnap_core import BadInput
 from scansnap_core.text.generator import TopicText, topic_text
+from tests.refusing import refuses
 
 CONTEXT = 35
 
@@ -147,5 +147,5 @@ def test_arguments() -> None:
     least: dict[str, Any] = {"num_tokens": np.int64(9), "exponent": 2}
     made = topic_text(num_validation_tokens=1, num_topics=2, num_common=1, num_distinct=1, **least)
     assert made.corpus.vocab_size == 3 + 2 + 1 + 2
-    with pytest.raises(BadInput, match="num_topics = 1: an integer, at least 2"):
+    with refuses("num_topics = 1", "an integer, at least 2"):
         topic_text(num_topics=1)

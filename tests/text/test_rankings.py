@@ -5,10 +5,10 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from scansnap_core import BadInput
 from scansnap_core.text import cooccurrence, rankings, yz
 from scansnap_core.text.generator import topic_text
 from scansnap_core.text.samples import Samples, samples_after
+from tests.refusing import refuses
 
 
 def correlated(rng: np.random.Generator, words: int, rho: float) -> tuple[np.ndarray, np.ndarray]:
@@ -80,16 +80,22 @@ def test_what_is_given_is_taken_out_of_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "y", "given", "message"),
+    ("words", "y", "given", "value", "rule"),
     [
-        (5, np.ones(4), None, "y of shape"),
-        (5, np.array([1, 2, np.nan, 4, 5]), None, "y of shape"),
-        (3, np.arange(3), None, "four words or more"),
-        (5, np.arange(5), "x", "given = 'x'"),
+        (5, np.ones(4), None, "y of shape (4,)", "one finite number for each of the 5 words, four words or more"),
+        (
+            5,
+            np.array([1, 2, np.nan, 4, 5]),
+            None,
+            "y of shape (5,)",
+            "one finite number for each of the 5 words, four words or more",
+        ),
+        (3, np.arange(3), None, "gains of shape (3,)", "one finite number for each of the 3 words, four words or more"),
+        (5, np.arange(5), "x", "given = 'x'", "the choices are y"),
     ],
 )
-def test_bad_input_is_refused(words: int, y: np.ndarray, given: str | None, message: str) -> None:
-    with pytest.raises(BadInput, match=message):
+def test_bad_input_is_refused(words: int, y: np.ndarray, given: str | None, value: str, rule: str) -> None:
+    with refuses(value, rule):
         rankings.explain(np.arange(words), {"y": y}, np.random.default_rng(0), given=given)
 
 

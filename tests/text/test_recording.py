@@ -15,12 +15,12 @@ import pytest
 import torch
 import xarray as xr
 
-from scansnap_core import BadInput
 from scansnap_core import files as files_module
 from scansnap_core.storage import provenance
 from scansnap_core.storage.store import Store, read
 from scansnap_core.text.recording import NotRepeated, check_repeated, record, train_text
 from scansnap_core.text.settings import Settings
+from tests.refusing import refuses
 from tests.sweeps.processes import finished_blocks, start, wait_for
 from tests.sweeps.stores import files
 from tests.text.tiny import small_corpus
@@ -111,12 +111,12 @@ def test_killed_from_outside(tmp_path: Path) -> None:
 
 def test_another_training_is_refused(undisturbed: Path) -> None:
     before = files(undisturbed)
-    for settings, corpus in (
-        (dataclasses.replace(SMALL, lr=1.0), CORPUS),
-        (SMALL, dataclasses.replace(CORPUS, trained_on="test")),
-        (SMALL, dataclasses.replace(CORPUS, sha256={"valid": "ab"})),
+    for settings, corpus, differs in (
+        (dataclasses.replace(SMALL, lr=1.0), CORPUS, "lr = 0.5, asked for is 1.0"),
+        (SMALL, dataclasses.replace(CORPUS, trained_on="test"), "trained_on = 'generated', asked for is 'test'"),
+        (SMALL, dataclasses.replace(CORPUS, sha256={"valid": "ab"}), "sha256_valid = None, asked for is 'ab'"),
     ):
-        with pytest.raises(BadInput, match="a store holds one configuration"):
+        with refuses(f"store {undisturbed}: {differs}", "a store holds one configuration"):
             record(corpus, settings, undisturbed)
     assert files(undisturbed) == before
 
@@ -141,7 +141,7 @@ def test_a_damaged_state_is_refused(damage: str, tmp_path: Path, monkeypatch: py
     else:
         shutil.copy(ahead, state)
     how = "is missing" if damage == "missing" else "fails its checksum"
-    with pytest.raises(BadInput, match=f"state-1.pt {how}: training goes on from the state"):
+    with refuses(f"store {path}: state-1.pt {how}", "training goes on from the state it was left in"):
         record(CORPUS, SMALL, path)
     assert finished_blocks(path) == 2
     state.write_bytes(content)
@@ -194,5 +194,5 @@ def test_each_snapshot_and_layer_counts(name: str, by: float, recorded: xr.Datas
 
 
 def test_snapshots_that_the_record_lacks(recorded: xr.Dataset) -> None:
-    with pytest.raises(BadInput, match=r"they lack \[4\], where a training of these settings is seen"):
+    with refuses("recorded steps [0, 3, 6, 9, 12]", "they lack [4], where a training of these settings is seen"):
         check_repeated(recorded, CORPUS, dataclasses.replace(REPEATED, steps=4), tolerance=1e-4)

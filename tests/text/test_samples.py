@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from scansnap_core import BadInput
 from scansnap_core.text.samples import samples_after
+from tests.refusing import refuses
 
 # the query is 0
 TEXT = np.array([5, 0, 3, 4, 4, 0, 2, 3, 6, 0, 2, 6, 4, 0, 3, 1, 1, 0, 7, 3, 0])
@@ -23,7 +23,10 @@ def test_rare_and_unwanted_next_words_are_left_out() -> None:
     everything = samples_after(TEXT, 0, seq_len=3, num_next=9)
     assert everything.next_words.tolist() == [2, 3, 7]
     assert samples_after(TEXT, 0, seq_len=3, num_next=9, without=[3]).next_words.tolist() == [2, 7]
-    with pytest.raises(BadInput, match="1 next words seen 2 times or more"):
+    with refuses(
+        "query word 0 with 1 next words seen 2 times or more",
+        "common and distinct are told apart by two next words or more",
+    ):
         samples_after(TEXT, 0, seq_len=3, num_next=9, least=2)
 
 

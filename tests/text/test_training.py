@@ -11,11 +11,13 @@ import torch
 from scipy import stats
 from torch.nn import functional
 
-from scansnap_core import BadInput
-from scansnap_core.text.settings import Settings
+from scansnap_core.engine.names import OPTIMIZERS
+from scansnap_core.rules import FLAG, RATE
+from scansnap_core.text.settings import EVEN, Settings
 from scansnap_core.text.training import Training, entropy, moved
 from scansnap_core.text.transformer import Dice
 from tests.engine.references import DEVICES
+from tests.refusing import refuses
 from tests.text.tiny import small_corpus
 
 CPU = torch.device("cpu")
@@ -140,14 +142,18 @@ def test_seeds_and_the_rest_of_the_process() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "message"),
+    ("sizes", "value", "rule"),
     [
-        ({"train": 54}, "a training text of 54 words: a step needs 5 columns of more than 10 words"),
-        ({"validation": 20}, "a validation text of 20 words: it holds 2 sequences of 10 words and the word after them"),
+        ({"train": 54}, "a training text of 54 words", "a step needs 5 columns of more than 10 words"),
+        (
+            {"validation": 20},
+            "a validation text of 20 words",
+            "it holds 2 sequences of 10 words and the word after them",
+        ),
     ],
 )
-def test_texts_that_are_too_short(sizes: dict[str, int], message: str) -> None:
-    with pytest.raises(BadInput, match=message):
+def test_texts_that_are_too_short(sizes: dict[str, int], value: str, rule: str) -> None:
+    with refuses(value, rule):
         Training(small_corpus(**sizes), SMALL, CPU)
     Training(small_corpus(**{name: size + 1 for name, size in sizes.items()}), SMALL, CPU)
 
@@ -186,12 +192,23 @@ def test_movement() -> None:
 
 
 REFUSED = [
-    {"lr": 0}, {"clip": -1.0}, {"layers": 0}, {"steps": 1.5}, {"every": 0}, {"seed": 2**64}, {"context": 1},
-    {"embedding": 7}, {"dropout": 1.0}, {"positions": 1}, {"optimizer": "lion"}, {"hidden": 0}, {"batch_size": 0},
-]  # fmt: skip
+    ("lr", 0, RATE.says),
+    ("clip", -1.0, RATE.says),
+    ("layers", 0, "a positive integer"),
+    ("steps", 1.5, "a positive integer"),
+    ("every", 0, "a positive integer"),
+    ("hidden", 0, "a positive integer"),
+    ("batch_size", 0, "a positive integer"),
+    ("seed", 2**64, "a whole number below 2^64"),
+    ("context", 1, "an integer, at least 2"),
+    ("embedding", 7, EVEN.says),
+    ("dropout", 1.0, "a probability in [0, 1)"),
+    ("positions", 1, FLAG.says),
+    ("optimizer", "lion", f"the choices are {', '.join(OPTIMIZERS)}"),
+]
 
 
-@pytest.mark.parametrize("changed", REFUSED)
-def test_refused(changed: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=f"^{next(iter(changed))} = "):
-        Settings(**changed)
+@pytest.mark.parametrize(("name", "wrong", "rule"), REFUSED)
+def test_refused(name: str, wrong: Any, rule: str) -> None:
+    with refuses(f"{name} = {wrong!r}", rule):
+        Settings(**{name: wrong})

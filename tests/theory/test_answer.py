@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from scansnap_core import SequenceClasses, with_overlap
-from scansnap_core.bad_input import BadInput
+from scansnap_core.rules import RATE, SEQ_LEN
 from scansnap_core.theory import clocks
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.law.answer import answer, numbers
 from scansnap_core.theory.law.phases import tilt, turning_length
 from scansnap_core.theory.law.sentences import SENTENCES
 from scansnap_core.theory.solving import solve
+from tests.refusing import refuses
 
 CLASSES = with_overlap(3, 1000, 0.3, distinct_weights=[1, 0.8, 0.5])
 TOPICS = list(SENTENCES)
@@ -93,17 +94,17 @@ ALONE = SequenceClasses.from_dicts({"a": {"x": 1.0}, "b": {"y": 1.0}}, query_of=
 
 
 @pytest.mark.parametrize(
-    ("changed", "rule"),
+    ("changed", "value", "rule"),
     [
-        ({"steps": 0.5}, "which is t_0"),
-        ({"steps": 1e12}, "which is t_0"),
-        ({"lr_z": 0.0}, "positive"),
-        ({"seq_len": 1}, "T"),
-        ({"classes": ALONE}, "the first class holds a common token"),
+        ({"steps": 0.5}, "steps = 0.5", "a number in [1, 5.47013e+07)"),
+        ({"steps": 1e12}, "steps = 1000000000000.0", "a number in [1, 5.47013e+07)"),
+        ({"lr_z": 0.0}, "lr_z = 0.0", RATE.says),
+        ({"seq_len": 1}, "seq_len = 1", SEQ_LEN.says),
+        ({"classes": ALONE}, "class a", "the first class holds a common token"),
     ],
 )
-def test_bad_arguments(changed: dict[str, Any], rule: str) -> None:
-    with pytest.raises(BadInput, match=rule):
+def test_bad_arguments(changed: dict[str, Any], value: str, rule: str) -> None:
+    with refuses(value, rule):
         numbers(**dict[str, Any](classes=CLASSES, lr_y=1.0, lr_z=0.1, steps=100.0) | changed)
 
 

@@ -10,11 +10,11 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.stats import sem
 
-from scansnap_core.bad_input import BadInput
 from scansnap_core.data.datasets import with_overlap
-from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.data.sequences import CLASSES, SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.theory import dynamics, flows
+from tests.refusing import refuses
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_moments_stand_at_the_ends_of_lemma_9s_two_stages(classes: SequenceClass
 
 
 def test_moments_are_those_of_classes() -> None:
-    with pytest.raises(BadInput, match="classes = 3"):
+    with refuses("classes = 3", CLASSES.says):
         dynamics.moments(3, 1.0)  # type: ignore[arg-type]
 
 

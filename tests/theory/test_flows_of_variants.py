@@ -9,12 +9,13 @@ import pytest
 import torch
 
 import scansnap_core as ss
-from scansnap_core import BadInput
+from scansnap_core.engine.names import MODELS
 from scansnap_core.engine.variants import Variant, plain_inputs
 from scansnap_core.theory import decoder, flows, spectrum
 from tests.data.properties import refusal_of
 from tests.engine.references import model_names, overlapping_classes
 from tests.engine.variants import residual
+from tests.refusing import refuses
 from tests.theory.test_flows import some_state
 
 NAMES = model_names(3)
@@ -90,19 +91,38 @@ def uneven(*lengths: float) -> Variant:
     return Variant(lambda batch, Z: plain_inputs(batch, Z) * torch.tensor(lengths, dtype=torch.float64)[:, None])
 
 
+A_FLOWS_MODEL = f"a flow's model says what its decoder reads: {', '.join(MODELS)}, or a Variant"
+
+
 @pytest.mark.parametrize("make", MAKES)
 @pytest.mark.parametrize(
-    ("model", "message"),
+    ("model", "value", "rule"),
     [
-        (residual, "model = tests.engine.variants:residual: a flow's model says what its decoder reads: plain, resid"),
-        ("tests.engine.variants:residual", "model = 'tests.engine.variants:residual': a flow's model says"),
-        ("fancy", "model = 'fancy': a flow's model says what its decoder reads"),
-        ("heads", "model = 'heads': there are 1 to 1024 heads"),
-        (None, "model = None: a flow's model says"),
+        (
+            residual,
+            "model = tests.engine.variants:residual",
+            A_FLOWS_MODEL,
+        ),
+        (
+            "tests.engine.variants:residual",
+            "model = 'tests.engine.variants:residual'",
+            A_FLOWS_MODEL,
+        ),
+        (
+            "fancy",
+            "model = 'fancy'",
+            A_FLOWS_MODEL,
+        ),
+        ("heads", "model = 'heads'", "there are 1 to 1024 heads, and the name says how many"),
+        (
+            None,
+            "model = None",
+            A_FLOWS_MODEL,
+        ),
     ],
 )
-def test_models_without_a_flow_are_refused(make: type[flows.TrueFlow], model: Any, message: str) -> None:
-    with pytest.raises(BadInput, match=message):
+def test_models_without_a_flow_are_refused(make: type[flows.TrueFlow], model: Any, value: str, rule: str) -> None:
+    with refuses(value, rule):
         make(overlapping_classes(), LR_Y, LR_Z, model=model)
 
 

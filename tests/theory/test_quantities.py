@@ -13,7 +13,6 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.integrate import quad, simpson
 
-from scansnap_core import BadInput
 from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import TrainingDiverged, train
@@ -23,6 +22,7 @@ from scansnap_core.theory.quantities import theory_of
 from scansnap_core.theory.solving import solve
 from tests.data.properties import refusal_of
 from tests.engine.references import overlapping_classes
+from tests.refusing import refuses
 
 LR_Y, LR_Z = 0.8, 0.5
 WEAK = with_overlap(3, 10_000, 0.1, distinct_weights=[1, 0.8, 0.5])
@@ -237,7 +237,9 @@ def test_one_data_set_cut_out_of_several_is_that_data_set() -> None:
     cut = theory_of(syn_small(), both.sel(data="small"))
     for name in ("xi", "B", "chi", "r", "dominant"):
         np.testing.assert_allclose(cut[name], theory_of(syn_small(), alone)[name], rtol=1e-12)
-    with pytest.raises(BadInput, match=r"Z of 2 data sets: .*; choose one, e.g. run.sel\(data='weak'\)"):
+    with refuses(
+        "Z of 2 data sets", "quantities are taken of one, with its classes", "choose one, e.g. run.sel(data='weak')"
+    ):
         theory_of(WEAK, both)
 
 
@@ -259,7 +261,7 @@ def test_the_theorems_are_of_the_papers_model() -> None:
     run = train(asks_with_what_it_holds, lr_y=1, lr_z=1, steps=2, batch_size=4, model="residual")
     path = solve(flows.IdealisedFlow(asks_with_what_it_holds, 1.0, 1.0, model="residual"), [0, 1])
     for found in (run, path):
-        with pytest.raises(BadInput, match="a run of the model residual: the theorems are of the paper's model"):
+        with refuses("a run of the model residual", "the theorems are of the paper's model"):
             theory_of(asks_with_what_it_holds, found)
 
 

@@ -9,12 +9,13 @@ import pytest
 import torch
 from scipy.stats import multinomial
 
-from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import model, variants
+from scansnap_core.rules import SEQ_LEN
 from scansnap_core.theory import flows, gallery, sampling
 from tests.engine.references import frequent_classes
+from tests.refusing import refuses
 
 PROBS = torch.tensor([0.5, 0.3, 0.2, 0.0], dtype=torch.float64)
 LOGITS = torch.tensor([0.3, -0.8, 1.1, 5.0], dtype=torch.float64)
@@ -85,7 +86,7 @@ def test_flow_at_infinity_is_the_true_flow_and_its_change_falls_like_one_over_t(
     true = flows.TrueFlow(classes, 1.0, 0.1)
     state = np.random.default_rng(0).normal(size=true.initial().size)
     at = {T: sampling.FiniteLengthFlow(classes, 1.0, 0.1, seq_len=T).rhs(0.0, state) for T in (math.inf, 101, 11)}
-    with pytest.raises(BadInput, match="seq_len = 1"):
+    with refuses("seq_len = 1", SEQ_LEN.says):
         sampling.FiniteLengthFlow(classes, 1.0, 0.1, seq_len=1)
     assert np.array_equal(at[math.inf], true.rhs(0.0, state))
     assert np.allclose(10 * (at[101] - at[math.inf]), at[11] - at[math.inf], rtol=1e-9, atol=1e-12)

@@ -10,16 +10,17 @@ import pytest
 import xarray as xr
 from scipy.integrate import LSODA
 
-from scansnap_core import BadInput
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine.training import train
+from scansnap_core.rules import FLOW_RATE, RATE
 from scansnap_core.theory import clocks, dynamics, flows, formulas, solving, spectrum
 from scansnap_core.theory.flows import Flow
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.solving import IntegrationFailed, attention_rates, solve
 from tests.data.properties import refusal_of
 from tests.engine.references import overlapping_classes
+from tests.refusing import refuses
 
 LR_Y, LR_Z = 0.8, 0.5
 CLASSES = overlapping_classes()
@@ -116,16 +117,20 @@ def test_a_start_of_other_classes_or_of_several_moments_is_refused() -> None:
     flow = flows.TrueFlow(CLASSES, LR_Y, LR_Z)
     others = flows.TrueFlow(with_overlap(2, 9, 0.3, distinct_weights=[1, 2]), 1, 1)
     for start in (solve(flow, [0, 1]), solve(others, [0]).isel(recorded=0)):
-        with pytest.raises(BadInput, match="one moment of one run of the flow's own classes"):
+        with refuses(
+            f"initial Z over {', '.join(map(str, start.Z.dims))}",
+            "it is one moment of one run of the flow's own classes, over query, token",
+        ):
             solve(flow, [1], initial=start)
-    with pytest.raises(BadInput, match="initial Y for the idealised: its state is Z, B; leave Y out"):
+    with refuses("initial Y for the idealised", "its state is Z, B"):
         flows.IdealisedFlow(CLASSES, LR_Y, LR_Z).initial(Y=np.zeros((6, 4)))
 
 
 @pytest.mark.parametrize("rates", [(0.0, 1.0), (-1.0, 1.0), (np.nan, 1.0), (np.inf, 1.0), ("1", 1.0), (1.0, -1.0)])
 @pytest.mark.parametrize("make", FLOWS)
 def test_rates_that_are_no_rates_are_refused(make: type[Flow], rates: tuple[Any, Any]) -> None:
-    with pytest.raises(BadInput, match="rate is"):
+    name, value, rule = ("lr_y", rates[0], RATE) if rates[1] == 1 else ("lr_z", rates[1], FLOW_RATE)
+    with refuses(f"{name} = {value!r}", rule.says):
         make(CLASSES, *rates)  # type: ignore[call-arg]
 
 

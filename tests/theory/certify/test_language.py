@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 
-from scansnap_core import BadInput
 from scansnap_core.theory.certify.language import EXACT, OPERATORS, RELATIONS, TRUTH, check_bounds, read, read_claim
+from tests.refusing import refuses
 
 u, v = sp.symbols("u v", real=True)
 FLOATS = {
@@ -109,12 +109,14 @@ def test_bounds_lie_within_the_sign(made: str, low: int, high: int, beyond: bool
     if inside:
         check_bounds(symbol, low, high, beyond=beyond)
         return
-    with pytest.raises(BadInput, match="by the sign that the symbol was made with"):
+    with refuses(
+        f"s from {low} to {high}", "SymPy has simplified the expression by the sign that the symbol was made with"
+    ):
         check_bounds(symbol, low, high, beyond=beyond)
 
 
 def test_an_operation_that_a_procedure_lacks_is_named() -> None:
-    with pytest.raises(BadInput, match="exp in a claim: this procedure knows number, power, product, sum"):
+    with refuses("exp in a claim", "this procedure knows number, power, product, sum"):
         read(sp.exp(u), [u]).compiled(EXACT)
-    with pytest.raises(BadInput, match="the variable v: a claim's variables have bounds"):
+    with refuses("the variable v", "a claim's variables have bounds"):
         read(u + v, [u])

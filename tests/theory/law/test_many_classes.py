@@ -13,6 +13,7 @@ from scansnap_core.theory.law import Law, State, many_classes, memory, predictin
 from scansnap_core.theory.law.memory import Pair
 from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.solving import IntegrationFailed
+from tests.refusing import refuses
 
 TAUS = np.array([0.01, 2.0, 30.0, 31.0, 500.0])
 SYSTEMS = {
@@ -69,7 +70,9 @@ def test_predict_splits_steps_where_there_are_many_unlike_classes(monkeypatch: p
     assert turned == pytest.approx(exact[0], rel=1e-2, abs=1e-3 * np.abs(exact).max())
     assert (turned != exact[0]).any()
     monkeypatch.setattr(predicting, "MOST_WITH_MOMENTUM", 10)
-    with pytest.raises(ss.BadInput, match="unlike"):
+    with refuses(
+        "2 unlike classes with momentum", "with momentum the law has at most 10 numbers, of some 50 unlike classes"
+    ):
         ss.predict(classes, 1, 0.1, [1e3], optimizer="momentum")
 
 

@@ -10,10 +10,12 @@ from scipy.integrate import solve_ivp
 from scipy.special import log_softmax
 
 import scansnap_core as ss
-from scansnap_core.bad_input import BadInput
+from scansnap_core.data.sequences import CLASSES
 from scansnap_core.theory import gallery, spectrum
 from scansnap_core.theory.law import Law, types_of
+from scansnap_core.theory.law.types import TYPES
 from scansnap_core.theory.solving import IntegrationFailed
+from tests.refusing import refuses
 
 SYSTEMS = {
     "equal": ss.with_overlap(3, 1000, 0.2, distinct_weights=[1, 2]),
@@ -115,8 +117,8 @@ def test_a_law_that_cannot_be_integrated_says_so() -> None:
 
 def test_refuses_what_has_no_types() -> None:
     wrong: Any = SYSTEMS["equal"]
-    with pytest.raises(BadInput, match="the law is one of types"):
+    with refuses("types = SequenceClasses(K=3, M=1000, queries=1)", TYPES.says):
         Law(wrong, 1.0)
     wrong = "wikitext"
-    with pytest.raises(BadInput, match="classes"):
+    with refuses("classes = 'wikitext'", CLASSES.says):
         types_of(wrong)

@@ -14,8 +14,11 @@ import pytest
 import xarray as xr
 
 import scansnap_core as ss
+from scansnap_core.rules import RATE, SEQ_LEN
 from scansnap_core.theory import solving, spectrum
 from scansnap_core.theory.law import Law, trials, types_of
+from scansnap_core.theory.law.predicting import FINITE, LONG
+from tests.refusing import refuses
 from tools.benchmarks.predict import unlike
 
 CLASSES = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
@@ -141,21 +144,21 @@ def test_classes_of_any_frequencies_go_as_descent_takes_them(frequencies: list[f
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "value", "rule"),
     [
-        ({"seq_len": 1}, "at least 2"),
-        ({"seq_len": 2}, "seq_len = 2: .* T of at least 3.*Z stays 0; pass 3 or more"),
-        ({"optimizer": "adam"}, "the choices are sgd"),
-        ({"momentum": 0.5}, "only the optimizer momentum"),
-        ({"t": [2, 1]}, "ascending"),
-        ({"lr_y": 0}, "positive and finite"),
-        ({"lr_y": 1e-300, "lr_z": 1e300}, "lr_z/lr_y = inf: "),
-        ({"lr_y": 1e300, "t": [1e300]}, "lr_y t/K = inf: "),
+        ({"seq_len": 1}, "seq_len = 1", SEQ_LEN.says),
+        ({"seq_len": 2}, "seq_len = 2", LONG.says),
+        ({"optimizer": "adam"}, "optimizer = 'adam'", "the choices are sgd, momentum, flow"),
+        ({"momentum": 0.5}, "momentum = 0.5 with the optimizer sgd", "only the optimizer momentum has it"),
+        ({"t": [2, 1]}, "t with 1 after 2", "times are finite, not negative and ascending"),
+        ({"lr_y": 0}, "lr_y = 0", RATE.says),
+        ({"lr_y": 1e-300, "lr_z": 1e300}, "lr_z/lr_y = inf", FINITE.says),
+        ({"lr_y": 1e300, "t": [1e300]}, "lr_y t/K = inf", FINITE.says),
     ],
 )
-def test_what_it_has_no_law_for_is_refused(changes: dict[str, object], message: str) -> None:
+def test_what_it_has_no_law_for_is_refused(changes: dict[str, object], value: str, rule: str) -> None:
     arguments: dict[str, object] = {"lr_y": 1, "lr_z": 1, "t": [1.0]} | changes
-    with pytest.raises(ss.BadInput, match=message):
+    with refuses(value, rule):
         ss.predict(CLASSES, **arguments)  # type: ignore[arg-type]
 
 

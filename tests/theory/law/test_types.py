@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import scansnap_core as ss
-from scansnap_core.bad_input import BadInput
 from scansnap_core.data import inputs
+from scansnap_core.data.sequences import CLASSES
 from scansnap_core.theory.law.types import types_of
+from tests.refusing import refuses
 
 # Tokens 1 and 3 are common; 0 is the first class's own, 2 and 4 are the second's, 5 the third's, 7 the last's.
 MIXED = ss.SequenceClasses(
@@ -96,10 +97,10 @@ def test_types_stay_and_are_compared_as_objects() -> None:
 def test_more_common_tokens_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "MOST_PLACES", 8)
     assert len(types_of(MIXED).common) == 4  # four classes, two common tokens
-    with pytest.raises(BadInput, match="classes = 8"):
+    with refuses("classes = 8", CLASSES.says):
         types_of(8)  # type: ignore[arg-type]
     monkeypatch.setattr(inputs, "MOST_PLACES", 7)
-    with pytest.raises(BadInput, match="common tokens of 8 numbers"):
+    with refuses("P(l|n) of the common tokens of 8 numbers", "an array in memory holds 7e+00 of them at most"):
         types_of(MIXED)
 
 
