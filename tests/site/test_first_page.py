@@ -10,6 +10,7 @@ from bs4 import BeautifulSoup
 from lab_widgets import essay_script, widget_html
 from playwright.sync_api import BrowserContext, Page
 
+from scansnap_core import audit, with_overlap
 from tests.site.book import ROOT
 from tests.site.lab_page import write_page
 
@@ -19,6 +20,7 @@ READ = """law => {
   const { readingOf, moments } = document.querySelector('.ss-sentence').lab;
   return readingOf(law, [3, 3, 2, 1], Float64Array.of(moments.scan / 100, moments.snap, moments.all[4]));
 }"""
+SCENE = "document.querySelector('.ss-sentence').lab.scene"
 SLIDER, TOLD = ".ss-sentence [type=range]", ".ss-sentence > .ss-lab-words"
 
 
@@ -70,8 +72,9 @@ def test_weights_glow_and_the_right_guess_is_a_bar(law: str, label: str, opening
     opening.get_by_role("radio", name=label, exact=True).check()
     opening.locator(SLIDER).fill("1000")
     start, _, end = opening.evaluate(READ, law)
-    before, after = re.findall(r"[\d.]+(?= %)", opening.locator(TOLD).inner_text())[::-1]
-    assert [float(before), float(after)] == pytest.approx([100 * r["attention"][0] for r in (start, end)], abs=0.051)
+    weights_of_and = [float(percent) for percent in re.findall(r"[\d.]+(?= %)", opening.locator(TOLD).inner_text())]
+    ends = [opening.evaluate(READ, one)[2] for one in ("ideal", "true")]
+    assert weights_of_and == pytest.approx([100 * seen["attention"][0] for seen in (*ends, start)], abs=0.051)
     odds = opening.locator(".ss-odds").evaluate("e => e.firstChild.clientWidth / e.clientWidth")
     assert odds == pytest.approx(end["next"], abs=0.02)
     glow = (
@@ -95,8 +98,47 @@ def test_what_the_page_says_of_its_picture_is_so(opening: Page) -> None:
         assert seen["next"] == pytest.approx(other["next"], abs=0.01)
     assert paper[2]["attention"][0] < 0.7 * paper[0]["attention"][0]
     assert gradient[2]["attention"] == pytest.approx(gradient[0]["attention"], rel=0.04)
+
+    # Of what "and" loses, most comes before the snap by the paper's law, and after it by the gradient.
+    late = [
+        (snap["attention"][0] - end["attention"][0]) / (start["attention"][0] - end["attention"][0])
+        for start, snap, end in (paper, gradient)
+    ]
+    assert late[0] < 0.5 < late[1]
+    assert '"harbour", half as frequent as "wave"' in FIRST
+    assert opening.evaluate(f"{SCENE}.w.at(-1) / {SCENE}.w[0]") == 0.5
     assert "reads nine words" in FIRST
     assert opening.locator(".ss-token").count() == 9
+
+
+@pytest.mark.parametrize("step", [0, 300, 600, 1000])
+def test_the_line_says_how_many_times_as_much_the_papers_law_took_off(step: int, opening: Page) -> None:
+    """From the time on at which the gradient's change is more than rounding."""
+    opening.locator(SLIDER).fill(str(step))
+    weights = opening.evaluate("""() => {
+      const { readingOf, times } = document.querySelector('.ss-sentence').lab;
+      const range = document.querySelector('.ss-sentence [type=range]');
+      const now = times[0] * (times.at(-1) / times[0]) ** (range.value / 1000);
+      const shown = Float64Array.of(times[0], times.findLast((t) => t <= now * (1 + 1e-12)));
+      return ['ideal', 'true'].map((law) => readingOf(law, [3, 3, 2, 1], shown).map(({ attention }) => attention[0]));
+    }""")
+    paper, gradient = (100 * (before - now) for before, now in weights)
+    told = re.findall(r"has taken (\d+) times as much", opening.locator(TOLD).inner_text())
+    assert told == ([] if gradient < 0.1 else [f"{paper / gradient:.0f}"])
+
+
+def test_the_example_keeps_to_the_papers_assumptions(opening: Page) -> None:
+    assert "The example above keeps to the paper's assumptions" in FIRST
+    scene = opening.evaluate(SCENE)
+    classes = with_overlap(scene["K"], scene["M"], scene["rho"], distinct_weights=scene["w"])
+    conditions = audit(classes, lr_y=scene["etaY"], lr_z=scene["etaZ"])
+    assert [condition.name for condition in conditions if not condition.holds] == []
+
+
+def test_half_of_the_slider_is_for_as_many_steps_as_it_says(opening: Page) -> None:
+    opening.locator(SLIDER).fill("500")
+    said = opening.locator(".ss-sentence .ss-lab-time output").inner_text()
+    assert f"the first {said.removeprefix('step ')} steps" in opening.locator(".ss-key").inner_text()
 
 
 def test_there_is_one_slider_and_one_switch_and_all_works_by_keyboard(opening: Page) -> None:
@@ -108,7 +150,7 @@ def test_there_is_one_slider_and_one_switch_and_all_works_by_keyboard(opening: P
         names.append(opening.evaluate("document.activeElement.type"))
     assert names == ["button", "range", "radio"]
     opening.keyboard.press("ArrowRight")
-    assert opening.locator(TOLD).inner_text().startswith("By the gradient, at step 36")
+    assert opening.locator(".ss-sentence [type=radio]:checked").get_attribute("value") == "true"
 
 
 def test_at_most_five_hundred_words_stand_before_the_doors_and_no_symbol(site: Path) -> None:
@@ -118,7 +160,7 @@ def test_at_most_five_hundred_words_stand_before_the_doors_and_no_symbol(site: P
     doors = [str(link["href"]) for link in article.select(".ss-doors a")]
     assert doors == ["essay.html", "mathematics.html", "calculator.html"]
     assert [formula for formula in article.select(".math") if formula.find_parent("details") is None] == []
-    before = FIRST.partition(":::::{div} ss-doors")[0].partition("# Scan")[2]
+    before = FIRST.partition(":::::{div} ss-doors")[0].partition("\n# ")[2]
     words = re.sub(r"```.*?```|<[^>]*>|\{cite\}\S+", " ", before, flags=re.DOTALL).split()
     assert len(words) <= 500
     unexplained = ["common word", "distinct", "query", "token", "Assumption", "softmax", "logit", "(10)", "(26)", "(7)"]

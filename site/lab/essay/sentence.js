@@ -7,6 +7,7 @@ const TEXTS = [
   { next: "ship", words: ["and", "wave", "sail", "harbour"], text: "wave and sail and wave harbour and wave sail" },
   { next: "plane", words: ["and", "cloud", "wing", "runway"], text: "cloud and wing cloud and runway and cloud wing" },
 ];
+const VISIBLE = 0.1; // percentage points: a smaller change is lost in rounding
 const LAWS = { ideal: "the paper’s law (10)", true: "the gradient" };
 
 /** Along a law, of the text with these counts of its words: the attention of each word and the probability of the next. */
@@ -36,6 +37,20 @@ function readingOf(dynamics, counts, times) {
   return found;
 }
 
+/** What the bars and colours of the first page's picture mean, and how its slider counts; `half` is the step at the slider's middle. */
+function legendOf(half) {
+  const entry = (kind, text) => make("span", {}, make("b", { class: kind, "aria-hidden": "true" }), ` ${text}`);
+  return make(
+    "p",
+    { class: "ss-key" },
+    "The longer its bar, the more weight a word has: ",
+    entry("ss-key-common", "in every topic"),
+    ", ",
+    entry("ss-key-own", "in this topic alone"),
+    `. Half of the slider is for the first ${half} steps.`,
+  );
+}
+
 /** Fills an element with the texts, the choice of a law and the time. The book's first page shows the first text alone, plays, and
  * uses no symbol. */
 function makeSentence(root) {
@@ -49,7 +64,7 @@ function makeSentence(root) {
     draw();
   };
   const step = (t) => `step ${Math.round(t)}`;
-  const time = opening ? makeTime(moved, { say: step, mark: "it snaps" }) : makeTime(moved, { mark: "t₀" });
+  const time = opening ? makeTime(moved, { say: step, mark: "the paper’s snap" }) : makeTime(moved, { mark: "t₀" });
   const name = freshId("law");
   const nameOf = (value) => (opening ? LAWS[value].replace(" (10)", "") : LAWS[value]);
   const choices = Object.keys(LAWS).map((value) => {
@@ -70,8 +85,19 @@ function makeSentence(root) {
   const told = make("p", { class: "ss-lab-words" });
   const lines = shown.map(({ line }) => line);
   const laws = make("div", { class: "ss-choices", role: "radiogroup", "aria-label": "Law" }, "Attention moves by ", ...choices);
-  if (opening) root.replaceChildren(...lines, time.bar, laws, told);
+  const middle = Math.round(Math.sqrt(times[0] * times.at(-1)));
+  if (opening) root.replaceChildren(...lines, time.bar, laws, told, legendOf(middle));
   else root.replaceChildren(laws, ...lines, time.bar, told, makeTake("sentence", [...lines, told]));
+
+  /** The weight of "and" by both laws, and how many times as much the paper's law has moved once the gradient has moved visibly. */
+  function comparison(index) {
+    const [paper, gradient] = Object.keys(LAWS).map((one) => 100 * readings[one][0][index].attention[0]);
+    const before = 100 * readings.true[0][0].attention[0];
+    const sizes = `At ${step(now)} the three “and” have ${paper.toFixed(1)} % of the weight by the paper’s law, ${gradient.toFixed(1)} % by the gradient. They began with ${before.toFixed(1)} %.`;
+    if (before - gradient < VISIBLE) return sizes;
+    return `${sizes} The paper’s law has taken ${Math.round((before - paper) / (before - gradient))} times as much off them.`;
+  }
+
   function draw() {
     const index = Math.max(0, times.findLastIndex((t) => t <= now * (1 + 1e-12)));
     shown.forEach(({ marks, odds, bar, counts }, i) => {
@@ -83,10 +109,10 @@ function makeSentence(root) {
     told.setAttribute("aria-live", time.playing ? "off" : "polite"); // words that run with the picture aren't read out
     const [before, after] = [0, index].map((k) => (100 * readings[law][0][k].attention[0]).toFixed(1));
     told.textContent = opening
-      ? `By ${nameOf(law)}, at ${step(now)}, the three “and” have ${after} % of the weight; they began with ${before} %.`
+      ? comparison(index)
       : `By ${LAWS[law]}, at t = ${readable(now)} (${readable(now / moments.snap, 2)} t₀), the three “and” of the first text have ${after} % of its attention; they began with ${before} %.`;
   }
-  root.lab = { readingOf, times, moments }; // for the tests
+  root.lab = { readingOf, times, moments, scene: SCENE }; // for the tests
   // On the first page the text's names of the laws choose one.
   if (opening)
     document.addEventListener("click", ({ target }) => {
