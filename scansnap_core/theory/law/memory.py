@@ -146,6 +146,11 @@ class Law:
         # left out of sums, and not subtracted: a difference would leave rounding.
         self._single = np.flatnonzero(types.size == 1)
 
+        # A class that shares no token isn't moved at all: its g is along its f. Rounding noise
+        # would be resolved by the solver, in a hundred times as many evaluations where memory is
+        # fast.
+        self._sharing = types.common.any(axis=1, keepdims=True)
+
     @property
     def is_split(self) -> bool:
         """True if ``many_classes`` integrates the law.
@@ -306,7 +311,7 @@ class Law:
         """
         f_g = (f[0] * g[0]).sum(axis=1, keepdims=True) + (f[1] * g[1]).sum(axis=1, keepdims=True)
         push_common = f[0] * (g[0] - f[0] * f_g)
-        push_distinct = f[1] * (g[1] - f[1] * f_g)
+        push_distinct = f[1] * (g[1] - f[1] * f_g) * self._sharing
         return f, (push_common, push_distinct)
 
     def errors_and_gradient(self, state: State, f: Pair) -> tuple[Errors, Floats, Pair]:

@@ -122,3 +122,28 @@ def test_refuses_what_has_no_types() -> None:
     wrong = "wikitext"
     with refuses("classes = 'wikitext'", CLASSES.says):
         types_of(wrong)
+
+
+def test_a_class_that_shares_nothing_stays_at_zero_at_no_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its push is rounding noise, which the solver would resolve where memory is fast."""
+    count = 0
+    rate = Law.rate
+
+    def counted(law: Law, packed: np.ndarray) -> np.ndarray:
+        nonlocal count
+        count += 1
+        return rate(law, packed)
+
+    monkeypatch.setattr(Law, "rate", counted)
+    pair = {"ship": {"and": 0.3, "wave": 0.5, "sail": 0.2}, "plane": {"and": 0.4, "cloud": 0.4, "wing": 0.2}}
+    counts = []
+    for third in ({"and": 0.2, "oak": 0.6, "elm": 0.2}, {"oak": 0.5, "elm": 0.3, "ash": 0.2}):
+        classes = ss.SequenceClasses.from_dicts(pair | {"tree": third}, query_of="the", vocab_size=1000)
+        types = types_of(classes)
+        count = 0
+        states = Law(types, 10.0).path(TAUS)
+        counts.append(count)
+    of_tree = types.of_class[list(classes.coords["class"]).index("tree")]
+    assert all((at.z_distinct[of_tree] == 0).all() for at in states)
+    assert np.abs(states[-1].z_distinct).max() > 1e-3
+    assert counts[1] < 2 * counts[0]
