@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -295,32 +296,6 @@ def _publish(partial: Path, target: Path, new: bool) -> None:
     partial.unlink(missing_ok=True)
 
 
-def mapping(
-    value: Any,
-    where: str,
-    required: Collection[str],
-    optional: Collection[str] = (),
-    *,
-    example: str,
-) -> dict[str, Any]:
-    """Return a part of a file, which messages call ``where``: a mapping that has no keys but the
-    required and optional.
-
-    ``example`` says where to look how such a part is written.
-    """
-    if not isinstance(value, dict):
-        raise BadInput(f"{where}: {shown(value)}", "a mapping of keys to values", example)
-    known = sorted({*required, *optional})
-    for key in value:
-        if key not in known:
-            rule = f"the known keys are {', '.join(known)}"
-            raise BadInput(f"{where}: key {shown(key)}", rule, "remove or correct it")
-    for key in sorted(required):
-        if key not in value:
-            raise BadInput(f"{where}: no key {key!r}", f"{key} is required", example)
-    return value
-
-
 TEXT = Rule(lambda value: isinstance(value, str), "it is a text", "put it in quotes")
 COUNT = Rule(
     lambda value: is_whole(value) and value > 0, "it is a whole number, from 1 on", "correct it"
@@ -352,6 +327,10 @@ class Entry:
         The mapping; None is an empty one.
     keys
         The keys that it may have; any, if none are given.
+    required
+        The keys that it has, whether or not they are asked for; none, if none are given.
+    example
+        Where to look how such a mapping is written, said where it isn't one or lacks a key.
 
     Examples
     --------
@@ -364,14 +343,26 @@ class Entry:
     scansnap_core.bad_input.BadInput: C1.number = 0: it is a whole number, from 1 on; correct it
     """
 
-    def __init__(self, place: str, value: Any, keys: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        place: str,
+        value: Any,
+        keys: Collection[str] = (),
+        *,
+        required: Collection[str] = (),
+        example: str = MAPPING.remedy,
+    ) -> None:
         self.place = place
         self.values = {} if value is None else value
-        MAPPING(place, self.values)
+        replace(MAPPING, remedy=example)(place, self.values)
         if unknown := [key for key in self.values if keys and key not in keys]:
             raise BadInput(
-                f"{place}: {unknown[0]}", "there is no such key", f"use {', '.join(keys)}"
+                f"{place}: key {shown(unknown[0])}",
+                "there is no such key",
+                f"use {', '.join(keys)}",
             )
+        if lacking := [key for key in required if key not in self.values]:
+            raise BadInput(f"{place}: no key {lacking[0]!r}", "it is required", example)
 
     def __call__(self, key: str, rule: Rule, default: Any = None) -> Any:
         """Return a key's value, a text in one line; without a value, or with an empty text, the

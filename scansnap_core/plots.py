@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scansnap_core.bad_input import BadInput
 from scansnap_core.digits import digits as written
 from scansnap_core.extras import needs
-from scansnap_core.rules import Rule, listed, takes
+from scansnap_core.rules import Rule, checked_list, takes
 
 with needs("plots"):
     import matplotlib as mpl
@@ -110,7 +110,10 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]], digits:
     --------
     >>> show_table(["$K$", "error"], [(2, 1.0842e-05), (10, 0.25)])  # doctest: +SKIP
     """
-    lines_of_cells = [listed("head", head), *(listed("a row", row) for row in listed("rows", rows))]
+    lines_of_cells = [
+        checked_list("head", head),
+        *(checked_list("a row", row) for row in checked_list("rows", rows)),
+    ]
 
     def cell(value: object) -> str:
         return written(float(value), digits) if isinstance(value, float) else str(value)

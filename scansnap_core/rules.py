@@ -14,8 +14,10 @@ rule: ``whole(2)("num_topics", value)``. A rule of your own is one line::
 
 Rules about several arguments at once, or about what is inside of an array, raise
 :class:`~scansnap_core.bad_input.BadInput` by hand, because their message names what was found.
-Functions that also convert, such as :func:`check_numbers` and :func:`listed`, return what they
-made. (scikit-learn has its ``_param_validation`` for itself alone, and its messages say no remedy.)
+There are two verbs. A rule, and a function whose name begins with ``check_``, refuses a value and
+returns nothing. A function whose name begins with ``checked_``, such as :func:`checked_numbers`,
+refuses a value or returns what it made of it. (scikit-learn has its ``_param_validation`` for
+itself alone, and its messages say no remedy.)
 """
 
 from __future__ import annotations
@@ -270,7 +272,7 @@ def _with_rules(docstring: str | None, rules: Mapping[str, Rule]) -> str | None:
     return f"{head.rstrip()}\n\n{header}{entry}\n{examples}{rest}".rstrip()
 
 
-def listed(name: str, values: Any) -> list[Any]:
+def checked_list(name: str, values: Any) -> list[Any]:
     """Make a list of something that can be gone through, of no text and of at most
     :data:`MOST_VALUES` values.
     """
@@ -328,7 +330,7 @@ def checked_times(name: str, times: Any, remedy: str) -> NDArray[np.float64]:
     ascend from 0 on.
     """
     rule = "times are finite, not negative and ascending"
-    array = np.atleast_1d(check_numbers(name, times, least=0, rule=rule, remedy=remedy))
+    array = np.atleast_1d(checked_numbers(name, times, least=0, rule=rule, remedy=remedy))
     if array.ndim != 1 or not array.size:
         raise BadInput(f"{name} of shape {array.shape}", rule, remedy)
     if (falls := np.flatnonzero(np.diff(array) <= 0)).size:
@@ -367,7 +369,7 @@ def check_not_masked(name: str, values: Any) -> None:
         )
 
 
-def check_numbers(
+def checked_numbers(
     name: str,
     values: Any,
     *,

@@ -35,6 +35,7 @@ from scansnap_core.ledger.entries import (
     HOLDS,
     HOLDS_UNDER_A_CONDITION,
     OPEN,
+    is_refutation,
 )
 from scansnap_core.rules import Rule
 
@@ -69,7 +70,7 @@ class ClaimInWords:
         If something speaks against the claim, the verdict is "holds under a condition" where other
         checks support it, and no verdict of support where none does.
         """
-        refuted = [entry for entry in self.entries if "place" in entry]
+        refuted = [entry for entry in self.entries if is_refutation(entry)]
         if not self.entries and not self.against:
             return OPEN
         if not refuted and not self.against:
@@ -82,7 +83,7 @@ class ClaimInWords:
         """Count the entries of a witness that support the claim, under "checks", and those that
         contradict it.
         """
-        own = ["place" in entry for entry in self.entries if entry["witness"] == witness]
+        own = [is_refutation(entry) for entry in self.entries if entry["witness"] == witness]
         contrary = sum(entry["witness"] == witness for entry in self.against)
         return {"checks": own.count(False), "refutations": own.count(True) + contrary}
 
@@ -101,7 +102,7 @@ def _claim(take: Entry, name: str, stored: Stored) -> ClaimInWords:
     answers = take("answers", _PAGES, {})
     contrary = take("against", _PAGES, {})
     against = _found(take.place, contrary, stored)
-    if any("place" in each for each in against):
+    if any(map(is_refutation, against)):
         raise BadInput(
             f"{take.place}.against", "a refutation contradicts by itself", "name it under answers"
         )

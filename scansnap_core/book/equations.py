@@ -21,7 +21,13 @@ from scansnap_core.book.errata import Erratum, Place, read_errata
 from scansnap_core.book.notebooks import Stored, read_stored, texts
 from scansnap_core.files import COUNT, LIST, MAPPING, TEXT, Entry, list_of
 from scansnap_core.ledger.display import anchor_of, render
-from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, PROVED
+from scansnap_core.ledger.entries import (
+    FAILS_AS_PRINTED,
+    HOLDS,
+    HOLDS_UNDER_A_CONDITION,
+    PROVED,
+    is_refutation,
+)
 from scansnap_core.ledger.registry import Page
 from scansnap_core.rules import Rule, one_of
 
@@ -190,7 +196,7 @@ def _equation(book: Path, stored: Stored, section: str, row: Any) -> Equation:
     for page_id, claim_ids in take("tries", MAPPING).items():
         is_page(f"{take.place}.tries", page_id)
         trials += [
-            Trial(stored.pages[page_id], anchor_of(entry["id"]), entry, "place" in entry)
+            Trial(stored.pages[page_id], anchor_of(entry["id"]), entry, is_refutation(entry))
             for entry in stored.claims(take.place, page_id, claim_ids)
         ]
     return Equation(

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.inputs import SIZE, checked_names, entries, named_classes
+from scansnap_core.files import Entry
 from scansnap_core.rules import Rule, whole
 
 EXAMPLE = "see the example that python -m pydoc scansnap_core.data.class_files shows"
@@ -52,14 +52,22 @@ def arguments_of(content: Any) -> dict[str, Any]:
     list them in the order of their numbers, ``vocab_size`` may be left out, and a class's next
     token is its name unless given.
     """
-    keys = files.mapping(
-        content, "its content", {"classes"}, {"vocab_size", "tokens"}, example=EXAMPLE
-    )
+    keys = Entry(
+        "its content",
+        content,
+        ("vocab_size", "tokens", "classes"),
+        required=("classes",),
+        example=EXAMPLE,
+    ).values
     ENTRIES("classes", keys["classes"])
     rows = [
-        files.mapping(
-            row, f"class {n}", {"query", "probs"}, {"next", "name", "frequency"}, example=EXAMPLE
-        )
+        Entry(
+            f"class {n}",
+            row,
+            ("query", "probs", "next", "name", "frequency"),
+            required=("query", "probs"),
+            example=EXAMPLE,
+        ).values
         for n, row in enumerate(keys["classes"])
     ]
     by_name = "tokens" in keys or isinstance(rows[0]["query"], str)
@@ -84,7 +92,7 @@ def content_of(classes: Any) -> dict[str, Any]:
 
 
 def _numbered(keys: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    files.mapping(keys, "its content", {"vocab_size", "classes"}, example=EXAMPLE)
+    Entry("its content", keys, required=("vocab_size",), example=EXAMPLE)
     SIZE("vocab_size", M := keys["vocab_size"])
     says = f"tokens are integers in 0..{M - 1} (M = {M})"
     check_token = whole(0, M - 1, says=says, remedy="count tokens from 0, or raise vocab_size")

@@ -15,7 +15,7 @@ from scipy import sparse
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.inputs import SIZE, check_places
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.rules import check_numbers, number, takes, whole
+from scansnap_core.rules import checked_numbers, number, takes, whole
 
 NUM_COMMON = 10
 DISTINCT_WEIGHTS = np.linspace(0.1, 1.0, 10)
@@ -125,7 +125,7 @@ def with_overlap(
     vocab_size = int(vocab_size)
     rule = "a list of positive finite numbers"
     remedy = "pass e.g. [1, 2, 3]"
-    weights = check_numbers(
+    weights = checked_numbers(
         "distinct_weights", distinct_weights, above=0, rule=rule, remedy=remedy, dims=1
     )
     needed = 2 + num_classes * weights.size

@@ -18,7 +18,7 @@ from scansnap_core.rules import (
     Rule,
     check_differ,
     check_not_masked,
-    check_numbers,
+    checked_numbers,
     number,
     shown,
     whole,
@@ -115,7 +115,7 @@ def checked_frequencies(
         return uniform, uniform
     rule = "a list of positive finite numbers"
     remedy = "pass e.g. [0.8, 0.2], or leave them out"
-    given = check_numbers("frequencies", values, above=0, rule=rule, remedy=remedy, dims=1).copy()
+    given = checked_numbers("frequencies", values, above=0, rule=rule, remedy=remedy, dims=1).copy()
     with np.errstate(over="ignore"):
         total = given.sum()
     if given.size != num_classes or not abs(total - 1) <= SUM_TOLERANCE:
@@ -179,10 +179,10 @@ def _matrix(name: str, values: Any) -> sparse.csr_array:
     dense = (
         values
         if is_sparse
-        else check_numbers(name, values, least=0, rule=rule, remedy=remedy, dims=2)
+        else checked_numbers(name, values, least=0, rule=rule, remedy=remedy, dims=2)
     )
     matrix = sparse.csr_array(dense)
-    check_numbers(name, matrix.data, least=0, rule=rule, remedy=remedy)
+    checked_numbers(name, matrix.data, least=0, rule=rule, remedy=remedy)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise BadInput(f"{name} of shape {matrix.shape}", rule, remedy)
     matrix = matrix.astype(np.float64, copy=True)

@@ -34,8 +34,8 @@ from scansnap_core.rules import (
     check_differ,
     check_memory,
     check_not_masked,
+    checked_list,
     is_whole,
-    listed,
     number,
     one_of,
     optional,
@@ -289,7 +289,7 @@ def _numbers(name: str, given: Any) -> list[float]:
     except (TypeError, RuntimeError):  # such as a data set's, or those of a tensor with gradients
         values = given
     several = isinstance(values, Iterable) and not isinstance(values, str | Mapping)
-    rates = listed(name, values) if several else [values]
+    rates = checked_list(name, values) if several else [values]
     for rate in rates:
         RATE(name, rate)
     return list(map(float, rates))
@@ -298,7 +298,7 @@ def _numbers(name: str, given: Any) -> list[float]:
 def checked_seeds(seeds: Any) -> list[int]:
     """Return the seeds: one or more different integers that are not negative."""
     seeds = (
-        listed("seeds", seeds)
+        checked_list("seeds", seeds)
         if isinstance(seeds, Iterable) and not isinstance(seeds, str)
         else seeds
     )
@@ -331,8 +331,8 @@ def _checked_record(record: Any, start: int, end: int) -> list[int]:
         return [start, end]
     if not isinstance(record, Iterable):
         whole()("record", record)
-        return [*listed("record", range(start, end, int(record))), end]
-    record = listed("record", record)
+        return [*checked_list("record", range(start, end, int(record))), end]
+    record = checked_list("record", record)
     Rule(
         lambda steps: (
             bool(steps) and all(is_whole(step) and start <= step <= end for step in steps)

@@ -135,6 +135,13 @@ class Refutation(Compared):
         return f"with the {self.remedy}: {self.control_is}"
 
 
+def is_refutation(entry: Mapping[str, Any]) -> bool:
+    """Tell whether a stored entry, which names no type, is a :class:`Refutation`: it alone says
+    what it judges.
+    """
+    return "judges" in entry
+
+
 def asked(entry: Mapping[str, str], number: str = "measured") -> str:
     """Say in words what is asked of a check's or a refutation's number, which is ``"measured"`` or
     ``"control"``.
@@ -151,7 +158,7 @@ def asked(entry: Mapping[str, str], number: str = "measured") -> str:
         return "as required"
     sign, _, bound = required.partition(" ")
     needed = _IN_WORDS[sign] + bound
-    refutes = "judges" in entry
+    refutes = is_refutation(entry)
     if refutes == (number == "control"):
         return f"must be {needed}"
     if not refutes:

@@ -54,7 +54,8 @@ from scansnap_core.engine.settings import (
     checked_seeds,
     known_variant,
 )
-from scansnap_core.rules import RATE, Rule, check_differ, listed, shown, whole
+from scansnap_core.files import Entry
+from scansnap_core.rules import RATE, Rule, check_differ, checked_list, shown, whole
 from scansnap_core.sweeps.defaults import DEFAULTS
 from scansnap_core.sweeps.measures import Measure
 
@@ -168,13 +169,13 @@ class Grid:
 
     def __post_init__(self) -> None:
         DATA("data", self.data)
-        for pair in listed("rates", self.rates):
+        for pair in checked_list("rates", self.rates):
             PAIR("a pair of rates", pair)
         axes: dict[str, Sequence[Any]] = {
             "rates": self.rates,
             "seeds": self.seeds,
-            "model": [name_of(each) for each in listed("model", self.models)],
-            "optimizer": [name_of(each) for each in listed("optimizer", self.optimizers)],
+            "model": [name_of(each) for each in checked_list("model", self.models)],
+            "optimizer": [name_of(each) for each in checked_list("optimizer", self.optimizers)],
             "seq_len": self.seq_lens,
             "batch_size": self.batch_sizes,
             "measures": [measure.name for measure in self.measured] if self.measures else (),
@@ -223,7 +224,7 @@ class Grid:
     @cached_property
     def measured(self) -> tuple[Measure, ...]:
         """Return the measures, ``diverged_at`` among them."""
-        given = tuple(Measure.of(each) for each in listed("measures", self.measures))
+        given = tuple(Measure.of(each) for each in checked_list("measures", self.measures))
         return (
             given
             if any(each.name == "diverged_at" for each in given)
@@ -323,7 +324,13 @@ def grid_of(content: Any, folder: Path) -> Grid:
     """Make the grid that a mapping of keys to values describes; class files are looked for in
     ``folder``.
     """
-    content = files.mapping(content, "a grid", REQUIRED, (*AXES, *SETTINGS), example=EXAMPLE)
+    content = Entry(
+        "a grid",
+        content,
+        (*REQUIRED, *AXES, *SETTINGS),
+        required=REQUIRED,
+        example=EXAMPLE,
+    ).values
     optional = {key: content[key] for key in SETTINGS if key in content}
     optional |= {f"{key}s": tuple(_axis(content, key)) for key in AXES if key in content}
     if "measures" in optional:
@@ -355,7 +362,7 @@ def _axis(content: dict[str, Any], key: str) -> list[Any]:
 
 def _check_axis(name: str, values: Sequence[Any]) -> None:
     Rule(bool, "an axis of a grid has at least one value", "give it one")(
-        name, listed(name, values)
+        name, checked_list(name, values)
     )
     check_differ(name, values)
 
@@ -377,7 +384,7 @@ def _classes(name: Any, folder: Path) -> SequenceClasses:
 def _rates(content: Any) -> tuple[tuple[float, float], ...]:
     keys = set(content) if isinstance(content, dict) else set()
     if keys == {"pairs"}:
-        pairs = listed("rates: pairs", content["pairs"])
+        pairs = checked_list("rates: pairs", content["pairs"])
         for pair in pairs:
             PAIR("a pair of rates", pair)
         points = [{"lr_y": lr_y, "lr_z": lr_z} for lr_y, lr_z in pairs]

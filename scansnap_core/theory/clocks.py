@@ -15,7 +15,7 @@ from scipy.special import expit, lambertw
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import RATE, check_memory, check_numbers, number, takes, whole
+from scansnap_core.rules import RATE, check_memory, checked_numbers, number, takes, whole
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 
@@ -49,7 +49,7 @@ def h(t: ArrayLike, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
 
 def checked_time(t: ArrayLike) -> Floats:
     """Return times as an array; `BadInput` unless all are finite and not negative."""
-    return check_numbers(
+    return checked_numbers(
         "t", t, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0"
     )
 
@@ -166,7 +166,7 @@ def omega(vocab_size: ArrayLike) -> tuple[Floats, Floats]:
     """
     least = math.nextafter(1 + math.e, math.inf)  # 1 + e as a float is less than 1 + e
     rule = "exp(M h) meets (M - 1) M h from M = 1 + e on (Lemma 8)"
-    M = check_numbers(
+    M = checked_numbers(
         "vocab_size", vocab_size, least=least, rule=rule, remedy="use 4 tokens or more"
     )
     u_lower = _meets(M, 0)
@@ -213,11 +213,11 @@ def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[floa
 
 def _vocabulary(vocab_size: ArrayLike, dims: int | None = None) -> Floats:
     rule = "M is finite and at least 2"
-    return check_numbers(
+    return checked_numbers(
         "vocab_size", vocab_size, least=2, rule=rule, remedy="pass e.g. 100", dims=dims
     )
 
 
 def _rate(lr_y: ArrayLike, dims: int | None = None) -> Floats:
     tiny = float(np.finfo(np.float64).smallest_subnormal)
-    return check_numbers("lr_y", lr_y, least=tiny, rule=RATE.says, remedy=RATE.remedy, dims=dims)
+    return checked_numbers("lr_y", lr_y, least=tiny, rule=RATE.says, remedy=RATE.remedy, dims=dims)

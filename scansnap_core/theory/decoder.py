@@ -26,7 +26,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.inputs import check_places
 from scansnap_core.data.probabilities import Outputs
 from scansnap_core.data.sequences import Floats, SequenceClasses
-from scansnap_core.rules import RATE, check_numbers, is_real, is_whole, shown, takes, whole
+from scansnap_core.rules import RATE, checked_numbers, is_real, is_whole, shown, takes, whole
 from scansnap_core.theory import formulas, spectrum
 from scansnap_core.theory.functions import function_of
 
@@ -150,7 +150,7 @@ def solution(E: Floats, vocab_size: int, heights: ArrayLike) -> Floats:
     E = _checked_overlaps(E)
     rule = "one finite height a class, not negative"
     remedy = "pass e.g. h_star of each class's steps"
-    at = check_numbers("heights", heights, least=0, rule=rule, remedy=remedy, dims=1)
+    at = checked_numbers("heights", heights, least=0, rule=rule, remedy=remedy, dims=1)
     if len(at) != len(E):
         raise BadInput(f"{len(at)} heights with K = {len(E)}", rule, remedy)
     W = (vocab_size - 1) * at[:, None] * zeta(len(E), vocab_size)
@@ -281,7 +281,7 @@ def _checked_overlaps(E: ArrayLike) -> Floats:
     """Return E as a symmetric array of floats, or raise BadInput."""
     rule = "E holds one overlap for each pair of classes, f_n^T f_n' = f_n'^T f_n"
     remedy = "pass e.g. classes.E"
-    array = check_numbers("E", E, least=-np.inf, rule=rule, remedy=remedy, dims=2)
+    array = checked_numbers("E", E, least=-np.inf, rule=rule, remedy=remedy, dims=2)
     if array.shape[0] != array.shape[1]:
         raise BadInput(f"E of shape {array.shape}", rule, remedy)
     if np.abs(array - array.T).max() > SYMMETRY_TOLERANCE:

@@ -16,7 +16,7 @@ import scipy
 import xarray as xr
 
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
-from scansnap_core.rules import listed, takes
+from scansnap_core.rules import checked_list, takes
 from scansnap_core.theory import clocks, decoder, flows, spectrum
 from scansnap_core.theory.solving import integrated, solve
 
@@ -69,8 +69,8 @@ def compare(
     """
     from scansnap_core.engine.training import train  # brings torch, which the flows don't need
 
-    marks = listed("marks", marks)
-    seq_lens = listed("seq_lens", seq_lens)
+    marks = checked_list("marks", marks)
+    seq_lens = checked_list("seq_lens", seq_lens)
     flow_of = {make.name: make(classes, lr_y, lr_z) for make in FLOWS}
     Z = []
     B = []

@@ -19,7 +19,7 @@ import sympy as sp
 from scipy import special
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import Rule, listed, shown, takes
+from scansnap_core.rules import Rule, checked_list, shown, takes
 
 _sigmoid, _omega, _log1p, _total = map(sp.Function, ("sigmoid", "omega", "log1p", "total"))
 _top = sp.Function("top", real=True)  # so that sqrt(e^(2 top)) is e^top
@@ -117,7 +117,7 @@ def stable_form(
     >>> stable_form(formulas.alpha_target, (formulas.h_, formulas.M))[1]
     sigmoid(M*h - log(M - 1))
     """
-    given = listed("arguments", arguments)
+    given = checked_list("arguments", arguments)
     if wrong := [a for a in given if not isinstance(a, sp.Symbol | sp.IndexedBase)]:
         raise BadInput(
             f"the argument {shown(wrong[0])}", "arguments are symbols", "pass e.g. (h_, M)"

@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.inputs import GENERATOR, check_places
 from scansnap_core.data.sequences import Floats, SequenceClasses
-from scansnap_core.rules import check_numbers, number, takes, whole
+from scansnap_core.rules import checked_numbers, number, takes, whole
 from scansnap_core.theory import spectrum
 
 MOST_CLASSES = 10_000
@@ -133,7 +133,7 @@ def attentions(
     spread
         How unevenly a class splits its common attention: Dirichlet(1/spread), positive.
     """
-    tops = check_numbers(
+    tops = checked_numbers(
         "tops", tops, above=0, rule="positive finite numbers", remedy="pass e.g. [0.1]", dims=1
     )
     check_places("attention", len(tops) * num_classes * (num_common + 2 * num_classes))

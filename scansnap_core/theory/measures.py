@@ -11,7 +11,7 @@ from scipy import special
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import ATTRIBUTE, CLASSES, SequenceClasses, checksum
-from scansnap_core.rules import Rule, check, check_numbers, is_whole, shown
+from scansnap_core.rules import Rule, check, checked_numbers, is_whole, shown
 
 PLURALS = {"query": "queries", "token": "tokens"}
 
@@ -140,7 +140,7 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
     rule = "thresholds are a number that isn't negative, or a list of them"
     remedy = "pass e.g. [0.01, 0.02]"
     thresholds = np.atleast_1d(
-        check_numbers("thresholds", thresholds, least=0, rule=rule, remedy=remedy)
+        checked_numbers("thresholds", thresholds, least=0, rule=rule, remedy=remedy)
     )
     if thresholds.ndim > 1:
         raise BadInput(f"thresholds of shape {thresholds.shape}", rule, remedy)

@@ -10,7 +10,7 @@ from scipy.stats import binom, poisson
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, Ints
-from scansnap_core.rules import check_numbers, number, takes, whole
+from scansnap_core.rules import checked_numbers, number, takes, whole
 
 CHANCE = number(least=0, most=1, says="a probability lies in [0, 1]", remedy="pass e.g. 0.5")
 
@@ -75,7 +75,7 @@ def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) ->
         Shape (K,); the probabilities sum to 1. Bounds may lie outside 0..draws.
     """
     rule = "probabilities are not negative"
-    weights = check_numbers(
+    weights = checked_numbers(
         "probs", probs, least=0, rule=rule, remedy="pass e.g. [0.5, 0.5]", dims=1
     )
     if abs(weights.sum() - 1) > 1e-9:

@@ -108,7 +108,7 @@ def test_what_speaks_against_a_claim_counts_for_its_witness_alone(tmp_path: Path
         (["fig_04"], {}, "claims_in_words.yaml: C1.answers = ['fig_04']", "it maps pages to ids of their claims"),
         ({}, {"says": " "}, "claims_in_words.yaml: C1.says", "a reader must learn it"),
         ({}, {"place": 3}, "claims_in_words.yaml: C1.place = 3", TEXT.says),
-        ({}, {"verdict": "holds"}, "claims_in_words.yaml: C1: verdict", "there is no such key"),
+        ({}, {"verdict": "holds"}, "claims_in_words.yaml: C1: key 'verdict'", "there is no such key"),
         (
             {},
             {"against": ["fig_04"]},

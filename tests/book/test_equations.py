@@ -92,7 +92,7 @@ def test_a_printed_formula_has_the_value_of_the_codes(name: str) -> None:
 
 
 CHECK = {"id": "size", "witness": "numeric", "condition": "", "repair": ""}
-REFUTATION = CHECK | {"place": "Eqn 2"}
+REFUTATION = CHECK | {"place": "Eqn 2", "judges": "claim"}
 PAGES = {page_id: read_pages(ROOT)[page_id] for page_id in ("lemma_06", "theorem_4")}
 STORED = Stored(
     PAGES,
@@ -168,7 +168,7 @@ def test_a_trial_knows_its_place_and_cannot_be_changed(read: Any) -> None:
         ),
         ({"kind": "theorem"}, ", (1).kind = 'theorem'", "the choices are definition, claim, step, premise"),
         ({"formula": 3}, ", (1).formula = 3", TEXT.says),
-        ({"formulae": "x"}, ", (1): formulae", "there is no such key"),
+        ({"formulae": "x"}, ", (1): key 'formulae'", "there is no such key"),
         ({"number": "1"}, ": Sec. 1.number = '1'", COUNT.says),
     ],
 )

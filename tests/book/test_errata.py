@@ -138,7 +138,7 @@ def change(place: str, value: Any) -> Callable[[list[dict[str, Any]]], None]:
             "chapters/errata.yaml: E2, 'theorem_3:size'",
             "its chapter says that it is E4",
         ),
-        (change("weight", 3), "chapters/errata.yaml: entry 1: weight", "there is no such key"),
+        (change("weight", 3), "chapters/errata.yaml: entry 1: key 'weight'", "there is no such key"),
         (lambda entries: entries.pop(0), "chapters/errata.yaml: lemma_03:rate", "a refutation has a number"),
         (
             lambda entries: entries.clear(),

@@ -75,7 +75,7 @@ def test_diverged_runs_are_counted(grid: Path, tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (GRID + "stepz: 5", "file {grid}: a grid: key 'stepz': the known keys are batch_size, data"),
+        (GRID + "stepz: 5", "file {grid}: a grid: key 'stepz': there is no such key; use data, rates"),
         (GRID + "optimizer: []", "file {grid}: optimizer = []: an axis of a grid has at least one value"),
         (GRID.replace("lr_z: 1", "lr_z: -1"), "file {grid}: lr_z = -1: a learning rate is positive and finite"),
         (

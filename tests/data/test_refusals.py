@@ -164,15 +164,15 @@ classes:
   - {name: sky, query: a, probs: {and: 0.4, no: 0.6}, next: plane}
 """
 FILES = [
-    ("", "its content: None: a mapping of keys to values; see the example"),
-    ("vocab_size: 3", "its content: no key 'classes': classes is required"),
-    (f"classes: [{CLASS}]", "its content: no key 'vocab_size': vocab_size is required"),
-    ("{classes: [], color: red}", "its content: key 'color': the known keys are classes, tokens, vocab_size"),
+    ("", "its content: no key 'classes': it is required; see the example"),
+    ("vocab_size: 3", "its content: no key 'classes': it is required"),
+    (f"classes: [{CLASS}]", "its content: no key 'vocab_size': it is required"),
+    ("{classes: [], color: red}", "its content: key 'color': there is no such key; use vocab_size, tokens, classes"),
     (f"{{vocab_size: 0, classes: [{CLASS}]}}", "vocab_size = 0: an integer in 1..2^62; pass e.g. 30"),
     ("{vocab_size: 3, classes: []}", "classes = []: a list with an entry for each class; see the example"),
-    ("{vocab_size: 3, classes: [7]}", "class 0: 7: a mapping of keys to values"),
-    ("{vocab_size: 3, classes: [{query: 0}]}", "class 0: no key 'probs': probs is required"),
-    ("{vocab_size: 3, classes: [{query: 0, prob: {0: 1}}]}", "class 0: key 'prob': the known keys are frequency,"),
+    ("{vocab_size: 3, classes: [7]}", "class 0 = 7: it is a mapping of keys to values; see"),
+    ("{vocab_size: 3, classes: [{query: 0}]}", "class 0: no key 'probs': it is required"),
+    ("{vocab_size: 3, classes: [{query: 0, prob: {0: 1}}]}", "class 0: key 'prob': there is no such key; use query"),
     ("{vocab_size: 3, classes: [{query: [1], probs: {0: 1}}]}", f"class 0: query = [1]: {NUMBERED}; count tokens"),
     ("{vocab_size: 3, classes: [{query: 1, probs: {0: 1}, next: 1.5}]}", f"class 0: next = 1.5: {NUMBERED}"),
     (ONE % "[1.0]", "class 0: probs = [1.0]: probs maps tokens to probabilities, or lists all M = 3 of them; see"),

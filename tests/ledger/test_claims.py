@@ -75,8 +75,8 @@ MUSTS = ["<= 1", "≤1", "≤", "≤ one", "≤ nan", "≤ inf", "≤ 1/0", "≤
         ("numeric", "error", None, "error.says", NOTHING),
         *(("numeric", "error", CHECK | {key: " "}, f"error.{key}", NOTHING) for key in ("says", "must", "control")),
         ("numeric", "error", CHECK | {"control": 2}, "error.control = 2", TEXT.says),
-        ("numeric", "error", CHECK | {"contrl": "a"}, "error: contrl", NO_KEY),
-        *(("numeric", "error", CHECK | {key: "a"}, f"error: {key}", NO_KEY) for key in ("region", "sampled")),
+        ("numeric", "error", CHECK | {"contrl": "a"}, "error: key 'contrl'", NO_KEY),
+        *(("numeric", "error", CHECK | {key: "a"}, f"error: key {key!r}", NO_KEY) for key in ("region", "sampled")),
         *(
             (
                 "numeric",
@@ -97,11 +97,11 @@ MUSTS = ["<= 1", "≤1", "≤", "≤ one", "≤ nan", "≤ inf", "≤ 1/0", "≤
             "error.judges = 'scope'",
             "it has a condition and no erratum",
         ),
-        ("numeric", "error", REPAIRED | {"only_sampled": "a"}, "error: only_sampled", NO_KEY),
+        ("numeric", "error", REPAIRED | {"only_sampled": "a"}, "error: key 'only_sampled'", NO_KEY),
         ("numeric", "error", REFUTATION, "error.repair and .condition", "a refutation names one remedy"),
         ("numeric", "error", REPAIRED | LACKING, "error.repair and .condition", "a refutation names one remedy"),
         *(("proved", "rises", {**PROOF, key: ""}, f"rises.{key}", NOTHING) for key in PROOF),
-        *(("proved", "rises", PROOF | {key: "a"}, f"rises: {key}", NO_KEY) for key in ("must", "judges")),
+        *(("proved", "rises", PROOF | {key: "a"}, f"rises: key {key!r}", NO_KEY) for key in ("must", "judges")),
         *(
             ("numeric", name, CHECK, f"{name}", "an id is lower-case letters, digits and _, a letter first")
             for name in ("Error", "1st", "a-b", "é", 3)
@@ -127,7 +127,7 @@ def test_a_wrong_claim_is_named_by_file_id_and_key(
     ("contents", "value", "rule"),
     [
         ("[1]", "lemma_06.yaml = [1]", MAPPING.says),
-        ("numerical: {}", "lemma_06.yaml: numerical", "there is no such key"),
+        ("numerical: {}", "lemma_06.yaml: key 'numerical'", "there is no such key"),
         ("numeric: [error]", "lemma_06.yaml: numeric = ['error']", MAPPING.says),
         ("card: none", "lemma_06.yaml: card = 'none'", MAPPING.says),
         (

@@ -91,7 +91,7 @@ def test_statements_of_two_papers_have_two_names() -> None:
             ".proof_uses = ['lemma_05', 'lemma_05']",
             "it is a list of statements' ids",
         ),
-        ({"title": "The clock"}, ": title", "there is no such key"),
+        ({"title": "The clock"}, ": key 'title'", "there is no such key"),
         ({"paper": None}, ".paper", A_PAPER),
         ({"kind": None}, ".kind", A_KIND),
         ({"number": None}, ".number", "it is the paper's number, from 1"),
@@ -171,7 +171,7 @@ def test_a_paper_says_which_other_dynamics_its_cards_speak_of() -> None:
     [
         (["noise"], "_toc.yml: paper li2023.dynamics = ['noise']", MAPPING.says),
         ({"noise": {}}, "_toc.yml: paper li2023.dynamics.noise.row", "a reader must learn it"),
-        ({"noise": {"row": "a", "is": "b"}}, "_toc.yml: paper li2023.dynamics.noise: is", "there is no such key"),
+        ({"noise": {"row": "a", "is": "b"}}, "_toc.yml: paper li2023.dynamics.noise: key 'is'", "there is no such key"),
         (
             {"a b": {"row": "a"}},
             "_toc.yml: paper li2023.dynamics: 'a b'",

@@ -35,6 +35,7 @@ from scansnap_core.theory.law.sentences import ADAM, ADAM_DERIVED, DERIVED, SENT
 from scansnap_core.theory.law.trials import columns, lowest, positions
 from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.solving import solve
+from scansnap_core.theory.spectrum import F
 
 NAMES = ("common", "first", "last")
 """What the sentences are about: words of the first class, its most frequent common, and its most
@@ -291,7 +292,8 @@ def _of_signs(
 def _of_classes(classes: SequenceClasses) -> dict[str, float]:
     """Compute the numbers of the class system alone, which the paper's assumptions are about."""
     moduli = np.abs(classes.eigenvalues)
-    f = classes.compact.probs / np.linalg.norm(classes.compact.probs, axis=1, keepdims=True)
+    probs = classes.compact.probs
+    f = F(probs, np.zeros_like(probs))
     return {
         "uniform": classes.is_uniform,
         "largest": moduli[0],

@@ -26,7 +26,7 @@ from sympy.codegen.rewriting import expm1_opt, optimize
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import Rule, check_memory, check_numbers, is_real, number, takes
+from scansnap_core.rules import Rule, check_memory, checked_numbers, is_real, number, takes
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import function_of
 
@@ -82,7 +82,7 @@ def s_of(
     changes, or after ``steps``.
     """
     number(least=max(num_classes, 2), remedy="pass at least K, and 2")("vocab_size", vocab_size)
-    times = check_numbers(
+    times = checked_numbers(
         "tau", tau, least=0, rule="time is finite and not negative", remedy="pass e.g. 10.0"
     )
     check_memory(f"{num_classes:g} powers at {times.size} times", 32.0 * num_classes * times.size)
@@ -214,7 +214,7 @@ def early_evidence(tau: ArrayLike, vocab_size: float) -> Floats:
     The solution is a = ln M + ln omega(tau - ln M) with Wright's omega.
     """
     rule = "tau is above 1/M, where this evidence is 0"
-    times = check_numbers("tau", tau, above=1 / vocab_size, rule=rule, remedy="pass e.g. 10.0")
+    times = checked_numbers("tau", tau, above=1 / vocab_size, rule=rule, remedy="pass e.g. 10.0")
     return np.asarray(
         np.log(vocab_size) + np.log(special.wrightomega(times - np.log(vocab_size)).real)
     )
@@ -253,7 +253,7 @@ def early_turning_length(
     (391000.0, True)
     """
     value, error, b_share = _near(a, num_classes, vocab_size, rho)
-    tilt = check_numbers(
+    tilt = checked_numbers(
         "tilt", tilt, least=-np.inf, rule="a tilt is finite", remedy="pass e.g. -10.0"
     )
     with np.errstate(over="ignore"):
@@ -274,7 +274,7 @@ def _near(
     """Compute Lambda by the early formula, and bounds on its relative error and on b/a."""
     number(least=num_classes + 1, remedy="pass more outputs than classes")("vocab_size", vocab_size)
     rule = f"evidence is above 0, and at most {MOST_EVIDENCE:g}"
-    a = check_numbers("a", a, least=LEAST_EVIDENCE, rule=rule, remedy="pass e.g. 10.0")
+    a = checked_numbers("a", a, least=LEAST_EVIDENCE, rule=rule, remedy="pass e.g. 10.0")
     if (a > MOST_EVIDENCE).any():
         raise BadInput(f"a = {a.max():g}", rule, "ask for earlier times")
     others = num_classes - 1

@@ -25,7 +25,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import FLOW_RATE, Rule, check_numbers, checked_times, number, takes, whole
+from scansnap_core.rules import (
+    FLOW_RATE,
+    Rule,
+    checked_numbers,
+    checked_times,
+    number,
+    takes,
+    whole,
+)
 from scansnap_core.theory.solving import integrated
 
 RTOL = 1e-9
@@ -71,7 +79,7 @@ class Rest:
     def __init__(self, num_classes: int, overlap: float, distinct_weights: ArrayLike) -> None:
         rule = "a list of positive finite numbers"
         remedy = "pass e.g. [1, 2]"
-        weights = check_numbers(
+        weights = checked_numbers(
             "distinct_weights", distinct_weights, above=0, rule=rule, remedy=remedy, dims=1
         )
         self.num_classes = num_classes

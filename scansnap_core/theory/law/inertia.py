@@ -32,7 +32,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine.names import ADAM_BETAS, ADAM_EPS
 from scansnap_core.engine.settings import checked_momentum
-from scansnap_core.rules import Rule, check_numbers, is_real, takes
+from scansnap_core.rules import Rule, checked_numbers, is_real, takes
 from scansnap_core.theory.decoder import Expectation
 from scansnap_core.theory.flows import Flow, TrueFlow
 from scansnap_core.theory.formulas import mu
@@ -299,14 +299,14 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
     array([ 19.27, 119.83])
     """
     tiny = float(np.nextafter(0, 1))
-    m = check_numbers(
+    m = checked_numbers(
         "mass", mass, least=tiny, rule="a mass is positive and finite", remedy="pass e.g. 10.0"
     )
     if (m > HEAVIEST).any():
         raise BadInput(
             f"mass = {m.max():g}", f"a mass is at most {HEAVIEST:g}", "use the limit sqrt(2 m ln M)"
         )
-    M = check_numbers(
+    M = checked_numbers(
         "vocab_size", vocab_size, least=2, rule="M is finite and at least 2", remedy="pass e.g. 100"
     )
     goal = (1 - 1 / M) * np.log(M)

@@ -20,7 +20,7 @@ from scansnap_core.rules import (
     FLOW_RATE,
     RATE,
     SEQ_LEN,
-    check_numbers,
+    checked_numbers,
     checked_times,
     number,
     takes,
@@ -33,6 +33,7 @@ from scansnap_core.theory.law.inertia import mass_of
 from scansnap_core.theory.law.memory import Law
 from scansnap_core.theory.law.sampled_law import FirstOrder, SampledLaw, checked_rows
 from scansnap_core.theory.law.types import types_of
+from scansnap_core.theory.spectrum import F
 
 AT_REST = 1e-9
 """At this eta_Z/eta_Y attention stays at rest, so that z is linear in it."""
@@ -62,7 +63,7 @@ def tilt(probs: ArrayLike) -> Floats:
     array([ 1.05, -1.34, -3.53])
     """
     P = checked_rows(probs)
-    f = P / np.linalg.norm(P, axis=-1, keepdims=True)
+    f = F(P, np.zeros_like(P))
     return np.divide(FirstOrder(P, f).own(), f**2, out=np.zeros_like(f), where=f > 0)
 
 
@@ -92,8 +93,8 @@ def turning_length(
     array([32322.7,  2147.8,    63.1])
     """
     rule = f"tau is at least {EARLIEST:g}"
-    times = check_numbers("tau", tau, least=EARLIEST, rule=rule, remedy="pass e.g. 10.0")
-    tilt = check_numbers(
+    times = checked_numbers("tau", tau, least=EARLIEST, rule=rule, remedy="pass e.g. 10.0")
+    tilt = checked_numbers(
         "tilt", tilt, least=-np.inf, rule="a tilt is finite", remedy="pass e.g. -10.0"
     )
     size = num_classes, vocab_size, rho
@@ -126,7 +127,7 @@ def spread(
     law = Law(types, 0.0)
     probs = np.hstack([types.common, types.distinct])
     cut = types.common.shape[1]
-    f = probs / np.linalg.norm(probs, axis=1, keepdims=True)
+    f = F(probs, np.zeros_like(probs))
     per_class = (
         types.paces[:, None]
         * f**2

@@ -46,7 +46,8 @@ from scipy.special import gammaln, log_ndtr, xlogy
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.inputs import SUM_TOLERANCE
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import SEQ_LEN, check_numbers, number, shown, takes
+from scansnap_core.rules import SEQ_LEN, checked_numbers, number, shown, takes
+from scansnap_core.theory import spectrum
 from scansnap_core.theory.decoder import through_attention
 from scansnap_core.theory.law.memory import Errors, Law, Pair, Rows, State
 from scansnap_core.theory.law.types import Types
@@ -330,7 +331,7 @@ def checked_rows(probs: ArrayLike) -> Floats:
     """Return rows of probabilities as floats, shape (..., L), or raise BadInput."""
     rule = "probabilities are not negative and sum to 1"
     remedy = "pass e.g. [0.5, 0.3, 0.2]"
-    rows = check_numbers("probs", probs, least=0, rule=rule, remedy=remedy)
+    rows = checked_numbers("probs", probs, least=0, rule=rule, remedy=remedy)
     if not rows.size or not rows.ndim or (np.abs(rows.sum(axis=-1) - 1) > SUM_TOLERANCE).any():
         raise BadInput(f"probs = {shown(probs)}", rule, remedy)
     return rows
@@ -355,7 +356,7 @@ class SampledLaw(Law):
         super().__init__(types, ratio)
         self._probs = np.hstack([types.common, types.distinct])
         self._cut = types.common.shape[1]
-        f = self._probs / np.linalg.norm(self._probs, axis=1, keepdims=True)
+        f = spectrum.F(self._probs, np.zeros_like(self._probs))
         first = FirstOrder(self._probs, f)
 
         # What a class feels of the other classes at first: the sum of their f on common tokens.
