@@ -22,7 +22,7 @@ from .theory.solving import IntegrationFailed as IntegrationFailed
 
 # -- Our law (drift, memory, sampling)
 from .theory.law.predicting import predict as predict
-from .theory.law.predicting import PredictionOutOfRange as PredictionOutOfRange
+from .theory.law.expected_error import PredictionOutOfRange as PredictionOutOfRange
 from .theory import law as law
 
 # -- Measures of a training or a flow

@@ -17,7 +17,8 @@ from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.ledger.cards import SCALE, SILENCE
 from scansnap_core.ledger.display import VERDICT_CLASS, WORD_CLASS, render
 from scansnap_core.ledger.entries import HOLDS, KINDS, OPEN, VOICES
-from scansnap_core.ledger.registry import Dynamics, Page
+from scansnap_core.ledger.papers import Dynamics
+from scansnap_core.ledger.registry import Page
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _NAMED_GROUNDS = 4

@@ -33,9 +33,9 @@ from scansnap_core.ledger.entries import (
     VERDICT_MIME,
     is_verdict,
 )
+from scansnap_core.ledger.papers import TABLE_OF_CONTENTS
 from scansnap_core.ledger.registry import (
     PAGE_SUFFIXES,
-    TABLE_OF_CONTENTS,
     Page,
     chapter_paths,
     entries,

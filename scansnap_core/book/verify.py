@@ -19,12 +19,11 @@ from scansnap_core.book.notebooks import code_cells
 from scansnap_core.ledger.checks import check_file
 from scansnap_core.ledger.claims import read_claims
 from scansnap_core.ledger.entries import WITNESSES
+from scansnap_core.ledger.papers import TABLE_OF_CONTENTS, papers_of
 from scansnap_core.ledger.registry import (
-    TABLE_OF_CONTENTS,
     chapter_paths,
     check_id,
     page_faults,
-    papers_of,
     read_contents,
     read_page,
 )

@@ -5,6 +5,7 @@ no mathematics.
 from scansnap_core.ledger.checks import Chapter, CheckFailed, ControlPassed, Witness
 from scansnap_core.ledger.claims import Claim, Claims, read_claims
 from scansnap_core.ledger.entries import VERDICT_MIME, WITNESSES
+from scansnap_core.ledger.papers import Paper
 from scansnap_core.ledger.proofs import (
     Certificate,
     FalseProved,
@@ -13,7 +14,7 @@ from scansnap_core.ledger.proofs import (
     ProofWitness,
     all_of,
 )
-from scansnap_core.ledger.registry import Page, Paper, page, read_pages, statements
+from scansnap_core.ledger.registry import Page, page, read_pages, statements
 from scansnap_core.ledger.values import NoEvidence
 
 __all__ = [

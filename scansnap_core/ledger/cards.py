@@ -16,7 +16,7 @@ Where a figure's runs are smaller than the paper's own, ``printed`` says in what
 Such runs may show what the figure shows, and can't refute it.
 
 ``gradient`` and ``sgd`` are this book's: which other dynamics a card speaks of, and how their rows
-are called, the table of contents says of each paper (`scansnap_core.ledger.registry`). They name
+are called, the table of contents says of each paper (`scansnap_core.ledger.papers`). They name
 the chapter's claims that were measured under these very dynamics:
 
 - ``keeps``: what is printed, its repair, or a part of it holds there. Each is a check, which held.
@@ -50,7 +50,7 @@ from scansnap_core.ledger.entries import (
     Row,
     asked,
 )
-from scansnap_core.ledger.registry import Dynamics
+from scansnap_core.ledger.papers import Dynamics
 from scansnap_core.ledger.values import NoEvidence
 from scansnap_core.rules import Rule, one_of
 

@@ -23,7 +23,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import stable_form
-from scansnap_core.theory.law import answer, closed, phases, predicting, sentences, trials
+from scansnap_core.theory.law import answer, closed, expected_error, phases, sentences, trials
 
 WIDGETS = {
     "calculator": (
@@ -51,7 +51,7 @@ ESSAY = ("sentence", "plane", "pair", "spring")
 LIMITS = {name: getattr(answer, name) for name in ("HORIZON", "END", "GRID", "POINTS")}
 TIES = {name: getattr(trials, name) for name in ("TIED", "ALIKE")}
 WORDS = {name: getattr(answer, name) for name in ("MOST_NAMED", "GROUPS", "COUNTS")}
-TABLES = {name: getattr(predicting, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}
+TABLES = {name: getattr(expected_error, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}
 
 
 def derived_script(name: str, formulas: dict[str, sp.Expr]) -> str:

@@ -6,7 +6,8 @@ import pytest
 
 from scansnap_core.files import COUNT, MAPPING, TEXT
 from scansnap_core.ledger import Chapter, Paper, page, read_pages, statements
-from scansnap_core.ledger.registry import page_of, papers_of
+from scansnap_core.ledger.papers import papers_of
+from scansnap_core.ledger.registry import page_of
 from tests.book.books import CHAPTER, register, write_book
 from tests.refusing import refuses
 

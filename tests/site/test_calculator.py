@@ -19,8 +19,8 @@ from playwright.sync_api import Page
 from scansnap_core import PredictionOutOfRange, SequenceClasses, predict, with_overlap
 from scansnap_core.theory.law import memory
 from scansnap_core.theory.law.answer import counted, named, numbers_and_tokens, written
+from scansnap_core.theory.law.expected_error import LIKELY
 from scansnap_core.theory.law.phases import tilt, turning_length
-from scansnap_core.theory.law.predicting import LIKELY
 from tests.site.book import ROOT
 from tests.site.lab_page import write_page
 from tests.theory.test_ties import TIES, Rows

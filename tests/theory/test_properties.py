@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import scansnap_core as ss
 from scansnap_core.theory import solving
 from scansnap_core.theory.decoder import Decoder
-from scansnap_core.theory.law import inertia, phases, sampled_law
+from scansnap_core.theory.law import inertia, phases, sample_means
 from tests.data.properties import FEW, WRONG, class_systems, result_or_refusal
 from tests.engine.references import model_names
 
@@ -182,7 +182,7 @@ GOOD: dict[str, tuple[Callable[..., object], list[Any]]] = {
     "drift": (ss.law.drift, [[1.0], 2, 900, 0.3]),
     "types_of": (ss.law.types_of, [SMALL]),
     "Law": (ss.law.Law, [ss.law.types_of(SMALL), 0.1]),
-    "means": (lambda p, T: sampled_law.means(p, T if not isinstance(T, int) else min(T, 300)), [P, 8]),
+    "means": (lambda p, T: sample_means.means(p, T if not isinstance(T, int) else min(T, 300)), [P, 8]),
     "tilt": (phases.tilt, [P]),
     "turning_length": (phases.turning_length, [-1.0, [1.0], 2, 1000, 0.3]),
     "spread": (

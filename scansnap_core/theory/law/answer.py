@@ -27,10 +27,11 @@ from scansnap_core.rules import RATE, SEQ_LEN, number, one_of, takes
 from scansnap_core.theory.clocks import transition
 from scansnap_core.theory.flows import Flow, IdealisedFlow, TrueFlow
 from scansnap_core.theory.functions import function_of
+from scansnap_core.theory.law.expected_error import PredictionOutOfRange
 from scansnap_core.theory.law.inertia import first_signs
 from scansnap_core.theory.law.memory import Law
 from scansnap_core.theory.law.phases import AT_REST, tilt
-from scansnap_core.theory.law.predicting import OPTIMIZERS, PredictionOutOfRange, predict
+from scansnap_core.theory.law.predicting import OPTIMIZERS, predict
 from scansnap_core.theory.law.sentences import ADAM, ADAM_DERIVED, DERIVED, SENTENCES
 from scansnap_core.theory.law.trials import columns, lowest, positions
 from scansnap_core.theory.law.types import types_of

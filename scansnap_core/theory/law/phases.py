@@ -31,7 +31,8 @@ from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.law import closed
 from scansnap_core.theory.law.inertia import mass_of
 from scansnap_core.theory.law.memory import Law
-from scansnap_core.theory.law.sampled_law import FirstOrder, SampledLaw, checked_rows
+from scansnap_core.theory.law.sample_means import FirstOrder, checked_rows
+from scansnap_core.theory.law.sampled_law import SampledLaw
 from scansnap_core.theory.law.types import types_of
 from scansnap_core.theory.spectrum import F
 

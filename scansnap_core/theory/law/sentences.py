@@ -10,7 +10,7 @@ import sympy as sp
 from scansnap_core.data.audit import MUCH_GREATER
 from scansnap_core.theory import formulas
 from scansnap_core.theory.formulas import K, M, eta_Y, eta_Z, h_, t
-from scansnap_core.theory.law.predicting import LIKELY
+from scansnap_core.theory.law.expected_error import LIKELY
 
 # These symbols have no assumptions, because SymPy takes a real symbol to be finite.
 T, steps, snap, t_drift, t_memory, error = sp.symbols("T steps snap t_drift t_memory error")

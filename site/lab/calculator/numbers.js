@@ -205,7 +205,7 @@ function firstTime(times, values, again) {
   }
 }
 
-/** A table of scansnap_core.theory.law.predicting, between its entries. */
+/** A table of scansnap_core.theory.law.expected_error, between its entries. */
 function between(x, [places, values], left = values[0]) {
   if (x < places[0]) return left;
   const i = places.findIndex((place) => place >= x);

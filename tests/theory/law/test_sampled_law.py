@@ -12,7 +12,8 @@ from scipy.stats import multinomial
 import scansnap_core as ss
 from scansnap_core.rules import SEQ_LEN
 from scansnap_core.theory.law import Law, types_of
-from scansnap_core.theory.law.sampled_law import EXACT_UP_TO, Counts, FirstOrder, SampledLaw, means
+from scansnap_core.theory.law.sample_means import EXACT_UP_TO, Counts, FirstOrder, means
+from scansnap_core.theory.law.sampled_law import SampledLaw
 from tests.refusing import refuses
 
 NO_TILT = np.ones(1)
