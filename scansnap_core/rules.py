@@ -9,8 +9,7 @@ A dataclass calls :func:`check` in ``__post_init__``, and a single value is chec
 rule: ``whole(2)("num_topics", value)``. A rule of your own is one line::
 
     MOMENTUM = number(least=0, below=1, says="momentum lies in [0, 1)", remedy="pass e.g. 0.9")
-    TYPES = Rule(lambda value: isinstance(value, Types), "the law is one of types", "pass
-    types_of(classes)")
+    EVEN = Rule(lambda value: is_whole(value) and value % 2 == 0, "an even number", "pass e.g. 2")
 
 Rules about several arguments at once, or about what is inside of an array, raise
 :class:`~scansnap_core.bad_input.BadInput` by hand, because their message names what was found.

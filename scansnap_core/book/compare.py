@@ -56,6 +56,9 @@ def _merged(outputs: list[NotebookNode]) -> list[dict[str, Any]]:
 
 
 def _kinds(outputs: list[dict[str, Any]]) -> str:
+    """Name what outputs of :func:`_merged` hold, for a message: the MIME types of each one, or the
+    name of its stream.
+    """
     return "; ".join(" ".join(sorted(set(output) - {"metadata"})) for output in outputs) or "none"
 
 
@@ -97,6 +100,9 @@ def _picture_differences(mime: str, stored: str, fresh: str) -> list[str]:
 
 
 def _pixels(encoded: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """Decode a picture in base64, such as a PNG, to its pixels in red, green, blue and opacity, 0
+    to 255: shape (height, width, 4).
+    """
     # Reading a picture is the only thing here that needs Pillow, and most comparisons end before
     # it.
     with needs("book"):

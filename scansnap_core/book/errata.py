@@ -185,6 +185,7 @@ def errata_json(book: Path) -> dict[str, Any]:
 
 
 def _place_json(place: Place, address: str) -> dict[str, Any]:
+    """Write one place of an erratum for scripts; ``address`` is its page's."""
     refutation = place.refutation
     return {
         "paper": place.page.paper.id,

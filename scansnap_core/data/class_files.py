@@ -1,20 +1,21 @@
 """Class systems as YAML or JSON files, with tokens by number or by name.
 
-::
+Tokens by number; ``probs`` has P(l|n) by token, and without ``next`` the next token is the class's
+position in the list::
 
     vocab_size: 30
     classes:
-      - {query: 20, probs: {0: 0.5, 3: 0.25, 4: 0.25}}   # token: P(l|n); the next token is the
-        class's position
-      - {query: 20, probs: {0: 0.5, 5: 0.5}, next: 7}    # or given
+      - {query: 20, probs: {0: 0.5, 3: 0.25, 4: 0.25}}
+      - {query: 20, probs: {0: 0.5, 5: 0.5}, next: 7}
 
-    vocab_size: 30                                       # optional where tokens have names: the
-    number of names tokens: [and, wave]                                  # optional: which names are
-    numbered first
+Tokens by name; ``vocab_size`` is by default the number of names, ``tokens`` says which names are
+numbered first and may be left out, and without ``next`` the next token is the class's name::
+
+    vocab_size: 30
+    tokens: [and, wave]
     classes:
-      - {name: ship, query: the, probs: {and: 0.4, wave: 0.6}}                # the next token is
-        the class's name
-      - {name: sky, query: the, probs: {and: 0.4, cloud: 0.6}, next: plane}   # or given
+      - {name: ship, query: the, probs: {and: 0.4, wave: 0.6}}
+      - {name: sky, query: the, probs: {and: 0.4, cloud: 0.6}, next: plane}
 
 Where classes aren't equally frequent each has its P(n) too, such as ``frequency: 0.8``; they sum to
 1.

@@ -292,7 +292,12 @@ class Counter(Fresh):
         self._num_context = placed(np.float64(seq_len - 1))
 
     def batch(self) -> tuple[torch.Tensor, torch.Tensor]:  # type: ignore[override]
-        """Draw the next B samples of every seed, on the device."""
+        """Draw the next B samples of every seed, on the device: classes, shape (S, B), and token
+        frequencies q, shape (S, B, L).
+
+        The random words are a function of the seed's key, the sample's number, the step and the
+        block of tokens, so that nothing depends on what was drawn before.
+        """
         import torch
 
         step = self._step.clone()
@@ -314,7 +319,7 @@ class Counter(Fresh):
         drawn = self._places[classes].gather(-1, which)
         counts = self._probs.new_zeros(*classes.shape, self._probs.shape[1])
         counts.scatter_add_(-1, drawn, counts.new_ones(()).expand(drawn.shape))
-        return classes, counts / self._num_context
+        return classes, counts / self._num_context  # T - 1 as a tensor: see __init__
 
     def state(self) -> list[str]:
         """Return how many steps were drawn, for each seed."""

@@ -274,8 +274,11 @@ def _drawn(source: draws.Draws, vocab_size: int, tokens: Ints) -> tuple[Floats, 
 
 
 def _rows(Y: Floats, tokens: Ints) -> Floats:
-    """Take some tokens' rows of the full Y (..., M, O); all others' become one, the part along
-    their 1/sqrt(n).
+    """Take some tokens' rows of the full Y, shape (..., M, O).
+
+    Where the first of ``tokens`` is `OTHERS`, its row stands for all n tokens that aren't named. It
+    is the part of theirs that is the same for all, as the coefficient of the unit vector with n
+    entries of 1/sqrt(n).
     """
     if tokens[0] != OTHERS:
         return Y[..., tokens, :]
@@ -285,8 +288,10 @@ def _rows(Y: Floats, tokens: Ints) -> Floats:
 
 
 def _columns(Z: Floats, tokens: Ints) -> Floats:
-    """Take some tokens' columns of the full Z (..., Q, M); the others get no attention, whatever
-    their logits.
+    """Take some tokens' columns of the full Z, shape (..., Q, M).
+
+    Where ``tokens`` says `OTHERS`, one column stands for all tokens that no class holds. They get
+    no attention whatever their logits, so it is 0.
     """
     return np.where(tokens == OTHERS, 0.0, Z[..., tokens])
 

@@ -11,8 +11,7 @@ to a claim by its id::
         must: ≤ 1e-9                  # or "≤ bound" where the notebook computes the bound
         control: (45) without the factor M
     empirical:
-      late_clock:                     # a refutation: what is measured of the printed claim, which
-      must fail
+      late_clock:                     # a refutation: a measurement of the printed claim, that fails
         says: h keeps up with the printed clock
         measure: h over the clock, late
         must: ≤ 1.1

@@ -115,12 +115,17 @@ class Training:
         return buffer.getvalue()
 
     def resume(self, state: bytes) -> None:
-        """Go on from a :meth:`state` of the same corpus and settings."""
+        """Go on from a :meth:`state`, after as many snapshots as it was taken at.
+
+        That it is of the same corpus and settings isn't checked here; a store's configuration tells
+        (`scansnap_core.text.recording`).
+        """
         kept = torch.load(io.BytesIO(state), map_location=self._device, weights_only=True)
         self.model.load_state_dict(kept["model"])
         self.optimizer.load_state_dict(kept["optimizer"])
         self._taken = kept["taken"]
         self._random_states = [each.cpu() for each in kept["random"]]
+        # What attention is now, from which the next snapshot's drift is measured.
         with undisturbed(self._device.type):
             self._seen = self._see()
 

@@ -111,8 +111,8 @@ def compare(
 def integrate(
     rhs: Callable[[float, Floats], Floats], start: Floats, at: Floats, first_step: float
 ) -> Floats:
-    """Compute the states of an autonomous system at ascending values of its clock, shape (values,
-    state).
+    """Compute the states of an autonomous system at ascending values of its clock, from ``start``
+    at 0: shape (values, state).
 
     ``first_step`` is needed because over a span of decades LSODA's own first step would be far too
     long.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 import yaml
 
 from scansnap_core import files
+from scansnap_core.data import class_files
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.rules import shown
 from tests.data.properties import refusal_of
@@ -117,3 +120,13 @@ def test_a_file_cannot_blow_a_message_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", ["0x" + 6000 * "f", "9" * 5000])
 def test_an_integer_has_an_end(tmp_path: Path, number: str) -> None:
     assert read(tmp_path, f"vocab_size: {number}") == {"vocab_size": number}  # text, which no size is
+
+
+def test_the_examples_in_the_docstring_are_class_files(tmp_path: Path) -> None:
+    blocks = re.findall(r"::\n\n((?:    .*\n)+)", class_files.__doc__ or "")
+    by_number, by_name = (textwrap.dedent(block) for block in blocks)
+    (tmp_path / "numbered.yaml").write_text(by_number)
+    (tmp_path / "named.yaml").write_text(by_name)
+    assert SequenceClasses.load(tmp_path / "numbered.yaml").next_of.tolist() == [0, 7]
+    named = SequenceClasses.load(tmp_path / "named.yaml")
+    assert (named.token_names[:2], named.class_names) == (("and", "wave"), ("ship", "sky"))

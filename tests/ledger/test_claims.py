@@ -1,5 +1,7 @@
 """The file of claims: what it may say, and each of its faults by file, id and key."""
 
+import re
+import textwrap
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ import yaml
 
 from scansnap_core import BadInput
 from scansnap_core.files import MAPPING, TEXT
-from scansnap_core.ledger import Claims, read_claims
+from scansnap_core.ledger import Claims, claims, read_claims
 from tests.book.books import REFUTATION, REPAIRED
 from tests.ledger.conftest import BROKEN, LACKING, UPHELD, check
 from tests.refusing import refuses
@@ -201,3 +203,13 @@ def test_a_number_has_a_scope_and_belongs_to_a_claim_of_the_file(path: Path) -> 
     with pytest.raises(BadInput) as refused:
         read(path, GOOD | {"numbers": {"drop": {"of": "error"}}})
     assert "numbers.drop.scope" in refused.value.value
+
+
+def test_the_example_in_the_docstring_is_a_file_of_claims(path: Path) -> None:
+    (block,) = re.findall(r"::\n\n((?:    .*\n|\n)+)", claims.__doc__ or "")
+    found = read(path, textwrap.dedent(block)).claims
+    assert [(claim.id, claim.kind) for claim in found.values()] == [
+        ("dop853", "check"),
+        ("late_clock", "refutation"),
+        ("rises", "proof"),
+    ]

@@ -146,14 +146,15 @@ def _at_end(law: Law, state: State, nodes: Sequence[Node], begin: float, end: fl
 
     # The few other numbers are integrated under polynomial rates.
     rates = np.stack(bases, axis=1) @ np.stack([node.few for node in nodes])
-    return _under(law, state, rates, begin, end)._replace(b=b)
+    return _attention_under(law, state, rates, begin, end)._replace(b=b)
 
 
-def _under(law: Law, state: State, rates: Floats, begin: float, end: float) -> State:
-    """Integrate attention and memory up to x = end, and return the state with its old b.
+def _attention_under(law: Law, state: State, rates: Floats, begin: float, end: float) -> State:
+    """Integrate attention and memory up to x = end under given rates of the decoder, and return the
+    state with its old b.
 
     ``rates`` are the coefficients of the polynomials in x - begin, the highest power first, one
-    column for each number of :class:`Node`'s ``few``.
+    column for each number of :class:`Node`'s ``few``, which are rates per unit of x.
     """
     T, C = state.common.shape
     parts = {name: part for name, part in state._asdict().items() if name != "b"}
@@ -166,6 +167,7 @@ def _under(law: Law, state: State, rates: Floats, begin: float, end: float) -> S
 
     def rhs(x: float, packed: Floats) -> Floats:
         now = unpacked(packed)
+        # The law asks for rates per unit of tau, and d tau/dx = exp(x).
         pace = np.exp(x)
         rate = (x - begin) ** powers @ rates / pace
         own_error = rate[:T]
