@@ -13,11 +13,13 @@ import pytest
 import yaml
 
 from scansnap_core.data.datasets import syn_medium
+from scansnap_core.engine.settings import BETWEEN_0_AND_1, STARTS
 from scansnap_core.engine.training import train
+from scansnap_core.files import MAPPING
+from scansnap_core.rules import RATE, SEQ_LEN
 from scansnap_core.sweeps import grids
 from scansnap_core.sweeps.defaults import DEFAULTS, as_a_table, in_a_line, written
-from scansnap_core.sweeps.grids import DATA, NAMED, Grid, grid_of, load_grid
-from tests.data.properties import refusal_of
+from scansnap_core.sweeps.grids import DATA, NAMED, NUMBER_OF_SEEDS, PAIR, Grid, grid_of, load_grid
 from tests.engine.variants import residual
 from tests.refusing import refuses
 
@@ -108,39 +110,51 @@ def test_all_that_decides_the_results_is_in_the_configuration() -> None:
     assert len(texts) == 2 + len(changes)
 
 
-RATE = "a learning rate is positive and finite; pass e.g. 1.0"
 BAD = [
-    ({"rate": 1}, "a grid: key 'rate': there is no such key; use data, rates, steps, seeds, model"),
-    ({"data": []}, "data = []: an axis of a grid has at least one value; give it one"),
-    ({"data": ["syn_small", "syn_small"]}, "data holds 'syn_small' twice: the values of an axis differ; remove one"),
-    ({"data": "syn_large"}, "data = 'syn_large': data are syn_small, syn_medium m (with m query tokens), or a .yaml"),
-    ({"data": "syn_medium 0"}, "num_queries = 0: Syn-Medium has at least one query token"),
-    ({"data": {"syn_medium": 3}}, "data = {'syn_medium': 3}: data is a value or a list of values; see the example"),
-    ({"data": "nowhere.yaml"}, "file nowhere.yaml: No such file or directory"),
-    ({"rates": {"lr_y": 1}}, "rates = {'lr_y': 1}: rates has two of lr_y, lr_z and ratio, or pairs; see the example"),
-    ({"rates": 1}, "rates = 1: rates has two of"),
-    ({"rates": {"lr_y": [], "lr_z": 1}}, "lr_y = []: an axis of a grid has at least one value"),
-    ({"rates": {"lr_y": [1, -1], "lr_z": 1}}, f"lr_y = -1: {RATE}"),
-    ({"rates": {"lr_z": 1, "ratio": 0}}, f"ratio = 0: {RATE}"),
-    ({"rates": {"lr_z": 1e200, "ratio": 1e200}}, f"lr_y = inf: {RATE}"),
-    ({"rates": {"pairs": [[1, 1], [1, 1]]}}, "rates holds (1.0, 1.0) twice"),
-    ({"rates": {"pairs": [[1, "a"]]}}, f"lr_z = 'a': {RATE}"),
-    ({"rates": {"pairs": [[1, 2, 3]]}}, "a pair of rates = [1, 2, 3]: rates are pairs (eta_Y, eta_Z); see the example"),
-    ({"rates": {"pairs": []}}, "rates = []: an axis"),
-    ({"seeds": 0}, "seeds = 0: how many seeds (1 to 1000000), or a list; write e.g. 10"),
-    ({"seeds": "all"}, "seeds = 'all': how many seeds"),
-    ({"seeds": [1, 2, 1]}, "seeds holds 1 twice"),
-    ({"seq_len": [128, 1]}, "seq_len = 1: T is a whole number of at least 2"),
-    ({"batch_size": "expectation"}, "batch_size = None with seq_len = 128: the expectation"),
-    ({"momentum": 1}, "momentum = 1: momentum lies in [0, 1)"),
-    ({"momentum": 0.9, "optimizer": "sgd"}, "momentum = 0.9 with the optimizer sgd: only the optimizer"),
-    ({"initial": "one"}, "initial = 'one': the choices are zero, random"),
-]  # fmt: skip
+    ({"rate": 1}, "a grid: key 'rate'", "there is no such key"),
+    ({"data": []}, "data = []", "an axis of a grid has at least one value"),
+    ({"data": ["syn_small", "syn_small"]}, "data holds 'syn_small' twice", "the values of an axis differ"),
+    (
+        {"data": "syn_large"},
+        "data = 'syn_large'",
+        "data are syn_small, syn_medium m (with m query tokens), or a .yaml or .json file of classes",
+    ),
+    ({"data": "syn_medium 0"}, "num_queries = 0", "Syn-Medium has at least one query token"),
+    ({"data": {"syn_medium": 3}}, "data = {'syn_medium': 3}", "data is a value or a list of values"),
+    ({"data": "nowhere.yaml"}, "file nowhere.yaml: No such file or directory", "the file must exist and be readable"),
+    ({"rates": {"lr_y": 1}}, "rates = {'lr_y': 1}", "rates has two of lr_y, lr_z and ratio, or pairs"),
+    ({"rates": 1}, "rates = 1", "rates has two of lr_y, lr_z and ratio, or pairs"),
+    ({"rates": {"lr_y": [], "lr_z": 1}}, "lr_y = []", "an axis of a grid has at least one value"),
+    ({"rates": {"lr_y": [1, -1], "lr_z": 1}}, "lr_y = -1", RATE.says),
+    ({"rates": {"lr_z": 1, "ratio": 0}}, "ratio = 0", RATE.says),
+    ({"rates": {"lr_z": 1e200, "ratio": 1e200}}, "lr_y = inf", RATE.says),
+    ({"rates": {"pairs": [[1, 1], [1, 1]]}}, "rates holds (1.0, 1.0) twice", "the values of an axis differ"),
+    ({"rates": {"pairs": [[1, "a"]]}}, "lr_z = 'a'", RATE.says),
+    ({"rates": {"pairs": [[1, 2, 3]]}}, "a pair of rates = [1, 2, 3]", PAIR.says),
+    ({"rates": {"pairs": []}}, "rates = []", "an axis of a grid has at least one value"),
+    ({"seeds": 0}, "seeds = 0", NUMBER_OF_SEEDS.says),
+    ({"seeds": "all"}, "seeds = 'all'", NUMBER_OF_SEEDS.says),
+    ({"seeds": [1, 2, 1]}, "seeds holds 1 twice", "the values of an axis differ"),
+    ({"seq_len": [128, 1]}, "seq_len = 1", SEQ_LEN.says),
+    (
+        {"batch_size": "expectation"},
+        "batch_size = None with seq_len = 128",
+        "the expectation over classes is defined at T = infinity",
+    ),
+    ({"momentum": 1}, "momentum = 1", BETWEEN_0_AND_1.says),
+    (
+        {"momentum": 0.9, "optimizer": "sgd"},
+        "momentum = 0.9 with the optimizer sgd",
+        "only the optimizer momentum has it",
+    ),
+    ({"initial": "one"}, "initial = 'one'", STARTS.says),
+]
 
 
-@pytest.mark.parametrize(("change", "message"), BAD, ids=[message.split(":")[0] for _, message in BAD])
-def test_a_bad_grid(change: dict[str, Any], message: str) -> None:
-    assert refusal_of(grid_of, GOOD | change, Path()).startswith(message)
+@pytest.mark.parametrize(("change", "value", "rule"), BAD, ids=[value for _, value, _ in BAD])
+def test_a_bad_grid(change: dict[str, Any], value: str, rule: str) -> None:
+    with refuses(value, rule):
+        grid_of(GOOD | change, Path())
 
 
 @pytest.mark.parametrize("key", GOOD)
@@ -151,18 +165,23 @@ def test_a_missing_key(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "message"),
+    ("text", "value", "rule"),
     [
-        ("fig7", None, "grid fig7: a grid is one of fig5, fig6, fig11, fig12, or a .yaml file; correct the name"),
-        ("a.yaml", "- 1", "a.yaml: a grid = [1]: it is a mapping of keys to values"),
-        ("a.yaml", "", "a.yaml: a grid: no key 'data': it is required"),
-        ("a.yaml", "step: 1", "a.yaml: a grid: key 'step': there is no such key"),
+        ("- 1", "a grid = [1]", MAPPING.says),
+        ("", "a grid: no key 'data'", "it is required"),
+        ("step: 1", "a grid: key 'step'", "there is no such key"),
     ],
 )
-def test_a_bad_file(name: str, text: str | None, message: str, tmp_path: Path) -> None:
-    if text is not None:
-        (tmp_path / name).write_text(text)
-    assert message in refusal_of(load_grid, name if name == "fig7" else str(tmp_path / name))
+def test_a_bad_file(text: str, value: str, rule: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(text)
+    with refuses(f"file {path}: {value}", rule):
+        load_grid(str(path))
+
+
+def test_a_grid_is_a_figures_or_a_file() -> None:
+    with refuses("grid fig7", f"a grid is one of {', '.join(NAMED)}, or a .yaml file"):
+        load_grid("fig7")
 
 
 def test_a_grid_from_python() -> None:
