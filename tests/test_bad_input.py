@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import itertools
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -158,3 +160,15 @@ def test_a_refusal_has_the_value_and_rule_asked_for(value: str, rule: str, remed
         raise BadInput("x = 1", "x is 2", "pass 2")
     with pytest.raises(pytest.fail.Exception), refuses("…", "…"):
         pass
+
+
+def test_what_is_called_check_refuses_and_what_is_called_checked_converts() -> None:
+    found: dict[str, list[str]] = {"check": [], "checked": []}
+    for path in (Path(__file__).parents[1] / "scansnap_core").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+            if isinstance(node, ast.FunctionDef):
+                verb = node.name.lstrip("_").partition("_")[0]
+                found.get(verb, []).append(ast.unparse(node.returns) if node.returns else "")
+    assert set(found["check"]) == {"None"}
+    assert "None" not in found["checked"]
+    assert len(found["checked"]) > 20
