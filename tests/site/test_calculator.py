@@ -33,6 +33,8 @@ GENERIC["last"] = "the least frequent distinct word"
 """How words are called that have no names, where each is one."""
 SEA = "ship: and 30, blue 20, wave 25, sail 15, harbour 10\nplane: and 30, blue 20, cloud 30, wing 10, runway 10"
 ONE_WORD = "a: x 1\nb: x 2, y 1"
+ODD = "ship: and 3, constructor 5, 7 2\n3: and 2, toString 5, __proto__ 2"
+"""Names that are keys of every object, and names that an object would put first."""
 THREE = "a: x 5, y 2, p 4, q 1\nb: x 1, y 3, r 2\nc: y 2, s 3, t 5"
 
 SETTINGS = [
@@ -50,6 +52,7 @@ SETTINGS = [
     "K=4&M=300&rho=0.05&opt=flow&etaY=8&T=512&steps=300",
     "K=4&M=300&rho=0.3&opt=momentum&mu=0.5&etaY=10&etaZ=9&T=64&steps=300",
     f"M=50&T=128&etaY=0.5&etaZ=0.5&steps=200&table={quote(SEA)}",
+    f"M=100&T=128&table={quote(ODD)}",
     f"M=2000&T=16&etaZ=1&opt=momentum&mu=0.3&steps=5000&table={quote(THREE)}",
     "K=5&M=10000&rho=0.04&w=4,2,1&etaY=0.01&etaZ=0.02&opt=adam",
     f"M=2000&T=16&etaZ=1&opt=adam&steps=1e13&table={quote(THREE)}",
@@ -192,7 +195,7 @@ def test_a_vocabulary_of_a_milliard_has_the_closed_forms_length(ask: Callable[[s
         ("opt=momentum&mu=1", "mu", "choose 0 to 0.99"),
         (f"table={quote('ship and')}", "table", "isn’t a class with words and positive counts"),
         (f"table={quote('a: x 1, y 3 z 2')}", "table", "“a: x 1, y 3 z 2” isn’t a class with words"),
-        (f"table={quote('a: x 1, y 2')}", "table", "Give 2 to 8 classes"),
+        (f"table={quote('a: x 1, y 2')}", "table", "Give 2 to 20 classes"),
         (f"table={quote(ONE_WORD)}", "table", "needs a word that another class shares and one"),
         (f"M=4&table={quote(SEA)}", "M", "M = 4 is too small for 8 words and a query; choose 9 or more"),
     ],

@@ -2,26 +2,31 @@
 
 const CLASS_FIELDS = ["K", "rho", "w"];
 const EXAMPLE = "ship: and 30, blue 20, wave 25, sail 15, harbour 10\nplane: and 30, blue 20, cloud 30, wing 10, runway 10";
-const MOST = { classes: 8, words: 40 };
+const MOST = { classes: 20, words: 200 };
 
-/** Classes of a text, a line each: `ship: and 30, wave 25`, or a line for each word: `ship, and, 30`; and what is wrong. */
+/**
+ * Classes of a text, a line each: `ship: and 30, wave 25`, or a line for each word: `ship, and, 30`; and what is wrong. The table
+ * maps names to maps of words to counts: an object would take "constructor" for a word, and would put the word "7" first.
+ */
 function readTable(text) {
-  const table = {};
+  const table = new Map();
   for (const line of text.split("\n").map((part) => part.trim()).filter(Boolean)) {
     const [, name, rest] = line.match(/^([^:]*):(.*)$/) ?? [];
     const cells = line.split(/[,;\t]/).map((cell) => cell.trim());
     const pairs = name === undefined ? [[cells[0], cells[1], cells[2]]] : rest.split(/[,;]/).map((pair) => [name.trim(), ...(pair.trim().match(/^(.*?)\s*[:=\s]\s*(\S+)$/)?.slice(1) ?? [pair])]);
     for (const [of, word, count] of pairs) {
       if (!of || !word || /\s\d\S*\s/.test(word) || !(Number(count) > 0) || !Number.isFinite(Number(count))) return { fault: `“${line.slice(0, 60)}” isn’t a class with words and positive counts; write such as “${EXAMPLE.split("\n")[0]}”.` };
-      (table[of] ??= {})[word] = Number(count) + (table[of]?.[word] ?? 0);
+      if (!table.has(of)) table.set(of, new Map());
+      const row = table.get(of);
+      row.set(word, Number(count) + (row.get(word) ?? 0));
     }
   }
-  const rows = Object.values(table);
-  const words = new Set(rows.flatMap(Object.keys));
+  const rows = [...table.values()];
+  const words = new Set(rows.flatMap((row) => [...row.keys()]));
   if (rows.length < 2 || rows.length > MOST.classes || words.size > MOST.words) return { fault: `Give 2 to ${MOST.classes} classes with at most ${MOST.words} words; these are ${rows.length} with ${words.size}.` };
-  const shared = (word) => rows.filter((row) => word in row).length > 1;
-  const own = Object.keys(rows[0]);
-  if (!own.some(shared) || own.every(shared)) return { fault: `The first class, “${Object.keys(table)[0]}”, needs a word that another class shares and one that none does; put another class first.` };
+  const shared = (word) => rows.filter((row) => row.has(word)).length > 1;
+  const own = [...rows[0].keys()];
+  if (!own.some(shared) || own.every(shared)) return { fault: `The first class, “${[...table.keys()][0]}”, needs a word that another class shares and one that none does; put another class first.` };
   return { table, words };
 }
 
@@ -34,7 +39,7 @@ function readSetting(texts) {
     const { table, words, fault } = readTable(texts.table);
     if (fault) faults.table = fault;
     else if (values.M < words.size + 1) faults.M = `M = ${values.M} is too small for ${words.size} words and a query; choose ${words.size + 1} or more.`;
-    if (table) Object.assign(values, { table, K: Object.keys(table).length });
+    if (table) Object.assign(values, { table, K: table.size });
   }
   if (values.opt !== "momentum") [values.mu] = [0, delete faults.mu];
   if (!faults.steps && !(values.steps >= 1)) faults.steps = "Write 1 or more steps, such as 1000.";
@@ -67,7 +72,7 @@ function namedGroup(words, name, found) {
 
 /** The names of the common, the first and the last words; in classes of weights the words have none. */
 function namesOf(table, { found, places }) {
-  const own = table && Object.keys(Object.values(table)[0]);
+  const own = table && [...[...table.values()][0].keys()];
   return Object.fromEntries(Object.entries(places).map(([name, group]) => [name, namedGroup(own && group.map((i) => `“${own[i]}”`), name, found)]));
 }
 

@@ -1,19 +1,25 @@
 "use strict";
 
-// Classes of a table, with one query: {name: {word: count}}. All of Y is integrated, on the words that occur.
+// Classes of a table, with one query: a map of names to maps of words to counts. All of Y is integrated, on the words that occur.
 
 function tableClasses({ table, M }) {
-  const [counts, K] = [Object.values(table), Object.keys(table).length];
-  const words = [...new Set(counts.flatMap(Object.keys))];
-  const holders = (word) => counts.filter((row) => row[word] > 0).length;
-  const tokens = counts.map((row) => Int32Array.from(Object.keys(row), (word) => words.indexOf(word)));
-  const all = counts.map((row) => Float64Array.from(Object.values(row), (count) => count / Object.values(row).reduce((a, b) => a + b, 0)));
+  const K = table.size;
+  const counts = [...table.values()];
+  const words = [...new Set(counts.flatMap((row) => [...row.keys()]))];
+  const columns = new Map(words.map((word, place) => [word, place]));
+  const holders = (word) => counts.filter((row) => row.has(word)).length;
+  const tokens = counts.map((row) => Int32Array.from(row.keys(), (word) => columns.get(word)));
+  const all = counts.map((row) => {
+    const values = [...row.values()];
+    const total = values.reduce((a, b) => a + b, 0);
+    return Float64Array.from(values, (count) => count / total);
+  });
   const system = { K, L: words.length, outputs: K + 1, others: M - K, tokens, probs: all };
   const f = all.map((probs, n) => spread(system, n, probs.map((p) => p / Math.hypot(...probs))));
   const E = f.map((one, n) => f.map((other, k) => (n === k ? 0 : dot(one, other))));
   const moduli = eigenvalues(E).map(Math.abs).sort((a, b) => b - a);
   const probs = Array.from(all[0]);
-  const places = placesOf(probs, Object.keys(counts[0]).map((word) => holders(word) > 1));
+  const places = placesOf(probs, [...counts[0].keys()].map((word) => holders(word) > 1));
   const tilt = all.map(tilts);
   const z = system.L * system.outputs;
   const path = (dynamics, times, rates) => {
@@ -55,7 +61,7 @@ function tableClasses({ table, M }) {
     };
     return { flow, look };
   };
-  return { system, probs, places, moduli: [moduli[0], moduli[K - 1]], rho: Math.max(...E.flat()), path, restOf, learningOf, words: Object.keys(counts[0]) };
+  return { system, probs, places, moduli: [moduli[0], moduli[K - 1]], rho: Math.max(...E.flat()), path, restOf, learningOf, words: [...counts[0].keys()] };
 }
 
 const dot = (u, v) => u.reduce((sum, value, i) => sum + value * v[i], 0);

@@ -43,11 +43,11 @@ function legendOf(half) {
   return make(
     "p",
     { class: "ss-key" },
-    "The longer its bar, the more weight a word has: ",
+    "A word’s bar is its weight: ",
     entry("ss-key-common", "in every topic"),
     ", ",
     entry("ss-key-own", "in this topic alone"),
-    `. Half of the slider is for the first ${half} steps.`,
+    `. The slider is stretched: half of it is for the first ${half} steps.`,
   );
 }
 
@@ -89,13 +89,13 @@ function makeSentence(root) {
   if (opening) root.replaceChildren(...lines, time.bar, laws, told, legendOf(middle));
   else root.replaceChildren(laws, ...lines, time.bar, told, makeTake("sentence", [...lines, told]));
 
-  /** The weight of "and" by both laws, and how many times as much the paper's law has moved once the gradient has moved visibly. */
+  /** The weight of "and" by both laws, and what each has taken off it, once the gradient has taken off more than rounding. */
   function comparison(index) {
     const [paper, gradient] = Object.keys(LAWS).map((one) => 100 * readings[one][0][index].attention[0]);
     const before = 100 * readings.true[0][0].attention[0];
     const sizes = `At ${step(now)} the three “and” have ${paper.toFixed(1)} % of the weight by the paper’s law, ${gradient.toFixed(1)} % by the gradient. They began with ${before.toFixed(1)} %.`;
     if (before - gradient < VISIBLE) return sizes;
-    return `${sizes} The paper’s law has taken ${Math.round((before - paper) / (before - gradient))} times as much off them.`;
+    return `${sizes} The paper’s law has taken ${(before - paper).toPrecision(2)} points off them, the gradient ${(before - gradient).toPrecision(2)}.`;
   }
 
   function draw() {
