@@ -71,10 +71,7 @@ def test_for_a_reader_who_wants_less_motion_it_stands_at_the_snap(opening: Page)
 def test_weights_glow_and_the_right_guess_is_a_bar(law: str, label: str, opening: Page) -> None:
     opening.get_by_role("radio", name=label, exact=True).check()
     opening.locator(SLIDER).fill("1000")
-    start, _, end = opening.evaluate(READ, law)
-    weights_of_and = [float(percent) for percent in re.findall(r"[\d.]+(?= %)", opening.locator(TOLD).inner_text())]
-    ends = [opening.evaluate(READ, one)[2] for one in ("ideal", "true")]
-    assert weights_of_and == pytest.approx([100 * seen["attention"][0] for seen in (*ends, start)], abs=0.051)
+    end = opening.evaluate(READ, law)[2]
     odds = opening.locator(".ss-odds").evaluate("e => e.firstChild.clientWidth / e.clientWidth")
     assert odds == pytest.approx(end["next"], abs=0.02)
     glow = (
@@ -105,10 +102,30 @@ def test_what_the_page_says_of_its_picture_is_so(opening: Page) -> None:
         for start, snap, end in (paper, gradient)
     ]
     assert late[0] < 0.5 < late[1]
+    lost = [100 * (seen[0]["attention"][0] - seen[1]["attention"][0]) for seen in (paper, gradient)]
+    assert f"has then lost {lost[0]:.1f} points of its weight, against {lost[1]:.2f}." in FIRST
     assert '"harbour", half as frequent as "wave"' in FIRST
     assert opening.evaluate(f"{SCENE}.w.at(-1) / {SCENE}.w[0]") == 0.5
     assert "reads nine words" in FIRST
     assert opening.locator(".ss-token").count() == 9
+
+
+def test_curves_stand_over_the_slider_on_its_clock(opening: Page) -> None:
+    """The weight of "and" by both laws, from 0 at the bottom; a line at the time that the slider shows."""
+    opening.locator(SLIDER).fill("700")
+    place = opening.locator(SLIDER).evaluate("e => { const b = e.getBoundingClientRect(); return [b.left, b.width]; }")
+    thumb = place[0] + 8 + (place[1] - 16) * 0.7
+    now = opening.locator(".ss-curve-now").evaluate("e => e.getBoundingClientRect().left")
+    assert now == pytest.approx(thumb, abs=0.01 * place[1])  # the picture has a hundred and sixty times
+    for law, dashed in (("ideal", "none"), ("true", "5px, 4px")):
+        curve = opening.locator(f".ss-curve-{law}")
+        ends = [float(number) for number in re.findall(r" ([\d.]+)", str(curve.get_attribute("d")))]
+        start, _, end = (seen["attention"][0] for seen in opening.evaluate(READ, law))
+        assert [ends[0], ends[-1]] == pytest.approx([100 * (1 - weight / 0.36) for weight in (start, end)], abs=0.02)
+        assert curve.evaluate("e => getComputedStyle(e).strokeDasharray") == dashed
+    opening.locator(SLIDER).fill("1000")
+    shown = opening.locator(".ss-curve-name").all_inner_texts()
+    assert shown == ["the paper’s law: 21.8 %", "the gradient: 32.3 %"]
 
 
 @pytest.mark.parametrize("step", [0, 300, 600, 1000])
@@ -123,11 +140,12 @@ def test_the_line_says_how_many_points_each_rule_took_off(step: int, opening: Pa
       return ['ideal', 'true'].map((law) => readingOf(law, [3, 3, 2, 1], shown).map(({ attention }) => attention[0]));
     }""")
     paper, gradient = (100 * (before - now) for before, now in weights)
-    told = re.findall(
-        r"has taken ([\d.]+) points off them, the gradient ([\d.]+)\.", opening.locator(TOLD).inner_text()
-    )
-    points = [tuple(float(points) for points in pair) for pair in told]
-    assert points == ([] if gradient < 0.1 else [pytest.approx((paper, gradient), rel=0.05)])
+    told = opening.locator(TOLD).inner_text()
+    found = re.search(r"have lost (.+) points of their (.+) % by the paper’s law, (.+) by the gradient", told)
+    assert found is not None, told
+    for lost, said in ((paper, found[1]), (gradient, found[3])):
+        assert said == ("less than 0.1" if lost < 0.1 else f"{lost:#.2g}".rstrip("."))
+    assert float(found[2]) == pytest.approx(100 * weights[0][0], abs=0.051)
 
 
 def test_the_example_keeps_to_the_papers_assumptions(opening: Page) -> None:

@@ -43,11 +43,9 @@ function legendOf(half) {
   return make(
     "p",
     { class: "ss-key" },
-    "A word’s bar is its weight: ",
-    entry("ss-key-common", "in every topic"),
-    ", ",
-    entry("ss-key-own", "in this topic alone"),
-    `. The slider is stretched: half of it is for the first ${half} steps.`,
+    entry("ss-key-common", "a word of every topic, "),
+    entry("ss-key-own", "a word of this topic alone. "),
+    `The longer its bar, the more weight it has. The slider is stretched: half of it is for the first ${half} steps.`,
   );
 }
 
@@ -85,17 +83,19 @@ function makeSentence(root) {
   const told = make("p", { class: "ss-lab-words" });
   const lines = shown.map(({ line }) => line);
   const laws = make("div", { class: "ss-choices", role: "radiogroup", "aria-label": "Law" }, "Attention moves by ", ...choices);
+  const byLaw = (value) => readings[value][0].map(({ attention }) => attention[0]);
+  const curves = opening && makeCurves(times, { ideal: byLaw("ideal"), true: byLaw("true") }, { ideal: nameOf("ideal"), true: nameOf("true") }, "weight of the three “and”");
+  if (opening) time.bar.querySelector(".ss-lab-track").prepend(curves.element);
   const middle = Math.round(Math.sqrt(times[0] * times.at(-1)));
   if (opening) root.replaceChildren(...lines, time.bar, laws, told, legendOf(middle));
   else root.replaceChildren(laws, ...lines, time.bar, told, makeTake("sentence", [...lines, told]));
 
-  /** The weight of "and" by both laws, and what each has taken off it, once the gradient has taken off more than rounding. */
+  /** What each law has taken off the weight of "and". */
   function comparison(index) {
     const [paper, gradient] = Object.keys(LAWS).map((one) => 100 * readings[one][0][index].attention[0]);
     const before = 100 * readings.true[0][0].attention[0];
-    const sizes = `At ${step(now)} the three “and” have ${paper.toFixed(1)} % of the weight by the paper’s law, ${gradient.toFixed(1)} % by the gradient. They began with ${before.toFixed(1)} %.`;
-    if (before - gradient < VISIBLE) return sizes;
-    return `${sizes} The paper’s law has taken ${(before - paper).toPrecision(2)} points off them, the gradient ${(before - gradient).toPrecision(2)}.`;
+    const lost = (weight) => (before - weight < VISIBLE ? "less than 0.1" : (before - weight).toPrecision(2));
+    return `At ${step(now)} the three “and” have lost ${lost(paper)} points of their ${before.toFixed(1)} % by the paper’s law, ${lost(gradient)} by the gradient.`;
   }
 
   function draw() {
@@ -106,6 +106,7 @@ function makeSentence(root) {
       odds.textContent = `${(100 * next).toFixed(next > 0.1 ? 0 : 1)} %`;
       bar.style.setProperty("--share", next.toFixed(4));
     });
+    if (opening) curves.show(index);
     told.setAttribute("aria-live", time.playing ? "off" : "polite"); // words that run with the picture aren't read out
     const [before, after] = [0, index].map((k) => (100 * readings[law][0][k].attention[0]).toFixed(1));
     told.textContent = opening
