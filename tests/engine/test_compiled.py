@@ -147,6 +147,37 @@ def test_all_trainings_share_two_compiled_programs() -> None:
     assert [str(signature[4]) for signature in kernel.climb.signatures] == ["float32", "float64"]
 
 
+@pytest.mark.parametrize(("dtype", "bound"), [("float32", 3e-7), ("float64", 2e-15)])
+def test_exponentials_are_numpys_down_to_the_lowest(dtype: str, bound: float) -> None:
+    """Below LOWEST they stay at its exponential; a NaN stays one, and spoils no other number."""
+    numbers = np.append(np.linspace(-90, 0, 2001), np.nan).astype(dtype)
+    found = numbers.copy()
+    kernel._exponentiate(found, found.dtype.type(0))
+    expected = np.exp(np.maximum(numbers.astype(np.float64), kernel.LOWEST))
+    np.testing.assert_allclose(found, expected, rtol=bound)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [1, 15, 16, 17, 100])
+def test_the_largest_of_some_numbers_wherever_it_stands(dtype: str, size: int) -> None:
+    for place in range(size):
+        numbers = np.full(size, -2.0, dtype)
+        numbers[place] = -1
+        assert kernel._largest(numbers) == -1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("num_columns", [1, 16, 121])
+def test_rows_begin_with_a_cache_line_and_fill_whole_ones(dtype: type, num_columns: int) -> None:
+    rows = compiled._zeros_in_lines((2, 3, num_columns), np.dtype(dtype))
+    num_bytes = rows.shape[2] * rows.itemsize
+    assert rows.shape[:2] == (2, 3)
+    assert num_bytes % 64 == 0
+    assert num_columns * rows.itemsize <= num_bytes < num_columns * rows.itemsize + 64
+    assert {row.ctypes.data % 64 for run in rows for row in run} == {0}
+    assert not rows.any()
+
+
 NOWHERE = """
 from numba.core import caching
 caching.CacheImpl._locator_classes = []
