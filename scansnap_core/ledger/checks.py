@@ -14,7 +14,13 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.digits import in_prose
 from scansnap_core.ledger.cards import card_of, smaller_runs
 from scansnap_core.ledger.claims import Claim, Claims, read_claims
-from scansnap_core.ledger.display import show_check, show_conclusion, show_numbers, show_refutation
+from scansnap_core.ledger.display import (
+    show_check,
+    show_conclusion,
+    show_numbers,
+    show_reading,
+    show_refutation,
+)
 from scansnap_core.ledger.entries import (
     KINDS,
     PROVED,
@@ -27,7 +33,7 @@ from scansnap_core.ledger.entries import (
     Sampled,
 )
 from scansnap_core.ledger.proofs import ProofWitness, formula_tried
-from scansnap_core.ledger.registry import WITHOUT_CARD, Page, notebook_of, page
+from scansnap_core.ledger.registry import WITHOUT_CARD, Page, notebook_of, page, reading_link
 from scansnap_core.ledger.values import NoEvidence, holds, is_infinite, requirement, scalar, written
 from scansnap_core.rules import Rule, one_of
 
@@ -156,6 +162,8 @@ class Chapter:
         return self.claims.find(claim_id, witness, kind)
 
     def _enter(self, entry: Check | Refutation | Proof) -> None:
+        if not any(type(other) is type(entry) for other in self._entries.values()):
+            show_reading(entry, reading_link(self.claims.path))
         self._entries[entry.id] = entry
 
     def _require_open(self, what: str) -> None:

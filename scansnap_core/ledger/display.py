@@ -58,6 +58,28 @@ WORD_CLASS = {
     **dict(zip(SCALE, ("ss-holds", "ss-condition", "ss-condition", "ss-fails"), strict=True)),
     **dict.fromkeys(SILENCE, "ss-open"),
 }
+_READING: dict[type, str] = {
+    Check: (
+        "**How to read a check.** `holds(name, measured, control=...)` prints ✓, a claim, what was "
+        "measured of it, and the bound that this number must meet. The line below it is the "
+        "control: a false version of the claim, or a case in which the claim must fail, measured "
+        "in the same way. The control must *miss* the bound. If it met the bound too, the check "
+        "would tell nothing, and the page would stop with an error."
+    ),
+    Proof: (
+        "**How to read a proof.** ∎ marks a claim that is proved for all cases, not tried on some; "
+        "unfold it to see for which cases, how, and what is assumed. The control is a nearby false "
+        "claim, which the same procedure must refute. If it couldn't, the page would stop with an "
+        "error."
+    ),
+    Refutation: (
+        "**How to read a refutation.** ✗ marks a claim that doesn't hold as it stands: its number "
+        "isn't what the claim needs. The box names the repair, or the condition that is missing, "
+        "and what the same measurement gives with it. If that weren't what the claim needs, the "
+        "page would stop with an error."
+    ),
+}
+"""How a reader who sees the first of its kind reads it."""
 _TEMPLATES = Path(__file__).with_name("templates")
 _NOTHING = {"checks": 0, "refutations": 0}
 _INLINE_MATH = re.compile(r"\$([^$]+)\$")
@@ -73,11 +95,21 @@ def show(output: Mapping[str, Any]) -> None:
     display(dict(output), raw=True)
 
 
+def show_reading(entry: Check | Refutation | Proof, more: str) -> None:
+    """Display how an entry of this kind is read, with a link to more where there is one.
+
+    A chapter shows it above its first check, its first proof and its first refutation, once each.
+    """
+    text = _READING[type(entry)]
+    link = f" [More about checks and proofs]({more})" if more else ""
+    show({"text/plain": text, "text/markdown": f'<small class="ss-reading">{text}{link}</small>'})
+
+
 def show_check(check: Check, only_sampled: str = "") -> None:
     """Display a check that held, and why the claim that it stands for is only sampled, if it is."""
     control = ", ".join(filter(None, [check.control_formula, check.control]))
     values = {"tried": check.formula, check.control_says: control, "only sampled": only_sampled}
-    _show(check, "✓", "holds", values)
+    _show(check, "✓", "holds", values, f"{check.control_says}: {check.control}")
 
 
 def show_proof(proof: Proof) -> None:
@@ -88,11 +120,10 @@ def show_proof(proof: Proof) -> None:
         "by": f"{KINDS[proof.kind]}: {proof.how}",
         "assumes": proof.assumptions,
         "left to a sweep": proof.sampled,
-        f"control: {proof.control_is}": ", ".join(
-            filter(None, [proof.control_formula, proof.control])
-        ),
+        proof.control_says: ", ".join(filter(None, [proof.control_formula, proof.control])),
     }
-    _show(proof, "∎", "proved", values)
+    # A counterexample has up to a hundred letters: it stays in the fold.
+    _show(proof, "∎", "proved", values, f"{proof.control_says}: refuted")
 
 
 def show_refutation(refutation: Refutation) -> None:
@@ -111,16 +142,34 @@ def show_refutation(refutation: Refutation) -> None:
 
 
 def _show(
-    entry: Check | Refutation | Proof, mark: str, says: str, values: Mapping[str, str]
+    entry: Check | Refutation | Proof,
+    mark: str,
+    says: str,
+    values: Mapping[str, str],
+    control: str = "",
 ) -> None:
+    """Display an entry: its claim and number, below them in grey its control, then all else.
+
+    On a page `control` is seen at once, and what it doesn't say unfolds. Without it all is seen.
+    """
     number = () if isinstance(entry, Proof) else (entry.measured, f", {asked(vars(entry))}")
     claim = entry.what if isinstance(entry, Proof) else entry.claim_and_measure
     values = {term: text for term, text in values.items() if text}
     head = f"{mark} {entry.witness}: {claim}{': ' if number else ''}{''.join(number)}"
     template = _TEMPLATES / "entry.html"
     anchor = anchor_of(entry.id)
+    # What the grey line says in full needs no second place.
+    below = {term: text for term, text in values.items() if f"{term}: {text}" != control}
     markup = render(
-        template, entry=entry, mark=mark, says=says, number=number, values=values, anchor=anchor
+        template,
+        entry=entry,
+        mark=mark,
+        says=says,
+        number=number,
+        control=control,
+        values=below,
+        folded=bool(control and below),
+        anchor=anchor,
     )
     plain = "\n".join([head, *(f"    {term}: {text}" for term, text in values.items())])
     show({"text/plain": plain, "text/html": markup})

@@ -191,6 +191,11 @@ class Proof:
     """The object that was certified, where it is a formula or a number."""
     control_formula: str = ""
 
+    @property
+    def control_says(self) -> str:
+        """Say what the control's refutation belongs to."""
+        return f"control: {self.control_is}"
+
 
 @dataclass(frozen=True)
 class Sampled:

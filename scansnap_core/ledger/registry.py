@@ -20,6 +20,7 @@ Whatever is missing, unreadable or wrong raises `BadInput`.
 
 import difflib
 import json
+import os
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,6 +40,8 @@ from scansnap_core.rules import Rule, one_of
 
 PAGE_SUFFIXES = (".ipynb", ".md", ".rst", ".txt")
 """Endings of the files that a table of contents may list without them."""
+READING_PAGE = "trust"
+"""The name of the page that begins with how a check is read."""
 KEY = "scansnap"
 OTHER_KINDS = ("figure", "notation", "claim", "law", "beyond", "equations")
 """What a page can be beside a statement: "claim" is what a paper says in words, "law" this book's
@@ -222,6 +225,18 @@ def document_of(name: str, book: Path) -> str:
     documents = (Path(entry).with_suffix("").as_posix() for entry in entries(contents, book))
     own = (document for document in documents if document.rpartition("/")[2] == name)
     return next(own, Path(str(contents.get("root"))).with_suffix("").as_posix())
+
+
+def reading_link(chapter: Path) -> str:
+    """Return the link from a chapter's file to how a chapter is read; empty where no page says it.
+
+    The page is the one that the contents list under the name `READING_PAGE`.
+    """
+    book = book_folder(chapter.parent)
+    document = document_of(READING_PAGE, book)
+    if document.rpartition("/")[2] != READING_PAGE:
+        return ""
+    return Path(os.path.relpath(book / f"{document}.md", chapter.parent)).as_posix()
 
 
 def _matching(pattern: str, book: Path) -> list[str]:

@@ -28,6 +28,7 @@ UNREAD_CLASSES = {
     "cell_input",
     "headerlink",
     "highlight",
+    "ss-reading",
     "ss-symbols",
     "toctree-wrapper",
     "viewcode-link",

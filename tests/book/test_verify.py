@@ -47,7 +47,7 @@ def test_a_good_book_is_verified(book: Path, verify: Run) -> None:
 
 
 def replace_text(cells: list[Any]) -> None:
-    cells[1]["outputs"][0]["data"]["text/plain"][0] = "✓ symbolic: symbolic half: 0.4, must be at most 0.6\n"
+    cells[1]["outputs"][1]["data"]["text/plain"][0] = "✓ symbolic: symbolic half: 0.4, must be at most 0.6\n"
 
 
 def swap_picture(cells: list[Any]) -> None:

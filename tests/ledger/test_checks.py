@@ -1,16 +1,38 @@
 import json
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 import sympy as sp
 import yaml
 
-from scansnap_core.ledger import VERDICT_MIME, WITNESSES, Chapter, CheckFailed, ControlPassed, NoEvidence, Witness
+from scansnap_core.ledger import (
+    VERDICT_MIME,
+    WITNESSES,
+    Chapter,
+    CheckFailed,
+    ControlPassed,
+    NoEvidence,
+    Witness,
+    display,
+)
+from scansnap_core.ledger.display import rich
 from scansnap_core.ledger.entries import JUDGES, NUMBERS_MIME
 from tests.book.books import REPAIRED
-from tests.ledger.conftest import BROKEN, LACKING, UPHELD, Opened, Outputs, all_three, check, concluded, refuting
+from tests.ledger.conftest import (
+    BROKEN,
+    LACKING,
+    UPHELD,
+    Opened,
+    Outputs,
+    all_three,
+    check,
+    concluded,
+    is_reading,
+    refuting,
+)
 from tests.refusing import refuses
 
 
@@ -35,11 +57,54 @@ def test_a_check_shows_what_it_found(numeric: Witness, outputs: Outputs) -> None
     assert shown["text/plain"] == "✓ numeric: error of $e^h$ & h: 0.333, must be at most 0.5\n    control: a <b>: 0.667"
     for part in (
         r'error of <span class="math notranslate nohighlight">\(e^h\)</span> &amp; h',
-        "<dt>control: a &lt;b&gt;</dt><dd>0.667</dd>",
         '<span class="ss-number"><strong>0.333</strong>, must be at most 0.5</span>',
-        'class="ss-check ss-numeric" id="claim-tiny"',
+        '<section class="ss-check ss-numeric" id="claim-tiny"><p class="ss-head">',
+        ">control: a &lt;b&gt;: 0.667</small></p></section>",
     ):
         assert part in shown["text/html"]
+
+
+def test_a_control_is_seen_at_once_and_only_what_else_there_is_unfolds(opened: Opened, outputs: Outputs) -> None:
+    u = sp.Symbol("u")
+    claims = {"zero": check("a square", must="= 0"), "some": check("some", must="= 0", only_sampled="no lemma")}
+    symbolic = opened(symbolic=claims).witness("symbolic")
+    symbolic.holds("zero", (u * u, u**2), control=(u, sp.Integer(1)), by=sp.expand)
+    symbolic.holds("some", 0, control=1)
+    zero, some = outputs
+    full = f"<dt>control: another exponent</dt><dd>{rich('$u = 1$')}, ≠ 0</dd>"
+    for output, value, folded in ((zero, "≠ 0", full), (some, "1", "<dt>only sampled</dt>")):
+        head, _, fold = output["text/html"].partition("</summary>")
+        assert head.startswith("<details ")
+        assert head.endswith(f">control: another exponent: {value}</small>")
+        assert folded in fold
+        assert fold.count("control") == folded.count("control"), "what is seen at once isn't said twice"
+
+
+def test_what_is_seen_first_of_its_kind_is_preceded_by_how_to_read_it(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: Outputs = []
+    chapter = opened(numeric={"printed_error": REPAIRED, "second": check("second")})
+    monkeypatch.setattr(display, "show", lambda output: shown.append(output))
+    numeric = chapter.witness("numeric")
+    numeric.holds("numeric_error", 0.1, control=0.7)
+    numeric.refutes("printed_error", 0.7, control=0.1)
+    numeric.holds("second", 0.1, control=0.7)
+    kinds = ["reading" if is_reading(output) else output["text/plain"][0] for output in shown]
+    assert kinds == ["reading", "✓", "reading", "✗", "✓"]
+    assert shown[0]["text/plain"].startswith("**How to read a check.** `holds(name, measured, control=...)` prints ✓, ")
+    assert shown[2]["text/plain"].startswith("**How to read a refutation.** ✗ marks ")
+    assert [output["text/markdown"].count("](") for output in shown if is_reading(output)] == [0, 0]
+
+
+def test_how_to_read_a_check_leads_to_the_books_page_on_it(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: Outputs = []
+    chapter = opened()
+    contents = Path("_toc.yml")
+    contents.write_text(contents.read_text() + "- file: more/trust\n")
+    monkeypatch.setattr(display, "show", lambda output: shown.append(output))
+    chapter.witness("numeric").holds("numeric_error", 0.1, control=0.7)
+    assert "[More about checks and proofs](../more/trust.md)</small>" in shown[0]["text/markdown"]
 
 
 @pytest.mark.parametrize(("must", "measured", "shown"), [("≤ 1e-9", 3e-13, "≤ 10⁻⁹"), ("= 2", 2, "2")])

@@ -43,6 +43,9 @@ def test_a_proof_says_region_kind_and_where_the_control_stops(chapter: Chapter, 
         "    control: a larger number: 2.5, fails at x in [1.9, 2.5]"
     )
     assert 'class="ss-check ss-proved" id="claim-below"' in outputs[-1]["text/html"]
+    head, _, fold = outputs[-1]["text/html"].partition("</summary>")
+    assert head.endswith(">control: a larger number: refuted</small>")
+    assert "<dt>control: a larger number</dt><dd>2.5, fails at x in [1.9, 2.5]</dd>" in fold
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,15 @@ def test_on_a_phone_a_wide_formula_scrolls_and_in_the_dark_a_figure_is_dark(site
     assert "invert" in page.locator(".ss-card-figure img").evaluate("figure => getComputedStyle(figure).filter")
 
 
+SEEN = "controls => controls.filter(control => control.checkVisibility() && control.offsetHeight > 0).length"
+
+
+def test_every_control_is_seen_while_all_is_folded(site: Path, page: Page) -> None:
+    page.goto((site / "chapters/statements/theorem_2.html").as_uri())
+    assert page.locator(".ss-check[open]").count() == 0 < page.locator("details.ss-check .ss-values").count()
+    assert page.locator(".ss-control").evaluate_all(SEEN) == page.locator(".ss-check").count()
+
+
 # The pixels of an inch in which the card's picture was drawn, 160 of its own pixels
 INCH = "figure => figure.width / figure.naturalWidth * 160"
 

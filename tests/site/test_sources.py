@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import nbformat
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 from downloads import CELL_ID, with_book
 from repository import use_own_repository
 
@@ -22,11 +23,13 @@ from scansnap_core.book.equations import formula_faults
 from scansnap_core.book.faults import card_faults, naming_faults, stored_faults
 from scansnap_core.book.notebooks import Prose, contents, number_faults, read_notebook, verdicts_in
 from scansnap_core.ledger import read_claims, read_pages
+from scansnap_core.ledger.display import rich
 from scansnap_core.ledger.registry import WITHOUT_CARD, chapter_paths, notebook_of
 from tests.site.book import PDF, ROOT, documents
 
 CHAPTERS = ROOT / "chapters"
 PAGES = read_pages(ROOT)
+CLAIM = 'id="claim-'
 CITED = read_citation(ROOT)
 
 
@@ -41,6 +44,30 @@ def test_stored_notebook_is_fit_to_show_with_its_card_and_the_claims_of_its_file
     assert {entry["id"]: (entry["witness"], entry["what"], entry["control_is"]) for entry in stored} == {
         claim.id: (claim.witness, claim.says, claim.control) for claim in said.values()
     }
+
+
+@pytest.mark.parametrize("path", chapter_paths(CHAPTERS), ids=lambda path: path.stem)
+def test_each_control_is_seen_without_a_click_and_the_first_check_says_how_to_read_it(path: Path) -> None:
+    notebook = read_notebook(path)
+    (verdict,) = verdicts_in(notebook)
+    shown = [output.data for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
+    claims = [BeautifulSoup(data["text/html"], "html.parser") for data in shown if CLAIM in data.get("text/html", "")]
+    boxes = [box for claim in claims for box in claim.select(".ss-check, .ss-refutation")]
+    seen = {box["id"]: box.select_one(".ss-head > .ss-control") for box in boxes}
+    entries = [*verdict["checks"], *verdict.get("proofs", [])]
+    assert {f"claim-{entry['id']}" for entry in entries} <= seen.keys()
+    for entry in entries:
+        control = seen[f"claim-{entry['id']}"]
+        assert control is not None
+        gave = entry["control"] if "measured" in entry else "refuted"
+        said = BeautifulSoup(rich(f"control: {entry['control_is']}: {gave}"), "html.parser")
+        assert control.get_text() == said.get_text()
+    # Each kind's first one stands below how it's read, with a link to more.
+    marks = [data["text/plain"][0] for data in shown if CLAIM in data.get("text/html", "")]
+    readings = [data["text/markdown"] for data in shown if "ss-reading" in data.get("text/markdown", "")]
+    assert [re.findall("[✓∎✗]", text)[0] for text in readings] == list(dict.fromkeys(marks))
+    trust = [re.findall(r"\]\((.*)\)", text)[0] for text in readings]
+    assert {(path.parent / link).resolve() for link in trust} == {CHAPTERS / "trust.md"}
 
 
 def test_numbers_and_formulas_in_prose_are_those_of_the_chapters() -> None:
