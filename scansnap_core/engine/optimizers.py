@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.engine.names import ADAM_BETAS, ADAM_EPS
+from scansnap_core.engine.names import ADAM_BETAS, ADAM_EPS, OPTIMIZERS
 from scansnap_core.engine.surroundings import undisturbed
 
 Factory = Callable[[list[dict[str, Any]]], torch.optim.Optimizer]
@@ -86,6 +86,11 @@ class Adam:
 
 
 BUILT_IN: dict[str, type[SGD | Adam]] = {"sgd": SGD, "momentum": SGD, "adam": Adam}
+"""The step of each of :data:`~scansnap_core.engine.names.OPTIMIZERS`."""
+assert BUILT_IN.keys() == {*OPTIMIZERS}, (
+    f"OPTIMIZERS in names.py has {OPTIMIZERS}, and BUILT_IN in optimizers.py {tuple(BUILT_IN)}: "
+    "give each name in one its place in the other"
+)
 
 
 class BuiltIn:

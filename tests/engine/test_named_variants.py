@@ -22,7 +22,8 @@ from scansnap_core.sweeps.grids import Grid
 from tests.engine.references import model_names, overlapping_classes, scattered_classes
 from tests.refusing import refuses
 
-NAMES = ("residual", "layernorm", "heads 3", "summed heads 2")
+NAMES = [name for name in model_names(2) if name != PLAIN and not name.startswith("positions")]
+"""The variants whose definition stands in `literal`; windows of positions have theirs in `windowed_loss`."""
 FLOW: dict[str, Any] = {"lr_y": 2.0, "lr_z": 3.0, "batch_size": None, "seq_len": np.inf}
 
 
@@ -38,11 +39,13 @@ def literal(name: str, c: list[Tensor], query: int, Y: Tensor) -> Tensor:
         u = c[0] / c[0].norm() + torch.eye(M, dtype=Y.dtype)[query]
     elif name == "layernorm":
         u = c[0] - c[0].mean()
-    elif name.startswith("summed"):
+    elif name.startswith("summed heads"):
         u = torch.stack(c).sum(dim=0)
-    else:
+    elif name.startswith("heads"):
         u = torch.cat(c)
         Y = Y.reshape(-1, M)
+    else:
+        pytest.fail(f"{name!r} has no definition: write what its decoder reads, word for word, in literal above")
     return (u / u.norm()) @ Y
 
 
@@ -146,7 +149,10 @@ def test_rows_of_all_other_tokens_start_as_they_are() -> None:
 
 
 def test_names_are_those_of_the_table() -> None:
-    assert [name.removesuffix(" H").removesuffix(" W") for name in MODELS] == ["plain", *VARIANTS, *NUMBERED]
+    named = [name.removesuffix(" H").removesuffix(" W") for name in MODELS]
+    assert named == [PLAIN, *VARIANTS, *NUMBERED], (
+        "MODELS in names.py lists the models in the order of VARIANTS and NUMBERED in variants.py"
+    )
     assert variant_of("plain") is None
     run = train(syn_small(), lr_y=1.0, lr_z=1.0, steps=1, model=" summed  heads 02")
     assert run.attrs["model"] == "summed heads 2"
@@ -171,10 +177,7 @@ def test_names_are_those_of_the_table() -> None:
         (
             {"model": "residual 2"},
             "model = 'residual 2'",
-            (
-                "the choices are plain, residual, layernorm, heads H, summed heads H, positions W; of your "
-                "own, a function or its name as module:function"
-            ),
+            f"the choices are {', '.join(MODELS)}; of your own, a function or its name as module:function",
         ),
         (
             {"model": "heads 2", "keep_state": True},

@@ -150,7 +150,7 @@ def test_other_settings_and_no_states_are_refused(classes: Any, changes: dict[st
         (
             {"optimizer": torch.optim.AdamW},
             "keep_state with torch.optim.adamw:AdamW",
-            "the state of sgd, momentum, adam is kept, that of other optimisers isn't",
+            f"the state of {', '.join(OPTIMIZERS)} is kept, that of other optimisers isn't",
         ),
         ({"record": [0, 2]}, "keep_state with the last recorded step 2", "a training goes on from its end"),
     ],
