@@ -210,6 +210,17 @@ def uneven() -> SequenceClasses:
     )
 
 
+def lopsided() -> SequenceClasses:
+    """Make two classes inside Assumption 2 with one distinct token each and three common ones, of
+    which two rise.
+
+    Token 0 is as probable in both classes, token 1 almost only in the first and token 2 almost only
+    in the second. Such classes are the control where a single common token is said to fall.
+    """
+    weights = np.array([[0.35, 1, 0.002, 0.5, 0], [0.35, 0.002, 1, 0, 0.5]])
+    return with_attention(weights / np.linalg.norm(weights, axis=1, keepdims=True), 1)
+
+
 def along_training(
     classes: SequenceClasses, marks: Sequence[int], *, lr_y: float, lr_z: float
 ) -> Floats:

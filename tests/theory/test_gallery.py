@@ -93,6 +93,16 @@ def test_the_uneven_classes_satisfy_assumption_2_at_its_lower_edge() -> None:
     assert classes.compact.probs[:, 0] / lengths == pytest.approx([0.9, 0.2], rel=1e-14, abs=0)
 
 
+def test_two_of_the_lopsided_classes_common_tokens_rise_and_a_single_common_token_doesnt() -> None:
+    for classes, rises in ((gallery.lopsided(), 2), (gallery.uneven(), 0)):
+        assert satisfies_assumption_2(classes)
+        F = spectrum.F(classes.compact.probs, np.zeros_like(classes.compact.probs))
+        force = spectrum.force(F, spectrum.beta(spectrum.E(F), classes.vocab_size)).sum(axis=0)
+        common = np.isin(classes.compact.tokens, classes.common_tokens)
+        assert common.sum() == rises + 1
+        assert (force[common] > 0).sum() == rises
+
+
 def test_tied_classes_have_the_top_asked_for_and_tokens_of_their_own() -> None:
     classes = gallery.tied_classes(4, 60, 0.3, np.random.default_rng(0))
     assert np.abs(np.linalg.eigvalsh(classes.E)).max() == pytest.approx(0.3, abs=1e-9)
