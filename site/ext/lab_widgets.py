@@ -1,8 +1,7 @@
 """``{widget} calculator`` and others: pictures that a reader moves, beside the lab, and the two
 scripts that fill them.
 
-The option ``opening`` makes of the widget ``sentence`` the picture of the first page: one text,
-which plays. With ``steps`` the widget ``plane`` grows by one arrow at a time.
+With the option ``steps`` the widget ``plane`` grows by one arrow at a time.
 
 The calculator's script holds the lab's numeric core and the formulas, sentences and conditions of
 :mod:`scansnap_core.theory.law.sentences`, printed as JavaScript; the essay's holds the core and
@@ -29,6 +28,10 @@ WIDGETS = {
     "calculator": (
         "This needs JavaScript. The command <code>scansnap predict</code> gives the same sentences."
     ),
+    "opening": (
+        "With JavaScript, a text plays here, whose words have bars as long as their weight, by "
+        "the gradient and by the paper's law."
+    ),
     "sentence": (
         "With JavaScript, two texts stand here whose words light up with the attention that "
         "they have."
@@ -48,6 +51,8 @@ WIDGETS = {
 }
 """By name, what readers without scripts are told."""
 ESSAY = ("sentence", "plane", "pair", "spring")
+BY_ESSAY = ("opening", *ESSAY)
+"""The widgets that the essay's script fills."""
 LIMITS = {name: getattr(answer, name) for name in ("HORIZON", "END", "GRID", "POINTS")}
 TIES = {name: getattr(trials, name) for name in ("TIED", "ALIKE")}
 WORDS = {name: getattr(answer, name) for name in ("MOST_NAMED", "GROUPS", "COUNTS")}
@@ -129,10 +134,10 @@ PAGE = (
 
 
 def essay_script(root: Path) -> str:
-    """Write the script of the essay's pictures and guesses."""
+    """Write the script of the first page's picture, and of the essay's pictures and guesses."""
     fields = json.loads((root / "site/lab/fields.json").read_text(encoding="utf8"))
     fields["M"]["max"] = 10**9  # outputs that are no class are one column
-    names = ", ".join(f'["{name}", make{name.title()}]' for name in ESSAY)
+    names = ", ".join(f'["{name}", make{name.title()}]' for name in BY_ESSAY)
     return (
         f'"use strict";\n(function () {{\n{core_script(root, "", "flowOf", "integrate", "lawFlow")}'
         f"const core = labCore();\nconst FIELDS = {json.dumps(fields)};\n"
@@ -145,10 +150,10 @@ def essay_script(root: Path) -> str:
     )
 
 
-def widget_html(name: str, *, opening: bool = False, steps: bool = False) -> str:
+def widget_html(name: str, *, steps: bool = False) -> str:
     """Write the element that a script fills, and a paragraph for readers without scripts."""
-    options = " data-opening" * opening + " data-steps" * steps
-    element = f'<div class="ss-lab ss-{name}" data-widget="{name}"{options}></div>'
+    option = " data-steps" * steps
+    element = f'<div class="ss-lab ss-{name}" data-widget="{name}"{option}></div>'
     return f"{element}<noscript><p>{WIDGETS[name]}</p></noscript>"
 
 
@@ -156,10 +161,7 @@ class Widget(SphinxDirective):
     """Puts a picture that can be moved into the page."""
 
     required_arguments = 1
-    option_spec: ClassVar[dict[str, Any]] = {
-        "opening": directives.flag,
-        "steps": directives.flag,
-    }
+    option_spec: ClassVar[dict[str, Any]] = {"steps": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Give its element."""
@@ -169,8 +171,8 @@ class Widget(SphinxDirective):
         root = Path(self.env.srcdir)
         for source in (*root.glob("site/lab/**/*"), *root.glob("site/ext/lab*.py")):
             self.env.note_dependency(str(source))
-        options = {option: option in self.options for option in self.option_spec}
-        return [nodes.raw("", widget_html(name, **options), format="html")]
+        html = widget_html(name, steps="steps" in self.options)
+        return [nodes.raw("", html, format="html")]
 
 
 SCRIPTS = {"calculator.js": calculator_script, "essay.js": essay_script}
@@ -201,7 +203,7 @@ def load_scripts(
         app.add_js_file("lab/uPlot.iife.min.js", loading_method="defer")
     if "calculator" in needed:
         app.add_js_file("lab/calculator.js", loading_method="defer")
-    if set(needed) & set(ESSAY):
+    if set(needed) & set(BY_ESSAY):
         app.add_js_file("lab/essay.js", loading_method="defer")
 
 

@@ -148,12 +148,12 @@ def test_an_arrow_grows_only_where_motion_is_welcome(
     page.close()
 
 
-def test_on_the_first_page_the_name_of_a_law_chooses_it(tmp_path: Path, page: Page) -> None:
-    body = "<p>By <em>the gradient</em> nothing moves.</p>" + widget_html("sentence", opening=True)
+def test_on_the_first_page_the_name_of_a_law_lights_up_its_row_and_its_curve(tmp_path: Path, page: Page) -> None:
+    body = "<p>By <em>the gradient</em> nothing moves.</p>" + widget_html("opening")
     page.emulate_media(reduced_motion="reduce")
     page.goto(write_page(tmp_path, body, essay=essay_script(ROOT)))
-    page.wait_for_function("document.querySelector('.ss-sentence').dataset.state === 'done'")
-    name = page.locator("p .ss-name")
-    name.press("Enter")
-    assert page.get_by_role("radio", name="the gradient").is_checked()
-    assert page.locator("label", has_text="the gradient").evaluate("e => e.classList.contains('ss-lit')")
+    page.wait_for_function("document.querySelector('.ss-opening').dataset.state === 'done'")
+    page.locator("p .ss-name").focus()
+    lit = page.locator(".ss-row-name.ss-lit, .ss-curve.ss-lit")
+    named = lit.evaluate_all("els => els.map(e => e.dataset.name)")
+    assert named == 2 * ["law:true"]  # its row and its curve

@@ -6,9 +6,9 @@ const PAUSE = 1500; // between two moments, for readers who asked for less motio
 
 const inUnits = (t, moments) => `t = ${readable(t)} = ${readable(t / moments.snap, 2)} t₀`;
 
-/** The time slider, on a logarithmic clock, and the play button. `moved(t)` hears of every new time; `say(t, moments)` puts a
- * time into words; a text `mark` stands at the moment t₀. */
-function makeTime(moved, { say = inUnits, mark = "" } = {}) {
+/** The time slider, on a logarithmic clock or an even one, and the play button. `moved(t)` hears of every new time; `say(t, moments)`
+ * puts a time into words; a text `mark` stands at the moment t₀. */
+function makeTime(moved, { say = inUnits, mark = "", even = false } = {}) {
   const button = make("button", { type: "button" }, "Play");
   const slider = make("input", { type: "range", min: 0, max: TICKS, "aria-label": "Time t" });
   const output = make("output", {});
@@ -17,8 +17,8 @@ function makeTime(moved, { say = inUnits, mark = "" } = {}) {
   let [first, last, now, moments, timer] = [1, 2, 1, null, null];
   let chosen = false; // the reader's own time, from which playing goes on; otherwise it starts at the first
 
-  const at = (share) => first * (last / first) ** share;
-  const share = (t) => Math.log(t / first) / Math.log(last / first);
+  const at = (share) => (even ? first + (last - first) * share : first * (last / first) ** share);
+  const share = (t) => (even ? (t - first) / (last - first) : Math.log(t / first) / Math.log(last / first));
   const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
   const stop = () => {
     cancelAnimationFrame(timer);
