@@ -16,7 +16,7 @@ from scansnap_core.book.errata import Erratum, errata_of
 from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.ledger.cards import SCALE, SILENCE
 from scansnap_core.ledger.display import VERDICT_CLASS, WORD_CLASS, render
-from scansnap_core.ledger.entries import HOLDS, KINDS, OPEN, VOICES
+from scansnap_core.ledger.entries import HOLDS, KINDS, OPEN, VOICES, Row
 from scansnap_core.ledger.papers import Dynamics
 from scansnap_core.ledger.registry import Page
 
@@ -102,7 +102,7 @@ def _row(
     stored: Stored, page: Page, url: str, errata: list[Erratum], columns: Sequence[str]
 ) -> dict[str, Any]:
     verdict = stored.verdict_of(page.id)
-    counts = stored.verdicts[page.id].get("witnesses", {})
+    counts = stored.own(page.id).witnesses
     return {
         "name": page.name,
         "title": page.title if page.number else "",
@@ -111,7 +111,7 @@ def _row(
         "css": VERDICT_CLASS[verdict] + (" ss-full" if page.id in stored.fully_verified else ""),
         "said": _said({witness: counts.get(witness, {}) for witness in VOICES}),
         "verdict": verdict,
-        "under": _under(stored.verdicts[page.id], columns),
+        "under": _under(stored.own(page.id).card, columns),
         "standing": _standing(stored, page),
         "errata": errata,
     }
@@ -129,9 +129,7 @@ def _row_of_claim(
     alone.
     """
     own = [
-        stored.verdicts[page_id]
-        for page_id in claim.pages
-        if answered[page_id] == 1 == len(claim.pages)
+        stored.own(page_id) for page_id in claim.pages if answered[page_id] == 1 == len(claim.pages)
     ]
     return {
         "name": claim.name,
@@ -141,7 +139,7 @@ def _row_of_claim(
         "css": VERDICT_CLASS[claim.verdict],
         "said": _said({witness: claim.counts(witness) for witness in VOICES}),
         "verdict": claim.verdict,
-        "under": _under(own[0] if own else {}, columns),
+        "under": _under(own[0].card if own else (), columns),
         "standing": claim.place,
         "errata": [
             erratum
@@ -177,11 +175,11 @@ def _standing(stored: Stored, page: Page) -> str:
     return f"rests on {waits}, not all of which holds as printed"
 
 
-def _under(verdict: Mapping[str, Any], columns: Sequence[str]) -> list[tuple[str, str]]:
+def _under(card: Sequence[Row], columns: Sequence[str]) -> list[tuple[str, str]]:
     """Return the word that a card has for each of the board's columns, with its class; empty where
     there is no card, or no such row on it.
     """
-    words = {row["of"]: row["word"] for row in verdict.get("card", [])}
+    words = {row.of: row.word for row in card}
     return [(word, WORD_CLASS.get(word, "")) for word in (words.get(of, "") for of in columns)]
 
 
@@ -196,7 +194,7 @@ def holding(stored: Stored) -> dict[str, list[Page]]:
     first = others[0]
     found: dict[str, list[Page]] = {name: [] for name in GROUPS}
     for page in holds:
-        ((word, _),) = _under(stored.verdicts[page.id], [first.row])
+        ((word, _),) = _under(stored.own(page.id).card, [first.row])
         found[next(name for name, words in GROUPS.items() if word in words)].append(page)
     return {name.format(named=first.named): pages for name, pages in found.items() if pages}
 
@@ -220,19 +218,16 @@ def proofs_html(book: Path, page_url: Callable[[str], str]) -> str:
     """
     stored = read_stored(book)
 
-    def listed(entries: str) -> list[tuple[str, str, dict[str, str]]]:
-        return [
-            (page.name, page_url(page_id), entry)
-            for page_id, page in stored.pages.items()
-            for entry in stored.verdicts[page_id].get(entries, [])
-        ]
-
-    proofs = listed("proofs")
-    by_kind = Counter(proof["kind"] for _, _, proof in proofs)
+    proofs = [
+        (page.name, page_url(page_id), proof)
+        for page_id, page in stored.pages.items()
+        for proof in stored.own(page_id).proofs
+    ]
+    by_kind = Counter(proof.kind for _, _, proof in proofs)
     return render(
         _TEMPLATES / "proofs.html",
         proofs=proofs,
-        sampled=len(listed("sampled")),
+        sampled=sum(len(stored.own(page_id).sampled) for page_id in stored.pages),
         open_url=page_url("open"),
         kinds=[(by_kind[kind], KINDS[kind]) for kind in KINDS if by_kind[kind]],
         name_of=KINDS,

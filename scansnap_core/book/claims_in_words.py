@@ -35,7 +35,8 @@ from scansnap_core.ledger.entries import (
     HOLDS,
     HOLDS_UNDER_A_CONDITION,
     OPEN,
-    is_refutation,
+    Finding,
+    Refutation,
 )
 from scansnap_core.rules import Rule
 
@@ -60,8 +61,8 @@ class ClaimInWords:
     place: str
     says: str
     pages: tuple[str, ...]
-    entries: tuple[Mapping[str, Any], ...]
-    against: tuple[Mapping[str, Any], ...] = ()
+    entries: tuple[Finding, ...]
+    against: tuple[Finding, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -70,21 +71,21 @@ class ClaimInWords:
         If something speaks against the claim, the verdict is "holds under a condition" where other
         checks support it, and no verdict of support where none does.
         """
-        refuted = [entry for entry in self.entries if is_refutation(entry)]
+        refuted = [entry for entry in self.entries if isinstance(entry, Refutation)]
         if not self.entries and not self.against:
             return OPEN
         if not refuted and not self.against:
             return HOLDS
         holds_somewhere = len(refuted) < len(self.entries) or not self.against
-        conditional = holds_somewhere and all(entry["condition"] for entry in refuted)
+        conditional = holds_somewhere and all(entry.condition for entry in refuted)
         return HOLDS_UNDER_A_CONDITION if conditional else FAILS_AS_PRINTED
 
     def counts(self, witness: str) -> dict[str, int]:
         """Count the entries of a witness that support the claim, under "checks", and those that
         contradict it.
         """
-        own = [is_refutation(entry) for entry in self.entries if entry["witness"] == witness]
-        contrary = sum(entry["witness"] == witness for entry in self.against)
+        own = [isinstance(entry, Refutation) for entry in self.entries if entry.witness == witness]
+        contrary = sum(entry.witness == witness for entry in self.against)
         return {"checks": own.count(False), "refutations": own.count(True) + contrary}
 
 
@@ -102,7 +103,7 @@ def _claim(take: Entry, name: str, stored: Stored) -> ClaimInWords:
     answers = take("answers", _PAGES, {})
     contrary = take("against", _PAGES, {})
     against = _found(take.place, contrary, stored)
-    if any(map(is_refutation, against)):
+    if any(isinstance(entry, Refutation) for entry in against):
         raise BadInput(
             f"{take.place}.against", "a refutation contradicts by itself", "name it under answers"
         )
@@ -113,17 +114,17 @@ def _claim(take: Entry, name: str, stored: Stored) -> ClaimInWords:
     )
 
 
-def _found(source: str, pages: Mapping[str, Any], stored: Stored) -> list[Mapping[str, Any]]:
+def _found(source: str, pages: Mapping[str, Any], stored: Stored) -> list[Finding]:
     """Collect the stored entries of the pages and claims that answer a claim in words."""
-    found: list[Mapping[str, Any]] = []
+    found: list[Finding] = []
     for page_id, claim_ids in pages.items():
         if page_id not in stored.pages:
             raise BadInput(f"{source}.answers.{page_id}", "it is no page of the book", "correct it")
         if claim_ids is None:
             # The page is the claim's own, and decides it as it decides its own verdict.
-            checks = stored.verdicts[page_id].get("checks", [])
-            refuted = stored.verdicts[page_id].get("refutations", [])
-            found += [*checks, *(entry for entry in refuted if entry["judges"] in DECISIVE)]
+            own = stored.own(page_id)
+            decisive = [entry for entry in own.refutations if entry.judges in DECISIVE]
+            found += [*own.checks, *decisive]
         else:
             found += stored.claims(source, page_id, claim_ids)
     return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,8 @@ from scansnap_core.ledger.entries import (
     HOLDS,
     HOLDS_UNDER_A_CONDITION,
     PROVED,
-    is_refutation,
+    Finding,
+    Refutation,
 )
 from scansnap_core.ledger.registry import Page
 from scansnap_core.rules import Rule, one_of
@@ -56,14 +57,20 @@ _NAMES = list_of(TEXT, "it is a list of names")
 
 @dataclass(frozen=True)
 class Trial:
-    """A stored claim that tries an equation: its page, the id of its place there, and the entry as
-    it is stored.
-    """
+    """A stored claim that tries an equation: its page, and what was found of it."""
 
     page: Page
-    anchor: str
-    entry: Mapping[str, Any]
-    refutes: bool
+    entry: Finding
+
+    @property
+    def anchor(self) -> str:
+        """Return the id of its place on its page."""
+        return anchor_of(self.entry.id)
+
+    @property
+    def refutes(self) -> bool:
+        """Tell whether the equation fails as it is printed."""
+        return isinstance(self.entry, Refutation)
 
 
 @dataclass(frozen=True)
@@ -97,9 +104,7 @@ class Equation:
         if not self.trials:
             return UNTOUCHED
         return (
-            DERIVED
-            if any(trial.entry["witness"] in _DERIVING for trial in self.trials)
-            else CHECKED
+            DERIVED if any(trial.entry.witness in _DERIVING for trial in self.trials) else CHECKED
         )
 
     @property
@@ -109,7 +114,8 @@ class Equation:
             return HOLDS
         if self.status != REFUTED:
             return self.status
-        conditions = all(trial.entry["condition"] for trial in self.trials if trial.refutes)
+        refutations = [t.entry for t in self.trials if isinstance(t.entry, Refutation)]
+        conditions = all(refutation.condition for refutation in refutations)
         return HOLDS_UNDER_A_CONDITION if conditions else FAILS_AS_PRINTED
 
 
@@ -196,7 +202,7 @@ def _equation(book: Path, stored: Stored, section: str, row: Any) -> Equation:
     for page_id, claim_ids in take("tries", MAPPING).items():
         is_page(f"{take.place}.tries", page_id)
         trials += [
-            Trial(stored.pages[page_id], anchor_of(entry["id"]), entry, is_refutation(entry))
+            Trial(stored.pages[page_id], entry)
             for entry in stored.claims(take.place, page_id, claim_ids)
         ]
     return Equation(
@@ -247,7 +253,7 @@ def by_equation(
 
     def is_about(place: Place, equation: Equation) -> bool:
         tried = [(trial.page.id, trial.anchor) for trial in equation.trials if trial.refutes]
-        named = equations_named(place.refutation["place"]) if place.page.paper.own else []
+        named = equations_named(place.refutation.place) if place.page.paper.own else []
         return (place.page.id, place.cell) in tried or equation.number in named
 
     errata = list(errata)

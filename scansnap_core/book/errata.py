@@ -5,7 +5,7 @@ The refutations come from the notebooks. Their numbers and ranks are judged by p
 invented. Where they don't, or a file can't be read, the functions here raise `BadInput`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -17,7 +17,7 @@ from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.files import LIST, TEXT, Entry, list_of
 from scansnap_core.ledger.display import anchor_of as anchor_of_claim
 from scansnap_core.ledger.display import render
-from scansnap_core.ledger.entries import JUDGES, asked
+from scansnap_core.ledger.entries import JUDGES, Refutation, asked
 from scansnap_core.ledger.registry import Page, chapter_paths, document_of
 from scansnap_core.rules import Rule, one_of
 
@@ -53,17 +53,17 @@ class Place:
     """One place at which an erratum is printed: the refutation of a page."""
 
     page: Page
-    refutation: Mapping[str, Any]
+    refutation: Refutation
 
     @property
     def cell(self) -> str:
         """Return the id of the refutation on its page."""
-        return anchor_of_claim(self.refutation["id"])
+        return anchor_of_claim(self.refutation.id)
 
     @property
     def name(self) -> str:
         """Say where it is printed, with the paper if that isn't the book's own."""
-        return f"{self.refutation['place']}{self.page.paper.of}"
+        return f"{self.refutation.place}{self.page.paper.of}"
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Erratum:
     @property
     def is_reading(self) -> bool:
         """Tell whether it is an error only in this book's reading of the paper's words."""
-        return all(place.refutation["judges"] == "reading" for place in self.places)
+        return all(place.refutation.judges == "reading" for place in self.places)
 
 
 def read_errata(book: Path) -> list[Erratum]:
@@ -101,10 +101,10 @@ def errata_of(stored: Stored, book: Path) -> list[Erratum]:
     """Like `read_errata`, from pages that were read already."""
     retired, reviewed = _reviewed(book)
     waiting = {
-        f"{page_id}:{refutation['id']}": Place(page, refutation)
+        f"{page_id}:{refutation.id}": Place(page, refutation)
         for page_id, page in stored.pages.items()
-        for refutation in stored.verdicts[page_id].get("refutations", [])
-        if refutation["judges"] != "scope"
+        for refutation in stored.own(page_id).refutations
+        if refutation.judges != "scope"
     }
     found = []
     used = set(retired)
@@ -124,8 +124,8 @@ def errata_of(stored: Stored, book: Path) -> list[Erratum]:
                     f"{number}, {claim!r}", rule, "name it as page:id, or retire the number"
                 )
             place = waiting.pop(claim)
-            if place.refutation["erratum"] != number:
-                rule = f"its chapter says that it is {place.refutation['erratum'] or 'none'}"
+            if place.refutation.erratum != number:
+                rule = f"its chapter says that it is {place.refutation.erratum or 'none'}"
                 raise _wrong(f"{number}, {claim!r}", rule, "correct one of them")
             places.append(place)
         found.append(Erratum(number, rank, because, tuple(places)))
@@ -186,7 +186,7 @@ def errata_json(book: Path) -> dict[str, Any]:
 
 def _place_json(place: Place, address: str) -> dict[str, Any]:
     """Write one place of an erratum for scripts; ``address`` is its page's."""
-    refutation = place.refutation
+    refutation = vars(place.refutation)
     return {
         "paper": place.page.paper.id,
         **{key: refutation[key] for key in ("place", "judges", "printed", "repair", "condition")},

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scansnap_core.book.notebooks import code_cells
 from scansnap_core.extras import needs
-from scansnap_core.ledger.entries import PROVED, VERDICT_MIME
+from scansnap_core.ledger.entries import PROVED, VERDICT_MIME, Verdict
 from scansnap_core.ledger.registry import Page
 
 with needs("book"):
@@ -221,7 +221,7 @@ def output_faults(outputs: Iterable[NotebookNode]) -> list[str]:
     return faults
 
 
-def card_faults(notebook: NotebookNode, verdict: Mapping[str, Any]) -> list[str]:
+def card_faults(notebook: NotebookNode, verdict: Verdict) -> list[str]:
     """Find where the figure that a card names isn't one of its notebook's."""
 
     def shows(cell: NotebookNode) -> bool:
@@ -230,11 +230,9 @@ def card_faults(notebook: NotebookNode, verdict: Mapping[str, Any]) -> list[str]
         )
 
     pictures = [cell.id for cell in code_cells(notebook) if shows(cell)]
-    if "card" not in verdict or verdict["figure"] in (pictures or [""]):
+    if not verdict.card or verdict.figure in (pictures or [""]):
         return []
-    return [
-        f"its card shows the figure of {verdict['figure']!r}; the cells with one are {pictures}"
-    ]
+    return [f"its card shows the figure of {verdict.figure!r}; the cells with one are {pictures}"]
 
 
 def code_of(source: str) -> ast.Module:

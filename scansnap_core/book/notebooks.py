@@ -13,7 +13,7 @@ What can't be read raises `BadInput`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,9 +29,9 @@ from scansnap_core.ledger.entries import (
     HOLDS_UNDER_A_CONDITION,
     NUMBER,
     NUMBERS_MIME,
-    OPEN,
     VERDICT_MIME,
-    is_verdict,
+    Finding,
+    Verdict,
 )
 from scansnap_core.ledger.papers import TABLE_OF_CONTENTS
 from scansnap_core.ledger.registry import (
@@ -78,19 +78,17 @@ def _markdown(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "markdown"]
 
 
-def _stored_as(
-    mime: str, is_one: Callable[[Any], bool], notebook: NotebookNode
-) -> list[dict[str, Any]]:
+def _stored_as(mime: str, notebook: NotebookNode) -> list[Any]:
     outputs = (output for cell in code_cells(notebook) for output in cell.outputs)
-    found = [output.data[mime] for output in outputs if mime in output.get("data", {})]
-    return [each for each in found if is_one(each)]
+    return [output.data[mime] for output in outputs if mime in output.get("data", {})]
 
 
-def verdicts_in(notebook: NotebookNode) -> list[dict[str, Any]]:
+def verdicts_in(notebook: NotebookNode) -> list[Verdict]:
     """Return every verdict in a notebook's outputs; what only stands in the place of one is
     none.
     """
-    return _stored_as(VERDICT_MIME, is_verdict, notebook)
+    read = map(Verdict.of_json, _stored_as(VERDICT_MIME, notebook))
+    return [verdict for verdict in read if verdict is not None]
 
 
 def contents(book: Path) -> tuple[dict[Path, Path], list[str]]:
@@ -118,16 +116,15 @@ class Stored:
 
     pages: Mapping[str, Page]
     """As `read_pages` orders them."""
-    verdicts: Mapping[str, Mapping[str, Any]]
-    """For each page its verdict as `Conclusion.as_json` gives it. A chapter that stores no verdict
-    of its own, for example because it was cleared, has none or ``{"verdict": "open"}``."""
+    verdicts: Mapping[str, Verdict]
+    """Each page's own, which is open where its chapter stores none, or where it is missing here."""
 
     @cached_property
     def statements(self) -> dict[str, Page]:
         """Return those of the pages that are statements."""
         return statements(self.pages)
 
-    def claims(self, place: str, page_id: str, claim_ids: Any) -> list[Mapping[str, Any]]:
+    def claims(self, place: str, page_id: str, claim_ids: Any) -> list[Finding]:
         """Return the checks, refutations and proofs of a page that a file of the book lists by
         their ids, each once.
 
@@ -140,12 +137,7 @@ class Stored:
             raise BadInput(
                 f"{place}: {page_id}", "it lists ids of the page's claims, each once", "correct it"
             )
-        verdict = self.verdicts.get(page_id, {})
-        found = {
-            entry["id"]: entry
-            for kind in ("checks", "refutations", "proofs")
-            for entry in verdict.get(kind, [])
-        }
+        found = {entry.id: entry for entry in self.own(page_id).findings}
         if missing := [claim_id for claim_id in claim_ids if claim_id not in list(found)]:
             rule = f"{page_id} stores no such claim"
             raise BadInput(
@@ -153,9 +145,13 @@ class Stored:
             )
         return [found[claim_id] for claim_id in claim_ids]
 
+    def own(self, page_id: str) -> Verdict:
+        """Return what one page stores; an open verdict where that is nothing."""
+        return self.verdicts.get(page_id, Verdict(page_id))
+
     def verdict_of(self, page_id: str) -> str:
-        """Return one page's verdict, ``"open"`` where nothing is stored."""
-        return str(self.verdicts.get(page_id, {"verdict": OPEN})["verdict"])
+        """Return one page's verdict in words, ``"open"`` where nothing is stored."""
+        return self.own(page_id).verdict
 
     def unverified_grounds(self, statement_id: str) -> list[str]:
         """List the statements that don't hold and on which a proof rests, directly or through other
@@ -184,12 +180,10 @@ class Stored:
 def read_stored(book: Path) -> Stored:
     """Read the pages of a book's folder, and the verdicts that its notebooks store."""
     pages = read_pages(book)
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, Verdict] = {}
     for path in chapter_paths(book / "chapters"):
-        own = [
-            verdict for verdict in verdicts_in(read_notebook(path)) if verdict["id"] == path.stem
-        ]
-        found[path.stem] = own[0] if own else {"verdict": OPEN}
+        own = [verdict for verdict in verdicts_in(read_notebook(path)) if verdict.id == path.stem]
+        found[path.stem] = own[0] if own else Verdict(path.stem)
     return Stored(pages, {page_id: found[page_id] for page_id in pages})
 
 
@@ -216,12 +210,9 @@ class Prose:
                 continue
             given = self.numbers[path.stem] = {}
             for verdict in verdicts_in(notebook):
-                for entry in (*verdict.get("checks", []), *verdict.get("refutations", [])):
-                    given |= {
-                        entry["id"]: entry["measured"],
-                        f"{entry['id']}.control": entry["control"],
-                    }
-            for numbers in _stored_as(NUMBERS_MIME, _is_numbers, notebook):
+                for entry in (*verdict.checks, *verdict.refutations):
+                    given |= {entry.id: entry.measured, f"{entry.id}.control": entry.control}
+            for numbers in filter(_is_numbers, _stored_as(NUMBERS_MIME, notebook)):
                 given |= numbers
         self.texts = {
             path: "\n\n".join(cell.source for cell in _markdown(nb))

@@ -82,9 +82,9 @@ def untried_html(book: Path, page_url: Callable[[str], str]) -> str:
     names = {row.row: row.named for page in stored.pages.values() for row in page.paper.dynamics}
     untried: dict[str, list[tuple[str, str]]] = {name: [] for name in names.values()}
     for page_id, page in stored.pages.items():
-        for row in stored.verdicts[page_id].get("card", []):
-            if row["word"] == _UNTRIED and row["of"] in names:
-                untried[names[row["of"]]].append((page.name, page_url(page_id)))
+        for row in stored.own(page_id).card:
+            if row.word == _UNTRIED and row.of in names:
+                untried[names[row.of]].append((page.name, page_url(page_id)))
     return render(_TEMPLATES / "untried.html", untried=untried)
 
 
@@ -94,6 +94,6 @@ def sampled_html(book: Path, page_url: Callable[[str], str]) -> str:
     sampled = [
         (page.name, page_url(page_id), entry)
         for page_id, page in stored.pages.items()
-        for entry in stored.verdicts[page_id].get("sampled", [])
+        for entry in stored.own(page_id).sampled
     ]
     return render(_TEMPLATES / "sampled.html", sampled=sampled)

@@ -18,7 +18,7 @@ from scansnap_core.book.execute import Execution, execute_all, other_environment
 from scansnap_core.book.notebooks import code_cells
 from scansnap_core.ledger.checks import check_file
 from scansnap_core.ledger.claims import read_claims
-from scansnap_core.ledger.entries import WITNESSES
+from scansnap_core.ledger.entries import WITNESSES, Verdict
 from scansnap_core.ledger.papers import TABLE_OF_CONTENTS, papers_of
 from scansnap_core.ledger.registry import (
     chapter_paths,
@@ -37,7 +37,7 @@ class Report:
     path: Path
     title: str = ""
     """Empty where the notebook registers no page."""
-    verdict: dict[str, Any] | None = None
+    verdict: Verdict | None = None
     """The fresh verdict, or None where there is none."""
     seconds: float = 0.0
     failures: list[str] = field(default_factory=list)
@@ -52,7 +52,8 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """Return what ``scansnap verify --json`` writes."""
-        verdict = self.verdict or {"verdict": None, "witnesses": None, "refutations": []}
+        none: dict[str, Any] = {"verdict": None, "witnesses": None, "refutations": []}
+        verdict = self.verdict.as_json() if self.verdict else none
         return {
             "id": self.id,
             "title": self.title,
@@ -65,7 +66,7 @@ class Report:
 
     def counts(self) -> str:
         """Write the number of checks and refutations of each witness, such as ``"4 6 2"``."""
-        counts = self.verdict["witnesses"] if self.verdict else {}
+        counts = self.verdict.witnesses if self.verdict else {}
         return " ".join(str(sum(counts[witness].values())) for witness in WITNESSES if counts)
 
 
@@ -256,10 +257,10 @@ def _changes(stored: Any, fresh: Any) -> list[str]:
     ]
 
 
-def _verdict_faults(report: Report, verdicts: list[dict[str, Any]]) -> list[str]:
+def _verdict_faults(report: Report, verdicts: list[Verdict]) -> list[str]:
     if len(verdicts) != 1:
         return [f"its outputs hold {len(verdicts) or 'no'} verdicts instead of one"]
-    if verdicts[0]["id"] != report.id:
-        return [f"its verdict is that of {verdicts[0]['id']}"]
+    if verdicts[0].id != report.id:
+        return [f"its verdict is that of {verdicts[0].id}"]
     report.verdict = verdicts[0]
     return []

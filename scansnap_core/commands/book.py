@@ -51,7 +51,7 @@ def verify(options: argparse.Namespace) -> int:
     rows: list[tuple[str, ...]] = [("chapter", "title", "verdict", "checks", "seconds")]
     for report in reports:
         shown = report.verdict if report.stored or not report.failures else None
-        verdict = shown["verdict"] if shown else "NOT VERIFIED"
+        verdict = shown.verdict if shown else "NOT VERIFIED"
         rows.append((report.id, report.title, verdict, report.counts(), f"{report.seconds:.1f}"))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     rows.insert(1, tuple("─" * width for width in widths))

@@ -118,22 +118,26 @@ def word_of(keeps: Sequence[str], sizes: Sequence[str], loses: Sequence[str]) ->
     return in_kind if sizes else as_stated
 
 
-def rows_shown(rows: Iterable[Mapping[str, str]], kind: str) -> list[dict[str, str]]:
+def rows_shown(rows: Iterable[Row], kind: str) -> list[Row]:
     """Return a card's rows as a kind of page shows them: the book's own statements have no row
     "repaired".
 
     Examples
     --------
-    >>> rows = [{"of": "as printed", "word": "holds"}, {"of": "repaired", "word": "none needed"}]
-    >>> rows_shown(rows, "law")
-    [{'of': 'as stated here', 'word': 'holds'}]
+    >>> rows = [Row("as printed", "holds", "It is so."), Row("repaired", "none needed", "")]
+    >>> [row.of for row in rows_shown(rows, "law")]
+    ['as stated here']
     """
     name = UNPRINTED.get(kind, PRINTED)
     own = kind in UNPRINTED and kind != "claim"
     return [
-        {**row, **{key: name for key in ("of", "word") if row[key] == PRINTED}}
+        replace(
+            row,
+            of=name if row.of == PRINTED else row.of,
+            word=name if row.word == PRINTED else row.word,
+        )
         for row in rows
-        if not (own and row["word"] == NONE_NEEDED)
+        if not (own and row.word == NONE_NEEDED)
     ]
 
 
@@ -278,7 +282,7 @@ def _is_upheld(verdict: str) -> bool:
 
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
     what = entry.claim_and_measure
-    required = asked(vars(entry), number)
+    required = asked(entry, number)
     if number == "control":
         # What is measured of a control may stand in brackets.
         own = not entry.measure or entry.control_is.endswith(")")

@@ -34,6 +34,7 @@ from scansnap_core.ledger.entries import (
     Conclusion,
     Proof,
     Refutation,
+    Row,
     asked,
 )
 
@@ -152,7 +153,7 @@ def _show(
 
     On a page `control` is seen at once, and what it doesn't say unfolds. Without it all is seen.
     """
-    number = () if isinstance(entry, Proof) else (entry.measured, f", {asked(vars(entry))}")
+    number = () if isinstance(entry, Proof) else (entry.measured, f", {asked(entry)}")
     claim = entry.what if isinstance(entry, Proof) else entry.claim_and_measure
     values = {term: text for term, text in values.items() if text}
     head = f"{mark} {entry.witness}: {claim}{': ' if number else ''}{''.join(number)}"
@@ -193,16 +194,16 @@ def anchor_of(claim_id: str) -> str:
     return f"claim-{claim_id}"
 
 
-def card_html(rows: Iterable[Mapping[str, str]], kind: str, *, links: bool = False) -> str:
-    """Draw a card's rows, as `Conclusion.as_json` gives them, on a page of some kind.
+def card_html(rows: Iterable[Row], kind: str, *, links: bool = False) -> str:
+    """Draw a card's rows on a page of some kind.
 
     With ``links`` the claims are links to their places on the same page.
     """
     drawn = [
         {
-            **row,
-            "css": WORD_CLASS.get(row["word"], ""),
-            "link": f"#{anchor_of(row['by'])}" if links else "",
+            **asdict(row),
+            "css": WORD_CLASS.get(row.word, ""),
+            "link": f"#{anchor_of(row.by)}" if links else "",
         }
         for row in rows_shown(rows, kind)
     ]
@@ -212,7 +213,6 @@ def card_html(rows: Iterable[Mapping[str, str]], kind: str, *, links: bool = Fal
 def show_conclusion(conclusion: Conclusion) -> None:
     """Display a verdict as text, as HTML and as JSON."""
     kind = conclusion.page.kind
-    card = [asdict(row) for row in conclusion.card]
     needed = WITNESSES if conclusion.page.is_statement else ()
     rows = [
         (w, conclusion.counts(w)) for w in VOICES if w in needed or conclusion.counts(w) != _NOTHING
@@ -225,30 +225,29 @@ def show_conclusion(conclusion: Conclusion) -> None:
     )
     note = f"also refuted, though the verdict doesn't rest on it: {others}" if others else ""
     plain += [f"    {note}"] if note else []
-    plain += [line for row in rows_shown(card, kind) for line in _row_lines(row)]
+    plain += [line for row in rows_shown(conclusion.card, kind) for line in _row_lines(row)]
     markup = render(
         _TEMPLATES / "verdict.html",
         verdict=conclusion.verdict,
         css=VERDICT_CLASS[conclusion.verdict],
         rows=rows,
         note=note,
-        card=card_html(card, kind) if card else "",
+        card=card_html(conclusion.card, kind) if conclusion.card else "",
     )
     show(
         {
             "text/plain": "\n".join(plain),
             "text/html": markup,
-            entries.VERDICT_MIME: conclusion.as_json(),
+            entries.VERDICT_MIME: conclusion.stored.as_json(),
         }
     )
 
 
-def _row_lines(row: Mapping[str, str]) -> list[str]:
-    lines = [
-        f"    {row['of']}: {'; '.join(row[key] for key in ('word', 'formula', 'says') if row[key])}"
-    ]
-    if row["number"]:
-        lines.append(f"        {row['what']}: {row['number']}, {row['required']}")
+def _row_lines(row: Row) -> list[str]:
+    texts = filter(None, (row.word, row.formula, row.says))
+    lines = [f"    {row.of}: {'; '.join(texts)}"]
+    if row.number:
+        lines.append(f"        {row.what}: {row.number}, {row.required}")
     return lines
 
 

@@ -135,39 +135,28 @@ class Refutation(Compared):
         return f"with the {self.remedy}: {self.control_is}"
 
 
-def is_refutation(entry: Mapping[str, Any]) -> bool:
-    """Tell whether a stored entry, which names no type, is a :class:`Refutation`: it alone says
-    what it judges.
-    """
-    return "judges" in entry
-
-
-def asked(entry: Mapping[str, str], number: str = "measured") -> str:
+def asked(entry: Check | Refutation, number: str = "measured") -> str:
     """Say in words what is asked of a check's or a refutation's number, which is ``"measured"`` or
     ``"control"``.
 
     Examples
     --------
-    >>> asked({"measured": "0.1", "required": "< 1", "control": "2"})
+    >>> asked(Check("size", "numeric", "It is small", "0.1", "< 1", "2", "a large one"))
     'must be less than 1'
-    >>> asked({"measured": "0.52", "required": "= 0", "judges": "claim", "printed": "$h(0)$"})
-    'where the printed formula needs 0'
     """
-    required = entry["required"]
-    if entry[number] in (required, required.removeprefix("= ")):
+    required = entry.required
+    if getattr(entry, number) in (required, required.removeprefix("= ")):
         return "as required"
     sign, _, bound = required.partition(" ")
     needed = _IN_WORDS[sign] + bound
-    refutes = is_refutation(entry)
+    refutes = isinstance(entry, Refutation)
     if refutes == (number == "control"):
         return f"must be {needed}"
-    if not refutes:
+    if not isinstance(entry, Refutation):
         return f"where the claim needs {needed}"
-    printed = entry["printed"]
-    is_formula = printed[0] == printed[-1] == "$" and entry["judges"] != "reading"
-    return (
-        f"where {'the printed formula' if is_formula else _NEEDY[entry['judges']]} needs {needed}"
-    )
+    printed = entry.printed
+    is_formula = printed[0] == printed[-1] == "$" and entry.judges != "reading"
+    return f"where {'the printed formula' if is_formula else _NEEDY[entry.judges]} needs {needed}"
 
 
 @dataclass(frozen=True)
@@ -195,6 +184,10 @@ class Proof:
     def control_says(self) -> str:
         """Say what the control's refutation belongs to."""
         return f"control: {self.control_is}"
+
+
+Finding = Check | Refutation | Proof
+"""What a chapter found of one of its claims."""
 
 
 @dataclass(frozen=True)
@@ -279,52 +272,37 @@ class Conclusion:
             "refutations": sum(refutation.witness == witness for refutation in self.refutations),
         }
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the verdict as it stands in a notebook's output; the fourth witness only where it
-        spoke.
-        """
-        lists = {
-            key: [asdict(each) for each in getattr(self, key)]
-            for key in ("proofs", "sampled", "card")
-        }
-        return {
-            "id": self.page.id,
-            "verdict": self.verdict,
-            "witnesses": {
-                witness: self.counts(witness) for witness in (VOICES if self.proofs else WITNESSES)
-            },
-            "checks": [_stored(check) for check in self.checks],
-            "refutations": [_stored(refutation) for refutation in self.refutations],
-            **{key: entries for key, entries in lists.items() if entries},
-            **({"figure": self.figure} if self.card else {}),
-        }
+    @property
+    def stored(self) -> "Verdict":
+        """Return what a notebook stores of it; the fourth witness only where it spoke."""
+        voices = VOICES if self.proofs else WITNESSES
+        return Verdict(
+            self.page.id,
+            self.verdict,
+            {witness: self.counts(witness) for witness in voices},
+            self.checks,
+            self.refutations,
+            self.proofs,
+            self.sampled,
+            self.card,
+            self.figure,
+        )
 
 
-_FORMULAS = ("formula", "control_formula")
-
-
-def _stored(entry: Compared) -> dict[str, str]:
-    """Return an entry as it is stored: most checks are given numbers, and have no formula."""
-    return {name: text for name, text in asdict(entry).items() if text or name not in _FORMULAS}
-
-
-def tried(verdict: Mapping[str, Any]) -> list[Mapping[str, str]]:
-    """List the entries of a stored verdict that say which formula was tried: proofs first, in the
-    file's order.
-    """
-    entries = [
-        entry for kind in ("proofs", "checks", "refutations") for entry in verdict.get(kind, [])
-    ]
-    return [entry for entry in entries if entry.get("formula")]
-
-
-_LISTS = {
+_LISTS: dict[str, Any] = {
     "checks": Check,
     "refutations": Refutation,
     "proofs": Proof,
     "sampled": Sampled,
     "card": Row,
 }
+"""The lists of a stored verdict, each with the kind of its entries."""
+_ALWAYS = ("checks", "refutations")
+"""The lists that are stored even where they are empty."""
+_FORMULAS = ("formula", "control_formula")
+"""The texts of a check or a refutation that are stored only where there are some: most are given
+numbers.
+"""
 _VERDICTS = (
     HOLDS,
     HOLDS_UNDER_A_CONDITION,
@@ -336,14 +314,78 @@ _VERDICTS = (
 )
 
 
-def is_verdict(value: Any) -> bool:
-    """Tell whether a value has the form of `Conclusion.as_json`: notebooks are edited, merged and
-    cut short.
+@dataclass(frozen=True)
+class Verdict:
+    """What a chapter's notebook stores of its conclusion, and every computed page reads back.
+
+    A chapter that stores none, for example because it was cleared, has an open one without entries.
     """
+
+    id: str
+    """The page's."""
+    verdict: str = OPEN
+    witnesses: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """For each witness how many "checks" and "refutations" it gave."""
+    checks: tuple[Check, ...] = ()
+    refutations: tuple[Refutation, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    sampled: tuple[Sampled, ...] = ()
+    card: tuple[Row, ...] = ()
+    """Empty where the page has none."""
+    figure: str = ""
+    """The cell that draws the card's figure, if it has one."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Return the entries that each answer a claim of the chapter's file."""
+        return (*self.checks, *self.refutations, *self.proofs)
+
+    @property
+    def tried(self) -> list[Finding]:
+        """List the entries that say which formula was tried: proofs first, in the file's order."""
+        entries: tuple[Finding, ...] = (*self.proofs, *self.checks, *self.refutations)
+        return [entry for entry in entries if entry.formula]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the verdict as it stands in a notebook's output."""
+        lists = {key: [_written(entry) for entry in getattr(self, key)] for key in _LISTS}
+        return {
+            "id": self.id,
+            "verdict": self.verdict,
+            "witnesses": self.witnesses,
+            **{key: entries for key, entries in lists.items() if entries or key in _ALWAYS},
+            **({"figure": self.figure} if self.card else {}),
+        }
+
+    @classmethod
+    def of_json(cls, value: Any) -> "Verdict | None":
+        """Read what `as_json` gave; None for anything else, as notebooks are edited, merged and cut
+        short.
+        """
+        if not _is_stored(value):
+            return None
+        lists: dict[str, Any] = {
+            key: tuple(kind(**entry) for entry in value.get(key, ()))
+            for key, kind in _LISTS.items()
+        }
+        figure = value.get("figure", "")
+        return cls(value["id"], value["verdict"], value["witnesses"], **lists, figure=figure)
+
+
+def _written(entry: Finding | Sampled | Row) -> dict[str, str]:
+    """Return an entry as it is stored."""
+    texts = asdict(entry)
+    if not isinstance(entry, Compared):
+        return texts
+    return {name: text for name, text in texts.items() if text or name not in _FORMULAS}
+
+
+def _is_stored(value: Any) -> bool:
+    """Tell whether a value has the form that `Verdict.as_json` gives."""
 
     def is_entry(entry: Any, kind: Any) -> bool:
         names = {each.name for each in fields(kind)}
-        needed = names if kind is Proof else names - {*_FORMULAS}
+        needed = names - {*_FORMULAS} if issubclass(kind, Compared) else names
         return (
             isinstance(entry, dict)
             and needed <= entry.keys() <= names

@@ -32,7 +32,12 @@ from scansnap_core.book.equations import (
 )
 from scansnap_core.book.errata import Erratum, read_errata
 from scansnap_core.ledger.display import VERDICT_CLASS
-from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION
+from scansnap_core.ledger.entries import (
+    FAILS_AS_PRINTED,
+    HOLDS,
+    HOLDS_UNDER_A_CONDITION,
+    Refutation,
+)
 from scansnap_core.theory import formulas
 
 HOW = (
@@ -179,12 +184,10 @@ def _trial(trial: Trial, page_url: Callable[[str], str]) -> str:
     entry = trial.entry
     mark = '<span class="ss-refuted">✗</span>' if trial.refutes else "✓"
     link = f'<a href="{page_url(trial.page.id)}#{trial.anchor}">{trial.page.name}</a>'
-    text = f"- {mark} {link}, {entry['witness']}: {_text(entry['what'])}"
-    if not trial.refutes:
+    text = f"- {mark} {link}, {entry.witness}: {_text(entry.what)}"
+    if not isinstance(entry, Refutation):
         return text
-    remedy = (
-        f"Holds if {entry['condition']}" if entry["condition"] else f"Repair: {entry['repair']}"
-    )
+    remedy = f"Holds if {entry.condition}" if entry.condition else f"Repair: {entry.repair}"
     return f"{text}. {_text(remedy.removesuffix('.'))}."
 
 

@@ -51,7 +51,7 @@ def of_errata(book: Path) -> dict[str, list[str]]:
     page = document_of("errata", book)
     for erratum in read_errata(book):
         first = erratum.places[0]
-        words = f"Printed: {first.refutation['printed']}. Repair: {first.refutation['repair']}."
+        words = f"Printed: {first.refutation.printed}. Repair: {first.refutation.repair}."
         title = f"{erratum.number}: {first.name}"
         found[f"{page}#{erratum.anchor}"] = [title, shortened(without_tex(words))]
     return found

@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 from tried import fold
 
 from scansnap_core.ledger.display import anchor_of
-from scansnap_core.ledger.entries import NUMBERS_MIME, VERDICT_MIME, tried
+from scansnap_core.ledger.entries import NUMBERS_MIME, VERDICT_MIME, Verdict
 from scansnap_core.ledger.registry import KEY
 
 _CARD = "```{verdict-card}\n```"
@@ -47,12 +47,9 @@ def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
         if "number" in page and page["kind"] != "figure"
         else ""
     )
-    verdicts = [
-        output["data"][VERDICT_MIME]
-        for cell in notebook["cells"]
-        for output in cell.get("outputs", [])
-        if VERDICT_MIME in output.get("data", {})
-    ]
+    outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
+    read = (Verdict.of_json(output.get("data", {}).get(VERDICT_MIME)) for output in outputs)
+    verdict = next(filter(None, read), Verdict(page_id))
     for cell in notebook["cells"]:
         if "outputs" in cell:  # an empty text would be drawn as an empty box
             cell["outputs"] = [
@@ -66,16 +63,15 @@ def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
         cell["source"] = _CITED.sub(r"{cite}`\1`", text)
     if texts:
         head, _, rest = texts[0]["source"].partition("\n\n")
-        tried = _tried(verdicts[0]) if verdicts else ""
-        has_card = bool(verdicts and "card" in verdicts[0])
-        texts[0]["source"] = _with_links(_with_card(head, rest, has_card), tried + links)
-        if has_card:
+        with_card = _with_card(head, rest, bool(verdict.card))
+        texts[0]["source"] = _with_links(with_card, _tried(verdict) + links)
+        if verdict.card:
             notebook["cells"].append(dict(_END))
     return notebook
 
 
-def _tried(verdict: dict[str, Any]) -> str:
-    found = fold((f"#{anchor_of(entry['id'])}", entry) for entry in tried(verdict))
+def _tried(verdict: Verdict) -> str:
+    found = fold((f"#{anchor_of(entry.id)}", entry) for entry in verdict.tried)
     return f"\n\n```{{raw}} html\n{found}\n```\n" if found else ""
 
 

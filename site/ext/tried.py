@@ -5,37 +5,35 @@ Nobody reads the printed TeX back, so a reader compares the two. Each formula st
 claim's id, which leads to the check.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
 
 from scansnap_core.ledger.display import rich
-from scansnap_core.ledger.entries import PROVED
+from scansnap_core.ledger.entries import Finding, Proof
 
 
-def fold(
-    trials: Iterable[tuple[str, Mapping[str, Any]]], code: Sequence[tuple[str, str]] = ()
-) -> str:
+def fold(trials: Iterable[tuple[str, Finding]], code: Sequence[tuple[str, str]] = ()) -> str:
     """Return the fold as HTML; empty where no formula was tried.
 
     Parameters
     ----------
     trials
-        Addresses of claims, and the entries that the chapters store.
+        Addresses of claims, and what was found of them.
     code
         Names in the package, and TeX of what they stand for.
     """
     rows = [(f"<code>{escape(name)}</code>, in the code", f"${formula}$") for name, formula in code]
     for address, entry in trials:
-        if not entry.get("formula"):
+        if not entry.formula:
             continue
-        claim = f"<code>{escape(entry['id'])}</code>"
-        named = f'<a class="ss-claim" href="{address}">{claim}</a>, {entry["witness"]}'
-        is_whole = entry["witness"] == PROVED or " = " in entry["formula"]
-        required = "" if is_whole else f" must be {entry['required']}"
-        rows.append((named, entry["formula"] + required))
-        if entry.get("control_formula"):
-            rows.append(("its control, which fails", entry["control_formula"]))
+        claim = f"<code>{escape(entry.id)}</code>"
+        named = f'<a class="ss-claim" href="{address}">{claim}</a>, {entry.witness}'
+        formula = entry.formula
+        if not isinstance(entry, Proof) and " = " not in formula:
+            formula += f" must be {entry.required}"
+        rows.append((named, formula))
+        if entry.control_formula:
+            rows.append(("its control, which fails", entry.control_formula))
     if not rows:
         return ""
     drawn = "".join(

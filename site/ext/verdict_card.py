@@ -32,13 +32,13 @@ class VerdictCard(SphinxDirective):
         """Read the rows from the notebook's outputs."""
         notebook = read_notebook(Path(self.env.doc2path(self.env.docname)))
         verdicts = verdicts_in(notebook)
-        if len(verdicts) != 1 or "card" not in verdicts[0]:
+        if len(verdicts) != 1 or not verdicts[0].card:
             raise self.error(
                 "the notebook stores no card: give conclude() one, and store its outputs"
             )
         kind = notebook.metadata[KEY]["kind"]
-        rows = card_html(verdicts[0]["card"], kind, links=True)
-        shown = [CardFigure(cell=verdicts[0]["figure"])] if verdicts[0]["figure"] else []
+        rows = card_html(verdicts[0].card, kind, links=True)
+        shown = [CardFigure(cell=verdicts[0].figure)] if verdicts[0].figure else []
         card = nodes.raw("", rows, format="html")
         return [nodes.container("", card, *shown, classes=["ss-card-at-head"])]
 

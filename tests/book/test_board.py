@@ -1,5 +1,6 @@
 """The pages that are drawn from verdicts: the board, the graph, what holds as printed, what is proved."""
 
+import dataclasses
 import re
 from collections import Counter
 from pathlib import Path
@@ -17,7 +18,8 @@ from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.book.open_points import sampled_html
 from scansnap_core.ledger import Page, page, read_pages
 from scansnap_core.ledger.cards import SCALE, SILENCE
-from scansnap_core.ledger.entries import VERDICT_MIME, Check, Conclusion, Refutation, Row
+from scansnap_core.ledger.entries import VERDICT_MIME, Check, Conclusion, Refutation, Row, Verdict
+from scansnap_core.ledger.registry import chapter_paths, read_json
 from tests.book.books import PAPERS, write_notebook
 from tests.refusing import refuses
 
@@ -57,7 +59,7 @@ def write_chapter(
     concluded = page(verdict_of, ROOT) if verdict_of else page(page_id, book)
     conclusion = Conclusion(concluded, (CHECK,), refutations, card)
     notebook = nbformat.read(path, as_version=4)
-    notebook.cells[1].outputs = [nbformat.v4.new_output("display_data", {VERDICT_MIME: conclusion.as_json()})]
+    notebook.cells[1].outputs = [nbformat.v4.new_output("display_data", {VERDICT_MIME: conclusion.stored.as_json()})]
     nbformat.write(notebook, path)
 
 
@@ -77,7 +79,7 @@ def book(tmp_path: Path) -> Path:
 
 def test_a_verdict_of_another_page_counts_for_none(tmp_path: Path) -> None:
     write_chapter(tmp_path, "lemma_08", verdict_of="lemma_09")
-    assert read_stored(tmp_path).verdicts == {"lemma_08": {"verdict": "open"}}
+    assert read_stored(tmp_path).verdicts == {"lemma_08": Verdict("lemma_08")}
 
 
 def test_an_unreadable_notebook_is_refused(book: Path, tmp_path: Path) -> None:
@@ -102,7 +104,7 @@ def test_an_unreadable_notebook_is_refused(book: Path, tmp_path: Path) -> None:
     ],
 )
 def test_fully_verified_needs_every_ground(verdicts: dict[str, str], full: set[str]) -> None:
-    stored = Stored(read_pages(ROOT), {page_id: {"verdict": verdict} for page_id, verdict in verdicts.items()})
+    stored = Stored(read_pages(ROOT), {page_id: Verdict(page_id, verdict) for page_id, verdict in verdicts.items()})
     assert stored.fully_verified == full
     left = [page_id for page_id in ("lemma_03", "lemma_14", "lemma_17") if verdicts.get(page_id, FAILS) == FAILS]
     assert stored.unverified_grounds("lemma_05") == left
@@ -226,8 +228,18 @@ def stored() -> Stored:
     return read_stored(ROOT)
 
 
+def test_a_stored_verdict_comes_back_as_it_was_written() -> None:
+    for path in chapter_paths(ROOT / "chapters"):
+        outputs = [output for cell in read_json(path)["cells"] for output in cell.get("outputs", [])]
+        (written,) = [data[VERDICT_MIME] for output in outputs if VERDICT_MIME in (data := output.get("data", {}))]
+        verdict = Verdict.of_json(written)
+        assert verdict is not None
+        assert verdict.as_json() == written
+        assert Verdict.of_json({**written, "checks": [{"id": "size"}]}) is None
+
+
 def with_verdict(stored: Stored, **changed: Any) -> dict[str, list[Page]]:
-    verdicts = {**stored.verdicts, "lemma_06": {**stored.verdicts["lemma_06"], **changed}}
+    verdicts = {**stored.verdicts, "lemma_06": dataclasses.replace(stored.verdicts["lemma_06"], **changed)}
     return holding(Stored(stored.pages, verdicts))
 
 
@@ -244,7 +256,7 @@ def test_the_cards_word_says_which_group(stored: Stored) -> None:
     groups |= dict.fromkeys(("in part", "fails", "in kind, not in size"), LESS)
     assert sorted(groups) == sorted([*SCALE, *SILENCE])
     for word, group in groups.items():
-        found = with_verdict(stored, card=[{"of": "under the true gradient", "word": word}])
+        found = with_verdict(stored, card=(Row("under the true gradient", word, "It does."),))
         assert [name for name, pages in found.items() if "lemma_06" in [page.id for page in pages]] == [group]
 
 
@@ -257,7 +269,8 @@ def test_they_are_drawn_with_their_links_and_count(stored: Stored) -> None:
 
 
 def test_the_list_counts_what_the_chapters_store(stored: Stored) -> None:
-    proofs, sampled = (sum(len(v.get(key, [])) for v in stored.verdicts.values()) for key in ("proofs", "sampled"))
+    proofs = sum(len(verdict.proofs) for verdict in stored.verdicts.values())
+    sampled = sum(len(verdict.sampled) for verdict in stored.verdicts.values())
     drawn = proofs_html(ROOT, lambda page_id: f"{page_id}.html")
     assert f"{proofs + sampled} claims are about all cases that meet their conditions." in drawn
     assert f"{proofs} of them are proved:" in drawn

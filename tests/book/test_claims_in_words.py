@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,30 +14,29 @@ from scansnap_core.book.board import board_html
 from scansnap_core.book.claims_in_words import FILE, claims_in_words
 from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.files import MAPPING, TEXT
+from scansnap_core.ledger.entries import HOLDS, Refutation, Verdict
 from scansnap_core.ledger.registry import WITHOUT_CARD
+from tests.findings import a_check, a_refutation
 from tests.refusing import refuses
 
 ROOT = Path(__file__).parents[2]
 
 
-def check(claim_id: str, witness: str = "numeric") -> dict[str, str]:
-    return {"id": claim_id, "witness": witness}
+def refutation(claim_id: str, condition: str = "", judges: str = "claim") -> Refutation:
+    repair = "" if condition else "1"
+    return a_refutation(claim_id, "empirical", condition=condition, repair=repair, judges=judges)
 
 
-def refutation(claim_id: str, condition: str = "", judges: str = "claim") -> dict[str, str]:
-    told = {"place": "Sec. 7", "condition": condition, "repair": "" if condition else "1", "judges": judges}
-    return {"id": claim_id, "witness": "empirical"} | told
-
-
-VERDICT: dict[str, Any] = {
-    "verdict": "holds",
-    "checks": [check("one"), check("two", "symbolic"), check("size")],
-    "refutations": [refutation("order"), refutation("sign", "small overlaps")],
-}
-BESIDE = VERDICT | {"refutations": [refutation("remark", judges="remark"), refutation("sign", "weak", judges="scope")]}
+CHECKS = (a_check("one"), a_check("two", "symbolic"), a_check("size"))
+VERDICT = Verdict(
+    "fig_04", HOLDS, checks=CHECKS, refutations=(refutation("order"), refutation("sign", "small overlaps"))
+)
+BESIDE = replace(
+    VERDICT, refutations=(refutation("remark", judges="remark"), refutation("sign", "weak", judges="scope"))
+)
 STORED = Stored(
     pages={"fig_04": None, "fig_08": None, "lemma_01": None},  # type: ignore[dict-item]
-    verdicts={"fig_04": VERDICT, "fig_08": BESIDE, "lemma_01": {"verdict": "open"}},
+    verdicts={"fig_04": VERDICT, "fig_08": BESIDE, "lemma_01": Verdict("lemma_01")},
 )
 
 
@@ -71,8 +70,8 @@ def test_the_verdict_follows_from_the_entries_that_are_named(
     changes = {"against": {"fig_04": against}} if against else {}
     (claim,) = claims_in_words(written(tmp_path, answers, **changes), STORED)
     assert (claim.name, claim.place, claim.says, claim.verdict) == ("C1", "Sec. 1", "it grows", verdict)
-    assert [entry["id"] for entry in claim.against] == against
-    assert "size" not in [entry["id"] for entry in claim.entries if against]
+    assert [entry.id for entry in claim.against] == against
+    assert "size" not in [entry.id for entry in claim.entries if against]
     assert not against or claim.counts("numeric")["refutations"] == 1
 
 

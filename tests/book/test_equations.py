@@ -26,8 +26,10 @@ from scansnap_core.book.errata import read_errata
 from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.files import COUNT, LIST, MAPPING, TEXT
 from scansnap_core.ledger import read_pages
+from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, Verdict
 from scansnap_core.theory.formulas import FORMULAS, SYMBOLS
 from tests.book.latex import sides, value
+from tests.findings import a_check, a_refutation
 from tests.refusing import refuses
 from tests.theory.test_formulas import POINT
 
@@ -54,8 +56,8 @@ def test_a_statements_own_equations_are_at_it() -> None:
 
 def test_what_a_refutation_hits_is_refuted_in_the_index() -> None:
     stored = read_stored(ROOT)
-    refutations = [each for verdict in stored.verdicts.values() for each in verdict.get("refutations", [])]
-    hit = {n for each in refutations if each["judges"] != "reading" for n in equations_named(each["place"])}
+    refutations = [each for verdict in stored.verdicts.values() for each in verdict.refutations]
+    hit = {n for each in refutations if each.judges != "reading" for n in equations_named(each.place)}
     refuted = {equation.number for equation in INDEX if equation.status == "refuted"}
     assert hit - refuted == {133}  # an order as t grows, which the constant that (124) drops doesn't change
     assert {14, 48, 64, 88, 94, 95, 132} <= hit
@@ -91,17 +93,22 @@ def test_a_printed_formula_has_the_value_of_the_codes(name: str) -> None:
     assert any(wanted in values(number) for number in formula.equations)
 
 
-CHECK = {"id": "size", "witness": "numeric", "condition": "", "repair": ""}
-REFUTATION = CHECK | {"place": "Eqn 2", "judges": "claim"}
 PAGES = {page_id: read_pages(ROOT)[page_id] for page_id in ("lemma_06", "theorem_4")}
 STORED = Stored(
     PAGES,
     {
-        "lemma_06": {"checks": [CHECK | {"id": "other"}, CHECK, CHECK | {"id": "shape", "witness": "symbolic"}]},
-        "theorem_4": {
-            "checks": [CHECK],
-            "refutations": [REFUTATION | {"id": "a", "repair": "b"}, REFUTATION | {"id": "b", "condition": "c"}],
-        },
+        "lemma_06": Verdict(
+            "lemma_06", HOLDS, checks=(a_check("other"), a_check("size"), a_check("shape", "symbolic"))
+        ),
+        "theorem_4": Verdict(
+            "theorem_4",
+            FAILS_AS_PRINTED,
+            checks=(a_check("size"),),
+            refutations=(
+                a_refutation("a", place="Eqn 2", repair="b"),
+                a_refutation("b", place="Eqn 2", condition="c"),
+            ),
+        ),
     },
 )
 ONE = {"number": 1, "kind": "step", "at": "lemma_06", "formula": "x", "tries": {"lemma_06": ["size"]}}
@@ -234,14 +241,14 @@ def test_every_refuted_equation_leads_to_an_erratum() -> None:
 
 
 def test_every_erratum_that_names_an_equation_is_in_the_index() -> None:
-    naming = {e.number for e in ERRATA if any("Eqn" in place.refutation["place"] for place in e.places)}
+    naming = {e.number for e in ERRATA if any("Eqn" in place.refutation.place for place in e.places)}
     assert naming <= set(re.findall(r">(E\d+)</a>", DRAWN))
     assert '<a href="equations.html#eq-88">(88)</a> <a class="ss-number" href="errata.html#e10">E10</a>' in DRAWN
 
 
 def test_an_erratum_that_hangs_on_a_reading_is_marked() -> None:
     marked = dict(re.findall(r">(E\d+)</a>( \(as we read it\))?", DRAWN))
-    readings = {e.number for e in ERRATA if {place.refutation["judges"] for place in e.places} == {"reading"}}
+    readings = {e.number for e in ERRATA if {place.refutation.judges for place in e.places} == {"reading"}}
     assert {number for number, mark in marked.items() if mark} == readings & set(marked)
     assert marked["E17"]
 

@@ -1,6 +1,7 @@
 """Faults of a stored notebook: its card, its pictures, and controls that nothing computes."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,9 +15,10 @@ from scansnap_core.book.faults import (
     picture_faults,
     source_faults,
 )
+from scansnap_core.ledger.entries import HOLDS, Row, Verdict
 from tests.book.books import png
 
-VERDICT: dict[str, Any] = {"card": [], "figure": "drawing"}
+VERDICT = Verdict("lemma_08", HOLDS, card=(Row("as printed", HOLDS, "It holds."),), figure="drawing")
 
 
 PICTURE = v4.new_output("display_data", {"image/png": png("navy")})
@@ -35,8 +37,8 @@ def notebook(*outputs: NotebookNode, alt: str = "A line that rises.") -> Noteboo
 def test_what_a_reader_can_see_has_no_fault() -> None:
     assert picture_faults(notebook()) == []
     assert card_faults(notebook(), VERDICT) == []
-    assert card_faults(notebook(), {}) == []
-    assert card_faults(notebook(CAPTION), VERDICT | {"figure": ""}) == []
+    assert card_faults(notebook(), Verdict("lemma_08")) == []
+    assert card_faults(notebook(CAPTION), replace(VERDICT, figure="")) == []
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_what_a_reader_can_see_has_no_fault() -> None:
     ],
 )
 def test_a_picture_that_nobody_sees_or_understands_is_a_fault(stored: NotebookNode, figure: str, fault: str) -> None:
-    (found,) = picture_faults(stored) + card_faults(stored, VERDICT | {"figure": figure})
+    (found,) = picture_faults(stored) + card_faults(stored, replace(VERDICT, figure=figure))
     assert fault in found
 
 

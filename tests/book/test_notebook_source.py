@@ -1,13 +1,15 @@
 """What a chapter says in plain Markdown, as the site shows it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from notebook_source import for_the_site
 
 from scansnap_core.ledger import VERDICT_MIME
-from scansnap_core.ledger.entries import NUMBERS_MIME
+from scansnap_core.ledger.entries import HOLDS, NUMBERS_MIME, WITNESSES, Row, Verdict
 from tests.book.books import registered
+from tests.findings import a_check
 
 SENTENCE = "**In short.** It grows."
 QUOTE = "> **Lemma 8, as printed.** One\n> is one.\n"
@@ -16,15 +18,21 @@ LINKS = "```{statement-links} lemma_08\n```"
 END = "```{check-yourself}\n```"
 
 
-def shown(text: str, page_id: str = "lemma_08", verdict: Any = None) -> str:
-    output = {"data": {VERDICT_MIME: verdict or {"card": []}}}
+VERDICT = Verdict(
+    "lemma_08",
+    HOLDS,
+    {witness: {"checks": 1, "refutations": 0} for witness in WITNESSES},
+    card=(Row("as printed", HOLDS, "It holds."),),
+)
+
+
+def shown(text: str, page_id: str = "lemma_08", verdict: Verdict = VERDICT) -> str:
+    output = {"data": {VERDICT_MIME: verdict.as_json()}}
     cells: list[dict[str, Any]] = [{"cell_type": "markdown", "source": text.splitlines(keepends=True)}]
     cells.append({"cell_type": "code", "source": "[E7](errata.md#e7)", "outputs": [output]})
     notebook = for_the_site({"cells": cells, "metadata": registered(page_id)}, page_id)
     assert notebook["cells"][1] == cells[1]
-    assert [cell["source"] for cell in notebook["cells"][2:]] == (
-        [END] if "card" in output["data"][VERDICT_MIME] else []
-    )
+    assert [cell["source"] for cell in notebook["cells"][2:]] == ([END] if verdict.card else [])
     return str(notebook["cells"][0]["source"])
 
 
@@ -32,7 +40,7 @@ def test_the_card_stands_below_the_heading_and_its_sentence() -> None:
     assert shown(f"# A\n\n{SENTENCE}\n\nMore.") == f"# A\n\n{SENTENCE}\n\n{CARD}\n\nMore."
     assert shown("# A\n\nMore.") == f"# A\n\n{CARD}\n\nMore."
     assert shown("# A") == f"# A\n\n{CARD}"
-    assert shown("# A\n\nMore.", verdict={"verdict": "holds"}) == "# A\n\nMore."
+    assert shown("# A\n\nMore.", verdict=replace(VERDICT, card=())) == "# A\n\nMore."
 
 
 @pytest.mark.parametrize(
@@ -69,9 +77,8 @@ def test_numbers_of_the_prose_are_no_output() -> None:
 
 
 def test_what_was_tried_stands_in_a_fold_below_the_quotation() -> None:
-    check = {"id": "zero", "witness": "symbolic", "required": "= 0", "formula": "$u - v$", "control_formula": "$u < v$"}
-    verdict = {"card": [], "checks": [check, {"id": "size", "witness": "numeric", "required": "≤ 1"}]}
-    text = shown(f"# A\n\nB.\n\n{QUOTE}\nMore.", verdict=verdict)
+    zero = a_check("zero", "symbolic", required="= 0", formula="$u - v$", control_formula="$u < v$")
+    text = shown(f"# A\n\nB.\n\n{QUOTE}\nMore.", verdict=replace(VERDICT, checks=(zero, a_check("size"))))
     fold = text[text.index(QUOTE) + len(QUOTE) : text.index(LINKS)]
     assert '<a class="ss-claim" href="#claim-zero"><code>zero</code></a>, symbolic' in fold
     assert r"\(u - v\)</span> must be = 0" in fold

@@ -69,8 +69,8 @@ def test_what_a_card_calls_not_measured_is_listed() -> None:
     untried = [
         page_id
         for page_id, verdict in read_stored(ROOT).verdicts.items()
-        for row in verdict.get("card", [])
-        if row["word"] == "not measured"
+        for row in verdict.card
+        if row.word == "not measured"
     ]
     assert drawn.count("<a ") == len(untried) > 0
     assert all(f'href="{page_id}.html"' in drawn for page_id in untried)

@@ -1,5 +1,6 @@
 """The card at a chapter's head: nothing on it that the chapter's ledger doesn't hold."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from scansnap_core.files import MAPPING, TEXT
 from scansnap_core.ledger import NoEvidence
 from scansnap_core.ledger.cards import SCALE, SILENCE, rows_shown
+from scansnap_core.ledger.entries import Row
 from tests.book.books import REPAIRED
 from tests.ledger.conftest import BROKEN, LACKING, UPHELD, Opened, Outputs, all_three, check, concluded, refuting
 from tests.refusing import refuses
@@ -63,11 +65,11 @@ def test_what_wasnt_printed_isnt_called_so(
 
 def test_only_own_statements_were_not_printed_and_need_no_repair() -> None:
     words = [*SCALE, *SILENCE, "holds", "as another says"]
-    rows = [{"of": word, "word": word, "says": "Where h is small."} for word in (*words, "as printed")]
-    none_needed = {"of": "repaired", "word": "none needed", "says": ""}
+    rows = [Row(word, word, "Where h is small.") for word in (*words, "as printed")]
+    none_needed = Row("repaired", "none needed", "")
     names = {"statement": "as printed", "figure": "as printed", "claim": "in the paper's words"}
     for kind, name in (names | {"law": "as stated here", "beyond": "as stated here"}).items():
-        shown = [*rows[:-1], rows[-1] | {"of": name, "word": name}]
+        shown = [*rows[:-1], replace(rows[-1], of=name, word=name)]
         assert rows_shown([*rows, none_needed], kind) == shown + [none_needed] * (kind in names)
 
 

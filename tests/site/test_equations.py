@@ -12,14 +12,16 @@ from playwright.sync_api import Page
 from scansnap_core.book.equations import Equation, Trial, by_equation, read_equations
 from scansnap_core.book.errata import Erratum, read_errata
 from scansnap_core.ledger import read_pages
+from tests.findings import a_check, a_refutation
 from tests.site.book import ROOT
 
 LEMMA = read_pages(ROOT)["lemma_06"]
-ENTRY = {"witness": "numeric", "what": "size *of* $h^*$ <b>", "condition": "", "repair": ""}
+WHAT = "size *of* $h^*$ <b>"
 
 
 def test_an_equation_shows_its_formula_its_trials_and_what_is_unsure_and_an_untouched_one_is_red() -> None:
-    trials = Trial(LEMMA, "claim-size", ENTRY, False), Trial(LEMMA, "claim-wrong", ENTRY | {"repair": "twice"}, True)
+    wrong = a_refutation("wrong", what=WHAT, repair="twice")
+    trials = Trial(LEMMA, a_check("size", what=WHAT)), Trial(LEMMA, wrong)
     equations = [
         Equation(number, "Sec. 1", "step", LEMMA, "x^2", tried, unsure)
         for number, tried, unsure in ((1, trials[:1], ""), (2, (), ""), (7, trials, "a sign"))
@@ -69,7 +71,7 @@ def test_links_lead_to_the_cells_that_try_the_equations(site: Path) -> None:
             r'<span class="ss-what">(.*?)</span>\s*(?:<span class="ss-number">|</summary>)', places[1], re.DOTALL
         )
         assert head, (trial.page.id, trial.anchor)
-        said = " ".join(trial.entry["what"].split())
+        said = " ".join(trial.entry.what.split())
         assert text_of(head[1]) in (said, f"{said}.", f"{said}:")  # a number follows all but proofs
 
 

@@ -131,18 +131,18 @@ def test_card_shows_the_stored_numbers_and_leads_to_cells_of_the_page(site: Path
     for page_id, verdict in read_stored(ROOT).verdicts.items():
         (document,) = (d for d in documents() if d.rpartition("/")[2] == page_id)
         page = read(site, document)
-        assert ('class="ss-card-at-head' in page) is ("card" in verdict)
-        if "card" not in verdict:
+        assert ('class="ss-card-at-head' in page) is bool(verdict.card)
+        if not verdict.card:
             continue
         cards += 1
         card = page[page.index('class="ss-card-at-head') : page.index("</div>\n<", page.index("</dl>"))]
         assert re.findall(r'<p class="ss-number">.*?<strong>(.*?)</strong>', card) == [
-            escape(row["number"]) for row in verdict["card"] if row["number"]
+            escape(row.number) for row in verdict.card if row.number
         ]
         links = re.findall(r'href="#((?!term-)[\w-]+)"', card)
-        assert len(links) == sum(bool(row["number"]) for row in verdict["card"]) + bool(verdict["figure"])
+        assert len(links) == sum(bool(row.number) for row in verdict.card) + bool(verdict.figure)
         assert [link for link in links if page.count(f'id="{link}"') != 1] == []
-        assert card.count("<img") == card.count('class="ss-card-caption') == bool(verdict["figure"])
+        assert card.count("<img") == card.count('class="ss-card-caption') == bool(verdict.figure)
     assert cards
 
 

@@ -24,6 +24,7 @@ from scansnap_core.book.faults import card_faults, naming_faults, stored_faults
 from scansnap_core.book.notebooks import Prose, contents, number_faults, read_notebook, verdicts_in
 from scansnap_core.ledger import read_claims, read_pages
 from scansnap_core.ledger.display import rich
+from scansnap_core.ledger.entries import Check, Proof
 from scansnap_core.ledger.registry import WITHOUT_CARD, chapter_paths, notebook_of
 from tests.site.book import PDF, ROOT, documents
 
@@ -38,10 +39,9 @@ def test_stored_notebook_is_fit_to_show_with_its_card_and_the_claims_of_its_file
     notebook, page = read_notebook(path), PAGES[path.stem]
     (verdict,) = verdicts_in(notebook)
     assert stored_faults(notebook) + naming_faults(notebook, page) + card_faults(notebook, verdict) == []
-    assert ("card" in verdict) is (page.kind not in WITHOUT_CARD)
-    stored = [entry for kind in ("checks", "refutations", "proofs") for entry in verdict.get(kind, [])]
+    assert bool(verdict.card) is (page.kind not in WITHOUT_CARD)
     said = read_claims(path.with_suffix(".yaml")).claims
-    assert {entry["id"]: (entry["witness"], entry["what"], entry["control_is"]) for entry in stored} == {
+    assert {entry.id: (entry.witness, entry.what, entry.control_is) for entry in verdict.findings} == {
         claim.id: (claim.witness, claim.says, claim.control) for claim in said.values()
     }
 
@@ -54,13 +54,13 @@ def test_each_control_is_seen_without_a_click_and_the_first_check_says_how_to_re
     claims = [BeautifulSoup(data["text/html"], "html.parser") for data in shown if CLAIM in data.get("text/html", "")]
     boxes = [box for claim in claims for box in claim.select(".ss-check, .ss-refutation")]
     seen = {box["id"]: box.select_one(".ss-head > .ss-control") for box in boxes}
-    entries = [*verdict["checks"], *verdict.get("proofs", [])]
-    assert {f"claim-{entry['id']}" for entry in entries} <= seen.keys()
+    entries: list[Check | Proof] = [*verdict.checks, *verdict.proofs]
+    assert {f"claim-{entry.id}" for entry in entries} <= seen.keys()
     for entry in entries:
-        control = seen[f"claim-{entry['id']}"]
+        control = seen[f"claim-{entry.id}"]
         assert control is not None
-        gave = entry["control"] if "measured" in entry else "refuted"
-        said = BeautifulSoup(rich(f"control: {entry['control_is']}: {gave}"), "html.parser")
+        gave = entry.control if isinstance(entry, Check) else "refuted"
+        said = BeautifulSoup(rich(f"control: {entry.control_is}: {gave}"), "html.parser")
         assert control.get_text() == said.get_text()
     # Each kind's first one stands below how it's read, with a link to more.
     marks = [data["text/plain"][0] for data in shown if CLAIM in data.get("text/html", "")]
