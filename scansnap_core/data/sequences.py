@@ -257,6 +257,11 @@ class SequenceClasses(Probabilities):
 
     @cached_property
     def _key(self) -> tuple[Any, ...]:
+        """Return all numbers and names, for ``==`` and ``hash`` in this process.
+
+        It isn't :func:`checksum`, which makes P(l|n) a dense array, and which can't change, because
+        stored results hold it.
+        """
         arrays = (self._probs.indptr, self._probs.indices, self.query_of, self.next_of)
         numbers = (
             self.vocab_size,
@@ -304,6 +309,9 @@ CLASSES = Rule(
 def checksum(classes: SequenceClasses) -> str:
     """Digest a class system's numbers and names: two systems share a checksum only if they are
     equal.
+
+    Results and stores hold it to name their classes, so what it digests can't change, or no stored
+    one would be read again. ``==`` doesn't need it: it compares the sparse arrays themselves.
 
     Examples
     --------

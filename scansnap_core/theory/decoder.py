@@ -106,6 +106,7 @@ class Expectation:
 
     def f(self, Z: Floats) -> Floats:
         """Compute f_n = LN(X^T b) as rows (..., K, L) from Z (..., Q, L)."""
+        # This is spectrum.F of each class, written out because a flow asks at every step.
         z = np.where(self._held, Z[..., self._query_row, :], -np.inf)
         weights = self._probs * np.exp(z - z.max(axis=-1, keepdims=True))
         return weights / np.sqrt((weights * weights).sum(axis=-1, keepdims=True))

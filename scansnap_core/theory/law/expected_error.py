@@ -76,9 +76,8 @@ def shortness_of(law: Law, state: State, seq_len: float) -> float:
     """
     if np.isinf(seq_len):
         return 0.0
-    common, distinct = law.attention(state)
-    length = np.sqrt((common**2).sum(axis=1) + (distinct**2).sum(axis=1))
-    rho = float(law.types.overlaps(common / length[:, None]).max(initial=0.0))
+    common, _ = law.attention(state)
+    rho = float(law.types.overlaps(common).max(initial=0.0))
     return float(state.a.max()) / (seq_len - 1) / np.sqrt(max(1 - rho, 1e-12))
 
 

@@ -176,7 +176,8 @@ class Law:
         C = self.types.common.shape[1]
         logits = np.hstack([state.z_common[self.types.query], state.z_distinct]) + self._log_probs
 
-        # f = LN(P∘e^z). The largest logit is subtracted so that no exponential overflows.
+        # This is spectrum.F, written out because the integration asks at every step: f = LN(P∘e^z).
+        # The largest logit is subtracted so that no exponential overflows.
         f = np.exp(logits - logits.max(axis=1, keepdims=True))
         f /= np.sqrt(np.einsum("ij,ij->i", f, f))[:, None]
         return f[:, :C], f[:, C:]

@@ -64,7 +64,7 @@ def tilt(probs: ArrayLike) -> Floats:
     array([ 1.05, -1.34, -3.53])
     """
     P = checked_rows(probs)
-    f = F(P, np.zeros_like(P))
+    f = F(P)
     return np.divide(FirstOrder(P, f).own(), f**2, out=np.zeros_like(f), where=f > 0)
 
 
@@ -128,7 +128,7 @@ def spread(
     law = Law(types, 0.0)
     probs = np.hstack([types.common, types.distinct])
     cut = types.common.shape[1]
-    f = F(probs, np.zeros_like(probs))
+    f = F(probs)
     per_class = (
         types.paces[:, None]
         * f**2

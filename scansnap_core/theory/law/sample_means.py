@@ -44,6 +44,7 @@ from scansnap_core.data.inputs import SUM_TOLERANCE
 from scansnap_core.data.sequences import Floats
 from scansnap_core.rules import SEQ_LEN, checked_numbers, number, shown, takes
 from scansnap_core.theory.decoder import through_attention
+from scansnap_core.theory.spectrum import F
 
 EXACT_UP_TO = 257
 """Up to this T, means are exact. Beyond it they are extrapolated by three powers of 1/(T - 1), of
@@ -288,7 +289,7 @@ def means(probs: Floats, seq_len: float, row: Floats | None = None) -> Means:
     probs = checked_rows(probs)
     if probs.ndim > 1:
         raise BadInput(f"probs of shape {probs.shape}", "one class at a time", "pass its row")
-    f = probs / np.linalg.norm(probs)
+    f = F(probs)
     v = np.zeros_like(f) if row is None else row
     limit = np.stack([f, np.zeros_like(f), through_attention(f, v)])
     if math.isinf(seq_len):

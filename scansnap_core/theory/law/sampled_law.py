@@ -49,7 +49,7 @@ class SampledLaw(Law):
         super().__init__(types, ratio)
         self._probs = np.hstack([types.common, types.distinct])
         self._cut = types.common.shape[1]
-        f = spectrum.F(self._probs, np.zeros_like(self._probs))
+        f = spectrum.F(self._probs)
         first = FirstOrder(self._probs, f)
 
         # What a class feels of the other classes at first: the sum of their f on common tokens.
