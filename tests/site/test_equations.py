@@ -68,7 +68,7 @@ def test_links_lead_to_the_cells_that_try_the_equations(site: Path) -> None:
         places = chapters[trial.page.id].split(f'id="{trial.anchor}"')
         assert len(places) == 2, (trial.page.id, trial.anchor)
         head = re.search(
-            r'<span class="ss-what">(.*?)</span>\s*(?:<span class="ss-number">|</summary>)', places[1], re.DOTALL
+            r'<span class="ss-what">(.*?)</span>\s*(?:<span class="ss-number">|<br>|</summary>)', places[1], re.DOTALL
         )
         assert head, (trial.page.id, trial.anchor)
         said = " ".join(trial.entry.what.split())
