@@ -101,6 +101,11 @@ def dynamics_of(stored: Stored) -> list[Dynamics]:
 def _row(
     stored: Stored, page: Page, url: str, errata: list[Erratum], columns: Sequence[str]
 ) -> dict[str, Any]:
+    """Say what the template needs to draw a page's row: names, address, counts by witness, verdict,
+    the words under each of the card's ``columns``, and the page's errata.
+
+    ``answers``, the pages that answer, is for claims in words, and empty here.
+    """
     verdict = stored.verdict_of(page.id)
     counts = stored.own(page.id).witnesses
     return {

@@ -255,8 +255,10 @@ class Prose:
 
     @cached_property
     def beside(self) -> dict[str, dict[str, str]]:
-        """Return for each chapter the words that belong beside its numbers, by name; none of an
-        unreadable file.
+        """Return for each chapter, by a number's name, the words of which one has to stand beside
+        the number wherever the prose quotes it, such as ``at least | at most``.
+
+        A chapter whose file of claims can't be read is left out. Who reads its claims says so.
         """
         found: dict[str, dict[str, str]] = {}
         for path in self.notebooks:

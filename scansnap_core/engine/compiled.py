@@ -311,7 +311,9 @@ class SupportRun:
     def _step(self, threads: Executor | None) -> float:
         z = self._z[self._cell_of]
 
-        def classes(first: int, last: int) -> None:
+        # No two parts of the work write to one place. First each class moves the rows of Y that it
+        # alone holds; when all have read the common rows, these are moved, by columns.
+        def move_own_rows(first: int, last: int) -> None:
             climb_classes(
                 first,
                 last,
@@ -330,7 +332,7 @@ class SupportRun:
                 self._loss,
             )
 
-        def columns(first: int, last: int) -> None:
+        def move_common_rows(first: int, last: int) -> None:
             for start in range(first, last, COLUMNS):
                 climb_common(
                     start,
@@ -344,8 +346,8 @@ class SupportRun:
                     self._errors,
                 )
 
-        _share(classes, len(self._target), threads)
-        _share(columns, self.Y.shape[1], threads)
+        _share(move_own_rows, len(self._target), threads)
+        _share(move_common_rows, self.Y.shape[1], threads)
         # Whether the run diverged is seen in the losses.
         with np.errstate(over="ignore", invalid="ignore"):
             self._z += self._lr_z * np.bincount(self._cell_of, self._dz)

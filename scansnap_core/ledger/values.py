@@ -108,9 +108,10 @@ def written(value: Any, relation: str, bound: Any, met: bool | None = None) -> s
     """Write a compared value, as `scalar` gives it: an effect by its digits, anything else by the
     relation it meets.
 
-    That relation is the one that was asked, or its negation. Say which where it is known (``met``):
-    SymPy may need seconds to find it out. A number at rounding level is marked as such if the bound
-    is larger, so that a reader sees that the bound is too loose.
+    That relation is the one that was asked, or its negation. Pass ``met``, whether the relation
+    holds, where it is known: SymPy may need seconds to find it out. A number at rounding level is
+    written as lying below that level if the bound is larger, so that a reader sees how far it is
+    from its bound.
     """
     number = _number(value)
     limit = _number(bound)

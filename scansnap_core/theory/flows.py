@@ -352,7 +352,7 @@ class IdealisedFlow(Flow):
         M = self.classes.vocab_size
         seen = clocks.checked_time(t) / self.classes.num_classes
         if not self.classes.is_uniform:
-            seen = seen[..., None] * self.classes.paces
+            seen = seen[..., None] * self.classes.paces  # K P(n), so that t/K becomes t P(n)
         return np.asarray(clocks.gamma(clocks.checked_height(seen, M, self.lr_y), M))
 
     def phi(self, Z: Floats, speed: Floats | float = 1.0) -> tuple[Floats, Floats]:

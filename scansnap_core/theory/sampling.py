@@ -55,7 +55,14 @@ def bias_f(probs: Tensor, f: Tensor) -> Tensor:
 
 
 def covariance_f(probs: Tensor, f: Tensor) -> Tensor:
-    """Compute (T - 1) times the covariance matrix of LN(X^T b), shape (..., L, L)."""
+    """Compute (T - 1) times the covariance matrix of LN(X^T b), to leading order.
+
+    To first order f moves by (I - f f^T) diag(f/P) (q - P), where q has the covariance (diag P - P
+    P^T)/(T - 1). Its second term drops out, because diag(f/P) P = f. What is left, (I - f f^T)
+    diag(f^2/P) (I - f f^T), is multiplied out here.
+
+    ``probs`` and ``f`` have the shape (..., L), and the result (..., L, L).
+    """
     weighed = _over(f**2, probs)
     fourth = _over(f**4, probs).sum(dim=-1)[..., None, None]
     pairs = (

@@ -186,6 +186,11 @@ def attention_rates(flow: Flow, path: xr.Dataset) -> Floats:
 def _dataset(
     flow: Flow, recorded: Floats, states: Floats, unit: str, attrs: dict[str, Any]
 ) -> xr.Dataset:
+    """Label the states (R, packed) at the times ``recorded`` (R,), as a training's results are.
+
+    ``unit`` is the clock's name in ``UNITS``. The digest of the classes goes with Z, so that a
+    training from here knows whether its classes are these.
+    """
     classes = flow.classes
     K = classes.num_classes
     M = classes.vocab_size
@@ -222,6 +227,12 @@ def _dataset(
 
 
 def _start(flow: Flow, initial: ArrayLike | Mapping[str, Any] | None) -> Floats:
+    """Return the flow's packed state at t = 0: of an array of Z, of Z and Y by name, or its own for
+    None.
+
+    Labelled arrays, such as a training's, must have the flow's axes, of one moment of one run; they
+    are put in the flow's order. Several heads stand one below the other.
+    """
     if isinstance(initial, xr.DataArray):
         initial = {"Z": initial}
     if not isinstance(initial, Mapping):

@@ -4,7 +4,9 @@ Run ``python -m tools.benchmarks.sweep``. The floor is the time that the product
 alone would take at the rate of a large float32 matrix product: 3 products (logits, their way back,
 the gradient of Y), 2·20·M·B operations each, an update and run. Seconds depend on the machine; the
 ratio, measured in one process, much less. In turns with it the whole command as a user gives it,
-its start included, in a process of its own: its memory is the sweep's alone.
+its start included, in a process of its own: its memory is the sweep's alone. With ``--against
+FOLDER``, another checkout of this repository, the runs of one seed here and there are timed by
+turns instead.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from scansnap_core.sweeps.blocks import blocks
 from scansnap_core.sweeps.grids import load_grid
 from scansnap_core.sweeps.running import run
 from tools.benchmarks.training import matmul_rate, seconds
+from tools.benchmarks.turns import HERE, Worker, ratios_by_turns, summary
 
 SUPPORT = 20
 """Tokens that a class of Syn-Medium holds."""
@@ -34,6 +37,32 @@ print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).
 """Linux counts what a process held before it became another one, so a small one starts the command,
 not this one.
 """
+
+
+ONE_SEED = """
+import sys, time
+from scansnap_core.sweeps.blocks import blocks
+from scansnap_core.sweeps.grids import load_grid
+of_one_seed = list(blocks(load_grid("fig6", seeds=1, rng="counter"), "cpu"))
+for _ in sys.stdin:
+    start = time.process_time()
+    for block in of_one_seed:
+        block.compute()
+    print(time.process_time() - start, flush=True)
+"""
+"""What one of two checkouts does for each line that it reads: it trains all runs of one seed."""
+
+
+def one_seed_by_turns(other: Path, repeats: int) -> list[float]:
+    """Divide CPU seconds of one seed's runs here by those in another checkout, by turns."""
+    here = Worker(ONE_SEED, [], HERE)
+    there = Worker(ONE_SEED, [], other.resolve())
+    for worker in (here, there):
+        worker.ask("")  # compiles, or loads what was compiled before
+    ratios = ratios_by_turns(lambda: here.ask(""), lambda: there.ask(""), repeats)
+    for worker in (here, there):
+        worker.end()
+    return ratios
 
 
 def whole_command(*options: str) -> tuple[float, float]:
@@ -59,7 +88,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--rng", default="counter", help="fresh, replay or counter")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument(
+        "--against", type=Path, metavar="FOLDER", help="another checkout, to be timed by turns"
+    )
     options = parser.parse_args()
+    if options.against:
+        ratios = one_seed_by_turns(options.against, options.repeats)
+        print(f"one seed's runs here over those there ({options.against}), CPU seconds by turns:")
+        print(summary(ratios))
+        return
     grid = load_grid("fig6", seeds=options.seeds, rng=options.rng)
     (batch_size,) = grid.batch_sizes
     assert batch_size is not None

@@ -9,10 +9,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import os
-import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +19,7 @@ import torch
 from scansnap_core.data.datasets import syn_medium
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
+from tools.benchmarks.turns import HERE, Worker, ratios_by_turns, summary
 
 BATCH = 128
 SEQ_LEN = 128
@@ -123,38 +120,14 @@ def one_hot_autograd(
 
 
 def by_turns(other: Path, seeds: int, steps: int, repeats: int) -> list[float]:
-    """Divide CPU seconds of ``train`` here by those in another checkout, in pairs that take turns
-    at going first.
-    """
-    here = Path(__file__).parents[2]
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(seeds)],
-            cwd=folder,
-            env=os.environ | {"PYTHONPATH": str(folder)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for folder in (here, other.resolve())
-    ]
-
-    def timed(worker: subprocess.Popen[str], num_steps: int) -> float:
-        assert worker.stdin is not None
-        assert worker.stdout is not None
-        worker.stdin.write(f"{num_steps}\n")
-        worker.stdin.flush()
-        return float(worker.stdout.readline())
-
-    for worker in workers:
-        timed(worker, 2)
-    ratios = []
-    for turn in range(repeats):
-        order = (0, 1) if turn % 2 == 0 else (1, 0)
-        taken = {which: timed(workers[which], steps) for which in order}
-        ratios.append(taken[0] / taken[1])
-    for worker in workers:
-        worker.communicate()
+    """Divide CPU seconds of ``train`` here by those in another checkout, by turns."""
+    here = Worker(WORKER, [str(seeds)], HERE)
+    there = Worker(WORKER, [str(seeds)], other.resolve())
+    for worker in (here, there):
+        worker.ask("2")  # the first training loads what it needs
+    ratios = ratios_by_turns(lambda: here.ask(str(steps)), lambda: there.ask(str(steps)), repeats)
+    for worker in (here, there):
+        worker.end()
     return ratios
 
 
@@ -171,12 +144,11 @@ def main(given: list[str] | None = None) -> None:
     options = parser.parse_args(given)
     if options.against:
         ratios = by_turns(options.against, options.seeds, options.steps, options.repeats)
-        low, middle, high = statistics.quantiles(ratios, n=4)
         print(
             f"train here over train in {options.against}, CPU seconds, {len(ratios)} pairs by "
             "turns:"
         )
-        print(f"median {middle:.2f}, quartiles {low:.2f} and {high:.2f}")
+        print(summary(ratios))
         return
     classes = syn_medium(5)
     seeds = range(options.seeds)

@@ -154,7 +154,9 @@ def _attention_under(law: Law, state: State, rates: Floats, begin: float, end: f
     state with its old b.
 
     ``rates`` are the coefficients of the polynomials in x - begin, the highest power first, one
-    column for each number of :class:`Node`'s ``few``, which are rates per unit of x.
+    column for each number of :class:`Node`'s ``few``, which are rates per unit of x: for each of T
+    types its own error and its own pull, and then for each type and each of C common tokens what
+    the other classes add to g.
     """
     T, C = state.common.shape
     parts = {name: part for name, part in state._asdict().items() if name != "b"}
@@ -173,6 +175,8 @@ def _attention_under(law: Law, state: State, rates: Floats, begin: float, end: f
         own_error = rate[:T]
         own_pull = rate[T : 2 * T, None]
         others = rate[2 * T :].reshape(T, C)
+        # g_n = sum_k <y_k, e_n - alpha_n> fbar_k. The class's own part is its pull times its
+        # remembered f, fbar = H/a; the other classes' parts reach common tokens alone.
         g_common = own_pull * now.common / now.a[:, None] + others
         g_distinct = own_pull * now.distinct / now.a[:, None]
         changes = law.rates_without_b(now, law.attention(now), own_error, (g_common, g_distinct))

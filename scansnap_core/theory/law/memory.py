@@ -155,8 +155,11 @@ class Law:
     def is_split(self) -> bool:
         """True if ``many_classes`` integrates the law.
 
-        It does where the state is large and most of it is the decoder's. Both ways of integrating
-        lead to the same states.
+        The decoder's part of the state has a number for each pair of the T types, attention's part
+        one for each type and each of C common tokens, and a few more. An implicit solver needs
+        the Jacobian of all of them. So if there are more than ``MOST_STIFF`` and most are the
+        decoder's (C < T), it is integrated apart from attention. Both ways lead to the same states,
+        within the tolerances.
         """
         many = self.types.common.shape[1] < len(self.types.size)
         return many and self.num_values > MOST_STIFF

@@ -151,14 +151,14 @@ def descend(
 
     Yields
     ------
-    Z of every run, shape (runs, Q, L) in the tokens of ``classes.compact``; a copy is to be made of
-    what is kept.
+    Z of every run, shape (runs, Q, L) in the tokens of ``classes.compact``. The next update reads
+    this array, so it mustn't be written to.
 
     Examples
     --------
     >>> classes = with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
-    >>> ship_first = [[[1, 0]], [[0, 1]]]
-    >>> [Z.round(4).ravel().tolist() for Z in descend(classes, ship_first, lr_y=1, lr_z=1)][-1]
+    >>> one_by_one = [[[1, 0]], [[0, 1]]]  # one run, two updates: class 0 alone, then class 1
+    >>> [Z.round(4).ravel().tolist() for Z in descend(classes, one_by_one, lr_y=1, lr_z=1)][-1]
     [-0.0003, 0.0, 0.0, 0.0001, 0.0002]
     """
     import torch
@@ -172,6 +172,7 @@ def descend(
     velocity_Y = Y
     velocity_Z = Z
     for shares in batches:
+        # Not around ``yield``: who iterates has the caller's own settings of PyTorch there.
         with undisturbed(), torch.inference_mode():
             weight = torch.tensor(np.asarray(shares, dtype=np.float64), device="cpu")
             found = variants.plain(every._replace(weight=weight), Y, Z)
