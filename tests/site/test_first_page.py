@@ -131,7 +131,7 @@ def test_curves_stand_over_the_slider_on_its_clock(opening: Page) -> None:
         curve = opening.locator(f".ss-curve-{law}")
         heights = [float(number) for number in re.findall(r" ([\d.]+)", str(curve.get_attribute("d")))]
         start, _, end = (seen["attention"][0] for seen in opening.evaluate(READ, law))
-        assert [heights[0], heights[-1]] == pytest.approx([500 * (0.4 - weight) for weight in (start, end)], abs=0.02)
+        assert [heights[0], heights[-1]] == pytest.approx([250 * (0.4 - weight) for weight in (start, end)], abs=0.02)
         assert curve.evaluate("e => getComputedStyle(e).strokeDasharray") == dashed
     opening.locator(SLIDER).fill("1000")
     shown = opening.locator(".ss-curve-name").all_inner_texts()

@@ -46,6 +46,13 @@ def test_code_has_its_own_letters() -> None:
     assert missing("".join(map(chr, range(0x20, 0x7F))), characters_of("mono")) == set()
 
 
+def test_nothing_is_shipped_that_no_page_loads(site: Path) -> None:
+    """Icons are a font's letters; a script that draws them, and maps of scripts, would be 3.6 MB."""
+    files = [path.name for path in (site / "_static").rglob("*") if path.is_file()]
+    assert [name for name in files if name.startswith("fontawesome.js") or name.endswith(".js.map")] == []
+    assert any(name.endswith(".js") for name in files)
+
+
 def test_the_first_page_is_no_heavier_than_it_may_be(served: str, site: Path, page: Page) -> None:
     loaded = dict[str, int]()
 

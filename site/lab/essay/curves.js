@@ -4,7 +4,7 @@
 
 const ACROSS = 1000; // of the drawing, in units of its own: the slider's way
 const DOWN = 100; // for weights from LOWEST to HIGHEST
-const LOWEST = 0.2;
+const LOWEST = 0;
 const HIGHEST = 0.4;
 
 /**
@@ -24,7 +24,7 @@ function makeCurves(times, weights, names, mark) {
   const now = shape("path", { class: "ss-curve-now" });
   const drawing = shape("svg", { viewBox: `0 0 ${ACROSS} ${DOWN}`, preserveAspectRatio: "none", "aria-hidden": "true" }, then, ...curves, now);
 
-  // A curve's name stands under its end, the mark's meaning above all curves, right of its line.
+  // A curve's name stands under its end, the mark's meaning on the ground, right of its line.
   const labels = laws.map((law) => make("span", { class: "ss-curve-name", style: `top: ${y(weights[law].at(-1)).toFixed(1)}%` }));
   const meaning = make("span", { class: "ss-curve-mark", style: `left: ${((100 * x(mark.at)) / ACROSS).toFixed(1)}%` }, mark.text);
   const ends = [HIGHEST, LOWEST].map((weight) => make("span", { class: "ss-curve-end", style: `top: ${y(weight)}%` }, `${100 * weight} %`));
