@@ -42,7 +42,7 @@ def drop_what_no_page_loads(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html":
         return
     scripts = Path(app.outdir, "_static/scripts")
-    for file in (*scripts.glob("*.map"), *scripts.glob("fontawesome.js*")):
+    for file in {*scripts.glob("*.map"), *scripts.glob("fontawesome.js*")}:
         file.unlink()
 
 
