@@ -99,10 +99,9 @@ def test_a_number_of_the_text_moves_a_picture_by_pointer_and_by_key(text: Page) 
     number = text.locator(".ss-drag")
     field = text.locator(".ss-plane [data-field=M] [type=text]").first
     share = text.evaluate("document.querySelector('.ss-plane').lab.share")
-    number.scroll_into_view_if_needed()
+    number.hover(position={"x": 10, "y": 8})  # waits until it stands still
     box = number.bounding_box()
     assert box is not None
-    text.mouse.move(box["x"] + 10, box["y"] + 8)
     text.mouse.down()
     text.mouse.move(box["x"] + 70, box["y"] + 8)
     text.mouse.up()
