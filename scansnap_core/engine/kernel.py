@@ -156,16 +156,21 @@ def _largest(a: Any) -> Any:  # pragma: no cover
 
 
 def _power_of_half(halvings: float) -> float:
-    """Return 2^-halvings for a whole number from 0 to 126, as its type has it.
+    """Return 2^-halvings for a whole number from 0 to 126.
 
-    A float's exponent stands in bits of its own, above the 23 (float64: 52) bits of its fraction,
-    with 127 (1023) added. So the number is made from bits; a table would be read one at a time.
+    Compiled code takes :func:`_power_of_half_in` in its place.
     """
-    raise NotImplementedError("Numba compiles what _power_of_half_in returns")
+    return 0.5**halvings
 
 
 @overload(_power_of_half, inline="always")
 def _power_of_half_in(halvings: Any) -> Any:  # pragma: no cover
+    """Make the number from its bits, as many at once as a vector holds.
+
+    A float's exponent stands in bits of its own, above the 23 (float64: 52) bits of its fraction,
+    with 127 (1023) added.
+    """
+
     def in_32_bits(halvings: Any) -> Any:
         return np.int32((127 - np.int32(halvings)) << 23).view(np.float32)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from numba import njit
 from scipy import sparse
 
 from scansnap_core.data.datasets import syn_large, syn_medium, syn_small, with_overlap
@@ -155,6 +156,13 @@ def test_exponentials_are_numpys_down_to_the_lowest(dtype: str, bound: float) ->
     kernel._exponentiate(found, found.dtype.type(0))
     expected = np.exp(np.maximum(numbers.astype(np.float64), kernel.LOWEST))
     np.testing.assert_allclose(found, expected, rtol=bound)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_powers_of_a_half_made_from_bits_are_the_plain_ones(dtype: type) -> None:
+    compiled_power = njit(lambda halvings: kernel._power_of_half(halvings))
+    for halvings in range(127):
+        assert compiled_power(dtype(halvings)) == kernel._power_of_half(halvings)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

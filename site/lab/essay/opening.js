@@ -17,7 +17,7 @@ function makeKey() {
     { class: "ss-key" },
     entry("ss-key-common", "a word of every topic, "),
     entry("ss-key-own", "a word of this topic alone. "),
-    "The deeper the bar and the stronger the tint, the more weight. The black bar is the chance of “ship”.",
+    "The deeper the bar and the stronger the tint, the more weight. The last bar is the chance of “ship”.",
   );
 }
 
