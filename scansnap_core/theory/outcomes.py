@@ -7,13 +7,14 @@ far attention moves under one dynamics beside another. The systems are those of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
-from scansnap_core.rules import one_of, takes
+from scansnap_core.rules import RATE, one_of, takes
 from scansnap_core.theory import clocks
 from scansnap_core.theory.flows import Flow, IdealisedFlow, ModifiedFlow, TrueFlow
 from scansnap_core.theory.solving import solve
@@ -26,6 +27,12 @@ FLOWS: dict[str, Callable[[SequenceClasses, float, float], Flow]] = {
 """The dynamics that are compared, by the names that the book gives them."""
 MARKS = (1.0, 40.0, 1000.0)
 """Outcomes are taken at these multiples of t_0."""
+
+
+CERTAIN = 3.0
+"""Runs show that a token has risen or fallen where their mean z is this many standard errors from
+0.
+"""
 
 
 class Outcome(NamedTuple):
@@ -58,6 +65,24 @@ class Comparison(NamedTuple):
     """The norm of the difference of the two z, over the norm of the first one."""
 
 
+class OverRuns(NamedTuple):
+    """What SGD has done to attention by one moment, in the mean of z over runs.
+
+    Heights are in standard errors of the mean over the runs, so that chance is told from what SGD
+    does: see :data:`CERTAIN`. Where all runs are one and the same, a height other than 0 is
+    infinite. A height is NaN where a system has no such token.
+    """
+
+    size: float
+    """The largest mean |z| of a token, in logits."""
+    common_high: float
+    """The height of the highest common token."""
+    common_low: float
+    """The height of the lowest common token."""
+    distinct_low: float
+    """The height of the lowest distinct token."""
+
+
 @takes(classes=CLASSES, dynamics=one_of(FLOWS))
 def path_of(
     classes: SequenceClasses, ratio: float, dynamics: str, marks: tuple[float, ...] = MARKS
@@ -84,6 +109,77 @@ def path_of(
     # attention asks for.
     path = solve(flow, np.array(marks) * t_0, method="DOP853", rtol=1e-8, atol=1e-15)
     return np.asarray(path.Z.values)
+
+
+@takes(classes=CLASSES, ratio=RATE)
+def trained(
+    classes: SequenceClasses,
+    ratio: float,
+    seq_len: float,
+    batch_size: int | None,
+    seeds: Iterable[int] = (0,),
+) -> Floats:
+    """Train by SGD from zero up to t_0, and return z at the end, shape (seeds, Q, L).
+
+    Parameters
+    ----------
+    ratio
+        eta_Z/eta_Y. The larger of the two rates is 1.
+    seq_len, batch_size, seeds
+        As :func:`scansnap_core.train` takes them. Training ends at the step of Theorem 4's t_0,
+        which is the same for every batch size.
+
+    Examples
+    --------
+    >>> from scansnap_core.data.datasets import with_overlap
+    >>> classes = with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> trained(classes, 0.1, math.inf, None)[:, 0, 0].round(4)
+    array([-0.0092])
+    """
+    # Torch is loaded where something trains, not where outcomes are compared.
+    from scansnap_core.engine.training import train
+
+    lr_y = min(1.0, 1.0 / ratio)
+    steps = round(clocks.transition(classes.num_classes, classes.vocab_size, lr_y)[1])
+    run = train(
+        classes,
+        lr_y=lr_y,
+        lr_z=lr_y * ratio,
+        steps=steps,
+        seeds=seeds,
+        batch_size=batch_size,
+        seq_len=seq_len,
+        device="cpu",
+    )
+    return np.asarray(run.Z.isel(rate=0, recorded=-1).values)
+
+
+def over_runs(classes: SequenceClasses, Z: Floats) -> OverRuns:
+    """Say what the mean of runs, shape (seeds, Q, L), does to common and distinct tokens.
+
+    Examples
+    --------
+    In two runs the common token falls by 1 and by 3: on average by 2, which is two standard errors.
+
+    >>> from scansnap_core.data.datasets import with_overlap
+    >>> classes = with_overlap(2, 1000, 0.3, distinct_weights=[1])
+    >>> Z = np.array([[[-1.0, 1.0, 1.0]], [[-3.0, 1.0, 2.0]]])
+    >>> over_runs(classes, Z)
+    OverRuns(size=2.0, common_high=-2.0, common_low=-2.0, distinct_low=3.0)
+    """
+    common, distinct = _kinds(classes)
+    mean = Z.mean(axis=0)
+    error = Z.std(axis=0, ddof=1) / math.sqrt(len(Z)) if len(Z) > 1 else np.zeros_like(mean)
+
+    # A token that no run moves has no height: 0/0 is NaN.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        height = mean / error
+    return OverRuns(
+        size=float(np.abs(mean).max()),
+        common_high=float(height[common].max()) if common.any() else math.nan,
+        common_low=float(height[common].min()) if common.any() else math.nan,
+        distinct_low=float(height[distinct].min()) if distinct.any() else math.nan,
+    )
 
 
 def outcome(classes: SequenceClasses, Z: Floats) -> Outcome:

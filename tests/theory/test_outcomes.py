@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -75,6 +77,30 @@ def test_where_no_token_is_common_nothing_is_said_of_common_ones() -> None:
 def test_classes_with_one_distinct_token_have_no_leader() -> None:
     one = with_overlap(2, 1_000, 0.3, distinct_weights=[1])
     assert np.isnan(outcomes.outcome(one, np.ones((1, 1, 3))).leaders).all()
+
+
+def test_runs_of_sgd_with_full_batches_end_near_the_gradient() -> None:
+    (trained,) = outcomes.trained(TWO, 0.1, math.inf, None)
+    (gradient,) = outcomes.path_of(TWO, 0.1, "gradient", (1.0,))
+    np.testing.assert_allclose(trained, gradient, rtol=0.06)
+    # attention faster than the decoder: the larger rate is 1, and the ratio is kept
+    (trained,) = outcomes.trained(TWO, 2.0, math.inf, None)
+    (gradient,) = outcomes.path_of(TWO, 2.0, "gradient", (1.0,))
+    np.testing.assert_allclose(trained, gradient, rtol=0.06)
+    (slow,) = outcomes.path_of(TWO, 0.1, "gradient", (1.0,))
+    assert np.abs(trained / slow - 1).min() > 0.5
+
+
+def test_heights_are_in_standard_errors_of_the_mean_over_runs() -> None:
+    Z = np.array([[[-1.0, 1, 2, 3, 1, 2, -3]], [[-2.0, 1, 2, 4, 1, 2, -3.5]]])
+    found = outcomes.over_runs(TWO, Z)
+    assert found.size == 3.5
+    assert found.common_high == pytest.approx(-3)
+    assert found.common_low == pytest.approx(-3)
+    assert found.distinct_low == pytest.approx(-13)
+    assert outcomes.over_runs(TWO, -Z).common_high == pytest.approx(3)
+    # one run has no scatter, and what has moved in it is certain
+    assert outcomes.over_runs(TWO, Z[:1]).common_high == -math.inf
 
 
 def test_a_system_of_the_population_has_every_number() -> None:

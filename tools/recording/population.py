@@ -3,7 +3,8 @@ finds.
 
 ``measure`` goes through the first systems of every stratum. ``search`` looks for the worst systems
 of two classes inside Assumption 2, by SciPy's differential evolution. Both write a part of
-``population.nc``'s numbers into a file of their own; ``join`` puts the two together.
+``population.nc``'s numbers into a file of their own; ``join`` puts the two together. ``train``
+trains fewer systems of every stratum by SGD, and writes ``population_sgd.nc``.
 """
 
 import argparse
@@ -34,6 +35,12 @@ LEAST_SIZE = 1e-4
 """Our law is tried where the gradient moves some token by at least this; below, its solver
 resolves rounding noise.
 """
+TRAINED = 8
+"""So many systems of every stratum are trained by SGD."""
+RUNS = 16
+SEQ_LENGTHS = (8.0, 128.0, math.inf)
+BATCHES = (1, 8, 128)
+"""At infinite T the largest is replaced by the exact mean over the classes, a full batch."""
 OTHERS = ("law (10)", "update (26)", "our law")
 """What the gradient is compared with."""
 
@@ -222,6 +229,37 @@ def search(path: Path) -> None:
     _write(path, xr.Dataset(variables, coords=coords), "search")
 
 
+def train(path: Path) -> None:
+    """Train the first systems of every stratum by SGD, up to t_0."""
+    size = (len(STRATA), TRAINED, len(SEQ_LENGTHS), len(BATCHES))
+    names = (*outcomes.OverRuns._fields, "cosine")
+    values = {name: np.full(size, np.nan) for name in names}
+    for place in tqdm(list(np.ndindex(size[:2]))):
+        drawn = system(list(STRATA)[place[0]], place[1])
+        law10 = outcomes.path_of(drawn.classes, drawn.ratio, "law (10)", (1.0,))
+        for setting in np.ndindex(size[2:]):
+            seq_len = SEQ_LENGTHS[setting[0]]
+            is_full = math.isinf(seq_len) and setting[1] == len(BATCHES) - 1
+            batch_size = None if is_full else BATCHES[setting[1]]
+            seeds = range(1 if is_full else RUNS)
+            Z = outcomes.trained(drawn.classes, drawn.ratio, seq_len, batch_size, seeds)
+            found = outcomes.over_runs(drawn.classes, Z)._asdict()
+            mean = Z.mean(axis=0)[None]
+            found["cosine"] = outcomes.compare(drawn.classes, mean, law10).cosine[0]
+            for name, value in found.items():
+                values[name][(*place, *setting)] = value
+    axes = ("stratum", "number", "seq_len", "batch_size")
+    coords = {
+        "stratum": list(STRATA),
+        "number": np.arange(TRAINED),
+        "seq_len": list(SEQ_LENGTHS),
+        "batch_size": list(BATCHES),
+    }
+    trained = xr.Dataset({name: (axes, value) for name, value in values.items()}, coords=coords)
+    trained.attrs["runs"] = RUNS
+    _write(path, trained, "train")
+
+
 def join(measured: Path, searched: Path) -> None:
     """Put what was measured and what was searched into one file."""
     parts = [xr.load_dataset(path, engine="h5netcdf") for path in (measured, searched)]
@@ -239,7 +277,7 @@ def _write(path: Path, result: xr.Dataset, stage: str) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("stage", choices=("measure", "search", "join"))
+    parser.add_argument("stage", choices=("measure", "search", "join", "train"))
     parser.add_argument(
         "files",
         type=Path,
@@ -247,5 +285,10 @@ if __name__ == "__main__":
         help="what to write; for join, what was measured and searched",
     )
     options = parser.parse_args()
-    stages: dict[str, Callable[..., None]] = {"measure": measure, "search": search, "join": join}
+    stages: dict[str, Callable[..., None]] = {
+        "measure": measure,
+        "search": search,
+        "join": join,
+        "train": train,
+    }
     stages[options.stage](*options.files)
