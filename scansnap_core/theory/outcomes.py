@@ -112,6 +112,21 @@ def path_of(
 
 
 @takes(classes=CLASSES, ratio=RATE)
+def steps_to_t_0(classes: SequenceClasses, ratio: float) -> int:
+    """Count the updates that :func:`trained` makes, whatever the batch size.
+
+    Examples
+    --------
+    >>> from scansnap_core.data.datasets import with_overlap
+    >>> classes = with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+    >>> steps_to_t_0(classes, 0.1), steps_to_t_0(classes, 10.0)
+    (36, 365)
+    """
+    lr_y = min(1.0, 1.0 / ratio)
+    return round(clocks.transition(classes.num_classes, classes.vocab_size, lr_y)[1])
+
+
+@takes(classes=CLASSES, ratio=RATE)
 def trained(
     classes: SequenceClasses,
     ratio: float,
@@ -140,12 +155,11 @@ def trained(
     from scansnap_core.engine.training import train
 
     lr_y = min(1.0, 1.0 / ratio)
-    steps = round(clocks.transition(classes.num_classes, classes.vocab_size, lr_y)[1])
     run = train(
         classes,
         lr_y=lr_y,
         lr_z=lr_y * ratio,
-        steps=steps,
+        steps=steps_to_t_0(classes, ratio),
         seeds=seeds,
         batch_size=batch_size,
         seq_len=seq_len,
