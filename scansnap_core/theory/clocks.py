@@ -55,8 +55,8 @@ def checked_time(t: ArrayLike) -> Floats:
 
 
 def checked_height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
-    """Compute :func:`h`; `BadInput` where M lr_y t is more than the largest float, or where the
-    shapes don't fit.
+    """Compute :func:`h` from checked times, in steps that show the class; `BadInput` where M lr_y t
+    is more than the largest float, or where the shapes don't fit.
     """
     shapes = [np.shape(t), np.shape(vocab_size), np.shape(lr_y)]
     try:
@@ -76,7 +76,7 @@ def checked_height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
 
 
 def height(t: Floats, vocab_size: ArrayLike, lr_y: ArrayLike) -> Floats:
-    """Compute :func:`h` without a look at its arguments, for right-hand sides."""
+    """Compute :func:`h` without a look at its arguments, for right-hand sides, which ask often."""
     M = np.asarray(vocab_size, dtype=np.float64)
     first_step = np.asarray(lr_y) * np.asarray(t)
     # W is exact to an absolute 1e-15 in M h, which is M times the h of the first step where that is
@@ -154,8 +154,8 @@ def h_rhs(t: float, h: Floats, vocab_size: float, lr_y: float) -> Floats:
 
 
 def omega(vocab_size: ArrayLike) -> tuple[Floats, Floats]:
-    """omega_0 and omega_1 of Lemma 8, from both branches of Lambert's W, for M >= 1 + e, so 4
-    tokens or more.
+    """Compute omega_0 and omega_1 of Lemma 8, from both branches of Lambert's W, for M >= 1 + e, so
+    4 tokens or more.
 
     With fewer exp(M h) stays above (M - 1) M h, and there are no such omegas.
 
@@ -197,8 +197,8 @@ def _meets(M: Floats, branch: int) -> Floats:
 
 @takes(num_classes=_SIZE, vocab_size=_SIZE, lr_y=RATE)
 def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[float, float]:
-    """t_0' and t_0 of Theorem 4, the two ends of the phase transition, in steps of batch size 1,
-    for M >= 4.
+    """Compute t_0' and t_0 of Theorem 4, the two ends of the phase transition, in steps of batch
+    size 1, for M >= 4.
 
     With K = 1 and eta_Y = 1 they are in units of K/eta_Y.
 
@@ -212,6 +212,7 @@ def transition(num_classes: float, vocab_size: float, lr_y: float) -> tuple[floa
 
 
 def _vocabulary(vocab_size: ArrayLike, dims: int | None = None) -> Floats:
+    """Return M as an array of floats, with ``dims`` axes if it is given, or raise BadInput."""
     rule = "M is finite and at least 2"
     return checked_numbers(
         "vocab_size", vocab_size, least=2, rule=rule, remedy="pass e.g. 100", dims=dims
@@ -219,5 +220,6 @@ def _vocabulary(vocab_size: ArrayLike, dims: int | None = None) -> Floats:
 
 
 def _rate(lr_y: ArrayLike, dims: int | None = None) -> Floats:
+    """Return eta_Y as an array of floats, with ``dims`` axes if it is given, or raise BadInput."""
     tiny = float(np.finfo(np.float64).smallest_subnormal)
     return checked_numbers("lr_y", lr_y, least=tiny, rule=RATE.says, remedy=RATE.remedy, dims=dims)

@@ -225,6 +225,7 @@ class Decoder:
         return self._forward(V).g
 
     def _forward(self, V: Floats) -> Forward:
+        """Run :func:`forward` on Y = F V, of which only F^T F = I + E is needed."""
         return forward(self._overlaps, V, self._targets, self.multiplicity)
 
     def step(self, V: Floats, n: int) -> Floats:
@@ -240,7 +241,7 @@ class Decoder:
         return np.asarray(V + self._lr_y * np.outer(self._directions[:, n], self.errors(V)[n]))
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """Compute dV/dt, flat, for ``solve_ivp``.
+        """Compute dV/dt, flat, for ``solve_ivp``; it doesn't depend on t.
 
         It is the expected step of batch size 1, in which each class has the weight P(n) = 1/K.
         """

@@ -50,7 +50,7 @@ def compare(
     seq_lens: Sequence[float] = (math.inf, 128),
     optimizer: str = "sgd",
 ) -> xr.Dataset:
-    """Attention logits at the same times under every dynamics, from Y(0) = Z(0) = 0.
+    """Compute attention logits at the same times under every dynamics, from Y(0) = Z(0) = 0.
 
     Parameters
     ----------
@@ -131,8 +131,8 @@ def integrate(
 def path_of_the_law(
     classes: SequenceClasses, gammas: Floats, vocab_size: float = math.inf
 ) -> Floats:
-    """Z along the path of the law (10), dz/dGamma = Phi(z) from z = 0: shape (values, Q * L), one
-    row after another.
+    """Compute Z along the path of the law (10), dz/dGamma = Phi(z) from z = 0: shape (values, Q *
+    L), one row after another.
 
     Parameters
     ----------
@@ -152,6 +152,7 @@ def path_of_the_law(
     shape = (len(classes.compact.queries), len(classes.compact.tokens))
 
     def rhs(_: float, row: Floats) -> Floats:
+        """Compute Phi(z), the sum over classes by query."""
         F = expectation.f(row.reshape(shape))
         return expectation.per_query(
             spectrum.force(F, spectrum.beta(spectrum.E(F), vocab_size))
@@ -189,10 +190,12 @@ def path_of_memory(classes: SequenceClasses, sigmas: Floats) -> Floats:
     gram = M / (M - 1) * decoder.zeta(K, M)[:, :K]  # zeta_n^T zeta_n', as each zeta_n adds up to 0
 
     def rhs(_: float, state: Floats) -> Floats:
+        """Compute d(z, D)/dsigma, one after the other."""
         F = expectation.f(state[:size].reshape(shape))
         moved = expectation.per_query(
             decoder.through_attention(F, gram @ state[size:].reshape(F.shape))
         )
+        # With rows in place of columns, F (I - E') is (F F^T)^-1 F.
         return np.concatenate([moved.ravel(), np.linalg.solve(F @ F.T, F).ravel()])
 
     start = np.zeros(size + classes.compact.probs.size)
@@ -214,6 +217,7 @@ def distance(points: Floats, line: Floats) -> float:
     start = line[:-1]
     step = np.diff(line, axis=0)
     worst = 0.0
+    # The nearest point of each segment is at the share ``along`` of it, between its ends.
     for point, length in zip(points, np.linalg.norm(points, axis=1), strict=True):
         if 0 < length <= np.linalg.norm(line[-1]):
             along = np.clip(((point - start) * step).sum(axis=1) / (step**2).sum(axis=1), 0, 1)

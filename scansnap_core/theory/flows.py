@@ -178,6 +178,10 @@ class Flow(ABC):
 
 
 def _checked_variant(model: Any) -> Variant | None:
+    """Return the variant of a flow's ``model``, None for the paper's model, or raise BadInput.
+
+    A function that returns ln α is no variant: a flow has to know what the decoder reads.
+    """
     variant = known_variant(model)
     if variant is None and model != PLAIN:
         value = f"model = {shown(model) if isinstance(model, str) else name_of(model)}"
@@ -187,6 +191,7 @@ def _checked_variant(model: Any) -> Variant | None:
 
 
 def _checked_start(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
+    """Return initial values as an array of this shape, or raise BadInput that names them."""
     check_not_masked(f"initial {name}", values)
     try:
         array = np.array(values, dtype=np.float64)
@@ -230,7 +235,7 @@ class TrueFlow(Flow):
         super().__init__(classes, lr_y, lr_z, ("Y", "Z", "B"), model=model)
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """Compute d(state)/dt."""
+        """Compute d(state)/dt of a packed state; it doesn't depend on t."""
         return self._rates(*self.unpack(state)[:2])[1]
 
     def xi(self, Y: Floats, Z: Floats) -> Floats:
@@ -249,7 +254,11 @@ class TrueFlow(Flow):
         return self._expectation.forward(self.inputs(Z), Y)
 
     def _rates(self, Y: Floats, Z: Floats) -> tuple[Forward, Floats]:
-        """Return the forward pass at a state, and d(state)/dt."""
+        """Return the forward pass at Y (L, O) and Z (Q, L), and d(state)/dt, packed.
+
+        dY and dZ are eta times the gradients of the mean over classes by P(n), and dB is eta_Z P(n)
+        xi_n.
+        """
         u, pull = self._read(Z)
         found = self._expectation.forward(u, Y)
         paces = self.classes.paces
@@ -285,7 +294,7 @@ class ModifiedFlow(TrueFlow):
     unit_length = True
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """Compute d(state)/dt."""
+        """Compute d(state)/dt of a packed state; it doesn't depend on t."""
         found, change = self._rates(*self.unpack(state)[:2])
 
         # Along f_n - F E' e_n in place of f_n; dY is a view, so that the change is in place.
@@ -373,8 +382,12 @@ class IdealisedFlow(Flow):
         return self._expectation.per_query(speed * F * (pull[:, None] * F - beta @ F)), pull
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """Compute d(state)/dt."""
+        """Compute d(state)/dt of a packed state, t in steps of batch size 1: the direction Phi(z)
+        times the speed gamma(t) eta_Z P(n), and dB by the same speed.
+        """
         Z = self.unpack(state)[0]
+        # Of uniform classes the speed is one number; of others each class has its own, which goes
+        # into the sum over classes.
         scale = self.lr_z * self.class_weight
         gamma = self.gamma(t)
         if self.classes.is_uniform:
@@ -386,6 +399,7 @@ class IdealisedFlow(Flow):
 
 
 def _check_unit_length(flow: Flow) -> None:
+    """Raise BadInput unless a flow's decoder reads inputs of length 1 for every class, at Z = 0."""
     lengths = np.linalg.norm(flow.inputs(np.zeros(flow.shapes["Z"])), axis=1)
     farthest = lengths[np.abs(lengths - 1).argmax()]
     if abs(farthest - 1) > 1e-9:

@@ -65,6 +65,7 @@ def function_of(
     names = [array.name for array in arrays]
 
     def of_values(*values: Any) -> Any:
+        """Evaluate the formula at numbers or arrays, in the order of the arguments."""
         try:
             return function(*map(_array, values))
         except Exception as error:  # looked into here alone: a solver calls this a million times
@@ -75,7 +76,11 @@ def function_of(
 
 
 def _refuse(names: Sequence[str], values: Sequence[Any], error: Exception) -> None:
-    """Raise :class:`BadInput` where the values are at fault."""
+    """Raise :class:`BadInput` where the values are at fault, given the error that they led to:
+    their number, one that is no array of numbers, or shapes that don't broadcast.
+
+    Else it returns, and the error is somebody else's.
+    """
     if len(values) != len(names):
         rule = f"this function takes {len(names)}: {', '.join(names)}"
         raise BadInput(
@@ -182,12 +187,14 @@ def _split(term: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
 
 
 def _stable_sum(summand: sp.Expr, limits: sp.Tuple) -> sp.Expr:
+    """Write sum_k w_k e^(z_k) as e^top sum_k w_k e^(z_k - top), which can't overflow."""
     exponent, weight = _split(summand)
     top = _top(exponent)
     return sp.exp(top) * _total(weight * sp.exp(exponent - top))
 
 
 def _stable_lambert(argument: sp.Expr, branch: sp.Expr = sp.S.Zero) -> sp.Expr:
+    """Write W(b e^y) as omega(y + ln b)."""
     exponent, scale = _split(argument)
     if exponent == 0 or branch != 0:
         rule = "W is evaluated on its main branch, of an exponential with a positive factor"
@@ -196,6 +203,7 @@ def _stable_lambert(argument: sp.Expr, branch: sp.Expr = sp.S.Zero) -> sp.Expr:
 
 
 def _stable_log(argument: sp.Expr) -> sp.Expr:
+    """Write ln(1 + x) as log1p(x), which keeps the digits of a small x."""
     return (
         _log1p(argument - 1) if argument.is_Add and sp.S.One in argument.args else sp.log(argument)
     )
@@ -204,6 +212,9 @@ def _stable_log(argument: sp.Expr) -> sp.Expr:
 def _stable_quotients(expression: sp.Expr) -> sp.Expr:
     """Write every e^(jx)/(a + b e^x)^k with 0 <= j <= k through sigmoids, outermost product
     first.
+
+    With j = k it is (sigmoid(x - ln(a/b))/b)^k, and with j = 0 (sigmoid(ln(a/b) - x)/a)^k; none of
+    these overflows.
     """
     factors = sp.Mul.make_args(expression)
     for factor in factors:
@@ -211,6 +222,7 @@ def _stable_quotients(expression: sp.Expr) -> sp.Expr:
         exponentials = [term for term in sp.Add.make_args(base) if _split(term)[0] != 0]
         if not (base.is_Add and power.is_Integer and power < 0 and len(exponentials) == 1):
             continue
+        # The factor is 1/(a + b e^x)^k, and e^(jx) is among the other factors.
         (x, b) = _split(exponentials[0])
         a = base - exponentials[0]
         exponent, others = _split(expression / factor)

@@ -32,8 +32,8 @@ _TOP = number(
 
 @takes(num_classes=_CLASSES, top=_TOP, rng=GENERATOR)
 def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str, Floats]:
-    """Five matrices E with |lambda_1| = top: symmetric, zero diagonal, no negative entry, shape (K,
-    K).
+    """Make five matrices E by name with |lambda_1| = top: symmetric, zero diagonal, no negative
+    entry, shape (K, K).
 
     ``equal``: all overlaps the same. ``pair``: two classes overlap, the others overlap with none.
     ``pairs``: classes overlap two by two. ``star``: the first class overlaps with all others, and
@@ -57,7 +57,7 @@ def overlaps(num_classes: int, top: float, rng: np.random.Generator) -> dict[str
 
 @takes(num_classes=_CLASSES, rng=GENERATOR)
 def random_classes(num_classes: int, rng: np.random.Generator) -> SequenceClasses:
-    """K >= 2 classes that draw 8 tokens each from 4K, with Dirichlet(1) probabilities; 4 query
+    """Draw K >= 2 classes that hold 8 tokens each of 4K, with Dirichlet(1) probabilities; 4 query
     tokens take turns.
 
     Where K is large, a class overlaps with about 16 others, some hardly and some nearly whole.
@@ -90,6 +90,7 @@ def tied_classes(
     tied[0] += 0.1
 
     def probs(scale: float) -> Floats:
+        """Return P(l|n), (K, M), with all ties scaled by a factor."""
         rows = np.zeros((K, vocab_size))
         rows[np.arange(K)[:, None], np.arange(2 * K).reshape(K, 2)] = own
         for token, pair in enumerate(pairs, start=2 * K):
@@ -97,6 +98,7 @@ def tied_classes(
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
     def excess(log_scale: float) -> float:
+        """Return by how much |lambda_1| is above ``top``; it rises with the scale."""
         F = spectrum.F(probs(math.exp(log_scale)))
         return float(np.max(np.abs(np.linalg.eigvalsh(spectrum.E(F)))) - top)
 
@@ -117,7 +119,7 @@ def attentions(
     *,
     spread: float = 1.0,
 ) -> Floats:
-    """Random attention F with |lambda_1(E)| = tops[s]: f_n as rows, shape (S, K, num_common + 2K).
+    """Draw attention F with |lambda_1(E)| = tops[s]: f_n as rows, shape (S, K, num_common + 2K).
 
     Tokens: the common ones, held by every class, then two distinct ones a class. At Z = 0 it is the
     attention of classes with P(l|n) = f_nl / sum_l f_nl. Classes differ in how much of their
@@ -142,6 +144,9 @@ def attentions(
         * split
         / np.linalg.norm(split, axis=-1, keepdims=True)
     )
+    # E is quadratic in the common entries, so these are scaled by a root, as far as a class keeps
+    # some attention for its distinct tokens. What remains of its length 1 goes to these two, at a
+    # random angle.
     top = np.linalg.eigvalsh(spectrum.E(common))[:, -1]
     reachable = 0.9999 / np.linalg.norm(common, axis=-1).max(axis=-1)
     common *= np.minimum(np.sqrt(tops / top), reachable)[:, None, None]
@@ -223,7 +228,7 @@ def lopsided() -> SequenceClasses:
 def along_training(
     classes: SequenceClasses, marks: Sequence[int], *, lr_y: float, lr_z: float
 ) -> Floats:
-    """E at T = infinity of a model in training, shape (len(marks), K, K).
+    """Train a model, and compute its E at T = infinity, shape (len(marks), K, K).
 
     ``marks`` tells after how many steps of SGD with batch size 32 and T = 128, ascending; 0 is the
     start, Z = 0.

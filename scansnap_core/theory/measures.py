@@ -17,7 +17,7 @@ PLURALS = {"query": "queries", "token": "tokens"}
 
 
 def attention(Z: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
-    """c_n at T = infinity (Eqn 5) from recorded attention logits.
+    """Compute attention c_n at T = infinity (Eqn 5) from recorded attention logits.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ def class_logits(run: xr.Dataset, classes: SequenceClasses) -> xr.DataArray:
 
 
 def entropy(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
-    """H_n = -sum c ln c over class n's distinct tokens, c renormalised over them (Fig. 6), in nats:
-    (..., class).
+    """Compute H_n = -sum c ln c over class n's distinct tokens, with c renormalised over them (Fig.
+    6), in nats: (..., class).
 
     NaN for a class without distinct tokens.
 
@@ -170,7 +170,8 @@ def recall(Z: xr.DataArray, classes: SequenceClasses, thresholds: ArrayLike) -> 
 
 
 def relative_gain(c: xr.DataArray, token: int, other: int) -> xr.DataArray:
-    """r_{l/l'|n} = (c_l/c_l')^2 - 1 (Theorem 3) of two tokens, over the other dimensions of c.
+    """Compute r_{l/l'|n} = (c_l/c_l')^2 - 1 (Theorem 3) of two tokens, over the other dimensions of
+    c.
 
     Infinite where the other token has no attention, NaN where neither has any.
 
@@ -226,7 +227,9 @@ def check_labelled(name: str, values: Any, *dims: str) -> None:
 
 
 def _by_class(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
-    """Label values over classes, in the order of the classes."""
+    """Put values, whose dimension ``class`` has labels, in the order of the classes; raise BadInput
+    unless they have one for each class.
+    """
     names = classes.coords["class"]
     labels = c["class"].values
     if c.sizes["class"] != len(names) or not np.array_equal(np.sort(labels), np.sort(names)):
@@ -286,8 +289,10 @@ def on_axes_of(
 
 
 def _with_the_one(values: xr.DataArray, dim: str, labels: NDArray[Any]) -> xr.DataArray:
-    """Restore a dimension that was squeezed out, if classes have one label there and values still
-    tell it.
+    """Restore the dimension ``dim``, ``query`` or ``token``, that was squeezed out of values.
+
+    It can be done if the classes have a single label there, and the values still have theirs as a
+    scalar coordinate; else it raises BadInput.
     """
     name = values.name or "Z"
     if dim not in values.coords or len(labels) > 1:

@@ -197,7 +197,7 @@ def over_runs(classes: SequenceClasses, Z: Floats) -> OverRuns:
 
 
 def outcome(classes: SequenceClasses, Z: Floats) -> Outcome:
-    """Say what paths z of shape (times, Q, L) have done to common and distinct tokens."""
+    """Say what a path z, (times, Q, L), has done to common and distinct tokens by each time."""
     common, distinct = _kinds(classes)
     no_token = np.full(len(Z), np.nan)
     return Outcome(
@@ -209,7 +209,10 @@ def outcome(classes: SequenceClasses, Z: Floats) -> Outcome:
 
 
 def compare(classes: SequenceClasses, Z: Floats, other: Floats) -> Comparison:
-    """Compare two paths z of shape (times, Q, L)."""
+    """Compare another path of z with one, both of shape (times, Q, L) at the same times.
+
+    The law is compared with the gradient, for example: ``Z`` is the gradient's.
+    """
     common, _ = _kinds(classes)
     flat = Z.reshape(len(Z), -1)
     flat_other = other.reshape(len(other), -1)
@@ -227,8 +230,8 @@ def compare(classes: SequenceClasses, Z: Floats, other: Floats) -> Comparison:
 
 
 def _kinds(classes: SequenceClasses) -> tuple[np.ndarray, np.ndarray]:
-    """Which entries of Z are those of common tokens, and which of distinct ones, each of shape (Q,
-    L).
+    """Tell which entries of Z are those of common tokens, and which of distinct ones, each of shape
+    (Q, L).
 
     A row of Z moves only at the tokens that its query's classes hold.
     """
@@ -241,8 +244,10 @@ def _kinds(classes: SequenceClasses) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _leaders(classes: SequenceClasses, Z: Floats) -> Floats:
-    """The share of classes in which a most frequent distinct token has gained most, shape
-    (times,).
+    """Compute the share of classes in which a most frequent distinct token has gained most, shape
+    (times,), from z of shape (times, Q, L).
+
+    Classes whose distinct tokens are all equally frequent don't count.
     """
     held = classes.compact.held
     probs = classes.compact.probs

@@ -197,7 +197,12 @@ def theory_of(classes: SequenceClasses, run: xr.Dataset) -> xr.Dataset:
 
 
 def _checked(run: xr.Dataset, classes: SequenceClasses) -> xr.Dataset:
-    """Return the run on the axes of its classes, or raise BadInput."""
+    """Return the run's Z, and Y and B where it has them, on the axes of its classes, with its
+    rates; or raise BadInput.
+
+    A run of several data sets is padded, and one that was selected from may lack a dimension of
+    size 1; both are mended here.
+    """
     if not isinstance(run, xr.Dataset) or "Z" not in run:
         raise BadInput(
             f"a run of type {type(run).__name__}",
@@ -277,6 +282,7 @@ def _motion(
     force = decoder.Expectation(classes).per_query(classes.paces[:, None] * per_class)
 
     def labelled(values: Floats, *dims: str) -> xr.DataArray:
+        """Name the axes after the run's own, and put NaN where the run has diverged."""
         return xr.DataArray(values, dims=(*lead, *dims)).where(
             finite.drop_vars(list(finite.coords))
         )
@@ -292,7 +298,13 @@ def _motion(
 def _theorem_3(
     run: xr.Dataset, classes: SequenceClasses, f: xr.DataArray, force: xr.DataArray, B: xr.DataArray
 ) -> dict[str, xr.DataArray]:
-    """Compute Theorem 3's quantities: the dominant token, the growth factors and their bounds."""
+    """Compute Theorem 3's quantities by name: the dominant token, the growth factors and their
+    bounds, and whether the theorem's conditions hold.
+
+    ``f``, ``force`` and ``B`` are those of :func:`_motion` and :func:`theory_of`, over (...,
+    recorded, class) and, f and force, token. So are the results, without ``recorded`` for what is
+    said of the start.
+    """
     compact = classes.compact
     dims = ("class", "token")
     held = xr.DataArray(compact.held, dims=dims)
@@ -340,7 +352,10 @@ def _theorem_4(
     gamma: xr.DataArray,
     Gamma: xr.DataArray,
 ) -> dict[str, xr.DataArray]:
-    """Compute Theorem 4's quantities, NaN outside of its setting."""
+    """Compute Theorem 4's quantities by name, NaN outside of its setting.
+
+    ``gamma`` and ``Gamma`` are at the recorded moments; t_0' and t_0 are in steps of batch size 1.
+    """
     K = classes.num_classes
     M = classes.vocab_size
     omega_1 = float(clocks.omega(M)[1]) if M >= 4 else math.nan

@@ -74,8 +74,8 @@ def covariance_f(probs: Tensor, f: Tensor) -> Tensor:
 def gain(
     probs: Tensor, f: Tensor, target: Tensor, Y: Tensor, multiplicity: Tensor | None = None
 ) -> Tensor:
-    """(T - 1)(E[J] - J at q = P) of each class, shape (..., B): g^T bias_f less half the logits'
-    variance under alpha.
+    """Compute (T - 1)(E[J] - J at q = P) of each class, shape (..., B): g^T bias_f less half the
+    logits' variance under alpha.
 
     P and f have shape (..., B, L), B classes; the others are as in
     :func:`scansnap_core.engine.model.gradients`.
@@ -113,7 +113,7 @@ class FiniteLengthFlow(TrueFlow):
         self._share = 0.0 if math.isinf(seq_len) else 1 / (seq_len - 1)
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """Compute d(state)/dt."""
+        """Compute d(state)/dt of a packed state; it doesn't depend on t."""
         change = super().rhs(t, state)
         if self._share:
             dY, dZ = self.unpack(change)[:2]

@@ -134,11 +134,13 @@ def solve(
     recorded = checked_times("times", times, "pass e.g. [0, 10, 100]")
     start = _start(flow, initial)
     t = recorded * steps_of
+    # The start is the answer for times at which nothing has moved yet.
     states = np.tile(start, (int((t <= EARLIEST).sum()), 1))
     later = t[t > EARLIEST]
     attrs = {"steps_per_unit": steps_of, "initial": "zero" if initial is None else "given"}
 
     def failed(when: float) -> str:
+        """Say how far it was integrated."""
         rates = f"lr_y = {flow.lr_y:g}, lr_z = {flow.lr_z:g}"
         return f"the {flow.name} with {rates} could be integrated up to step {when:.3g}"
 
@@ -161,8 +163,8 @@ def solve(
 
 
 def attention_rates(flow: Flow, path: xr.Dataset) -> Floats:
-    """dZ/dt at the recorded moments of a path that `solve` returned for a flow, shape (recorded, Q,
-    L).
+    """Compute dZ/dt at the recorded moments of a path that `solve` returned for a flow, shape
+    (recorded, Q, L).
 
     The flow has a decoder and no heads; its right-hand side must not name the time.
 
@@ -274,7 +276,8 @@ def integrated(
     method: str,
     **solver: Any,
 ) -> Floats:
-    """The states at ascending times after ``begin``, shape (times, N).
+    """Integrate d(state)/dt, and return the states at ascending times after ``begin``, shape
+    (times, N).
 
     A solver that gives up, asks more than :data:`MOST_RATES` times or meets numbers that aren't
     finite raises :class:`IntegrationFailed`. Its ``reached`` are the states at the first of the
@@ -299,12 +302,14 @@ def integrated(
     states: list[Floats] = []
 
     def failure(when: float, why: str) -> IntegrationFailed:
+        """Make the error, with the states that were reached before it."""
         text = f"{failed(when)} only: {why}; ask for earlier times or a smaller rate"
         return IntegrationFailed(text, float(when), np.array(states) if states else None)
 
     asked = itertools.count()
 
     def checked(time: float, state: Floats) -> Floats:
+        """Return the rate of change, or raise where a solver would go on in vain."""
         if next(asked) == MOST_RATES:
             raise failure(time, f"the solver asked for its rate of change {MOST_RATES:,} times")
         change = rhs(time, state)
@@ -324,6 +329,7 @@ def integrated(
                     else str(message).rstrip(".")
                 )
                 raise failure(path.t, why)
+            # A step of the solver may pass several of the times, or none.
             passed = times[len(states) : np.searchsorted(times, path.t, side="right")]
             if not passed.size:
                 continue

@@ -31,7 +31,8 @@ _beta = function_of(
 
 
 def F(probs: Floats, z: Floats | None = None) -> Floats:
-    """The decoder's inputs F = [f_1..f_K] as rows, shape (..., L) (the paper's F is the transpose).
+    """Compute the decoder's inputs F = [f_1..f_K] as rows, shape (..., L) (the paper's F is the
+    transpose).
 
     f_n = LN(P(.|n)∘e^z), with the attention logits z = z_{psi(n)} that class n sees, which
     broadcast with P; without them those at the start, z = 0. Tokens with P = 0 get no attention,
@@ -47,14 +48,14 @@ def F(probs: Floats, z: Floats | None = None) -> Floats:
 
 
 def E(F: Floats) -> Floats:
-    """E = F^T F - I for F as rows: the overlaps f_n^T f_n' off a zero diagonal (‖f_n‖ = 1), shape
-    (..., K, K).
+    """Compute E = F^T F - I for F as rows: the overlaps f_n^T f_n' off a zero diagonal (‖f_n‖ = 1),
+    shape (..., K, K).
     """
     return _off_diagonal(F @ np.swapaxes(F, -1, -2))
 
 
 def E_prime(E: Floats) -> Floats:
-    """E' = I - (I + E)^{-1}, shape (..., K, K), so that (I + E)^{-1} = I - E' (Lemma 14).
+    """Compute E' = I - (I + E)^{-1}, shape (..., K, K), so that (I + E)^{-1} = I - E' (Lemma 14).
 
     App. D.1 defines E' with the opposite sign; Eqn 28, Lemmas 14-17 and Theorems 1 and 5 need this
     one. Where I + E is singular, or so close to it that E' has no digit that is right, E is
@@ -78,26 +79,27 @@ def projection(F: Floats, g: Floats) -> Floats:
     With Eqn 9, g = gamma (iota_n f_n - sum beta_nn' f_n'), so a_n = gamma iota_n and a_n' = -gamma
     beta_nn'.
     """
-    # Both ways give the same coefficients.
-    # as a flow asks at every step: a fifth of the pseudo-inverse's time
+    # Both ways give the same coefficients. The first takes a fifth of the pseudo-inverse's time,
+    # and a flow asks at every step.
     if np.ndim(F) == np.ndim(g) == 2:
         return np.asarray(np.linalg.lstsq(F.T, g.T, rcond=SMALLEST)[0].T)
     return np.asarray(g @ np.linalg.pinv(F, rcond=SMALLEST))
 
 
 def xi(F: Floats, g: Floats) -> Floats:
-    """xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), beta read off g by
+    """Compute xi_n = sum_{n'≠n} gamma beta_nn' f_n^T f_n' (Theorem 1a), with beta read off g by
     :func:`projection`; shape (..., K).
 
     f_n and g_n are rows, of shape (..., K, L).
     """
+    # f_n^T g_n is gamma iota_n less xi_n, since f_n has the length 1.
     own = np.diagonal(projection(F, g), axis1=-2, axis2=-1)
     return np.asarray(own - (F * g).sum(axis=-1))
 
 
 def beta(E: Floats, vocab_size: float) -> Floats:
-    """beta_nn' of Theorem 1 without its statistical terms (sigma = theta = 0), zero diagonal, shape
-    (..., K, K).
+    """Compute beta_nn' of Theorem 1 without its statistical terms (sigma = theta = 0), with a zero
+    diagonal, shape (..., K, K).
 
     Eqn 88 with the sign of its first q_0 term put right. It tends to E'_n'n as M, which may be
     infinite, grows.
@@ -120,6 +122,7 @@ def force(F: Floats, beta: Floats) -> Floats:
 
 
 def _off_diagonal(matrix: Floats) -> Floats:
+    """Copy matrices (..., K, K) with zeros on their diagonals."""
     result = np.array(matrix, dtype=np.float64)
     diagonal = np.arange(result.shape[-1])
     result[..., diagonal, diagonal] = 0.0

@@ -17,8 +17,8 @@ CHANCE = number(least=0, most=1, says="a probability lies in [0, 1]", remedy="pa
 
 @takes(draws=whole(0), p=CHANCE)
 def log_tails(draws: int, p: float) -> tuple[Floats, Floats]:
-    """ln P(count <= k) and ln P(count >= k) for k = 0..draws independent draws that count with
-    probability p.
+    """Compute ln P(count <= k) and ln P(count >= k) for k = 0..draws, where ``draws`` independent
+    draws count with probability p each.
 
     Both have shape (draws + 1,). They are summed in log space, so that a tail far below the
     smallest float keeps its digits.
@@ -28,7 +28,7 @@ def log_tails(draws: int, p: float) -> tuple[Floats, Floats]:
 
 
 def log_miss(draws: int, p: float, center: int, distances: Ints) -> Floats:
-    """ln P(|count - center| >= distance) for whole distances of at least 1, in their shape.
+    """Compute ln P(|count - center| >= distance) for whole distances of at least 1, in their shape.
 
     The center is a whole number, such as the paper's ceil(N P(n)).
     """
@@ -43,8 +43,8 @@ def log_miss(draws: int, p: float, center: int, distances: Ints) -> Floats:
 
 @takes(draws=whole(), p=CHANCE)
 def log_deviations(draws: int, p: float) -> tuple[Floats, Floats]:
-    """Deviations d = |count/draws - p| for count = 0..draws, and ln P(|count/draws - p| >= d), each
-    (draws + 1,).
+    """Compute deviations d = |count/draws - p| for count = 0..draws, and ln P(|count/draws - p| >=
+    d), each (draws + 1,).
 
     Examples
     --------
@@ -56,14 +56,15 @@ def log_deviations(draws: int, p: float) -> tuple[Floats, Floats]:
     d = np.abs(counts / draws - p)
     far_first = np.argsort(-d)
     summed = np.logaddexp.accumulate(binom.logpmf(counts, draws, p)[far_first])
-    # how many deviate as much, up to rounding
+    # How many counts deviate as much or more; equal deviations may differ by rounding.
     as_far = np.searchsorted(-d[far_first], -d + 1e-12, side="right")
     return d, np.minimum(summed[as_far - 1], 0.0)
 
 
 @takes(draws=whole(0))
 def all_within(draws: int, probs: ArrayLike, low: ArrayLike, high: ArrayLike) -> float:
-    """P(low_n <= N_n <= high_n for every n at once), for multinomial counts N_n of ``draws`` draws.
+    """Compute P(low_n <= N_n <= high_n for every n at once), for multinomial counts N_n of
+    ``draws`` draws.
 
     Independent Poisson counts of means ``draws * probs``, given that they add up to ``draws``, are
     multinomial. So the probability is one entry of a convolution of K windows. It is exact to about

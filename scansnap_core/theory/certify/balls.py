@@ -28,15 +28,19 @@ negative.
 
 
 class _UndefinedError(ArithmeticError):
-    pass
+    """An operation isn't defined, or not bounded, on all of a ball."""
 
 
 def _defined(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Let a function of a ball, or of a series, raise where its value isn't finite: elsewhere it
     is defined.
+
+    Arb gives NaN or an infinite ball where an argument reaches outside of a function's domain. A
+    later operation could make a finite ball of that again, so it is noticed at once.
     """
 
     def checked(argument: Any) -> Any:
+        """Return the function's value, or raise if it, or a coefficient of it, isn't finite."""
         value = function(argument)
         if not all(
             ball.is_finite()
@@ -98,6 +102,7 @@ def on_balls(term: Term) -> Callable[[Sequence[arb]], arb]:
     compute = term.compiled(BALLS)
 
     def value(variables: Sequence[arb]) -> arb:
+        """Return a ball of the term's value for any points of the variables' balls."""
         try:
             return compute(variables)
         except (_UndefinedError, ZeroDivisionError):
@@ -116,6 +121,10 @@ def taylor(term: Term, order: int) -> Callable[[Sequence[arb], int], list[arb]]:
     compute = term.compiled(BALLS)
 
     def coefficients(variables: Sequence[arb], place: int) -> list[arb]:
+        """Return the coefficients, the constant one first; all are `UNKNOWN` where the term or a
+        derivative isn't defined.
+        """
+        # The term is evaluated at the power series x + 1·change in place of the variable x.
         changed: list[Any] = list(variables)
         changed[place] = arb_series([variables[place], 1], order + 1)
         try:
@@ -186,6 +195,9 @@ def enclose(expression: Any, values: Mapping[sp.Symbol, Any], precision: int = P
 def at(expression: Any, values: Mapping[sp.Symbol, Any], precision: int = PRECISION) -> Certificate:
     """Certify that a term is positive at a point, or a number if it has no variables; arguments
     are `enclose`'s.
+
+    It is false, too, if the ball of its value has no positive number; between the two it isn't
+    decided.
     """
     value = enclose(expression, values, precision)
     where = ", ".join(

@@ -82,6 +82,7 @@ def positive(
 
 
 def _slope(term: Term) -> Slope:
+    """Make the function from balls, and a variable's place, to a ball of the term's derivative."""
     coefficients = taylor(term, 1)
     return lambda balls, place: coefficients(balls, place)[1]
 
@@ -89,6 +90,21 @@ def _slope(term: Term) -> Slope:
 def _cover(
     value: Value, slope: Slope, names: Sequence[str], bounds: Part, budget: int = _BUDGET
 ) -> Certificate:
+    """Certify that ``value`` is positive on a box, part by part, as `positive` says.
+
+    Parameters
+    ----------
+    value, slope
+        Functions from a ball for each variable to a ball of the value, and of its derivative by the
+        variable with a given place.
+    names
+        The variables', for the certificate's words.
+    bounds
+        Balls of each variable's two ends.
+    budget
+        How many parts are looked at. If they aren't enough, the points of a grid are tried as
+        counterexamples.
+    """
     # The ends are balls themselves: the parts cover all that they may be, and a counterexample lies
     # inside of them all.
     waiting = [[(low.lower(), high.upper()) for low, high in bounds]]
@@ -100,6 +116,9 @@ def _cover(
         balls = [low.union(high) for low, high in part]
         if (found := value(balls)) > 0:
             continue
+
+        # The mean value form. Each variable adds at most its slope times how far it is from the
+        # middle; a spread that isn't known leaves the sum undecided.
         middle = [_middle(*ends) for ends in part]
         at_middle = value(middle)
         if gap := _counterexample(at_middle, names, middle, inner):
@@ -145,6 +164,7 @@ def _counterexample(found: arb, names: Sequence[str], point: list[arb], bounds: 
 
 
 def _grid(low: arb, high: arb) -> list[arb]:
+    """Return evenly spaced points from one end to the other, both included."""
     between = range(1, _GRID)
     return [
         low,
@@ -158,11 +178,17 @@ def _boxes(seen: int, gap: str = "", false: bool = False) -> Certificate:
 
 
 def _middle(low: arb, high: arb) -> arb:
+    """Return the point at which an interval is halved: its mean, or its geometric mean if its ends
+    are far apart.
+    """
     far = low > 0 and high > _FAR * low
     return (low * high).sqrt().mid() if far else ((low + high) / 2).mid()
 
 
 def _direction(spreads: list[arb], part: Part) -> int:
+    """Choose the place of the variable that is halved: the one with the largest spread, or, where
+    spreads aren't known, with the longest side relative to its values.
+    """
     if all(spread.is_finite() for spread in spreads):
         sizes = [float(spread.abs_upper()) for spread in spreads]
     else:
@@ -215,11 +241,15 @@ def positive_from_zero(expression: Any, variable: sp.Symbol, end: Any, order: in
         gap = f"{variable} = 0: derivative {others[0]} isn't 0" if others else ""
 
         def derivative(balls: Sequence[arb]) -> arb:
+            """Return the derivative of this order, over order!."""
             return coefficients(balls, 0)[order]
 
         def slope(balls: Sequence[arb], place: int) -> arb:
+            """Return the derivative of `derivative`."""
             return (order + 1) * coefficients(balls, place)[order + 1]
 
+        # Where the derivative is positive from 0 to a start, the term is, too; beyond the start the
+        # term's own balls decide.
         start = last.lower()
         for _ in range(40):
             if below := _counterexample(value([start]), term.names, [start], [(arb(0), start)]):

@@ -90,9 +90,10 @@ class Term:
         return any(operation == "power" and given < 0 for operation, _, given in self.steps)
 
     def compiled(self, arithmetic: Arithmetic) -> Callable[[Sequence[Any]], Any]:
-        """Make the function from its variables' values to its own.
+        """Make the function from its variables' values, in the order of ``names``, to its own.
 
-        An operation that the arithmetic lacks raises `BadInput`.
+        ``arithmetic`` says with what kind of numbers it computes. An operation that the arithmetic
+        lacks raises `BadInput`.
         """
         if lacking := sorted({operation for operation, _, _ in self.steps} - arithmetic.keys()):
             rule = f"this procedure knows {', '.join(sorted(arithmetic))}"
@@ -139,8 +140,10 @@ def read_variables(symbols: Iterable[Any]) -> dict[str, Any]:
 
 
 def check_bounds(symbol: sp.Symbol, low: Any, high: Any, *, beyond: bool = False) -> None:
-    """Refuse bounds that leave the sign of their symbol. The lower one is a value too, unless it
-    is `beyond` that.
+    """Raise `BadInput` unless a variable's bounds keep to the sign that its symbol was made with.
+
+    SymPy may have simplified by that sign, which is then assumed. The lower bound belongs to the
+    values, unless these lie ``beyond`` it.
     """
     [sign] = read_variables([symbol]).values()
     above = low > 0 or (beyond and low >= 0)
@@ -180,6 +183,7 @@ def read(expression: Any, symbols: Sequence[sp.Symbol] = ()) -> Term:
     steps: list[tuple[str, tuple[int, ...], Any]] = []
 
     def place(part: Any) -> int:
+        """Return the place of a part's value, after the steps that it needs were added."""
         if part not in places:
             operation, parts, given = _step(part)
             steps.append((operation, tuple([place(each) for each in parts]), given))
@@ -199,8 +203,10 @@ def read(expression: Any, symbols: Sequence[sp.Symbol] = ()) -> Term:
 
 
 def _step(part: sp.Basic) -> tuple[str, Sequence[sp.Basic], Any]:
-    """Return a part's operation, what it is applied to, and the value of a number or the
-    exponent of a power.
+    """Read the outermost operation of an expression.
+
+    Returns its name, the parts that it is applied to, and the value of a number or the exponent of
+    a power, else None. What isn't of the language raises `BadInput`.
     """
     function = part.func
     parts = part.args

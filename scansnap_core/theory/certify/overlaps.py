@@ -46,6 +46,7 @@ def as_pair(expression: sp.MatrixExpr) -> tuple[sp.Expr, sp.Expr]:
 
 
 def _pair(matrix: Any) -> tuple[sp.Expr, sp.Expr]:
+    """Compute a and b of aI + bJ, as `as_pair` does, but without factoring them."""
     a = sp.S.One
     b = sp.S.Zero
     match matrix:
@@ -66,12 +67,14 @@ def _pair(matrix: Any) -> tuple[sp.Expr, sp.Expr]:
         case _:
             rule = "matrices here are sums and products of I and J of size K"
             raise BadInput(f"{matrix}", rule, "use Identity(K) and OneMatrix(K, K)")
+    # (aI + bJ)(cI + dJ), with JJ = KJ. The product begins with I.
     for c, d in factors:
         a, b = a * c, a * d + b * c + K * b * d
     return a, b
 
 
 def _scalar(scalar: sp.Expr) -> sp.Expr:
+    """Return a scalar if it is a term of the language of claims; else `read` refuses it."""
     read(scalar, sorted(scalar.free_symbols, key=str))
     return scalar
 
@@ -97,6 +100,8 @@ def vanishes(word: sp.Expr) -> Certificate:
     >>> vanishes(E_word - E_prime_word).false
     True
     """
+    # E E' and E' E are replaced by E - E' until no term has E beside E'. The terms that are left
+    # cancel if the word is 0.
     waiting = _terms(word)
     normal = Counter[tuple[sp.Symbol, ...]]()
     while waiting:
@@ -112,6 +117,9 @@ def vanishes(word: sp.Expr) -> Certificate:
         waiting += [((*before, E_word, *after), number), ((*before, E_prime_word, *after), -number)]
     if not any(normal.values()):
         return Certificate("algebra", True, "algebra")
+
+    # It may still be 0 by other rules. It surely isn't if it isn't at an example, in which each
+    # other letter is some matrix.
     others = sorted({letter for letters in normal for letter in letters} - _EXAMPLE.keys(), key=str)
     matrices = _EXAMPLE | {
         letter: sp.Matrix(3, 3, range(9)) ** n + n * _E for n, letter in enumerate(others, 1)
@@ -130,7 +138,7 @@ def vanishes(word: sp.Expr) -> Certificate:
 
 
 def _terms(part: Any) -> list[tuple[tuple[sp.Symbol, ...], sp.Rational]]:
-    """Multiply a word out: the letters of its terms, and their coefficients."""
+    """Multiply a word out: for each term its letters in order, and its coefficient."""
     match part:
         case sp.Rational():
             return [((), part)]

@@ -38,7 +38,7 @@ _PROBES = tuple(map(Fraction, ("0", "1/8", "1/3", "1/2", "1", "2", "5", "100")))
 
 
 class _GaveUpError(Exception):
-    pass
+    """z3 has reached its limit, or says that it can't tell."""
 
 
 def decide(claim: Any, *assumptions: Any) -> Certificate:
@@ -83,12 +83,14 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
     divisors: list[Any] = []
 
     def power(base: Any, exponent: int) -> Any:
+        """Write a power for z3, and note what is divided by."""
         if exponent >= 0:
             return z3.Product([base] * exponent)
         divisors.append(base)  # z3 gives a quotient by 0 any value
         return 1 / z3.Product([base] * -exponent)
 
     def a_divisor_is_0() -> Any:
+        """Say, to z3, that one of the divisors noted so far is 0."""
         return z3.Or(*[divisor == 0 for divisor in divisors])
 
     joints = {
@@ -98,6 +100,9 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
         "number": lambda x: z3.Q(x.numerator, x.denominator),
     }
     arithmetic = {**OPERATORS, **RELATIONS, **joints, "power": power}
+
+    # Compiling notes divisors, so the order counts: assumptions that don't divide, then those that
+    # do, whose divisors `unclear` has, then the claim.
     known = [given.compiled(arithmetic)(letters) for given in region if not given.divides]
     plain = list(known)
     known += [given.compiled(arithmetic)(letters) for given in region if given.divides]
@@ -130,6 +135,8 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
         return Certificate(
             "decision", False, "z3", f"a counterexample that isn't rational: {where}"
         )
+
+    # z3's counterexample is believed after it was tried with fractions.
     exactly = {**EXACT, **TRUTH}
     if wanted.compiled(exactly)(point) or not all(
         given.compiled(exactly)(point) for given in region
@@ -139,8 +146,10 @@ def decide(claim: Any, *assumptions: Any) -> Certificate:
 
 
 def _point(formulas: list[Any], letters: list[Any]) -> list[Any] | None:
-    """Find a point at which the formulas are true, None if there is none; what z3 can't tell
-    raises.
+    """Let z3 find a point at which all formulas are true: a value for each letter, a fraction where
+    it is rational.
+
+    It is None if there is no such point; what z3 can't tell raises.
     """
     solver = z3.Solver()  # a second check of one solver takes another, slower way
     solver.set("rlimit", EFFORT)
@@ -211,6 +220,7 @@ def nonnegative_between(coefficients: Sequence[Any], low: Any, high: Any) -> Cer
 
 
 def _rational(number: Any) -> fmpq:
+    """Convert a rational number of SymPy's or Python's to one of FLINT's."""
     if isinstance(number, fmpq):
         return number
     exact = read(number).compiled(EXACT)([])
@@ -218,7 +228,11 @@ def _rational(number: Any) -> fmpq:
 
 
 def _on_a_ray(polynomial: fmpq_poly, first: fmpq, last: fmpq) -> list[fmpq]:
-    """Compute the coefficients of (1 + x)^n P((first + last x)/(1 + x)), by Horner's rule."""
+    """Compute the coefficients of (1 + x)^n P((first + last x)/(1 + x)), the constant first.
+
+    With s = x/(1 + x) the argument is first + (last - first) s. So P is expanded in s, and Horner's
+    rule multiplies each coefficient of s^k by x^k (1 + x)^(n - k).
+    """
     result = fmpq_poly()
     power = fmpq_poly([1])
     for coefficient in reversed(polynomial(fmpq_poly([first, last - first])).coeffs()):
@@ -284,8 +298,14 @@ def positive_on_ray(expression: Any, variable: sp.Symbol, start: Any) -> Certifi
 
 
 def _positive_on_ray(parts: dict[int, fmpq_poly], name: str, start: fmpq) -> Certificate:
+    """Certify that the sum of p_k(x) e^(kx) is positive beyond the start, from its p_k by k.
+
+    ``name`` is the variable's, for the certificate's words.
+    """
     derivatives = 0
     *lower, highest = sorted(parts)
+    # The sum is divided by e^(lowest x) and differentiated until its lowest polynomial is gone.
+    # Each derivative has to begin at 0 or more.
     for lowest in lower:
         for _ in range(parts[lowest].degree() + 1):
             value = _at_start(parts, lowest, start)
@@ -298,6 +318,9 @@ def _positive_on_ray(parts: dict[int, fmpq_poly], name: str, start: fmpq) -> Cer
             }
             derivatives += 1
         del parts[lowest]
+
+    # What is left is the sign of one polynomial: beyond the start it has no root, and in the end it
+    # is positive.
     polynomial = parts[highest]
     coefficients = [
         sp.Rational(int(number.p), int(number.q)) for number in reversed(polynomial.coeffs())
@@ -326,11 +349,15 @@ def _at_start(parts: dict[int, fmpq_poly], lowest: int, start: fmpq) -> fmpq | a
 
 
 def _exponentials(term: Term) -> dict[int, fmpq_poly]:
-    """Compute the polynomials p_k of a sum of p_k(x) e^(kx)."""
+    """Compute the polynomials p_k, by k, of a term that is a sum of p_k(x) e^(kx).
+
+    It is computed as a polynomial in x and e = e^x. A term that is no such sum raises `BadInput`.
+    """
     context = fmpq_mpoly_ctx.get(("x", "e"))
     x, e = context.gens()
 
     def power(base: fmpq_mpoly, exponent: int) -> fmpq_mpoly:
+        """Take a power, which is a polynomial if nothing but a number is divided by."""
         if exponent < 0 and not base.is_constant():
             raise BadInput(
                 f"a division by {base}",
@@ -340,6 +367,7 @@ def _exponentials(term: Term) -> dict[int, fmpq_poly]:
         return base**exponent
 
     def exponential(argument: fmpq_mpoly) -> fmpq_mpoly:
+        """Write e^(kx) as the k-th power of e."""
         k = argument.to_dict().get((1, 0), fmpq(0))
         if argument != k * x or k.q != 1 or k < 0:
             rule = "an exponential here is e^(kx) with a natural number k"

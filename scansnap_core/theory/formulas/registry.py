@@ -80,7 +80,7 @@ class Formula:
 
     @property
     def equations(self) -> tuple[int, ...]:
-        """The paper's numbers: those in parentheses in `place`, "(125)-(128)" being four.
+        """Return the paper's numbers: those in parentheses in `place`, "(125)-(128)" being four.
 
         Examples
         --------
@@ -94,7 +94,7 @@ class Formula:
 
     @property
     def symbols(self) -> frozenset[str]:
-        """The names under which its symbols are imported.
+        """Return the names under which its symbols are imported.
 
         Examples
         --------

@@ -114,6 +114,7 @@ def written(found: Mapping[str, float], words: Mapping[str, str]) -> dict[str, l
     """
 
     def fill(match: re.Match[str]) -> str:
+        """Write what a :data:`PLACE` stands for: a verb, words, or a number's digits."""
         name, percent, one, many = match.groups()
         if one is not None:
             return one if found[f"num_{name}"] == 1 else many
@@ -281,7 +282,12 @@ def numbers_and_tokens(
 def _of_signs(
     classes: SequenceClasses, signs: Floats, tokens: Mapping[str, Ints]
 ) -> dict[str, float]:
-    """Compute the numbers of Adam's first updates from where they move each token, shape (L,)."""
+    """Compute the numbers of Adam's first updates: ``*_sign``, ``rising``, ``held`` and ``total``
+    of :func:`numbers_and_tokens`.
+
+    ``signs``, shape (L,), says where the updates move each token under the first class's query: 1
+    for up, -1 for down.
+    """
     P = classes.compact.probs[0]
     found = {f"{name}_sign": signs[group[0]] for name, group in tokens.items()}
     found["rising"] = (signs[P > 0] > 0).sum()
@@ -291,7 +297,11 @@ def _of_signs(
 
 
 def _of_classes(classes: SequenceClasses) -> dict[str, float]:
-    """Compute the numbers of the class system alone, which the paper's assumptions are about."""
+    """Compute the numbers of the class system alone, which the paper's assumptions are about.
+
+    ``largest`` and ``smallest`` are moduli of eigenvalues of E, ``rho`` is the largest overlap
+    f_n^T f_n' of two classes, and ``uniform`` says whether all classes are equally frequent.
+    """
     moduli = np.abs(classes.eigenvalues)
     probs = classes.compact.probs
     f = F(probs)
@@ -310,9 +320,11 @@ def _of_movement(
     places: tuple[int, int, int],
     moments: tuple[int, ...],
 ) -> dict[str, float]:
-    """Compute how far the tokens at ``places`` (common, first, last) move under one dynamics.
+    """Compute how far the tokens at ``places`` (common, first, last) move under one dynamics: the
+    numbers of the movement in :func:`numbers_and_tokens`, without their suffix.
 
-    z has the shape (times, L), and ``moments`` are the indices of t_0, 40 t_0 and ``steps``.
+    z has the shape (times, L) and P the shape (L,). ``times`` are updates of batch size 1, and
+    ``moments`` the indices of t_0, 40 t_0 and ``steps`` among them.
     """
     common, first, last = places
     at_snap, at_end, now = moments
@@ -350,8 +362,8 @@ def _value(expression: sp.Basic, found: Mapping[str, float]) -> float:
 
 @cache
 def _compiled(expression: sp.Basic) -> tuple[list[str], Any]:
-    """Compile a formula or a condition: the names of its symbols, and a function of their
-    values.
+    """Compile a formula or a condition, once: the names of its symbols, and a function of their
+    values in this order.
     """
     symbols = sorted(expression.free_symbols, key=str)
     is_formula = isinstance(expression, sp.Expr)
@@ -364,8 +376,11 @@ def _compiled(expression: sp.Basic) -> tuple[list[str], Any]:
 
 
 def _path(flow: Flow, times: Floats) -> Floats:
-    """Compute Z at the times, shape (times, Q, L), to ten digits: explicitly where the flow isn't
-    stiff.
+    """Compute Z at the times, shape (times, Q, L), to ten digits; ``times`` are updates of batch
+    size 1.
+
+    Where attention's rate isn't above the decoder's, the flow isn't stiff, and an explicit solver
+    is the faster one.
     """
     is_stiff = isinstance(flow, TrueFlow) and flow.lr_z > flow.lr_y
     found = solve(flow, times, method=None if is_stiff else "DOP853", rtol=1e-10)
@@ -373,7 +388,7 @@ def _path(flow: Flow, times: Floats) -> Floats:
 
 
 def _first_time(times: Floats, rising: Floats) -> float:
-    """Find when ``rising`` first passes 0, by a spline over ln t.
+    """Find the time at which ``rising``, known at ``times``, first passes 0; both have one shape.
 
     It is 0 if ``rising`` begins above 0, and infinity if it stays below.
     """
@@ -382,18 +397,24 @@ def _first_time(times: Floats, rising: Floats) -> float:
         return np.inf
     if above[0] == 0:
         return 0.0
+    # The root of a spline over ln t, through eight moments on either side, that lies after the last
+    # moment below 0.
     near = slice(max(0, above[0] - 8), above[0] + 8)
     roots = CubicSpline(np.log(times[near]), rising[near]).roots(extrapolate=False)
     return float(np.exp(roots[roots > np.log(times[above[0] - 1]) - 1e-9][0]))
 
 
 def _sampling_over_drift(law: Law, classes: SequenceClasses, row: int, taus: Floats) -> Floats:
-    """Compute (T - 1) times sampling's push over the overlap's push, for the tokens of one query.
+    """Compute (T - 1) times how far sampling has pushed each token by each tau, over how far the
+    overlap has, under the query in this row of Z; shape (taus, L).
 
-    The result has the shape (taus, L).
+    To first order in 1/(T - 1) class n pushes token l by s_nl |y_n|²/2 with (T - 1) s_nl = f_nl²
+    tilt_nl (:mod:`~scansnap_core.theory.law.phases`). The law's ratio is :data:`AT_REST`, so that z
+    over it is the overlap's push.
     """
     probs = classes.compact.probs
     types = law.types
+    # (T - 1) s_nl of the classes that ask with this query, shape (K, L); f = P/|P| at rest.
     weights = np.square(probs) / np.square(probs).sum(axis=1, keepdims=True) * tilt(probs)
     weights[classes.compact.query_row != row] = 0
     drift = []

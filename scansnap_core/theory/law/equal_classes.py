@@ -151,16 +151,20 @@ class EqualClassesFlow:
         self.M = float(vocab_size)
         self.ratio = float(ratio)
         D = len(rest.rates)
+        # A packed state holds, one after the other: z (1 + D), R (1), ∫ f_l alpha_other (D) and
+        # ∫ f_l alpha_rest (D) of the distinct tokens, b and c (2), the linear law's memory (D) and
+        # its answer to a unit drift (D) by mode, the way (1) and the length (1).
         self._cuts = np.cumsum([1 + D, 1, D, D, 2, D, D, 1])
 
     def path(self, taus: ArrayLike) -> FlowPath:
-        """Compute the path at ascending taus above 1e-5."""
+        """Compute the path at ascending taus = eta_Y t/K, of 2e-5 or more."""
         times = checked_times("tau", taus, "pass e.g. [10.0]")
         number(least=2 * START, says=f"moments are above {START:g}", remedy="pass e.g. [10.0]")(
             "tau", times[0]
         )
         rest = self.rest
         (common, *own) = self.rest.f
+        # Up to START errors are 1 - 1/M, and integrals over tau are products with tau.
         begun = START / self.M
         learned = begun * np.concatenate([[common], own, own, [1.0, 1.0]])
         start = np.concatenate([np.zeros(len(rest.f)), learned, np.zeros(2 * len(own) + 2)])
@@ -173,9 +177,12 @@ class EqualClassesFlow:
         states = integrated(self._rhs, np.log(START), np.log(times), start, **how)
         z, _, _, _, outputs, _, response, way, length = np.split(states, self._cuts, axis=1)
         b, c = outputs.T
+        # The linear law's z = sqrt(N) y, where y is the sum of the modes' answers to their drifts.
         moved = (rest.unit * response) @ rest.modes.T * np.sqrt(rest.count)
         logits = [self._logits(*np.split(state, self._cuts)[:4]) for state in states]
         odds = np.exp([other - outside for _, other, outside, _ in logits])
+        # Of the errors, K - 1 times alpha_other lie on other classes' outputs and M - K times
+        # alpha_rest on the rest.
         share = (
             (rest.num_classes - 1)
             * odds
@@ -195,41 +202,63 @@ class EqualClassesFlow:
         )
 
     def _evidence(self, b: Floats, c: Floats) -> Floats:
+        """Add up what the other outputs lost: K - 1 times b and M - K times c."""
         return (self.rest.num_classes - 1) * b + (self.M - self.rest.num_classes) * c
 
     def _logits(
         self, z: Floats, R: Floats, B: Floats, C: Floats
     ) -> tuple[float, float, float, Floats]:
-        """Compute the logits of the class's own, another class's and an outside output, and f."""
+        """Compute the logits of a class's own output, of another class's and of one that names no
+        class, and f (1 + D,).
+
+        ``R`` (1,) is ∫ f_c alpha_rest dtau. ``B`` and ``C`` (D,) are ∫ f_l alpha_other dtau and ∫
+        f_l alpha_rest dtau of the class's distinct tokens.
+        """
         K = self.rest.num_classes
         rest = self.M - self.rest.num_classes
         # This is spectrum.F(self.rest.f, z), written out in a sixth of its time because the
         # integration asks at every step.
         f = self.rest.f * np.exp(z - z.max())
         f /= np.linalg.norm(f)
+        # The common token's row is (M - K) R at each class's output and -K R at each other one. The
+        # distinct tokens' rows hold the class's own evidence, and what its errors removed.
         shared = f[0] * R[0]
         own = f[1:] @ self._evidence(B, C)
         return rest * shared + own, rest * shared - f[1:] @ B, -K * shared - f[1:] @ C, f
 
     def _rhs(self, log_tau: float, state: Floats) -> Floats:
+        """Compute d(state)/d(ln tau) of a packed state: of the flow, and of the linear law beside
+        it, which is driven by the flow's decoder.
+        """
         K = self.rest.num_classes
         rest = self.M - self.rest.num_classes
         z, R, B, C, (b, c), memory, *_ = np.split(state, self._cuts)
         own, other, outside, f = self._logits(z, R, B, C)
+
+        # The softmax over three kinds of outputs, of which there are 1, K - 1 and M - K: alpha on
+        # all other classes' outputs and on all of the rest, then on one output of each kind.
         logits = np.array([own, other + np.log(K - 1), outside + np.log(rest)])
         _, on_others, on_rest = np.exp(logits - np.logaddexp.reduce(logits))
         beta = on_others / (K - 1)
         r = on_rest / rest
         error = on_others + on_rest
+
+        # g = Y (e_n - alpha_n) on the common token and on the distinct ones, and dz/dtau by Eqn 4.
         own_rows = self._evidence(B, C) * error + (K - 1) * B * beta + rest * C * r
         g = np.append(self.M * rest * r * R, own_rows)
         dz = self.ratio * self.rest.count * f * (g - f * (f @ g))
+
+        # The linear law's answer to a unit drift, by mode: kappa drives it, and the class's errors
+        # times what was remembered hold it back. Memory gathers the answer times sigma² a.
         a = self._evidence(b, c)
         kappa = (a + b) * beta + rest * (b - c) * r
-        law = self.ratio * (kappa - error * memory)  # Of each mode, for a unit drift.
+        answer = self.ratio * (kappa - error * memory)
+
+        # What the decoder gathers, and how fast attention and the linear law go.
         learned = np.concatenate([f[:1] * r, f[1:] * beta, f[1:] * r, [beta, r]])
-        ways = [np.ptp(dz), np.linalg.norm(self.rest.unit * law)]
-        return np.exp(log_tau) * np.concatenate([dz, learned, self.rest.rates * a * law, law, ways])
+        ways = [np.ptp(dz), np.linalg.norm(self.rest.unit * answer)]
+        remembered = self.rest.rates * a * answer
+        return np.exp(log_tau) * np.concatenate([dz, learned, remembered, answer, ways])
 
     def _failed(self, log_tau: float) -> str:
         return (
@@ -294,11 +323,15 @@ def linear_error(rest: Rest, vocab_size: float, ratio: float, at: Reached) -> Bo
 
 
 def _error(rest: Rest, M: float, ratio: float, at: Reached, way: float) -> float:
-    """Bound the law's error while attention has moved by at most ``way``."""
+    """Bound the linear law's error at the moment ``at``, in units of y = z/sqrt(N), while attention
+    has gone at most the way ``way``, in logits.
+
+    It is infinite where attention has gone farther than 1, or where an error would feed itself.
+    """
     if way > 1:
         return math.inf
     K = rest.num_classes
-    p = rest.f**2
+    p = rest.f**2  # attention's weights on the class's tokens, which sum to 1
     root = np.sqrt(rest.count)
 
     # The norm of N^(1/2) |J|^T |J| N^(1/2), and of the change of N^(1/2) J^T f by a unit of |dy|.

@@ -133,6 +133,9 @@ def errors_by_cause(shortness: float, step: float, pace: float, order: float) ->
 def warn(found: xr.Dataset, pace: float) -> None:
     """Warn with :class:`PredictionOutOfRange` if an error above :data:`LIKELY` is likely at any
     time.
+
+    ``found`` is what :func:`scansnap_core.predict` returns, and ``pace`` is eta_Y/(K (1 + mu)), 0
+    for a flow. The message names the cause of the largest error.
     """
     expected = found.expected_error.values
     beyond = expected > LIKELY
@@ -161,5 +164,5 @@ def warn(found: xr.Dataset, pace: float) -> None:
         f"{100 * LIKELY:.0f} % at {beyond.sum()} of {beyond.size} times: {why}; {remedy} "
         "(expected_error has it for each time)",
         PredictionOutOfRange,
-        stacklevel=4,
+        stacklevel=4,  # The warning names the line that called predict.
     )

@@ -82,6 +82,7 @@ class InertialFlow(Flow):
         self.momentum = checked_momentum(momentum, "momentum")
         self.mass = float(mass_of(self.momentum))
         self._true = TrueFlow(classes, lr_y, lr_z)
+        # Each part of the true flow's state is joined by its velocity.
         names = tuple(self._true.shapes)
         super().__init__(
             classes,
@@ -92,14 +93,16 @@ class InertialFlow(Flow):
         )
 
     def initial(self, Z: ArrayLike | None = None, Y: ArrayLike | None = None) -> Floats:
-        """Return the packed state at t = 0, with its velocities."""
+        """Return the packed state at t = 0: the flow's own, then its velocities times the share
+        (1 - mu)/(1 + mu).
+        """
         state = super().initial(Z, Y)
         place, velocity = np.split(state, 2)
         velocity[:] = _share_of(self.momentum) * self._true.rhs(0.0, place)
         return state
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """Compute d(state)/dt."""
+        """Compute d(state)/dt of a packed state: θ' is the velocity, and m θ'' = eta g - θ'."""
         place, velocity = np.split(state, 2)
         return np.concatenate([velocity, (self._true.rhs(t, place) - velocity) / self.mass])
 
@@ -119,12 +122,14 @@ class ReducedFlow(TrueFlow):
         super().__init__(classes, lr_y, lr_z)
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """Compute d(state)/dt."""
+        """Compute d(state)/dt of a packed state, eta g - m D(eta g) eta g."""
         import torch
 
         from scansnap_core.engine.surroundings import undisturbed
 
         change = super().rhs(t, state)
+        # Of Y and Z, autograd finds the derivative of eta g in the direction eta g, which is a
+        # product of a Jacobian with a vector; the Jacobian itself isn't built.
         with undisturbed():
             place = [torch.tensor(part, device="cpu") for part in self.unpack(state)[:2]]
             pushed = [torch.tensor(part, device="cpu") for part in self.unpack(change)[:2]]
@@ -251,6 +256,7 @@ class InertialLaw(Generic[S]):
         return places, speed
 
     def _ran_away(self, updates: int) -> IntegrationFailed:
+        """Say that the state after this many updates is the last finite one."""
         tau = updates * self.update
         text = (
             f"{self.law.failed(float(np.log(tau)))} only: the next update isn't finite; use "
@@ -259,21 +265,25 @@ class InertialLaw(Generic[S]):
         return IntegrationFailed(text, tau)
 
     def _plain(self, log_tau: float, place: Floats) -> Floats:
-        """Compute d(state)/d(ln tau) of plain SGD: the force of half an update before."""
+        """Compute d(state)/d(ln tau) of plain SGD from a packed state: its rate is that of half an
+        update before, which it finds to first order.
+        """
         law = self.law
         before = place - self.update / 2 * law.rate(place)
         return np.asarray(np.exp(log_tau) * law.rate(before))
 
     def _rhs(self, log_tau: float, moving: Floats) -> Floats:
-        """Compute the same with momentum; ``moving`` packs the state and its coasting part.
+        """Compute d(state)/d(ln tau) of SGD with momentum; ``moving`` packs the state and its
+        coasting part.
 
-        Coasting is what past forces still add: it gains the share kappa of each force and decays as
-        mu^s.
+        Of each force, the share 1 - kappa moves the state at once. The coasting part is a velocity
+        per unit of tau, what past forces still add: it goes to the share kappa of the present
+        force, and the difference falls as mu^s with s updates.
         """
         place, coasting = np.split(moving, 2)
         law = self.law
         kappa = self._lagging
-        slowing = -np.log(self.momentum) / self.update
+        slowing = -np.log(self.momentum) / self.update  # per unit of tau
 
         # The state half an update before, by two terms of a Taylor series.
         now = law.rate(place)
@@ -312,6 +322,7 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
     goal = (1 - 1 / M) * np.log(M)
 
     def missing(A: Floats, m: Floats, goal: Floats) -> Floats:
+        """Compute by how much the equation for A isn't met; it grows with A."""
         return A + m * special.expm1(-A / m) - goal
 
     # The root lies between these two ends.
@@ -324,8 +335,11 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
 def first_signs(classes: SequenceClasses) -> Floats:
     """Compute where Adam's first updates move z at T = infinity, shape (Q, L).
 
-    It is 1 for up and -1 for down, and all z move at one speed. They give all entries of Y one
-    size, with the sign of the gradient at Y = Z = 0, as the rates go to 0.
+    It is 1 for up, -1 for down and 0 for a token that doesn't move; all others move at one speed.
+
+    As the rates go to 0, Adam's first updates move each entry of Y by one size, with the sign of
+    its gradient at Y = Z = 0. So Y is a multiple of that matrix of signs, and z moves with the sign
+    of its own gradient under this Y, by Eqn 4.
     """
     expectation = Expectation(classes)
     compact = classes.compact
@@ -358,14 +372,19 @@ class AdamFlow(Flow):
         self._true = TrueFlow(classes, 1.0, 1.0)
         memories = tuple(f"{kind}_{name}" for kind in ("mean", "square") for name in "YZ")
         super().__init__(classes, lr_y, lr_z, ("Y", "Z", *memories), self._true.class_weight)
+        # The updates over which the two running means go, and each entry's eta. The true flow's
+        # rates are 1, so that its derivative is the gradient itself; the part B of its state has no
+        # influence on that and stays 0.
         self._lengths = [-1 / np.log(beta) for beta in betas]
         self._rates = np.repeat([lr_y, lr_z], [int(np.prod(self.shapes[name])) for name in "YZ"])
         self._b = np.zeros(classes.num_classes)
 
     def rhs(self, t: float, state: Floats) -> Floats:
-        """Compute d(state)/dt."""
+        """Compute d(state)/dt of a packed state, t in updates."""
         place, mean, square = np.split(state, 3)
         g = self._true.rhs(t, np.concatenate([place, self._b]))[: len(place)]
+        # At t = 0 both running means are 0; their quotient goes to the gradient's sign. Later each
+        # is divided by the share of its weights that has been used, 1 - e^(-t/length).
         first, second = self._lengths
         if t == 0:
             ahead = np.sign(g)

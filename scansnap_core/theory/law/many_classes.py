@@ -116,8 +116,12 @@ def path(
 
 
 def _node(law: Law, x: float, state: State, update: float) -> Node:
-    """Evaluate the decoder's rates at x, or half an update of SGD before."""
+    """Evaluate the decoder's rates at x = ln(1 + tau), or half an update of SGD before.
+
+    ``update`` is the tau of one update of SGD, and 0 for the gradient flow.
+    """
     if update:
+        # The state half an update before, to first order.
         parts = zip(state, law.rates(state), strict=True)
         state = State(*(part - np.asarray(update / 2 * rate, part.dtype) for part, rate in parts))
     errors, own, g = law.errors_and_gradient(state, law.attention(state))
@@ -130,11 +134,13 @@ def _node(law: Law, x: float, state: State, update: float) -> Node:
 
 
 def _at_end(law: Law, state: State, nodes: Sequence[Node], begin: float, end: float) -> State:
-    """Return the state at x = end, under rates that are the polynomial through the nodes."""
+    """Return the state at x = ``end``, from ``state`` at x = ``begin``, with the decoder's rates
+    taken as the polynomial through those of the nodes.
+    """
     # Lagrange's polynomials: each is 1 at its own node and 0 at the others.
     at = np.array([node.x for node in nodes]) - begin
     others = [np.delete(at, i) for i in range(len(at))]
-    bases = [
+    bases = [  # coefficients, the highest power first
         np.atleast_1d(np.poly(other)) / np.prod(x - other)
         for x, other in zip(at, others, strict=True)
     ]
@@ -146,10 +152,10 @@ def _at_end(law: Law, state: State, nodes: Sequence[Node], begin: float, end: fl
 
     # The few other numbers are integrated under polynomial rates.
     rates = np.stack(bases, axis=1) @ np.stack([node.few for node in nodes])
-    return _attention_under(law, state, rates, begin, end)._replace(b=b)
+    return _integrate_attention(law, state, rates, begin, end)._replace(b=b)
 
 
-def _attention_under(law: Law, state: State, rates: Floats, begin: float, end: float) -> State:
+def _integrate_attention(law: Law, state: State, rates: Floats, begin: float, end: float) -> State:
     """Integrate attention and memory up to x = end under given rates of the decoder, and return the
     state with its old b.
 
@@ -159,15 +165,18 @@ def _attention_under(law: Law, state: State, rates: Floats, begin: float, end: f
     the other classes add to g.
     """
     T, C = state.common.shape
+    # All of the state but b is packed into one row for the solver.
     parts = {name: part for name, part in state._asdict().items() if name != "b"}
     cuts = np.cumsum([part.size for part in parts.values()])[:-1]
     powers = np.arange(len(rates))[::-1]
 
     def unpacked(packed: Floats) -> State:
+        """Return the state with these parts, and its old b."""
         pieces = zip(parts.items(), np.split(packed, cuts), strict=True)
         return state._replace(**{name: piece.reshape(part.shape) for (name, part), piece in pieces})
 
     def rhs(x: float, packed: Floats) -> Floats:
+        """Compute d(packed)/dx under the decoder's polynomial rates."""
         now = unpacked(packed)
         # The law asks for rates per unit of tau, and d tau/dx = exp(x).
         pace = np.exp(x)
@@ -195,6 +204,7 @@ def _attention_under(law: Law, state: State, rates: Floats, begin: float, end: f
 
 
 def _log_tau(x: float) -> float:
+    """Convert x = ln(1 + tau) to ln tau."""
     return float(np.log(np.expm1(x)))
 
 

@@ -170,7 +170,8 @@ class Law:
         return State(*[state[part].reshape(shape) for part, shape in parts])
 
     def attention(self, state: State) -> Pair:
-        """Compute f of a class of each type on its common and its distinct tokens.
+        """Compute f = LN(P∘e^z) of Eqn 5, for a class of each type, on its common and its distinct
+        tokens.
 
         Returns
         -------
@@ -179,8 +180,9 @@ class Law:
         C = self.types.common.shape[1]
         logits = np.hstack([state.z_common[self.types.query], state.z_distinct]) + self._log_probs
 
-        # This is spectrum.F, written out because the integration asks at every step: f = LN(P∘e^z).
-        # The largest logit is subtracted so that no exponential overflows.
+        # This is spectrum.F, written out because the integration asks at every step. The largest
+        # logit is
+        # subtracted so that no exponential overflows.
         f = np.exp(logits - logits.max(axis=1, keepdims=True))
         f /= np.sqrt(np.einsum("ij,ij->i", f, f))[:, None]
         return f[:, :C], f[:, C:]
@@ -233,7 +235,11 @@ class Law:
         return np.concatenate([part.ravel() for part in parts])
 
     def rows(self, state: State, f: Pair) -> Rows:
-        """Compute the rows of Y = sum_k fbar_k y_k^T that the logits of attention f need."""
+        """Compute the rows of Y = sum_k fbar_k y_k^T that the logits of attention f need.
+
+        With fbar_k = H_k/a_k, and y_k = a_k at class k's own output, -b_kj at the output of another
+        class j, and -c_k at each output that names no class.
+        """
         types = self.types
         a = state.a[:, None]
         b = state.b
@@ -252,7 +258,11 @@ class Law:
         return Rows(at_classes, at_rest, alone, c, distinct)
 
     def errors(self, state: State, f: Pair, rows: Rows) -> Errors:
-        """Compute the errors, the softmax of the logits f_n^T Y, in the precision of b."""
+        """Compute the errors, the softmax of the logits f_n^T Y, for a class n of each type.
+
+        Arrays (T, T) are in the precision of ``state.b``. Of many classes these take nearly all of
+        the time, and :mod:`~scansnap_core.theory.law.many_classes` asks for single precision.
+        """
         types = self.types
         alone = rows.alone
         kind = state.b.dtype
@@ -278,6 +288,10 @@ class Law:
 
     def gradient(self, state: State, errors: Errors, rows: Rows) -> tuple[Floats, Pair]:
         """Compute <y_n, e_n - alpha_n> and g_n = Y (e_n - alpha_n) of a class n of each type.
+
+        y_n has the entries a_n, -b_nk and -c_n at the class's own output, at another class's and at
+        one that names no class, and e_n - alpha_n the entries ``own``, -``other`` and -``rest`` of
+        the errors.
 
         Returns
         -------
@@ -315,6 +329,8 @@ class Law:
         """
         f_g = (f[0] * g[0]).sum(axis=1, keepdims=True) + (f[1] * g[1]).sum(axis=1, keepdims=True)
         push_common = f[0] * (g[0] - f[0] * f_g)
+        # A class that shares no token isn't pushed at all, because its g is along its f. What
+        # rounding leaves of the push is replaced by 0.
         push_distinct = f[1] * (g[1] - f[1] * f_g) * self._sharing
         return f, (push_common, push_distinct)
 
@@ -327,6 +343,9 @@ class Law:
 
     def rates_without_b(self, state: State, f: Pair, own: Floats, g: Pair) -> tuple[Floats, ...]:
         """Compute d/dtau of a, of H and of Z, in :class:`State`'s order and shapes.
+
+        a gathers a class's own errors, H gathers f weighted by them, and Z moves along the push of
+        all classes that ask with a query.
 
         Parameters
         ----------
@@ -344,7 +363,9 @@ class Law:
         return a, common, distinct, z_common, z_distinct
 
     def rates(self, state: State) -> State:
-        """Compute d(state)/dtau."""
+        """Compute d(state)/dtau, in :class:`State`'s parts; b gathers the errors on other classes'
+        outputs.
+        """
         f = self.attention(state)
         errors, _, g = self.errors_and_gradient(state, f)
         a, *others = self.rates_without_b(state, f, errors.own, g)
@@ -356,7 +377,10 @@ class Law:
         return np.concatenate([part.ravel() for part in self.rates(self.unpack(packed))])
 
     def path(self, taus: Floats) -> list[State]:
-        """Compute the states at ascending taus > 0, to seven digits."""
+        """Compute the states at ascending taus = eta_Y t/K above 0, to seven digits, one for each.
+
+        Integration is in x = ln tau, so rates per unit of tau are multiplied by dtau/dx = e^x.
+        """
         begin = first_tau(taus)
         return self.along(
             lambda x, packed: np.exp(x) * self.rate(packed), begin, taus, self.start(begin)
@@ -385,6 +409,8 @@ class Law:
         stiff
             Whether an implicit solver is needed. It changes the time alone.
         """
+        # LSODA becomes implicit where the law is stiff. Its Jacobian has a column for each number
+        # of the state, so that a large law takes less time with an explicit method.
         method = "LSODA" if stiff or self.num_values <= MOST_STIFF else "RK45"
         options: dict[str, Any] = {"method": method, "rtol": RTOL, "atol": ATOL}
         return path_by_log_tau(rhs, begin, taus, start, self.unpack, self.failed, options)

@@ -130,7 +130,7 @@ class OrderedLaw:
         return np.concatenate([mean, np.zeros_like(mean), *sources, [tau]])
 
     def rate(self, packed: Floats) -> Floats:
-        """Compute d(motion)/dtau of a packed motion."""
+        """Compute d(motion)/dtau of a packed motion: of m by F, of m_1 by (c), of each S by (b)."""
         mean, shift, *responses = packed[:-1].reshape(self._rows, -1)
         F = self.law.rate(mean)
         sources = self._sources(F, [law.rate(mean) for law in self._drawn])
@@ -178,7 +178,10 @@ class OrderedLaw:
         return [rate - total * F for rate, total in zip(drawn, self._total, strict=True)]
 
     def _slope(self, mean: Floats, shift: Floats) -> Floats:
-        """Compute J m_1 as a difference of F along m_1."""
+        """Compute J m_1, shape (N,), as a difference of F along m_1.
+
+        F is linear over a small step alone, so the step is a share of the state's own size.
+        """
         largest = np.abs(shift).max()
         if largest == 0:
             return np.zeros_like(shift)
@@ -326,7 +329,10 @@ class OrderTerm:
             raise
 
     def _averaged(self, state: OrderedState) -> Shift:
-        """Average the shift over all classes of a type, and over all queries of a kind."""
+        """Average m_1's part in z over all classes of a type, and over all queries of a kind.
+
+        The state is that of types with one class split off, and the shift that of ``types``.
+        """
         types = self.types
         shift = self._law.unpack(state.shift)
         common = _mean_by(types.of_query, shift.z_common[self._split.of_query])

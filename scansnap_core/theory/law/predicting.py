@@ -294,7 +294,9 @@ def predict(
 
 
 def _check_size(law: Law, mu: float, batch_size: int | None) -> None:
-    """Refuse laws so large that momentum or the order of classes would take hours."""
+    """Refuse laws so large that momentum (``mu`` above 0) or the order of classes (a batch size)
+    would take hours.
+    """
     classes = f"{len(law.types.size)} unlike classes"
     if mu and law.num_values > MOST_WITH_MOMENTUM:
         rule = (
@@ -316,7 +318,11 @@ def _check_size(law: Law, mu: float, batch_size: int | None) -> None:
 
 
 def _until_it_fails(path: Callable[[Floats], Iterable[T]], taus: Floats) -> Iterator[T]:
-    """Yield what a path yields; if it fails, yield what it had reached before raising."""
+    """Yield what a path yields at ascending taus; if it fails, yield what it had reached, and then
+    raise.
+
+    So :func:`predict` has filled in all times before the failure when it hears of it.
+    """
     try:
         yield from path(taus) if taus.size else ()
     except IntegrationFailed as error:
@@ -325,9 +331,14 @@ def _until_it_fails(path: Callable[[Floats], Iterable[T]], taus: Floats) -> Iter
 
 
 def _empty(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.Dataset:
-    """Return the labelled data set that :func:`predict` fills, with values undefined."""
+    """Return the labelled data set that :func:`predict` fills, one recorded time after the other.
+
+    Only ``dominant`` has its values; those of the others are undefined.
+    """
     types = law.types
     K = classes.num_classes
+    # A class's distinct tokens are in descending order, so the first is its dominant one. A column
+    # of -1 is added for systems in which no class has any.
     first = np.hstack([types.distinct_columns, np.full((K, 1), -1)])[:, 0]
     dominant = np.where(first >= 0, classes.tokens[first], -1)
     shape = (recorded.size, len(types.of_query), len(classes.tokens))
@@ -346,6 +357,7 @@ def _empty(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.Dataset:
             "dominant": ("class", dominant, {"units": "token"}),
             "chi_dominant": (by_class, chi, {"units": "1", "equation": "Eqn 11"}),
             "evidence": (by_class, evidence, {"units": "logits"}),
+            # The longest name, because NumPy would cut a longer one off.
             "phase": (by_class, np.full((recorded.size, K), max(PHASES, key=len))),
             "shortness": ("recorded", np.empty(recorded.size), {"units": "logits per token"}),
             "step": ("recorded", np.empty(recorded.size), {"units": "1"}),
@@ -360,7 +372,10 @@ def _empty(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.Dataset:
 
 
 def _described(law: Law, state: State, tau: float) -> dict[str, Any]:
-    """Compute the variables of :func:`predict`'s data set that describe one state, by name."""
+    """Compute the variables of :func:`predict`'s data set that describe one state, by name.
+
+    ``tau`` = eta_Y t/K is the state's. ``Z`` and ``regime`` have the shape (Q, L), the others (K,).
+    """
     types = law.types
 
     # The regime is an index into REGIMES: 0 where no class holds the token, 1 where its memory
@@ -393,13 +408,15 @@ def _described(law: Law, state: State, tau: float) -> dict[str, Any]:
 
 
 def _phase(law: Law, state: State, tau: float) -> Floats:
-    """Name the phase of a class of each type, shape (T,)."""
+    """Name the phase of a class of each type at tau = eta_Y t/K, one of PHASES; shape (T,)."""
     types = law.types
     M = law.types.vocab_size
     if tau == 0:
         return np.full(len(state.a), PHASES[0])
 
-    # The odds of another class's output grow as e^(rho a) up to their limit.
+    # A class has learned at tau K P(n) = ln M. Then the odds of another class's output grow as
+    # e^(rho a) up to their limit X (of the module ``closed``), which ends the phase of drift; rho
+    # is the largest overlap with another class.
     rho = types.overlaps(law.attention(state)[0]).max(axis=1)
     late = rho * state.a >= np.log(_limit(M, np.minimum(rho, 1 - 1e-12)))
     learned = np.where(late & (rho > 0), PHASES[3], PHASES[2])
@@ -407,7 +424,9 @@ def _phase(law: Law, state: State, tau: float) -> Floats:
 
 
 def _shifted(state: State, shift: Shift, batch_size: int) -> State:
-    """Return the state with z's mean over runs at this batch size."""
+    """Return the state with z's mean over runs in batches of this size: the shift by the order of
+    classes is known at batch size 1, and goes with 1/B.
+    """
     z_common = state.z_common + shift.z_common / batch_size
     z_distinct = state.z_distinct + shift.z_distinct / batch_size
     return state._replace(z_common=z_common, z_distinct=z_distinct)

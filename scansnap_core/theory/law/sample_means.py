@@ -90,7 +90,9 @@ class Counts:
         self._probs = np.asarray(probs, dtype=np.float64)[self._held]
         weights = np.exp((np.zeros(len(probs)) if z is None else z)[self._held])
         self._weights = weights / weights.max()
-        # The number of angles is odd, because the factors can be zero at the angle π.
+        # The Fourier integral is a sum over equal angles. It takes in counts whose sum is larger
+        # than T - 1 by the number of angles, too; there are so many angles that such a sum has no
+        # weight. Their number is odd, because the factors can be zero at the angle π.
         num = 2 * ((self._n + int(12 * math.sqrt(self._n)) + 40) // 2) + 1
         self._angles = 2 * np.pi * np.arange(num) / num
         self._turned = np.exp(-1j * self._n * self._angles) / (num * _poisson(self._n, self._n))
@@ -132,6 +134,7 @@ class Counts:
         return kinds, which.ravel(), size.astype(np.float64)
 
     def _spread(self, values: Floats) -> Floats:
+        """Put values of the tokens that occur in their places; the others are 0."""
         result = np.zeros((*values.shape[:-1], self._shape))
         result[..., self._held] = values
         return result
@@ -233,7 +236,11 @@ class FirstOrder:
         return np.asarray(self.pull(self._f) + through_attention(self._f, self._bias))
 
     def pull(self, g: Floats) -> Floats:
-        """Compute the coefficient of E[f∘(g - f f·g)], for one g of shape (..., L) per class."""
+        """Compute the coefficient of E[f∘(g - f f·g)], for one g of shape (..., L) per class.
+
+        With f + e in place of f, the first order in e gives the terms with E e, and the second
+        order those with the variance and the covariance of e.
+        """
         f = self._f
         b = self._bias
         along = dot(self._f, g)
@@ -322,6 +329,7 @@ def checked_rows(probs: ArrayLike) -> Floats:
 
 
 def _exact(probs: Floats, seq_len: float, v: Floats) -> Means:
+    """Compute :func:`means` by :class:`Counts`; ``v`` is the other row."""
     counts = Counts(probs, seq_len)
     F = counts.mean_f()
     return Means(F, *counts.pull(np.stack([F, v])))

@@ -245,6 +245,7 @@ def _at_tokens(classes: SequenceClasses, Z: Floats) -> Floats:
 
 
 def _size(tokens_of_class: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Draw K and M, with M at least twice the number of tokens that classes and queries need."""
     K = round(_between(2, MOST_CLASSES, rng))
     least = max(SMALLEST, 2.0 * (K * tokens_of_class + MOST_COMMON + MOST_QUERIES))
     return K, round(_between(least, LARGEST, rng))
@@ -265,8 +266,10 @@ def _equal(rng: np.random.Generator) -> SequenceClasses:
 
 
 def _unequal(rng: np.random.Generator) -> SequenceClasses:
-    """Draw classes that differ: class n holds common token n mod C, and each other one by a
-    coin.
+    """Draw a system of classes that differ, with up to three common tokens and three queries.
+
+    Class n holds the common token n mod C, and each other one with probability 1/2, so that each is
+    held by two classes at least.
     """
     K, M = _size(4, rng)
     C = rng.integers(1, min(MOST_COMMON, K // 2), endpoint=True)
@@ -277,6 +280,8 @@ def _unequal(rng: np.random.Generator) -> SequenceClasses:
         own = _weights(rng)
         common = rng.uniform(0.2, 1.0, C)
         common[(rng.random(C) < 0.5) & (np.arange(C) != n % C)] = 0
+        # The share is that of |f_n|², and f_n is P normalised. So P on the common tokens is scaled
+        # to the root of share/(1 - share) times P on the distinct ones.
         share = _between(LEAST_SHARE, LARGEST_SHARE, rng)
         common *= math.sqrt(share / (1 - share)) * np.linalg.norm(own) / np.linalg.norm(common)
         total = common.sum() + own.sum()
