@@ -18,10 +18,12 @@ import numpy as np
 from scipy import sparse
 
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
-from scansnap_core.engine.draws import WORD, Draws, Fresh, class_cuts_of, cuts_of, draws_of, key_of
-from scansnap_core.engine.kernel import climb, climb_classes, climb_common, draw, prepare
-from scansnap_core.engine.results import TrainingDiverged, initial_values
+from scansnap_core.engine.compiled_draws import ByCounter
+from scansnap_core.engine.draws import Draws, Fresh, draws_of
+from scansnap_core.engine.kernel import climb, climb_classes, climb_common, prepare
+from scansnap_core.engine.results import TrainingDiverged
 from scansnap_core.engine.settings import Settings
+from scansnap_core.engine.starts import initial_values
 from scansnap_core.rules import RATE, check_memory, takes, whole
 
 CHUNK = 128
@@ -49,6 +51,12 @@ class SharedRuns:
 
     They share their samples. A run's result doesn't depend on the other runs, nor on the threads
     that :meth:`finish` is given, to the last bit.
+
+    Parameters
+    ----------
+    classes, settings
+        What is trained, and how, with a single seed. Without a batch size, an update is that of the
+        expectation over equally frequent classes.
     """
 
     def __init__(self, classes: SequenceClasses, settings: Settings) -> None:
@@ -144,6 +152,7 @@ class SharedRuns:
             def climb_at(
                 rate: int, first: int = first, samples: Ints = samples, q: Floats = q
             ) -> None:
+                """Make these steps of the run at one pair of rates, in place."""
                 lr_y, lr_z = rates[rate]
                 climb(
                     self._Y[rate],
@@ -174,48 +183,6 @@ class SharedRuns:
         after = np.where(lost, self._settings.steps, -1)
         diverged_at = np.where(bad.any(axis=1), bad.argmax(axis=1), after)
         return {"loss": self._loss, "Z": self._Z, "diverged_at": diverged_at}
-
-
-class ByCounter:
-    """Draw one seed's samples as :class:`~scansnap_core.engine.draws.Counter` does, sorted by
-    class.
-    """
-
-    def __init__(self, classes: SequenceClasses, seed: int, seq_len: float) -> None:
-        self._classes = classes
-        self._key = key_of(seed)
-        self._seq_len = seq_len
-        cuts = cuts_of(classes.compact)[1]
-        self._num_cuts = (cuts <= WORD).sum(axis=1)
-        self._cuts = cuts.astype(np.uint32)
-        self._class_cuts = class_cuts_of(classes)
-
-    def steps(self, first: int, q: np.ndarray) -> Ints:
-        """Fill q (steps, B, S) with the token frequencies of the steps from ``first`` on.
-
-        The S places are those of a class's support, ascending; further places stay 0. Returns the
-        classes, shape (steps, B).
-        """
-        drawn = np.empty(q.shape[:2], np.int64)
-        counts = np.zeros(q.shape, np.int32)
-        finite = math.isfinite(self._seq_len)
-        num_context = int(self._seq_len) - 1 if finite else 0
-        draw(
-            *self._key,
-            first,
-            num_context,
-            self._class_cuts,
-            self._cuts,
-            self._num_cuts,
-            drawn,
-            counts,
-        )
-        if finite:
-            np.divide(counts, num_context, out=q, casting="same_kind")
-        else:
-            for n, row in enumerate(self._classes.compact.probs):
-                q[drawn == n, : np.count_nonzero(row)] = row[row > 0]
-        return drawn
 
 
 class SupportRun:
@@ -309,11 +276,16 @@ class SupportRun:
         return loss
 
     def _step(self, threads: Executor | None) -> float:
+        """Make one step, and return -J before it, in nats.
+
+        No two parts of the work write to one place. First each class moves the rows of Y that it
+        alone holds; when all have read the common rows, these are moved, by columns. Last, z
+        moves.
+        """
         z = self._z[self._cell_of]
 
-        # No two parts of the work write to one place. First each class moves the rows of Y that it
-        # alone holds; when all have read the common rows, these are moved, by columns.
         def move_own_rows(first: int, last: int) -> None:
+            """Compute the gradients of classes first..last-1, and move the rows that one holds."""
             climb_classes(
                 first,
                 last,
@@ -333,6 +305,7 @@ class SupportRun:
             )
 
         def move_common_rows(first: int, last: int) -> None:
+            """Move the rows that several classes hold, on the columns first..last-1."""
             for start in range(first, last, COLUMNS):
                 climb_common(
                     start,
@@ -348,7 +321,9 @@ class SupportRun:
 
         _share(move_own_rows, len(self._target), threads)
         _share(move_common_rows, self.Y.shape[1], threads)
-        # Whether the run diverged is seen in the losses.
+
+        # An entry of Z gets the sum over the classes that share it. Whether the run diverged is
+        # seen in the losses.
         with np.errstate(over="ignore", invalid="ignore"):
             self._z += self._lr_z * np.bincount(self._cell_of, self._dz)
         return float(self._loss.mean())

@@ -36,6 +36,9 @@ CLASS = 1
 class Fresh:
     """Each seed has a generator of NumPy's, which draws classes by P(n), then multinomial token
     counts.
+
+    A seed may be a list of integers, of which NumPy makes one. ``seq_len`` is T, the query
+    included.
     """
 
     def __init__(
@@ -51,8 +54,11 @@ class Fresh:
         self._rngs = [np.random.default_rng(seed) for seed in seeds]
 
     def initial(self, tokens: Ints) -> tuple[Floats, Floats]:
-        """Draw from each seed's generator, Y first; tokens of no class draw from another one,
-        spawned from it.
+        """Draw Y (S, L, M) and Z (S, Q, L) for the L ``tokens``, uniformly in ±1/sqrt(M).
+
+        Tokens that a class holds draw from the seed's generator, the others from one that is
+        spawned from it. So a variant, which reads further tokens, begins with the plain model's
+        numbers on those that both have.
         """
         compact = self._classes.compact
         M = self._classes.vocab_size
@@ -68,7 +74,11 @@ class Fresh:
         return Y, Z
 
     def batch(self) -> tuple[Ints, Floats]:
-        """Draw the next B samples of every seed."""
+        """Draw the next B samples of every seed: classes (S, B), and token frequencies q (S, B, L).
+
+        A sample has T - 1 contextual tokens, so q is their counts over T - 1; at T = infinity it is
+        P(.|n).
+        """
         compact = self._classes.compact
         drawn = np.stack([self._classes.draw(self._batch_size, rng) for rng in self._rngs])
         if math.isinf(self._seq_len):
@@ -147,6 +157,7 @@ class Replay:
         ]
 
     def _layer(self, generator: torch.Generator) -> np.ndarray:
+        """Draw the weight of an M x M layer as ``torch.nn.Linear`` does, [output, input]."""
         import torch
 
         weight = torch.empty(
@@ -164,7 +175,10 @@ class Replay:
         return Y.astype(np.float64), Z.astype(np.float64)
 
     def batch(self) -> tuple[Ints, Floats]:
-        """Draw the next B samples of every seed."""
+        """Draw the next B samples of every seed: classes (S, B), and token frequencies q (S, B, L).
+
+        It goes seed by seed and sample by sample, because the order is the authors'.
+        """
         import torch
 
         size = (len(self._generators), self._batch_size)
@@ -206,8 +220,8 @@ class Replay:
 # bits (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11). A seed is a key, and a
 # counter is (block, sample, step, TOKENS or CLASS). A sample takes one word for its class and one
 # for each of its T - 1 tokens. All is done in integers, so Counter, in PyTorch on any device, and
-# the compiled scansnap_core.engine.kernel give the same counts. A token's probability is P(l|n) to
-# within 2^-31, so that one of less may never be drawn; a class's is P(n) to within 2^-32.
+# the compiled scansnap_core.engine.compiled_draws give the same counts. A token's probability is
+# P(l|n) to within 2^-31, so that one of less may never be drawn; a class's is P(n) to within 2^-32.
 
 
 def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:
@@ -265,7 +279,10 @@ def class_cuts_of(classes: SequenceClasses) -> Ints:
 
 
 class Counter(Fresh):
-    """PyTorch draws samples by counter, on the device where they're used."""
+    """PyTorch draws samples by counter, on the device where they're used.
+
+    ``seq_len`` is T, the query included. Initial values are drawn as :class:`Fresh` does.
+    """
 
     def __init__(
         self,
@@ -278,6 +295,7 @@ class Counter(Fresh):
         import torch  # a second, which a sweep on a CPU does without
 
         def placed(array: Any) -> torch.Tensor:
+            """Copy an array to the device."""
             return torch.tensor(array, device=device)
 
         super().__init__(classes, seeds, batch_size, seq_len)
@@ -337,6 +355,9 @@ Draws = Fresh | Replay
 def draws_of(classes: SequenceClasses, settings: Settings) -> Draws:
     """Make the source of the batches that the settings ask for; a run that goes on gets those
     that follow.
+
+    Without a batch size that is the expectation, and else what ``rng`` names. Initial values come
+    from it too.
     """
     if settings.batch_size is None:
         return Expectation(classes, settings.seeds)

@@ -1,6 +1,6 @@
-"""Compile Lemma 1's step and the draws by counter for a CPU, with Numba.
+"""Compile Lemma 1's step for a CPU, with Numba.
 
-:mod:`scansnap_core.engine.compiled` calls them.
+:mod:`scansnap_core.engine.compiled` calls it.
 :func:`scansnap_core.engine.model.gradients` is the reference to read and to test against. There a
 step multiplies by all L tokens, although a sample of class n has f_nl = 0 off the class's support.
 Here a sample reads only the rows of Y that its class holds: 6 S O operations, with S tokens of its
@@ -9,6 +9,10 @@ class and O outputs, instead of 6 L O.
 Axes: B samples, K classes, L tokens, O outputs, Q queries, and the *places* of P, its nonzero
 entries, class by class. Class n has the places ``starts[n]`` to ``starts[n + 1]``, and ``rows``
 has the number of each one's token among the L.
+
+Vectors and Lemma 1 stand in one file on purpose. Numba stores the machine code of :func:`climb` by
+this file's time, and the loops that it calls become a part of it: in a file of their own, a change
+of them wouldn't reach a stored :func:`climb`.
 """
 
 from __future__ import annotations
@@ -20,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from scansnap_core.engine.draws import CLASS, TOKENS, philox
 from scansnap_core.extras import needs
 
 with needs("sweeps"):
@@ -48,9 +51,10 @@ LOG2_E = 1 / math.log(2)
 LN_2_HIGH = 0.693359375
 LN_2_LOW = -2.12194440054690583e-4
 """ln 2 in two parts, so that a product of the first with a small integer is exact."""
-_part = functools.partial(njit, nogil=True, error_model="numpy")
-"""Compile without the GIL; division by zero gives inf, as in NumPy."""
-_philox = _part(inline="always")(philox)
+part = functools.partial(njit, nogil=True, error_model="numpy")
+"""Compile a function that compiled ones call, without the GIL; division by zero gives inf, as in
+NumPy.
+"""
 
 
 def compiled_for_cpu(function: Callable[..., Any]) -> Any:
@@ -60,15 +64,15 @@ def compiled_for_cpu(function: Callable[..., Any]) -> Any:
     read-only file system without a home, every process compiles it again.
     """
     try:
-        return _part(fastmath=IN_ORDER, cache=True)(function)
+        return part(fastmath=IN_ORDER, cache=True)(function)
     except RuntimeError:  # Numba found no place for its cache.
-        return _part(fastmath=IN_ORDER)(function)
+        return part(fastmath=IN_ORDER)(function)
 
 
 # -- Rows of Y, and exponentials: LLVM vectorises each of these loops ------------------------------
 
 
-@_part(fastmath=IN_ORDER)
+@part(fastmath=IN_ORDER)
 def _add_rows(
     out: Any, weights: Any, rows: Any, places: Any, first: Any, last: Any
 ) -> None:  # pragma: no cover
@@ -95,7 +99,7 @@ def _add_rows(
             out[o] += weight * row[o]
 
 
-@_part(fastmath=ANY_ORDER)
+@part(fastmath=ANY_ORDER)
 def _dot(a: Any, b: Any) -> Any:  # pragma: no cover
     """Return a . b."""
     dot = a.dtype.type(0)
@@ -104,7 +108,7 @@ def _dot(a: Any, b: Any) -> Any:  # pragma: no cover
     return dot
 
 
-@_part(fastmath=ANY_ORDER)
+@part(fastmath=ANY_ORDER)
 def _dots(rows: Any, places: Any, a: Any, out: Any) -> None:  # pragma: no cover
     """Set out[i] = rows[places[i]] . a.
 
@@ -133,7 +137,7 @@ def _dots(rows: Any, places: Any, a: Any, out: Any) -> None:  # pragma: no cover
         out[i] = _dot(rows[places[i]], a)
 
 
-@_part(fastmath=ANY_ORDER)
+@part(fastmath=ANY_ORDER)
 def _sum(a: Any) -> Any:  # pragma: no cover
     """Return the sum of a; Numba's version of NumPy's sum isn't vectorised."""
     total = a.dtype.type(0)
@@ -142,7 +146,7 @@ def _sum(a: Any) -> Any:  # pragma: no cover
     return total
 
 
-@_part(fastmath=ANY_MAXIMUM)
+@part(fastmath=ANY_MAXIMUM)
 def _largest(a: Any) -> Any:  # pragma: no cover
     """Return the largest number of a; Numba's version of NumPy's isn't vectorised.
 
@@ -180,7 +184,7 @@ def _power_of_half_in(halvings: Any) -> Any:  # pragma: no cover
     return in_32_bits if halvings == types.float32 else in_64_bits
 
 
-@_part(fastmath=IN_ORDER)
+@part(fastmath=IN_ORDER)
 def _exponentiate(x: Any, top: Any) -> None:  # pragma: no cover
     """Replace x <= top by exp(x - top), in place.
 
@@ -203,7 +207,7 @@ def _exponentiate(x: Any, top: Any) -> None:  # pragma: no cover
 # -- Lemma 1 ---------------------------------------------------------------------------------------
 
 
-@_part(fastmath=IN_ORDER)
+@part(fastmath=IN_ORDER)
 def _attend(q: Any, z: Any, growth: Any, f: Any) -> None:  # pragma: no cover
     """Fill f = LN(q∘exp(z)) of one sample.
 
@@ -230,7 +234,7 @@ def _attend(q: Any, z: Any, growth: Any, f: Any) -> None:  # pragma: no cover
         f[s] *= per_norm
 
 
-@_part(fastmath=IN_ORDER)
+@part(fastmath=IN_ORDER)
 def _lemma_1(
     q: Any,
     z: Any,
@@ -479,72 +483,3 @@ def prepare() -> None:
             few,
             few.copy(),
         )
-
-
-# -- Draws by counter ------------------------------------------------------------------------------
-
-
-@compiled_for_cpu
-def draw(
-    k0: Any,
-    k1: Any,
-    first: Any,
-    num_context: Any,
-    class_cuts: Any,
-    cuts: Any,
-    num_cuts: Any,
-    drawn: Any,
-    counts: Any,
-) -> None:  # pragma: no cover
-    """Fill ``drawn`` with classes, ascending in each step, and ``counts`` with token counts.
-
-    Parameters
-    ----------
-    k0, k1, first, num_context
-        The seed's words, the first step and T - 1.
-    class_cuts, cuts, num_cuts
-        A random word chooses a class by its place among ``class_cuts``, and a token by its place
-        among the class's first ``num_cuts`` cuts.
-    drawn, counts
-        Filled: shapes (steps, B) and (steps, B, S).
-    """
-    words = np.zeros((num_context + 3) // 4 * 4, np.uint32)
-    of_sample = np.empty(drawn.shape[1], np.int64)
-    place = np.empty(len(num_cuts) + 1, np.int64)
-    for row in range(drawn.shape[0]):
-        step = first + row
-        place[:] = 0
-        for b in range(of_sample.size):
-            n = np.searchsorted(class_cuts, _philox(0, b, step, CLASS, k0, k1)[0], side="right")
-            of_sample[b] = n
-            place[n + 1] += 1
-        for n in range(len(num_cuts)):
-            place[n + 1] += place[n]
-        for b in range(of_sample.size):
-            n = of_sample[b]
-            sample = place[n]
-            place[n] += 1
-            drawn[row, sample] = n
-            for block in range(words.size // 4):
-                w0, w1, w2, w3 = _philox(block, b, step, TOKENS, k0, k1)
-                words[4 * block] = w0
-                words[4 * block + 1] = w1
-                words[4 * block + 2] = w2
-                words[4 * block + 3] = w3
-            words[num_context:] = 0  # These are below every cut.
-            left = num_context
-            for s in range(num_cuts[n]):
-                above = _above(words, cuts[n, s])
-                counts[row, sample, s] = left - above
-                left = above
-            counts[row, sample, num_cuts[n]] = left
-
-
-@_part(fastmath=IN_ORDER)
-def _above(words: Any, cut: Any) -> Any:  # pragma: no cover
-    """Count the words that aren't below a cut, as many at a time as a vector holds."""
-    found = 0
-    # Numba doesn't vectorise a loop over values, but one over places.
-    for place in range(words.size):
-        found += words[place] >= cut
-    return found

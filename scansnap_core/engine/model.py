@@ -85,7 +85,10 @@ def loss(
     Z: Tensor,
     multiplicity: Tensor | None = None,
 ) -> Tensor:
-    """Return the model's :func:`cross_entropy`, shape (...), for autograd to differentiate."""
+    """Return -J of the paper's model in nats, shape (...), for autograd to differentiate.
+
+    Arguments are those of :func:`gradients`, which must agree with its derivatives.
+    """
     return cross_entropy(decode(normalise(attend(q, query @ Z)), Y, multiplicity), target, weight)
 
 
@@ -139,7 +142,9 @@ def cross_entropy(log_alpha: Tensor, target: Tensor, weight: Tensor) -> Tensor:
 def directions(
     found: Decoded, query: Tensor, weight: Tensor, multiplicity: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return dJ/dY and dJ/dZ of :func:`gradients`, from a forward pass whose inputs are f."""
+    """Return dJ/dY (..., L, O) and dJ/dZ (..., Q, L) of :func:`gradients`, from a forward pass
+    whose inputs are f.
+    """
     f = found.u
     g = found.g
     samples = weight.unsqueeze(-1)

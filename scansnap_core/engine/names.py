@@ -40,8 +40,8 @@ def heads_of(model: Any) -> int:
 
 
 def check_windows(model: Any, vocab_size: int) -> None:
-    """Raise :class:`BadInput` unless M is a multiple of a variant's windows of positions, if it has
-    any.
+    """Raise :class:`BadInput` unless the vocabulary's M tokens are equally many for each of a
+    variant's windows of positions, if it has any.
     """
     windows = getattr(model, "windows", 0)
     if windows and vocab_size % windows:
@@ -103,8 +103,11 @@ def check_takes(
     remedy: str,
     named: Mapping[str, Any] | None = None,
 ) -> None:
-    """Raise :class:`BadInput` unless a function can be called with these arguments, as far as it
-    tells.
+    """Raise :class:`BadInput` unless a function's signature takes these arguments and those
+    ``named``; some compiled functions have none, and pass.
+
+    The function isn't called. ``what`` names it in the message, and ``rule`` and ``remedy`` are the
+    message's.
     """
     try:
         inspect.signature(function).bind(*arguments, **(named or {}))
@@ -138,7 +141,11 @@ def name_of(given: str | Function) -> str:
 
 
 def source_digest(function: Function) -> str:
-    """Digest the file that defines a function; the digest is empty where there is no file."""
+    """Digest the file that defines a function, in 16 hexadecimal digits; the digest is empty where
+    there is no file.
+
+    A sweep's store has it, so that results of a changed function aren't joined to older ones.
+    """
     whole = function.func if isinstance(function, functools.partial) else function
     try:
         file = inspect.getsourcefile(whole)

@@ -29,6 +29,17 @@ Rates = Sequence[tuple[float, float]]
 class SGD:
     """v <- momentum v + gradient; parameter <- parameter + lr v (torch's convention; momentum 0
     is plain SGD).
+
+    Parameters
+    ----------
+    parameter
+        All runs' Y or Z, shape (S, R, rows, columns); each step changes it in place.
+    lr
+        The rates' eta, shape (1, R, 1, 1).
+    momentum
+        mu, in [0, 1).
+    steps
+        The updates behind it, which only Adam has to know.
     """
 
     def __init__(self, parameter: Tensor, lr: Tensor, momentum: float, steps: int) -> None:
@@ -38,7 +49,7 @@ class SGD:
         self._velocity = torch.zeros_like(parameter)
 
     def step(self, gradient: Tensor) -> None:
-        """Make one update, in place."""
+        """Make one update, in place, with the gradient of J in the parameter's shape."""
         if self._momentum:
             gradient = self._velocity.mul_(self._momentum).add_(gradient)
         self._parameter.add_(self._lr * gradient)
@@ -53,6 +64,8 @@ class SGD:
 class Adam:
     """Adam (Kingma and Ba, 2015) with torch's defaults; its state has ``steps`` updates behind
     it.
+
+    Parameters are those of :class:`SGD`; it leaves ``momentum`` alone.
     """
 
     def __init__(self, parameter: Tensor, lr: Tensor, momentum: float, steps: int) -> None:
@@ -69,7 +82,10 @@ class Adam:
         self._square = torch.zeros_like(parameter)
 
     def step(self, gradient: Tensor) -> None:
-        """Make one update, in place."""
+        """Make one update, in place, with the gradient of J in the parameter's shape.
+
+        Both running means begin at 0; each is divided by the sum of its weights so far.
+        """
         self._steps += 1
         beta_1, beta_2 = ADAM_BETAS
         self._mean.mul_(beta_1).add_(gradient, alpha=1 - beta_1)
@@ -96,7 +112,7 @@ assert BUILT_IN.keys() == {*OPTIMIZERS}, (
 class BuiltIn:
     """An optimiser with a name, for all runs at once: one instance updates Y, and another Z.
 
-    Both have made ``steps`` updates already.
+    Both have made ``steps`` updates already. Y and Z have the axes of seeds and of rates first.
     """
 
     def __init__(
@@ -134,6 +150,7 @@ class OnePerRun:
         for seed in range(Y.shape[0]):
             for rate, pair in enumerate(rates):
                 parts = Y[seed, rate], Z[seed, rate]
+                # The parts are views, so that what the optimiser moves is Y and Z.
                 optimizer = make(
                     [{"params": [part], "lr": lr} for part, lr in zip(parts, pair, strict=True)]
                 )

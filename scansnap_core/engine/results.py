@@ -1,4 +1,4 @@
-"""Make the labels, initial values and limits of a training's data set.
+"""Label what a training returns: the axes of Y and Z, units, and where runs diverged.
 
 Nothing in this module imports PyTorch, which takes a second and which the compiled engine doesn't
 need.
@@ -6,7 +6,6 @@ need.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,34 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from scansnap_core.bad_input import BadInput
 from scansnap_core.data.probabilities import OTHERS, Outputs
-from scansnap_core.data.sequences import ATTRIBUTE, Floats, Ints, SequenceClasses, checksum
-from scansnap_core.engine import draws
-from scansnap_core.engine.names import PLAIN, check_windows, heads_of
+from scansnap_core.data.sequences import ATTRIBUTE, Ints, SequenceClasses, checksum
+from scansnap_core.engine.names import PLAIN, heads_of
 from scansnap_core.engine.settings import CHECKSUM, RANDOM, Settings, known_variant
-from scansnap_core.rules import check_memory, not_finite, shown
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 AXES = {"Y": ("token", "output"), "Z": ("query", "token")}
-FIXED = (
-    "seeds",
-    "lr_y",
-    "lr_z",
-    "model",
-    "optimizer",
-    "momentum",
-    "batch_size",
-    "seq_len",
-    "rng",
-    "device",
-    "dtype",
-)
-"""A run's numbers depend on these settings, the classes, the initial values and the steps alone."""
-WORD_BYTES = 64
-"""The most memory that a token of a sample takes while it's drawn by counter, in bytes."""
 
 
 class TrainingDiverged(UserWarning):
@@ -107,12 +87,16 @@ def labelled(
 
 
 def blank(classes: SequenceClasses, settings: Settings) -> xr.Dataset:
-    """Return an empty result, all zeros, with the final labels and shapes."""
+    """Return a result of :func:`scansnap_core.engine.training.train` that is all zeros, with its
+    labels and shapes.
+
+    A sweep's measures are tried on it before anything is trained.
+    """
     tokens = tokens_of(classes, settings.model)
     outputs = outputs_of(classes, settings)
     runs = (len(settings.seeds), len(settings.rates))
     dtype = settings.dtype
-    shapes = zip("YZ", _shapes(classes, settings, tokens, outputs), strict=True)
+    shapes = zip("YZ", shapes_of(classes, settings, tokens, outputs), strict=True)
     recorded = {
         name: np.zeros((len(settings.record), *runs, *shape), dtype) for name, shape in shapes
     }
@@ -122,7 +106,10 @@ def blank(classes: SequenceClasses, settings: Settings) -> xr.Dataset:
 
 
 def axes_of(variant: Any) -> dict[str, tuple[str, ...]]:
-    """Name the axes of Y and Z in results, without those of runs."""
+    """Name the axes of Y and Z in results, without those of runs.
+
+    Z has an axis of heads if the variant has heads, and Y if each head has rows of its own too.
+    """
     headed = {"Y": heads_of(variant) and variant.concatenates, "Z": heads_of(variant)}
     return {name: ("head", *axes) if headed[name] else axes for name, axes in AXES.items()}
 
@@ -134,10 +121,12 @@ def rows_of(variant: Any) -> tuple[int, int]:
     return decoders, heads
 
 
-def _shapes(
+def shapes_of(
     classes: SequenceClasses, settings: Settings, tokens: Ints, outputs: Outputs
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the shapes of one run's Y and Z."""
+    """Return the shapes of one run's Y and Z, in which the rows of several heads stand one below
+    the other.
+    """
     decoders, heads = rows_of(settings.variant)
     shape_Y = (decoders * len(tokens), len(outputs))
     shape_Z = (heads * len(classes.compact.queries), len(tokens))
@@ -172,14 +161,26 @@ def outputs_of(classes: SequenceClasses, settings: Settings) -> Outputs:
     return Outputs.separate(classes.next_of, classes.vocab_size)
 
 
+def labels_of(classes: SequenceClasses, tokens: Ints, outputs: Outputs) -> dict[str, np.ndarray]:
+    """Label the axes of Y and Z as results do."""
+    return {
+        "query": classes.coords["query"],
+        "token": classes.labels(tokens),
+        "output": classes.labels(outputs.labels),
+    }
+
+
 def with_state(
     run: xr.Dataset,
     classes: SequenceClasses,
     states: Mapping[str, Mapping[str, Tensor]],
     random: list[str],
 ) -> xr.Dataset:
-    """Add what a later training needs to go on: the optimiser's state and each seed's random
-    state.
+    """Add what a later training needs to go on: the optimiser's state, each seed's random state,
+    and the digest of the classes.
+
+    ``states`` has for Y and for Z the parts of the optimiser's state by name, shape (seeds, rates,
+    rows, columns), and ``random`` a text for each seed.
     """
     held = {
         f"{name}_{parameter}": (("seed", "rate", *AXES[parameter]), values.cpu().numpy())
@@ -192,7 +193,11 @@ def with_state(
 
 
 def with_divergence(result: xr.Dataset, settings: Settings) -> xr.Dataset:
-    """Name each run's first step whose loss isn't finite, and warn of it."""
+    """Add ``diverged_at`` (seed, rate), and warn of each run that has one.
+
+    It is the first step whose loss isn't finite; the number of all updates, if only the values
+    after the last one aren't finite; and -1 for any other run.
+    """
     bad = ~np.isfinite(result.loss)
     first = xr.where(bad.any("step"), settings.start + bad.argmax("step"), -1)
 
@@ -215,182 +220,3 @@ def with_divergence(result: xr.Dataset, settings: Settings) -> xr.Dataset:
             stacklevel=5,  # The warning names the line that called train.
         )
     return result.assign(diverged_at=first)
-
-
-# -- Where a training begins -----------------------------------------------------------------------
-
-
-def initial_values(
-    classes: SequenceClasses, settings: Settings, source: draws.Draws, tokens: Ints
-) -> tuple[Floats, Floats, Outputs]:
-    """Return the values of Y and Z with which a training begins, and the outputs.
-
-    Returns
-    -------
-    Y
-        Shape (S, R, L, O), for S seeds, R rates, the L tokens of Y's rows and O outputs. R is 1 if
-        all rates begin with the same values. The rows of several decoders stand one below the
-        other.
-    Z
-        Shape (S, R, Q, L), for Q queries. The rows of several heads stand one below the other.
-    outputs
-        The O outputs.
-    """
-    S = len(settings.seeds)
-    (decoders, heads) = rows_of(settings.variant)
-    queries = classes.compact.queries
-    outputs = outputs_of(classes, settings)
-    if isinstance(settings.initial, xr.Dataset):
-        labels = labels_of(classes, tokens, outputs)
-        return final(settings.initial, "Y", labels), final(settings.initial, "Z", labels), outputs
-    if settings.begins == "zero":
-        shape_Y, shape_Z = _shapes(classes, settings, tokens, outputs)
-        return np.zeros((S, 1, *shape_Y)), np.zeros((S, 1, *shape_Z)), outputs
-    if settings.begins == "random":
-        # The first head draws what the plain model draws; each other head has its own generators.
-        more = [
-            draws.Fresh(classes, [[seed, h] for seed in settings.seeds], 0, np.inf)
-            for h in range(1, heads)
-        ]
-        drawn = [_drawn(each, classes.vocab_size, tokens) for each in (source, *more)]
-        Y = np.concatenate([Y for Y, _ in drawn], axis=1)[:, None]
-        Z = np.concatenate([Z for _, Z in drawn], axis=1)[:, None]
-        return Y[:, :, : decoders * len(tokens)], Z, outputs
-
-    # Given matrices: every decoder and every head begins with the same ones, as does every seed.
-    full_Y, full_Z = [np.asarray(array, dtype=np.float64) for array in settings.initial]
-    Y = _rows(np.broadcast_to(full_Y, (decoders, *full_Y.shape[-2:])), tokens)
-    Z = _columns(np.broadcast_to(full_Z, (heads, *full_Z.shape[-2:]))[:, queries], tokens)
-    Y = np.tile(Y.reshape(-1, Y.shape[-1]), (S, 1, 1, 1))
-    Z = np.tile(Z.reshape(-1, Z.shape[-1]), (S, 1, 1, 1))
-    return Y, Z, outputs
-
-
-def _drawn(source: draws.Draws, vocab_size: int, tokens: Ints) -> tuple[Floats, Floats]:
-    if tokens[0] != OTHERS:
-        return source.initial(tokens)
-    Y, Z = source.initial(np.arange(vocab_size))
-    return _rows(Y, tokens), _columns(Z, tokens)
-
-
-def _rows(Y: Floats, tokens: Ints) -> Floats:
-    """Take some tokens' rows of the full Y, shape (..., M, O).
-
-    Where the first of ``tokens`` is `OTHERS`, its row stands for all n tokens that aren't named. It
-    is the part of theirs that is the same for all, as the coefficient of the unit vector with n
-    entries of 1/sqrt(n).
-    """
-    if tokens[0] != OTHERS:
-        return Y[..., tokens, :]
-    others = np.delete(Y, tokens[1:], axis=-2)
-    together = others.sum(axis=-2, keepdims=True) / np.sqrt(max(1, others.shape[-2]))
-    return np.concatenate([together, Y[..., tokens[1:], :]], axis=-2)
-
-
-def _columns(Z: Floats, tokens: Ints) -> Floats:
-    """Take some tokens' columns of the full Z, shape (..., Q, M).
-
-    Where ``tokens`` says `OTHERS`, one column stands for all tokens that no class holds. They get
-    no attention whatever their logits, so it is 0.
-    """
-    return np.where(tokens == OTHERS, 0.0, Z[..., tokens])
-
-
-def labels_of(classes: SequenceClasses, tokens: Ints, outputs: Outputs) -> dict[str, np.ndarray]:
-    """Label the axes of Y and Z as results do."""
-    return {
-        "query": classes.coords["query"],
-        "token": classes.labels(tokens),
-        "output": classes.labels(outputs.labels),
-    }
-
-
-def final(run: xr.Dataset, name: str, labels: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Take a variable at the run's end: (seed, rate, ...), with the axes and labels that are named,
-    in their order.
-    """
-    end = run[name].isel(recorded=-1) if "recorded" in run[name].dims else run[name]
-    chosen = {dim: values for dim, values in labels.items() if dim in end.dims}
-    return np.asarray(end.sel(chosen).transpose("seed", "rate", *chosen).values)
-
-
-# -- What suits the classes ------------------------------------------------------------------------
-
-
-def check_fits(classes: SequenceClasses, settings: Settings) -> None:
-    """Check that initial values suit the classes, that windows divide M, and that all fits into
-    memory.
-    """
-    check_windows(settings.variant, classes.vocab_size)
-    if settings.rng == "replay":
-        classes.check_uniform("rng = 'replay', the authors' order of random numbers,")
-    M = classes.vocab_size
-    outputs = len(classes.outputs) if settings.begins == "zero" else classes.vocab_size
-    if isinstance(settings.initial, xr.Dataset):
-        _check_continues(settings.initial, classes, settings)
-    elif not isinstance(settings.initial, str):
-        _check_given(settings.initial, M, heads_of(settings.variant))
-    heads = max(1, heads_of(settings.variant))
-    S = len(settings.seeds)
-    T = settings.seq_len
-    L = heads * len(classes.tokens)
-    Q = len(np.unique(classes.query_of))
-    batch = settings.batch_size
-    runs = len(settings.rates) * S
-    state = np.dtype(settings.dtype).itemsize * runs * (L * outputs + Q * L)
-    samples = 8 * S * (batch or classes.num_classes) * (4 * L + outputs)
-    words = (
-        WORD_BYTES * T * S * (batch or 0) if settings.rng == "counter" and math.isfinite(T) else 0.0
-    )
-    tokens = 16 * T if settings.rng == "replay" else words
-    check_memory(
-        f"{runs:,} runs of {settings.steps:,} steps, recorded {len(settings.record):,} times",
-        8.0 * runs * settings.steps + state * (2.0 * len(settings.record) + 4) + samples + tokens,
-    )
-
-
-def _check_given(initial: Any, vocab_size: int, heads: int) -> None:
-    """Check that initial values are finite M x M arrays Y and Z; with heads either may be one for
-    each, (H, M, M).
-    """
-    if not isinstance(initial, tuple | list) or len(initial) != 2:
-        raise BadInput(
-            f"initial of {len(initial)} parts"
-            if hasattr(initial, "__len__")
-            else f"initial = {shown(initial)}",
-            "initial values are zero, random, (Y, Z), or the data set of a training to go on with",
-            "pass a pair of M x M arrays",
-        )
-    shapes = [(vocab_size,) * 2] + [(heads, vocab_size, vocab_size)] * bool(heads)
-    for name, array in zip("YZ", initial, strict=True):
-        try:
-            values = np.asarray(array)
-        except (TypeError, ValueError, RuntimeError):
-            values = np.array(None)
-        numbers = values.dtype.kind in "iuf"
-        if not numbers or values.shape not in shapes or not np.isfinite(values).all():
-            raise BadInput(
-                f"initial {name} of shape "
-                f"{values.shape}{not_finite(values) if numbers else ', not of numbers'}",
-                f"Y and Z are finite M x M arrays, M = {vocab_size}"
-                + f", or {heads} of them" * bool(heads),
-                "pass both in full, rows first",
-            )
-
-
-def _check_continues(run: xr.Dataset, classes: SequenceClasses, settings: Settings) -> None:
-    """Check that a run goes on as it began: the classes and all settings but steps."""
-    held = {"model": PLAIN, **run.attrs, "seeds": run["seed"].values.tolist()}
-    held |= {name: run[name].values.tolist() for name in ("lr_y", "lr_z")}
-    asked = {"model": PLAIN, **settings.attributes(classes), "seeds": settings.seeds}
-    asked |= {"lr_y": settings.lr_y, "lr_z": settings.lr_z}
-    values = [
-        f"{name} = {shown(value)} after {name} = {shown(held.get(name))}"
-        for name, value in asked.items()
-        if name in FIXED and held.get(name) != value
-    ]
-    if str(run[CHECKSUM].values) != checksum(classes):
-        values.insert(0, f"classes = {shown(classes)} after others")
-    if values:
-        rule = "a training goes on with the classes and settings that it began with"
-        raise BadInput(values[0], rule, "pass the same, or start anew from (Y, Z)")

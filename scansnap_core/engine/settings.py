@@ -97,6 +97,10 @@ class Settings:
     keep_state: bool = False
 
     def __post_init__(self) -> None:
+        """Check all arguments, each by itself and then together, and bring them into one form.
+
+        Raises :class:`BadInput`. What is cheap to check comes before what loads PyTorch.
+        """
         check(
             vars(self),
             rng=one_of(RNGS),
@@ -127,11 +131,16 @@ class Settings:
             raise BadInput(*refusal)
 
     def _refusal(self) -> tuple[str, str, str] | None:
-        """Find arguments that don't go together: the value, the rule and the remedy."""
+        """Find arguments that don't go together.
+
+        Returns the value, the rule and the remedy of the first ones found, which are
+        :class:`BadInput`'s arguments, or None.
+        """
         model = f"model = {name_of(self.model)!r} with"
         optimizer = name_of(self.optimizer)
         heads = heads_of(self.variant)
         finite = not math.isinf(self.seq_len)
+        # float32 rounds a rate below 1e-45 to 0, and one above 3e38 to infinity.
         with np.errstate(over="ignore"):
             as_held = np.array(self.rates, self.dtype)
         lost = np.array(self.rates)[(as_held == 0) | np.isinf(as_held)]
@@ -251,7 +260,10 @@ def known_variant(model: Any) -> Variant | None:
 
 
 def checked_device(device: Any) -> str:
-    """Return the device's name; "auto" becomes "cuda" where there is a GPU, and "cpu" elsewhere."""
+    """Return the device's name; "auto" becomes "cuda" where there is a GPU, and "cpu" elsewhere.
+
+    Only a choice between the two loads PyTorch.
+    """
     DEVICE("device", device)
     if device == "cpu":
         return "cpu"
@@ -283,6 +295,9 @@ def checked_rates(lr_y: Any, lr_z: Any) -> tuple[list[float], list[float]]:
 
 
 def _numbers(name: str, given: Any) -> list[float]:
+    """Return rates as a list of floats, from one number or any list or array of them; raise
+    :class:`BadInput` that names ``name`` unless each is a rate.
+    """
     check_not_masked(name, given)
     try:
         values = np.asarray(given).tolist() if hasattr(given, "__array__") else given
@@ -308,8 +323,9 @@ def checked_seeds(seeds: Any) -> list[int]:
 
 
 def checked_momentum(momentum: Any, optimizer: Any) -> float:
-    """Return the momentum, in [0, 1). Only the optimiser "momentum" has one; it is 0 for the
-    others.
+    """Return the momentum mu, in [0, 1): MOMENTUM if "momentum" was given none.
+
+    The other optimisers have 0, and any other number is :class:`BadInput` with them.
     """
     if momentum is None:
         return MOMENTUM if optimizer == "momentum" else 0.0
@@ -324,8 +340,10 @@ def checked_momentum(momentum: Any, optimizer: Any) -> float:
 
 
 def _checked_record(record: Any, start: int, end: int) -> list[int]:
-    """Return the recorded steps, ascending: every ``record`` steps, those of a list, or by
-    default first and last.
+    """Return the recorded steps, ascending, from ``start`` to ``end``.
+
+    They are every ``record`` steps and the last one, those of a list, or by default the first and
+    the last.
     """
     if record is None:
         return [start, end]
@@ -344,7 +362,10 @@ def _checked_record(record: Any, start: int, end: int) -> list[int]:
 
 
 def _start_of(initial: Any) -> int:
-    """Count the updates that led to the initial values: 0, unless a training goes on."""
+    """Count the updates that led to the initial values: 0, unless a training goes on.
+
+    Raises :class:`BadInput` if the data set isn't that of a training's end, with all that it kept.
+    """
     if not isinstance(initial, xr.Dataset):
         return 0
     held = {name: set(array.dims) for name, array in initial.variables.items()}
@@ -367,6 +388,10 @@ def _start_of(initial: Any) -> int:
 
 
 def _checked_model(model: Extension) -> Extension:
+    """Return a variant's name in its one spelling, or the function that was given or named.
+
+    Raises :class:`BadInput` unless it takes a batch, Y and Z.
+    """
     if (variant := known_variant(model)) is not None and variant.name:
         return variant.name
     if isinstance(model, str) and model == PLAIN:
@@ -379,6 +404,11 @@ def _checked_model(model: Extension) -> Extension:
 
 
 def _checked_optimizer(optimizer: Extension, rates: list[tuple[float, float]]) -> Extension:
+    """Return the name of a built-in optimiser, or the function that makes the user's own, which was
+    given or named.
+
+    Raises :class:`BadInput` unless what it makes at these rates can step.
+    """
     if isinstance(optimizer, str) and optimizer in OPTIMIZERS:
         return optimizer
     make = resolved("optimizer", optimizer, OPTIMIZERS, such_as="torch.optim:AdamW")

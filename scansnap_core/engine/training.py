@@ -17,9 +17,6 @@ from scansnap_core.engine.draws import Counter, draws_of
 from scansnap_core.engine.names import PLAIN
 from scansnap_core.engine.results import (
     TrainingDiverged,
-    check_fits,
-    final,
-    initial_values,
     labelled,
     labels_of,
     tokens_of,
@@ -27,6 +24,7 @@ from scansnap_core.engine.results import (
     with_state,
 )
 from scansnap_core.engine.settings import Settings
+from scansnap_core.engine.starts import check_fits, final, initial_values
 from scansnap_core.engine.surroundings import undisturbed
 from scansnap_core.progress import progress_bar
 from scansnap_core.rules import FLAG, takes
@@ -173,8 +171,12 @@ def train(
 
 
 def _train_one(classes: SequenceClasses, settings: Settings, progress: bool) -> xr.Dataset:
-    """Train, record and label; the settings were checked before."""
+    """Train all runs, record and label; return what :func:`train` does. The settings were checked
+    before.
+    """
     runs = Runs(classes, settings)
+    # The last losses, shape (S, R), by which runs that diverged are seen. A training that goes on
+    # begins with those of its end, because all of its runs may have diverged already.
     last = torch.zeros(len(settings.seeds), len(settings.rates), dtype=runs.Y.dtype, device="cpu")
     if isinstance(settings.initial, xr.Dataset):
         last = torch.tensor(
@@ -226,6 +228,8 @@ class Runs:
 
     Y (S, R, L, O), whose rows and columns stand for ``tokens`` and ``outputs``, and Z (S, R, Q, L)
     change in place. During a step only the batch is copied to the device.
+
+    ``settings`` were checked. They say where the runs begin, and whether they go on from others.
     """
 
     def __init__(self, classes: SequenceClasses, settings: Settings) -> None:

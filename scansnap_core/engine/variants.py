@@ -126,8 +126,10 @@ class Variant:
         return decode(self.inputs(batch, Z), Y, batch.multiplicity)
 
     def __call__(self, batch: Batch, Y: Tensor, Z: Tensor) -> Gradients:
-        """Return the loss and the ascent directions of J, as
-        :func:`scansnap_core.engine.model.gradients` does.
+        """Return the loss (...) and the ascent directions of J, dJ/dY in Y's shape and dJ/dZ in
+        Z's.
+
+        It is :func:`scansnap_core.engine.model.gradients` with u in place of f.
         """
         Y = Y.detach()
         samples = batch.weight.unsqueeze(-1)
@@ -305,8 +307,11 @@ def _through(c: Tensor, w: Tensor) -> Tensor:
 
 
 def _centred(batch: Batch, c: Tensor) -> Tensor:
-    """Return c - 1/M over all tokens. The first entry stands for the tokens that no class holds,
-    in their direction.
+    """Return c - 1/M over all M tokens, for attention c of shape (..., B, L).
+
+    The first of the L entries stands for the M - L + 1 tokens that no class holds or asks with.
+    They have no attention, and 1/M each: sqrt(M - L + 1)/M along the unit vector of their
+    direction.
     """
     # M stays a tensor: as a number it would have to be fetched from the device, and every step
     # would wait for it.
@@ -319,6 +324,8 @@ def _centred(batch: Batch, c: Tensor) -> Tensor:
 def _alike(batch: Batch, windows: int) -> tuple[Tensor, Tensor]:
     """Return two matrices (L, L): 1 where two rows of Y stand for the same token, and for the
     same window, else 0.
+
+    Row w M/W + l stands for token l in window w, of W windows.
     """
     # It stays a tensor, as in `_centred`.
     size = batch.multiplicity.sum().round().to(batch.tokens.dtype) // windows

@@ -17,8 +17,9 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import ATTRIBUTE, SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.names import PLAIN, name_of
-from scansnap_core.engine.results import TrainingDiverged, blank, check_fits
+from scansnap_core.engine.results import TrainingDiverged, blank
 from scansnap_core.engine.settings import Settings
+from scansnap_core.engine.starts import check_fits
 from scansnap_core.storage.store import Layout, Variable
 from scansnap_core.sweeps.grids import Grid
 from scansnap_core.sweeps.measures import Measure
@@ -83,6 +84,9 @@ class Block:
         return {measure.name: measure(run, self.classes) for measure in self.measures}
 
     def _by_torch(self) -> xr.Dataset:
+        """Train, and return what measures see: all recorded steps, or the end without the
+        dimension ``recorded``.
+        """
         # This imports PyTorch, which takes a second.
         from scansnap_core.engine.training import train
 
@@ -94,6 +98,7 @@ class Block:
         return run if self.in_time else run.isel(recorded=-1)
 
     def _labelled(self, values: Mapping[str, np.ndarray]) -> xr.Dataset:
+        """Label what the compiled engine returned, (rate, ...), as :meth:`_by_torch` does."""
         return xr.Dataset(
             {
                 "loss": (("rate", "step"), values["loss"]),
@@ -176,7 +181,10 @@ def layout_of(grid: Grid) -> Layout:
 
 
 def _tried(grid: Grid, classes: SequenceClasses) -> dict[str, xr.DataArray]:
-    """Take every measure of a dummy run of zeros."""
+    """Take every measure of a dummy run of zeros on these classes, at one pair of rates.
+
+    Nothing is trained; the results say which dimensions, labels and attributes measures have.
+    """
     # All blocks' results have one shape, and need the same memory.
     settings = Settings(**next(blocks(grid, "cpu")).arguments, seeds=[0])
     check_fits(classes, settings)
@@ -188,7 +196,10 @@ def _tried(grid: Grid, classes: SequenceClasses) -> dict[str, xr.DataArray]:
 
 
 def blocks(grid: Grid, device: str) -> Iterator[Block]:
-    """Yield the blocks of a grid in the order of their numbers, to be trained on a device."""
+    """Yield the blocks of a grid in the order of their numbers, to be trained on a device.
+
+    There is one for each point of the axes but the rates, and for each RATES_PER_BLOCK rates.
+    """
     chunks = [
         slice(first, first + RATES_PER_BLOCK)
         for first in range(0, len(grid.rates), RATES_PER_BLOCK)
@@ -211,10 +222,14 @@ def blocks(grid: Grid, device: str) -> Iterator[Block]:
 
 
 def placed(values: Mapping[str, xr.DataArray], layout: Layout) -> dict[str, np.ndarray]:
-    """Put a block's values on the axes of the store, those that blocks divide first."""
+    """Put a block's values, (rate, ...) by measure, on the axes of the store.
+
+    A dimension such as ``token`` has the labels of all class systems there; where this block's has
+    none, the value is NaN. An axis of size 1 comes first for each axis of the grid but the rate.
+    """
     arrays = {}
     for name, array in values.items():
-        # The first dimension is the rate.
+        # The first dimension is the rate. The others' labels in the store are ascending.
         own = {dim: layout.labels[dim].values for dim in array.dims[1:] if dim in BY_SYSTEM}
         filled = array.values
         if own:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from scansnap_core.data.datasets import syn_large, syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine import compiled, kernel
+from scansnap_core.engine import compiled, compiled_draws, kernel
 from scansnap_core.engine.compiled import SharedRuns, SupportRun
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.training import TrainingDiverged, train
@@ -143,7 +143,7 @@ def test_all_trainings_share_two_compiled_programs() -> None:
         for rng in ("fresh", "replay", "counter"):
             SharedRuns(classes, Settings(**OPTIONS | {"dtype": dtype, "seeds": [3], "rng": rng})).finish()
         SupportRun(classes, LR_Y, 1).advance(1)
-    for program in (kernel.draw, kernel.climb_classes, kernel.climb_common):
+    for program in (compiled_draws.draw, kernel.climb_classes, kernel.climb_common):
         assert len(program.signatures) == 1
     assert [str(signature[4]) for signature in kernel.climb.signatures] == ["float32", "float64"]
 

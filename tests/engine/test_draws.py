@@ -14,7 +14,7 @@ from scipy import stats
 
 from scansnap_core.data.datasets import syn_medium
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.compiled import ByCounter
+from scansnap_core.engine.compiled_draws import ByCounter
 from scansnap_core.engine.draws import (
     TOKENS,
     WORD,
