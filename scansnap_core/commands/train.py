@@ -114,7 +114,7 @@ def sweep(options: argparse.Namespace) -> int:
     """
     import xarray as xr
 
-    from scansnap_core.sweeps.grids import load_grid
+    from scansnap_core.sweeps.grid_files import load_grid
     from scansnap_core.sweeps.running import run as run_grid
 
     grid = load_grid(options.grid, seeds=options.seeds, rng=options.rng)

@@ -119,8 +119,10 @@ class Measure:
         return self.function is KNOWN.get(self.name)
 
     def configuration(self) -> Any:
-        """Say as JSON what it computes: its name, and for a user's own the function and a digest of
-        its file.
+        """Say as JSON what it computes: its name and arguments, and for a user's own the function
+        and a digest of its file.
+
+        A store has it, so that a sweep goes on with the same measures alone.
         """
         own = (
             {}

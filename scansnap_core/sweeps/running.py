@@ -98,12 +98,17 @@ def run(
 
 
 def _here(blocks: Iterator[Block]) -> Results:
+    """Compute blocks one after the other in this process; threads share a block's rates."""
     with ThreadPoolExecutor(num_threads()) as threads:
         for block in blocks:
             yield block, block.compute(threads)
 
 
 def _on_cluster(blocks: Iterator[Block], scheduler: str) -> Results:
+    """Compute blocks on the workers of a Dask scheduler, and yield each as it comes back.
+
+    An address at which none answers, or one that goes away, is :class:`BadInput`.
+    """
     with needs("cluster"):
         from distributed import CancelledError, Client, KilledWorker, as_completed
     try:

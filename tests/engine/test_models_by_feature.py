@@ -11,7 +11,7 @@ import yaml
 
 from scansnap_core.cli import main
 from scansnap_core.storage.store import read
-from scansnap_core.sweeps.grids import load_grid
+from scansnap_core.sweeps.grid_files import load_grid
 from scansnap_core.sweeps.running import run as sweep
 from tests.engine.models_by_feature import CLASSES, FEATURES, LABELS, OWN, is_taken, model_of, models_table
 

@@ -17,7 +17,7 @@ from scansnap_core.storage import provenance
 from scansnap_core.storage.store import JOURNAL
 from scansnap_core.sweeps import running
 from scansnap_core.sweeps.blocks import blocks
-from scansnap_core.sweeps.grids import grid_of
+from scansnap_core.sweeps.grid_files import grid_of
 from scansnap_core.sweeps.running import run
 from tests.refusing import refuses
 from tests.sweeps.processes import PATIENCE, SLOW, finished_blocks, start, wait_for

@@ -17,9 +17,10 @@ from scansnap_core.engine.settings import BETWEEN_0_AND_1, STARTS
 from scansnap_core.engine.training import train
 from scansnap_core.files import MAPPING
 from scansnap_core.rules import RATE, SEQ_LEN
-from scansnap_core.sweeps import grids
+from scansnap_core.sweeps import grid_files
 from scansnap_core.sweeps.defaults import DEFAULTS, as_a_table, in_a_line, written
-from scansnap_core.sweeps.grids import DATA, NAMED, NUMBER_OF_SEEDS, PAIR, Grid, grid_of, load_grid
+from scansnap_core.sweeps.grid_files import NAMED, NUMBER_OF_SEEDS, grid_of, load_grid
+from scansnap_core.sweeps.grids import DATA, PAIR, Grid
 from tests.engine.variants import residual
 from tests.refusing import refuses
 
@@ -83,7 +84,7 @@ def test_the_papers_grids_name_their_settings(name: str) -> None:
 
 def test_every_default_is_said_where_one_reads() -> None:
     optional = {key: default.value for key, default in DEFAULTS.items() if key != "record"}
-    shown = yaml.safe_load(str(grids.__doc__).partition("::\n")[2].partition("\n``")[0])
+    shown = yaml.safe_load(str(grid_files.__doc__).partition("::\n")[2].partition("\n``")[0])
     shown["measures"] = tuple(shown["measures"])
     assert {key: shown[key] for key in optional} == optional
     example = (EXAMPLES / "my_grid.yaml").read_text(encoding="utf8")

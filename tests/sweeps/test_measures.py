@@ -17,7 +17,8 @@ from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
 from scansnap_core.storage.store import read
 from scansnap_core.sweeps import blocks
-from scansnap_core.sweeps.grids import Grid, grid_of, load_grid
+from scansnap_core.sweeps.grid_files import grid_of, load_grid
+from scansnap_core.sweeps.grids import Grid
 from scansnap_core.sweeps.measures import KNOWN, Measure
 from scansnap_core.sweeps.running import run
 from scansnap_core.theory import measures

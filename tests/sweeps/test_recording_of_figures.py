@@ -11,7 +11,7 @@ import xarray as xr
 from scansnap_core.data.datasets import syn_medium
 from scansnap_core.engine.training import train
 from scansnap_core.storage.store import read
-from scansnap_core.sweeps.grids import grid_of
+from scansnap_core.sweeps.grid_files import grid_of
 from scansnap_core.sweeps.running import run
 from scansnap_core.theory import measures
 from tools.recording import figures

@@ -27,7 +27,8 @@ from scansnap_core.storage import provenance
 from scansnap_core.storage.store import JOURNAL, read
 from scansnap_core.sweeps import blocks, running
 from scansnap_core.sweeps.blocks import Block
-from scansnap_core.sweeps.grids import Grid, grid_of, load_grid
+from scansnap_core.sweeps.grid_files import grid_of, load_grid
+from scansnap_core.sweeps.grids import Grid
 from scansnap_core.sweeps.running import GRID, run
 from scansnap_core.theory import measures
 from tests.engine.references import overlapping_classes, scattered_classes
@@ -57,7 +58,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
 WITHOUT_TORCH = """
 import sys
 from pathlib import Path
-from scansnap_core.sweeps.grids import grid_of
+from scansnap_core.sweeps.grid_files import grid_of
 from scansnap_core.sweeps.running import run
 content = {"data": ["syn_small"], "rates": {"lr_z": [1], "ratio": [1]}, "steps": 2, "seeds": 1, "batch_size": 4}
 run(grid_of(content, Path()), sys.argv[1], device="cpu")

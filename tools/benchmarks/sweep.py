@@ -21,7 +21,7 @@ from pathlib import Path
 import torch
 
 from scansnap_core.sweeps.blocks import blocks
-from scansnap_core.sweeps.grids import load_grid
+from scansnap_core.sweeps.grid_files import load_grid
 from scansnap_core.sweeps.running import run
 from tools.benchmarks.training import matmul_rate, seconds
 from tools.benchmarks.turns import HERE, Worker, ratios_by_turns, summary
@@ -42,7 +42,7 @@ not this one.
 ONE_SEED = """
 import sys, time
 from scansnap_core.sweeps.blocks import blocks
-from scansnap_core.sweeps.grids import load_grid
+from scansnap_core.sweeps.grid_files import load_grid
 of_one_seed = list(blocks(load_grid("fig6", seeds=1, rng="counter"), "cpu"))
 for _ in sys.stdin:
     start = time.process_time()
