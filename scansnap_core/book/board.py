@@ -16,9 +16,10 @@ from scansnap_core.book.errata import Erratum, errata_of
 from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.ledger.cards import SCALE, SILENCE
 from scansnap_core.ledger.display import VERDICT_CLASS, WORD_CLASS, render
-from scansnap_core.ledger.entries import HOLDS, KINDS, OPEN, VOICES, Row
+from scansnap_core.ledger.entries import KINDS, VOICES, Row
 from scansnap_core.ledger.papers import Dynamics
 from scansnap_core.ledger.registry import Page
+from scansnap_core.ledger.verdicts import HOLDS, OPEN
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _NAMED_GROUNDS = 4
@@ -38,8 +39,11 @@ _IN_ONE = "in all"
 
 
 def board_html(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the board: every statement, figure, claim in words and page beyond its paper, with
-    witnesses and verdict.
+    """Draw the board as HTML: every statement, figure, claim in words and page beyond its paper,
+    with witnesses and verdict.
+
+    Sections are paper by paper: statements, figures, the law, what goes beyond. Claims in words
+    stand before the first section "Beyond the paper".
     """
     stored = read_stored(book)
     papers = dict.fromkeys(page.paper for page in stored.pages.values())
@@ -130,8 +134,10 @@ def _row_of_claim(
     answered: Mapping[str, int],
     columns: Sequence[str],
 ) -> dict[str, Any]:
-    """Make a claim's row; it has the words of a page's card if that page answers this claim
-    alone.
+    """Make the row of a claim in words, as :func:`_row` makes a page's.
+
+    ``answered`` counts the claims that each page answers. If one page answers this claim, and no
+    other one, the row has the words of that page's card.
     """
     own = [
         stored.own(page_id) for page_id in claim.pages if answered[page_id] == 1 == len(claim.pages)
@@ -155,7 +161,9 @@ def _row_of_claim(
 
 
 def _said(counts: Mapping[str, Mapping[str, int]]) -> list[tuple[str, list[tuple[str, str, int]]]]:
-    """List the witnesses that spoke, each with its checks and its refutations."""
+    """List the witnesses that spoke, each with its checks and its refutations: for either a word, a
+    mark and their number, if there are any.
+    """
     marks = (("checks", "✓"), ("refutations", "✗"))
     said = [
         (witness, [(what, mark, own[what]) for what, mark in marks if own.get(what)])
@@ -165,7 +173,9 @@ def _said(counts: Mapping[str, Mapping[str, int]]) -> list[tuple[str, list[tuple
 
 
 def _standing(stored: Stored, page: Page) -> str:
-    """Say beside a statement's verdict whether it is fully verified, or what stands in the way."""
+    """Say beside a statement's verdict whether it is fully verified, or which statements that its
+    proof rests on don't hold; empty for a page that isn't judged.
+    """
     if page.id in stored.fully_verified:
         return "fully verified"
     judged = page.is_statement and stored.verdict_of(page.id) != OPEN

@@ -24,6 +24,7 @@ ZENODO_FILE = Path(".zenodo.json")
 
 
 def _is_date(value: Any) -> bool:
+    """Tell whether a text is a date as ISO 8601 writes it."""
     try:
         return datetime.date.fromisoformat(value).isoformat() == value
     except (TypeError, ValueError):
@@ -31,6 +32,7 @@ def _is_date(value: Any) -> bool:
 
 
 def _is_author(value: Any) -> bool:
+    """Tell whether an entry names a person, or a group by a name that BibTeX leaves whole."""
     if not isinstance(value, dict):
         return False
     if "name" in value:
@@ -189,7 +191,7 @@ def bibtex(book: Path) -> str:
         "url": cited.url,
     }
     authors = [
-        # The braces keep the name of a group from being taken apart.
+        # The braces keep the name of a group from being taken apart at its spaces.
         Person(last=f"{{{author['name']}}}")
         if "name" in author
         else Person(first=author.get("given-names", ""), last=author["family-names"])

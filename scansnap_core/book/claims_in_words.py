@@ -29,15 +29,8 @@ from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.notebooks import Stored
 from scansnap_core.files import TEXT, Entry
-from scansnap_core.ledger.entries import (
-    DECISIVE,
-    FAILS_AS_PRINTED,
-    HOLDS,
-    HOLDS_UNDER_A_CONDITION,
-    OPEN,
-    Finding,
-    Refutation,
-)
+from scansnap_core.ledger.entries import DECISIVE, Finding, Refutation
+from scansnap_core.ledger.verdicts import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
 from scansnap_core.rules import Rule
 
 FILE = "claims_in_words.yaml"
@@ -100,6 +93,11 @@ def claims_in_words(book: Path, stored: Stored) -> list[ClaimInWords]:
 
 
 def _claim(take: Entry, name: str, stored: Stored) -> ClaimInWords:
+    """Read one claim of the file, with the stored entries that answer it.
+
+    An entry that stands under ``against`` doesn't count as support, where its page answers as a
+    whole.
+    """
     answers = take("answers", _PAGES, {})
     contrary = take("against", _PAGES, {})
     against = _found(take.place, contrary, stored)
@@ -115,7 +113,11 @@ def _claim(take: Entry, name: str, stored: Stored) -> ClaimInWords:
 
 
 def _found(source: str, pages: Mapping[str, Any], stored: Stored) -> list[Finding]:
-    """Collect the stored entries of the pages and claims that answer a claim in words."""
+    """Collect the stored entries that answer a claim in words, page by page.
+
+    ``pages`` has for each page the ids of its claims, or None for all that decide its verdict;
+    ``source`` is what messages call the claim.
+    """
     found: list[Finding] = []
     for page_id, claim_ids in pages.items():
         if page_id not in stored.pages:

@@ -38,8 +38,9 @@ def differences(stored: list[NotebookNode], fresh: list[NotebookNode]) -> list[s
 
 
 def _merged(outputs: list[NotebookNode]) -> list[dict[str, Any]]:
-    """Turn outputs into mappings from MIME type to content; a stream that came in pieces becomes
-    one.
+    """Turn outputs into mappings from MIME type, or a stream's name, to content.
+
+    A stream that came in pieces becomes one output: where it is cut changes from run to run.
     """
     merged: list[dict[str, Any]] = []
     for output in outputs:
@@ -63,6 +64,7 @@ def _kinds(outputs: list[dict[str, Any]]) -> str:
 
 
 def _output_differences(stored: dict[str, Any], fresh: dict[str, Any]) -> list[str]:
+    """List, in a line each, the parts in which two outputs of :func:`_merged` differ."""
     if stored.keys() != fresh.keys():
         return [f"stores {_kinds([stored])}, but gives {_kinds([fresh])}"]
     lines = []
@@ -78,6 +80,11 @@ def _output_differences(stored: dict[str, Any], fresh: dict[str, Any]) -> list[s
 
 
 def _picture_differences(mime: str, stored: str, fresh: str) -> list[str]:
+    """Say in a line how two pictures, in base64, differ; an empty list if they look the same.
+
+    They differ if the root mean square of the difference is above the tolerance in some tile of 32
+    by 32 pixels: over the whole picture a moved label would be lost.
+    """
     try:
         before = _pixels(stored)
         after = _pixels(fresh)
@@ -113,6 +120,7 @@ def _pixels(encoded: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
 
 
 def _size(picture: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+    """Write width and height."""
     return f"{picture.shape[1]}x{picture.shape[0]}"
 
 
@@ -120,6 +128,7 @@ def _excerpts(stored: Any, fresh: Any) -> str:
     """Quote both texts from shortly before the first character that differs."""
 
     def text_of(value: Any) -> str:
+        """Return a text as it is, and anything else as JSON."""
         if isinstance(value, str):
             return value
         return json.dumps(value, sort_keys=True, ensure_ascii=False)

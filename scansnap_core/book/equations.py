@@ -21,15 +21,9 @@ from scansnap_core.book.errata import Erratum, Place, read_errata
 from scansnap_core.book.notebooks import Stored, read_stored, texts
 from scansnap_core.files import COUNT, LIST, MAPPING, TEXT, Entry, list_of
 from scansnap_core.ledger.display import anchor_of, render
-from scansnap_core.ledger.entries import (
-    FAILS_AS_PRINTED,
-    HOLDS,
-    HOLDS_UNDER_A_CONDITION,
-    PROVED,
-    Finding,
-    Refutation,
-)
+from scansnap_core.ledger.entries import PROVED, Finding, Refutation
 from scansnap_core.ledger.registry import Page
+from scansnap_core.ledger.verdicts import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION
 from scansnap_core.rules import Rule, one_of
 
 EQUATIONS_FILE = Path("chapters", "equations.yaml")
@@ -96,7 +90,11 @@ class Equation:
 
     @property
     def status(self) -> str:
-        """Choose one of `STATUSES`: one refutation decides, whatever else is checked."""
+        """Choose one of `STATUSES`: refuted, defined, untouched, derived or checked.
+
+        One refutation decides, whatever else is checked. A definition is no claim, so a test of its
+        code is enough.
+        """
         if any(trial.refutes for trial in self.trials):
             return REFUTED
         if self.kind == "definition" and (self.test or self.trials):
@@ -125,7 +123,10 @@ def equation_anchor(number: int) -> str:
 
 
 def read_equations(book: Path) -> list[Equation]:
-    """Read the equations of a book's file, each with the stored claims that try it."""
+    """Read the equations of a book's file, each with the stored claims that try it.
+
+    Raises BadInput if a number of 1 to ``count`` is missing or there twice, or an entry is wrong.
+    """
     whole = _read_file(book)
     count = whole("count", COUNT)
     sections = whole("sections", LIST)
@@ -148,6 +149,7 @@ def read_equations(book: Path) -> list[Equation]:
 
 
 def _read_file(book: Path) -> Entry:
+    """Read `EQUATIONS_FILE`, of which nothing but its keys is checked here."""
     content = files.read(book / EQUATIONS_FILE, example="restore it")
     return Entry(str(EQUATIONS_FILE), content, ("count", "unnumbered", "sections"))
 
@@ -188,6 +190,9 @@ def _packed(formula: str) -> str:
 
 
 def _equation(book: Path, stored: Stored, section: str, row: Any) -> Equation:
+    """Read one equation of a section, with the stored claims that its key ``tries`` names, page by
+    page.
+    """
     number = Entry(f"{EQUATIONS_FILE}: {section}", row)("number", COUNT)
     take = Entry(f"{EQUATIONS_FILE}, ({number})", row, _KEYS)
     is_test = Rule(
@@ -219,6 +224,7 @@ def _equation(book: Path, stored: Stored, section: str, row: Any) -> Equation:
 
 
 def _is_test(book: Path, node: str) -> bool:
+    """Tell whether a book has the unit test of a node id such as tests/file.py::test_name."""
     file, _, name = str(node).partition("::")
     try:
         tree = ast.parse((book / file).read_text(encoding="utf-8"))
@@ -249,9 +255,12 @@ def equations_named(place: str) -> list[int]:
 def by_equation(
     errata: Iterable[Erratum], equations: Iterable[Equation]
 ) -> dict[int, list[Erratum]]:
-    """Find the errata of every equation that has some; equations and errata keep their order."""
+    """Find the errata of every equation that has some, by its number; equations and errata keep
+    their order.
+    """
 
     def is_about(place: Place, equation: Equation) -> bool:
+        """Tell whether an erratum's place refutes the equation, or names it as its own place."""
         tried = [(trial.page.id, trial.anchor) for trial in equation.trials if trial.refutes]
         named = equations_named(place.refutation.place) if place.page.paper.own else []
         return (place.page.id, place.cell) in tried or equation.number in named

@@ -98,7 +98,11 @@ def read_errata(book: Path) -> list[Erratum]:
 
 
 def errata_of(stored: Stored, book: Path) -> list[Erratum]:
-    """Like `read_errata`, from pages that were read already."""
+    """Like `read_errata`, from pages that were read already.
+
+    Every stored refutation, but those of a scope, is in exactly one erratum, whose number its own
+    chapter's file names too; else it raises BadInput.
+    """
     retired, reviewed = _reviewed(book)
     waiting = {
         f"{page_id}:{refutation.id}": Place(page, refutation)
@@ -201,8 +205,10 @@ def _place_json(place: Place, address: str) -> dict[str, Any]:
 
 
 def _reviewed(book: Path) -> tuple[dict[str, str], list[tuple[str, str, str, list[str]]]]:
-    """Read the book's file, if it has one: the retired numbers with their reasons, and each entry's
-    `_KEYS`.
+    """Read the book's `ERRATA_FILE`, if it has one.
+
+    Returns the retired numbers with their reasons, and for each erratum its number, its rank, why,
+    and its refutations as page:id.
     """
     if not (path := book / ERRATA_FILE).exists():
         return {}, []
@@ -219,4 +225,5 @@ def _reviewed(book: Path) -> tuple[dict[str, str], list[tuple[str, str, str, lis
 
 
 def _wrong(value: str, rule: str, remedy: str) -> BadInput:
+    """Make the error about an entry of the file."""
     return BadInput(f"{ERRATA_FILE}: {value}", rule, remedy)

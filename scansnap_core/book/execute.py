@@ -172,6 +172,7 @@ def _other_language(usual: str) -> str:
 
 
 def _client(path: Path, on_cell: Callable[[], object]) -> _Client:
+    """Make the client that will execute a notebook, whose stored outputs it forgets."""
     notebook = read_notebook(path)
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -192,6 +193,7 @@ def _client(path: Path, on_cell: Callable[[], object]) -> _Client:
 
 
 def _execute(client: _Client, folder: Path, environment: Mapping[str, str]) -> Execution:
+    """Execute a notebook in a folder; say in one line where and why it ended, if it ended early."""
     start = perf_counter()
     failure = ""
     try:
@@ -215,6 +217,7 @@ def _execute(client: _Client, folder: Path, environment: Mapping[str, str]) -> E
 
 
 def _last_cell(client: NotebookClient) -> str:
+    """Name the cell at which an execution stands."""
     return (
         f"cell {client.code_cells_executed}"
         if client.code_cells_executed

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scansnap_core.book.notebooks import code_cells
 from scansnap_core.extras import needs
-from scansnap_core.ledger.entries import PROVED, VERDICT_MIME, Verdict
+from scansnap_core.ledger.entries import PROVED
 from scansnap_core.ledger.registry import Page
+from scansnap_core.ledger.verdicts import VERDICT_MIME, Verdict
 
 with needs("book"):
     from bs4 import BeautifulSoup
@@ -61,7 +62,9 @@ _Made = dict[str, list[ast.AST]]
 
 
 def stored_faults(notebook: NotebookNode) -> list[str]:
-    """List what makes a stored notebook unfit, whatever it would show when executed."""
+    """List, in a line each, what makes a stored notebook unfit, whatever it would show when
+    executed.
+    """
     cells = code_cells(notebook)
     faults = source_faults(notebook)
     if cells and not any(cell.execution_count for cell in cells):
@@ -185,7 +188,9 @@ def _alternative(cell: NotebookNode) -> str:
 
 
 def _pictures(data: Mapping[str, Any], cell: NotebookNode) -> list[_Picture]:
-    """Return the pictures in one of a cell's outputs, whatever its type."""
+    """Return the pictures in one of a cell's outputs, whatever its type: images, and what stands in
+    its HTML or Markdown.
+    """
     found = [_Picture(_alternative(cell), "metadata") for kind in data if kind.startswith("image/")]
     markup = str(data.get("text/html", "")) + MarkdownIt().render(
         str(data.get("text/markdown", ""))
@@ -222,9 +227,13 @@ def output_faults(outputs: Iterable[NotebookNode]) -> list[str]:
 
 
 def card_faults(notebook: NotebookNode, verdict: Verdict) -> list[str]:
-    """Find where the figure that a card names isn't one of its notebook's."""
+    """Find where the figure that a card names isn't one of its notebook's.
+
+    A card in a notebook with a picture names one of the cells that show one.
+    """
 
     def shows(cell: NotebookNode) -> bool:
+        """Tell whether a cell's outputs hold a picture."""
         return any(
             kind.startswith("image/") for output in cell.outputs for kind in output.get("data", {})
         )
@@ -281,6 +290,7 @@ def constant_controls(trees: Sequence[ast.Module]) -> list[tuple[int, str]]:
 
 
 def _claims_in(tree: ast.Module) -> Iterator[ast.Call]:
+    """Yield the calls in which a witness records a claim, but those of the witness "proved"."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Attribute(value=witness, attr="holds" | "refutes")) if (
@@ -290,7 +300,9 @@ def _claims_in(tree: ast.Module) -> Iterator[ast.Call]:
 
 
 def _mathematical(trees: Iterable[ast.Module]) -> set[str]:
-    """Return the names under which the notebook imports mathematics."""
+    """Return the names under which the notebook imports mathematics: packages of `_MATHEMATICS`,
+    without what only shows or records.
+    """
     found = set()
     for node in (
         node
@@ -306,9 +318,15 @@ def _mathematical(trees: Iterable[ast.Module]) -> set[str]:
 
 
 def _made_of(trees: Iterable[ast.Module]) -> _Made:
+    """Collect for each name of a notebook all that is assigned to it, put into it, or run by it.
+
+    Cells aren't told apart, and neither are scopes: it is enough that a name may be made of
+    something.
+    """
     made: _Made = {}
 
     def add(target: ast.AST, *parts: ast.AST) -> None:
+        """Note that the names in a target are made of these parts."""
         for node in ast.walk(target):
             if isinstance(node, ast.Name):
                 made.setdefault(node.id, []).extend(parts)
@@ -339,7 +357,12 @@ def _made_of(trees: Iterable[ast.Module]) -> _Made:
 
 
 def _reaches(mathematical: set[str], start: ast.AST, made: _Made) -> bool:
-    """Tell whether what an expression is made of reaches one of the mathematical names."""
+    """Tell whether what an expression is made of reaches one of the mathematical names, or a part
+    of NumPy that computes.
+
+    Names are followed back through ``made``, each once. A number that SymPy writes, such as sp.pi,
+    is no computation.
+    """
     seen: set[str] = set()
     waiting = [start]
     while waiting:
@@ -359,7 +382,7 @@ def _reaches(mathematical: set[str], start: ast.AST, made: _Made) -> bool:
 
 def _is_the_measured(control: ast.expr, measured: list[ast.expr]) -> bool:
     """Tell whether a control is the measured expression, with numbers added, subtracted, multiplied
-    or divided.
+    or divided: it would fail whatever the claim.
     """
     while isinstance(control, ast.BinOp) and isinstance(control.right, ast.Constant):
         control = control.left

@@ -11,8 +11,8 @@ from statistics import fmean
 from scansnap_core.book.notebooks import read_stored
 from scansnap_core.extras import needs
 from scansnap_core.ledger.display import VERDICT_CLASS, render
-from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
 from scansnap_core.ledger.registry import Page
+from scansnap_core.ledger.verdicts import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
 
 with needs("book"):
     import networkx as nx
@@ -95,8 +95,8 @@ def graph_svg(book: Path, page_url: Callable[[str], str]) -> str:
 
 
 def drawn_graph(statements: Mapping[str, Page]) -> nx.DiGraph[str]:
-    """Link each ground to the statements that rest on it, and leave out the edges that a longer
-    path implies.
+    """Link each ground to the statements that rest on it, by ids, and leave out the edges that a
+    longer path implies.
     """
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(statements)
@@ -104,7 +104,8 @@ def drawn_graph(statements: Mapping[str, Page]) -> nx.DiGraph[str]:
         (ground, s.id) for s in statements.values() for ground in (*s.uses, *s.proof_uses)
     )
     implied = set(graph.edges) - set(nx.transitive_reduction(graph).edges)
-    # the reduction itself has its edges in another order from run to run
+    # The reduction itself has its edges in another order from run to run, so the graph keeps its
+    # own.
     graph.remove_edges_from(implied)
     return graph
 
@@ -148,8 +149,8 @@ def _layout(graph: nx.DiGraph[str]) -> tuple[dict[str, Point], dict[Edge, list[P
 
 
 def _sort_by_neighbours(rows: list[list[Node]], neighbours: Neighbours) -> None:
-    """Order each row by the mean place of its neighbours in the row before; what has none keeps
-    its place.
+    """Order each row, in place, by the mean place of its neighbours in the row before, so that few
+    edges cross; a node without neighbours there keeps its place.
     """
     for before, row in itertools.pairwise(rows):
         place = {node: i for i, node in enumerate(before)}
@@ -160,8 +161,10 @@ def _sort_by_neighbours(rows: list[list[Node]], neighbours: Neighbours) -> None:
 
 
 def _abscissas(rows: list[list[Node]]) -> Places:
-    """Place the nodes of a row side by side, each as wide as it is, and the rows' middles below
-    one another.
+    """Compute the x of each node's middle, in pixels: the nodes of a row side by side, and the
+    rows' middles below one another.
+
+    A statement takes a column, and a bend of an edge less.
     """
     x: Places = {}
     for row in rows:
@@ -191,8 +194,10 @@ def _layers(graph: nx.DiGraph[str]) -> dict[str, int]:
 
 
 def _curve(points: list[Point]) -> str:
-    """Draw a curve that leaves each point downwards, so that it passes between the nodes of a
-    row.
+    """Write the path of an edge for SVG, through the top centres of the nodes and bends on its way.
+
+    It runs straight down beside a row's nodes, and leaves and reaches each row downwards, so that
+    it passes between the nodes.
     """
     x, y = points[0]
     path = [f"M{x:.0f} {y + _HEIGHT:.0f}"]

@@ -24,16 +24,9 @@ from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.extras import needs
 from scansnap_core.ledger.claims import read_claims
-from scansnap_core.ledger.entries import (
-    HOLDS,
-    HOLDS_UNDER_A_CONDITION,
-    NUMBER,
-    NUMBERS_MIME,
-    VERDICT_MIME,
-    Finding,
-    Verdict,
-)
+from scansnap_core.ledger.entries import Finding
 from scansnap_core.ledger.papers import TABLE_OF_CONTENTS
+from scansnap_core.ledger.prose import NUMBER, NUMBERS_MIME
 from scansnap_core.ledger.registry import (
     PAGE_SUFFIXES,
     Page,
@@ -46,6 +39,7 @@ from scansnap_core.ledger.registry import (
     statements,
     unreadable,
 )
+from scansnap_core.ledger.verdicts import HOLDS, HOLDS_UNDER_A_CONDITION, VERDICT_MIME, Verdict
 
 with needs("book"):
     import nbformat
@@ -57,7 +51,7 @@ _SENTENCE_ENDS = re.compile(r"[.!?]\s+|\n\s*(?:[-*|]\s|\n)")
 
 
 def read_notebook(path: Path) -> NotebookNode:
-    """Read a stored notebook."""
+    """Read a stored notebook, or raise BadInput that says where it isn't a valid one."""
     content = read_json(path)
     try:
         fault = next(iter_validate(content), None)
@@ -75,10 +69,12 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def _markdown(notebook: NotebookNode) -> list[NotebookNode]:
+    """Return a notebook's cells of text, in order."""
     return [cell for cell in notebook.cells if cell.cell_type == "markdown"]
 
 
 def _stored_as(mime: str, notebook: NotebookNode) -> list[Any]:
+    """Return what a notebook's outputs hold under a MIME type, in order."""
     outputs = (output for cell in code_cells(notebook) for output in cell.outputs)
     return [output.data[mime] for output in outputs if mime in output.get("data", {})]
 
@@ -161,6 +157,7 @@ class Stored:
         return [s for s in self.statements if s in grounds and not self._holds(s)]
 
     def _grounds(self, statement_id: str) -> set[str]:
+        """Return the statements on which a proof rests, directly or through other proofs."""
         direct = set(self.statements[statement_id].proof_uses)
         return direct.union(*map(self._grounds, direct))
 
@@ -174,6 +171,7 @@ class Stored:
         )
 
     def _holds(self, page_id: str) -> bool:
+        """Tell whether a page's statement holds, if only under a condition."""
         return self.verdict_of(page_id) in (HOLDS, HOLDS_UNDER_A_CONDITION)
 
 
@@ -188,6 +186,7 @@ def read_stored(book: Path) -> Stored:
 
 
 def _is_numbers(value: Any) -> bool:
+    """Tell whether a value, read from a notebook, maps names to written numbers."""
     return isinstance(value, dict) and all(isinstance(number, str) for number in value.values())
 
 
@@ -237,8 +236,10 @@ class Prose:
         return self.numbers.get(page or path.stem, {}).get(key)
 
     def quotes(self, text: str) -> Iterator[tuple[str, list[str], str]]:
-        """Find the numbers of other chapters in a text: the name, the words that belong beside it,
-        and those there.
+        """Find the numbers of other chapters in a text.
+
+        Yields each one's name, the words of which one has to stand beside it, and the words that
+        do: those of its sentence, up to the numbers before and after it.
         """
         found = list(NUMBER.finditer(text))
         ends = [0, *(end for match in found for end in match.span()), len(text)]
@@ -273,6 +274,7 @@ class Prose:
         """
 
         def number(match: re.Match[str]) -> str:
+            """Write a number's tag with the chapter's number in it."""
             computed = self.computed(match[2], path)
             return match[1] + (match[3] if computed is None else computed) + match[4]
 

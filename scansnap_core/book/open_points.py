@@ -67,9 +67,13 @@ def _labelled(text: str, label: str) -> list[str]:
 
 
 def _moved(text: str, page: Page, folder: str) -> str:
-    """Rewrite a text from a folder below ``chapters`` so that it can stand in ``chapters``."""
+    """Rewrite a text of a page in a folder below ``chapters`` so that it can stand in ``chapters``.
+
+    Relative links get the folder in front, and the page's own numbers its id.
+    """
 
     def from_chapters(link: re.Match[str]) -> str:
+        """Write the end of a Markdown link from ``chapters``."""
         return f"]({posixpath.normpath(posixpath.join(folder, link[1]))})"
 
     linked = _LINK.sub(from_chapters, text)

@@ -18,7 +18,7 @@ from scansnap_core.book.execute import Execution, execute_all, other_environment
 from scansnap_core.book.notebooks import code_cells
 from scansnap_core.ledger.checks import check_file
 from scansnap_core.ledger.claims import read_claims
-from scansnap_core.ledger.entries import WITNESSES, Verdict
+from scansnap_core.ledger.entries import WITNESSES
 from scansnap_core.ledger.papers import TABLE_OF_CONTENTS, papers_of
 from scansnap_core.ledger.registry import (
     chapter_paths,
@@ -28,6 +28,7 @@ from scansnap_core.ledger.registry import (
     read_page,
 )
 from scansnap_core.ledger.values import NoEvidence
+from scansnap_core.ledger.verdicts import Verdict
 
 
 @dataclass
@@ -51,7 +52,9 @@ class Report:
         return self.path.stem
 
     def as_json(self) -> dict[str, Any]:
-        """Return what ``scansnap verify --json`` writes."""
+        """Return what ``scansnap verify --json`` writes; the verdict's keys are None or empty where
+        there is none.
+        """
         none: dict[str, Any] = {"verdict": None, "witnesses": None, "refutations": []}
         verdict = self.verdict.as_json() if self.verdict else none
         return {
@@ -189,6 +192,12 @@ def _review_faults(book: Path) -> list[str]:
 def _judge(
     report: Report, stored: Any, execution: Execution, again: Execution | None, rewrite: bool
 ) -> None:
+    """Put into a chapter's report what its execution showed: its verdict and its failures.
+
+    ``stored`` is the notebook as it was read, and ``again`` the second execution, if there was one.
+    With ``rewrite`` the fresh outputs are stored unless they have a fault; without it they are
+    compared with the stored ones.
+    """
     report.seconds = execution.seconds
     fresh = list(enumerate(code_cells(execution.notebook), 1))
     found = [
@@ -258,6 +267,7 @@ def _changes(stored: Any, fresh: Any) -> list[str]:
 
 
 def _verdict_faults(report: Report, verdicts: list[Verdict]) -> list[str]:
+    """Give the report its verdict, or say why the outputs don't hold exactly one of its own."""
     if len(verdicts) != 1:
         return [f"its outputs hold {len(verdicts) or 'no'} verdicts instead of one"]
     if verdicts[0].id != report.id:

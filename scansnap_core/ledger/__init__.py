@@ -4,7 +4,7 @@ no mathematics.
 
 from scansnap_core.ledger.checks import Chapter, CheckFailed, ControlPassed, Witness
 from scansnap_core.ledger.claims import Claim, Claims, read_claims
-from scansnap_core.ledger.entries import VERDICT_MIME, WITNESSES
+from scansnap_core.ledger.entries import WITNESSES
 from scansnap_core.ledger.papers import Paper
 from scansnap_core.ledger.proofs import (
     Certificate,
@@ -16,6 +16,7 @@ from scansnap_core.ledger.proofs import (
 )
 from scansnap_core.ledger.registry import Page, page, read_pages, statements
 from scansnap_core.ledger.values import NoEvidence
+from scansnap_core.ledger.verdicts import VERDICT_MIME
 
 __all__ = [
     "VERDICT_MIME",

@@ -38,20 +38,16 @@ from dataclasses import replace
 from scansnap_core.bad_input import BadInput
 from scansnap_core.files import TEXT, Entry, list_of
 from scansnap_core.ledger.claims import CARD, Claims
-from scansnap_core.ledger.entries import (
-    DECISIVE,
+from scansnap_core.ledger.entries import DECISIVE, Check, Refutation, Row, asked
+from scansnap_core.ledger.papers import Dynamics
+from scansnap_core.ledger.prose import NUMBER
+from scansnap_core.ledger.values import NoEvidence
+from scansnap_core.ledger.verdicts import (
     HOLDS,
     HOLDS_UNDER_A_CONDITION,
-    NUMBER,
     REPRODUCED,
     REPRODUCED_SMALLER,
-    Check,
-    Refutation,
-    Row,
-    asked,
 )
-from scansnap_core.ledger.papers import Dynamics
-from scansnap_core.ledger.values import NoEvidence
 from scansnap_core.rules import Rule, one_of
 
 PRINTED = "as printed"
@@ -196,6 +192,11 @@ def card_of(
 
 
 def _printed(take: Entry, verdict: str, found: _Found) -> Row:
+    """Make the row of what is printed: its word is the verdict.
+
+    The entry that it names has to bear the verdict out: a check where the statement holds, a
+    refutation of it where it doesn't.
+    """
     says = take("says", TEXT)
     entry = _named(take, found)
     decides = isinstance(entry, Refutation) and entry.judges in DECISIVE
@@ -211,6 +212,10 @@ def _printed(take: Entry, verdict: str, found: _Found) -> Row:
 
 
 def _repaired(take: Entry, verdict: str, found: _Found) -> Row:
+    """Make the row of the repair, which stands in the file exactly where the verdict asks for one.
+
+    It shows the number that was measured of the repaired claim: of a refutation, the control's.
+    """
     if _is_upheld(verdict):
         if take.values:
             raise BadInput(take.place, f"the verdict is {verdict!r}", "leave the repair out")
@@ -229,6 +234,11 @@ def _repaired(take: Entry, verdict: str, found: _Found) -> Row:
 
 
 def _under(dynamics: str, take: Entry, found: _Found) -> Row:
+    """Make the row of what is left of the statement under other dynamics, whose name is the row's.
+
+    Its word follows from the claims that it names, and its number is that of the claim shown. A row
+    that names none has a word of `SILENCE`, which the file chooses.
+    """
     says = take("says", TEXT)
     speaks = [key for key in (*EVIDENCE, "shows") if key in take.values]
     if not speaks:
@@ -251,7 +261,12 @@ def _under(dynamics: str, take: Entry, found: _Found) -> Row:
 
 
 def _claimed(take: Entry, key: str, found: _Found) -> list[str]:
-    """Return the claims that a row names under a key, if each is one that can show it."""
+    """Return the claims that a row names under a key of `EVIDENCE`, or raise BadInput unless each
+    can show it.
+
+    What is kept is shown by a check. What isn't is shown by any entry, or by a check's control,
+    named as ``jump.control``, on which the check failed.
+    """
     claimed: list[str] = list(take(key, _IDS, ()))
     checks = [entry.id for entry in found.values() if isinstance(entry, Check)]
     controls = [claim_id + _CONTROL for claim_id in found]
@@ -277,10 +292,14 @@ def _claimed(take: Entry, key: str, found: _Found) -> list[str]:
 
 
 def _is_upheld(verdict: str) -> bool:
+    """Tell whether the page needs no repair."""
     return verdict in (HOLDS, REPRODUCED, REPRODUCED_SMALLER)
 
 
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
+    """Return the parts of a row that show an entry's number, which is ``"measured"`` or
+    ``"control"``: the number, what was asked of it, of what it is, and the entry's id.
+    """
     what = entry.claim_and_measure
     required = asked(entry, number)
     if number == "control":
@@ -296,6 +315,7 @@ def _number(entry: Check | Refutation, number: str) -> dict[str, str]:
 
 
 def _named(take: Entry, found: _Found) -> Check | Refutation:
+    """Return the entry that a row names under ``by``."""
     is_known = Rule(
         lambda by: by in list(found), "no check or refutation here has this id", "name one of them"
     )

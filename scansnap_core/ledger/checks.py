@@ -27,7 +27,6 @@ from scansnap_core.ledger.entries import (
     VOICES,
     WITNESSES,
     Check,
-    Conclusion,
     Proof,
     Refutation,
     Sampled,
@@ -35,6 +34,7 @@ from scansnap_core.ledger.entries import (
 from scansnap_core.ledger.proofs import ProofWitness, formula_tried
 from scansnap_core.ledger.registry import WITHOUT_CARD, Page, notebook_of, page, reading_link
 from scansnap_core.ledger.values import NoEvidence, holds, is_infinite, requirement, scalar, written
+from scansnap_core.ledger.verdicts import Conclusion
 from scansnap_core.rules import Rule, one_of
 
 _PROSE = Rule(
@@ -152,6 +152,9 @@ class Chapter:
         show_conclusion(conclusion)
 
     def _claim(self, claim_id: str, witness: str, kind: str) -> Claim:
+        """Return a claim of the chapter's file for a witness that is about to make it, as a check,
+        a refutation or a proof; raise BadInput if it was made before, or the file has none such.
+        """
         self._require_open(f"claim {claim_id!r}")
         if claim_id in self._entries:
             raise BadInput(
@@ -162,11 +165,13 @@ class Chapter:
         return self.claims.find(claim_id, witness, kind)
 
     def _enter(self, entry: Check | Refutation | Proof) -> None:
+        """Keep what a witness found; above the first of its kind, display how one is read."""
         if not any(type(other) is type(entry) for other in self._entries.values()):
             show_reading(entry, reading_link(self.claims.path))
         self._entries[entry.id] = entry
 
     def _require_open(self, what: str) -> None:
+        """Raise BadInput that names what was asked for if the chapter is concluded."""
         if self._concluded:
             raise BadInput(
                 what, f"{self.page.name} is concluded already", "move it before conclude()"
@@ -191,7 +196,9 @@ def check_file(page: Page, claims: Claims) -> None:
 
 
 def _measured(given: Any, by: Callable[[Any], Any] | None) -> Any:
-    """Make the value that is compared of what a check is given."""
+    """Make the value that is compared: ``by`` of what a check is given, of two sides their
+    difference.
+    """
     match given:
         case (left, right):
             given = left - right
@@ -199,6 +206,7 @@ def _measured(given: Any, by: Callable[[Any], Any] | None) -> Any:
 
 
 def _unmeasured(claim: Claim) -> Check | Refutation | Proof:
+    """Make the entry of a claim as if it had been measured, with empty numbers."""
     if claim.kind != "proof":
         return _entry(claim, "", claim.must, "")
     kind, *_ = KINDS
@@ -233,8 +241,10 @@ def _conclusion(
     found: Mapping[str, Check | Refutation | Proof],
     numbers: Mapping[str, str],
 ) -> Conclusion:
-    """Draw the conclusion from an entry for each of a chapter's claims, and the numbers of its
-    prose.
+    """Draw the conclusion from an entry for each of a chapter's claims, by id, and the numbers of
+    its prose.
+
+    Raises what `Chapter.conclude` raises of missing checks and of the card.
     """
     # They stand in the file's order, as they were reviewed, however the notebook is arranged.
     entries = [found[claim_id] for claim_id in claims.claims]
@@ -349,8 +359,10 @@ class Witness:
         control: Any,
         by: Callable[[Any], Any] | None,
     ) -> None:
-        """Compare a claim's values with its bound: of a check only the measured one meets it, else
-        only the control.
+        """Compare a claim's values with its bound, enter what was found, and display it.
+
+        Of a check (``kind``) only the measured value meets the bound, of a refutation only the
+        control. Anything else raises, as `holds` says.
         """
         claim = self._chapter._claim(claim_id, self.name, kind)
         place = f"{self._chapter.page.name}, {self.name} witness, {claim_id} ({claim.says})"
@@ -362,10 +374,13 @@ class Witness:
                 "give the bound in one place: here, or there",
             )
         bound = claim.bound if bound is None else bound
+
+        # Formulas are kept as they were given, before ``by`` makes the values of them.
         formula = formula_tried(measured)
         control_formula = formula_tried(control)
         measured = _measured(measured, by)
         control = _measured(control, by)
+        # A matrix is compared with a matrix.
         if bound == 0 and hasattr(measured, "is_zero_matrix"):
             bound = measured * 0
         measured = scalar(measured, f"{place}: measured")
@@ -386,6 +401,8 @@ class Witness:
             raise BadInput(
                 f"{place}: shapes {shapes[0]} and {shapes[1]}", rule, "measure the same of both"
             )
+
+        # The claim's value on the one side of the bound, the control's on the other.
         relation = claim.relation
         required = requirement(claim.relation, bound)
         checks = kind == "check"
@@ -400,6 +417,8 @@ class Witness:
             raise ControlPassed(
                 f"{place}: the {tried} ({claim.control}) gives {control}, which {wrong}"
             )
+
+        # Both values are written in the same way on every machine.
         effect = written(measured, relation, bound, met=checks)
         compared = written(control, relation, bound, met=not checks)
         entry = replace(

@@ -76,6 +76,7 @@ _ID = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def _is_bound(must: str) -> bool:
+    """Tell whether a text is a relation and a finite bound, or the word for a computed one."""
     sign, _, bound = must.partition(" ")
     try:
         return sign in RELATIONS and (bound == COMPUTED or math.isfinite(_bound(bound)))
@@ -217,6 +218,7 @@ def read_claims(path: Path) -> Claims:
 
 
 def _scopes(path: Path, claims: Mapping[str, Claim], group: Any) -> dict[str, Scope]:
+    """Read the group ``numbers`` of a file: the scope of each number, by its name."""
     scopes: dict[str, Scope] = {}
     for name, entry in Entry(f"{path.name}: {NUMBERS}", group).values.items():
         take = Entry(f"{path.name}: {NUMBERS}.{name}", entry, ("of", "scope", "beside"))
@@ -231,6 +233,11 @@ def _scopes(path: Path, claims: Mapping[str, Claim], group: Any) -> dict[str, Sc
 
 
 def _claim(place: str, claim_id: Any, witness: str, entry: Any) -> Claim:
+    """Read one claim; messages call it ``place``.
+
+    Which keys it needs depends on its kind. A claim that has a key of refutations alone is one; the
+    other claims of the witness "proved" are proofs, and those of any other witness checks.
+    """
     if not (isinstance(claim_id, str) and _ID.fullmatch(claim_id)):
         raise BadInput(
             place, "an id is lower-case letters, digits and _, a letter first", "rename it"
@@ -265,6 +272,7 @@ def _claim(place: str, claim_id: Any, witness: str, entry: Any) -> Claim:
 
 
 def _bound(text: str) -> Any:
+    """Read a bound: a truth value, an integer, a fraction or a decimal; None if it is computed."""
     if text == COMPUTED:
         return None
     if text in ("true", "false"):

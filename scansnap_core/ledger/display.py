@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scansnap_core.extras import needs
-from scansnap_core.ledger import entries
+from scansnap_core.ledger import verdicts
 from scansnap_core.ledger.cards import (
     AS_PRINTED,
     NONE_NEEDED,
@@ -31,25 +31,26 @@ from scansnap_core.ledger.entries import (
     VOICES,
     WITNESSES,
     Check,
-    Conclusion,
     Proof,
     Refutation,
     Row,
     asked,
 )
+from scansnap_core.ledger.prose import NUMBERS_MIME
+from scansnap_core.ledger.verdicts import Conclusion
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 VERDICT_CLASS = {
-    entries.HOLDS: "ss-holds",
-    entries.HOLDS_UNDER_A_CONDITION: "ss-condition",
-    entries.FAILS_AS_PRINTED: "ss-fails",
-    entries.REPRODUCED: "ss-reproduced",
-    entries.REPRODUCED_SMALLER: "ss-reproduced",
-    entries.PARTLY_SMALLER: "ss-condition",
-    entries.DIFFERS: "ss-differs",
-    entries.OPEN: "ss-open",
+    verdicts.HOLDS: "ss-holds",
+    verdicts.HOLDS_UNDER_A_CONDITION: "ss-condition",
+    verdicts.FAILS_AS_PRINTED: "ss-fails",
+    verdicts.REPRODUCED: "ss-reproduced",
+    verdicts.REPRODUCED_SMALLER: "ss-reproduced",
+    verdicts.PARTLY_SMALLER: "ss-condition",
+    verdicts.DIFFERS: "ss-differs",
+    verdicts.OPEN: "ss-open",
 }
 WORD_CLASS = {
     **VERDICT_CLASS,
@@ -180,7 +181,7 @@ def show_numbers(numbers: Mapping[str, str]) -> None:
     """Store the numbers of the chapter's prose in the running cell's outputs, where they aren't
     seen.
     """
-    show({"text/plain": "", entries.NUMBERS_MIME: dict(numbers)})
+    show({"text/plain": "", NUMBERS_MIME: dict(numbers)})
 
 
 def anchor_of(claim_id: str) -> str:
@@ -211,7 +212,9 @@ def card_html(rows: Iterable[Row], kind: str, *, links: bool = False) -> str:
 
 
 def show_conclusion(conclusion: Conclusion) -> None:
-    """Display a verdict as text, as HTML and as JSON."""
+    """Display a page's verdict, its card, and how many checks and refutations each witness gave, as
+    text and HTML; and store it as JSON, which other pages read back.
+    """
     kind = conclusion.page.kind
     needed = WITNESSES if conclusion.page.is_statement else ()
     rows = [
@@ -238,12 +241,13 @@ def show_conclusion(conclusion: Conclusion) -> None:
         {
             "text/plain": "\n".join(plain),
             "text/html": markup,
-            entries.VERDICT_MIME: conclusion.stored.as_json(),
+            verdicts.VERDICT_MIME: conclusion.stored.as_json(),
         }
     )
 
 
 def _row_lines(row: Row) -> list[str]:
+    """Write a row of a card as plain text: one line, and one for its number if it has one."""
     texts = filter(None, (row.word, row.formula, row.says))
     lines = [f"    {row.of}: {'; '.join(texts)}"]
     if row.number:
@@ -272,12 +276,16 @@ def rich(text: str) -> str:
 
 @cache
 def _environment(folder: Path) -> Environment:
+    """Make Jinja's environment for a folder of templates, once: it escapes what it fills in, and a
+    name that isn't given is an error.
+    """
     # Every chapter imports the ledger; what draws nothing starts the faster without templates.
     with needs("book"):
         from jinja2 import Environment, FunctionLoader, StrictUndefined
         from markupsafe import Markup
 
     def load(name: str) -> str:
+        """Read a template without its line ends, which would stand in the middle of sentences."""
         return _LINE_END.sub("", (folder / name).read_text(encoding="utf-8"))
 
     environment = Environment(

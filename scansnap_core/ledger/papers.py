@@ -120,7 +120,9 @@ def papers_of(contents: Mapping[str, Any]) -> dict[str, Paper]:
 
 
 def _dynamics(place: str, entries: Mapping[Any, Any]) -> tuple[Dynamics, ...]:
-    """Read the rows that a paper's cards have beside those of every card."""
+    """Read the rows that a paper's cards have beside those of every card; messages call the mapping
+    ``place``.
+    """
     found: list[Dynamics] = []
     for key, entry in entries.items():
         if not (isinstance(key, str) and key.isidentifier()) or key in _OWN_ROWS:

@@ -38,6 +38,7 @@ class Certificate:
     proved nor false is undecided."""
 
     def __post_init__(self) -> None:
+        """Refuse a proof with a gap, and a gap that nobody names."""
         FLAG("proved", self.proved)
         if self.proved == bool(self.gap) or (self.proved and self.false):
             value = f"proved = {self.proved}, gap = {self.gap!r}, false = {self.false}"
@@ -168,6 +169,8 @@ class ProofWitness:
                 "a control is another claim than the one proved",
                 "spoil it",
             )
+        # Two symbols of one name and different assumptions would make the control another claim
+        # than a reader sees.
         theirs = {str(letter): letter for letter in _letters(control)}
         if other := {
             str(letter) for letter in _letters(claim) if theirs.get(str(letter), letter) != letter
@@ -255,6 +258,7 @@ def formula_tried(given: Any) -> str:
 
 
 def _certificate(found: Any, place: str) -> Certificate:
+    """Return what a procedure returned if it is a certificate, or raise BadInput."""
     if not isinstance(found, Certificate) or found.kind not in KINDS:
         rule = "a procedure of proof returns a certificate of a known kind"
         raise BadInput(f"{place}: {found!r}", rule, f"return a Certificate of {', '.join(KINDS)}")

@@ -100,6 +100,7 @@ class Page:
 
 
 def _numbered(kind: str, number: int, paper: Paper) -> str:
+    """Write the name of a statement or figure that has a number, such as "Lemma 6"; else ""."""
     return f"{kind.capitalize()} {number}{paper.of}" if number else ""
 
 
@@ -112,6 +113,8 @@ def page_of(
 ) -> Page:
     """Make a page of what its notebook's first line and metadata say; errors call the notebook
     ``source``.
+
+    Raises BadInput if a key is missing or wrong, or number, file name and heading disagree.
     """
     MAPPING(f"{source}: metadata", metadata)
     place = f"{source}: metadata.{KEY}"
@@ -355,6 +358,7 @@ def read_pages(book: Path) -> dict[str, Page]:
     listed = [Path(entry).with_suffix("").name for entry in entries(contents, book)]
 
     def place(page: Page) -> tuple[int, int, int, int]:
+        """Return by what pages are sorted: paper, kind, number, and place in the book."""
         kinds = (*page.paper.statements, *OTHER_KINDS)
         at = listed.index(page.id) if page.id in listed else len(listed)
         return list(papers).index(page.paper.id), kinds.index(page.kind), page.number, at

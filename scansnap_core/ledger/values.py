@@ -170,9 +170,11 @@ def _number(value: Any) -> float | Fraction | None:
 
 
 def _sympy() -> Any:
+    """Return SymPy, which a chapter imported before it passed a value of SymPy's."""
     return sys.modules["sympy"]
 
 
 def _is_symbolic(value: Any) -> bool:
+    """Tell whether a value is SymPy's, without importing SymPy."""
     sympy = sys.modules.get("sympy")
     return sympy is not None and isinstance(value, sympy.Basic | sympy.MatrixBase)

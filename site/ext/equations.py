@@ -32,12 +32,8 @@ from scansnap_core.book.equations import (
 )
 from scansnap_core.book.errata import Erratum, read_errata
 from scansnap_core.ledger.display import VERDICT_CLASS
-from scansnap_core.ledger.entries import (
-    FAILS_AS_PRINTED,
-    HOLDS,
-    HOLDS_UNDER_A_CONDITION,
-    Refutation,
-)
+from scansnap_core.ledger.entries import Refutation
+from scansnap_core.ledger.verdicts import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION
 from scansnap_core.theory import formulas
 
 HOW = (

@@ -15,8 +15,9 @@ from sphinx.application import Sphinx
 from tried import fold
 
 from scansnap_core.ledger.display import anchor_of
-from scansnap_core.ledger.entries import NUMBERS_MIME, VERDICT_MIME, Verdict
+from scansnap_core.ledger.prose import NUMBERS_MIME
 from scansnap_core.ledger.registry import KEY
+from scansnap_core.ledger.verdicts import VERDICT_MIME, Verdict
 
 _CARD = "```{verdict-card}\n```"
 _END = {

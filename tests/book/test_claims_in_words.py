@@ -14,8 +14,9 @@ from scansnap_core.book.board import board_html
 from scansnap_core.book.claims_in_words import FILE, claims_in_words
 from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.files import MAPPING, TEXT
-from scansnap_core.ledger.entries import HOLDS, Refutation, Verdict
+from scansnap_core.ledger.entries import Refutation
 from scansnap_core.ledger.registry import WITHOUT_CARD
+from scansnap_core.ledger.verdicts import HOLDS, Verdict
 from tests.findings import a_check, a_refutation
 from tests.refusing import refuses
 

@@ -26,7 +26,7 @@ from scansnap_core.book.errata import read_errata
 from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.files import COUNT, LIST, MAPPING, TEXT
 from scansnap_core.ledger import read_pages
-from scansnap_core.ledger.entries import FAILS_AS_PRINTED, HOLDS, Verdict
+from scansnap_core.ledger.verdicts import FAILS_AS_PRINTED, HOLDS, Verdict
 from scansnap_core.theory.formulas import FORMULAS, SYMBOLS
 from tests.book.latex import sides, value
 from tests.findings import a_check, a_refutation

@@ -15,7 +15,8 @@ from scansnap_core.book.faults import (
     picture_faults,
     source_faults,
 )
-from scansnap_core.ledger.entries import HOLDS, Row, Verdict
+from scansnap_core.ledger.entries import Row
+from scansnap_core.ledger.verdicts import HOLDS, Verdict
 from tests.book.books import png
 
 VERDICT = Verdict("lemma_08", HOLDS, card=(Row("as printed", HOLDS, "It holds."),), figure="drawing")

@@ -7,7 +7,9 @@ import pytest
 from notebook_source import for_the_site
 
 from scansnap_core.ledger import VERDICT_MIME
-from scansnap_core.ledger.entries import HOLDS, NUMBERS_MIME, WITNESSES, Row, Verdict
+from scansnap_core.ledger.entries import WITNESSES, Row
+from scansnap_core.ledger.prose import NUMBERS_MIME
+from scansnap_core.ledger.verdicts import HOLDS, Verdict
 from tests.book.books import registered
 from tests.findings import a_check
 

@@ -16,7 +16,7 @@ from scansnap_core.book.execute import Execution
 from scansnap_core.book.notebooks import read_notebook
 from scansnap_core.cli import main
 from scansnap_core.ledger import VERDICT_MIME, Page
-from scansnap_core.ledger.entries import NUMBERS_MIME
+from scansnap_core.ledger.prose import NUMBERS_MIME
 from tests.book.books import CHAPTER, GOOD_CELLS, PAPERS, write_book
 
 FAULTY = CHAPTER.with_name("lemma_09.ipynb")

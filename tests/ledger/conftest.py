@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scansnap_core.ledger import WITNESSES, Chapter, display
-from scansnap_core.ledger.entries import VERDICT_MIME
+from scansnap_core.ledger.verdicts import VERDICT_MIME
 from tests.book.books import QUIET, REFUTATION, REPAIRED, write_book
 
 Outputs = list[dict[str, Any]]

@@ -19,7 +19,8 @@ from scansnap_core.ledger import (
     display,
 )
 from scansnap_core.ledger.display import rich
-from scansnap_core.ledger.entries import JUDGES, NUMBERS_MIME
+from scansnap_core.ledger.entries import JUDGES
+from scansnap_core.ledger.prose import NUMBERS_MIME
 from tests.book.books import REPAIRED
 from tests.ledger.conftest import (
     BROKEN,
